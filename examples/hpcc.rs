@@ -1,10 +1,10 @@
-//! A congestion control that is not part of wiremend: HPCC (Li et al., SIGCOMM 2019), in a program of its own.
+//! HPCC (Li et al., SIGCOMM 2019) as a congestion control outside of wiremend.
 //!
 //!     cargo run --release -p wiremend-examples --example hpcc
 //!
-//! Switches say how long their queue is, how much they have sent and when (in-band telemetry); the sender keeps what is in flight on the
-//! busiest link at η = 95 % of what that link carries in a round trip (§3.2, Algorithm 1). Measured from 1 ms on, where 16 hosts send to
-//! one at 100 Gb/s:
+//! Switches add their queue length, sent bytes and time to packets (in-band telemetry). The sender keeps the
+//! bytes in flight on the busiest link at η = 95 % of its bandwidth-delay product (§3.2, Algorithm 1).
+//! Measured from 1 ms on, with 16 hosts sending to one at 100 Gb/s:
 //!
 //! | congestion control | link used | queue, median | queue, 95 % |
 //! |---|---|---|---|
@@ -12,44 +12,46 @@
 //! | Swift | 100.0 % | 284.6 kB | 297.0 kB |
 //! | none | 100.0 % | 81 254 kB | 93 792 kB |
 //!
-//! That is what the paper reports of HPCC: queues near zero in an incast (§5.2), and links used as far as η says.
+//! This matches the paper: queues near zero in an incast (§5.2), and a link utilisation of η.
 
 use std::io;
 
 use wiremend_measure::{FlowRow, Metric, SeriesRow};
-use wiremend_proto::cc::{Ack, Algorithm, Controller, Echo, Feedback, Hop, Needs, Pacer, Path, Sent};
-use wiremend_report::Origin;
-use wiremend_runner::{Registry, Request, Rows, Runner};
+use wiremend_proto::cc::{
+    Ack, AckFeedback, Algorithm, Controller, Feedback, HopTelemetry, Needs, Pacer, PathProperties, SentPacket,
+};
+use wiremend_report::RunId;
+use wiremend_runner::{Registry, Request, RowSink, Runner};
 use wiremend_units::{BadSetting, Rate, Settings, Span, Time};
 
 /// The parameters of §4.
 #[derive(Clone, Copy, Debug)]
 struct Hpcc {
-    /// The share of a link that is used.
+    /// Target utilisation of a link.
     eta: f64,
     /// Rounds of additive increase before the window follows the measurement in any case.
     stages_max: u64,
-    /// Flows that share a link at most, for which the additive increase is chosen.
+    /// Most flows per link, which determines the additive increase.
     flows: u64,
-    /// T; if it is not given, the longest round trip of the empty network.
+    /// T; by default the longest round trip of the empty network.
     round_trip: Option<Span>,
 }
 
 impl Hpcc {
     fn from_settings(settings: &mut Settings) -> Result<Self, BadSetting> {
         Ok(Self {
-            eta: settings.within("eta", 0.5..=1.0, 0.95)?,
-            stages_max: settings.within("stages", 0..=100, 5)?,
-            flows: settings.within("flows", 1..=1_000_000, 100)?,
+            eta: settings.take_within("eta", 0.5..=1.0, 0.95)?,
+            stages_max: settings.take_within("stages", 0..=100, 5)?,
+            flows: settings.take_within("flows", 1..=1_000_000, 100)?,
             round_trip: settings.take("round_trip")?,
         })
     }
 }
 
 impl Algorithm for Hpcc {
-    fn start(&self, path: &Path) -> Box<dyn Controller> {
+    fn new_controller(&self, path: &PathProperties) -> Box<dyn Controller> {
         let round_trip = self.round_trip.unwrap_or(path.round_trip);
-        let window = path.line.bits_per_s() as f64 / 8.0 * round_trip.as_secs_f64();
+        let window = path.line_rate.bits_per_s() as f64 / 8.0 * round_trip.as_secs_f64();
         Box::new(Sender {
             parameters: *self,
             round_trip_s: round_trip.as_secs_f64(),
@@ -63,12 +65,12 @@ impl Algorithm for Hpcc {
             update_after: 0,
             sent: 0,
             hops: Vec::new(),
-            pacer: Pacer::new(path.line),
+            pacer: Pacer::new(path.line_rate),
         })
     }
 
     fn needs(&self) -> Needs {
-        Needs { acks: true, path: true, echo: Echo::Telemetry, ..Needs::default() }
+        Needs { acks: true, path: true, ack_feedback: AckFeedback::Telemetry, ..Needs::default() }
     }
 }
 
@@ -83,33 +85,33 @@ struct Sender {
     increase: f64,
     /// W.
     window: f64,
-    /// `W^c`: the window at the last update, to which all acknowledgements of a round refer.
+    /// `W^c`: the window at the last update, the reference of all acknowledgements of a round.
     reference: f64,
-    /// U: what is in flight on the busiest link, as a share of what it carries in a round trip.
+    /// U: bytes in flight on the busiest link relative to its bandwidth-delay product.
     in_flight: f64,
     /// incStage.
     stage: u64,
-    /// The reference changes with the first acknowledgement beyond this packet.
+    /// The reference changes with the first acknowledgement after this packet.
     update_after: u64,
     /// Packets sent.
     sent: u64,
-    /// L: what switches said last.
-    hops: Vec<Hop>,
+    /// L: telemetry of the last acknowledgement.
+    hops: Vec<HopTelemetry>,
     pacer: Pacer,
 }
 
 impl Sender {
-    /// `MeasureInflight`: from what switches said of the last packet and say of this one.
-    fn measure(&mut self, hops: &[Hop]) {
+    /// `MeasureInflight`: compares the telemetry of the last packet and of this one.
+    fn measure(&mut self, hops: &[HopTelemetry]) {
         let (mut busiest, mut interval_s) = (0.0, 0.0);
         for (now, last) in hops.iter().zip(&self.hops) {
-            let elapsed_s = now.at.since(last.at).as_secs_f64();
+            let elapsed_s = now.departed_at.since(last.departed_at).as_secs_f64();
             if elapsed_s <= 0.0 {
                 continue;
             }
             let line = now.rate.bits_per_s() as f64 / 8.0;
-            let rate = (now.sent.get() - last.sent.get()) as f64 / elapsed_s;
-            let queue = now.queue.min(last.queue).get() as f64;
+            let rate = (now.sent_bytes.get() - last.sent_bytes.get()) as f64 / elapsed_s;
+            let queue = now.queue_bytes.min(last.queue_bytes).get() as f64;
             let share = queue / (line * self.round_trip_s) + rate / line;
             if share > busiest {
                 (busiest, interval_s) = (share, elapsed_s);
@@ -149,7 +151,7 @@ impl Sender {
 }
 
 impl Controller for Sender {
-    fn on_transmit(&mut self, now: Time, sent: Sent) {
+    fn on_transmit(&mut self, now: Time, sent: SentPacket) {
         self.sent = self.sent.max(sent.number + 1);
         self.pacer.on_transmit(now, sent.wire_bytes);
     }
@@ -171,7 +173,7 @@ impl Controller for Sender {
 
 const INCAST: &str = include_str!("incast.toml");
 
-/// What waits for the link where all meet, and what it carries, once the first burst is over.
+/// Queue and throughput of the bottleneck link after the first burst.
 #[derive(Default)]
 struct Bottleneck {
     by_variant: Vec<(String, Vec<u64>, u64)>,
@@ -179,17 +181,17 @@ struct Bottleneck {
 
 const SETTLED: Time = Time::from_ns(1_000_000);
 
-impl Rows for Bottleneck {
-    fn on_flow(&mut self, _: Origin<'_>, _: &FlowRow) -> io::Result<()> {
+impl RowSink for Bottleneck {
+    fn on_flow(&mut self, _: RunId<'_>, _: &FlowRow) -> io::Result<()> {
         Ok(())
     }
 
-    fn on_sample(&mut self, origin: Origin<'_>, lane: &str, row: &SeriesRow) -> io::Result<()> {
+    fn on_sample(&mut self, run_id: RunId<'_>, lane: &str, row: &SeriesRow) -> io::Result<()> {
         if lane != "leaf0>h0" || row.time_ps <= SETTLED.as_ps() {
             return Ok(());
         }
-        if self.by_variant.last().is_none_or(|(name, ..)| name != origin.variant) {
-            self.by_variant.push((origin.variant.to_owned(), Vec::new(), 0));
+        if self.by_variant.last().is_none_or(|(name, ..)| name != run_id.variant) {
+            self.by_variant.push((run_id.variant.to_owned(), Vec::new(), 0));
         }
         if let Some((_, queues, bytes)) = self.by_variant.last_mut() {
             match row.metric {
@@ -212,11 +214,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, mut queues, bytes) in seen.by_variant {
         queues.sort_unstable();
         let queue = |percent: usize| queues[(queues.len() - 1) * percent / 100] as f64 / 1e3;
-        // Samples are a microsecond apart; preamble and gap take 20 B beside each full frame of 1086 B.
+        // Samples are a microsecond apart; preamble and gap add 20 B to each full frame of 1086 B.
         let used = bytes as f64 * 1_106.0 / 1_086.0 * 8.0 / (queues.len() as f64 * 1e-6) / 100e9 * 100.0;
         println!("{name:6} {used:5.1} % used; queue {:.1} kB, 95 % {:.1} kB", queue(50), queue(95));
         if name == "hpcc" && ((used - 95.0).abs() > 3.0 || queue(95) > 20.0) {
-            return Err("HPCC leaves its target, or queues build up".into());
+            return Err("HPCC misses its target, or queues build up".into());
         }
     }
     Ok(())

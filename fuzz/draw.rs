@@ -1,11 +1,11 @@
-//! Bytes of a fuzzer as choices. When they run out, every choice is the first.
+//! Bytes of a fuzzer as choices. After the last byte, every choice is the first.
 
-/// What is left of them.
+/// The remaining bytes.
 pub(crate) struct Draw<'a> {
     bytes: &'a [u8],
 }
 
-#[allow(dead_code, reason = "not every check draws in every way")]
+#[allow(dead_code, reason = "not every check uses every function")]
 impl<'a> Draw<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
@@ -25,7 +25,7 @@ impl<'a> Draw<'a> {
         u32::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    /// True once in so many times.
+    /// True once in `one_of` times.
     pub(crate) fn is(&mut self, one_of: u8) -> bool {
         self.byte() % one_of == one_of - 1
     }
@@ -34,7 +34,7 @@ impl<'a> Draw<'a> {
         choices[usize::from(self.byte()) % choices.len()]
     }
 
-    /// A number beside one that is known, or any.
+    /// A number near `known`, or any.
     pub(crate) fn near(&mut self, known: u32) -> u32 {
         match self.byte() {
             255 => self.word(),

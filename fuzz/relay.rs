@@ -1,23 +1,23 @@
-//! What the fuzzers of the relay's data path share: a bump between two ports of memory, and frames of all shapes.
+//! Shared parts of the relay fuzzers: a relay between two ports in memory, and frames of all kinds.
 
 use wiremend_dataplane::memory::MemoryPort;
-use wiremend_dataplane::relay::{Bump, BumpConfig, Care, Classes};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, ProtectionMode};
 use wiremend_proto::link::{Config, CopyCount};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 
 use super::draw::Draw;
 
-/// A bump and both of its ports.
+/// A relay data path and its two ports.
 pub(crate) struct Side {
-    pub(crate) bump: Bump<MemoryPort>,
+    pub(crate) datapath: DataPath<MemoryPort>,
     pub(crate) lan: MemoryPort,
     pub(crate) link: MemoryPort,
     pub(crate) slots: u32,
 }
 
-/// What is the same for both ends of a link.
+/// Common settings of both ends of a link.
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes {
     rate: Rate,
@@ -25,11 +25,11 @@ pub(crate) struct Sizes {
     copies: CopyCount,
     slots: u32,
     queue_bytes_max: u64,
-    handed_frames: u32,
+    device_frames: u32,
     tight: bool,
 }
 
-/// As ports say it: with a tag and the FCS.
+/// Frame size limit with a tag and the FCS.
 const FRAME_BYTES_MAX: u64 = 1522;
 const ADDRESSES_BYTES: usize = 12;
 
@@ -41,19 +41,19 @@ impl Sizes {
             copies: CopyCount::Fixed(draw.pick(&[1, 2, 4])),
             slots: draw.pick(&[512, 64, 8, 1]),
             queue_bytes_max: draw.pick(&[1 << 20, 10_000, 1_000]),
-            handed_frames: draw.pick(&[64, 1, 4]),
+            device_frames: draw.pick(&[64, 1, 4]),
             tight: draw.is(4),
         }
     }
 }
 
 impl Side {
-    /// As a service makes it.
+    /// Creates it like the service.
     pub(crate) fn new(sizes: Sizes, number: u8) -> Self {
         let (lan, link) = (MemoryPort::default(), MemoryPort::default());
         let mut config = Config::for_link(sizes.rate, Bytes::new(FRAME_BYTES_MAX), sizes.patience);
         config.copies = sizes.copies;
-        config.rtt_at_first = Span::from_us(500);
+        config.rtt_initial = Span::from_us(500);
         config.rtt_samples = 5;
         config.give_up = Some(sizes.patience);
         config.silence_max = Some(Span::from_ms(80));
@@ -61,68 +61,68 @@ impl Side {
             (config.tx_bytes_max, config.rx_bytes_max) = (Bytes::new(8_000), Bytes::new(8_000));
         }
         config.pause_at = Some(Bytes::new(config.rx_bytes_max.get() / 2));
-        let config = BumpConfig {
+        let config = DataPathConfig {
             link: config,
-            dialect: Dialect::default(),
+            codec: LinkCodec::default(),
             source: MacAddr([2, 0, 0, 0, 0, number]),
-            classes: Classes::default(),
+            classes: Classifier::default(),
             queue_bytes_max: sizes.queue_bytes_max,
             slots: sizes.slots,
-            handed_frames: sizes.handed_frames,
+            device_frames: sizes.device_frames,
         };
-        Self { bump: Bump::new(lan.clone(), link.clone(), config), lan, link, slots: sizes.slots }
+        Self { datapath: DataPath::new(lan.clone(), link.clone(), config), lan, link, slots: sizes.slots }
     }
 
-    /// What must hold at any time.
-    pub(crate) fn is_bounded(&self, sizes: Sizes) {
-        let (counts, counters) = (self.bump.counts(), self.bump.end().counters());
-        let config = self.bump.end().config();
-        assert!(self.bump.pool_used() <= self.slots as usize);
+    /// Invariants.
+    pub(crate) fn assert_bounds(&self, sizes: Sizes) {
+        let (counts, counters) = (self.datapath.counts(), self.datapath.endpoint().counters());
+        let config = self.datapath.endpoint().config();
+        assert!(self.datapath.pool_used() <= self.slots as usize);
         assert!(counts.queue_bytes_max <= sizes.queue_bytes_max, "{counts:?}");
         assert!(counters.rx_bytes <= config.rx_bytes_max.get(), "{counters:?}");
         assert!(counters.tx_bytes <= config.tx_bytes_max.get(), "{counters:?}");
-        let classed: u64 = self.bump.classes().map(|(_, _, counts)| counts.frames).sum();
+        let classed: u64 = self.datapath.classes().map(|(_, _, counts)| counts.frames).sum();
         assert!(classed <= counts.lan_in);
     }
 
-    /// Ports take all from here on.
+    /// Ports accept all frames from here on.
     pub(crate) fn open_ports(&self) {
         for port in [&self.lan, &self.link] {
-            port.limit(None);
+            port.set_capacity(None);
             port.set_down(false);
         }
     }
 
-    /// A port goes down, comes up, or has so much room from here on.
+    /// A port goes down, comes up, or has limited room from here on.
     pub(crate) fn disturb_port(&self, draw: &mut Draw<'_>) {
         let port = if draw.is(2) { &self.link } else { &self.lan };
         match draw.byte() % 4 {
             0 => port.set_down(true),
-            1 => port.limit(Some(usize::from(draw.byte() % 20))),
+            1 => port.set_capacity(Some(usize::from(draw.byte() % 20))),
             _ => {
-                port.limit(None);
+                port.set_capacity(None);
                 port.set_down(false);
             }
         }
     }
 }
 
-/// A frame as an interface hands it over.
+/// A frame as an interface passes it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shaped {
+pub(crate) struct PortFrame {
     pub(crate) bytes: Vec<u8>,
     pub(crate) tag: Option<[u8; 4]>,
-    /// Those of a kind are always of one class.
-    #[allow(dead_code, reason = "one relay alone keeps no order that could be seen")]
+    /// Frames of a kind are always of one class.
+    #[allow(dead_code, reason = "unused with a single relay")]
     pub(crate) kind: u8,
 }
 
-/// Destinations of any kind: a station, a neighbour, all.
+/// Destinations: a station, the nearest bridge, broadcast, a group.
 const DESTINATIONS: [[u8; 6]; 4] =
     [[2, 0, 0, 0, 1, 1], [0x01, 0x80, 0xC2, 0, 0, 0x0E], [0xFF; 6], [0x01, 0x80, 0xC2, 0, 0, 0x10]];
 
-impl Shaped {
-    /// One that no other is like, if it is long enough to carry its number.
+impl PortFrame {
+    /// A unique frame, if it is long enough for its number.
     pub(crate) fn draw(draw: &mut Draw<'_>, number: u32, lens: &[usize]) -> Self {
         let mut bytes = [&draw.pick(&DESTINATIONS)[..], &[2, 0, 0, 0, 2, 2]].concat();
         let kind = draw.byte() % 8;
@@ -137,9 +137,9 @@ impl Shaped {
                 bytes.extend([0x08, 0x00, 0x45, 0]);
             }
             6 => {
-                // Behind a tag it is somebody else's.
+                // Behind a tag this type is not a link header.
                 tag = Some([0x88, 0xA8, 0x20, 5]);
-                bytes.extend(Dialect::default().ethertype.to_be_bytes());
+                bytes.extend(LinkCodec::default().ethertype.to_be_bytes());
             }
             _ => bytes.extend([0x08, 0x06, 0, 1]),
         }
@@ -156,16 +156,16 @@ impl Shaped {
         }
     }
 
-    /// As it was on the wire, if it is a frame at all.
+    /// The frame on the wire, if it is long enough.
     pub(crate) fn on_wire(&self) -> Option<Vec<u8>> {
         let (addresses, rest) = self.bytes.split_at_checked(ADDRESSES_BYTES)?;
         (rest.len() >= 2).then(|| [addresses, self.tag.as_ref().map_or(&[][..], |tag| tag), rest].concat())
     }
 }
 
-/// Some classes, among which there are all cares.
-pub(crate) fn classes(draw: &mut Draw<'_>) -> Classes {
-    let other = draw.pick(&[Care::Ordered, Care::NonBlocking, Care::Off]);
+/// Random classes with all kinds of protection.
+pub(crate) fn classes(draw: &mut Draw<'_>) -> Classifier {
+    let other = draw.pick(&[ProtectionMode::Ordered, ProtectionMode::NonBlocking, ProtectionMode::Off]);
     let rules: &[&str] = draw.pick(&[
         &[][..],
         &["dscp=46:off"],
@@ -173,5 +173,5 @@ pub(crate) fn classes(draw: &mut Draw<'_>) -> Classes {
         &["dscp=0:non-blocking", "pcp=0-7:ordered"],
     ]);
     let rules = rules.iter().map(|rule| rule.parse().expect("a rule"));
-    Classes::new(rules.collect(), other).expect("no value is in two of them")
+    Classifier::new(rules.collect(), other).expect("no value in two rules")
 }

@@ -1,9 +1,9 @@
-//! Replays the corpus of a fuzzer in an ordinary test, so that what was found once stays found on every machine.
+//! Replays the corpus of a fuzzer in an ordinary test.
 
 use std::fs;
 use std::path::Path;
 
-/// Every file of a target's corpus; an empty corpus checks nothing and is a failure.
+/// Checks every file of a target's corpus; an empty corpus is a failure.
 pub(crate) fn replay(target: &str, check: fn(&[u8])) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));

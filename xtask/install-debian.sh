@@ -3,7 +3,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
-# What invoke-rc.d asks before it starts a service. A machine that has its own answer keeps it.
+# Prevents package scripts from starting services. An existing policy is kept.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
@@ -12,13 +12,13 @@ if [ ! -e "$policy" ]; then
     chmod 755 "$policy"
 fi
 
-# Nobody but root needs to capture from real interfaces.
+# Only root may capture from real interfaces.
 echo 'wireshark-common wireshark-common/install-setuid boolean false' | debconf-set-selections
 
 apt-get --quiet update
 
-# Images of machines may have tools of QEMU from a later release than the emulator's. They exclude each other, and apt does not go back to
-# the matching version unless told.
+# The image may have QEMU tools of a later release than the emulator. They conflict, and apt downgrades them
+# only on request.
 downgrades=
 for package; do
     [ "$package" = qemu-system-x86 ] || continue

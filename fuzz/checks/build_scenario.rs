@@ -1,11 +1,11 @@
-//! A scenario that reads well may still be one that nobody can run.
+//! A valid scenario may describe a network that cannot be simulated.
 
 use std::io::BufRead;
 
 use wiremend_scenario::load;
 use wiremend_sim::{Files, Options, Simulation};
 
-/// Builds what a text describes, in little memory: a network that is ready to run, or why there is none.
+/// Builds the network of a text with little memory: it is ready to run, or refused with a message.
 pub(crate) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(file) = load("any", &text, &[]) else { return };
@@ -18,7 +18,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
 }
 
-/// No file is there.
+/// No file exists.
 struct Nothing;
 
 impl Files for Nothing {

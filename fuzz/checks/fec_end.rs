@@ -1,10 +1,10 @@
-//! The other end of a link with error correction may be anybody: whatever it says, this end neither panics nor grows, and gives back what
-//! it was given.
+//! The other end of a link with error correction may send anything: this end neither panics nor grows, and
+//! returns every frame handle.
 
 use std::collections::BTreeSet;
 
-use wiremend_proto::fec::{Code, Config, Disposal, Endpoint, Order, Signal, Transmit};
-use wiremend_proto::link::Waiting;
+use wiremend_proto::fec::{Code, Config, DeliveryOrder, Disposal, Endpoint, FecHeader, Transmit};
+use wiremend_proto::link::QueueHead;
 use wiremend_units::{Bytes, Span, Time};
 
 use super::draw::Draw;
@@ -17,29 +17,29 @@ pub(crate) fn check(bytes: &[u8]) {
 struct World {
     end: Endpoint<u32>,
     now: Time,
-    /// Handles that the end has: frames that came or were restored, and copies of frames that left.
+    /// Frame handles of the end: received or restored frames, and copies of sent frames.
     held: BTreeSet<u32>,
     kept: BTreeSet<u32>,
     handles: u32,
-    /// Where the other end would go on.
+    /// Next position of the other end.
     block: u16,
     index: u8,
     data: u8,
     parities: u8,
-    /// A block whose frames this end wants restored, and which of them.
+    /// Frames that this end asked to restore.
     asked: Vec<(u16, u8)>,
 }
 
-const WAITING: Waiting = Waiting { len: Bytes::new(1000), ordered: true };
-/// No block is longer.
+const WAITING: QueueHead = QueueHead { len: Bytes::new(1000), ordered: true };
+/// Longest block.
 const BLOCK_MAX: usize = 255;
 
 impl World {
     fn new(draw: &mut Draw<'_>) -> Self {
         let (data, parities) = draw.pick(&[(25, 1), (5, 1), (1, 1), (4, 3), (1, 254), (254, 1), (200, 55)]);
-        let code = Code::new(data, parities).expect("a block that fits");
-        let order = draw.pick(&[Order::Kept, Order::AsTheyCome]);
-        let config = Config::new(code, Span::from_us(10)).expect("a flush").with_order(order);
+        let code = Code::new(data, parities).expect("a valid code");
+        let order = draw.pick(&[DeliveryOrder::InOrder, DeliveryOrder::OnArrival]);
+        let config = Config::new(code, Span::from_us(10)).expect("a valid configuration").with_order(order);
         Self {
             end: Endpoint::new(config),
             now: Time::from_ns(100),
@@ -61,7 +61,7 @@ impl World {
             assert!(self.held.len() < BLOCK_MAX && self.kept.len() < BLOCK_MAX);
         }
         self.end.deactivate();
-        self.comes_to_rest();
+        self.run_until_idle();
         let counters = *self.end.counters();
         assert!(self.held.is_empty() && self.kept.is_empty(), "kept {:?}, held {:?}", self.kept, self.held);
         assert_eq!(counters.held, 0);
@@ -69,8 +69,8 @@ impl World {
 
     fn step(&mut self, draw: &mut Draw<'_>) {
         match draw.byte() % 16 {
-            0..=5 => self.hear_data(draw),
-            6..=8 => self.hear_parity(draw),
+            0..=5 => self.receive_data(draw),
+            6..=8 => self.receive_parity(draw),
             9 => self.restore(draw),
             10 => {
                 let wait = draw.pick(&[100, 1_000, 1_000_000]);
@@ -92,7 +92,7 @@ impl World {
         if self.end.next_timeout().is_some_and(|at| at <= self.now) {
             self.end.on_timeout(self.now);
             let again = self.end.next_timeout();
-            assert!(again.is_none_or(|at| at > self.now), "a time that has come is asked for again");
+            assert!(again.is_none_or(|at| at > self.now), "a timeout that is already due");
         }
     }
 
@@ -102,7 +102,7 @@ impl World {
         self.handles
     }
 
-    /// A place that comes next, or any.
+    /// The next position, or any.
     fn place(&mut self, draw: &mut Draw<'_>) -> (u16, u8, u8) {
         let block = if draw.is(16) { draw.near(self.block.into()) as u16 } else { self.block };
         let index = if draw.is(4) { draw.near(self.index.into()) as u8 } else { self.index };
@@ -110,21 +110,21 @@ impl World {
         (block, index, parities)
     }
 
-    fn hear_data(&mut self, draw: &mut Draw<'_>) {
+    fn receive_data(&mut self, draw: &mut Draw<'_>) {
         let (block, index, parities) = self.place(draw);
-        // Some are lost.
+        // Some frames are lost.
         self.index = index.wrapping_add(draw.pick(&[1, 1, 2, 5]));
         (self.block, self.data) = (block, self.data.max(self.index));
         let frame = (!draw.is(64)).then(|| self.arrive());
-        self.end.on_signal(self.now, Signal::Data { block, index, parities }, frame);
+        self.end.on_signal(self.now, FecHeader::Data { block, index, parities }, frame);
     }
 
-    fn hear_parity(&mut self, draw: &mut Draw<'_>) {
+    fn receive_parity(&mut self, draw: &mut Draw<'_>) {
         let (block, index, parities) = self.place(draw);
         let data_count = if draw.is(8) { draw.byte() } else { self.data };
         let index = index.max(if draw.is(8) { 0 } else { data_count });
         let frame = draw.is(64).then(|| self.arrive());
-        self.end.on_signal(self.now, Signal::Parity { block, index, data_count, parities }, frame);
+        self.end.on_signal(self.now, FecHeader::Parity { block, index, data_count, parities }, frame);
         self.index = index.wrapping_add(1);
         if draw.is(2) {
             (self.block, self.index) = (block.wrapping_add(data_count.into()), 0);
@@ -132,7 +132,7 @@ impl World {
         }
     }
 
-    /// A host restores what it was asked for, soon or too late, once or twice; or never.
+    /// Restores requested frames, in time or too late, once, twice or never.
     fn restore(&mut self, draw: &mut Draw<'_>) {
         let count = usize::from(draw.byte()).min(self.asked.len());
         let keep = draw.is(8);
@@ -149,7 +149,7 @@ impl World {
     fn leave(&mut self, draw: &mut Draw<'_>) {
         let waiting = (!draw.is(4)).then_some(WAITING);
         match self.end.poll_transmit(self.now, waiting) {
-            Some(Transmit::Fresh(_)) => {
+            Some(Transmit::New(_)) => {
                 self.handles += 1;
                 self.kept.insert(self.handles);
                 self.end.on_sent(self.now, self.handles);
@@ -172,14 +172,14 @@ impl World {
                     self.asked = missing.iter().map(|index| (block, index)).collect();
                     continue;
                 }
-                Disposal::Settled { .. } => continue,
+                Disposal::BlockDone { .. } => continue,
             };
-            assert!(had, "{handle} is disposed of twice: {disposal:?}");
+            assert!(had, "{handle} is returned twice: {disposal:?}");
         }
     }
 
-    /// Nobody answers any more.
-    fn comes_to_rest(&mut self) {
+    /// No more answers arrive.
+    fn run_until_idle(&mut self) {
         for _ in 0..1_000 {
             if self.end.poll_transmit(self.now, None).is_none() {
                 let Some(at) = self.end.next_timeout() else { return self.dispose() };
@@ -188,6 +188,6 @@ impl World {
             }
             self.dispose();
         }
-        panic!("it never comes to rest");
+        panic!("not idle after the last step");
     }
 }

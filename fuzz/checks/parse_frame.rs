@@ -1,8 +1,8 @@
-//! Any bytes may come off a wire.
+//! Any bytes may arrive on a wire.
 
 use wiremend_wire::{Icrc, PauseFrame, RoceFrame, Trailer};
 
-/// Reads a frame; what was read whole must mean the same after it is written again.
+/// Parses a frame; a complete frame must be equal after it is written again.
 pub(crate) fn check(bytes: &[u8]) {
     if let Ok(pause) = PauseFrame::parse(bytes) {
         let mut again = vec![0; pause.buffer_len(Trailer::Fcs)];

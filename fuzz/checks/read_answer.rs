@@ -1,9 +1,9 @@
-//! A server may say anything.
+//! A server may send anything.
 
-use wiremend_monitor::bus::resp::{Answer, parse, put_command};
-use wiremend_monitor::bus::{Advice, Deed, Halt, Sighting, Word};
+use wiremend_monitor::redis::resp::{Reply, emit_command, parse};
+use wiremend_monitor::redis::{ActionRecord, Advice, HaltRecord, Observation, Record};
 
-/// Reads answers one after another, and what ports are said to see and to do.
+/// Parses consecutive answers, and the records in them.
 pub(crate) fn check(bytes: &[u8]) {
     let mut rest = bytes;
     while let Ok(Some((answer, taken))) = parse(rest) {
@@ -18,36 +18,36 @@ pub(crate) fn check(bytes: &[u8]) {
     commands_read_back(bytes);
 }
 
-fn bodies(answer: &Answer, read: &mut impl FnMut(&[u8])) {
+fn bodies(answer: &Reply, read: &mut impl FnMut(&[u8])) {
     match answer {
-        Answer::Bytes(Some(body)) => read(body),
-        Answer::Several(Some(items)) => items.iter().for_each(|item| bodies(item, read)),
+        Reply::Bulk(Some(body)) => read(body),
+        Reply::Array(Some(items)) => items.iter().for_each(|item| bodies(item, read)),
         _ => {}
     }
 }
 
 fn words(body: &[u8]) {
-    says_the_same::<Sighting>(body);
-    says_the_same::<Deed>(body);
-    says_the_same::<Advice>(body);
-    says_the_same::<Halt>(body);
+    assert_equal::<Observation>(body);
+    assert_equal::<ActionRecord>(body);
+    assert_equal::<Advice>(body);
+    assert_equal::<HaltRecord>(body);
 }
 
-fn says_the_same<W: Word + PartialEq + std::fmt::Debug>(body: &[u8]) {
+fn assert_equal<W: Record + PartialEq + std::fmt::Debug>(body: &[u8]) {
     let Ok(word) = serde_json::from_slice::<W>(body) else { return };
-    if word.is_sound() {
+    if word.is_valid() {
         let again = serde_json::to_vec(&word).expect("a word is plain values");
         assert!(again.len() <= 4096, "words are short");
         assert_eq!(serde_json::from_slice::<W>(&again).expect("an own word is well formed"), word);
     }
 }
 
-/// A command is an answer too.
+/// A command has the format of an answer.
 fn commands_read_back(bytes: &[u8]) {
     let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
     let mut command = Vec::new();
-    put_command(&mut command, &words);
+    emit_command(&mut command, &words);
     let (answer, taken) = parse(&command).expect("an own command is well formed").expect("it is whole");
-    let items = words.iter().map(|word| Answer::Bytes(Some(word.to_vec()))).collect();
-    assert_eq!((answer, taken), (Answer::Several(Some(items)), command.len()));
+    let items = words.iter().map(|word| Reply::Bulk(Some(word.to_vec()))).collect();
+    assert_eq!((answer, taken), (Reply::Array(Some(items)), command.len()));
 }

@@ -1,8 +1,8 @@
-//! Any file may be called a capture.
+//! Any file may be passed as a capture.
 
 use wiremend_wire::pcap::{Packet, Reader, Writer};
 
-/// Reads a capture to its end; every packet must survive being written.
+/// Reads a capture to its end; every packet must be equal after writing.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(mut reader) = Reader::new(bytes) else { return };
     loop {
@@ -19,7 +19,7 @@ pub(crate) fn check(bytes: &[u8]) {
 }
 
 fn assert_survives(mut packet: Packet<'_>) {
-    // Several comments, joined, may be longer than one may be.
+    // Joined comments may exceed the limit of one comment.
     packet.comment = packet.comment.filter(|comment| comment.len() <= u16::MAX.into());
     let mut writer = Writer::new(Vec::new(), "").expect("memory takes everything");
     packet.interface = writer.add_interface("").expect("memory takes everything");

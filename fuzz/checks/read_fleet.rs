@@ -1,17 +1,18 @@
-//! Any file may be called a fabric, its state, or a trace of what happened to it.
+//! Any file may be passed as a fabric, its state, or a trace.
 
-use wiremend_fabric::tiers::{Paths, Shape, Tiers, parse_csv, parse_json};
+use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, parse_csv, parse_json};
 use wiremend_fleet::Trace;
-use wiremend_fleet::plan::{FabricState, Planner};
+use wiremend_fleet::plan::{DrainPlanner, FabricState};
 use wiremend_units::Rate;
 
-/// A fabric, and behind zero bytes its state and a trace. What is no fabric is replaced by a small one, so that the others are read.
+/// A fabric, and after zero bytes its state and a trace. An invalid fabric is replaced by a small one, so
+/// that the others are read.
 pub(crate) fn check(bytes: &[u8]) {
     let input = String::from_utf8_lossy(bytes);
     let mut texts = input.split('\0');
     let [fabric, state, trace] = std::array::from_fn(|_| texts.next().unwrap_or_default());
     let read = if is_json(fabric) { parse_json(fabric) } else { parse_csv(fabric) };
-    let small = Shape::LeafSpine { leaves: 3, spines: 2 };
+    let small = FabricShape::LeafSpine { leaves: 3, spines: 2 };
     let tiers = read.unwrap_or_else(|_| small.build(Rate::gbps(100)).expect("a small fabric"));
     is_whole(&tiers);
     let read = if is_json(state) {
@@ -31,26 +32,27 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// Every ToR has a way up, none without links, and all of them again when these are back.
+/// Every ToR has a path to the top, none without links, and all of them when the links are back.
 fn is_whole(tiers: &Tiers) {
-    let mut paths = Paths::new(tiers);
-    let ways = |paths: &Paths<'_>| tiers.tors().iter().map(|tor| paths.of(*tor)).collect::<Vec<_>>();
-    let before = ways(&paths);
+    let mut paths = PathCounts::new(tiers);
+    let counts =
+        |paths: &PathCounts<'_>| tiers.tors().iter().map(|tor| paths.count(*tor)).collect::<Vec<_>>();
+    let before = counts(&paths);
     assert!(before.iter().all(|ways| *ways > 0));
     tiers.links().for_each(|link| paths.take_down(link));
-    assert!(ways(&paths).iter().all(|ways| *ways == 0));
+    assert!(counts(&paths).iter().all(|ways| *ways == 0));
     tiers.links().for_each(|link| paths.bring_up(link));
-    assert_eq!(ways(&paths), before);
+    assert_eq!(counts(&paths), before);
     for link in tiers.links() {
-        // Names may be chosen so that two links share one; then it is either.
+        // Two links may have the same name; then either is found.
         let _ = tiers.link_by_name(&tiers.link_name(link));
         assert!(tiers.repaired_with(link).contains(&link));
     }
 }
 
-/// No ToR has fewer ways than its share for what is advised.
+/// The plan leaves every ToR its share of paths.
 fn plan(tiers: &Tiers, state: &FabricState) {
-    let mut planner = Planner::new(tiers, state, 0.75);
+    let mut planner = DrainPlanner::new(tiers, state, 0.75);
     let broken = planner.broken();
     let advice = planner.advise(1_000);
     assert_eq!(planner.broken(), broken);

@@ -1,4 +1,4 @@
-//! Any file may be called a list of flows, or a table of sizes.
+//! Any file may be passed as a list of flows, or a table of sizes.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use wiremend_units::Bytes;
 
 const HOSTS: u32 = 16;
 
-/// Reads the bytes as both: what was understood means the same when it is written again, and can be used.
+/// Reads the bytes as both; a valid list is equal after writing, and a valid table is a distribution.
 pub(crate) fn check(bytes: &[u8]) {
     if let Ok(flows) = flow_list::parse(bytes, HOSTS) {
         let mut again = String::new();

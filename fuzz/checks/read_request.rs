@@ -1,16 +1,16 @@
-//! Whoever may open a control socket may say anything there.
+//! A client of a control socket may send anything.
 
 use wiremend_dataplane::cable::CableRequest;
-use wiremend_dataplane::relay::{Care, Classes, Request};
+use wiremend_dataplane::relay::{Classifier, ProtectionMode, Request};
 
-/// Reads a line as what may be asked of a relay and of a cable: it means the same when it is said again, and can be tried.
+/// Parses a line as a request to a relay and to a cable; it is equal after writing and can be applied.
 pub(crate) fn check(bytes: &[u8]) {
     let line = String::from_utf8_lossy(bytes);
     if let Ok(request) = serde_json::from_str::<Request>(&line) {
         let again = serde_json::to_string(&request).expect("a request is plain values");
         assert_eq!(serde_json::from_str::<Request>(&again).expect("an own request is well formed"), request);
         if let Request::Set { classes: Some(rules), .. } = request
-            && let Ok(classes) = Classes::new(rules.clone(), Care::Ordered)
+            && let Ok(classes) = Classifier::new(rules.clone(), ProtectionMode::Ordered)
         {
             assert_eq!(classes.rules(), rules);
         }
@@ -21,10 +21,10 @@ pub(crate) fn check(bytes: &[u8]) {
             serde_json::from_str::<CableRequest>(&again).expect("an own request is well formed"),
             request
         );
-        if let CableRequest::Impair { forth, back } = request {
-            for ailment in [forth, back].into_iter().flatten() {
-                // Refused or not, it is answered.
-                let _ = ailment.impairments(1);
+        if let CableRequest::Impair { a_to_b, b_to_a } = request {
+            for ailment in [a_to_b, b_to_a].into_iter().flatten() {
+                // Valid or not, it is answered.
+                let _ = ailment.build(1);
             }
         }
     }

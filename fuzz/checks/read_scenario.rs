@@ -1,8 +1,8 @@
-//! Any text may be called a scenario, and anything may follow `--set`.
+//! Any text may be passed as a scenario, and after `--set`.
 
 use wiremend_scenario::{Override, load};
 
-/// A scenario, and behind a zero byte a change to it a line: understood, or refused in one line that points somewhere.
+/// A scenario, and after a zero byte one override per line: valid, or refused in one line with a position.
 pub(crate) fn check(bytes: &[u8]) {
     let input = String::from_utf8_lossy(bytes);
     let (text, sets) = input.split_once('\0').unwrap_or((&input, ""));

@@ -1,15 +1,15 @@
-//! Whatever comes over a link and whatever its ports do: a relay neither panics nor grows, hands on only what came, and sends only what
-//! it was given, once.
+//! With any input from the link and any state of its ports, a relay neither panics nor grows, delivers only
+//! received frames, and sends each frame of the LAN once.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wiremend_proto::link::{Ack, CopyCount, Hello, HelloKind, Hole, LossRate, Missing, Signal};
+use wiremend_proto::link::{Ack, CopyCount, Hello, HelloKind, Hole, LinkHeader, LossRate, Missing};
 use wiremend_units::{Span, Time};
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 use wiremend_wire::{MacAddr, Trailer};
 
 use super::draw::Draw;
-use super::relay::{Shaped, Side, Sizes, classes};
+use super::relay::{PortFrame, Side, Sizes, classes};
 
 pub(crate) fn check(bytes: &[u8]) {
     let mut draw = Draw::new(bytes);
@@ -22,40 +22,40 @@ struct World {
     sizes: Sizes,
     now: Time,
     number: u32,
-    /// Frames on their way, and how many of each: from the LAN, and from the link.
+    /// Frames in flight with their number: from the LAN, and from the link.
     outbound: BTreeMap<Vec<u8>, u32>,
     inbound: BTreeMap<Vec<u8>, u32>,
-    /// Frames that left: they may be sent again.
+    /// Frames that left and may be retransmitted.
     left: BTreeMap<Vec<u8>, u32>,
-    /// The last ones on the link, for one who replays them.
-    heard: VecDeque<Vec<u8>>,
-    /// What the relay said of itself last, and the number that it has used.
+    /// The last frames on the link, for replay.
+    sent_frames: VecDeque<Vec<u8>>,
+    /// The last hello of the relay, and its last number.
     hello: Option<Hello>,
     sent: u32,
-    /// The epoch and number that the other end would use next.
+    /// Next epoch and number of the other end.
     epoch: u32,
     next: u32,
 }
 
-const DIALECT: Dialect = Dialect { ethertype: Dialect::LOCAL_EXPERIMENTAL };
-const OURS: u8 = 1;
-const THEIRS: u8 = 2;
+const CODEC: LinkCodec = LinkCodec { ethertype: LinkCodec::LOCAL_EXPERIMENTAL };
+const OWN: u8 = 1;
+const PEER: u8 = 2;
 /// Too short, short, and too long for a slot.
 const LENS: [usize; 8] = [60, 18, 1514, 13, 14, 300, 1536, 3000];
-const HEARD_MAX: usize = 16;
+const SENT_MAX: usize = 16;
 const TURNS: u32 = 256;
 
 impl World {
     fn new(sizes: Sizes) -> Self {
         Self {
-            side: Side::new(sizes, OURS),
+            side: Side::new(sizes, OWN),
             sizes,
             now: Time::from_ns(100),
             number: 0,
             outbound: BTreeMap::new(),
             inbound: BTreeMap::new(),
             left: BTreeMap::new(),
-            heard: VecDeque::new(),
+            sent_frames: VecDeque::new(),
             hello: None,
             sent: 0,
             epoch: 1,
@@ -70,20 +70,20 @@ impl World {
                 self.turn();
             }
         }
-        self.comes_to_rest();
+        self.run_until_idle();
     }
 
     fn step(&mut self, draw: &mut Draw<'_>) {
         match draw.byte() % 16 {
-            0..=2 => self.hear_data(draw),
-            3 => self.hear_own(draw, Self::dummy),
-            4 => self.hear_own(draw, |world, draw| Signal::Ack(world.ack(draw))),
-            5 => self.hear_own(draw, Self::missing),
-            6 | 7 => self.hear_own(draw, Self::hello),
-            8 => self.hear_noise(draw),
+            0..=2 => self.receive_data(draw),
+            3 => self.receive_own(draw, Self::dummy),
+            4 => self.receive_own(draw, |world, draw| LinkHeader::Ack(world.ack(draw))),
+            5 => self.receive_own(draw, Self::missing),
+            6 | 7 => self.receive_own(draw, Self::hello),
+            8 => self.receive_noise(draw),
             9 => {
-                let frame = Shaped::draw(draw, self.fresh(), &LENS);
-                self.hear(draw, frame);
+                let frame = PortFrame::draw(draw, self.fresh(), &LENS);
+                self.receive(draw, frame);
             }
             10 => {
                 let wait = draw.pick(&[1, 20, 300, 1_000_000]);
@@ -102,63 +102,63 @@ impl World {
 
     fn put_on_lan(&mut self, draw: &mut Draw<'_>) {
         for _ in 0..draw.pick(&[1, 3, 40]) {
-            let mut frame = Shaped::draw(draw, self.fresh(), &LENS);
+            let mut frame = PortFrame::draw(draw, self.fresh(), &LENS);
             if draw.is(16) {
                 frame = self.forged(draw);
             }
             frame.put(&self.side.lan);
-            let is_forged = frame.tag.is_none() && DIALECT.recognises(&frame.bytes);
+            let is_forged = frame.tag.is_none() && CODEC.recognises(&frame.bytes);
             if let Some(bytes) = frame.on_wire().filter(|_| !is_forged) {
                 *self.outbound.entry(bytes).or_default() += 1;
             }
         }
     }
 
-    /// A frame of the link's own, on the LAN.
-    fn forged(&mut self, draw: &mut Draw<'_>) -> Shaped {
+    /// A link control frame on the LAN.
+    fn forged(&mut self, draw: &mut Draw<'_>) -> PortFrame {
         let signal = self.hello(draw);
-        Shaped { bytes: own(&signal, THEIRS), tag: None, kind: 0 }
+        PortFrame { bytes: own(&signal, PEER), tag: None, kind: 0 }
     }
 
-    fn hear_data(&mut self, draw: &mut Draw<'_>) {
+    fn receive_data(&mut self, draw: &mut Draw<'_>) {
         let epoch = if draw.is(16) { draw.byte() } else { self.epoch as u8 } & 15;
         let seq = if draw.is(4) { draw.near(self.next) } else { self.next } & 0xF_FFFF;
         self.next = seq.wrapping_add(1);
         let ack = draw.is(2).then(|| self.ack(draw));
         let signal = if draw.is(8) {
-            Signal::Loose { epoch, next: seq, ack }
+            LinkHeader::Unprotected { epoch, next: seq, ack }
         } else {
-            Signal::Data { epoch, seq, ordered: !draw.is(4), again: draw.is(4), ack }
+            LinkHeader::Data { epoch, seq, ordered: !draw.is(4), retransmitted: draw.is(4), ack }
         };
-        let frame = Shaped::draw(draw, self.fresh(), &LENS);
+        let frame = PortFrame::draw(draw, self.fresh(), &LENS);
         let Some(carried) = frame.on_wire() else { return };
         let added = signal.added_len() as usize;
         let mut bytes = [vec![0; added], carried].concat();
-        let start = DIALECT.encapsulate(&signal, &mut bytes, added).expect("it has addresses");
+        let start = CODEC.encapsulate(&signal, &mut bytes, added).expect("it has addresses");
         bytes.drain(..start);
-        self.hear(draw, Shaped { bytes, tag: None, kind: 0 });
+        self.receive(draw, PortFrame { bytes, tag: None, kind: 0 });
     }
 
-    fn hear_own(&mut self, draw: &mut Draw<'_>, signal: impl Fn(&mut Self, &mut Draw<'_>) -> Signal) {
+    fn receive_own(&mut self, draw: &mut Draw<'_>, signal: impl Fn(&mut Self, &mut Draw<'_>) -> LinkHeader) {
         let signal = signal(self, draw);
-        let source = if draw.is(16) { OURS } else { THEIRS };
-        self.hear(draw, Shaped { bytes: own(&signal, source), tag: None, kind: 0 });
+        let source = if draw.is(16) { OWN } else { PEER };
+        self.receive(draw, PortFrame { bytes: own(&signal, source), tag: None, kind: 0 });
     }
 
-    /// Any bytes behind the link's `EtherType`, or what the relay itself has sent.
-    fn hear_noise(&mut self, draw: &mut Draw<'_>) {
+    /// Random bytes after the link's `EtherType`, or a frame of the relay itself.
+    fn receive_noise(&mut self, draw: &mut Draw<'_>) {
         let at = usize::from(draw.byte());
-        let bytes = self.heard.get(at).cloned().unwrap_or_else(|| {
+        let bytes = self.sent_frames.get(at).cloned().unwrap_or_else(|| {
             let mut bytes = [&MacAddr::NEAREST_BRIDGE.0[..], &[2; 6]].concat();
-            bytes.extend(DIALECT.ethertype.to_be_bytes());
+            bytes.extend(CODEC.ethertype.to_be_bytes());
             bytes.extend((0..draw.byte() % 64).map(|_| draw.byte()));
             bytes
         });
-        self.hear(draw, Shaped { bytes, tag: None, kind: 0 });
+        self.receive(draw, PortFrame { bytes, tag: None, kind: 0 });
     }
 
-    /// A frame comes over the link, as it is or mangled.
-    fn hear(&mut self, draw: &mut Draw<'_>, mut frame: Shaped) {
+    /// A frame arrives over the link, intact or changed.
+    fn receive(&mut self, draw: &mut Draw<'_>, mut frame: PortFrame) {
         match draw.byte() {
             224..240 if !frame.bytes.is_empty() => {
                 let at = usize::from(draw.byte()) % frame.bytes.len();
@@ -166,11 +166,11 @@ impl World {
             }
             240..248 => frame.bytes.truncate(draw.byte().into()),
             248..252 => frame.tag = Some([0x81, 0x00, draw.byte(), draw.byte()]),
-            252.. => return self.side.link.put_cut(&frame.bytes),
+            252.. => return self.side.link.put_truncated(&frame.bytes),
             _ => {}
         }
         frame.put(&self.side.link);
-        if let Some(bytes) = handed_on(&frame) {
+        if let Some(bytes) = delivered_frame(&frame) {
             *self.inbound.entry(bytes).or_default() += 1;
         }
     }
@@ -181,12 +181,12 @@ impl World {
         Ack { epoch, next: next & 0xF_FFFF, pause: draw.is(4) }
     }
 
-    fn dummy(&mut self, draw: &mut Draw<'_>) -> Signal {
+    fn dummy(&mut self, draw: &mut Draw<'_>) -> LinkHeader {
         let ack = draw.is(2).then(|| self.ack(draw));
-        Signal::Dummy { epoch: self.epoch as u8 & 15, next: draw.near(self.next) & 0xF_FFFF, ack }
+        LinkHeader::Dummy { epoch: self.epoch as u8 & 15, next: draw.near(self.next) & 0xF_FFFF, ack }
     }
 
-    fn missing(&mut self, draw: &mut Draw<'_>) -> Signal {
+    fn missing(&mut self, draw: &mut Draw<'_>) -> LinkHeader {
         let ack = self.ack(draw);
         let hole = |draw: &mut Draw<'_>| Hole {
             first: draw.near(ack.next) & 0xF_FFFF,
@@ -194,116 +194,124 @@ impl World {
         };
         let holes = std::array::from_fn(|_| hole(draw));
         let upto = draw.near(self.sent) & 0xF_FFFF;
-        Signal::Missing(Missing { ack, upto, holes, hole_count: draw.byte() % 7 })
+        LinkHeader::Missing(Missing { ack, upto, holes, hole_count: draw.byte() % 7 })
     }
 
-    fn hello(&mut self, draw: &mut Draw<'_>) -> Signal {
+    fn hello(&mut self, draw: &mut Draw<'_>) -> LinkHeader {
         use HelloKind::{Accept, Close, Closed, Open, Unknown};
         let kind = draw.pick(&[Accept, Open, Close, Closed, Unknown]);
-        let said = self.hello.unwrap_or(Hello { kind, epoch: 0, stamp_ns: 0, rtt_ns: 0 });
+        let last = self.hello.unwrap_or(Hello { kind, epoch: 0, stamp_ns: 0, rtt_ns: 0 });
         if kind != Open && kind != Close {
-            let epoch = if draw.is(8) { draw.word() } else { said.epoch };
-            return Signal::Hello(Hello { kind, epoch, ..said });
+            let epoch = if draw.is(8) { draw.word() } else { last.epoch };
+            return LinkHeader::Hello(Hello { kind, epoch, ..last });
         }
         if kind == Open && draw.is(2) {
             (self.epoch, self.next) = (draw.byte().into(), 0);
         }
         let rtt_ns = draw.pick(&[2_000, 0, 1, 1_000_000_000, u32::MAX]);
-        Signal::Hello(Hello { kind, epoch: self.epoch, stamp_ns: draw.near(self.next), rtt_ns })
+        LinkHeader::Hello(Hello { kind, epoch: self.epoch, stamp_ns: draw.near(self.next), rtt_ns })
     }
 
     fn command(&mut self, draw: &mut Draw<'_>) {
-        let end = self.side.bump.end_mut();
+        let end = self.side.datapath.endpoint_mut();
         match draw.byte() % 6 {
             0 | 1 => end.activate(self.now, draw.word()),
             2 => end.deactivate(self.now),
             3 => {
-                let target = LossRate::parts_per_trillion(draw.word().into());
-                // One that cannot work is refused.
-                let _ = end.aim(target, CopyCount::Fixed(draw.byte() % 6));
+                let target = LossRate::from_parts_per_trillion(draw.word().into());
+                // An invalid target is refused.
+                let _ = end.set_target(target, CopyCount::Fixed(draw.byte() % 6));
             }
             4 => end.on_traffic(self.now),
-            _ => self.side.bump.set_classes(classes(draw)),
+            _ => self.side.datapath.set_classes(classes(draw)),
         }
     }
 
     fn turn(&mut self) {
         let mut turns = 0;
-        while self.side.bump.turn(self.now).expect("no error is for good") && turns < TURNS {
+        while self.side.datapath.run_once(self.now).expect("no permanent error") && turns < TURNS {
             turns += 1;
         }
         if turns < TURNS {
-            let due = self.side.bump.next_due(self.now);
-            assert!(due.is_none_or(|due| due > self.now), "a time that has come is asked for again");
+            let due = self.side.datapath.next_due(self.now);
+            assert!(due.is_none_or(|due| due > self.now), "a timeout that is already due");
         }
-        self.side.is_bounded(self.sizes);
+        self.side.assert_bounds(self.sizes);
         while let Some(sent) = self.side.link.next_sent() {
-            self.judge_sent(&sent);
-            self.heard.push_front(sent);
-            self.heard.truncate(HEARD_MAX);
+            self.check_sent(&sent);
+            self.sent_frames.push_front(sent);
+            self.sent_frames.truncate(SENT_MAX);
         }
         while let Some(frame) = self.side.lan.next_sent() {
-            assert!(take(&mut self.inbound, &frame), "nobody has sent {frame:02x?}");
+            assert!(take(&mut self.inbound, &frame), "not sent: {frame:02x?}");
         }
     }
 
-    /// A frame left over the link: it is the link's own, or from the LAN.
-    fn judge_sent(&mut self, sent: &[u8]) {
-        if !DIALECT.recognises(sent) {
-            assert!(take(&mut self.outbound, sent), "nobody has sent {sent:02x?}");
+    /// Checks a frame on the link: a control frame, or a frame of the LAN.
+    fn check_sent(&mut self, sent: &[u8]) {
+        if !CODEC.recognises(sent) {
+            assert!(take(&mut self.outbound, sent), "not sent: {sent:02x?}");
             return;
         }
-        let received = DIALECT.parse(sent).expect("a relay says what can be read");
+        let received = CODEC.parse(sent).expect("a valid frame");
         let carried = [&received.addresses[..], received.carried].concat();
-        match received.signal {
-            Signal::Data { again: true, .. } => {
-                assert!(self.left.contains_key(&carried), "a copy of what never left: {carried:02x?}");
+        match received.header {
+            LinkHeader::Data { retransmitted: true, .. } => {
+                assert!(
+                    self.left.contains_key(&carried),
+                    "a copy of a frame that was not sent: {carried:02x?}"
+                );
             }
-            Signal::Data { seq, .. } => {
+            LinkHeader::Data { seq, .. } => {
                 self.sent = seq.wrapping_add(1);
-                assert!(take(&mut self.outbound, &carried), "nobody has sent {carried:02x?}");
+                assert!(take(&mut self.outbound, &carried), "not sent: {carried:02x?}");
                 *self.left.entry(carried).or_default() += 1;
             }
-            Signal::Loose { .. } => {
-                assert!(take(&mut self.outbound, &carried), "nobody has sent {carried:02x?}");
+            LinkHeader::Unprotected { .. } => {
+                assert!(take(&mut self.outbound, &carried), "not sent: {carried:02x?}");
             }
-            Signal::Hello(hello) if matches!(hello.kind, HelloKind::Open | HelloKind::Close) => {
+            LinkHeader::Hello(hello) if matches!(hello.kind, HelloKind::Open | HelloKind::Close) => {
                 self.hello = Some(hello);
             }
-            _ => assert_eq!(received.addresses[6..], [2, 0, 0, 0, 0, OURS]),
+            _ => assert_eq!(received.addresses[6..], [2, 0, 0, 0, 0, OWN]),
         }
     }
 
-    /// Nobody answers any more, and ports take all: memory is free again.
-    fn comes_to_rest(&mut self) {
+    /// No more answers arrive, and ports accept all frames: memory is free again.
+    fn run_until_idle(&mut self) {
         self.side.open_ports();
-        self.side.bump.end_mut().deactivate(self.now);
+        self.side.datapath.endpoint_mut().deactivate(self.now);
         for _ in 0..100_000 {
             self.turn();
-            let Some(due) = self.side.bump.next_due(self.now) else {
-                assert!(self.side.bump.is_empty());
-                assert_eq!(self.side.bump.pool_used(), 0, "{:?}", self.side.bump.end().counters());
+            let Some(due) = self.side.datapath.next_due(self.now) else {
+                assert!(self.side.datapath.is_empty());
+                assert_eq!(
+                    self.side.datapath.pool_used(),
+                    0,
+                    "{:?}",
+                    self.side.datapath.endpoint().counters()
+                );
                 return;
             };
             self.now = self.now.max(due);
         }
-        panic!("it never comes to rest");
+        panic!("not idle after the last step");
     }
 }
 
-/// What a relay makes of a frame from the link, if it hands it on.
-fn handed_on(frame: &Shaped) -> Option<Vec<u8>> {
+/// The frame that a relay delivers for a frame from the link.
+fn delivered_frame(frame: &PortFrame) -> Option<Vec<u8>> {
     let bytes = frame.on_wire()?;
-    if frame.tag.is_some() || !DIALECT.recognises(&bytes) {
+    if frame.tag.is_some() || !CODEC.recognises(&bytes) {
         return Some(bytes);
     }
-    let received = DIALECT.parse(&bytes).ok().filter(|received| received.signal.is_data())?;
+    let received = CODEC.parse(&bytes).ok().filter(|received| received.header.is_data())?;
     Some([&received.addresses[..], received.carried].concat())
 }
 
-fn own(signal: &Signal, source: u8) -> Vec<u8> {
-    let mut bytes = vec![0; DIALECT.own_len(Trailer::None)];
-    DIALECT.emit_own(signal, MacAddr([2, 0, 0, 0, 0, source]), Trailer::None, &mut bytes);
+fn own(signal: &LinkHeader, source: u8) -> Vec<u8> {
+    let mut bytes = vec![0; CODEC.control_len(Trailer::None)];
+    CODEC.emit_control(signal, MacAddr([2, 0, 0, 0, 0, source]), Trailer::None, &mut bytes);
     bytes
 }
 

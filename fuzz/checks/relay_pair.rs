@@ -1,16 +1,16 @@
-//! Two relays with a wire between them that loses frames: what is put on one LAN comes out of the other once and in order, and what is
-//! missing is accounted for. In a quarter of all runs the wire changes bytes besides, and only memory is looked at.
+//! Two relays with a lossy wire: frames of one LAN arrive on the other once and in order, and missing ones
+//! are accounted for. In a quarter of all runs the wire also changes bytes, and only memory is checked.
 
 use std::collections::VecDeque;
 
-use wiremend_dataplane::relay::{Care, Classes};
+use wiremend_dataplane::relay::{Classifier, ProtectionMode};
 use wiremend_units::{Span, Time};
-use wiremend_wire::link::{Dialect, Signal};
+use wiremend_wire::link::{LinkCodec, LinkHeader};
 
 use super::draw::Draw;
-use super::relay::{Shaped, Side, Sizes, classes};
+use super::relay::{PortFrame, Side, Sizes, classes};
 
-/// Orders for both relays, and then what becomes of all that passes.
+/// Reads commands for both relays, and then the fate of each frame.
 pub(crate) fn check(bytes: &[u8]) {
     let (orders, fates) = bytes.split_at(bytes.len() / 2);
     let (mut orders, fates) = (Draw::new(orders), Draw::new(fates));
@@ -21,18 +21,18 @@ struct World<'a> {
     sides: [Side; 2],
     sizes: Sizes,
     now: Time,
-    /// On the wire to each side, with when they arrive.
+    /// Frames on the wire to each side, with their arrival times.
     wires: [VecDeque<(Time, Vec<u8>)>; 2],
     fates: Draw<'a>,
-    /// The wire changes bytes.
+    /// Whether the wire changes bytes.
     corrupts: bool,
-    /// A port was down, or had no room.
+    /// Whether a port was down or full.
     disturbed: bool,
     epoch: u32,
-    /// Of each side, and how often they have changed.
-    classes: [(Classes, u32); 2],
+    /// Classes of each side, and the number of changes.
+    classes: [(Classifier, u32); 2],
     frames: Vec<Frame>,
-    /// What each LAN was given, by number, in order.
+    /// Frames that each LAN received, by number.
     arrived: [Vec<usize>; 2],
 }
 
@@ -41,16 +41,16 @@ struct Frame {
     bytes: Vec<u8>,
     kind: u8,
     for_neighbour: bool,
-    care: Care,
-    /// How often classes had changed.
+    protection: ProtectionMode,
+    /// Number of class changes before it was sent.
     generation: u32,
-    /// Left without a number, and did not arrive.
+    /// It was sent without protection and lost.
     unprotected_lost: bool,
 }
 
-const DIALECT: Dialect = Dialect { ethertype: Dialect::LOCAL_EXPERIMENTAL };
+const CODEC: LinkCodec = LinkCodec { ethertype: LinkCodec::LOCAL_EXPERIMENTAL };
 const DELAY: Span = Span::from_us(5);
-/// Long enough to carry a number.
+/// Long enough for a number.
 const LENS: [usize; 5] = [60, 1514, 26, 300, 1000];
 const TURNS: u32 = 10_000;
 
@@ -76,18 +76,18 @@ impl<'a> World<'a> {
         while !draw.is_over() {
             let at = usize::from(draw.is(2));
             self.order(at, draw);
-            // A port that has no room is asked again every few microseconds.
+            // A full port is polled every few microseconds.
             let wait = draw.pick(if self.disturbed { &[0, 1, 10, 1] } else { &[0, 1, 10, 1_000] });
             self.pass(Span::from_us(u64::from(draw.byte()) * wait));
         }
         for side in &mut self.sides {
             side.open_ports();
-            side.bump.end_mut().deactivate(self.now);
+            side.datapath.endpoint_mut().deactivate(self.now);
         }
-        self.comes_to_rest();
+        self.run_until_idle();
         if !self.corrupts {
-            self.is_in_order();
-            self.is_accounted_for();
+            self.assert_in_order();
+            self.assert_accounted_for();
         }
     }
 
@@ -95,13 +95,13 @@ impl<'a> World<'a> {
         match draw.byte() % 16 {
             0..=3 => {
                 self.epoch += 1;
-                self.sides[at].bump.end_mut().activate(self.now, self.epoch);
+                self.sides[at].datapath.endpoint_mut().activate(self.now, self.epoch);
             }
-            4 => self.sides[at].bump.end_mut().deactivate(self.now),
-            5 => self.sides[at].bump.end_mut().on_traffic(self.now),
+            4 => self.sides[at].datapath.endpoint_mut().deactivate(self.now),
+            5 => self.sides[at].datapath.endpoint_mut().on_traffic(self.now),
             6 => {
                 let classes = classes(draw);
-                self.sides[at].bump.set_classes(classes.clone());
+                self.sides[at].datapath.set_classes(classes.clone());
                 let (before, generation) = &self.classes[at];
                 self.classes[at] = (classes.clone(), generation + u32::from(*before != classes));
             }
@@ -118,23 +118,31 @@ impl<'a> World<'a> {
     }
 
     fn put(&mut self, from: usize, draw: &mut Draw<'_>) {
-        let shaped = Shaped::draw(draw, self.frames.len() as u32, &LENS);
+        let shaped = PortFrame::draw(draw, self.frames.len() as u32, &LENS);
         shaped.put(&self.sides[from].lan);
         let bytes = shaped.on_wire().expect("it is long enough");
         let for_neighbour = bytes.starts_with(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
         let (classes, generation) = &self.classes[from];
-        let care = classes.care(classes.of(&shaped.bytes, shaped.tag));
+        let protection = classes.protection(classes.classify(&shaped.bytes, shaped.tag));
         let kind = shaped.kind;
         let unprotected_lost = false;
         let generation = *generation;
-        self.frames.push(Frame { from, bytes, kind, for_neighbour, care, generation, unprotected_lost });
+        self.frames.push(Frame {
+            from,
+            bytes,
+            kind,
+            for_neighbour,
+            protection,
+            generation,
+            unprotected_lost,
+        });
     }
 
-    /// Time passes, and everything happens when it is due.
+    /// Advances time and processes all events.
     fn pass(&mut self, span: Span) {
         let until = self.now + span;
         loop {
-            self.turn_both();
+            self.run_both();
             match self.next_event() {
                 Some(at) if at <= until => self.now = at,
                 _ => break,
@@ -144,23 +152,23 @@ impl<'a> World<'a> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let due = self.sides.iter().filter_map(|side| side.bump.next_due(self.now));
+        let due = self.sides.iter().filter_map(|side| side.datapath.next_due(self.now));
         due.chain(self.wires.iter().filter_map(|wire| wire.front().map(|(at, _)| *at))).min()
     }
 
-    fn turn_both(&mut self) {
+    fn run_both(&mut self) {
         for at in 0..2 {
             while let Some((_, frame)) = self.wires[at].pop_front_if(|(due, _)| *due <= self.now) {
                 self.sides[at].link.put(&frame);
             }
             let mut turns = 0;
-            while self.sides[at].bump.turn(self.now).expect("no error is for good") {
+            while self.sides[at].datapath.run_once(self.now).expect("no permanent error") {
                 turns += 1;
-                assert!(turns < TURNS, "it turns for ever");
+                assert!(turns < TURNS, "never idle");
             }
-            let due = self.sides[at].bump.next_due(self.now);
-            assert!(due.is_none_or(|due| due > self.now), "a time that has come is asked for again");
-            self.sides[at].is_bounded(self.sizes);
+            let due = self.sides[at].datapath.next_due(self.now);
+            assert!(due.is_none_or(|due| due > self.now), "a timeout that is already due");
+            self.sides[at].assert_bounds(self.sizes);
             while let Some(sent) = self.sides[at].link.next_sent() {
                 self.cross(at, sent);
             }
@@ -170,7 +178,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// When there is no more to draw, everything arrives.
+    /// At the end of the input everything arrives.
     fn cross(&mut self, from: usize, mut sent: Vec<u8>) {
         match self.fates.byte() {
             192.. => return self.lose(from, &sent),
@@ -185,16 +193,16 @@ impl<'a> World<'a> {
     }
 
     fn lose(&mut self, from: usize, sent: &[u8]) {
-        let carried = if DIALECT.recognises(sent) {
-            let received = DIALECT.parse(sent).expect("a relay says what can be read");
-            if !matches!(received.signal, Signal::Loose { .. }) {
+        let carried = if CODEC.recognises(sent) {
+            let received = CODEC.parse(sent).expect("a valid frame");
+            if !matches!(received.header, LinkHeader::Unprotected { .. }) {
                 return;
             }
             [&received.addresses[..], received.carried].concat()
         } else {
             sent.to_vec()
         };
-        let number = self.number(from, &carried).expect("it came from the LAN");
+        let number = self.number(from, &carried).expect("a frame of the LAN");
         self.frames[number].unprotected_lost = true;
     }
 
@@ -206,46 +214,46 @@ impl<'a> World<'a> {
         if self.corrupts {
             return;
         }
-        let number = self.number(1 - at, bytes).unwrap_or_else(|| panic!("nobody has sent {bytes:02x?}"));
-        assert!(!self.arrived[at].contains(&number), "{number} comes twice");
+        let number = self.number(1 - at, bytes).unwrap_or_else(|| panic!("not sent: {bytes:02x?}"));
+        assert!(!self.arrived[at].contains(&number), "frame {number} arrives twice");
         self.arrived[at].push(number);
     }
 
-    fn comes_to_rest(&mut self) {
+    fn run_until_idle(&mut self) {
         for _ in 0..100_000 {
-            self.turn_both();
+            self.run_both();
             let Some(at) = self.next_event() else {
                 for side in &self.sides {
-                    assert!(side.bump.is_empty());
-                    assert_eq!(side.bump.pool_used(), 0, "{:?}", side.bump.end().counters());
+                    assert!(side.datapath.is_empty());
+                    assert_eq!(side.datapath.pool_used(), 0, "{:?}", side.datapath.endpoint().counters());
                 }
                 return;
             };
             self.now = at;
         }
-        panic!("it never comes to rest");
+        panic!("not idle after the last step");
     }
 
-    /// Frames of a kind keep their order, whatever was ordered meanwhile, unless both were `non-blocking`. An end that has stopped to keep
-    /// order says so.
-    fn is_in_order(&self) {
+    /// Frames of a kind keep their order unless both were `non-blocking`. An end that stops to keep the order
+    /// counts it.
+    fn assert_in_order(&self) {
         for at in 0..2 {
-            if self.sides[1 - at].bump.end().counters().fallbacks > 0 {
+            if self.sides[1 - at].datapath.endpoint().counters().fallbacks > 0 {
                 continue;
             }
             for (place, late) in self.arrived[at].iter().enumerate() {
                 let (a, before) = (&self.frames[*late], &self.arrived[at][..place]);
                 let overtook = |no: &&usize| *no > late && !self.frames[**no].may_overtake(a);
-                assert_eq!(before.iter().find(overtook), None, "{late} comes behind it");
+                assert_eq!(before.iter().find(overtook), None, "frame {late} was overtaken");
             }
         }
     }
 
-    /// What does not arrive was counted by somebody, or left without protection.
-    fn is_accounted_for(&self) {
+    /// Missing frames were counted, or were not protected.
+    fn assert_accounted_for(&self) {
         for from in 0..2 {
-            let [sender, receiver] = [&self.sides[from].bump, &self.sides[1 - from].bump];
-            let (here, there) = (sender.end().counters(), receiver.end().counters());
+            let [sender, receiver] = [&self.sides[from].datapath, &self.sides[1 - from].datapath];
+            let (here, there) = (sender.endpoint().counters(), receiver.endpoint().counters());
             if self.disturbed || here.reopened > 0 {
                 continue;
             }
@@ -259,10 +267,10 @@ impl<'a> World<'a> {
 }
 
 impl Frame {
-    /// Whether it may arrive before `other`, which was put on the LAN before it.
+    /// Whether it may arrive before `other`, which was sent before it.
     fn may_overtake(&self, other: &Self) -> bool {
-        let is_loose = |frame: &Self| frame.care == Care::NonBlocking;
-        // What is for the neighbour goes first, and is waited for by nobody.
+        let is_loose = |frame: &Self| frame.protection == ProtectionMode::NonBlocking;
+        // Link-local frames go first, and no frame waits for them.
         self.for_neighbour
             || other.for_neighbour
             || self.kind != other.kind

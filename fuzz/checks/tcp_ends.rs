@@ -1,22 +1,23 @@
-//! The ends of a TCP connection, and a wire that delivers in any order, twice, or not, or delivers what nobody sent.
+//! The ends of a TCP connection over a wire that reorders, duplicates, loses or forges segments.
 
-use wiremend_proto::engine::{Op, Outcome, Requester as _, Responder as _, Status, Work};
+use wiremend_proto::engine::{Op, RequestOutcome, Requester as _, Responder as _, Status, Work};
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Ack, AckHead, Block, Config, Data, Ecn, Receiver, Reordering, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
 
 use super::draw::Draw;
 
-/// An honest wire brings every message once and in order. With a hostile one, ends neither panic nor grow, and never take back what they said.
+/// Without forged segments every message arrives once and in order. With them, ends neither panic nor grow,
+/// and never revoke an acknowledgement.
 pub(crate) fn check(bytes: &[u8]) {
     let mut draw = Draw::new(bytes);
     let hostile = draw.is(2);
     let mut world = World::new(config(&mut draw));
     while !draw.is_over() {
         world.step(&mut draw, hostile);
-        world.stays_sound();
+        world.assert_invariants();
     }
-    world.comes_to_rest(hostile);
+    world.run_until_idle(hostile);
 }
 
 fn config(draw: &mut Draw<'_>) -> Config {
@@ -41,7 +42,7 @@ fn config(draw: &mut Draw<'_>) -> Config {
         first_rtt: draw.is(2).then_some(Span::from_us(21)),
         ..Config::new(draw.pick(&Algorithm::ALL))
     };
-    config.check().expect("only what works is drawn");
+    config.check().expect("a valid configuration");
     config
 }
 
@@ -50,7 +51,7 @@ struct World {
     now: Time,
     sender: Sender,
     receiver: Receiver,
-    /// What is under way to the receiver, and to the sender.
+    /// Segments in flight to the receiver, and to the sender.
     data: Vec<Segment>,
     acks: Vec<Segment>,
     posted: Vec<u32>,
@@ -61,16 +62,16 @@ struct World {
     received: u64,
 }
 
-/// Packets on the wire at once; more are lost.
+/// Most packets on the wire; more are lost.
 const WIRE_MAX: usize = 64;
-const HERE: QpNum = QpNum::new(1);
-const THERE: QpNum = QpNum::new(2);
+const LOCAL: QpNum = QpNum::new(1);
+const REMOTE: QpNum = QpNum::new(2);
 
 impl World {
     fn new(config: Config) -> Self {
         Self {
-            sender: Sender::new(&config, THERE, 5),
-            receiver: Receiver::new(&config, HERE),
+            sender: Sender::new(&config, REMOTE, 5),
+            receiver: Receiver::new(&config, LOCAL),
             config,
             now: Time::from_ns(100),
             data: Vec::new(),
@@ -99,7 +100,7 @@ impl World {
             9 => self.data.extend(self.data.first().copied()),
             10 if hostile => {
                 let segment = self.any_data(draw);
-                self.hear_data(&segment);
+                self.receive_data(&segment);
             }
             11 if hostile => {
                 let segment = self.any_ack(draw);
@@ -107,7 +108,7 @@ impl World {
             }
             10 | 12 | 13 => {
                 if let Some(packet) = taken(&mut self.data, draw) {
-                    self.hear_data(&if draw.is(8) { packet.marked() } else { packet });
+                    self.receive_data(&if draw.is(8) { packet.marked() } else { packet });
                 }
             }
             _ => {
@@ -137,7 +138,7 @@ impl World {
         self.expire();
     }
 
-    /// On to what an end waits for; false: for nothing.
+    /// Advances to the next timeout; false if there is none.
     fn elapse(&mut self) -> bool {
         let next = [self.sender.next_timeout(), self.receiver.next_timeout()].into_iter().flatten().min();
         let Some(next) = next else { return false };
@@ -176,20 +177,20 @@ impl World {
             if draw.is(4) { draw.near(ack) } else { ack.wrapping_add(u32::from(draw.byte() % 32) * mss) }
         };
         let blocks = std::array::from_fn(|_| Block { start: edge(draw), end: edge(draw) });
-        Segment::Ack(Ack { head: AckHead::new(HERE, draw.is(8), draw.is(4)), ack, blocks })
+        Segment::Ack(Ack { head: AckHead::new(LOCAL, draw.is(8), draw.is(4)), ack, blocks })
     }
 
-    fn hear_data(&mut self, packet: &Segment) {
+    fn receive_data(&mut self, packet: &Segment) {
         let before = self.receiver.received();
         let outcome = self.receiver.on_packet(&self.config, self.now, packet);
-        if let Outcome::Accepted { completed: Some(message), .. } = outcome {
+        if let RequestOutcome::Accepted { completed: Some(message), .. } = outcome {
             self.messages.push(message.len);
         }
         while let Some(message) = self.receiver.poll_message() {
             self.messages.push(message.len);
         }
-        let Segment::Data(data) = packet else { unreachable!("only data are on this wire") };
-        // Where it stands from the first missing byte: only what covers that one moves it.
+        let Segment::Data(data) = packet else { unreachable!("only data segments") };
+        // Only a segment that covers the first missing byte advances the receiver.
         let start = i64::from(data.seq.wrapping_sub(before as u32).cast_signed());
         let covers = start <= 0 && start + i64::from(data.len) > 0 && before as i64 + start >= 0;
         assert!(
@@ -207,46 +208,46 @@ impl World {
         self.acks.truncate(WIRE_MAX);
     }
 
-    fn stays_sound(&mut self) {
+    fn assert_invariants(&mut self) {
         let (acknowledged, received) = (self.sender.acknowledged(), self.receiver.received());
         let all: u64 = self.posted.iter().map(|len| u64::from(*len).max(1)).sum();
         assert!(self.acknowledged <= acknowledged && acknowledged <= all, "{acknowledged} of {all}");
         assert!(self.received <= received, "{received} after {}", self.received);
         (self.acknowledged, self.received) = (acknowledged, received);
-        assert!(self.receiver.runs_held() as u64 <= u64::from(self.config.receive_window) / 2 + 1);
+        assert!(self.receiver.held_run_count() as u64 <= u64::from(self.config.receive_window) / 2 + 1);
         while let Some(completion) = self.sender.poll_completion() {
             self.ended += 1;
-            assert_eq!(completion.id, self.ended, "messages end in their order");
+            assert_eq!(completion.id, self.ended, "messages complete in order");
             self.failed |= completion.status != Status::Success;
         }
     }
 
-    /// From here on everything arrives at once.
-    fn comes_to_rest(&mut self, hostile: bool) {
+    /// From here on everything arrives immediately.
+    fn run_until_idle(&mut self, hostile: bool) {
         for _ in 0..1_000_000 {
             self.transmit(1);
             for packet in std::mem::take(&mut self.data) {
-                self.hear_data(&packet);
+                self.receive_data(&packet);
             }
             self.collect();
             for packet in std::mem::take(&mut self.acks) {
                 self.sender.on_packet(&self.config, self.now, &packet);
             }
-            self.stays_sound();
+            self.assert_invariants();
             if self.sender.ready(&self.config, self.now) {
                 self.now += Span::from_ns(500);
             } else if self.data.is_empty() && !self.elapse() {
                 return self.is_complete(hostile);
             }
         }
-        panic!("it never comes to rest");
+        panic!("not idle after the last step");
     }
 
     fn is_complete(&self, hostile: bool) {
-        assert!(self.sender.is_idle(), "nothing is waited for, but not all is sent");
-        assert_eq!(self.ended, self.posted.len() as u64, "every message ends");
+        assert!(self.sender.is_idle(), "no timeout, but unsent data");
+        assert_eq!(self.ended, self.posted.len() as u64, "every message completes");
         if !hostile && !self.failed {
-            assert_eq!(self.messages, self.posted, "every message comes once and in order");
+            assert_eq!(self.messages, self.posted, "every message arrives once and in order");
         }
     }
 }

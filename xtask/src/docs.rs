@@ -1,28 +1,27 @@
-//! `cargo xtask docs`: the documents that are made from the code.
+//! `cargo xtask docs`: generated documents.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::shell::{self, call, command};
+use crate::shell::{self, call};
 
-/// Shells that completions are made for.
+/// Shells with completions.
 pub(crate) const SHELLS: &[&str] = &["bash", "zsh", "fish"];
 
-/// Rewrites the reference of scenario files, and writes man pages and completions to `target/docs`.
+/// Rewrites the reference pages, and writes man pages and completions to `target/docs`.
 pub(crate) fn run() -> Result<()> {
-    // The test that keeps the page from going stale also writes it.
-    let mut bless = command("cargo test --quiet --package wiremend-scenario --test library");
-    shell::output(bless.env("BLESS", "1"))?;
-    println!("docs/scenarios.md");
+    let program = shell::build("dev")?;
+    shell::run(call(&program, "man --markdown").arg(shell::root().join("docs/reference")))?;
+    println!("docs/reference");
     let directory = shell::target_dir()?.join("docs");
-    write_pages(&shell::build("dev")?, &directory)?;
+    write_pages(&program, &directory)?;
     println!("{}", directory.display());
     Ok(())
 }
 
-/// Has the program write its man pages to `man1/` and its completions to `completions/`.
+/// Writes man pages to `man1/` and completions to `completions/`.
 pub(crate) fn write_pages(program: &Path, directory: &Path) -> Result<()> {
     let man = directory.join("man1");
     fs::create_dir_all(&man).with_context(|| format!("cannot create `{}`", man.display()))?;

@@ -1,4 +1,4 @@
-//! Starting other programs, from the top of the repository and without a keyboard.
+//! Runs other programs from the top of the repository, without input.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,21 +12,21 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies one level below the top")
 }
 
-/// A command given as one line: words separated by spaces, none of which holds a space.
+/// A command in one line: words separated by spaces.
 pub(crate) fn command(line: &str) -> Command {
     let (program, args) = line.split_once(' ').unwrap_or((line, ""));
-    // The cargo that runs us, not another one which the path finds first.
+    // The cargo that runs xtask, not another one in the path.
     call(&if program == "cargo" { cargo() } else { program.into() }, args)
 }
 
-/// A command whose program has a path, which may hold spaces.
+/// A command with the path of its program, which may contain spaces.
 pub(crate) fn call(program: &Path, args: &str) -> Command {
     let mut command = Command::new(program);
     command.args(args.split_whitespace()).current_dir(root()).stdin(Stdio::null());
     command
 }
 
-/// Runs a command whose output goes to ours; an exit code other than 0 is an error.
+/// Runs a command with our output; an exit status other than 0 is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| cannot_start(command))?;
     if !status.success() {
@@ -55,14 +55,14 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Builds the program in a profile and returns where it is.
+/// Builds the program with a profile; returns its path.
 pub(crate) fn build(profile: &str) -> Result<PathBuf> {
     run(&mut command(&format!("cargo build --quiet --package wiremend --profile {profile}")))?;
     let directory = if profile == "dev" { "debug" } else { profile };
     Ok(target_dir()?.join(directory).join("wiremend"))
 }
 
-/// Where cargo puts what it builds.
+/// Cargo's target directory.
 pub(crate) fn target_dir() -> Result<PathBuf> {
     let metadata = metadata()?;
     let directory =
@@ -70,20 +70,20 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(directory))
 }
 
-/// The packages of the workspace, as cargo sees them.
+/// The packages of the workspace.
 pub(crate) fn metadata() -> Result<Value> {
     json(&mut command("cargo metadata --format-version 1 --no-deps"))
 }
 
-/// A command as one would type it, without the way to its program.
+/// A command as typed, without the path of its program.
 pub(crate) fn line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// A time as people say it: `8.3 s`, `2 min 05 s`.
-pub(crate) fn spoken(time: Duration) -> String {
+/// A duration for readers: `8.3 s`, `2 min 05 s`.
+pub(crate) fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
         seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
@@ -119,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_spoken() {
-        assert_eq!(spoken(Duration::from_millis(8_340)), "8.3 s");
-        assert_eq!(spoken(Duration::from_secs(125)), "2 min 05 s");
+    fn durations_are_formatted() {
+        assert_eq!(format_duration(Duration::from_millis(8_340)), "8.3 s");
+        assert_eq!(format_duration(Duration::from_secs(125)), "2 min 05 s");
     }
 }

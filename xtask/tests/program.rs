@@ -1,21 +1,24 @@
-//! The program as cargo starts it: exit codes, and what it measures of another.
+//! Exit codes of xtask, and its measurement of another program.
 
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
 #[test]
-fn a_wrong_chore_or_argument_is_told_and_ends_with_2() {
+fn a_wrong_task_or_argument_exits_with_2() {
     for line in ["", "nonsense", "test --fast", "bench --fast", "bench perm-k5", "docs now", "dist --deb"] {
         let output = xtask(line);
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
-        assert!(told.starts_with("error: ") && told.contains("usage: cargo xtask"), "{line}: {told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+        assert!(
+            message.starts_with("error: ") && message.contains("usage: cargo xtask"),
+            "{line}: {message}"
+        );
     }
 }
 
 #[test]
-fn help_is_no_error() {
+fn help_is_not_an_error() {
     let output = xtask("--help");
     assert!(output.status.success());
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("usage: "));
@@ -29,7 +32,7 @@ fn a_program_that_sleeps_takes_wall_time_and_little_cpu_time() {
 }
 
 #[test]
-fn output_and_memory_of_a_program_are_handed_on() {
+fn output_and_memory_of_a_program_are_returned() {
     let small = measure("echo heard");
     assert_eq!(small["stdout"], "heard\n");
     let large = measure("dd if=/dev/zero of=/dev/null bs=64M count=1");

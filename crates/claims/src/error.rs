@@ -1,28 +1,29 @@
-//! Why something could not be measured.
+//! Errors of measurements.
 
 use std::fmt;
 use std::io;
 
-/// Why something could not be measured.
+/// Why a measurement failed.
 #[derive(Debug)]
 pub enum Error {
     /// A run failed.
     Run(wiremend_runner::Error),
-    /// No claim has this id; the message lists those there are.
+    /// No claim has this id; the message lists the known ids.
     UnknownClaim(String),
-    /// Values were to be changed, and nothing is simulated.
+    /// `--set` was given, but nothing is simulated.
     NothingToChange,
     /// A run needs more memory than is free.
     Memory {
-        /// The command that runs it.
+        /// The command of the run.
         command: String,
     },
-    /// No episode of losses was seen at this rate.
+    /// A link with this loss rate had no loss episode.
     NoEpisodes {
-        /// Frames that the link loses, as a share.
+        /// Loss rate of the link.
         loss: f64,
     },
-    /// A promise of the model cannot be simulated; the message names the argument of `wiremend tune` that says so.
+    /// The simulator cannot test this promise of the model; the message names the argument of `wiremend tune`
+    /// that prevents it.
     NotSimulable(String),
     /// A file or directory cannot be written.
     File(io::Error),
@@ -34,13 +35,13 @@ impl fmt::Display for Error {
             Self::Run(error) => error.fmt(f),
             Self::UnknownClaim(what) | Self::NotSimulable(what) => f.write_str(what),
             Self::NothingToChange => {
-                f.write_str("--set: nothing is simulated for what was asked, so that nothing can be changed")
+                f.write_str("--set: these claims simulate nothing, so no value can be changed")
             }
             Self::Memory { command } => {
                 write!(f, "not enough memory is free for `{command}`; try --threads 1")
             }
             Self::NoEpisodes { loss } => {
-                write!(f, "no episodes at a loss of {loss:e}: the scenario was changed")
+                write!(f, "no loss episodes at a loss rate of {loss:e}: the scenario was changed")
             }
             Self::File(error) => error.fmt(f),
         }

@@ -1,8 +1,9 @@
-//! What papers say about links that corrupt, measured and judged.
+//! Claims of papers about corrupting links, measured and judged.
 //!
-//! [`papers`] has a folder for each paper and a file for each claim: what the paper says, which simulations tell, and what counts as
-//! reproduced. The [`ledger`] takes the runs of all claims that are asked for, each once however many claims want it, spreads them over the
-//! cores by a [runner](wiremend_runner::Runner), and judges them. Every claim can fail, and changing a scenario is how to see it fail.
+//! [`papers`] has a folder for each paper and a file for each claim: the statement of the paper, the runs,
+//! and the criteria for *reproduced*. The [`ledger`] collects the runs of the chosen claims, each once even
+//! if several claims share it, distributes them over the cores by a [runner](wiremend_runner::Runner), and
+//! judges the outcomes. Every claim can fail: a change of a scenario shows it.
 //!
 //! ```no_run
 //! use wiremend_claims::ledger::{Effort, Schedule};
@@ -11,13 +12,13 @@
 //!
 //! let claim = papers::find("J1")?;
 //! let results = Schedule::new(&[claim], Effort::Quick, &[])?.run(&Runner::new(), None)?;
-//! let entry = claim.entry(&results, origin("wiremend repro J1 --quick".to_owned(), "0.1.0"));
-//! println!("{}: {}", entry.id, entry.verdict.name());
+//! let result = claim.judge(&results, origin("wiremend repro J1 --quick".to_owned(), "0.1.0"));
+//! println!("{}: {}", result.id, result.verdict.name());
 //! # Ok::<(), wiremend_claims::Error>(())
 //! ```
 //!
-//! Beside the papers stand two measurements that commands need as well: what protection leaves of a link's loss and speed
-//! ([`protection`]), and whether the simulator keeps what the model promises ([`verify`]).
+//! Two more measurements serve other commands: loss and speed of a protected link ([`protection`]), and tests
+//! of the model's predictions by simulation ([`verify`]).
 
 mod cause;
 mod error;

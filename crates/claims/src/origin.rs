@@ -1,16 +1,16 @@
-//! Where and when a ledger was measured.
+//! Time and place of a measurement.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use wiremend_report::ledger::Origin;
 use wiremend_runner::machine::cores;
 
-/// What was measured by this command, today, on this machine, by this version of the program.
+/// The origin of results measured today on this machine by `command`.
 pub fn origin(command: String, version: &str) -> Origin {
     Origin { command, version: version.to_owned(), date: today(), machine: kind() }
 }
 
-/// What kind of machine this is: `2 cores (some processor), Linux`.
+/// Cores, processor and operating system: `2 cores (some processor), linux`.
 fn kind() -> String {
     let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor(&text));
     let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
@@ -21,14 +21,14 @@ fn kind() -> String {
     format!("{cores} ({processor}), {}", std::env::consts::OS)
 }
 
-/// The day in UTC: `2025-01-31`.
+/// Today in UTC: `2025-01-31`.
 fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(since.as_secs() / 86_400)
 }
 
-/// The date so many days after 1970 began, by the Gregorian calendar: years begin in March, so that the day which comes
-/// and goes is a year's last.
+/// Gregorian date of a number of days since 1970-01-01. Years start in March here, so that a leap day is the
+/// last day of a year.
 fn date(days: u64) -> String {
     const ERA_DAYS: u64 = 146_097;
     let from_year_0 = days + 719_468;
@@ -41,7 +41,7 @@ fn date(days: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The name of the processor.
+/// Name of the processor.
 fn processor(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     let name = line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,23 +6,23 @@ use wiremend_measure::rare::Estimate;
 use crate::ledger::number::LEVEL;
 use crate::ledger::{Effort, Outcome, Results, Run};
 
-/// The prototype, in order and without.
+/// The published prototype, ordered and non-blocking.
 pub(crate) const LG: &str = "LG";
 pub(crate) const LG_NB: &str = "LG_NB";
-/// Ours.
+/// The hardened protocol of this program.
 pub(crate) const HARDENED: &str = "hardened";
 
-/// Rates of the paper's links in Gb/s.
+/// Link rates of the paper in Gb/s.
 pub(crate) const RATES: [u32; 2] = [25, 100];
-/// Losses, and copies of what was lost.
+/// Loss rates, and the copies of a retransmission at each of them.
 pub(crate) const LOSSES: [(f64, u32); 3] = [(1e-5, 1), (1e-4, 1), (1e-3, 2)];
-/// A full frame on the wire, with preamble and gap.
+/// Bytes of a full frame with preamble and inter-frame gap.
 pub(crate) const FULL_BYTES: f64 = 1538.0;
-/// The link's direction that loses frames.
+/// The lane that loses frames, and its reverse.
 pub(crate) const FORWARD: &str = "s0>s1";
 pub(crate) const BACKWARD: &str = "s1>s0";
 
-/// Frames at line rate over a link of this rate, protected in this way.
+/// A stress test: link rate, loss rate and protocol.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Stress {
     pub(crate) gbps: u32,
@@ -35,11 +35,12 @@ impl Stress {
         Self { gbps, loss, variant }
     }
 
-    /// So many frames. The paper's generator sends one every 124 ns at 100 Gb/s, which leaves the link a little room.
+    /// A run with `frames` frames. The paper's generator sends one every 124 ns at 100 Gb/s, slightly below
+    /// line rate.
     pub(crate) fn run(&self, frames: u32) -> Run {
         let interval_ns = 12_400.0 / f64::from(self.gbps);
         let rate_bps = (FULL_BYTES * 8.0 / interval_ns * 1e9).round();
-        Run::of("claims/linkguardian")
+        Run::new("claims/linkguardian")
             .variant(self.variant)
             .set("topology.rate", format!("{}Gbps", self.gbps))
             .set("workload.0.rate", format!("{rate_bps}bps"))
@@ -49,12 +50,12 @@ impl Stress {
             .seconds(f64::from(frames) * 2e-6)
     }
 
-    /// The same, where losses begin on purpose and copies are lost more often than they should be: so many episodes.
+    /// A run with importance sampling: it forces loss episodes and raises the loss of copies.
     pub(crate) fn tilted(&self, effort: Effort) -> Run {
-        /// Frames from the begin of an episode to that of the next.
+        /// Frames from one episode to the next.
         const FRAMES: u32 = 400;
         let run = self.run(effort.choose(400, 4_000) * FRAMES).set("impair.0.kind", "tilted");
-        // Ours goes by the loss that it measures, which is not the true one here.
+        // The hardened protocol chooses copies by its measured loss rate, which importance sampling distorts.
         if self.variant == LG || self.variant == LG_NB {
             run
         } else {
@@ -62,15 +63,15 @@ impl Stress {
         }
     }
 
-    /// Copies of what is lost at this rate, by Eq. 2.
+    /// Copies of a retransmission by Eq. 2.
     pub(crate) fn copies(&self) -> u32 {
         LOSSES.iter().find(|(loss, _)| *loss >= self.loss).map_or(2, |(_, copies)| *copies)
     }
 
-    /// The loss that is left, of a tilted run; nothing if there were no episodes.
+    /// Estimate of the remaining loss from a run with importance sampling. `None` without episodes.
     pub(crate) fn estimate(&self, results: &Results<'_>) -> Option<Estimate> {
-        let outcome = results.of(&self.tilted(results.effort()));
-        outcome.episodes.per_frame_begun(self.loss, heaviest(self.loss, self.copies()), LEVEL)
+        let outcome = results.outcome(&self.tilted(results.effort()));
+        outcome.episodes.loss_per_frame_forced(self.loss, weight_max(self.loss, self.copies()), LEVEL)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -78,35 +79,35 @@ impl Stress {
     }
 }
 
-/// What an episode that was not seen could count at most, if frames are lost with all their copies and not otherwise: in a tenth of the episodes
-/// these are lost as in truth, in the others with 70 %.
-pub(crate) fn heaviest(loss: f64, copies: u32) -> f64 {
+/// Largest possible weight of an episode that did not occur: the frame and all copies are lost. A tenth of
+/// the episodes draw these losses with the true probability, the others with 70 %.
+pub(crate) fn weight_max(loss: f64, copies: u32) -> f64 {
     let ratio = (loss / 0.7).powi(copies as i32);
     ratio / (0.1 * ratio + 0.9)
 }
 
-/// The three rates at which the speed is printed, rounded: 1.43e-5, 9.16e-5 and 1.16e-3.
+/// The loss rates at which the paper prints the speed: 1.43e-5, 9.16e-5 and 1.16e-3.
 pub(crate) const MEASURED: [f64; 3] = [1.43e-5, 9.16e-5, 1.16e-3];
 
-/// Frames of a run that only counts.
+/// Frames of a run without importance sampling.
 pub(crate) fn frames(effort: Effort, loss: f64) -> u32 {
     let rare = loss < 5e-4;
     effort.choose(if rare { 250_000 } else { 120_000 }, if rare { 2_000_000 } else { 600_000 })
 }
 
-/// What protection did in a run that only counts.
+/// Outcome and protection counters of a run without importance sampling.
 pub(crate) fn counted<'a>(results: &'a Results<'_>, stress: Stress) -> (&'a Outcome, Protection) {
-    let outcome = results.of(&stress.run(frames(results.effort(), stress.loss)));
+    let outcome = results.outcome(&stress.run(frames(results.effort(), stress.loss)));
     (outcome, outcome.summary.protection)
 }
 
-/// Frames handed on, as bits on the wire per second.
+/// Rate of delivered frames in bits per second, with preamble and gap.
 pub(crate) fn speed_bps(outcome: &Outcome) -> f64 {
-    let handed_on = outcome.summary.protection.handed_on as f64;
+    let handed_on = outcome.summary.protection.delivered as f64;
     handed_on * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
 }
 
-/// A part of something that may be nothing.
+/// A ratio, or 0 if the denominator is 0.
 pub(crate) fn per(value: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { value as f64 / of as f64 }
 }

@@ -1,9 +1,11 @@
-//! What can be asked for.
+//! The arguments of the command line.
 
+mod choice;
 pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod monitor;
 pub(crate) mod operate;
+mod refusal;
 
 use std::path::PathBuf;
 
@@ -12,12 +14,16 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use wiremend_scenario::Override;
 
+use self::choice::choice;
 use crate::failure::Failure;
 
 /// The version with its commit.
 pub(crate) const VERSION: &str = env!("WIREMEND_VERSION");
 
-/// Commands by purpose; clap knows no groups of commands.
+/// Heading of options that `--help` shows and `-h` leaves out.
+const ADVANCED: &str = "Advanced options";
+
+/// Commands by purpose; clap has no groups of commands.
 const HELP: &str = "\
 {about}
 
@@ -25,23 +31,26 @@ Usage: wiremend [COMMAND]
 
 Simulate:
   run          Run a scenario and compare its variants
-  trace        Draw what happened to one flow, packet by packet
-  repro        Measure what papers claim, and judge it
-  list         List the scenarios that come with the program
-  show         Print the file of a scenario, to copy and change
+  trace        Draw the packets of one flow over time
+  repro        Measure the claims of papers and judge them
+  list         List the built-in scenarios
+  show         Print the file of a built-in scenario
 
 Explain:
-  model        What corruption costs RDMA
+  model        Compute what corruption costs RDMA
   tune         Find the cheapest dummies and copies that reach a target
-  check        Foresee deadlocks of a lossless network
-  capture      Read frames that were captured on a link
+  check        Find possible deadlocks of a lossless network
+  capture      Read captured frames
 
 Operate:
-  fleet        Decide which corrupting links of a fabric to take out
   relay        Protect a link between two Linux machines
-  lab          Try things out between namespaces of this machine
-  monitor      Find links that corrupt, and say why links are slow
-  completions  Print a script that completes commands in a shell
+  monitor      Find links that corrupt packets
+  fleet        Choose which corrupting links of a fabric to disable
+  lab          Test relays and transports on this machine
+
+Set up:
+  schema       Print the JSON schema of scenario files
+  completions  Print a completion script for a shell
   man          Write the manual pages
 
 Options:
@@ -49,18 +58,13 @@ Options:
 
 const EXAMPLES: &str = "\
 Examples:
-  wiremend                                  the tour
-  wiremend run tour --out results           the tour, with files and a page to look at
-  wiremend show tour > mine.toml            a scenario to change
-  wiremend run mine.toml --set topology.k=8
-  wiremend trace nak                        a lost NAK, packet by packet
-  wiremend model --beta 1e-3 --links 4      what corruption costs, and why
-  wiremend capture decode link.pcapng       captured frames, a line each
-  wiremend help run                         all about one command
+  wiremend                         run the scenario `tour`
+  wiremend trace nak               show how a lost NAK is recovered, packet by packet
+  wiremend help run                show all options of one command
 
-Exit status: 0; 1 it ran and the answer is no; 2 bad input; 3 the machine lacks something; 130 after Ctrl-C.";
+Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
-/// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain.
+/// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.
 #[derive(Parser, Debug)]
 #[command(name = "wiremend", version = VERSION, help_template = HELP, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -79,50 +83,47 @@ pub(crate) enum Command {
     Tune(Box<explain::Tune>),
     Check(explain::Check),
     Capture(Capture),
-    Fleet(fleet::Fleet),
     Relay(operate::Relay),
-    Lab(operate::Lab),
     Monitor(monitor::Monitor),
+    Fleet(fleet::Fleet),
+    Lab(operate::Lab),
+    Schema(Schema),
     Completions(Completions),
     Man(Man),
 }
 
 /// Run a scenario and compare its variants
 ///
-/// Prints a table, a small plot of the slowest flows, and what they mean.
-/// With --out it also writes these files, each whole or not at all:
+/// Prints a table, a small plot of the slowest flows, and the conclusions in sentences.
+/// --out writes these files too, each complete or not at all:
 ///
 ///   summary.json    all numbers of the table and more
-///   flows.parquet   a row for each flow, variants and seeds one after the other
+///   flows.parquet   one row per flow, in order of variant and seed
 ///   flows.csv       the same as text, with --csv
-///   series.csv      what links did over time, if the scenario asks for a series
-///   report.html     everything to look at, in one file
+///   series.csv      counters of links over time, if the scenario has a table `series`
+///   report.html     table, plots and conclusions in one page
 ///
-/// Flows that fail (retries exhausted, time limit) are counted and named;
-/// the exit status is 0 all the same.
+/// The run counts and lists flows that fail (retries exhausted, time limit);
+/// they do not change the exit status. The exit status is 1 if a deadlock ended the run.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend run tour
   wiremend run tour --seeds 10 --out results --csv
   wiremend run tour --set topology.k=8 --set workload.0.load=0.6
-  wiremend run ping-pong --variant 1/1024 --json
-  wiremend run nak --capture h0-tor=nak.pcapng
   wiremend show incast | wiremend run - --set topology.buffer=256KiB"
 )]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Run only this variant; may be given several times
+    /// Run only this variant; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Vec<String>,
-    /// Run each variant with so many seeds, one after the other from the first, and put the results together
+    /// Number of seeds per variant, counted up from the first; results are merged
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) seeds: u64,
-    /// Use at most so many threads: for runs side by side first, then within each. Results do not depend on it
-    /// [default: all cores]
+    /// Number of threads; does not change results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write the results into this directory
@@ -131,8 +132,8 @@ pub(crate) struct Run {
     /// Write flows.csv too
     #[arg(long, requires = "out")]
     pub(crate) csv: bool,
-    /// Capture the frames of a link (such as h0-tor or edge0-0-agg0-1) in a pcapng file; may be given several times.
-    /// Several variants or seeds have a file each, with their name in it
+    /// Capture the frames of a link, such as h0-tor or edge0-0-agg0-1, in a pcapng file; repeatable. With several
+    /// variants or seeds, each has its own file
     #[arg(long, value_name = "LINK=FILE")]
     pub(crate) capture: Vec<CaptureRequest>,
     /// Print summary.json instead of the table
@@ -140,31 +141,30 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// A scenario, and what is different this time
+/// A scenario and the changes to it
 #[derive(Args, Debug)]
 pub(crate) struct Scenario {
-    /// A name of `wiremend list`, a path to a .toml file, or - for stdin
+    /// A name from `wiremend list`, a path to a .toml file, or - for stdin
     #[arg(value_name = "SCENARIO", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
-    /// Change a value, in all variants: a path such as transport.recovery or impair.0.rate; may be given several times
+    /// Change a value in all variants, such as transport.recovery=irn or impair.0.rate=1e-4; repeatable
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Override>,
-    /// Start all random streams from this seed instead of the scenario's
+    /// Seed of all random streams [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
-/// Draw what happened to one flow, packet by packet
+/// Draw the packets of one flow over time
 ///
-/// Nodes stand side by side and time runs downward: who sent what when, what was corrupted, which timer fired and why.
-/// Long silences are cut out and marked.
+/// Nodes are columns and time runs downward. The drawing shows each packet, each corruption, and each timer that
+/// expired with its cause. Long idle periods are cut out and marked.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend trace tail-packet
   wiremend trace twice --svg twice.svg
-  wiremend trace tour --variant go-back-n --flow slowest
-  wiremend trace nak --set 'workload.0.bytes=\"64KiB\"' --json")]
+  wiremend trace tour --variant go-back-n --flow slowest")]
 pub(crate) struct Trace {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
@@ -177,7 +177,7 @@ pub(crate) struct Trace {
     /// Write the drawing into this file instead of printing it as text
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
-    /// Show at most so many steps; uneventful ones are left out first
+    /// Maximum number of steps to show; uneventful ones are left out first
     #[arg(long, value_name = "N", default_value_t = 240, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) steps: u32,
     /// Print the steps as JSON
@@ -185,59 +185,63 @@ pub(crate) struct Trace {
     pub(crate) json: bool,
 }
 
-/// Measure what papers claim, and judge it
+/// Measure the claims of papers and judge them
 ///
-/// Each claim of the ledger is run here and now, its result set beside the paper's, and judged: reproduced, differs
-/// (with the reason), or not reproduced. The exit status is 1 if a claim is not reproduced.
-/// With --out it also writes these files, each whole or not at all:
+/// Simulates each claim, compares the result with the paper and gives a verdict: reproduced, differs (with the
+/// reason), or not reproduced. The exit status is 1 if a claim is not reproduced.
+/// --out writes these files too, each complete or not at all:
 ///
-///   gallery.html           every claim to look at, in one file
-///   ledger.json            the same for programs
-///   VALIDATION.md          the same as a document; not with --set
-///   images/claims/*.svg    its figures
-///   runs/*.json            what each run came to: after Ctrl-C, the same command goes on from there
+///   gallery.html           all claims with their figures, in one file
+///   ledger.json            the results for programs
+///   README.md, ID.md       an index and a page for each claim; not with --set
+///   images/*.svg           the figures
+///   runs/*.json            the outcome of each run: after Ctrl-C, the same command continues from there
 ///
-/// --set asks what if: a value is changed in the scenarios of all runs, and the verdicts say what follows.
+/// --set changes a value in the scenarios of all runs. The verdicts then do not apply to the papers.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend repro V1
   wiremend repro V1 V2 --quick
   wiremend repro --all --out ledger
-  wiremend repro J15 --out ledger --merge ledger/ledger.json
-  wiremend repro --all --quick --json
   wiremend repro V1 --quick --set transport.recovery=go-back-n"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Repro {
-    /// Claims by their id; without any, they are listed
+    /// Ids of claims; without any, the command lists all claims
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// All claims
+    /// Run all claims
     #[arg(long, conflicts_with = "ids")]
     pub(crate) all: bool,
-    /// Simulate less time and fewer points: the same judgement, less precisely
+    /// Simulate less time and fewer points: same criteria, wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Change a value in the scenarios of all runs; may be given several times
+    /// Change a value in the scenarios of all runs; repeatable
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Override>,
-    /// Run so many simulations side by side. Results do not depend on it [default: all cores]
+    /// Number of simulations in parallel; does not change results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write the ledger into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Put what is measured into a ledger.json of before: other claims keep what they came to then
+    /// Add the results to those of this ledger.json: claims that are not measured now keep their results
     #[arg(long, value_name = "FILE", requires = "out", conflicts_with = "set")]
     pub(crate) merge: Option<PathBuf>,
-    /// Print ledger.json
+    /// Print the commands of the runs, one per line, and run nothing
+    #[arg(long, conflicts_with_all = ["out", "json", "threads"])]
+    pub(crate) commands: bool,
+    /// Write README.md and ID.md for the results of this ledger.json, and run nothing
+    #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["ids", "all", "quick", "set", "merge", "commands", "json", "threads"])]
+    pub(crate) pages: Option<PathBuf>,
+    /// Print the results (ledger.json); without claims, print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// List the scenarios that come with the program, with the tables of flow sizes and the recovery schemes
+/// List the built-in scenarios, flow-size tables and recovery schemes
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -249,28 +253,24 @@ pub(crate) struct List {
     pub(crate) json: bool,
 }
 
-/// Print the file of a scenario, to copy and change
+/// Print the file of a built-in scenario, as a start for one of your own
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend show tour
   wiremend show incast > mine.toml")]
 pub(crate) struct Show {
-    /// A name of `wiremend list`
+    /// A name from `wiremend list`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 }
 
-/// Read frames that were captured on a link
+/// Read captured frames
 #[derive(Args, Debug)]
-// Without a command it is refused in one line, as everywhere, and not by the whole help.
-#[command(
-    arg_required_else_help = false,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   wiremend capture decode link.pcapng
-  tcpdump -U -w - -i eth0 udp port 4791 | wiremend capture decode -"
-)]
+  tcpdump -U -w - -i eth0 udp port 4791 | wiremend capture decode -")]
 pub(crate) struct Capture {
     #[command(subcommand)]
     pub(crate) command: CaptureCommand,
@@ -281,13 +281,13 @@ pub(crate) enum CaptureCommand {
     Decode(Decode),
 }
 
-/// Print captured frames, a line each
+/// Print captured frames, one per line
 ///
-/// RDMA frames with operation, queue pair, PSN, what is acknowledged, lengths, and whether the ICRC is right; others
-/// with what they are, or why they cannot be read. Times are in nanoseconds since the first frame. How many there were
-/// of each is told at the end, on stderr.
+/// For RDMA frames: operation, queue pair, PSN, acknowledged PSN, lengths, and whether the ICRC is right. For other
+/// frames: their protocol, or why they cannot be parsed. Times are in nanoseconds since the first frame. A summary of
+/// all kinds of frames follows on stderr.
 ///
-/// A file that is damaged is printed up to there; the exit status is 2.
+/// A damaged file is printed up to the damage; the exit status is then 2.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -298,15 +298,32 @@ pub(crate) struct Decode {
     /// A pcap or pcapng file, or - for stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Stop after so many frames
+    /// Stop after this number of frames
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Print a JSON object for each frame, in a line of its own
+    /// Print one JSON object per line and frame
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Print a script that completes commands in a shell
+/// Print the JSON schema of scenario files, for editors that complete and check TOML
+///
+/// Editors with Taplo (such as VS Code with Even Better TOML) use the schema that the first line of a file names:
+///
+///   #:schema ./scenario.schema.json
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend schema > scenario.schema.json
+  taplo check --schema file://$PWD/scenario.schema.json mine.toml"
+)]
+pub(crate) struct Schema {}
+
+/// Print a completion script for a shell
+///
+/// Completes commands, options, and the names of built-in scenarios.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -314,6 +331,7 @@ Examples:
   wiremend completions fish > ~/.config/fish/completions/wiremend.fish")]
 pub(crate) struct Completions {
     /// The shell
+    #[arg(value_parser = choice::<clap_complete::Shell>())]
     pub(crate) shell: clap_complete::Shell,
 }
 
@@ -321,11 +339,16 @@ pub(crate) struct Completions {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend man /usr/local/share/man/man1")]
+  wiremend man /usr/local/share/man/man1
+  wiremend man docs/reference --markdown")]
 pub(crate) struct Man {
     /// The directory to write them into
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
+
+    /// Write the reference of commands and scenario files in Markdown instead
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }
 
 /// `LINK=FILE`.
@@ -359,10 +382,10 @@ impl std::str::FromStr for FlowChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "slowest" => Ok(Self::Slowest),
-            _ => text.parse().map(Self::Number).map_err(|_| "a flow is a number or `slowest`".to_owned()),
+        if text.eq_ignore_ascii_case("slowest") {
+            return Ok(Self::Slowest);
         }
+        text.parse().map(Self::Number).map_err(|_| "a flow is a number or `slowest`".to_owned())
     }
 }
 
@@ -374,26 +397,23 @@ pub(crate) fn command() -> clap::Command {
 /// The arguments of this process.
 pub(crate) fn parse() -> Result<Arguments, Failure> {
     Arguments::try_parse().map_err(|error| match error.kind() {
-        // Not an error: what was asked for is the text.
+        // Not an error: the user asked for this text.
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             crate::terminal::written(error.print()).err().unwrap_or(Failure::Done)
         }
-        _ => Failure::Input(one_line(&error.render().to_string())),
+        _ => {
+            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            Failure::Input(refusal::rendered(&error, &words.collect::<Vec<_>>()))
+        }
     })
-}
-
-/// What clap says over several lines, in one: what is wrong, what is meant, where to read on.
-fn one_line(message: &str) -> String {
-    let message = message.split("\n\nUsage:").next().unwrap_or_default();
-    let message = message.split("\n\nFor more information").next().unwrap_or_default();
-    let message = message.strip_prefix("error: ").unwrap_or(message);
-    let lines: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    format!("{}; see --help", lines.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The most lines of a screen that a short help may take.
+    const SCREEN: usize = 40;
 
     #[test]
     fn clap_finds_nothing_wrong_with_the_definition() {
@@ -401,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_lists_every_command_with_its_purpose_and_each_has_examples() {
+    fn the_help_lists_every_command_with_its_purpose() {
         let mut all = command();
         all.build();
         for command in all.get_subcommands().filter(|command| command.get_name() != "help") {
@@ -409,20 +429,36 @@ mod tests {
             let line =
                 format!("  {:<11}  {}", command.get_name(), about.split(',').next().unwrap_or_default());
             assert!(HELP.contains(&line), "`{line}` is not in the help");
-            for command in std::iter::once(command).chain(command.get_subcommands()) {
-                if command.get_name() != "help" {
-                    let examples = command.get_after_help().expect("a command has examples").to_string();
-                    assert!(examples.starts_with("Examples:\n  wiremend "), "{}", command.get_name());
-                }
-            }
         }
     }
 
     #[test]
-    fn messages_of_clap_become_one_line() {
-        let error = Arguments::try_parse_from(["wiremend", "run", "tour", "--sedes", "3"]).unwrap_err();
-        let line = one_line(&error.render().to_string());
-        assert!(line.starts_with("unexpected argument '--sedes' found; tip: "), "{line}");
-        assert!(!line.contains('\n') && line.contains("'--seeds'"), "{line}");
+    fn every_short_help_has_examples_and_fits_a_screen() {
+        fn check(command: &mut clap::Command, path: &str) {
+            let help = command.render_help().to_string();
+            assert!(help.lines().count() <= SCREEN, "{path}: {} lines\n{help}", help.lines().count());
+            let examples = help.split("Examples:\n").nth(1).expect(path);
+            let count = examples.lines().take_while(|line| line.starts_with("  ")).count();
+            assert!((1..=3).contains(&count) && examples.contains(path), "{path}: {count} examples\n{help}");
+            for inner in command.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+                let path = format!("{path} {}", inner.get_name());
+                check(inner, &path);
+            }
+        }
+        let mut all = command().term_width(100);
+        all.build();
+        check(&mut all, "wiremend");
+    }
+
+    #[test]
+    fn advanced_options_are_in_the_long_help_only() {
+        fn check(command: &clap::Command) {
+            for arg in command.get_arguments() {
+                let is_advanced = arg.get_help_heading() == Some(ADVANCED);
+                assert_eq!(arg.is_hide_short_help_set(), is_advanced, "{} {arg}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&command());
     }
 }

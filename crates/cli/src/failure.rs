@@ -1,42 +1,42 @@
-//! How a command ends: 0, 1 (it ran and the answer is no), 2 (bad input), 3 (the environment lacks something), or
-//! 128 and the number of the signal that ended it (130 after Ctrl-C).
+//! Exit codes: 0 success, 1 negative result, 2 bad input, 3 missing permission or resource, or 128 plus the number of
+//! the signal that ended the command (130 after Ctrl-C).
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// A command that ran to its end.
+/// Result of a command that ran to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Yes,
-    /// It ran, and the answer is no.
+    /// The result is negative: exit code 1.
     No,
 }
 
-/// A command that could not.
+/// Why a command did not run to its end.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for cannot be.
+    /// The arguments or input files are wrong.
     Input(String),
-    /// The machine lacks something; the message says how to get it.
+    /// The machine lacks a permission or resource; the message says how to get it.
     Environment(String),
-    /// Somebody ended it by this signal.
+    /// This signal ended the command.
     Interrupted(u8),
-    /// Somebody ended it by this signal, and what was done by then is kept in this directory.
+    /// This signal ended the command; results so far are in this directory.
     Suspended(u8, PathBuf),
-    /// Nobody reads the output any more: a fine way to end.
+    /// The reader of stdout has closed the pipe: exit code 0.
     ClosedPipe,
-    /// Nothing failed: all there was to do is done.
+    /// Nothing failed: the text of --help or --version was printed.
     Done,
 }
 
 impl Failure {
-    /// An error of a file, which names itself.
+    /// An error of a file; its message has the path.
     pub(crate) fn file(error: &io::Error) -> Self {
         Self::Environment(error.to_string())
     }
 
-    /// A file that is not there, or not for us.
+    /// A file that cannot be opened or read.
     pub(crate) fn unreadable(name: &str, error: &io::Error) -> Self {
         Self::Input(format!("{name}: cannot be read: {error}"))
     }

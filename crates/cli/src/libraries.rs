@@ -1,25 +1,25 @@
-//! How errors of libraries end a command.
+//! Errors of libraries as failures of commands.
 
-use wiremend_report::quoted;
+use wiremend_report::shell_quoted;
 
 use crate::failure::Failure;
 use crate::signals;
 
-/// The signal that ended the program.
+/// The failure for the signal that was caught.
 pub(crate) fn interrupted() -> Failure {
     Failure::Interrupted(signals::caught().unwrap_or(0))
 }
 
 impl From<wiremend_runner::Error> for Failure {
     fn from(error: wiremend_runner::Error) -> Self {
-        use wiremend_runner::{Error, Kind};
+        use wiremend_runner::{Error, ErrorKind};
         match error.kind() {
-            Kind::Input if matches!(error, Error::UnknownLink(_) | Error::SameFile(_)) => {
+            ErrorKind::Input if matches!(error, Error::UnknownLink(_) | Error::SameFile(_)) => {
                 Self::Input(format!("--capture: {error}"))
             }
-            Kind::Input => Self::Input(error.to_string()),
-            Kind::Environment => Self::Environment(error.to_string()),
-            Kind::Interrupted => interrupted(),
+            ErrorKind::Input => Self::Input(error.to_string()),
+            ErrorKind::Environment => Self::Environment(error.to_string()),
+            ErrorKind::Interrupted => interrupted(),
         }
     }
 }
@@ -44,9 +44,9 @@ impl From<wiremend_lab::Error> for Failure {
         use wiremend_lab::Error;
         match error {
             Error::NotPermitted { why, by_root: false } => {
-                let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
-                let remedy = format!("type: sudo {}", words.join(" "));
-                Self::Environment(format!("a lab needs networks of its own, and {why}; {remedy}"))
+                let words: Vec<String> = std::env::args().map(|word| shell_quoted(&word)).collect();
+                let remedy = format!("run: sudo {}", words.join(" "));
+                Self::Environment(format!("a lab needs network namespaces, and {why}; {remedy}"))
             }
             Error::NotPermitted { .. } | Error::Environment(_) => Self::Environment(error.to_string()),
             Error::Refused(why) => Self::Input(why),

@@ -1,11 +1,11 @@
 //! `wiremend`: the command line.
 //!
-//! `args` says what can be asked for, `commands` has a file for each command, and everything else is what commands
-//! share: arguments as values of the model (`question`), a bar (`progress`), Ctrl-C (`signals`), what is written where (`terminal`,
-//! `rundir`). The work is done by libraries: scenarios are run by `wiremend-runner`, claims judged by `wiremend-claims`, and the
-//! laboratory is `wiremend-lab`.
+//! `args` defines the arguments, and `commands` has one file per command. The other modules are shared by commands:
+//! the input of the model (`question`), the progress bar (`progress`), Ctrl-C (`signals`), output (`terminal`) and the
+//! directory of sockets (`rundir`). Libraries do the work: `wiremend-runner` runs scenarios, `wiremend-claims` judges
+//! claims, and `wiremend-lab` is the laboratory.
 //!
-//! Data go to stdout, everything else to stderr. How a command ends is in `failure`.
+//! Data go to stdout, everything else to stderr. `failure` defines the exit codes.
 
 mod args;
 mod commands;
@@ -28,16 +28,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says in one line on stderr what is wrong.
+/// Prints the failure as one line on stderr and returns the exit code.
 fn report(failure: Failure) -> ExitCode {
     let (message, code) = match failure {
         Failure::Input(message) => (message, 2),
         Failure::Environment(message) => (message, 3),
-        Failure::Interrupted(signal) => ("interrupted; no file was left behind".to_owned(), 128 + signal),
+        Failure::Interrupted(signal) => ("interrupted; no files were written".to_owned(), 128 + signal),
         Failure::Suspended(signal, kept) => {
             let kept = kept.display();
             let message =
-                format!("interrupted; what is done is kept in `{kept}`, the same command goes on from there");
+                format!("interrupted; results so far are in `{kept}`; the same command continues from them");
             (message, 128 + signal)
         }
         Failure::ClosedPipe | Failure::Done => return ExitCode::SUCCESS,

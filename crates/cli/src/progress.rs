@@ -1,4 +1,4 @@
-//! How far runs have come, on stderr: only on a terminal, and only if it takes longer than a moment.
+//! A progress bar on stderr: only on a terminal, and only for runs that take longer than two seconds.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What takes less time than this shows no progress.
+/// Time before the bar appears.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Steps of the bar for each run, on average.
+/// Mean number of steps of the bar per run.
 const STEPS: f64 = 1000.0;
 
-/// A bar for several runs, one set of them after the other.
+/// A bar for consecutive sets of runs.
 #[derive(Default)]
 pub(crate) struct Progress(Mutex<Option<Bar>>);
 
@@ -19,7 +19,7 @@ pub(crate) struct Progress(Mutex<Option<Bar>>);
 struct Bar {
     drawn: ProgressBar,
     started: Instant,
-    /// By run: the steps that are done, and all of them.
+    /// Per run: completed steps and all steps.
     runs: Vec<(f64, f64)>,
 }
 
@@ -73,7 +73,7 @@ impl wiremend_runner::Progress for Progress {
     }
 }
 
-/// Does something in steps of these weights, and shows how far it is.
+/// Runs `work` in steps of these weights and shows its progress.
 pub(crate) fn shown<T>(weights: &[f64], work: impl FnOnce(&dyn Fn(usize, f64)) -> T) -> T {
     let progress = Progress::default();
     let bar: &dyn wiremend_runner::Progress = &progress;

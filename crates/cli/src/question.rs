@@ -1,51 +1,52 @@
-//! Arguments about links, flows and times, as the values that the model reckons with.
+//! Arguments about links, flows and times as input of the model.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use wiremend_claims::verify::{FlowSource, Subject};
+use wiremend_claims::verify::{FlowSource, PromiseSetting};
 use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
-    Corruption, FlowSize, Mend, Next, Nic, Operation, Path, Rewind, Setting, Sizes, Times, bits, flow,
+    ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NextFlow, Nic, Operation,
+    Path, Rewind, bits, flow,
 };
 use wiremend_units::Bytes;
 
 use crate::args::explain::{self, Flows, Link, NextChoice, OperationChoice, RewindChoice};
 use crate::failure::Failure;
 
-/// What is asked about.
+/// The input of the model.
 pub(crate) struct Question {
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: FrameSizes,
     pub(crate) corruption: Corruption,
-    /// The loss of a full frame on a corrupting link.
+    /// Loss ratio of full frames on a corrupting link.
     pub(crate) beta: f64,
     pub(crate) path: Path,
-    /// What the sizes of flows are called.
+    /// Name of the flow-size distribution.
     pub(crate) flows_name: String,
     pub(crate) flows: Vec<FlowSize>,
-    pub(crate) times: Times,
+    pub(crate) times: ConnectionTimes,
     pub(crate) nic: Nic,
-    next: Option<Next>,
+    next: Option<NextFlow>,
 }
 
-/// How finely sizes of flows are told apart.
+/// Resolution of the flow-size distribution.
 #[derive(Clone, Copy)]
 pub(crate) struct Grain {
-    /// Flows up to so many packets are each on their own.
+    /// Up to this number of packets, each size is a group of its own.
     pub(crate) exact_packets: u64,
-    /// Longer ones stand together up to this factor.
+    /// Longer flows within this factor form one group.
     pub(crate) ratio: f64,
 }
 
 impl Grain {
-    /// For one answer.
+    /// For a single evaluation.
     pub(crate) const FINE: Self = Self { exact_packets: 64, ratio: 1.1 };
-    /// For hundreds.
+    /// For hundreds of evaluations.
     pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 3.0 };
 }
 
 impl Question {
-    /// Understands the arguments; `rewind` is what a NIC does unless they say.
+    /// Converts the arguments; `rewind` is the default reaction of a NIC to copies of a NAK.
     pub(crate) fn new(
         link: &Link,
         flows: &Flows,
@@ -57,7 +58,7 @@ impl Question {
             OperationChoice::Write => Operation::Write,
             OperationChoice::Send => Operation::Send,
         };
-        let sizes = Sizes::real(flows.mtu, operation);
+        let sizes = FrameSizes::on_wire(flows.mtu, operation);
         let corruption = corruption(link, &sizes)?;
         let path = Path { links: link.links, access_links: link.access_links, omega: link.omega };
         let (flows_name, groups) = groups(flows, grain)?;
@@ -81,37 +82,37 @@ impl Question {
         })
     }
 
-    /// With these mechanisms, on links that corrupt like this.
-    pub(crate) fn setting_with(&self, mend: Mend, corruption: Corruption) -> Setting {
+    /// Returns the setting with these mechanisms and this corruption.
+    pub(crate) fn setting_with(&self, mend: MendCounts, corruption: Corruption) -> ModelSetting {
         let next = self.next.unwrap_or_else(|| self.times.next());
-        Setting { sizes: self.sizes, corruption, mend, next, nic: self.nic }
+        ModelSetting { sizes: self.sizes, corruption, mend, next, nic: self.nic }
     }
 
-    /// With these mechanisms.
-    pub(crate) fn setting(&self, mend: Mend) -> Setting {
+    /// Returns the setting with these mechanisms.
+    pub(crate) fn setting(&self, mend: MendCounts) -> ModelSetting {
         self.setting_with(mend, self.corruption)
     }
 
-    /// What a simulation of the same needs.
-    pub(crate) fn subject(&self, flows: &Flows) -> Subject {
+    /// Returns the input of a simulation of the same flows.
+    pub(crate) fn subject(&self, flows: &Flows) -> PromiseSetting {
         let Self { sizes, corruption, path, times, nic, next, .. } = *self;
         let source = match flows {
             Flows { bytes: Some(bytes), .. } => FlowSource::Bytes(*bytes),
             Flows { cdf: Some(path), .. } => FlowSource::File(path.clone()),
             Flows { workload, .. } => FlowSource::Workload(workload.clone()),
         };
-        Subject { sizes, corruption, path, flows: self.flows.clone(), times, nic, next, source }
+        PromiseSetting { sizes, corruption, path, flows: self.flows.clone(), times, nic, next, source }
     }
 
-    /// What comes behind a flow, if it does not follow from gaps.
-    pub(crate) fn fixed_next(&self) -> Option<Next> {
+    /// Returns the next flow on the queue pair, if it does not follow from gaps.
+    pub(crate) fn fixed_next(&self) -> Option<NextFlow> {
         self.next
     }
 }
 
-fn corruption(link: &Link, sizes: &Sizes) -> Result<Corruption, Failure> {
+fn corruption(link: &Link, sizes: &FrameSizes) -> Result<Corruption, Failure> {
     match (link.beta, link.alpha, link.drop) {
-        (Some(beta), ..) => Ok(Corruption::of_full_frame(beta, sizes.full())),
+        (Some(beta), ..) => Ok(Corruption::from_full_frame_loss(beta, sizes.full())),
         (_, Some(alpha), _) if bits::frame_loss(alpha, f64::from(sizes.full())) > 0.5 => {
             let most = bits::bit_error_rate(0.5, f64::from(sizes.full()));
             Err(Failure::Input(format!(
@@ -121,7 +122,7 @@ fn corruption(link: &Link, sizes: &Sizes) -> Result<Corruption, Failure> {
         (_, Some(alpha), _) => Ok(Corruption::Bits(alpha)),
         (.., Some(chance)) => Ok(Corruption::Frames(chance)),
         _ => Err(Failure::Input(
-            "how often do links corrupt? give --beta 1e-3 (full frames), --alpha 1e-7 (bits) or --drop 1e-3 (all frames)"
+            "missing loss ratio: give --beta 1e-3 (full frames), --alpha 1e-7 (bits) or --drop 1e-3 (all frames)"
                 .to_owned(),
         )),
     }
@@ -131,8 +132,8 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
     if let Some(bytes) = flows.bytes {
         let len = u32::try_from(bytes.get()).ok().filter(|&len| len <= 1 << 31);
         let len =
-            len.ok_or_else(|| Failure::Input(format!("--bytes: {bytes} is too much; at most 2 GiB")))?;
-        return Ok((format!("flows of {bytes}"), vec![FlowSize::only(len, flows.mtu)]));
+            len.ok_or_else(|| Failure::Input(format!("--bytes: {bytes} is too long; at most 2 GiB")))?;
+        return Ok((format!("flows of {bytes}"), vec![FlowSize::fixed(len, flows.mtu)]));
     }
     let own;
     let (name, table) = match &flows.cdf {
@@ -151,12 +152,12 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
 fn workload(name: &str) -> Result<&'static Workload, Failure> {
     Workload::named(name).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        let what = wiremend_units::or_nearest("workload", name, &names);
-        Failure::Input(format!("--workload: {what}; `wiremend list` names all"))
+        let what = wiremend_units::unknown_name("workload", name, &names);
+        Failure::Input(format!("--workload: {what}; `wiremend list` shows all"))
     })
 }
 
-/// Groups of the same packets, or nearly, put together: a table of many points has many small ones.
+/// Merges groups of similar size: a table of many points has many small groups.
 fn merged(groups: &[SizeGroup], grain: Grain) -> Vec<FlowSize> {
     let mut sums: BTreeMap<u64, FlowSize> = BTreeMap::new();
     for group in groups {
@@ -179,12 +180,12 @@ fn merged(groups: &[SizeGroup], grain: Grain) -> Vec<FlowSize> {
     sums.into_values().filter(|sum| sum.probability > 0.0).map(mean).collect()
 }
 
-fn times(asked: &explain::Times, sizes: &Sizes, flows: &[FlowSize]) -> Result<Times, Failure> {
+fn times(asked: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Result<ConnectionTimes, Failure> {
     let positive = |what: &str, seconds: f64| {
-        let refused = || Failure::Input(format!("--{what}: a time above zero is needed, such as 10us"));
+        let refused = || Failure::Input(format!("--{what}: expected a time above zero, such as 10us"));
         (seconds > 0.0).then_some(seconds).ok_or_else(refused)
     };
-    let mut times = Times {
+    let mut times = ConnectionTimes {
         rtt: positive("rtt", asked.rtt.as_secs_f64())?,
         rto: positive("rto", asked.rto.as_secs_f64())?,
         rate: asked.rate.bits_per_s() as f64,
@@ -196,8 +197,8 @@ fn times(asked: &explain::Times, sizes: &Sizes, flows: &[FlowSize]) -> Result<Ti
         times.gap = Some(positive("gap", gap.as_secs_f64())?);
     }
     if let Some(load) = asked.load {
-        // Random arrivals at one sender: a flow leaves the queue empty with 1 − U, and the next one comes after the mean
-        // time between two of them.
+        // Poisson arrivals at one sender: a flow leaves the queue empty with probability 1 − U, and the next one arrives
+        // after the mean interarrival time.
         let alone: f64 =
             flows.iter().map(|flow| flow.probability * (times.alone(sizes, flow) - times.rtt)).sum();
         let payload = 8.0 * flow::mean_bytes(flows) / times.rate;
@@ -207,9 +208,9 @@ fn times(asked: &explain::Times, sizes: &Sizes, flows: &[FlowSize]) -> Result<Ti
     Ok(times)
 }
 
-fn next(asked: &explain::Times) -> Option<Next> {
+fn next(asked: &explain::Times) -> Option<NextFlow> {
     match (asked.next, asked.gap, asked.load) {
-        (NextChoice::AtOnce, None, None) => Some(Next::CLOSED_LOOP),
+        (NextChoice::AtOnce, None, None) => Some(NextFlow::CLOSED_LOOP),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Where programs that run keep their sockets.
+//! The directory of control sockets.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use wiremend_dataplane::sys::credentials;
 
 use crate::args::operate::RunDir;
 
-/// What was said, or where the system wants it.
-pub(crate) fn of(asked: &RunDir) -> PathBuf {
-    if let Some(said) = &asked.run_dir {
-        return said.clone();
+/// Returns `--run-dir`, or the default directory of the system.
+pub(crate) fn path(asked: &RunDir) -> PathBuf {
+    if let Some(given) = &asked.run_dir {
+        return given.clone();
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(own) if credentials::own_uid() != 0 => PathBuf::from(own).join("wiremend"),

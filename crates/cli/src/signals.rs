@@ -1,4 +1,4 @@
-//! Ctrl-C, a closed terminal, `kill`: the first ends a run in good order, the second at once.
+//! SIGINT, SIGTERM and SIGHUP: the first stops a run in order, the second ends the program at once.
 
 use std::io;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::failure::Failure;
 static CAUGHT: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From here on, a signal is noted and no longer ends the program at once.
+/// Installs handlers that record the first signal; the second one ends the program.
 pub(crate) fn catch() -> Result<(), Failure> {
     install().map_err(|error| Failure::Environment(format!("cannot watch for Ctrl-C: {error}")))
 }
 
-/// From here on, a signal is noted, and the next one too: for a process that ends in order, soon, and is not asked by people.
+/// Installs handlers that record all signals, for a supervised process that stops in order by itself.
 pub(crate) fn note() -> Result<(), Failure> {
     let caught = CAUGHT.get_or_init(Arc::default);
     let noted = [SIGINT, SIGTERM, SIGHUP]
@@ -31,7 +31,8 @@ fn install() -> io::Result<()> {
     let caught = CAUGHT.get_or_init(Arc::default);
     let again = stop();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the flag of the first signal arms the end by the second, and who sees the flag finds the signal.
+        // The order matters: the flag of the first signal arms the exit by the second, and the signal number must be
+        // stored before the flag is visible.
         flag::register_conditional_default(signal, Arc::clone(&again))?;
         flag::register_usize(signal, Arc::clone(caught), signal as usize)?;
         flag::register(signal, Arc::clone(&again))?;
@@ -39,13 +40,13 @@ fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// The signal that was caught, if one was.
+/// Returns the signal that was caught.
 pub(crate) fn caught() -> Option<u8> {
     let signal = CAUGHT.get()?.load(Ordering::Relaxed);
     u8::try_from(signal).ok().filter(|signal| *signal != 0)
 }
 
-/// Set once a signal was caught, for libraries.
+/// Returns the flag that is set when a signal was caught, for libraries.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(STOP.get_or_init(Arc::default))
 }

@@ -1,4 +1,4 @@
-//! What is written where.
+//! Output to stdout and stderr.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,16 +7,16 @@ use wiremend_report::terminal::Terminal;
 
 use crate::failure::Failure;
 
-/// Characters of a line where nothing says otherwise.
+/// Line width in characters if neither `COLUMNS` nor a terminal gives it.
 const WIDTH: usize = 100;
 
-/// Data, on stdout.
+/// Prints data on stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What writing to stdout came to.
+/// Converts the result of a write to stdout.
 pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
@@ -25,14 +25,14 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// A message, on stderr, in one line.
+/// Prints a message on stderr, in one line.
 pub(crate) fn say(message: &str) {
     let line = format!("wiremend: {}\n", in_one_line(message));
-    // If even stderr is closed there is nobody left to tell.
+    // If stderr is closed, the message is lost.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// Text from anywhere, so that it neither ends the line nor controls the terminal.
+/// Escapes control characters, so that the text neither ends the line nor controls the terminal.
 pub(crate) fn in_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,7 +41,7 @@ pub(crate) fn in_one_line(text: &str) -> String {
     line
 }
 
-/// What stdout can show. `COLUMNS` has the first word on its width, `NO_COLOR` (see no-color.org) the last on colours.
+/// Returns the width and colours of stdout. `COLUMNS` overrides the width; `NO_COLOR` (see no-color.org) disables colours.
 pub(crate) fn stdout() -> Terminal {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());

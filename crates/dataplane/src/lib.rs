@@ -1,17 +1,17 @@
-//! The real wire: Linux ports, the relay that protects a link, and the wire that impairs one.
+//! The data plane on Linux: ports, the [`relay`] that protects a link, and the [`cable`] that impairs one.
 //!
-//! The protocol is `wiremend_proto::link`, the same that the simulator measures. This crate gives it a clock and two ports.
-//! All system calls are in [`sys`], which is the only place with `unsafe`; [`net`] says with them what interfaces there are and
-//! how they are joined.
+//! The relay runs the protocol core of `wiremend_proto::link`, which the simulator runs as well. This crate
+//! adds a clock and two ports. [`sys`] wraps all system calls and is the only module with `unsafe` code.
+//! [`net`] builds on it to read and configure network interfaces.
 #![cfg(target_os = "linux")]
 
 pub mod cable;
 pub mod control;
-pub mod drive;
+pub mod event_loop;
 pub mod memory;
 pub mod metrics;
 pub mod net;
-pub mod pace;
+pub mod pacer;
 pub mod pool;
 pub mod port;
 pub mod relay;

@@ -1,4 +1,4 @@
-//! Ports of memory, for tests and benchmarks without interfaces.
+//! In-memory ports for tests and benchmarks.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -6,9 +6,9 @@ use std::io;
 use std::rc::Rc;
 
 use crate::port::Port;
-use crate::sys::packet::{Arrival, Pieces};
+use crate::sys::packet::{Pieces, RxFrame};
 
-/// A port whose frames a test puts in and takes out.
+/// A port whose received frames a test supplies and whose sent frames it reads.
 #[derive(Clone, Default)]
 pub struct MemoryPort {
     shared: Rc<RefCell<Shared>>,
@@ -26,54 +26,54 @@ struct Shared {
 struct Arriving {
     frame: Vec<u8>,
     tag: Option<[u8; 4]>,
-    cut: bool,
+    truncated: bool,
 }
 
 impl MemoryPort {
-    /// A frame arrives.
+    /// Delivers a frame to the port.
     pub fn put(&self, frame: &[u8]) {
         self.arrive(frame, None, false);
     }
 
-    /// A frame arrives, whose tag the interface has taken out.
+    /// Delivers a frame whose VLAN tag the interface has stripped.
     pub fn put_tagged(&self, frame: &[u8], tag: [u8; 4]) {
         self.arrive(frame, Some(tag), false);
     }
 
-    /// A frame arrives of which this is the beginning: it was longer than the port was opened for.
-    pub fn put_cut(&self, beginning: &[u8]) {
+    /// Delivers a truncated frame, one that was longer than the port accepts.
+    pub fn put_truncated(&self, beginning: &[u8]) {
         self.arrive(beginning, None, true);
     }
 
-    /// A frame that was sent.
+    /// Returns the next frame that was sent on the port.
     pub fn next_sent(&self) -> Option<Vec<u8>> {
         self.shared.borrow_mut().sent.pop_front()
     }
 
-    /// Takes only so many frames from here on; none: all.
-    pub fn limit(&self, room: Option<usize>) {
+    /// Limits the number of frames that the port still accepts for sending. `None` removes the limit.
+    pub fn set_capacity(&self, room: Option<usize>) {
         self.shared.borrow_mut().room = room;
     }
 
-    /// Whether it refuses all frames from here on, as an interface that is down does.
+    /// Makes sending fail, as on an interface that is down.
     pub fn set_down(&self, down: bool) {
         self.shared.borrow_mut().down = down;
     }
 
-    fn arrive(&self, frame: &[u8], tag: Option<[u8; 4]>, cut: bool) {
-        self.shared.borrow_mut().arriving.push_back(Arriving { frame: frame.to_vec(), tag, cut });
+    fn arrive(&self, frame: &[u8], tag: Option<[u8; 4]>, truncated: bool) {
+        self.shared.borrow_mut().arriving.push_back(Arriving { frame: frame.to_vec(), tag, truncated });
     }
 }
 
 impl Port for MemoryPort {
-    fn take(&mut self) -> Option<Arrival> {
-        let Arriving { frame, tag, cut } = self.shared.borrow_mut().arriving.pop_front()?;
+    fn take(&mut self) -> Option<RxFrame> {
+        let Arriving { frame, tag, truncated } = self.shared.borrow_mut().arriving.pop_front()?;
         self.taken.push(frame);
-        Some(Arrival { place: self.taken.len() as u32 - 1, tag, cut })
+        Some(RxFrame { index: self.taken.len() as u32 - 1, tag, truncated })
     }
 
-    fn bytes(&self, arrival: &Arrival) -> &[u8] {
-        &self.taken[arrival.place as usize]
+    fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
+        &self.taken[rx_frame.index as usize]
     }
 
     fn release(&mut self) {

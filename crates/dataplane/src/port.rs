@@ -1,4 +1,4 @@
-//! Where frames come in and go out.
+//! Ports: devices that receive and send frames.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,30 +6,30 @@ use std::os::fd::{AsFd, BorrowedFd};
 use wiremend_impair::{Fate, FrameFacts, Impairments};
 use wiremend_units::Time;
 
-use crate::sys::packet::{Arrival, KernelCounts, PacketSocket, Pieces, Tap};
+use crate::sys::packet::{CaptureFilter, KernelCounts, PacketSocket, Pieces, RxFrame};
 use crate::sys::xdp::XdpSocket;
 
-/// Where frames come in and go out: an interface, or a test's memory.
+/// A device that receives and sends frames: a network interface, or memory in a test.
 pub trait Port {
-    /// The next frame that has arrived. Its bytes stay until [`Port::release`].
-    fn take(&mut self) -> Option<Arrival>;
-    /// The bytes of a frame that was taken, without the tag that its arrival names.
-    fn bytes(&self, arrival: &Arrival) -> &[u8];
-    /// Lets go of all frames that were taken.
+    /// Takes the next received frame. Its bytes stay valid until [`Port::release`].
+    fn take(&mut self) -> Option<RxFrame>;
+    /// The bytes of a frame that was taken, without the tag in [`RxFrame::tag`].
+    fn bytes(&self, rx_frame: &RxFrame) -> &[u8];
+    /// Releases all frames that were taken.
     fn release(&mut self);
-    /// Sends frames and says how many were taken; none when there is no room now.
+    /// Sends frames and returns how many the port accepted; 0 if it has no room.
     fn send(&mut self, frames: &[Pieces<'_>]) -> io::Result<usize>;
 }
 
 impl Port for PacketSocket {
     #[inline]
-    fn take(&mut self) -> Option<Arrival> {
+    fn take(&mut self) -> Option<RxFrame> {
         Self::take(self)
     }
 
     #[inline]
-    fn bytes(&self, arrival: &Arrival) -> &[u8] {
-        Self::bytes(self, arrival)
+    fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
+        Self::bytes(self, rx_frame)
     }
 
     #[inline]
@@ -43,33 +43,33 @@ impl Port for PacketSocket {
     }
 }
 
-/// A port of the kernel.
+/// A network interface, opened through one of the kernel's socket types.
 pub enum LinuxPort {
     /// A packet socket.
     Packet(PacketSocket),
-    /// Sockets past the kernel's stack.
+    /// `AF_XDP` sockets, which bypass the kernel's network stack.
     Xdp(Box<XdpSocket>),
 }
 
 impl LinuxPort {
-    /// From here on frames that arrive on the interface with this index are seen.
+    /// Starts receiving on the interface with this index.
     pub fn begin(&self, index: u32) -> io::Result<()> {
         match self {
             Self::Packet(socket) => socket.bind(index),
-            // What it sees is said by the tap alone.
+            // The capture filter alone controls an XDP socket.
             Self::Xdp(_) => Ok(()),
         }
     }
 
-    /// What is seen from here on.
-    pub fn tap(&self, tap: Tap) -> io::Result<()> {
+    /// Selects the frames that the port receives.
+    pub fn set_filter(&self, filter: CaptureFilter) -> io::Result<()> {
         match self {
-            Self::Packet(socket) => socket.tap(tap),
-            Self::Xdp(socket) => socket.tap(tap),
+            Self::Packet(socket) => socket.set_filter(filter),
+            Self::Xdp(socket) => socket.set_filter(filter),
         }
     }
 
-    /// What the kernel has counted since the last time.
+    /// Reads and resets the kernel's counters of this port.
     pub fn kernel_counts(&self) -> io::Result<KernelCounts> {
         match self {
             Self::Packet(socket) => socket.kernel_counts(),
@@ -77,7 +77,7 @@ impl LinuxPort {
         }
     }
 
-    /// Takes an error, so that it is not reported again: the interface went down.
+    /// Reads and clears the pending error of the socket, such as `ENETDOWN`.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         match self {
             Self::Packet(socket) => socket.take_error(),
@@ -85,11 +85,11 @@ impl LinuxPort {
         }
     }
 
-    /// What it is called.
+    /// Name of the port type in the status.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Packet(_) => "packet",
-            Self::Xdp(socket) if socket.is_zero_copy() => "xdp, without copying",
+            Self::Xdp(socket) if socket.is_zero_copy() => "xdp, zero copy",
             Self::Xdp(_) => "xdp",
         }
     }
@@ -106,7 +106,7 @@ impl AsFd for LinuxPort {
 
 impl Port for LinuxPort {
     #[inline]
-    fn take(&mut self) -> Option<Arrival> {
+    fn take(&mut self) -> Option<RxFrame> {
         match self {
             Self::Packet(socket) => socket.take(),
             Self::Xdp(socket) => socket.take(),
@@ -114,10 +114,10 @@ impl Port for LinuxPort {
     }
 
     #[inline]
-    fn bytes(&self, arrival: &Arrival) -> &[u8] {
+    fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
         match self {
-            Self::Packet(socket) => socket.bytes(arrival),
-            Self::Xdp(socket) => socket.bytes(arrival),
+            Self::Packet(socket) => socket.bytes(rx_frame),
+            Self::Xdp(socket) => socket.bytes(rx_frame),
         }
     }
 
@@ -138,37 +138,37 @@ impl Port for LinuxPort {
     }
 }
 
-/// A port some of whose frames arrive with a wrong frame check, and are not seen.
-pub struct Impaired<P> {
+/// A port that drops some received frames, as a MAC drops frames with a wrong FCS.
+pub struct ImpairedPort<P> {
     port: P,
     impairments: Impairments,
 }
 
-impl<P: Port> Impaired<P> {
-    /// What arrives at `port` is impaired.
+impl<P: Port> ImpairedPort<P> {
+    /// Applies `impairments` to the frames that `port` receives.
     pub fn new(port: P, impairments: Impairments) -> Self {
         Self { port, impairments }
     }
 
-    /// The port itself.
+    /// Returns the inner port.
     pub fn port(&self) -> &P {
         &self.port
     }
 }
 
-impl<P: Port> Port for Impaired<P> {
-    fn take(&mut self) -> Option<Arrival> {
+impl<P: Port> Port for ImpairedPort<P> {
+    fn take(&mut self) -> Option<RxFrame> {
         loop {
-            let arrival = self.port.take()?;
-            let facts = FrameFacts::bare(self.port.bytes(&arrival).len() as u32);
+            let rx_frame = self.port.take()?;
+            let facts = FrameFacts::bare(self.port.bytes(&rx_frame).len() as u32);
             if self.impairments.is_empty() || self.impairments.fate(Time::ZERO, &facts) == Fate::Pass {
-                return Some(arrival);
+                return Some(rx_frame);
             }
         }
     }
 
-    fn bytes(&self, arrival: &Arrival) -> &[u8] {
-        self.port.bytes(arrival)
+    fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
+        self.port.bytes(rx_frame)
     }
 
     fn release(&mut self) {

@@ -1,58 +1,59 @@
-//! Sharing the pieces of a network among threads.
+//! Assignment of the components of a network to threads.
 
 use crate::graph::Graph;
-use crate::partition::{Plan, weights};
+use crate::partition::{Partition, weights};
 
-impl Plan {
-    /// The part of each node, from 0 to `parts` − 1: components are shared out so that the parts carry about the
-    /// same number of lanes and neighbours stay together. A part can be empty where there are few components.
+impl Partition {
+    /// Returns the part of each node, from 0 to `parts` − 1. Parts have about the same number of lanes, and
+    /// neighbours stay together. A part can be empty if there are few components.
     ///
-    /// Without the switches farthest from all hosts (cores, spines) a network falls into blocks (pods, leaves).
-    /// Blocks stay whole if they can; the switches that join them then fill the parts up evenly. If that leaves one
-    /// part too heavy, the next tier is taken off too, and so on to single components.
+    /// Without the switches farthest from all hosts (cores, spines) a network splits into blocks (pods,
+    /// leaves). Blocks stay whole if possible; the removed switches then fill the parts evenly. If one part
+    /// becomes too heavy, the next tier is removed too, down to single components.
     pub fn assign(&self, graph: &Graph, parts: usize) -> Vec<u32> {
         assert!(parts > 0, "at least one part");
         let parts = parts.min(self.components as usize);
-        let shape = Shape::new(self, graph);
-        let share = shape.weights.iter().sum::<u64>().div_ceil(parts as u64);
-        let farthest = shape.tiers.iter().copied().filter(|tier| *tier != u32::MAX).max().unwrap_or(0);
+        let components = ComponentGraph::new(self, graph);
+        let share = components.weights.iter().sum::<u64>().div_ceil(parts as u64);
+        let farthest = components.tiers.iter().copied().filter(|tier| *tier != u32::MAX).max().unwrap_or(0);
         let mut best: Option<(u64, Vec<u32>)> = None;
         for blocks_below in (0..=farthest).rev() {
-            let parts_of = shape.share_out(blocks_below, parts);
-            let heaviest = shape.loads(&parts_of, parts).into_iter().max().unwrap_or(0);
+            let parts_of = components.share_out(blocks_below, parts);
+            let heaviest = components.loads(&parts_of, parts).into_iter().max().unwrap_or(0);
             if best.as_ref().is_none_or(|(least, _)| heaviest < *least) {
                 best = Some((heaviest, parts_of));
             }
-            // An eighth too much costs less than a pod torn apart.
+            // An imbalance of an eighth costs less than splitting a pod.
             if heaviest * 8 <= share * 9 {
                 break;
             }
         }
-        let (_, parts_of) = best.expect("at least the last way of sharing was tried");
+        let (_, parts_of) = best.expect("at least one tier was tried");
         self.component_of_node.iter().map(|component| parts_of[*component as usize]).collect()
     }
 }
 
-/// The components and what joins them.
-struct Shape {
+/// The graph of components.
+struct ComponentGraph {
     weights: Vec<u64>,
-    /// Neighbours of all components, component by component; one entry for each link.
+    /// Neighbours of all components, by component; one entry per link.
     neighbours: Vec<u32>,
     starts: Vec<usize>,
-    /// Hops from the nearest component that has hosts.
+    /// Hops from the nearest component with hosts.
     tiers: Vec<u32>,
-    /// Components in such an order that neighbours are close: breadth first.
+    /// Components in breadth-first order, so that neighbours are close.
     order: Vec<u32>,
 }
 
 const UNASSIGNED: u32 = u32::MAX;
 
-impl Shape {
-    fn new(plan: &Plan, graph: &Graph) -> Self {
-        let count = plan.components as usize;
+impl ComponentGraph {
+    fn new(partition: &Partition, graph: &Graph) -> Self {
+        let count = partition.components as usize;
         let mut pairs = Vec::new();
         for link in graph.links() {
-            let (a, b) = (plan.component_of_node[link.a.index()], plan.component_of_node[link.b.index()]);
+            let (a, b) =
+                (partition.component_of_node[link.a.index()], partition.component_of_node[link.b.index()]);
             if a != b {
                 pairs.extend([(a, b), (b, a)]);
             }
@@ -61,33 +62,33 @@ impl Shape {
         let starts = (0..=count)
             .map(|component| pairs.partition_point(|pair| (pair.0 as usize) < component))
             .collect();
-        let mut shape = Self {
-            weights: weights(graph, &plan.component_of_node, plan.components),
+        let mut components = Self {
+            weights: weights(graph, &partition.component_of_node, partition.components),
             neighbours: pairs.into_iter().map(|pair| pair.1).collect(),
             starts,
             tiers: vec![u32::MAX; count],
             order: Vec::new(),
         };
         let mut with_hosts: Vec<u32> =
-            graph.hosts().map(|host| plan.component_of_node[graph.host_node(host).index()]).collect();
+            graph.hosts().map(|host| partition.component_of_node[graph.host_node(host).index()]).collect();
         with_hosts.sort_unstable();
         with_hosts.dedup();
-        shape.tiers = shape.hops_from(&with_hosts).0;
-        shape.order = shape.hops_from(&[0]).1;
-        // Components that nothing leads to come last, and carry nothing.
+        components.tiers = components.hops_from(&with_hosts).0;
+        components.order = components.hops_from(&[0]).1;
+        // Unreachable components come last and carry nothing.
         let mut seen = vec![false; count];
-        for component in &shape.order {
+        for component in &components.order {
             seen[*component as usize] = true;
         }
-        shape.order.extend((0..count as u32).filter(|component| !seen[*component as usize]));
-        shape
+        components.order.extend((0..count as u32).filter(|component| !seen[*component as usize]));
+        components
     }
 
     fn neighbours(&self, component: u32) -> &[u32] {
         &self.neighbours[self.starts[component as usize]..self.starts[component as usize + 1]]
     }
 
-    /// Breadth first: how far each component is, and the order in which they were reached.
+    /// Breadth-first search: returns the distance of each component and the order of visits.
     fn hops_from(&self, first: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut hops = vec![u32::MAX; self.weights.len()];
         let mut order = first.to_vec();
@@ -107,8 +108,8 @@ impl Shape {
         (hops, order)
     }
 
-    /// Blocks of connected components of tiers below the given one, in `order`, in consecutive runs to the parts;
-    /// then all other components one by one. With 0 all components are blocks of their own.
+    /// Assigns blocks of connected components of the tiers below `blocks_below`, in `order`, in consecutive
+    /// runs to the parts, then all other components one by one. With 0 each component is a block.
     fn share_out(&self, blocks_below: u32, parts: usize) -> Vec<u32> {
         let blocks = self.blocks(blocks_below);
         let block_weight = |block: &[u32]| block.iter().map(|one| self.weights[*one as usize]).sum::<u64>();
@@ -117,7 +118,7 @@ impl Shape {
         let mut before = 0;
         for block in &blocks {
             let weight = block_weight(block);
-            // The part that the block's middle falls into.
+            // The part that contains the middle of the block.
             let part =
                 ((2 * before + weight) * parts as u64 / (2 * total).max(1)).min(parts as u64 - 1) as u32;
             for component in block {
@@ -155,8 +156,8 @@ impl Shape {
         blocks
     }
 
-    /// Puts what has no part yet, heaviest first, to the part with the least load, of equal ones to the part with
-    /// most of its neighbours.
+    /// Assigns the remaining components, heaviest first, to the part with the least load; with equal loads,
+    /// to the part with most of its neighbours.
     fn fill_up(&self, part_of: &mut [u32], parts: usize) {
         let mut loads = self.loads(part_of, parts);
         let mut rest: Vec<u32> =

@@ -1,4 +1,4 @@
-//! Putting a graph together, and refusing what is none.
+//! Construction and validation of a graph.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,23 +8,23 @@ use wiremend_units::{HostId, LaneId, LinkId, NodeId, SwitchId};
 use crate::graph::{Cable, Graph, Link, NamedLink, Node, SwitchRole};
 use crate::names::Names;
 
-/// The largest number of nodes: a node's number fits into 24 bits, like the host part of an address in 10.0.0.0/8.
+/// Maximum number of nodes: 24 bits, like the host part of an address in 10.0.0.0/8.
 pub const NODES_MAX: u64 = 1 << 24;
-/// The largest number of links: a lane's number fits into 24 bits.
+/// Maximum number of links: a lane number fits into 24 bits.
 pub const LINKS_MAX: u64 = 1 << 23;
-/// The longest name of a node.
+/// Maximum length of a node name.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// A graph in the making. Hosts and switches may come in any order; their numbers follow the order of their kind.
+/// Builder of a graph. Hosts and switches are numbered separately, each in the order of addition.
 #[derive(Debug, Default)]
-pub struct Builder {
+pub struct GraphBuilder {
     host_names: Names,
     switch_names: Names,
     roles: Vec<SwitchRole>,
     links: Vec<(Node, Node, Cable)>,
 }
 
-impl Builder {
+impl GraphBuilder {
     /// Adds a host.
     pub fn host(&mut self, name: &str) -> Node {
         self.host_names.push(name);
@@ -43,7 +43,7 @@ impl Builder {
         self.links.push((a, b, cable));
     }
 
-    /// A graph given by names.
+    /// Creates a builder from named nodes and links.
     pub(crate) fn written<N: AsRef<str>>(
         hosts: &[N],
         switches: &[N],
@@ -84,7 +84,7 @@ impl Builder {
         Ok(builder)
     }
 
-    /// The graph, if it is one.
+    /// Builds and validates the graph.
     pub fn build(self) -> Result<Graph, GraphError> {
         let hosts = self.host_names.len() as u32;
         check_count("nodes", self.host_names.len() + self.roles.len(), NODES_MAX)?;
@@ -115,7 +115,7 @@ impl Builder {
     }
 }
 
-/// Sorts both lanes of each link to the nodes where they start.
+/// Sorts both lanes of each link by the node where they start.
 fn ports_of(links: &[Link], nodes: usize) -> (Vec<LaneId>, Vec<u32>) {
     let mut starts = vec![0_u32; nodes + 1];
     for link in links {
@@ -180,7 +180,7 @@ fn check_links(graph: &Graph) -> Result<(), GraphError> {
     Ok(())
 }
 
-/// All hosts must be reachable from the first. Switches that nothing leads to do no harm.
+/// Checks that all hosts are reachable from the first. Unreachable switches are allowed.
 fn check_connected(graph: &Graph) -> Result<(), GraphError> {
     let mut reached = vec![false; graph.node_count() as usize];
     let mut open = vec![NodeId(0)];
@@ -202,73 +202,73 @@ fn check_connected(graph: &Graph) -> Result<(), GraphError> {
     }
 }
 
-/// Why a description is not a network.
+/// Why a description is not a valid network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GraphError {
-    /// More than numbers are meant for.
+    /// Too many nodes or links.
     TooMany {
-        /// Nodes or links.
+        /// `nodes` or `links`.
         what: &'static str,
-        /// As described.
+        /// Number in the description.
         count: u64,
-        /// As allowed: [`NODES_MAX`], [`LINKS_MAX`].
+        /// Maximum: [`NODES_MAX`], [`LINKS_MAX`].
         max: u64,
     },
-    /// A parameter of a topology is out of its range.
+    /// A parameter of a topology is out of range.
     OutOfRange {
-        /// Which parameter.
+        /// The parameter.
         what: &'static str,
-        /// As given.
+        /// Its value.
         value: u64,
-        /// What it may be.
+        /// Allowed values.
         allowed: &'static str,
     },
-    /// Nobody to talk to.
+    /// Fewer than two hosts.
     TooFewHosts {
-        /// As described.
+        /// Number in the description.
         hosts: u32,
     },
-    /// A name that could not be written in a lane's name or a file.
+    /// A name with characters that lane names or files cannot contain.
     BadName {
-        /// As given, shortened.
+        /// The name, shortened.
         name: String,
     },
-    /// Two nodes have one name.
+    /// Two nodes have the same name.
     SameName {
-        /// As given.
+        /// The name.
         name: String,
     },
-    /// A link to nowhere.
+    /// A link to an unknown node.
     UnknownNode {
-        /// The position of the link, from 1.
+        /// Position of the link, from 1.
         link: usize,
-        /// As given.
+        /// Name of the node.
         name: String,
     },
     /// A link from a node to itself.
     SelfLoop {
-        /// Its name.
+        /// Name of the node.
         node: String,
     },
     /// Two hosts without a switch between them.
     HostToHost {
-        /// One.
+        /// First host.
         a: String,
-        /// The other.
+        /// Second host.
         b: String,
     },
-    /// A host with no link or with several.
+    /// A host with no link or several links.
     HostLinks {
-        /// Its name.
+        /// Name of the host.
         host: String,
-        /// How many.
+        /// Number of its links.
         links: usize,
     },
     /// Two hosts that cannot reach each other.
     Disconnected {
-        /// One.
+        /// First host.
         from: String,
-        /// The other.
+        /// Second host.
         to: String,
     },
 }
@@ -278,7 +278,7 @@ impl fmt::Display for GraphError {
         match self {
             Self::TooMany { what, count, max } => write!(f, "{count} {what} are too many: at most {max}"),
             Self::OutOfRange { what, value, allowed } => write!(f, "{what} {value} is not {allowed}"),
-            Self::TooFewHosts { hosts } => write!(f, "a network of {hosts} hosts moves nothing: at least 2"),
+            Self::TooFewHosts { hosts } => write!(f, "a network of {hosts} hosts is too small: at least 2"),
             Self::BadName { name } => write!(
                 f,
                 "`{}` is not a node's name: 1 to {NAME_BYTES_MAX} letters, digits or `-_.:/`",

@@ -1,7 +1,8 @@
-//! Flows from a file: lines of `src,dst,bytes,start_ns`.
+//! Flow lists: lines of `src,dst,bytes,start_ns`.
 //!
-//! Blank lines and those that start with `#` say nothing; the first of the others may name the columns. Flows keep
-//! the order of the file, which need not be the order of their start. A flow of zero bytes is one empty message.
+//! Blank lines and lines that start with `#` are ignored; the first other line may name the columns. Flows
+//! keep the order of the file, which may differ from the order of their start. A flow of zero bytes is one
+//! empty message.
 //!
 //! ```
 //! use wiremend_fabric::flow_list;
@@ -19,30 +20,29 @@ use std::io::{self, BufRead};
 use wiremend_units::{Bytes, HostId, Time};
 
 use crate::MESSAGE_BYTES_MAX;
-use crate::row::{Field, fields, is_blank, is_header, shown};
+use crate::csv_line::{Field, excerpt, fields, is_blank, is_header};
 
-/// The largest number of flows of one list.
+/// Maximum number of flows of a list.
 pub const FLOWS_MAX: usize = 10_000_000;
-/// The longest line, its end included.
+/// Maximum length of a line with its end.
 pub const LINE_BYTES_MAX: usize = 1024;
-/// The latest start: 100 days.
+/// Latest start: 100 days.
 pub const START_NS_MAX: u64 = 8_640_000_000_000_000;
 
-/// What one host sends to another, and when.
+/// A flow from one host to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// Who sends.
+    /// Sending host.
     pub src: HostId,
-    /// Who receives.
+    /// Receiving host.
     pub dst: HostId,
-    /// How much.
+    /// Size of the flow.
     pub bytes: Bytes,
-    /// When it is posted.
+    /// Time at which it is posted.
     pub start: Time,
 }
 
-/// Reads a list for a network of `hosts` hosts. Memory is bounded whatever the reader gives: reading stops at the
-/// first fault.
+/// Parses a list for `hosts` hosts. Memory is bounded: parsing stops at the first error.
 pub fn parse(reader: impl BufRead, hosts: u32) -> Result<Vec<Flow>, FlowListError> {
     let mut lines = Lines { reader, number: 0, line: Vec::new() };
     let mut flows = Vec::new();
@@ -79,7 +79,7 @@ fn parse_flow(line: &str, hosts: u32) -> Result<Flow, (usize, FlowFault)> {
         let digits = text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
         let what = COLUMNS[index];
         let value: u64 =
-            digits.ok_or_else(|| (column, FlowFault::NotANumber { what, text: shown(text), max }))?;
+            digits.ok_or_else(|| (column, FlowFault::NotANumber { what, text: excerpt(text), max }))?;
         if value > max { Err((column, FlowFault::TooLarge { what, value, max })) } else { Ok(value) }
     };
     let host = |index: usize| {
@@ -96,16 +96,16 @@ fn parse_flow(line: &str, hosts: u32) -> Result<Flow, (usize, FlowFault)> {
     Ok(Flow { src, dst, bytes, start })
 }
 
-/// Lines of bounded length.
+/// Reader of lines with bounded length.
 struct Lines<R> {
     reader: R,
-    /// Of the present line, from 1.
+    /// Number of the current line, from 1.
     number: u64,
     line: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads the next line; `false` at the end.
+    /// Reads the next line; returns `false` at the end.
     fn advance(&mut self) -> Result<bool, FlowListError> {
         self.line.clear();
         self.number += 1;
@@ -136,7 +136,7 @@ impl<R: BufRead> Lines<R> {
             let good = String::from_utf8_lossy(&self.line[..error.valid_up_to()]);
             self.fault(good.chars().count() + 1, FlowFault::NotText)
         })?;
-        // Some editors begin a file with a byte order mark.
+        // Some editors write a byte order mark.
         Ok(if self.number == 1 { text.trim_start_matches('\u{feff}') } else { text }.trim_end())
     }
 }
@@ -147,60 +147,60 @@ impl<R> Lines<R> {
     }
 }
 
-/// Why a file is not a list of flows, and where.
+/// Why a flow list is invalid.
 #[derive(Debug)]
 pub struct FlowListError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The character in the line, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The reason.
+    /// Reason.
     pub fault: FlowFault,
 }
 
-/// Why a file is not a list of flows.
+/// Why a flow list is invalid.
 #[derive(Debug)]
 pub enum FlowFault {
-    /// Not one flow.
+    /// No flow at all.
     NoFlows,
-    /// More than [`FLOWS_MAX`].
+    /// More than [`FLOWS_MAX`] flows.
     TooManyFlows,
-    /// A line beyond [`LINE_BYTES_MAX`].
+    /// A line longer than [`LINE_BYTES_MAX`].
     LongLine,
     /// Bytes that are not UTF-8.
     NotText,
     /// The reader failed.
     Unreadable(io::Error),
-    /// A line with more or fewer than four values.
+    /// A line without exactly four values.
     Fields(usize),
     /// A value that is not a whole number.
     NotANumber {
         /// The column.
         what: &'static str,
-        /// As given, shortened.
+        /// The value, shortened.
         text: String,
-        /// What is allowed.
+        /// Maximum.
         max: u64,
     },
-    /// A number beyond its bound.
+    /// A number above its maximum.
     TooLarge {
         /// The column.
         what: &'static str,
-        /// As given.
+        /// The value.
         value: u64,
-        /// What is allowed.
+        /// Maximum.
         max: u64,
     },
-    /// The network has no such host.
+    /// An unknown host.
     NotAHost {
         /// The column.
         what: &'static str,
-        /// As given.
+        /// The value.
         value: u64,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
     },
-    /// A flow that never leaves its host.
+    /// A flow from a host to itself.
     ToItself(HostId),
 }
 

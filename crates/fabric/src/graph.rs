@@ -4,57 +4,57 @@ use std::ops::Range;
 
 use wiremend_units::{HostId, LaneId, LinkId, NodeId, Rate, Span, SwitchId};
 
-use crate::builder::{Builder, GraphError};
+use crate::builder::{GraphBuilder, GraphError};
 use crate::names::Names;
 
-/// A network. Hosts have one link each, to a switch; switches have any number, also several to the same neighbour.
-/// Every host can reach every other.
+/// A network. Each host has one link, to a switch. Switches have any number of links, including parallel
+/// ones. All hosts are connected.
 #[derive(Clone, Debug)]
 pub struct Graph {
     pub(crate) hosts: u32,
     pub(crate) roles: Vec<SwitchRole>,
     pub(crate) links: Vec<Link>,
-    /// Outgoing lanes of all nodes, node by node, in the order of their links.
+    /// Outgoing lanes of all nodes, by node, in the order of their links.
     pub(crate) ports: Vec<LaneId>,
-    /// Where each node's ports start; one more at the end.
+    /// First port of each node; one more entry at the end.
     pub(crate) port_starts: Vec<u32>,
     pub(crate) names: Names,
 }
 
-/// A cable between two nodes.
+/// A link between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The end where the lane `2·link` starts; the host's end, if there is one.
+    /// The end where lane `2·link` starts; the host, if there is one.
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// In each direction.
+    /// Rate of each direction.
     pub rate: Rate,
-    /// Propagation, in each direction.
+    /// Propagation delay of each direction.
     pub delay: Span,
 }
 
-/// What a link is made of.
+/// Rate and delay of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cable {
-    /// In each direction.
+    /// Rate of each direction.
     pub rate: Rate,
-    /// Propagation, in each direction.
+    /// Propagation delay of each direction.
     pub delay: Span,
 }
 
-/// A link of a written graph: its ends by name.
+/// A link given by the names of its ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedLink<'a> {
-    /// One end.
+    /// First end.
     pub a: &'a str,
-    /// The other.
+    /// Second end.
     pub b: &'a str,
-    /// What it is made of.
+    /// Rate and delay.
     pub cable: Cable,
 }
 
-/// A node by what it is.
+/// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Node {
     /// A host.
@@ -63,20 +63,20 @@ pub enum Node {
     Switch(SwitchId),
 }
 
-/// The place of a switch in the network.
+/// Position of a switch in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwitchRole {
-    /// Hosts hang on it: edge, top of rack, leaf.
+    /// A switch with hosts: edge, top of rack, leaf.
     Edge,
     /// Between edge and core of a pod.
     Aggregation,
-    /// Joins pods or leaves: core, spine.
+    /// Connects pods or leaves: core, spine.
     Core,
-    /// No particular one.
+    /// Any other position.
     Other,
 }
 
-/// What a link joins.
+/// What a link connects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkRole {
     /// A host and its switch.
@@ -86,85 +86,85 @@ pub enum LinkRole {
 }
 
 impl Graph {
-    /// A graph written down: hosts and switches by name, in the order of their numbers, and links between them.
-    /// Switches with hosts are edge switches, the others have no role.
+    /// Creates a graph from hosts and switches by name, in the order of their numbers, and links. Switches
+    /// with hosts are edge switches; the others have no specific role.
     pub fn from_links<N: AsRef<str>>(
         hosts: &[N],
         switches: &[N],
         links: &[NamedLink<'_>],
     ) -> Result<Self, GraphError> {
-        Builder::written(hosts, switches, links)?.build()
+        GraphBuilder::written(hosts, switches, links)?.build()
     }
 
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub fn host_count(&self) -> u32 {
         self.hosts
     }
 
-    /// How many switches there are.
+    /// Returns the number of switches.
     pub fn switch_count(&self) -> u32 {
         self.roles.len() as u32
     }
 
-    /// How many nodes there are: hosts, then switches.
+    /// Returns the number of nodes: hosts, then switches.
     pub fn node_count(&self) -> u32 {
         self.hosts + self.switch_count()
     }
 
-    /// How many lanes there are: two per link.
+    /// Returns the number of lanes: two per link.
     pub fn lane_count(&self) -> u32 {
         self.links.len() as u32 * 2
     }
 
-    /// All hosts.
+    /// Iterates over all hosts.
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
         (0..self.hosts).map(HostId)
     }
 
-    /// All switches.
+    /// Iterates over all switches.
     pub fn switches(&self) -> impl ExactSizeIterator<Item = SwitchId> + use<> {
         (0..self.switch_count()).map(SwitchId)
     }
 
-    /// All nodes.
+    /// Iterates over all nodes.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.node_count()).map(NodeId)
     }
 
-    /// All lanes.
+    /// Iterates over all lanes.
     pub fn lanes(&self) -> impl ExactSizeIterator<Item = LaneId> + use<> {
         (0..self.lane_count()).map(LaneId)
     }
 
-    /// All links, by number.
+    /// Returns all links, by number.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// One link.
+    /// Returns a link.
     pub fn link(&self, link: LinkId) -> &Link {
         &self.links[link.index()]
     }
 
-    /// Makes one link of something else.
+    /// Sets rate and delay of a link.
     pub fn set_cable(&mut self, link: LinkId, cable: Cable) {
         let link = &mut self.links[link.index()];
         (link.rate, link.delay) = (cable.rate, cable.delay);
     }
 
-    /// A host's number among the nodes.
+    /// Returns the node number of a host.
     pub fn host_node(&self, host: HostId) -> NodeId {
         assert!(host.0 < self.hosts, "{host} is not in this graph");
         NodeId(host.0)
     }
 
-    /// A switch's number among the nodes.
+    /// Returns the node number of a switch.
     pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         assert!(switch.index() < self.roles.len(), "{switch} is not in this graph");
         NodeId(self.hosts + switch.0)
     }
 
-    /// What a node is.
+    /// Returns the host or switch with this node number.
     pub fn node(&self, node: NodeId) -> Node {
         match node.0.checked_sub(self.hosts) {
             None => Node::Host(HostId(node.0)),
@@ -172,7 +172,7 @@ impl Graph {
         }
     }
 
-    /// A node's outgoing lanes: port i sends on the i-th, and receives on its reverse.
+    /// Returns the outgoing lanes of a node: port i sends on the i-th lane and receives on its reverse.
     pub fn ports(&self, node: NodeId) -> &[LaneId] {
         &self.ports[self.port_range(node)]
     }
@@ -181,39 +181,39 @@ impl Graph {
         self.port_starts[node.index()] as usize..self.port_starts[node.index() + 1] as usize
     }
 
-    /// Where a lane starts.
+    /// Returns the node where a lane starts.
     pub fn lane_from(&self, lane: LaneId) -> NodeId {
         self.lane_to(lane.reverse())
     }
 
-    /// Where a lane ends.
+    /// Returns the node where a lane ends.
     pub fn lane_to(&self, lane: LaneId) -> NodeId {
         let link = &self.links[lane.link().index()];
         if lane == lane.link().forward() { link.b } else { link.a }
     }
 
-    /// The lane on which a host sends.
+    /// Returns the lane on which a host sends.
     pub fn uplink(&self, host: HostId) -> LaneId {
         self.ports(self.host_node(host))[0]
     }
 
-    /// The switch that a host hangs on.
+    /// Returns the switch of a host.
     pub fn tor(&self, host: HostId) -> SwitchId {
         SwitchId(self.lane_to(self.uplink(host)).0 - self.hosts)
     }
 
-    /// The place of a switch.
+    /// Returns the role of a switch.
     pub fn role(&self, switch: SwitchId) -> SwitchRole {
         self.roles[switch.index()]
     }
 
-    /// What a link joins.
+    /// Returns what a link connects.
     pub fn link_role(&self, link: LinkId) -> LinkRole {
         if self.link(link).a.0 < self.hosts { LinkRole::Host } else { LinkRole::Switch }
     }
 
-    /// How many times more its hosts can send than a switch can pass on: the largest among the switches that have
-    /// hosts, or `None` if none of these has a link to another switch.
+    /// Returns the largest oversubscription of a switch with hosts: rate of its hosts divided by rate of
+    /// its uplinks. `None` if no such switch has an uplink.
     pub fn oversubscription(&self) -> Option<f64> {
         let ratio = |switch| {
             let (mut down, mut up) = (0.0, 0.0);
@@ -226,37 +226,37 @@ impl Graph {
         self.switches().filter_map(ratio).reduce(f64::max)
     }
 
-    /// A node's name.
+    /// Returns the name of a node.
     pub fn name(&self, node: NodeId) -> &str {
         self.names.get(node.index())
     }
 
-    /// A link's name: its ends, `a-b`. Of several between the same nodes, those after the first are `a-b#2`, ….
+    /// Returns the name of a link: `a-b`. Further links between the same nodes are `a-b#2`, ….
     pub fn link_name(&self, link: LinkId) -> String {
         let Link { a, b, .. } = *self.link(link);
         format!("{}-{}{}", self.name(a), self.name(b), self.nth_suffix(link.forward()))
     }
 
-    /// A lane's name: from where to where, `a>b`, or `a>b#2`, … like its link.
+    /// Returns the name of a lane: `a>b`, or `a>b#2`, … like its link.
     pub fn lane_name(&self, lane: LaneId) -> String {
         let (from, to) = (self.lane_from(lane), self.lane_to(lane));
         format!("{}>{}{}", self.name(from), self.name(to), self.nth_suffix(lane))
     }
 
-    /// The node of a name.
+    /// Returns the node with this name.
     pub fn node_by_name(&self, name: &str) -> Option<NodeId> {
         self.names.find(name).map(NodeId)
     }
 
-    /// The link of a name; its ends may come in either order. Where dashes in the names of nodes make a text mean
-    /// several links, it is the first of them; the name of a lane is never ambiguous.
+    /// Returns the link with this name; its ends may be in either order. If dashes in node names make the
+    /// text ambiguous, the first matching link is returned. Lane names are never ambiguous.
     pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
         let (ends, nth) = split_nth(name)?;
         let splits = ends.match_indices('-').map(|(dash, _)| (&ends[..dash], &ends[dash + 1..]));
         splits.filter_map(|(a, b)| self.nth_lane(a, b, nth)).map(LaneId::link).min()
     }
 
-    /// The lane of a name.
+    /// Returns the lane with this name.
     pub fn lane_by_name(&self, name: &str) -> Option<LaneId> {
         let (ends, nth) = split_nth(name)?;
         let (from, to) = ends.split_once('>')?;
@@ -278,7 +278,7 @@ impl Graph {
     }
 }
 
-/// `a-b#2` is the second link between the ends `a-b`.
+/// Splits `a-b#2`, the second link between `a` and `b`, into `a-b` and 2.
 fn split_nth(name: &str) -> Option<(&str, usize)> {
     match name.split_once('#') {
         None => Some((name, 1)),

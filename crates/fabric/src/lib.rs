@@ -1,9 +1,9 @@
-//! What is fixed before the first packet leaves: the network, the ways through it, how it is cut for several
-//! threads, and how much its hosts have to send.
+//! Static inputs of a simulation: the network, its routes, its partition for several threads, and flow
+//! sizes.
 //!
-//! A [`Graph`] is hosts and switches joined by links. It comes from a [`Topology`] (pair, chain, fat-tree,
-//! leaf–spine) or from links written down one by one ([`Graph::from_links`]). Everything has a number, for arrays,
-//! and a name, for people: node `agg0-1`, link `edge0-0-agg0-1`, lane (one direction of a link) `agg0-1>edge0-0`.
+//! A [`Graph`] consists of hosts and switches connected by links. It is built from a [`Topology`] (pair,
+//! chain, fat-tree, leaf–spine) or from a list of links ([`Graph::from_links`]). Each element has a number
+//! and a name: node `agg0-1`, link `edge0-0-agg0-1`, lane (one direction of a link) `agg0-1>edge0-0`.
 //!
 //! ```
 //! use wiremend_fabric::{Cable, Cables, Routes, Topology};
@@ -18,39 +18,39 @@
 //! # Ok::<(), wiremend_fabric::GraphError>(())
 //! ```
 //!
-//! [`Routes`] knows all shortest ways from every switch to every host; which of several a packet takes is the
-//! switch's choice. [`Plan`] cuts the graph where links are long, so that the pieces can be simulated side by side.
+//! [`Routes`] contains all shortest paths from every switch to every host; each switch chooses among equal
+//! ones. A [`Partition`] cuts the graph at long links, so that its components can be simulated in parallel.
 //!
-//! [`deadlock`] asks whether a network that pauses instead of dropping can lock up: which buffers wait for which on these
-//! routes, with a link down, or with a wrong entry in a forwarding table.
+//! [`deadlock`] checks whether a network with PFC can deadlock: which buffers wait for which on these
+//! routes, with failed links, or with a wrong forwarding entry.
 //!
-//! [`tiers`] is a fabric for those who take links out of it: up to a hundred thousand links, from a shape or a file, and the ways
-//! that each rack has to the top.
+//! [`tiers`] is a fabric of up to a hundred thousand links in tiers, from a shape or a file, with the number of
+//! paths of each rack to the top tier.
 //!
-//! [`SizeTable`] is a distribution of flow sizes, one of the published ones or one's own; [`flow_list`] reads flows
+//! A [`SizeTable`] is a distribution of flow sizes, published or user-defined. [`flow_list`] reads flows
 //! from a file.
 
 mod assign;
 mod builder;
+pub mod csv_line;
 pub mod deadlock;
 pub mod flow_list;
 mod graph;
 mod names;
 mod partition;
 mod routes;
-pub mod row;
 mod size_table;
 pub mod tiers;
 mod topology;
 mod workloads;
 
-pub use builder::{Builder, GraphError, LINKS_MAX, NAME_BYTES_MAX, NODES_MAX};
+pub use builder::{GraphBuilder, GraphError, LINKS_MAX, NAME_BYTES_MAX, NODES_MAX};
 pub use graph::{Cable, Graph, Link, LinkRole, NamedLink, Node, SwitchRole};
-pub use partition::Plan;
+pub use partition::Partition;
 pub use routes::Routes;
-pub use size_table::{BadSizeTable, POINTS_MAX, Place, Point, SizeFault, SizeGroup, SizeTable};
-pub use topology::{Cables, Size, Topology};
+pub use size_table::{BadSizeTable, POINTS_MAX, SizeFault, SizeGroup, SizePoint, SizeTable, TablePosition};
+pub use topology::{Cables, NetworkSize, Topology};
 pub use workloads::{WORKLOADS, Workload};
 
-/// The longest message of a reliable connection, 2 GiB: no flow is larger.
+/// Maximum message of a reliable connection, 2 GiB: no flow is larger.
 pub const MESSAGE_BYTES_MAX: u64 = 1 << 31;

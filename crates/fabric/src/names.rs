@@ -1,10 +1,10 @@
-//! The names of nodes: one text for all of them, and an order to find them by.
+//! Compact storage of names with lookup.
 
-/// Names by position. At a hundred thousand nodes, a `String` each would cost more than the graph.
+/// Names in one text: a `String` for each of 100 000 nodes would take more memory than the graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     text: String,
-    /// Where each name ends; it starts where the one before ends.
+    /// End of each name; it starts at the end of the previous one.
     ends: Vec<u32>,
     /// Positions in the order of their names.
     sorted: Vec<u32>,
@@ -31,7 +31,7 @@ impl Names {
         &self.text[start..self.ends[index] as usize]
     }
 
-    /// Makes names findable. Returns one that two nodes share, if there is.
+    /// Prepares lookups. Returns a duplicate name, if there is one.
     pub(crate) fn sort(&mut self) -> Option<&str> {
         let mut sorted: Vec<u32> = (0..self.len() as u32).collect();
         sorted.sort_unstable_by_key(|index| self.get(*index as usize));
@@ -41,7 +41,7 @@ impl Names {
         twice.map(|pair| self.get(pair[0] as usize))
     }
 
-    /// The position of a name, once sorted.
+    /// Returns the position of a name. Requires [`sort`](Self::sort).
     pub(crate) fn find(&self, name: &str) -> Option<u32> {
         let place = self.sorted.binary_search_by_key(&name, |index| self.get(*index as usize)).ok()?;
         Some(self.sorted[place])

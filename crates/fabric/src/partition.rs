@@ -1,40 +1,39 @@
-//! Cutting a network into pieces that can be simulated side by side.
+//! Partition of a network into components that can be simulated in parallel.
 
 use wiremend_units::{LaneId, LinkId, NodeId, Span};
 
 use crate::graph::{Graph, LinkRole};
 
-/// The finest pieces worth having. What happens in one piece is felt in another no earlier than the lookahead:
-/// the smallest delay of a lane that is cut.
+/// A partition of a network into components. An event in one component affects another no earlier than the
+/// lookahead: the smallest delay of a lane between components.
 ///
-/// Hosts stay with their switch. The network is cut at its longest links, and at shorter ones only as long as one
-/// piece carries more than half of all lanes. The pieces depend on the network alone, never on the number of
-/// threads; that is what [`assign`](Self::assign) is for.
+/// Hosts stay with their switch. The network is cut at its longest links, and at shorter ones only while
+/// one component has more than half of all lanes. The components depend only on the network, never on the
+/// number of threads; [`assign`](Self::assign) maps them to threads.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// The piece of each node.
+pub struct Partition {
+    /// Component of each node.
     pub component_of_node: Vec<u32>,
-    /// How many pieces there are, at least 1.
+    /// Number of components, at least 1.
     pub components: u32,
-    /// How far a piece can be simulated without news from the others.
+    /// Time that a component can be simulated without input from the others.
     pub lookahead: Span,
 }
 
-/// The lookahead of a network in one piece whose links have no delay: any value is right, this one makes steps
-/// long enough not to be noticed.
+/// Lookahead of one component without delays. Any value is correct; this one makes few steps.
 const LOOKAHEAD_DEFAULT: Span = Span::from_us(1);
 
-impl Plan {
-    /// The plan for a network whose lanes have these delays, from the end of a transmission to its effect at the
-    /// far end: propagation, and whatever fixed latency the simulation adds.
-    pub fn of(graph: &Graph, lane_delays: &[Span]) -> Self {
+impl Partition {
+    /// Partitions a network. `lane_delays` are the times from the end of a transmission to its effect at
+    /// the far end: propagation, and fixed latencies of the simulation.
+    pub fn new(graph: &Graph, lane_delays: &[Span]) -> Self {
         assert_eq!(lane_delays.len(), graph.lane_count() as usize, "one delay per lane");
         let delays = LinkDelays { graph, lane_delays };
         let mut bounds: Vec<Span> = delays.between_switches().map(|(_, delay)| delay).collect();
         bounds.retain(|delay| *delay > Span::ZERO);
         bounds.sort_unstable();
         bounds.dedup();
-        // The lower the bound, the finer the pieces: of all bounds that are fine enough, the highest.
+        // A lower bound gives finer components. This is the highest bound that is fine enough.
         let total: u64 = graph.nodes().map(|node| weight(graph, node)).sum();
         let fine_enough = bounds.partition_point(|bound| {
             let (component_of_node, components) = delays.contract_below(*bound);
@@ -47,11 +46,11 @@ impl Plan {
         let component = |node: NodeId| component_of_node[node.index()];
         let cut = |lane: &LaneId| component(graph.lane_from(*lane)) != component(graph.lane_to(*lane));
         let lookahead = graph.lanes().filter(cut).map(|lane| lane_delays[lane.index()]).min();
-        let lookahead = lookahead.expect("no piece holds more than half, so there are cuts");
+        let lookahead = lookahead.expect("no component has more than half, so there are cuts");
         Self { component_of_node, components, lookahead }
     }
 
-    /// Everything in one piece.
+    /// Returns a partition with one component.
     pub fn whole(graph: &Graph, lane_delays: &[Span]) -> Self {
         let shortest = lane_delays.iter().copied().filter(|delay| *delay > Span::ZERO).min();
         Self {
@@ -62,12 +61,12 @@ impl Plan {
     }
 }
 
-/// The work that a node makes: each frame costs something at both ends of its lane.
+/// Returns the work of a node: each frame costs something at both ends of its lane.
 pub(crate) fn weight(graph: &Graph, node: NodeId) -> u64 {
     graph.ports(node).len() as u64 * 2
 }
 
-/// The work of each component.
+/// Returns the work of each component.
 pub(crate) fn weights(graph: &Graph, component_of_node: &[u32], components: u32) -> Vec<u64> {
     let mut weights = vec![0; components as usize];
     for node in graph.nodes() {
@@ -86,7 +85,7 @@ struct LinkDelays<'a> {
 }
 
 impl LinkDelays<'_> {
-    /// Links between switches, with the delay of their faster direction.
+    /// Iterates over links between switches, with the smaller delay of their two directions.
     fn between_switches(&self) -> impl Iterator<Item = (LinkId, Span)> {
         let links = (0..self.graph.links().len() as u32).map(LinkId);
         links
@@ -98,7 +97,7 @@ impl LinkDelays<'_> {
         self.lane_delays[link.forward().index()].min(self.lane_delays[link.backward().index()])
     }
 
-    /// Joins the ends of all links that are shorter than `bound`, and hosts with their switches.
+    /// Joins the ends of all links shorter than `bound`, and hosts with their switches.
     fn contract_below(&self, bound: Span) -> (Vec<u32>, u32) {
         let mut sets = Sets::new(self.graph.node_count());
         for (index, link) in self.graph.links().iter().enumerate() {
@@ -131,13 +130,13 @@ impl Sets {
         at
     }
 
-    /// The lower root stays, so that a set is named by its first node.
+    /// The lower root stays, so that the first node represents its set.
     fn join(&mut self, a: NodeId, b: NodeId) {
         let (a, b) = (self.root(a.0), self.root(b.0));
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// The set of each node, numbered in the order of their first nodes.
+    /// Returns the set of each node, numbered in the order of their first nodes.
     fn numbered(mut self) -> (Vec<u32>, u32) {
         let mut count = 0;
         let mut numbers = vec![0; self.parents.len()];

@@ -1,4 +1,4 @@
-//! All shortest ways from every switch to every host.
+//! All shortest paths from every switch to every host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,30 +7,30 @@ use wiremend_units::{HostId, LaneId, SwitchId};
 
 use crate::graph::{Graph, Node};
 
-/// For each switch and destination the lanes that bring a packet one hop closer, equal ways side by side.
+/// For each switch and destination, the lanes on shortest paths.
 ///
-/// All hosts of one switch share their ways up to that switch, so the table has one entry per switch and *edge*
-/// switch. Equal sets of lanes are stored once: an entry is a place in one long array.
+/// All hosts of one switch share their paths up to that switch, so the table has one entry per switch and
+/// *edge* switch. Equal sets of lanes are stored once: an entry is a position in one array.
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// Column of the table, by host.
     column: Vec<u32>,
     columns: usize,
-    /// By switch, then column: where in `sets` the set of lanes starts; or `LAST_HOP`.
+    /// By switch, then column: position of the set of lanes in `sets`, or `LAST_HOP`.
     table: Vec<u32>,
-    /// Sets of lanes, one after the other, each behind its length: one read finds both, and an entry has 4 bytes.
+    /// Sets of lanes, each preceded by its length: one read finds both, and an entry takes 4 bytes.
     sets: Vec<LaneId>,
-    /// The lane to each host from its switch.
+    /// Lane to each host from its switch.
     last_hop: Vec<LaneId>,
 }
 
 /// The packet has reached its edge switch.
 const LAST_HOP: u32 = u32::MAX;
-/// The empty set stands at the start: there is no way.
-const NO_WAY: u32 = 0;
+/// The empty set at position 0: there is no path.
+const NO_PATH: u32 = 0;
 
 impl Routes {
-    /// Shortest ways by number of hops. The lanes of a set are in the order of the switch's ports.
+    /// Computes shortest paths by number of hops. Lanes of a set are in the order of ports.
     pub fn shortest(graph: &Graph) -> Self {
         let tors = tors(graph);
         let mut column_of = vec![u32::MAX; graph.switch_count() as usize];
@@ -40,7 +40,7 @@ impl Routes {
         let mut routes = Self {
             column: graph.hosts().map(|host| column_of[graph.tor(host).index()]).collect(),
             columns: tors.len(),
-            table: vec![NO_WAY; graph.switch_count() as usize * tors.len()],
+            table: vec![NO_PATH; graph.switch_count() as usize * tors.len()],
             sets: vec![LaneId(0)],
             last_hop: graph.hosts().map(|host| graph.uplink(host).reverse()).collect(),
         };
@@ -53,7 +53,7 @@ impl Routes {
         routes
     }
 
-    /// The lanes that lead from `switch` towards `dst` on a shortest way; none if there is no way at all.
+    /// Returns the lanes from `switch` towards `dst` on shortest paths; empty if there is no path.
     #[inline]
     pub fn next_hops(&self, switch: SwitchId, dst: HostId) -> &[LaneId] {
         let column = self.column[dst.index()] as usize;
@@ -65,7 +65,7 @@ impl Routes {
         &self.sets[start..start + self.sets[entry as usize].index()]
     }
 
-    /// The lanes of one packet from host to host, where `choose` picks one of the lanes at each switch.
+    /// Returns the lanes of one packet from host to host; `choose` selects one of the lanes at each switch.
     pub fn path(
         &self,
         graph: &Graph,
@@ -74,7 +74,7 @@ impl Routes {
         mut choose: impl FnMut(SwitchId, &[LaneId]) -> LaneId,
     ) -> Vec<LaneId> {
         let mut path = vec![graph.uplink(src)];
-        // Each hop of a shortest way is closer to its end, so this ends too.
+        // Each hop of a shortest path is closer to the destination, so the loop ends.
         while let Node::Switch(switch) = graph.node(graph.lane_to(path[path.len() - 1])) {
             let lanes = self.next_hops(switch, dst);
             let lane = choose(switch, lanes);
@@ -84,9 +84,9 @@ impl Routes {
         path
     }
 
-    /// Enters the ways to the edge switch that `search` started from. `known` are the stored sets of each switch.
+    /// Enters the paths to the start of `search`. `known` contains the stored sets of each switch.
     fn fill_column(&mut self, column: usize, search: &Search, known: &mut [BTreeMap<Vec<LaneId>, u32>]) {
-        let (tor, others) = search.order.split_first().expect("a search reaches its start");
+        let (tor, others) = search.order.split_first().expect("a search visits its start");
         self.table[tor.index() * self.columns + column] = LAST_HOP;
         let mut lanes = Vec::new();
         for switch in others {
@@ -111,7 +111,7 @@ fn push_set(sets: &mut Vec<LaneId>, lanes: &[LaneId]) -> u32 {
     start
 }
 
-/// Switches that have hosts, in the order of their numbers.
+/// Returns the switches with hosts, in the order of their numbers.
 fn tors(graph: &Graph) -> Vec<SwitchId> {
     let mut tors: Vec<SwitchId> = graph.hosts().map(|host| graph.tor(host)).collect();
     tors.sort_unstable();
@@ -119,14 +119,14 @@ fn tors(graph: &Graph) -> Vec<SwitchId> {
     tors
 }
 
-/// Breadth first from one edge switch to all switches.
+/// Breadth-first search from one edge switch to all switches.
 struct Search {
-    /// Lanes between switches, switch by switch, with where they lead.
+    /// Lanes between switches with their destination, by switch.
     lanes: Vec<(LaneId, SwitchId)>,
     lane_starts: Vec<usize>,
-    /// Hops to the switch that the search started from.
+    /// Hops to the start of the search.
     hops: Vec<u32>,
-    /// Switches in the order in which they were reached.
+    /// Switches in the order of visits.
     order: Vec<SwitchId>,
 }
 
@@ -163,7 +163,7 @@ impl Search {
         }
     }
 
-    /// The lanes of a switch that lead one hop closer to the start.
+    /// Iterates over the lanes of a switch that lead one hop closer to the start.
     fn closer(&self, switch: SwitchId) -> impl Iterator<Item = LaneId> {
         let hops = self.hops[switch.index()];
         let lanes = &self.lanes[self.lane_range(switch)];

@@ -1,74 +1,75 @@
-//! Distributions of flow sizes, given as points of their cumulative curve.
+//! Distributions of flow sizes, given by points of the cumulative distribution.
 
 use std::fmt;
 
 use wiremend_units::Bytes;
 
 use crate::MESSAGE_BYTES_MAX;
-use crate::row::{fields, is_blank, is_header, shown};
+use crate::csv_line::{excerpt, fields, is_blank, is_header};
 use crate::workloads::Workload;
 
-/// The largest number of points of one table.
+/// Maximum number of points of a table.
 pub const POINTS_MAX: usize = 100_000;
 
-/// A distribution of sizes. Between two points every whole number of bytes above the lower and up to the upper is
-/// equally likely; two points of the same size make a step. What a first point above 0 % leaves below is of that
-/// point's size.
+/// A distribution of sizes. Between two points, every integer above the lower and up to the upper size is
+/// equally likely. Two points with the same size make a step. If the first point is above 0 %, that share
+/// has the size of the first point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SizeTable {
-    /// Stretches of positive probability, in rising order; the first starts at 0.
-    stretches: Vec<Stretch>,
+    /// Segments with positive probability, ascending; the first starts at 0.
+    segments: Vec<Segment>,
 }
 
-/// A point of the cumulative curve.
+/// A point of the cumulative distribution.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
+pub struct SizePoint {
     /// A size.
     pub size: Bytes,
-    /// How many percent of all flows are at most this large.
+    /// Percentage of flows up to this size.
     pub percent: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stretch {
-    /// Probability of all smaller sizes, of [`ONE`].
+struct Segment {
+    /// Probability of all smaller sizes, in units of 1/[`ONE`].
     start: u64,
-    /// Probability of the stretch.
+    /// Probability of the segment.
     width: u64,
-    /// Sizes above this …
+    /// Lower end of the sizes, excluded.
     low: u64,
-    /// … and up to this; or exactly this, if both are equal.
+    /// Upper end of the sizes, included; the only size if both ends are equal.
     high: u64,
 }
 
-/// Certainty: 63 bits, so that it fits itself.
+/// Probability 1, as a 63-bit number.
 const ONE: u64 = 1 << 63;
-/// Points are known to a billionth of a percent.
+/// Resolution of points: a billionth of a percent.
 const STEPS_PER_PERCENT: f64 = 1e9;
 const STEPS: u64 = 100_000_000_000;
 
 impl SizeTable {
-    /// A table from its points, in rising order. Errors name the row, from 1.
-    pub fn from_points(points: &[Point]) -> Result<Self, BadSizeTable> {
-        check(points).map_err(|(index, fault)| BadSizeTable { place: Place::Row(index + 1), fault })?;
-        let scaled = |point: &Point| {
+    /// Creates a table from ascending points. Errors contain the row, from 1.
+    pub fn from_points(points: &[SizePoint]) -> Result<Self, BadSizeTable> {
+        check(points)
+            .map_err(|(index, fault)| BadSizeTable { place: TablePosition::Row(index + 1), fault })?;
+        let scaled = |point: &SizePoint| {
             let steps = (point.percent * STEPS_PER_PERCENT).round() as u64;
             (u128::from(steps) * u128::from(ONE) / u128::from(STEPS)) as u64
         };
         let (mut start, mut low) = (0, points[0].size.get());
-        let mut stretches = Vec::new();
+        let mut segments = Vec::new();
         for point in points {
             let (end, high) = (scaled(point), point.size.get());
             if end > start {
-                stretches.push(Stretch { start, width: end - start, low, high });
+                segments.push(Segment { start, width: end - start, low, high });
             }
             (start, low) = (end, high);
         }
-        Ok(Self { stretches })
+        Ok(Self { segments })
     }
 
-    /// A table from a text of lines `size_bytes,cumulative_percent`, with or without a line that says so; `#` starts
-    /// a comment line. Errors name the line, from 1.
+    /// Parses lines of `size_bytes,cumulative_percent`, with an optional header line; `#` starts a comment line.
+    /// Errors contain the line, from 1.
     pub fn parse_csv(text: &str) -> Result<Self, BadSizeTable> {
         let mut points = Vec::new();
         let mut lines = Vec::new();
@@ -76,7 +77,7 @@ impl SizeTable {
             if is_blank(line) || (points.is_empty() && is_header(line, &COLUMNS)) {
                 continue;
             }
-            let place = Place::Line(index + 1);
+            let place = TablePosition::Line(index + 1);
             points.push(parse_point(line).map_err(|fault| BadSizeTable { place, fault })?);
             lines.push(index + 1);
             if points.len() > POINTS_MAX {
@@ -84,75 +85,77 @@ impl SizeTable {
             }
         }
         Self::from_points(&points).map_err(|error| match error.place {
-            Place::Row(row) => {
-                BadSizeTable { place: Place::Line(lines.get(row - 1).copied().unwrap_or(1)), ..error }
+            TablePosition::Row(row) => {
+                BadSizeTable { place: TablePosition::Line(lines.get(row - 1).copied().unwrap_or(1)), ..error }
             }
-            Place::Line(_) => error,
+            TablePosition::Line(_) => error,
         })
     }
 
-    /// A published table, by name; see [`WORKLOADS`](crate::WORKLOADS).
+    /// Returns a published table by name; see [`WORKLOADS`](crate::WORKLOADS).
     pub fn named(name: &str) -> Option<&'static Self> {
         Workload::named(name).map(Workload::table)
     }
 
-    /// The size that 64 random bits stand for: at least one byte.
+    /// Maps 64 random bits to a size of at least one byte.
     pub fn draw(&self, bits: u64) -> Bytes {
         let place = bits >> 1;
-        let index = self.stretches.partition_point(|stretch| stretch.start <= place) - 1;
-        let stretch = &self.stretches[index];
-        let into = u128::from(place - stretch.start) + 1;
-        let above = (into * u128::from(stretch.high - stretch.low)).div_ceil(u128::from(stretch.width));
-        Bytes::new((stretch.low + above as u64).max(1))
+        let index = self.segments.partition_point(|segment| segment.start <= place) - 1;
+        let segment = &self.segments[index];
+        let into = u128::from(place - segment.start) + 1;
+        let above = (into * u128::from(segment.high - segment.low)).div_ceil(u128::from(segment.width));
+        Bytes::new((segment.low + above as u64).max(1))
     }
 
-    /// The smallest and the largest size that can be drawn.
+    /// Returns the smallest and the largest size that can be drawn.
     pub fn range(&self) -> (Bytes, Bytes) {
         (self.draw(0), self.draw(u64::MAX))
     }
 
-    /// The mean size of what is drawn, in bytes.
+    /// Returns the mean drawn size in bytes.
     pub fn mean(&self) -> f64 {
-        let mean = |stretch: &Stretch| {
-            if stretch.low == stretch.high {
-                stretch.high.max(1) as f64
+        let mean = |segment: &Segment| {
+            if segment.low == segment.high {
+                segment.high.max(1) as f64
             } else {
-                (stretch.low + stretch.high + 1) as f64 / 2.0
+                (segment.low + segment.high + 1) as f64 / 2.0
             }
         };
-        self.stretches.iter().map(|stretch| stretch.probability() * mean(stretch)).sum()
+        self.segments.iter().map(|segment| segment.probability() * mean(segment)).sum()
     }
 
-    /// The distribution as groups of sizes, for sums over it: sizes with the same number of packets up to
-    /// `exact_packets`, beyond that groups whose packets differ by a factor of at most `ratio`. Means are exact.
+    /// Returns the distribution as groups of sizes, for sums over it. Sizes up to `exact_packets` packets
+    /// are grouped by their number of packets; larger groups span at most a factor of `ratio`. Means are
+    /// exact.
     pub fn groups(&self, mtu: Bytes, exact_packets: u64, ratio: f64) -> Vec<SizeGroup> {
-        assert!(mtu > Bytes::ZERO && ratio > 1.0, "a packet carries something, and groups grow");
-        self.stretches.iter().flat_map(|stretch| stretch.groups(mtu.get(), exact_packets, ratio)).collect()
+        assert!(mtu > Bytes::ZERO && ratio > 1.0, "the MTU is positive and groups grow");
+        self.segments.iter().flat_map(|segment| segment.groups(mtu.get(), exact_packets, ratio)).collect()
     }
 
-    /// The mean of 1/S, where S is the number of packets of a flow: the mean share of a flow that is its last packet.
-    /// It is not the chance that a packet is the last of its flow; that is one over the mean of S.
+    /// Returns the mean of 1/S, where S is the number of packets of a flow: the mean share of the last
+    /// packet in its flow. This differs from the probability that a packet is the last of its flow, which
+    /// is one over the mean of S.
     pub fn mean_inverse_packets(&self, mtu: Bytes) -> f64 {
-        assert!(mtu > Bytes::ZERO, "a packet carries something");
-        self.stretches
+        assert!(mtu > Bytes::ZERO, "the MTU is positive");
+        self.segments
             .iter()
-            .map(|stretch| stretch.probability() * stretch.mean_inverse_packets(mtu.get()))
+            .map(|segment| segment.probability() * segment.mean_inverse_packets(mtu.get()))
             .sum()
     }
 }
 
-/// Sizes of about the same number of packets.
+/// A group of sizes with about the same number of packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SizeGroup {
-    /// Packets on average.
+    /// Mean number of packets.
     pub packets: f64,
-    /// Bytes on average.
+    /// Mean size in bytes.
     pub bytes: f64,
-    /// The share of all flows.
+    /// Share of all flows.
     pub probability: f64,
 }
 
-impl Stretch {
+impl Segment {
     fn probability(&self) -> f64 {
         self.width as f64 / ONE as f64
     }
@@ -184,7 +187,7 @@ impl Stretch {
         if self.low == self.high {
             return 1.0 / self.high.max(1).div_ceil(mtu) as f64;
         }
-        // Sizes with the same number of packets: a part of the first and of the last packet's, all between.
+        // Sizes with the same number of packets: part of the first and last number, all between.
         let (first, last) = ((self.low + 1).div_ceil(mtu), self.high.div_ceil(mtu));
         let sizes = (self.high - self.low) as f64;
         if first == last {
@@ -196,9 +199,9 @@ impl Stretch {
     }
 }
 
-/// The mean number of packets of sizes from `from` to `to`, all equally likely.
+/// Returns the mean number of packets of sizes from `from` to `to`, all equally likely.
 fn mean_packets(from: u64, to: u64, mtu: u64) -> f64 {
-    // Packets of all sizes up to `size`: full groups of `mtu` sizes, and a part of the last.
+    // Packets of all sizes up to `size`: full groups of `mtu` sizes, and part of the last group.
     let up_to = |size: u64| {
         let (full, rest) = (u128::from(size / mtu), u128::from(size % mtu));
         u128::from(mtu) * full * (full + 1) / 2 + rest * (full + 1)
@@ -206,9 +209,9 @@ fn mean_packets(from: u64, to: u64, mtu: u64) -> f64 {
     (up_to(to) - up_to(from - 1)) as f64 / (to - from + 1) as f64
 }
 
-/// 1/from + … + 1/to; 0 if there is nothing between.
+/// Returns 1/from + … + 1/to; 0 for an empty range.
 fn inverse_sum(from: u64, to: u64) -> f64 {
-    // Term by term at first, then by the difference of two harmonic numbers (Euler–Maclaurin, to 1e-14 here).
+    // First terms one by one, then the difference of two harmonic numbers (Euler–Maclaurin, error 1e-14).
     const TERMS_MAX: u64 = 1_000;
     let exact_to = to.min(from.saturating_add(TERMS_MAX));
     let exact: f64 = (from..=exact_to).map(|term| 1.0 / term as f64).sum();
@@ -221,18 +224,18 @@ fn inverse_sum(from: u64, to: u64) -> f64 {
 
 const COLUMNS: [&str; 2] = ["size_bytes", "cumulative_percent"];
 
-fn parse_point(line: &str) -> Result<Point, SizeFault> {
+fn parse_point(line: &str) -> Result<SizePoint, SizeFault> {
     let values: Vec<&str> = fields(line).map(|field| field.text).collect();
     let [size, percent] = values[..] else { return Err(SizeFault::Fields(values.len())) };
-    let bad = |what, text| SizeFault::NotANumber { what, text: shown(text) };
-    Ok(Point {
+    let bad = |what, text| SizeFault::NotANumber { what, text: excerpt(text) };
+    Ok(SizePoint {
         size: Bytes::new(size.parse().map_err(|_| bad(COLUMNS[0], size))?),
         percent: percent.parse().map_err(|_| bad(COLUMNS[1], percent))?,
     })
 }
 
-/// The first fault and the index of its point.
-fn check(points: &[Point]) -> Result<(), (usize, SizeFault)> {
+/// Returns the first fault and the index of its point.
+fn check(points: &[SizePoint]) -> Result<(), (usize, SizeFault)> {
     let last = points.len().saturating_sub(1);
     if points.len() < 2 {
         return Err((last, SizeFault::TooFewPoints(points.len())));
@@ -263,18 +266,18 @@ fn check(points: &[Point]) -> Result<(), (usize, SizeFault)> {
     }
 }
 
-/// Why points are not a distribution, and where.
+/// Why points are not a distribution.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BadSizeTable {
-    /// The place.
-    pub place: Place,
-    /// The reason.
+    /// Position of the fault.
+    pub place: TablePosition,
+    /// Reason.
     pub fault: SizeFault,
 }
 
-/// A place in a table.
+/// A position in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum TablePosition {
     /// A point, from 1.
     Row(usize),
     /// A line of a text, from 1.
@@ -284,46 +287,46 @@ pub enum Place {
 /// Why points are not a distribution.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SizeFault {
-    /// A line with more or fewer than two values.
+    /// A line without exactly two values.
     Fields(usize),
-    /// A value that is no number of its kind.
+    /// A value that is not a number.
     NotANumber {
         /// The column.
         what: &'static str,
-        /// As given, shortened.
+        /// The value, shortened.
         text: String,
     },
-    /// A curve needs two points.
+    /// Fewer than two points.
     TooFewPoints(usize),
-    /// More than [`POINTS_MAX`].
+    /// More than [`POINTS_MAX`] points.
     TooManyPoints,
     /// A percentage outside 0 to 100.
     NotAPercentage(f64),
-    /// A size beyond [`MESSAGE_BYTES_MAX`].
+    /// A size above [`MESSAGE_BYTES_MAX`].
     TooLarge(Bytes),
-    /// A size below the one before.
+    /// A size below the previous one.
     SizeFalls {
-        /// The one before.
+        /// Previous size.
         from: Bytes,
-        /// This one.
+        /// This size.
         to: Bytes,
     },
-    /// A percentage below the one before.
+    /// A percentage below the previous one.
     PercentFalls {
-        /// The one before.
+        /// Previous percentage.
         from: f64,
-        /// This one.
+        /// This percentage.
         to: f64,
     },
-    /// The last point leaves larger sizes open.
+    /// The last point is below 100 %.
     EndsBelow(f64),
 }
 
 impl fmt::Display for BadSizeTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Place::Row(row) => write!(f, "row {row}: {}", self.fault),
-            Place::Line(line) => write!(f, "line {line}: {}", self.fault),
+            TablePosition::Row(row) => write!(f, "row {row}: {}", self.fault),
+            TablePosition::Line(line) => write!(f, "line {line}: {}", self.fault),
         }
     }
 }

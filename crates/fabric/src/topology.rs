@@ -1,116 +1,125 @@
-//! The usual shapes of networks.
+//! Regular topologies.
 
-use crate::builder::{Builder, GraphError, LINKS_MAX, NODES_MAX};
+use crate::builder::{GraphBuilder, GraphError, LINKS_MAX, NODES_MAX};
 use crate::graph::{Cable, Graph, Node, SwitchRole};
 
-/// A network by its shape. Hosts are `h0`, `h1`, … everywhere.
+/// A regular topology. Hosts are named `h0`, `h1`, ….
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topology {
     /// Two hosts on the switch `tor`.
     Pair,
-    /// Switches `s0`, `s1`, … in a row, the same number of hosts on the first and on the last.
+    /// Switches `s0`, `s1`, … in a row, with the same number of hosts on the first and the last.
     Chain {
-        /// Switches in the row, at least 1.
+        /// Number of switches, at least 1.
         switches: u32,
-        /// Hosts on each end, at least 1; those on `s0` have the lower numbers.
+        /// Number of hosts on each end, at least 1; those on `s0` have the lower numbers.
         hosts_per_end: u32,
     },
     /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches, k²/4
     /// cores, k³/4 hosts numbered pod by pod. Aggregation switch i of each pod reaches cores i·k/2 to
     /// (i + 1)·k/2 − 1.
     FatTree {
-        /// Ports of each switch, an even number from 2 to 128.
+        /// Number of ports of each switch, an even number from 2 to 128.
         k: u32,
     },
-    /// Every leaf linked to every spine, hosts on the leaves.
+    /// Every leaf connected to every spine, hosts on the leaves.
     LeafSpine {
-        /// Switches `leaf0`, `leaf1`, …, at least 1.
+        /// Number of switches `leaf0`, `leaf1`, …, at least 1.
         leaves: u32,
-        /// Switches `spine0`, `spine1`, …, at least 1.
+        /// Number of switches `spine0`, `spine1`, …, at least 1.
         spines: u32,
-        /// Hosts on each leaf, at least 1.
+        /// Number of hosts on each leaf, at least 1.
         hosts_per_leaf: u32,
     },
-    /// Two data centres, each a leaf–spine network. Leaves, spines and hosts of the second have the numbers that follow those of the first.
-    /// Spine i of the one is joined to spine i of the other.
+    /// Two data centres, each a leaf–spine network. The numbers of the second one continue those of the
+    /// first. Spine i of the first is connected to spine i of the second.
     CrossDc {
-        /// Leaves of each, at least 1.
+        /// Number of leaves of each data centre, at least 1.
         leaves: u32,
-        /// Spines of each, at least 1.
+        /// Number of spines of each data centre, at least 1.
         spines: u32,
-        /// Hosts on each leaf, at least 1.
+        /// Number of hosts on each leaf, at least 1.
         hosts_per_leaf: u32,
-        /// Spines of each that have a long link, from 1 to all.
+        /// Number of long links between spines, from 1 to the number of spines.
         long_links: u32,
-        /// What the long links are made of.
+        /// Rate and delay of the long links.
         long: Cable,
     },
 }
 
-/// What the links of a topology are made of.
+/// Rates and delays of the links of a topology.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cables {
-    /// Between a host and its switch.
+    /// Links between a host and its switch.
     pub host: Cable,
-    /// Between switches.
+    /// Links between switches.
     pub switch: Cable,
 }
 
-/// How large a network is, known before it is built.
+/// Size of a network, computed before it is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Size {
-    /// Hosts.
+pub struct NetworkSize {
+    /// Number of hosts.
     pub hosts: u64,
-    /// Switches.
+    /// Number of switches.
     pub switches: u64,
-    /// Those of them that have hosts.
+    /// Number of switches with hosts.
     pub tors: u64,
-    /// Links.
+    /// Number of links.
     pub links: u64,
 }
 
-impl Size {
-    /// Memory for [`Routes`](crate::Routes), its largest part.
+impl NetworkSize {
+    /// Returns the memory of [`Routes`](crate::Routes), the largest part of a network.
     pub fn route_bytes(&self) -> u64 {
         self.switches.saturating_mul(self.tors).saturating_mul(4)
     }
 }
 
 impl Topology {
-    /// How large the network will be; numbers beyond 64 bits come out as the largest one. Parameters that
-    /// [`build`](Self::build) refuses are no obstacle here.
-    pub fn size(&self) -> Size {
+    /// Returns the size, saturated at 64 bits, even for parameters that [`build`](Self::build) rejects.
+    pub fn size(&self) -> NetworkSize {
         let times = |factors: &[u32]| factors.iter().fold(1_u64, |all, f| all.saturating_mul(u64::from(*f)));
         match *self {
-            Self::Pair => Size { hosts: 2, switches: 1, tors: 1, links: 2 },
+            Self::Pair => NetworkSize { hosts: 2, switches: 1, tors: 1, links: 2 },
             Self::Chain { switches, hosts_per_end } => {
                 let (hosts, switches) = (times(&[2, hosts_per_end]), u64::from(switches));
-                Size { hosts, switches, tors: switches.min(2), links: hosts + switches.saturating_sub(1) }
+                NetworkSize {
+                    hosts,
+                    switches,
+                    tors: switches.min(2),
+                    links: hosts + switches.saturating_sub(1),
+                }
             }
             Self::FatTree { k } => {
                 let half = k / 2;
                 let (hosts, cores) = (times(&[k, half, half]), times(&[half, half]));
                 let switches = times(&[k, k]).saturating_add(cores);
-                Size { hosts, switches, tors: times(&[k, half]), links: hosts.saturating_mul(3) }
+                NetworkSize { hosts, switches, tors: times(&[k, half]), links: hosts.saturating_mul(3) }
             }
             Self::LeafSpine { leaves, spines, hosts_per_leaf } => {
                 let hosts = times(&[leaves, hosts_per_leaf]);
                 let links = hosts.saturating_add(times(&[leaves, spines]));
-                Size { hosts, switches: u64::from(leaves) + u64::from(spines), tors: leaves.into(), links }
+                NetworkSize {
+                    hosts,
+                    switches: u64::from(leaves) + u64::from(spines),
+                    tors: leaves.into(),
+                    links,
+                }
             }
             Self::CrossDc { leaves, spines, hosts_per_leaf, long_links, .. } => {
-                let Size { hosts, switches, tors, links } =
+                let NetworkSize { hosts, switches, tors, links } =
                     Self::LeafSpine { leaves, spines, hosts_per_leaf }.size();
                 let links = links.saturating_mul(2).saturating_add(long_links.into());
-                Size { hosts: hosts.saturating_mul(2), switches: switches * 2, tors: tors * 2, links }
+                NetworkSize { hosts: hosts.saturating_mul(2), switches: switches * 2, tors: tors * 2, links }
             }
         }
     }
 
-    /// The network.
+    /// Builds the network.
     pub fn build(&self, cables: Cables) -> Result<Graph, GraphError> {
         self.check()?;
-        let mut plot = Plot { builder: Builder::default(), cables, hosts: 0, leaves: 0, spines: 0 };
+        let mut plot = Plot { builder: GraphBuilder::default(), cables, hosts: 0, leaves: 0, spines: 0 };
         match *self {
             Self::Pair => {
                 let tor = plot.builder.switch("tor", SwitchRole::Edge);
@@ -132,7 +141,7 @@ impl Topology {
         plot.builder.build()
     }
 
-    /// Refuses parameters out of range, and sizes out of bounds before any memory is taken.
+    /// Rejects parameters out of range and sizes out of bounds before memory is allocated.
     fn check(&self) -> Result<(), GraphError> {
         let refuse =
             |what, value: u32, allowed| Err(GraphError::OutOfRange { what, value: value.into(), allowed });
@@ -169,9 +178,9 @@ impl Topology {
     }
 }
 
-/// A network on the drawing board.
+/// A topology under construction.
 struct Plot {
-    builder: Builder,
+    builder: GraphBuilder,
     cables: Cables,
     hosts: u32,
     leaves: u32,
@@ -187,7 +196,7 @@ impl Plot {
         }
     }
 
-    /// The given number of switches of one role, each with its name.
+    /// Adds switches of one role with their names.
     fn add_switches(&mut self, count: u32, role: SwitchRole, name: impl Fn(u32) -> String) -> Vec<Node> {
         (0..count).map(|index| self.builder.switch(&name(index), role)).collect()
     }
@@ -205,7 +214,7 @@ impl Plot {
         }
     }
 
-    /// The next so many leaves and spines; the spines.
+    /// Adds leaves and spines with the next numbers. Returns the spines.
     fn add_leaf_spine(&mut self, leaves: u32, spines: u32, hosts_per_leaf: u32) -> Vec<Node> {
         let [first_leaf, first_spine] = [self.leaves, self.spines];
         self.leaves += leaves;

@@ -1,28 +1,31 @@
-//! Published distributions of flow sizes. The figures are the papers'; each file names them.
+//! Published distributions of flow sizes. Each file names its source.
 
 use std::sync::LazyLock;
+
+use wiremend_units::canonical_name;
 
 use crate::size_table::SizeTable;
 
 /// A published distribution.
 #[derive(Debug)]
 pub struct Workload {
-    /// What scenarios call it.
+    /// Name in scenarios.
     pub name: &'static str,
     /// What was measured.
     pub what: &'static str,
-    /// Who published it.
+    /// Publication.
     pub origin: &'static str,
     table: LazyLock<SizeTable>,
 }
 
 impl Workload {
-    /// The one of that name.
+    /// Returns the workload with this name, in any spelling (`WebSearch`).
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = canonical_name(name, &WORKLOADS.each_ref().map(|workload| workload.name))?;
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// Its distribution, read at first use.
+    /// Returns the distribution; it is parsed at first use.
     pub fn table(&self) -> &SizeTable {
         &self.table
     }
@@ -36,13 +39,13 @@ macro_rules! workload {
             origin: $origin,
             table: LazyLock::new(|| {
                 let text = include_str!(concat!("sizes/", $name, ".csv"));
-                SizeTable::parse_csv(text).expect("shipped tables are whole")
+                SizeTable::parse_csv(text).expect("built-in tables are valid")
             }),
         }
     };
 }
 
-/// All that are shipped.
+/// All built-in workloads.
 pub static WORKLOADS: [Workload; 9] = [
     workload!(
         "websearch",

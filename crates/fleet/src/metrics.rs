@@ -1,53 +1,53 @@
-//! Averages over time and over events.
+//! Averages of the fabric's state over time and over events.
 
-use crate::capacity::fraction;
-use crate::moment::{Moment, Window};
+use crate::pod_capacity::fraction;
+use crate::trace_time::{TimeWindow, TraceTime};
 
-/// The state of a fabric from one moment on.
+/// State of a fabric since a time.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Sample {
-    /// Since when.
-    pub at: Moment,
-    /// The sum of loss rates of all links that are in, as protection leaves them.
+pub struct FabricSample {
+    /// Start of the state.
+    pub at: TraceTime,
+    /// Sum of the residual loss rates of all links in service.
     pub penalty: f64,
-    /// The least part of its ways that a ToR has.
+    /// Smallest share of its paths that a ToR has.
     pub least_paths: f64,
-    /// The mean of these.
+    /// Mean share over all ToRs.
     pub mean_paths: f64,
-    /// The least part of its capacity that a pod has.
+    /// Smallest share of its capacity that a pod has.
     pub least_capacity: f64,
-    /// The mean of these.
+    /// Mean share over all pods.
     pub mean_capacity: f64,
-    /// Links that are taken out.
+    /// Number of links out of service.
     pub disabled: u32,
-    /// Links that corrupt and are in.
+    /// Number of corrupting links in service.
     pub active: u32,
-    /// The most protected links in one pipe of a switch.
+    /// Largest number of protected links in one pipe of a switch.
     pub most_per_pipe: u32,
 }
 
-/// Averages of a [`Sample`].
+/// Averages of [`FabricSample`] values.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Means {
-    /// The sum of loss rates.
+pub struct StateMeans {
+    /// Sum of residual loss rates.
     pub penalty: f64,
-    /// The least part of its ways that a ToR has.
+    /// Smallest share of its paths that a ToR has.
     pub least_paths: f64,
-    /// The mean part.
+    /// Mean share over all ToRs.
     pub mean_paths: f64,
-    /// The least part of its capacity that a pod has.
+    /// Smallest share of its capacity that a pod has.
     pub least_capacity: f64,
-    /// The mean part.
+    /// Mean share over all pods.
     pub mean_capacity: f64,
-    /// Links taken out.
+    /// Number of links out of service.
     pub disabled: f64,
-    /// Links that corrupt and are in.
+    /// Number of corrupting links in service.
     pub active: f64,
-    /// The part in which no link that is in corrupts.
+    /// Share of the weight without a corrupting link in service.
     pub clean: f64,
 }
 
-/// What of a state is shared by all views of it, in exact numbers.
+/// The integer part of a state; shares are in units of 2^-40.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
     pub(crate) least_paths: u64,
@@ -59,14 +59,14 @@ pub(crate) struct Shares {
     pub(crate) most_per_pipe: u32,
 }
 
-/// A state as it is summed.
+/// A state in the form in which it is summed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct State {
     pub(crate) penalty: f64,
     pub(crate) shares: Shares,
 }
 
-/// Sums of states, each with a weight.
+/// Weighted sums of states.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     weight: u64,
@@ -77,12 +77,12 @@ struct Sums {
     clean: u64,
 }
 
-/// Averages in the making.
+/// Accumulates averages and extremes.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    window: Window,
+    window: TimeWindow,
     state: State,
-    since: Moment,
+    since: TraceTime,
     by_time: Sums,
     by_event: Sums,
     pub(crate) least_paths_min: u64,
@@ -90,17 +90,17 @@ pub(crate) struct Meter {
     pub(crate) disabled_max: u32,
     pub(crate) active_max: u32,
     pub(crate) most_per_pipe_max: u32,
-    pub(crate) samples: Option<Vec<Sample>>,
+    pub(crate) samples: Option<Vec<FabricSample>>,
 }
 
 impl Meter {
-    pub(crate) fn new(window: Window, state: State, record: bool) -> Self {
+    pub(crate) fn new(window: TimeWindow, state: State, record: bool) -> Self {
         let Shares { least_paths, least_capacity, .. } = state.shares;
-        let first = sample(Moment::default(), &state);
+        let first = sample(TraceTime::default(), &state);
         Self {
             window,
             state,
-            since: Moment::default(),
+            since: TraceTime::default(),
             by_time: Sums::default(),
             by_event: Sums::default(),
             least_paths_min: least_paths,
@@ -112,8 +112,8 @@ impl Meter {
         }
     }
 
-    /// From `at` on the state is this one.
-    pub(crate) fn note(&mut self, at: Moment, state: State) {
+    /// Sets the state from `at` on.
+    pub(crate) fn note(&mut self, at: TraceTime, state: State) {
         self.advance(at);
         if state == self.state {
             return;
@@ -128,8 +128,8 @@ impl Meter {
         }
     }
 
-    /// Time has passed.
-    pub(crate) fn advance(&mut self, to: Moment) {
+    /// Accounts for the time up to `to`.
+    pub(crate) fn advance(&mut self, to: TraceTime) {
         let weight = self.window.overlap_us(self.since, to);
         if weight > 0 {
             self.by_time.add(&self.state, weight);
@@ -139,7 +139,7 @@ impl Meter {
         self.since = to;
     }
 
-    pub(crate) fn means(&self) -> (Means, Means) {
+    pub(crate) fn means(&self) -> (StateMeans, StateMeans) {
         (self.by_time.means(), self.by_event.means())
     }
 
@@ -168,14 +168,14 @@ impl Sums {
         self.clean += if active == 0 { weight } else { 0 };
     }
 
-    fn means(&self) -> Means {
+    fn means(&self) -> StateMeans {
         if self.weight == 0 {
-            return Means::default();
+            return StateMeans::default();
         }
         let weight = self.weight as f64;
         let [least_paths, mean_paths, least_capacity, mean_capacity] =
             self.shares.map(|sum| fraction(sum as f64 / weight));
-        Means {
+        StateMeans {
             penalty: self.penalty / weight,
             least_paths,
             mean_paths,
@@ -188,17 +188,17 @@ impl Sums {
     }
 }
 
-fn sample(at: Moment, state: &State) -> Sample {
+fn sample(at: TraceTime, state: &State) -> FabricSample {
     let Shares { least_paths, mean_paths, least_capacity, mean_capacity, disabled, active, most_per_pipe } =
         state.shares;
-    let of = |share: u64| fraction(share as f64);
-    Sample {
+    let float = |share: u64| fraction(share as f64);
+    FabricSample {
         at,
         penalty: state.penalty,
-        least_paths: of(least_paths),
-        mean_paths: of(mean_paths),
-        least_capacity: of(least_capacity),
-        mean_capacity: of(mean_capacity),
+        least_paths: float(least_paths),
+        mean_paths: float(mean_paths),
+        least_capacity: float(least_capacity),
+        mean_capacity: float(mean_capacity),
         disabled,
         active,
         most_per_pipe,

@@ -1,84 +1,89 @@
-//! Which links may go together: exactly, and as many as are worth most.
+//! Exact selection of the links to take out: the set with the largest total value that leaves every ToR its
+//! required paths.
 //!
-//! Taking links out is bounded by the ToRs below them: each must keep its share of ways. Links that share no ToR at its bound do not know of
-//! each other, so the question falls into small ones. Each of them is answered by trying links with the greatest worth first, both ways, and leaving out
-//! what cannot win any more. A bound on steps keeps a hopeless case from taking for ever; what could still be missing is then said.
+//! Only ToRs below the links limit the selection. Links that share no ToR at its limit are independent, so
+//! the problem splits into groups. Each group is solved by branch and bound over its links, highest value
+//! first. A limit on steps bounds the time; the result then contains an upper bound of the missing value.
 
-use wiremend_fabric::tiers::{Paths, Tiers};
+use wiremend_fabric::tiers::{PathCounts, Tiers};
 use wiremend_units::{LinkId, SwitchId};
 
-/// What can be taken out: one link, or several that go together.
+/// A candidate for taking out: one link, or several links of one cable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
+pub struct Candidate {
     /// The links.
     pub links: Vec<LinkId>,
-    /// What it is worth to be rid of them.
-    pub worth: u128,
+    /// Value of taking them out.
+    pub value: u128,
 }
 
-/// What should be taken out.
+/// Result of a selection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Choice {
-    /// Which items, ascending.
+pub struct Selection {
+    /// Indices of the selected candidates, ascending.
     pub taken: Vec<usize>,
-    /// What they are worth.
-    pub worth: u128,
-    /// What no choice can exceed: the same, unless the steps were not enough.
+    /// Total value of the selected candidates.
+    pub value: u128,
+    /// Upper bound of the value of any selection; equal to `value` unless the step limit was reached.
     pub bound: u128,
-    /// How many steps it took.
+    /// Number of search steps.
     pub steps: u64,
 }
 
-/// Steps that are enough for all that chance makes of a fabric, and over in a fraction of a second.
+/// Step limit. Random failures stay far below it, and it takes a fraction of a second.
 pub const STEPS_MAX: u64 = 1 << 18;
 
-/// How many ways every ToR must keep, by switch.
+/// Number of paths that every ToR must keep, by switch.
 #[derive(Clone, Debug)]
-pub struct Need(Vec<u64>);
+pub struct RequiredPaths(Vec<u64>);
 
-impl Need {
-    /// The share `constraint` of each ToR's ways, rounded up.
-    pub fn new(tiers: &Tiers, paths: &Paths<'_>, constraint: f64) -> Self {
-        let mut need = Self(vec![0; tiers.switch_count() as usize]);
+impl RequiredPaths {
+    /// Requires the share `constraint` of each ToR's paths, rounded up.
+    pub fn new(tiers: &Tiers, paths: &PathCounts<'_>, constraint: f64) -> Self {
+        let mut required = Self(vec![0; tiers.switch_count() as usize]);
         for tor in tiers.tors() {
-            need.set(*tor, paths.of(*tor), constraint);
+            required.set(*tor, paths.count(*tor), constraint);
         }
-        need
+        required
     }
 
-    /// Another share for one ToR that has so many ways in all.
+    /// Sets another share for one ToR with `all` paths in total.
     pub fn set(&mut self, tor: SwitchId, all: u64, constraint: f64) {
-        // 100 × 0.07 is a little more than 7 in doubles; 7 ways are meant.
+        // In floating point 100 × 0.07 is slightly more than 7; it must not round up to 8.
         self.0[tor.index()] = (all as f64 * constraint * (1.0 - 1e-12)).ceil() as u64;
     }
 
-    /// No more than there is: what is missing already cannot be kept.
+    /// Lowers the requirement to the existing paths, if there are fewer.
     pub fn lower_to(&mut self, tor: SwitchId, ways: u64) {
-        let need = &mut self.0[tor.index()];
-        *need = (*need).min(ways);
+        let required = &mut self.0[tor.index()];
+        *required = (*required).min(ways);
     }
 
-    /// Exactly so many for one ToR.
+    /// Sets the number of required paths of one ToR.
     pub fn reset(&mut self, tor: SwitchId, ways: u64) {
         self.0[tor.index()] = ways;
     }
 
-    /// Of one ToR.
-    pub fn of(&self, tor: SwitchId) -> u64 {
+    /// Returns the number of required paths of a ToR.
+    pub fn get(&self, tor: SwitchId) -> u64 {
         self.0[tor.index()]
     }
 
-    /// The first of these ToRs that has too few.
-    pub fn broken(&self, paths: &Paths<'_>, tors: &[SwitchId]) -> Option<SwitchId> {
-        tors.iter().copied().find(|tor| paths.of(*tor) < self.of(*tor))
+    /// Returns the first of these ToRs that has too few paths.
+    pub fn broken(&self, paths: &PathCounts<'_>, tors: &[SwitchId]) -> Option<SwitchId> {
+        tors.iter().copied().find(|tor| paths.count(*tor) < self.get(*tor))
     }
 }
 
-/// The fast checker (CorrOpt): takes a link out if all ToRs below keep enough ways. Otherwise it stays, and a ToR is named that would
-/// have too few.
-pub fn try_down(paths: &mut Paths<'_>, need: &Need, link: LinkId) -> Result<(), SwitchId> {
+/// The fast checker of CorrOpt: takes a link down if all ToRs below keep enough paths. Otherwise it leaves
+/// the link up and returns a ToR that would have too few.
+pub fn take_down_if_allowed(
+    paths: &mut PathCounts<'_>,
+    required: &RequiredPaths,
+    link: LinkId,
+) -> Result<(), SwitchId> {
     paths.take_down(link);
-    let broken = need.broken(paths, paths.changed());
+    let broken = required.broken(paths, paths.changed());
     match broken {
         Some(tor) => {
             paths.bring_up(link);
@@ -88,55 +93,62 @@ pub fn try_down(paths: &mut Paths<'_>, need: &Need, link: LinkId) -> Result<(), 
     }
 }
 
-/// The items that are worth most together, such that every ToR keeps what it needs; `paths` is left with all of them taken out. ToRs
-/// that have too few already must be [lowered](Need::lower_to) before.
-pub fn choose(paths: &mut Paths<'_>, need: &Need, items: &[Item], steps_max: u64) -> Choice {
-    let below: Vec<Vec<SwitchId>> = items.iter().map(|item| tors_below(paths, &item.links)).collect();
-    for item in items {
-        down(paths, item);
+/// Selects the candidates with the largest total value such that every ToR keeps its required paths, and
+/// takes them down in `paths`. For ToRs that already have too few paths, call [`RequiredPaths::lower_to`]
+/// first.
+pub fn select(
+    paths: &mut PathCounts<'_>,
+    required: &RequiredPaths,
+    candidates: &[Candidate],
+    steps_max: u64,
+) -> Selection {
+    let below: Vec<Vec<SwitchId>> =
+        candidates.iter().map(|candidate| tors_below(paths, &candidate.links)).collect();
+    for candidate in candidates {
+        down(paths, candidate);
     }
-    // With everything out, these have too few: nobody else ever will.
+    // With all candidates down, only these ToRs have too few paths. All others never limit the selection.
     let mut at_bound: Vec<SwitchId> = below.iter().flatten().copied().collect();
     at_bound.sort_unstable();
     at_bound.dedup();
-    at_bound.retain(|tor| paths.of(*tor) < need.of(*tor));
-    let mut search = Search { need, items, below: Vec::new(), steps: 0, steps_max };
+    at_bound.retain(|tor| paths.count(*tor) < required.get(*tor));
+    let mut search = Search { required, candidates, below: Vec::new(), steps: 0, steps_max };
     search.below = below
         .into_iter()
         .map(|tors| tors.into_iter().filter(|tor| at_bound.binary_search(tor).is_ok()).collect())
         .collect();
-    let mut choice = Choice::default();
+    let mut selection = Selection::default();
     let (free, mut open): (Vec<usize>, Vec<usize>) =
-        (0..items.len()).partition(|item| search.below[*item].is_empty());
-    choice.taken = free;
-    choice.bound = items_worth(items, &choice.taken);
-    for item in &open {
-        up(paths, &items[*item]);
+        (0..candidates.len()).partition(|candidate| search.below[*candidate].is_empty());
+    selection.taken = free;
+    selection.bound = total_value(candidates, &selection.taken);
+    for candidate in &open {
+        up(paths, &candidates[*candidate]);
     }
-    // What cannot go alone cannot go with others.
-    open.retain(|item| {
-        let fits = search.take(paths, *item);
+    // A candidate that does not fit alone does not fit with others.
+    open.retain(|candidate| {
+        let fits = search.take(paths, *candidate);
         if fits {
-            up(paths, &items[*item]);
+            up(paths, &candidates[*candidate]);
         }
         fits
     });
     for group in groups(&open, &search.below) {
-        let (taken, bound) = search.best_of(paths, group);
-        for item in &taken {
-            down(paths, &items[*item]);
+        let (taken, bound) = search.best_in_group(paths, group);
+        for candidate in &taken {
+            down(paths, &candidates[*candidate]);
         }
-        choice.taken.extend(taken);
-        choice.bound += bound;
+        selection.taken.extend(taken);
+        selection.bound += bound;
     }
-    choice.taken.sort_unstable();
-    choice.worth = items_worth(items, &choice.taken);
-    choice.steps = search.steps;
-    choice
+    selection.taken.sort_unstable();
+    selection.value = total_value(candidates, &selection.taken);
+    selection.steps = search.steps;
+    selection
 }
 
-/// The ToRs whose ways lead over one of these links, now.
-pub(crate) fn tors_below(paths: &Paths<'_>, links: &[LinkId]) -> Vec<SwitchId> {
+/// Returns the ToRs with paths over one of these links.
+pub(crate) fn tors_below(paths: &PathCounts<'_>, links: &[LinkId]) -> Vec<SwitchId> {
     let tiers = paths.tiers();
     let mut open: Vec<SwitchId> =
         links.iter().filter(|link| paths.is_up(**link)).map(|link| tiers.link(*link).lower).collect();
@@ -155,32 +167,32 @@ pub(crate) fn tors_below(paths: &Paths<'_>, links: &[LinkId]) -> Vec<SwitchId> {
     tors
 }
 
-fn down(paths: &mut Paths<'_>, item: &Item) {
-    for link in &item.links {
+fn down(paths: &mut PathCounts<'_>, candidate: &Candidate) {
+    for link in &candidate.links {
         paths.take_down(*link);
     }
 }
 
-fn up(paths: &mut Paths<'_>, item: &Item) {
-    for link in &item.links {
+fn up(paths: &mut PathCounts<'_>, candidate: &Candidate) {
+    for link in &candidate.links {
         paths.bring_up(*link);
     }
 }
 
-fn items_worth(items: &[Item], taken: &[usize]) -> u128 {
-    taken.iter().map(|item| items[*item].worth).sum()
+fn total_value(candidates: &[Candidate], taken: &[usize]) -> u128 {
+    taken.iter().map(|candidate| candidates[*candidate].value).sum()
 }
 
-/// Items that share ToRs at their bound, directly or through others.
+/// Groups candidates that share ToRs at their limit, directly or through others.
 fn groups(open: &[usize], below: &[Vec<SwitchId>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Vec<usize>, Vec<SwitchId>)> = Vec::new();
-    for &item in open {
-        let (mut members, mut tors) = (vec![item], below[item].clone());
-        groups.retain(|(others, of)| {
-            let apart = of.iter().all(|tor| tors.binary_search(tor).is_err());
+    for &candidate in open {
+        let (mut members, mut tors) = (vec![candidate], below[candidate].clone());
+        groups.retain(|(others, other_tors)| {
+            let apart = other_tors.iter().all(|tor| tors.binary_search(tor).is_err());
             if !apart {
                 members.extend(others);
-                tors.extend(of);
+                tors.extend(other_tors);
                 tors.sort_unstable();
                 tors.dedup();
             }
@@ -191,93 +203,105 @@ fn groups(open: &[usize], below: &[Vec<SwitchId>]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(members, _)| members).collect()
 }
 
-/// The search through one group.
+/// The search through all groups.
 struct Search<'a> {
-    need: &'a Need,
-    items: &'a [Item],
-    /// ToRs at their bound below each item.
+    required: &'a RequiredPaths,
+    candidates: &'a [Candidate],
+    /// ToRs at their limit below each candidate.
     below: Vec<Vec<SwitchId>>,
     steps: u64,
     steps_max: u64,
 }
 
-/// A group, divided: once it is settled which of the shared items go, every ToR decides on its own ones alone.
+/// A group of candidates. With the shared candidates fixed, ToRs select their own ones independently.
 struct Group {
-    /// Items above several ToRs at their bound, the greatest worth first.
+    /// Candidates above several limited ToRs, highest value first.
     shared: Vec<usize>,
-    /// What all shared ones from each place on are worth.
+    /// Total value of the shared candidates from each position on.
     rest: Vec<u128>,
-    /// Items of one ToR alone, ToR by ToR, the greatest worth first.
+    /// Candidates above a single limited ToR, by ToR, highest value first.
     own: Vec<Vec<usize>>,
     taken: Vec<usize>,
     best: Vec<usize>,
-    best_worth: u128,
-    /// The most that was left unexplored.
+    best_value: u128,
+    /// Largest bound of an unexplored branch.
     open: u128,
 }
 
-/// Own items of a ToR, tried both ways.
-struct Trial<'a> {
+/// Search over the own candidates of one ToR.
+struct OwnSearch<'a> {
     order: &'a [usize],
     rest: Vec<u128>,
     bound: u128,
     taken: Vec<usize>,
     best: Vec<usize>,
-    best_worth: u128,
+    best_value: u128,
     is_cut: bool,
 }
 
-/// From so many own items on, it pays to know a bound first.
-const OWN_MANY: usize = 6;
+/// Number of candidates from which computing a bound first saves time.
+const BOUND_FIRST_MIN: usize = 6;
 
 impl Search<'_> {
-    /// Takes an item out if it fits.
-    fn take(&self, paths: &mut Paths<'_>, item: usize) -> bool {
-        down(paths, &self.items[item]);
-        let fits = self.need.broken(paths, &self.below[item]).is_none();
+    /// Takes a candidate down if all its ToRs keep enough paths.
+    fn take(&self, paths: &mut PathCounts<'_>, candidate: usize) -> bool {
+        down(paths, &self.candidates[candidate]);
+        let fits = self.required.broken(paths, &self.below[candidate]).is_none();
         if !fits {
-            up(paths, &self.items[item]);
+            up(paths, &self.candidates[candidate]);
         }
         fits
     }
 
-    /// The best of a group, and what nothing can exceed.
-    fn best_of(&mut self, paths: &mut Paths<'_>, mut order: Vec<usize>) -> (Vec<usize>, u128) {
-        order.sort_by_key(|item| {
-            (std::cmp::Reverse(self.items[*item].worth), self.items[*item].links[0], *item)
+    /// Returns the best selection of a group and an upper bound.
+    fn best_in_group(&mut self, paths: &mut PathCounts<'_>, mut order: Vec<usize>) -> (Vec<usize>, u128) {
+        order.sort_by_key(|candidate| {
+            (
+                std::cmp::Reverse(self.candidates[*candidate].value),
+                self.candidates[*candidate].links[0],
+                *candidate,
+            )
         });
-        let all = items_worth(self.items, &order);
-        let bound = if order.len() > OWN_MANY { self.relaxed(paths, &order, all) } else { all };
-        let mut group = self.divided(&order);
+        let all = total_value(self.candidates, &order);
+        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(paths, &order, all) } else { all };
+        let mut group = self.split_group(&order);
         self.descend(paths, &mut group, 0, 0, bound);
-        let Group { mut best, mut best_worth, open, .. } = group;
-        if open > best_worth {
-            best_worth += self.fill_up(paths, &order, &mut best);
+        let Group { mut best, mut best_value, open, .. } = group;
+        if open > best_value {
+            best_value += self.fill_up(paths, &order, &mut best);
         }
-        (best, open.min(bound).max(best_worth))
+        (best, open.min(bound).max(best_value))
     }
 
-    fn divided(&self, order: &[usize]) -> Group {
+    fn split_group(&self, order: &[usize]) -> Group {
         let (shared, single): (Vec<usize>, Vec<usize>) =
-            order.iter().partition(|item| self.below[**item].len() > 1);
+            order.iter().partition(|candidate| self.below[**candidate].len() > 1);
         let mut rest = vec![0; shared.len() + 1];
         for place in (0..shared.len()).rev() {
-            rest[place] = rest[place + 1] + self.items[shared[place]].worth;
+            rest[place] = rest[place + 1] + self.candidates[shared[place]].value;
         }
         let mut own: Vec<Vec<usize>> = Vec::new();
-        for item in single {
-            match own.iter_mut().find(|items| self.below[items[0]] == self.below[item]) {
-                Some(items) => items.push(item),
-                None => own.push(vec![item]),
+        for candidate in single {
+            match own.iter_mut().find(|candidates| self.below[candidates[0]] == self.below[candidate]) {
+                Some(candidates) => candidates.push(candidate),
+                None => own.push(vec![candidate]),
             }
         }
-        Group { shared, rest, own, taken: Vec::new(), best: Vec::new(), best_worth: 0, open: 0 }
+        Group { shared, rest, own, taken: Vec::new(), best: Vec::new(), best_value: 0, open: 0 }
     }
 
-    /// With some of the shared items taken: what the own ones add if no more of them are, and then each of the rest as the next. `above` is what can be
-    /// reached at most from here.
-    fn descend(&mut self, paths: &mut Paths<'_>, group: &mut Group, place: usize, worth: u128, above: u128) {
-        if above <= group.best_worth {
+    /// Explores the selections that contain the shared candidates taken so far: first without further
+    /// shared candidates, then with each remaining one as the next. `above` is an upper bound of the value
+    /// from here.
+    fn descend(
+        &mut self,
+        paths: &mut PathCounts<'_>,
+        group: &mut Group,
+        place: usize,
+        value: u128,
+        above: u128,
+    ) {
+        if above <= group.best_value {
             return;
         }
         if self.steps >= self.steps_max {
@@ -286,180 +310,190 @@ impl Search<'_> {
         }
         self.steps += 1;
         let (mut added, mut most, mut chosen) = (0, 0, Vec::new());
-        for items in &group.own {
-            let (taken, bound) = self.own_best(paths, items);
-            added += items_worth(self.items, &taken);
+        for candidates in &group.own {
+            let (taken, bound) = self.own_best(paths, candidates);
+            added += total_value(self.candidates, &taken);
             most += bound;
             chosen.extend(taken);
         }
-        if worth + added > group.best_worth {
-            group.best_worth = worth + added;
+        if value + added > group.best_value {
+            group.best_value = value + added;
             group.best = group.taken.iter().copied().chain(chosen).collect();
         }
         if most > added {
-            group.open = group.open.max((worth + most).min(above));
+            group.open = group.open.max((value + most).min(above));
         }
         for next in place..group.shared.len() {
-            let above = above.min(worth + group.rest[next] + most);
-            if above <= group.best_worth {
+            let above = above.min(value + group.rest[next] + most);
+            if above <= group.best_value {
                 return;
             }
-            let item = group.shared[next];
-            if self.take(paths, item) {
-                group.taken.push(item);
-                self.descend(paths, group, next + 1, worth + self.items[item].worth, above);
+            let candidate = group.shared[next];
+            if self.take(paths, candidate) {
+                group.taken.push(candidate);
+                self.descend(paths, group, next + 1, value + self.candidates[candidate].value, above);
                 group.taken.pop();
-                up(paths, &self.items[item]);
+                up(paths, &self.candidates[candidate]);
             }
         }
     }
 
-    /// The best of one ToR's own items, and what nothing can exceed.
-    fn own_best(&mut self, paths: &mut Paths<'_>, order: &[usize]) -> (Vec<usize>, u128) {
-        if let [item] = order {
-            let fits = self.take(paths, *item);
+    /// Returns the best selection among one ToR's own candidates and an upper bound.
+    fn own_best(&mut self, paths: &mut PathCounts<'_>, order: &[usize]) -> (Vec<usize>, u128) {
+        if let [candidate] = order {
+            let fits = self.take(paths, *candidate);
             if fits {
-                up(paths, &self.items[*item]);
+                up(paths, &self.candidates[*candidate]);
             }
-            return if fits { (vec![*item], self.items[*item].worth) } else { (Vec::new(), 0) };
+            return if fits {
+                (vec![*candidate], self.candidates[*candidate].value)
+            } else {
+                (Vec::new(), 0)
+            };
         }
         let mut rest = vec![0; order.len() + 1];
         for place in (0..order.len()).rev() {
-            rest[place] = rest[place + 1] + self.items[order[place]].worth;
+            rest[place] = rest[place + 1] + self.candidates[order[place]].value;
         }
         let all = rest[0];
-        let bound = if order.len() > OWN_MANY { self.relaxed(paths, order, all) } else { all };
+        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(paths, order, all) } else { all };
         let (taken, best) = (Vec::new(), Vec::new());
-        let mut trial = Trial { order, rest, bound, taken, best, best_worth: 0, is_cut: false };
-        self.attempt(paths, &mut trial, 0, 0);
-        let Trial { mut best, mut best_worth, is_cut, .. } = trial;
+        let mut search = OwnSearch { order, rest, bound, taken, best, best_value: 0, is_cut: false };
+        self.search_own(paths, &mut search, 0, 0);
+        let OwnSearch { mut best, mut best_value, is_cut, .. } = search;
         if is_cut {
-            best_worth += self.fill_up(paths, order, &mut best);
+            best_value += self.fill_up(paths, order, &mut best);
         }
-        (best, if is_cut { bound } else { best_worth })
+        (best, if is_cut { bound } else { best_value })
     }
 
-    fn attempt(&mut self, paths: &mut Paths<'_>, trial: &mut Trial<'_>, place: usize, worth: u128) {
-        if worth > trial.best_worth {
-            trial.best_worth = worth;
-            trial.best.clone_from(&trial.taken);
+    fn search_own(
+        &mut self,
+        paths: &mut PathCounts<'_>,
+        search: &mut OwnSearch<'_>,
+        place: usize,
+        value: u128,
+    ) {
+        if value > search.best_value {
+            search.best_value = value;
+            search.best.clone_from(&search.taken);
         }
-        let can_win = worth + trial.rest[place] > trial.best_worth && trial.best_worth < trial.bound;
-        if place == trial.order.len() || !can_win {
+        let can_win = value + search.rest[place] > search.best_value && search.best_value < search.bound;
+        if place == search.order.len() || !can_win {
             return;
         }
         if self.steps >= self.steps_max {
-            trial.is_cut = true;
+            search.is_cut = true;
             return;
         }
         self.steps += 1;
-        let item = trial.order[place];
-        if self.take(paths, item) {
-            trial.taken.push(item);
-            self.attempt(paths, trial, place + 1, worth + self.items[item].worth);
-            trial.taken.pop();
-            up(paths, &self.items[item]);
+        let candidate = search.order[place];
+        if self.take(paths, candidate) {
+            search.taken.push(candidate);
+            self.search_own(paths, search, place + 1, value + self.candidates[candidate].value);
+            search.taken.pop();
+            up(paths, &self.candidates[candidate]);
         }
-        self.attempt(paths, trial, place + 1, worth);
+        self.search_own(paths, search, place + 1, value);
     }
 
-    /// Adds what fits beside a choice that was cut off, and puts all back.
-    fn fill_up(&self, paths: &mut Paths<'_>, order: &[usize], best: &mut Vec<usize>) -> u128 {
+    /// Adds all candidates that still fit to a selection whose search was cut off.
+    fn fill_up(&self, paths: &mut PathCounts<'_>, order: &[usize], best: &mut Vec<usize>) -> u128 {
         let mut added = 0;
-        for item in best.iter() {
-            down(paths, &self.items[*item]);
+        for candidate in best.iter() {
+            down(paths, &self.candidates[*candidate]);
         }
-        for item in order {
-            if !best.contains(item) && self.take(paths, *item) {
-                best.push(*item);
-                added += self.items[*item].worth;
+        for candidate in order {
+            if !best.contains(candidate) && self.take(paths, *candidate) {
+                best.push(*candidate);
+                added += self.candidates[*candidate].value;
             }
         }
-        for item in best.iter() {
-            up(paths, &self.items[*item]);
+        for candidate in best.iter() {
+            up(paths, &self.candidates[*candidate]);
         }
         added
     }
 
-    /// What no choice exceeds, from each ToR alone, if parts of items may be taken. An item costs a ToR at least the ways that are lost with it
-    /// when all others are out already; or else, since no way has more than `hops` links, that part of what is lost with it alone.
-    fn relaxed(&self, paths: &mut Paths<'_>, order: &[usize], all: u128) -> u128 {
+    /// Returns an upper bound from the fractional relaxation for each single ToR. A candidate costs a ToR
+    /// at least the paths that it loses when all others are already down. Alternatively, since no path has
+    /// more than `hops` links, it costs at least that fraction of the paths lost with it alone.
+    fn relaxed(&self, paths: &mut PathCounts<'_>, order: &[usize], all: u128) -> u128 {
         let hops = u64::from(paths.tiers().tier_count()) - 1;
         let mut tors: Vec<SwitchId> =
-            order.iter().flat_map(|item| self.below[*item].iter().copied()).collect();
+            order.iter().flat_map(|candidate| self.below[*candidate].iter().copied()).collect();
         tors.sort_unstable();
         tors.dedup();
         let spare: Vec<u64> =
-            tors.iter().map(|tor| paths.of(*tor).saturating_sub(self.need.of(*tor))).collect();
+            tors.iter().map(|tor| paths.count(*tor).saturating_sub(self.required.get(*tor))).collect();
         let alone = self.costs(paths, order, &tors, Costs::Alone);
-        for item in order {
-            down(paths, &self.items[*item]);
+        for candidate in order {
+            down(paths, &self.candidates[*candidate]);
         }
         let last = self.costs(paths, order, &tors, Costs::Last);
-        for item in order {
-            up(paths, &self.items[*item]);
+        for candidate in order {
+            up(paths, &self.candidates[*candidate]);
         }
-        let saved = alone
-            .into_iter()
-            .zip(last)
-            .zip(spare)
-            .map(|((alone, last), spare)| too_much(alone, spare * hops).max(too_much(last, spare)));
+        let saved =
+            alone.into_iter().zip(last).zip(spare).map(|((alone, last), spare)| {
+                value_left_in(alone, spare * hops).max(value_left_in(last, spare))
+            });
         all - saved.max().unwrap_or(0).min(all)
     }
 
-    /// What each ToR loses with each item, with what that is worth.
+    /// Returns for each ToR the value and the cost in paths of each candidate.
     fn costs(
         &self,
-        paths: &mut Paths<'_>,
+        paths: &mut PathCounts<'_>,
         order: &[usize],
         tors: &[SwitchId],
         costs: Costs,
     ) -> Vec<Vec<(u128, u64)>> {
         let mut all = vec![Vec::new(); tors.len()];
-        for item in order {
-            let item = &self.items[*item];
-            let before: Vec<u64> = tors.iter().map(|tor| paths.of(*tor)).collect();
+        for candidate in order {
+            let candidate = &self.candidates[*candidate];
+            let before: Vec<u64> = tors.iter().map(|tor| paths.count(*tor)).collect();
             if costs == Costs::Alone {
-                down(paths, item);
+                down(paths, candidate);
             } else {
-                up(paths, item);
+                up(paths, candidate);
             }
             for (place, tor) in tors.iter().enumerate() {
-                let cost = paths.of(*tor).abs_diff(before[place]);
+                let cost = paths.count(*tor).abs_diff(before[place]);
                 if cost > 0 {
-                    all[place].push((item.worth, cost));
+                    all[place].push((candidate.value, cost));
                 }
             }
-            if costs == Costs::Alone { up(paths, item) } else { down(paths, item) }
+            if costs == Costs::Alone { up(paths, candidate) } else { down(paths, candidate) }
         }
         all
     }
 }
 
-/// What a ToR loses with an item.
+/// How the cost of a candidate is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Costs {
-    /// While all others are in.
+    /// With all other candidates up.
     Alone,
-    /// After all others are out.
+    /// With all other candidates down.
     Last,
 }
 
-/// What must at least be left in, of items with a worth and a cost, if parts may be taken.
-fn too_much(mut costs: Vec<(u128, u64)>, mut spare: u64) -> u128 {
-    // By worth per cost, the greatest first; compared without division.
-    let ratio = |(worth, cost): &(u128, u64)| (worth >> 24, *cost);
+/// Returns a lower bound of the value that must stay in service, by the fractional knapsack.
+fn value_left_in(mut costs: Vec<(u128, u64)>, mut spare: u64) -> u128 {
+    // By value per cost, highest first, compared without division.
+    let ratio = |(value, cost): &(u128, u64)| (value >> 24, *cost);
     costs.sort_by(|a, b| {
         let ((a_worth, a_cost), (b_worth, b_cost)) = (ratio(a), ratio(b));
         (b_worth.saturating_mul(a_cost.into())).cmp(&a_worth.saturating_mul(b_cost.into()))
     });
     let mut left = 0;
-    for (worth, cost) in costs {
+    for (value, cost) in costs {
         let fits = spare.min(cost);
         spare -= fits;
-        // Rounded down: what is left in must not be overstated.
-        left += worth / u128::from(cost) * u128::from(cost - fits);
+        // Rounded down, because the bound must not be too large.
+        left += value / u128::from(cost) * u128::from(cost - fits);
     }
-    // The order is that of shortened numbers.
+    // Margin for the shortened numbers in the comparison.
     left - (left >> 40)
 }

@@ -1,20 +1,20 @@
-//! Sums of loss rates without drift.
+//! Exact sums of loss rates.
 
-/// The part of 2^100 that a loss rate is: sums of these are exact, whatever comes and goes in between. A sum of doubles would keep an error
-/// of each loss of 1e-2 that ever was, which is more than all that a clean fabric of 1e-18 a link counts.
+/// A loss rate in units of 2^-100, so that sums are exact. A sum of doubles would keep rounding errors of
+/// losses around 1e-2, which exceed the total of a clean fabric with 1e-18 per link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Penalty(u128);
 
 const SCALE_BITS: i32 = 100;
 
 impl Penalty {
-    /// Of a loss rate from 0 to 1, or of a worth up to 2048.
-    pub(crate) fn of(loss: f64) -> Self {
+    /// Converts a loss rate from 0 to 1, or an objective value up to 2048.
+    pub(crate) fn from_loss(loss: f64) -> Self {
         assert!(
             (0.0..=2048.0).contains(&loss),
-            "a loss lies between 0 and 1, a worth is not endless: {loss}"
+            "a loss rate or objective value between 0 and 2048 is expected: {loss}"
         );
-        // A double has 53 bits of its own; the rest is a shift.
+        // A double has 53 significant bits; the rest is a shift.
         let (part, exponent) = libm::frexp(loss);
         let whole = (part * (1_u64 << 53) as f64) as u128;
         let shift = exponent - 53 + SCALE_BITS;
@@ -33,7 +33,7 @@ impl Penalty {
         self.0
     }
 
-    /// So many of it.
+    /// Returns `count` times this value.
     pub(crate) fn times(self, count: u32) -> Self {
         Self(self.0 * u128::from(count))
     }
@@ -43,7 +43,7 @@ impl Penalty {
     }
 
     pub(crate) fn remove(&mut self, other: Self) {
-        self.0 = self.0.checked_sub(other.0).expect("what is removed was added before");
+        self.0 = self.0.checked_sub(other.0).expect("only added values are removed");
     }
 }
 
@@ -52,24 +52,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_do_not_drift() {
-        let clean = Penalty::of(1e-18);
+    fn sums_are_exact() {
+        let clean = Penalty::from_loss(1e-18);
         let mut sum = clean.times(100_224);
         let begun = sum;
         for step in 1..2000_u32 {
-            sum.add(Penalty::of(1e-2 / f64::from(step)));
+            sum.add(Penalty::from_loss(1e-2 / f64::from(step)));
         }
         for step in 1..2000_u32 {
-            sum.remove(Penalty::of(1e-2 / f64::from(step)));
+            sum.remove(Penalty::from_loss(1e-2 / f64::from(step)));
         }
         assert_eq!(sum, begun);
         assert!((sum.value() / 1.00224e-13 - 1.0).abs() < 1e-9, "{}", sum.value());
     }
 
     #[test]
-    fn values_come_back() {
+    fn values_are_converted_back() {
         for loss in [0.0, 1e-8, 1.43e-5, 0.01, 0.999, 1.0, 1e3] {
-            let back = Penalty::of(loss).value();
+            let back = Penalty::from_loss(loss).value();
             assert!((back - loss).abs() <= loss * 1e-15, "{loss} {back}");
         }
     }

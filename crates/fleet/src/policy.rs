@@ -1,35 +1,38 @@
-//! What is done about links that corrupt.
+//! Policies for corrupting links.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What is done about links that corrupt: whether they are taken out, and whether they are protected while they are in.
+use wiremend_units::{canonical_name, unknown_name};
+
+/// A policy: which corrupting links are taken out, and which are protected while in service.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Policy {
-    /// Which are taken out.
-    pub repairing: Repairing,
-    /// Which are protected.
+    /// Rule for taking links out.
+    pub disable_rule: DisableRule,
+    /// Links with protection.
     pub protection: Protection,
 }
 
-/// Which links are taken out for repair.
+/// Which corrupting links are taken out for repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Repairing {
+pub enum DisableRule {
     /// None.
     Never,
     /// All, whatever capacity is left.
     Always,
-    /// Those without which every ToR keeps its share: checked on arrival, chosen again when one returns.
-    CorrOpt(Worth),
+    /// Links without which every ToR keeps its share of paths: checked when a link starts to corrupt,
+    /// optimized when a link returns.
+    CorrOpt(Objective),
 }
 
-/// What the optimizer wants to be rid of.
+/// The objective of the optimizer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Worth {
-    /// The links' own loss, as CorrOpt has it and LinkGuardian's paper leaves it.
+pub enum Objective {
+    /// The loss without protection, as in CorrOpt and in LinkGuardian's paper.
     RawLoss,
-    /// What protection leaves of the loss, as a part of the target of 1e-8, and of the speed.
-    Effect,
+    /// The residual loss relative to the target of 1e-8, plus the lost share of the speed.
+    ResidualLoss,
 }
 
 /// Which links are protected while they corrupt.
@@ -39,42 +42,42 @@ pub enum Protection {
     None,
     /// All.
     All,
-    /// The links of the ToRs in this part of the pods, drawn at random.
+    /// The links of the ToRs in this share of the pods, drawn at random.
     Pods(f64),
 }
 
-/// The loss that operators ask for (LG §4).
+/// Target loss of operators (LG §4).
 const TARGET_LOSS: f64 = 1e-8;
 
-impl Worth {
-    /// How much it is worth to be rid of a link with this loss, of which protection leaves so much loss and speed.
-    pub(crate) fn of(self, loss: f64, left: f64, speed: f64) -> f64 {
+impl Objective {
+    /// Returns the value of taking out a link with this loss, residual loss and speed.
+    pub(crate) fn value(self, loss: f64, residual_loss: f64, speed: f64) -> f64 {
         match self {
             Self::RawLoss => loss,
-            // A loss of 1 counts 1e8: scaled down, so that all fits into the sums.
-            Self::Effect => (left / TARGET_LOSS + (1.0 - speed)) / 65_536.0,
+            // A loss of 1 counts 1e8: scaled to fit into the sums.
+            Self::ResidualLoss => (residual_loss / TARGET_LOSS + (1.0 - speed)) / 65_536.0,
         }
     }
 }
 
 impl Policy {
-    /// Nothing is done.
-    pub const NONE: Self = Self { repairing: Repairing::Never, protection: Protection::None };
-    /// All are taken out.
-    pub const DISABLE_ALL: Self = Self { repairing: Repairing::Always, protection: Protection::None };
+    /// No action.
+    pub const NONE: Self = Self { disable_rule: DisableRule::Never, protection: Protection::None };
+    /// All corrupting links are taken out.
+    pub const DISABLE_ALL: Self = Self { disable_rule: DisableRule::Always, protection: Protection::None };
     /// CorrOpt.
     pub const CORROPT: Self =
-        Self { repairing: Repairing::CorrOpt(Worth::RawLoss), protection: Protection::None };
-    /// LinkGuardian, and no repair.
-    pub const LINKGUARDIAN: Self = Self { repairing: Repairing::Never, protection: Protection::All };
-    /// Both, as published: the optimizer knows nothing of protection.
+        Self { disable_rule: DisableRule::CorrOpt(Objective::RawLoss), protection: Protection::None };
+    /// LinkGuardian without repair.
+    pub const LINKGUARDIAN: Self = Self { disable_rule: DisableRule::Never, protection: Protection::All };
+    /// Both, as published: the optimizer ignores protection.
     pub const LINKGUARDIAN_CORROPT: Self =
-        Self { repairing: Repairing::CorrOpt(Worth::RawLoss), protection: Protection::All };
-    /// Both, with an optimizer that knows what protection leaves.
+        Self { disable_rule: DisableRule::CorrOpt(Objective::RawLoss), protection: Protection::All };
+    /// Both, with an optimizer that uses the residual loss.
     pub const LINKGUARDIAN_AWARE: Self =
-        Self { repairing: Repairing::CorrOpt(Worth::Effect), protection: Protection::All };
+        Self { disable_rule: DisableRule::CorrOpt(Objective::ResidualLoss), protection: Protection::All };
 
-    /// All of them, protected everywhere or nowhere.
+    /// All policies, with protection of all links or none.
     pub const ALL: [Self; 6] = [
         Self::NONE,
         Self::DISABLE_ALL,
@@ -85,14 +88,14 @@ impl Policy {
     ];
 
     fn base(self) -> &'static str {
-        match (self.repairing, self.protection) {
-            (Repairing::Never, Protection::None) => "none",
-            (Repairing::Always, Protection::None) => "disable-all",
-            (Repairing::Always, _) => "linkguardian+disable-all",
-            (Repairing::CorrOpt(_), Protection::None) => "corropt",
-            (Repairing::Never, _) => "linkguardian",
-            (Repairing::CorrOpt(Worth::RawLoss), _) => "linkguardian+corropt",
-            (Repairing::CorrOpt(Worth::Effect), _) => "linkguardian+corropt-aware",
+        match (self.disable_rule, self.protection) {
+            (DisableRule::Never, Protection::None) => "none",
+            (DisableRule::Always, Protection::None) => "disable-all",
+            (DisableRule::Always, _) => "linkguardian+disable-all",
+            (DisableRule::CorrOpt(_), Protection::None) => "corropt",
+            (DisableRule::Never, _) => "linkguardian",
+            (DisableRule::CorrOpt(Objective::RawLoss), _) => "linkguardian+corropt",
+            (DisableRule::CorrOpt(Objective::ResidualLoss), _) => "linkguardian+corropt-aware",
         }
     }
 }
@@ -112,18 +115,14 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, part) = text.split_once(':').map_or((text, None), |(name, part)| (name, Some(part)));
-        let found = Self::ALL.into_iter().find(|policy| policy.base().eq_ignore_ascii_case(name));
-        let Some(policy) = found else {
-            let names: Vec<_> = Self::ALL.iter().map(|policy| policy.base()).collect();
-            return Err(format!("no policy `{name}`; there are {}", names.join(", ")));
-        };
+        let names: Vec<_> = Self::ALL.iter().map(|policy| policy.base()).collect();
+        let base = canonical_name(name, &names).ok_or_else(|| unknown_name("policy", name, &names))?;
+        let policy = Self::ALL.into_iter().find(|policy| policy.base() == base).expect("it is listed");
         let Some(part) = part else { return Ok(policy) };
         let share: Option<f64> = part.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
         match (share, policy.protection) {
-            (_, Protection::None) => {
-                Err(format!("`{name}` protects nothing, so that `:{part}` says nothing"))
-            }
-            (None, _) => Err(format!("`{part}` is not a part of the pods: a number above 0, at most 1")),
+            (_, Protection::None) => Err(format!("`{name}` has no protection; remove `:{part}`")),
+            (None, _) => Err(format!("`{part}` is not a share of the pods: use a number above 0, at most 1")),
             (Some(share), _) => Ok(Self { protection: Protection::Pods(share), ..policy }),
         }
     }
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back() {
+    fn names_are_parsed_back() {
         for policy in Policy::ALL {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }

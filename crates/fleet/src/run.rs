@@ -1,55 +1,58 @@
-//! A year of a fabric under several policies at once.
+//! Simulation of a fabric under several policies.
 
 use wiremend_fabric::tiers::Tiers;
 
-use crate::capacity::fraction;
-use crate::course::{Counters, Course};
-use crate::effect::Effect;
-use crate::metrics::{Means, Sample};
-use crate::moment::Window;
+use crate::metrics::{FabricSample, StateMeans};
 use crate::optimize::STEPS_MAX;
-use crate::policy::{Policy, Repairing, Worth};
-use crate::repair::Repair;
+use crate::pod_capacity::fraction;
+use crate::policy::{DisableRule, Objective, Policy};
+use crate::policy_run::{PolicyRun, RunCounters};
+use crate::protection_effect::ProtectionEffect;
+use crate::protection_view::ProtectionView;
+use crate::repair_model::RepairModel;
 use crate::trace::Trace;
-use crate::view::View;
+use crate::trace_time::TimeWindow;
 
-/// What is played.
+/// Input of a simulation.
 #[derive(Clone, Debug)]
-pub struct Setting<'a> {
+pub struct FleetSetup<'a> {
     /// The fabric.
     pub tiers: &'a Tiers,
-    /// What befalls it.
+    /// Corruption events.
     pub trace: &'a Trace,
-    /// The part of its ways to the top that every ToR keeps.
+    /// Share of its paths to the top tier that every ToR must keep.
     pub constraint: f64,
-    /// What is done about it.
+    /// Policies to compare.
     pub policies: &'a [Policy],
-    /// What protection makes of a link.
-    pub effect: &'a Effect,
-    /// How links are repaired.
-    pub repair: Repair,
-    /// Of draws that are not the trace's: repairs, and which pods have protection.
+    /// Effect of protection.
+    pub effect: &'a ProtectionEffect,
+    /// Parameters of repairs.
+    pub repair: RepairModel,
+    /// Seed of repairs and of the pods with protection.
     pub seed: u64,
-    /// The time that averages cover.
-    pub window: Window,
-    /// Whether every state is kept.
+    /// Time interval of the averages.
+    pub window: TimeWindow,
+    /// Whether every state is recorded.
     pub record: bool,
-    /// Steps after which the optimizer takes the best that it has.
+    /// Step limit of the optimizer.
     pub steps_max: u64,
 }
 
-impl<'a> Setting<'a> {
-    /// With repairs as published, without keeping every state.
+impl<'a> FleetSetup<'a> {
+    /// Creates a setup with published repair parameters and without recording.
     pub fn new(
         tiers: &'a Tiers,
         trace: &'a Trace,
         constraint: f64,
         policies: &'a [Policy],
-        effect: &'a Effect,
-        window: Window,
+        effect: &'a ProtectionEffect,
+        window: TimeWindow,
     ) -> Self {
-        assert!(constraint > 0.0 && constraint <= 1.0, "a constraint is a part of the ways: {constraint}");
-        let repair = Repair::default();
+        assert!(
+            constraint > 0.0 && constraint <= 1.0,
+            "the constraint is a share of the paths: {constraint}"
+        );
+        let repair = RepairModel::default();
         Self {
             tiers,
             trace,
@@ -65,56 +68,56 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// What a policy came to.
+/// Result of a policy.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
+pub struct PolicyOutcome {
     /// The policy.
     pub policy: Policy,
-    /// What happened.
-    pub counters: Counters,
+    /// Counters over the whole trace.
+    pub counters: RunCounters,
     /// Averages over time.
-    pub time: Means,
-    /// Averages over the states after each event that changed something.
-    pub event: Means,
-    /// The least part of its ways that a ToR ever had.
+    pub time: StateMeans,
+    /// Averages over the states after each event that changed the state.
+    pub event: StateMeans,
+    /// Smallest share of its paths that a ToR ever had.
     pub least_paths_min: f64,
-    /// The least part of its capacity that a pod ever had.
+    /// Smallest share of its capacity that a pod ever had.
     pub least_capacity_min: f64,
-    /// The most links that were taken out at once.
+    /// Largest number of links out of service at once.
     pub disabled_max: u32,
-    /// The most that corrupted and were in at once.
+    /// Largest number of corrupting links in service at once.
     pub active_max: u32,
-    /// The most protected links in one pipe of a switch.
+    /// Largest number of protected links in one pipe of a switch.
     pub most_per_pipe_max: u32,
-    /// Every state in its order, if they were kept; the first is the clean fabric.
-    pub samples: Vec<Sample>,
+    /// All states in order of time, if recorded. The first one is the clean fabric.
+    pub samples: Vec<FabricSample>,
 }
 
-/// Plays a trace under each policy. Policies that decide alike share one pass.
-pub fn run(setting: &Setting<'_>) -> Vec<Outcome> {
-    run_while(setting, &|_| true).expect("nobody stops it")
+/// Simulates a trace under each policy. Policies with the same decisions share one pass.
+pub fn run(setup: &FleetSetup<'_>) -> Vec<PolicyOutcome> {
+    run_while(setup, &|_| true).expect("it is never stopped")
 }
 
-/// The same, as long as `goes_on` says so, which is told now and then how much of the whole is done.
-pub fn run_while(setting: &Setting<'_>, goes_on: &dyn Fn(f64) -> bool) -> Option<Vec<Outcome>> {
-    let mut outcomes: Vec<Option<Outcome>> = setting.policies.iter().map(|_| None).collect();
-    let courses = courses(setting.policies);
-    let count = courses.len() as f64;
-    for (number, places) in courses.into_iter().enumerate() {
+/// Like [`run`], until `keep_going` returns false. It is called with the completed share from time to time.
+pub fn run_while(setup: &FleetSetup<'_>, keep_going: &dyn Fn(f64) -> bool) -> Option<Vec<PolicyOutcome>> {
+    let mut outcomes: Vec<Option<PolicyOutcome>> = setup.policies.iter().map(|_| None).collect();
+    let decision_groups = decision_groups(setup.policies);
+    let count = decision_groups.len() as f64;
+    for (number, members) in decision_groups.into_iter().enumerate() {
         let view = |place: &usize| {
-            View::new(setting.tiers, setting.policies[*place].protection, setting.effect, setting.seed)
+            ProtectionView::new(setup.tiers, setup.policies[*place].protection, setup.effect, setup.seed)
         };
-        let repairing = setting.policies[places[0]].repairing;
-        let mut course = Course::new(setting, repairing, places.iter().map(view).collect());
-        let done = |part: f64| goes_on((number as f64 + part) / count);
-        if !course.play(&done) {
+        let disable_rule = setup.policies[members[0]].disable_rule;
+        let mut run = PolicyRun::new(setup, disable_rule, members.iter().map(view).collect());
+        let done = |part: f64| keep_going((number as f64 + part) / count);
+        if !run.play(&done) {
             return None;
         }
-        let Course { views, counters, .. } = course;
-        for (place, (_, meter)) in places.into_iter().zip(views) {
+        let PolicyRun { views, counters, .. } = run;
+        for (place, (_, meter)) in members.into_iter().zip(views) {
             let (time, event) = meter.means();
-            outcomes[place] = Some(Outcome {
-                policy: setting.policies[place],
+            outcomes[place] = Some(PolicyOutcome {
+                policy: setup.policies[place],
                 counters,
                 time,
                 event,
@@ -130,18 +133,18 @@ pub fn run_while(setting: &Setting<'_>, goes_on: &dyn Fn(f64) -> bool) -> Option
     outcomes.into_iter().collect()
 }
 
-/// Policies that take the same links out at the same times, by their places.
-fn courses(policies: &[Policy]) -> Vec<Vec<usize>> {
+/// Groups the policies that take out the same links at the same times; returns their indices.
+fn decision_groups(policies: &[Policy]) -> Vec<Vec<usize>> {
     let decides_alike = |a: &Policy, b: &Policy| {
-        let knows_protection = a.repairing == Repairing::CorrOpt(Worth::Effect);
-        a.repairing == b.repairing && (!knows_protection || a.protection == b.protection)
+        let depends_on_protection = a.disable_rule == DisableRule::CorrOpt(Objective::ResidualLoss);
+        a.disable_rule == b.disable_rule && (!depends_on_protection || a.protection == b.protection)
     };
-    let mut courses: Vec<Vec<usize>> = Vec::new();
+    let mut decision_groups: Vec<Vec<usize>> = Vec::new();
     for (place, policy) in policies.iter().enumerate() {
-        match courses.iter_mut().find(|course| decides_alike(&policies[course[0]], policy)) {
-            Some(course) => course.push(place),
-            None => courses.push(vec![place]),
+        match decision_groups.iter_mut().find(|run| decides_alike(&policies[run[0]], policy)) {
+            Some(run) => run.push(place),
+            None => decision_groups.push(vec![place]),
         }
     }
-    courses
+    decision_groups
 }

@@ -1,15 +1,16 @@
-//! Faults of a protected link, written down one by one: what was hit on one host is hit again on another.
+//! Lists of faults of a protected link, which repeat recorded losses on another host.
 //!
-//! A list is text, a fault a line: direction, kind, number, and which transmission of it, from 1.
+//! A list is text with one fault per line: direction, kind, number, and transmission, from 1.
 //!
 //! ```text
-//! # the original and its first copy; then a notification on the way back
-//! forth data 5 1
-//! forth data 5 2
-//! back missing 5 1
+//! # the original and its first copy, then a loss notification in the other direction
+//! forward data 5 1
+//! forward data 5 2
+//! backward missing 5 1
 //! ```
 //!
-//! No times: a frame is called by what it says, so that a list means the same in a simulation and on a wire.
+//! A list has no times. Frames are identified by their link header, so that a list means the same in a
+//! simulation and on a wire.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,34 +19,34 @@ use std::str::FromStr;
 
 use crate::{FrameFacts, LinkFacts, LinkKind};
 
-/// Faults of both directions of a link, in the order in which they were written down.
+/// Faults of both directions of a link, in the order of the list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FaultList {
     faults: Vec<LinkFault>,
 }
 
-/// One transmission of one frame, which is hit.
+/// One transmission of one frame, which is corrupted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkFault {
-    /// The direction in which the frame travels.
-    pub way: Way,
+    /// Direction of the frame.
+    pub direction: Direction,
     /// The frame.
     pub frame: LinkFacts,
-    /// Which transmission of it in that direction, from 1: 2 is the first copy.
+    /// Number of the transmission in that direction, from 1: 2 is the first copy.
     pub copy: u64,
 }
 
 /// A direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Way {
+pub enum Direction {
     /// From the first end to the second.
-    Forth,
+    Forward,
     /// From the second end to the first.
-    Back,
+    Backward,
 }
 
 impl FaultList {
-    /// Reads a list to its end. Memory is bounded whatever the reader gives.
+    /// Reads a list to its end. Memory is bounded for any input.
     pub fn read(reader: impl Read) -> Result<Self, BadFaultList> {
         let mut text = String::new();
         let read = reader.take(BYTES_MAX + 1).read_to_string(&mut text);
@@ -60,17 +61,17 @@ impl FaultList {
         self.faults.iter()
     }
 
-    /// Those of one direction, to be played.
-    pub fn replay(&self, way: Way) -> Replay {
+    /// The faults of one direction, for replay.
+    pub fn replay(&self, direction: Direction) -> Replay {
         let mut replay = Replay::default();
-        for fault in self.faults.iter().filter(|fault| fault.way == way) {
+        for fault in self.faults.iter().filter(|fault| fault.direction == direction) {
             replay.frames.entry(fault.frame).or_default().copies.insert(fault.copy);
         }
         replay
     }
 }
 
-/// Hits the frames of a list.
+/// Corrupts the frames of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     frames: BTreeMap<LinkFacts, Due>,
@@ -79,33 +80,34 @@ pub struct Replay {
 #[derive(Clone, Debug, Default)]
 struct Due {
     seen: u64,
-    /// Transmissions that are still to be hit.
+    /// Transmissions that are still to be corrupted.
     copies: BTreeSet<u64>,
 }
 
 impl Replay {
-    /// Whether the list names this transmission.
+    /// Whether the list contains this transmission.
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
         let Some(due) = frame.link.and_then(|link| self.frames.get_mut(&link)) else { return false };
         due.seen += 1;
         due.copies.remove(&due.seen)
     }
 
-    /// Faults that have not been met: a list that is not used up when a run ends is of another run.
+    /// Number of faults that did not occur. If it is not zero at the end of a run, the list belongs to
+    /// another run.
     pub fn unused(&self) -> usize {
         self.frames.values().map(|due| due.copies.len()).sum()
     }
 }
 
-/// Counts the transmissions of each frame of a direction, so that one that was hit can be written down. It remembers each number
-/// once, of which a link has 2²⁰.
+/// Counts the transmissions of each frame of a direction, to record those that were corrupted. A link has 2²⁰
+/// numbers, so memory is bounded.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct TransmissionCounter {
     sent: BTreeMap<LinkFacts, u64>,
 }
 
-impl Tally {
-    /// The frame is sent: which transmission of it this is, from 1.
+impl TransmissionCounter {
+    /// Counts a transmission; returns its number, from 1.
     pub fn on_frame(&mut self, frame: LinkFacts) -> u64 {
         let sent = self.sent.entry(frame).or_default();
         *sent += 1;
@@ -113,19 +115,19 @@ impl Tally {
     }
 }
 
-/// Why something is no list of faults.
+/// Error of an invalid list of faults.
 #[derive(Debug)]
 pub enum BadFaultList {
-    /// A line is no fault.
+    /// A line is not a fault.
     Line {
-        /// Where, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong there, and what would be right.
+        /// What is wrong, and what is valid.
         what: String,
     },
-    /// There is more of it than of any list.
+    /// The list exceeds the size limit.
     TooLong,
-    /// It cannot be read, or is no text.
+    /// The list cannot be read or is not text.
     Unreadable(io::Error),
 }
 
@@ -133,7 +135,7 @@ impl fmt::Display for BadFaultList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { line, what } => write!(f, "line {line}: {what}"),
-            Self::TooLong => write!(f, "too long for a list of faults; at most {BYTES_MAX} bytes"),
+            Self::TooLong => write!(f, "list of faults too long; at most {BYTES_MAX} bytes"),
             Self::Unreadable(error) => error.fmt(f),
         }
     }
@@ -143,7 +145,7 @@ impl std::error::Error for BadFaultList {}
 
 /// About 200 000 faults.
 const BYTES_MAX: u64 = 4 << 20;
-/// Numbers of a link have 20 bits.
+/// Link sequence numbers have 20 bits.
 const SEQ_MAX: u32 = (1 << 20) - 1;
 
 impl FromStr for FaultList {
@@ -160,7 +162,9 @@ impl FromStr for FaultList {
             }
             let fault = said.parse().map_err(at)?;
             if let Some(before) = lines.insert(fault, line) {
-                return Err(at(format!("`{fault}` is already in line {before}; a transmission is hit once")));
+                return Err(at(format!(
+                    "`{fault}` is already in line {before}; list each transmission once"
+                )));
             }
             list.faults.push(fault);
         }
@@ -173,13 +177,15 @@ impl FromStr for LinkFault {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fields: Vec<&str> = text.split_whitespace().collect();
-        let [way, kind, seq, copy] = fields[..] else {
-            return Err(format!("`{text}` is no fault; say direction, kind, number, copy: `forth data 5 1`"));
+        let [direction, kind, seq, copy] = fields[..] else {
+            return Err(format!(
+                "`{text}` is not a fault; write direction, kind, number, transmission: `forward data 5 1`"
+            ));
         };
-        let way = match way {
-            "forth" => Way::Forth,
-            "back" => Way::Back,
-            _ => return Err(format!("unknown direction `{way}`; allowed: forth, back")),
+        let direction = match direction {
+            "forward" => Direction::Forward,
+            "backward" => Direction::Backward,
+            _ => return Err(format!("unknown direction `{direction}`; allowed: forward, backward")),
         };
         let kind = LinkKind::ALL.into_iter().find(|known| known.name() == kind).ok_or_else(|| {
             let known = LinkKind::ALL.map(LinkKind::name).join(", ");
@@ -189,22 +195,22 @@ impl FromStr for LinkFault {
             .parse()
             .ok()
             .filter(|seq| *seq <= SEQ_MAX)
-            .ok_or_else(|| format!("`{seq}` is no number of a frame; from 0 to {SEQ_MAX}"))?;
+            .ok_or_else(|| format!("`{seq}` is not a frame number; valid: 0 to {SEQ_MAX}"))?;
         let copy =
             copy.parse().ok().filter(|copy| *copy > 0).ok_or_else(|| {
-                format!("`{copy}` is no copy; 1 is the first transmission, 2 the one after it")
+                format!("`{copy}` is not a transmission; 1 is the original, 2 the first copy")
             })?;
-        Ok(Self { way, frame: LinkFacts { kind, seq }, copy })
+        Ok(Self { direction, frame: LinkFacts { kind, seq }, copy })
     }
 }
 
 impl fmt::Display for LinkFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = match self.way {
-            Way::Forth => "forth",
-            Way::Back => "back",
+        let direction = match self.direction {
+            Direction::Forward => "forward",
+            Direction::Backward => "backward",
         };
-        write!(f, "{way} {} {} {}", self.frame.kind.name(), self.frame.seq, self.copy)
+        write!(f, "{direction} {} {} {}", self.frame.kind.name(), self.frame.seq, self.copy)
     }
 }
 

@@ -2,15 +2,15 @@
 
 use rand_core::Rng;
 
-/// The distance to the next error among independent trials (bits or frames) that fail with one probability.
+/// Distance to the next error among independent trials (bits or frames) of equal probability.
 ///
-/// The gap is geometric, and geometric gaps have no memory: what follows an error, or the end of a frame that had
-/// one, may be drawn afresh.
+/// The gap is geometric and memoryless, so it may be drawn again after an error or after a frame with an
+/// error.
 #[derive(Clone, Debug)]
 pub(crate) struct Gaps {
     /// Clean trials before the next error.
     left: u64,
-    /// ln(1 − p): 0 if errors never come, −∞ if always.
+    /// ln(1 − p): 0 if errors never occur, −∞ if always.
     ln_clean: f64,
 }
 
@@ -21,7 +21,7 @@ impl Gaps {
         Self { left: draw(ln_clean, rng), ln_clean }
     }
 
-    /// Whether at least one of the next `trials` fails.
+    /// Whether at least one of the next `trials` has an error.
     #[inline]
     pub(crate) fn hit(&mut self, trials: u64, rng: &mut impl Rng) -> bool {
         if self.left >= trials {
@@ -34,18 +34,18 @@ impl Gaps {
     #[cold]
     fn redraw(&mut self, rng: &mut impl Rng) -> bool {
         self.left = draw(self.ln_clean, rng);
-        // Without errors the gap is a large number, not an endless one: should it ever be used up, it starts anew.
+        // Without errors the gap is large but finite; when it is used up, it starts again.
         self.ln_clean != 0.0
     }
 }
 
-/// Clean trials before the first error, each clean with probability e^`ln_clean`: ⌊ln u / `ln_clean`⌋ is at least n
-/// exactly if u ≤ (1 − p)ⁿ.
+/// Draws the number of clean trials before the first error, each clean with probability e^`ln_clean`: ⌊ln u /
+/// `ln_clean`⌋ is at least n exactly if u ≤ (1 − p)ⁿ.
 pub(crate) fn draw(ln_clean: f64, rng: &mut impl Rng) -> u64 {
     if ln_clean == 0.0 {
         return u64::MAX;
     }
-    // The conversion saturates: gaps beyond 2⁶⁴ (p < 10⁻¹⁸) are outlived by no run.
+    // The conversion saturates: no run is longer than gaps beyond 2⁶⁴ (p < 10⁻¹⁸).
     (libm::log(uniform(rng)) / ln_clean) as u64
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// More frames than any run has: the gap of rate zero is used up, and still nothing is hit.
+    /// More frames than any run has: the gap of rate zero is used up without an error.
     #[test]
     fn no_error_comes_when_the_longest_gap_ends() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -89,7 +89,7 @@ mod tests {
         }
         assert_eq!(uniform(&mut Constant(0)).to_bits(), 2_f64.powi(-53).to_bits());
         assert_eq!(uniform(&mut Constant(u64::MAX)).to_bits(), 1_f64.to_bits());
-        // The best draw of all is an error at once, whatever the rate.
+        // The largest draw is an immediate error at any rate.
         assert_eq!(draw(libm::log1p(-1e-300), &mut Constant(u64::MAX)), 0);
         assert_eq!(draw(libm::log1p(-1.0), &mut Constant(0)), 0);
         assert_eq!(draw(libm::log1p(-1e-300), &mut Constant(0)), u64::MAX);

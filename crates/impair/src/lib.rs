@@ -1,26 +1,26 @@
-//! What a link does to a frame.
+//! Impairments of a link.
 //!
-//! A lane (one direction of a link) carries a stack of [`Impairments`]. Each frame that crosses the lane is shown
-//! to every impairment whose [`Window`] is open; the frame is corrupt as soon as one of them says so, and a corrupt
-//! frame is dropped by the receiving end, whose frame check fails. All others advance nevertheless: the luck of one
-//! impairment never depends on the presence of another.
+//! A lane (one direction of a link) has a stack of [`Impairments`]. Each frame on the lane is passed to every
+//! impairment whose [`Window`] is open. The frame is corrupt if at least one of them corrupts it; the
+//! receiver drops a corrupt frame because its FCS is wrong. All impairments advance with every frame, so that
+//! the draws of one do not depend on others.
 //!
 //! | model | a frame is corrupt when |
 //! |---|---|
 //! | [`BitErrors`] | at least one of its bits is flipped, each independently |
-//! | [`FrameLoss`] | a coin says so, the same for long and short frames |
-//! | [`GilbertElliott`] | a coin says so, whose bias follows a good and a bad state: losses come in bursts |
-//! | [`EveryNth`] | it is the n-th since the last |
+//! | [`FrameLoss`] | a random draw says so, with the same probability for all lengths |
+//! | [`GilbertElliott`] | a random draw says so, with a probability that depends on a good or bad state: burst losses |
+//! | [`EveryNth`] | it is the n-th frame since the last |
 //! | [`IpId`] | masked bits of its IP identification have a given value |
 //! | [`Script`] | a list of rules names it: "the second transmission of PSN 7" |
-//! | [`Replay`] | a [`FaultList`] names it: what was hit on a protected link before, here or elsewhere |
-//! | [`TiltedLoss`] | a coin says so, biased where rare outcomes are decided; the bias is known as a weight |
+//! | [`Replay`] | a [`FaultList`] contains it: a loss recorded on a protected link |
+//! | [`TiltedLoss`] | a random draw says so, with a raised probability for rare outcomes and a weight that corrects for it |
 //!
-//! The random models draw *how many* bits or frames stay clean until the next error instead of asking for each
-//! one. The result has exactly the same distribution, and a clean frame costs a comparison and a subtraction.
+//! The random models draw the number of clean bits or frames until the next error instead of one draw per bit
+//! or frame. The distribution is the same, and a clean frame costs a comparison and a subtraction.
 //!
-//! Everything is deterministic: an impairment is made with the seed of its own random stream, and the one
-//! function of real numbers that is needed, the logarithm, does not come from the platform.
+//! Everything is deterministic: each impairment has the seed of its own random stream, and the logarithm does
+//! not come from the platform.
 //!
 //! ```
 //! use wiremend_impair::{BitErrors, Fate, FrameFacts, Impairment, Impairments};
@@ -43,95 +43,95 @@ mod stack;
 mod tilt;
 
 pub use burst::{Channel, GilbertElliott};
-pub use faults::{BadFaultList, FaultList, LinkFault, Replay, Tally, Way};
+pub use faults::{BadFaultList, Direction, FaultList, LinkFault, Replay, TransmissionCounter};
 pub use pattern::{EveryNth, IpId};
 pub use random::{BitErrors, FrameLoss};
 pub use script::{Match, Rule, Script};
 pub use stack::{
     CorruptionModel, Fate, FrameFacts, FrameKind, Impairment, Impairments, LinkFacts, LinkKind, Model, Window,
 };
-pub use tilt::{Begin, Settled, TiltedLoss, Tilting};
+pub use tilt::{EpisodeStart, FinishedEpisode, TiltSettings, TiltedLoss};
 
 use std::fmt;
 
-/// Why an impairment cannot be made.
+/// Error of an invalid impairment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BadImpairment {
-    /// A probability lies outside the unit interval.
+    /// A probability is outside 0 to 1.
     Probability {
-        /// Which one.
+        /// Name of the probability.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         value: f64,
     },
-    /// A mean burst is shorter than one frame, or endless.
+    /// A mean burst is shorter than one frame, or infinite.
     Burst(f64),
-    /// Bursts this short cannot add up to this loss: each is followed by at least one good frame.
+    /// The loss is not reachable with bursts this short: at least one good frame follows each.
     LossOfBursts {
-        /// The mean loss asked for.
+        /// Requested mean loss.
         loss: f64,
-        /// The mean burst asked for.
+        /// Requested mean burst.
         burst_frames: f64,
     },
-    /// "Every 0-th frame".
+    /// `n` is 0 in "every n-th frame".
     EveryZeroth,
-    /// A value with bits outside its mask never matches.
+    /// The value has bits outside its mask and never matches.
     OutsideMask {
-        /// The bits that are compared.
+        /// Compared bits.
         mask: u16,
-        /// What they should be.
+        /// Required value.
         value: u16,
     },
-    /// A rule names the 0-th match, or no match at all.
+    /// A rule matches nothing: it starts at match 0, or counts no match.
     Rule {
-        /// The position in the script, from 1.
+        /// Position in the script, from 1.
         number: usize,
     },
     /// A window closes before it opens.
     Window(Window),
-    /// A tilt makes impossible what can happen.
+    /// A raised probability makes a possible outcome impossible.
     Tilt {
-        /// The true probability.
+        /// True probability.
         loss: f64,
-        /// What it was to be raised to.
+        /// Raised probability.
         raised: f64,
     },
-    /// Episodes without a frame before them or in them.
+    /// Episodes need a frame before them and a quiet frame to end them.
     NoEpisode,
 }
 
 impl fmt::Display for BadImpairment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Probability { what, value } => write!(f, "{what} {value} does not lie between 0 and 1"),
+            Self::Probability { what, value } => write!(f, "{what} {value} is not between 0 and 1"),
             Self::Burst(frames) => {
-                write!(f, "a mean burst of {frames} frames is not a finite number of at least 1")
+                write!(f, "a mean burst of {frames} frames is invalid; it must be finite and at least 1")
             }
             Self::LossOfBursts { loss, burst_frames } => write!(
                 f,
-                "a mean loss of {loss} is out of reach of bursts of {burst_frames} frames: at most {:.4}",
+                "bursts of {burst_frames} frames cannot have a mean loss of {loss}; at most {:.4}",
                 burst_frames / (burst_frames + 1.0)
             ),
-            Self::EveryZeroth => f.write_str("every 0-th frame is no frame: n is at least 1"),
+            Self::EveryZeroth => f.write_str("`n` is 0 in every n-th frame; it must be at least 1"),
             Self::OutsideMask { mask, value } => {
                 write!(f, "value {value:#06x} has bits outside mask {mask:#06x} and never matches")
             }
             Self::Rule { number } => {
-                write!(f, "rule {number} names no frame: matches count from 1, and at least one is hit")
+                write!(f, "rule {number} matches no frame; `nth` and `count` must be at least 1")
             }
             Self::Window(window) => {
                 write!(
                     f,
-                    "a window from {} to {} never opens: it ends after it starts",
+                    "a window from {} to {} never opens; its stop must be after its start",
                     window.start, window.stop
                 )
             }
             Self::Tilt { loss, raised } => write!(
                 f,
-                "a loss of {loss} raised to {raised} hides what can happen: it lies above 0 and below 1"
+                "a loss of {loss} cannot be raised to {raised}; the raised loss must be above 0 and below 1"
             ),
             Self::NoEpisode => f.write_str(
-                "an episode needs at least one frame before it and at least one frame of quiet behind",
+                "an episode needs at least one frame before it and at least one quiet frame after it",
             ),
         }
     }
@@ -139,7 +139,7 @@ impl fmt::Display for BadImpairment {
 
 impl std::error::Error for BadImpairment {}
 
-/// `value`, if it is a probability.
+/// Returns `value` if it is a probability.
 fn probability(what: &'static str, value: f64) -> Result<f64, BadImpairment> {
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(BadImpairment::Probability { what, value }) }
 }

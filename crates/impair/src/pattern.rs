@@ -1,4 +1,4 @@
-//! Losses by rule: periodic ones, and those that a switch can be told to make from a header field.
+//! Losses by rule: periodic ones, and those selected by a header field, as a switch can do.
 
 use crate::{BadImpairment, FrameFacts};
 
@@ -6,17 +6,17 @@ use crate::{BadImpairment, FrameFacts};
 #[derive(Clone, Debug)]
 pub struct EveryNth {
     n: u64,
-    /// Frames to the next hit, which included.
+    /// Frames until the next hit, including the hit frame.
     left: u64,
 }
 
 impl EveryNth {
-    /// Hits frames `offset + n`, `offset + 2n`, …; the first frame in the window has number 1.
+    /// Corrupts frames `offset + n`, `offset + 2n`, …; the first frame in the window has number 1.
     pub fn new(n: u64, offset: u64) -> Result<Self, BadImpairment> {
         if n == 0 { Err(BadImpairment::EveryZeroth) } else { Ok(Self { n, left: n.saturating_add(offset) }) }
     }
 
-    /// Whether it is this frame's turn.
+    /// Whether this frame is corrupted.
     #[inline]
     pub fn corrupts(&mut self, _frame: &FrameFacts) -> bool {
         self.left -= 1;
@@ -28,9 +28,9 @@ impl EveryNth {
     }
 }
 
-/// Frames whose IP identification has a given value under a mask: a loss of 2^−bits that needs no random draw and
-/// that a P4 switch can make too. Each transmission of a packet takes a fresh identification, so that a repeat has
-/// new luck.
+/// Corrupts frames whose IP identification has a given value under a mask: a loss of 2^−bits without random
+/// draws, which a P4 switch can reproduce. Each transmission of a packet has a new identification, so that a
+/// retransmission has an independent fate.
 #[derive(Clone, Debug)]
 pub struct IpId {
     mask: u16,
@@ -38,7 +38,7 @@ pub struct IpId {
 }
 
 impl IpId {
-    /// Hits `identification & mask == value`.
+    /// Corrupts frames with `identification & mask == value`.
     pub fn new(mask: u16, value: u16) -> Result<Self, BadImpairment> {
         if value & !mask == 0 {
             Ok(Self { mask, value })
@@ -47,7 +47,7 @@ impl IpId {
         }
     }
 
-    /// Whether this frame has an identification, and one that matches.
+    /// Whether this frame has a matching identification.
     #[inline]
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
         frame.ip_id.is_some_and(|id| id & self.mask == self.value)

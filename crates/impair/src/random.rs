@@ -1,4 +1,4 @@
-//! Errors without memory: of single bits, and of whole frames.
+//! Memoryless errors of single bits and of whole frames.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,7 +8,7 @@ use crate::{BadImpairment, FrameFacts, probability};
 
 /// Independent bit errors: a frame of n bytes is corrupt with probability 1 − (1 − α)^8n.
 ///
-/// The bits are those from MAC header to FCS; preamble and gap carry nothing that an error could harm.
+/// The bits are those from MAC header to FCS; preamble and gap carry no data.
 #[derive(Clone, Debug)]
 pub struct BitErrors {
     gaps: Gaps,
@@ -16,21 +16,21 @@ pub struct BitErrors {
 }
 
 impl BitErrors {
-    /// Errors at the given rate per bit, with the luck of `seed`.
+    /// Creates errors at this rate per bit; `seed` is the seed of the random stream.
     pub fn new(bit_error_rate: f64, seed: u64) -> Result<Self, BadImpairment> {
         let alpha = probability("bit error rate", bit_error_rate)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Ok(Self { gaps: Gaps::new(alpha, &mut rng), rng })
     }
 
-    /// Whether an error falls into this frame.
+    /// Whether this frame has a bit error.
     #[inline]
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
         self.gaps.hit(u64::from(frame.frame_bytes) * 8, &mut self.rng)
     }
 }
 
-/// Independent losses of frames, whatever their length: what many papers mean by a loss rate.
+/// Independent losses of frames with the same probability for all lengths: the loss rate of many papers.
 #[derive(Clone, Debug)]
 pub struct FrameLoss {
     gaps: Gaps,
@@ -38,7 +38,7 @@ pub struct FrameLoss {
 }
 
 impl FrameLoss {
-    /// Losses with the given probability per frame, with the luck of `seed`.
+    /// Creates losses with this probability per frame; `seed` is the seed of the random stream.
     pub fn new(loss: f64, seed: u64) -> Result<Self, BadImpairment> {
         let loss = probability("loss probability", loss)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -1,38 +1,38 @@
-//! Losses written down one by one, for tests and for pictures of what a single loss does.
+//! Scripted losses, for tests and for drawings of single losses.
 
 use wiremend_units::Psn;
 
 use crate::{BadImpairment, FrameFacts, FrameKind, LinkKind};
 
-/// A list of rules. A frame is hit if one of them hits it; each counts its own matches.
+/// A list of rules. A frame is corrupted if one rule hits it; each rule counts its own matches.
 #[derive(Clone, Debug)]
 pub struct Script {
     rules: Vec<Progress>,
 }
 
-/// Hits some of the frames that match, by their order on this lane.
+/// Corrupts some of the matching frames, by their order on this lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rule {
     /// Which frames are counted.
     pub matching: Match,
-    /// The first one that is hit, from 1.
+    /// First matching frame to corrupt, from 1.
     pub nth: u64,
-    /// How many in a row are hit; `u64::MAX` for all that follow.
+    /// Number of consecutive matches to corrupt; `u64::MAX` for all.
     pub count: u64,
 }
 
-/// What a frame must look like; what is `None` does not matter.
+/// Properties of matching frames; `None` matches all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Match {
-    /// What it does in the protocol.
+    /// Its role in the protocol.
     pub kind: Option<FrameKind>,
     /// Its sequence number.
     pub psn: Option<Psn>,
-    /// How often its sender had sent it before, wherever that went.
+    /// Number of earlier transmissions by its sender.
     pub copy: Option<u8>,
-    /// What it is for on a protected link.
+    /// Its kind on a protected link.
     pub link: Option<LinkKind>,
-    /// Its number on a protected link, or the one that it is about; see [`LinkFacts`](crate::LinkFacts).
+    /// Its number on a protected link, or the number that it refers to; see [`LinkFacts`](crate::LinkFacts).
     pub seq: Option<u32>,
 }
 
@@ -58,13 +58,13 @@ impl Rule {
         Self { matching: Match { kind: Some(kind), ..Match::default() }, nth: n, count: 1 }
     }
 
-    /// The same, only for frames of this kind.
+    /// Restricts the rule to frames of this kind.
     pub fn of_kind(mut self, kind: FrameKind) -> Self {
         self.matching.kind = Some(kind);
         self
     }
 
-    /// The same, but hits this many matches in a row.
+    /// Corrupts this number of consecutive matches.
     pub fn times(mut self, count: u64) -> Self {
         self.count = count;
         self
@@ -72,7 +72,7 @@ impl Rule {
 }
 
 impl Script {
-    /// A script of these rules.
+    /// Creates a script.
     pub fn new(rules: &[Rule]) -> Result<Self, BadImpairment> {
         match rules.iter().position(|rule| rule.nth == 0 || rule.count == 0) {
             Some(index) => Err(BadImpairment::Rule { number: index + 1 }),
@@ -80,13 +80,14 @@ impl Script {
         }
     }
 
-    /// Whether a rule names this frame.
+    /// Whether a rule hits this frame.
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
-        // No short cut: every rule must see, and count, every frame.
+        // No short circuit: every rule must count every frame.
         self.rules.iter_mut().fold(false, |hit, rule| rule.hits(frame) | hit)
     }
 
-    /// Hits that the rules still wait for: a script that is not used up when a run ends may be mistaken.
+    /// Rules that have not reached their first hit. If there are any at the end of a run, the script may be
+    /// wrong.
     pub fn unused(&self) -> impl Iterator<Item = Rule> {
         self.rules.iter().filter(|progress| progress.seen < progress.rule.nth).map(|progress| progress.rule)
     }

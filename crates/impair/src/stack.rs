@@ -1,4 +1,4 @@
-//! The impairments of one lane and what they need to know about a frame.
+//! The impairments of one lane, and the frame properties that they use.
 
 use std::fmt::Debug;
 
@@ -8,29 +8,29 @@ use crate::{
     BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Replay, Script, TiltedLoss,
 };
 
-/// All impairments of one lane; none of them by default.
+/// All impairments of one lane; none by default.
 #[derive(Debug, Default)]
 pub struct Impairments {
     all: Vec<Impairment>,
 }
 
 impl Impairments {
-    /// Puts one more on the lane.
+    /// Adds an impairment.
     pub fn push(&mut self, impairment: Impairment) {
         self.all.push(impairment);
     }
 
-    /// Whether every frame passes.
+    /// Whether there is no impairment, so that every frame passes.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Those on the lane, in the order of their arrival.
+    /// The impairments in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Impairment> {
         self.all.iter()
     }
 
-    /// The one that weighs rare outcomes, if the lane has one.
+    /// The impairment with importance sampling, if the lane has one.
     pub fn tilted_mut(&mut self) -> Option<&mut TiltedLoss> {
         self.all.iter_mut().find_map(|one| match &mut one.model {
             Model::TiltedLoss(model) => Some(model),
@@ -38,52 +38,52 @@ impl Impairments {
         })
     }
 
-    /// What happens to the next frame of the lane. Frames are shown in the order in which they cross it.
+    /// Fate of the next frame of the lane. Frames are passed in the order in which they cross it.
     #[inline]
     pub fn fate(&mut self, now: Time, frame: &FrameFacts) -> Fate {
-        // No short cut: each impairment advances with every frame, so that none depends on another.
+        // No short circuit: each impairment advances with every frame, so that none depends on another.
         let corrupt = self.all.iter_mut().fold(false, |corrupt, one| one.corrupts(now, frame) | corrupt);
         if corrupt { Fate::Corrupt } else { Fate::Pass }
     }
 }
 
-/// What became of a frame.
+/// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It arrives as it was sent.
     Pass,
-    /// It arrives with a wrong frame check, and is dropped.
+    /// It arrives with a wrong FCS and is dropped.
     Corrupt,
 }
 
-/// What the models look at.
+/// Frame properties that the models use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameFacts {
-    /// From MAC header to FCS.
+    /// Length from MAC header to FCS.
     pub frame_bytes: u32,
     /// IP identification, if there is an IP header.
     pub ip_id: Option<u16>,
-    /// What the frame does in the protocol.
+    /// Role of the frame in the protocol.
     pub kind: FrameKind,
     /// Packet sequence number, if it has one.
     pub psn: Option<Psn>,
-    /// How often its sender had sent the same packet before.
+    /// Number of earlier transmissions of the same packet by its sender.
     pub copy: u8,
-    /// What its link header says, if it is on a protected link.
+    /// Content of its link header, if it is on a protected link.
     pub link: Option<LinkFacts>,
 }
 
-// It is made for every frame of a lane that corrupts.
+// It is created for every frame of a lane that corrupts.
 const _: () = assert!(size_of::<FrameFacts>() <= 32);
 
 impl FrameFacts {
-    /// A frame that has nothing but a length.
+    /// A frame with only a length.
     pub fn bare(frame_bytes: u32) -> Self {
         Self { frame_bytes, ip_id: None, kind: FrameKind::Other, psn: None, copy: 0, link: None }
     }
 }
 
-/// What a frame does in the protocol.
+/// Role of a frame in the RDMA transport.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FrameKind {
     /// A packet of a SEND or a WRITE.
@@ -92,43 +92,43 @@ pub enum FrameKind {
     Ack,
     /// A negative acknowledgement, receiver-not-ready included.
     Nak,
-    /// Asks for a READ.
+    /// A READ request.
     ReadRequest,
-    /// A packet of a READ's answer.
+    /// A packet of a READ response.
     ReadResponse,
-    /// Anything else: congestion notices, pause frames, link control, other protocols.
+    /// Other frames: congestion notification, PFC, link control, other protocols.
     Other,
 }
 
-/// What a frame says to the other end of a protected link: by this it is called in rules and lists of faults.
+/// Kind and number of a frame on a protected link, by which rules and lists of faults identify it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkFacts {
-    /// What it is for.
+    /// Its kind.
     pub kind: LinkKind,
-    /// Its number, or the one that it is about.
+    /// Its number, or the number that it refers to.
     pub seq: u32,
 }
 
-/// What a frame of a protected link is for.
+/// Kind of a frame on a protected link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LinkKind {
-    /// Carries a frame of somebody else's, by its number.
+    /// Carries a numbered frame.
     Data,
-    /// Tells the number of the next frame.
+    /// Announces the number of the next frame.
     Dummy,
-    /// Acknowledges all before a number.
+    /// Acknowledges all frames before a number.
     Ack,
-    /// Asks for what is missing, by the first number that is.
+    /// Requests missing frames; its number is the first missing one.
     Missing,
-    /// Protection begins or ends; its number is 0.
+    /// Starts or ends protection; its number is 0.
     Hello,
 }
 
 impl LinkKind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Data, Self::Dummy, Self::Ack, Self::Missing, Self::Hello];
 
-    /// As it is written in lists of faults.
+    /// Name in lists of faults.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -140,7 +140,7 @@ impl LinkKind {
     }
 }
 
-/// A model and when it is at work.
+/// A model and the window in which it is active.
 #[derive(Debug)]
 pub struct Impairment {
     window: Window,
@@ -148,34 +148,34 @@ pub struct Impairment {
 }
 
 impl Impairment {
-    /// A model that works in a window only. What crosses the lane outside of it is neither hit nor counted.
+    /// A model that is active only in a window. Frames outside of it are neither corrupted nor counted.
     pub fn during(window: Window, model: impl Into<Model>) -> Self {
         Self { window, model: model.into() }
     }
 
-    /// A model that always works.
+    /// A model that is always active.
     pub fn always(model: impl Into<Model>) -> Self {
         Self::during(Window::ALWAYS, model)
     }
 
-    /// When it is at work.
+    /// The window in which it is active.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// What it does.
+    /// The model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Whether the next frame is hit.
+    /// Whether the next frame is corrupted.
     #[inline]
     pub fn corrupts(&mut self, now: Time, frame: &FrameFacts) -> bool {
         self.window.contains(now) && self.model.corrupts(frame)
     }
 }
 
-/// From `start` on, and no longer from `stop` on.
+/// The times from `start` until before `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// The first instant inside.
@@ -188,45 +188,45 @@ impl Window {
     /// From the start of the run, without end.
     pub const ALWAYS: Self = Self { start: Time::ZERO, stop: Time::MAX };
 
-    /// A window that is open at some time.
+    /// Creates a window that is not empty.
     pub fn new(start: Time, stop: Time) -> Result<Self, BadImpairment> {
         let window = Self { start, stop };
         if start < stop { Ok(window) } else { Err(BadImpairment::Window(window)) }
     }
 
-    /// Whether it is open.
+    /// Whether the window is open.
     #[inline]
     pub fn contains(self, now: Time) -> bool {
         self.start <= now && now < self.stop
     }
 }
 
-/// One of the ways to harm frames.
+/// An impairment model.
 #[derive(Debug)]
 pub enum Model {
-    /// Independent errors of bits.
+    /// Independent bit errors.
     BitErrors(BitErrors),
-    /// Independent losses of frames.
+    /// Independent frame losses.
     FrameLoss(FrameLoss),
-    /// Losses in bursts.
+    /// Burst losses.
     GilbertElliott(GilbertElliott),
     /// Periodic losses.
     EveryNth(EveryNth),
-    /// Losses by IP identification.
+    /// Losses selected by IP identification.
     IpId(IpId),
-    /// Losses written down one by one.
+    /// Scripted losses.
     Script(Script),
-    /// Losses of a protected link that were recorded.
+    /// Recorded losses of a protected link.
     Replay(Replay),
-    /// Independent losses, the rare ones made frequent.
+    /// Independent losses with importance sampling.
     TiltedLoss(TiltedLoss),
-    /// One that another program has brought.
+    /// A model of another program.
     Other(Box<dyn CorruptionModel>),
 }
 
-/// A way to harm frames that another program brings. It sees the frames of one direction of a link, in their order.
+/// An impairment model of another program. It receives the frames of one link direction in order.
 pub trait CorruptionModel: Debug + Send {
-    /// Whether the next frame is hit.
+    /// Whether the next frame is corrupted.
     fn corrupts(&mut self, frame: &FrameFacts) -> bool;
 }
 

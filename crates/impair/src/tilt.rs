@@ -1,9 +1,9 @@
-//! Losses of which the rare ones are made frequent and weighed for it, so that what survives two or three losses in a row can
-//! be counted without waiting for it.
+//! Importance sampling of losses, so that rare events (two or three losses in a row) can be counted.
 //!
-//! Whoever protects a link loses a frame only if the frame is lost and then its copies too. The copies are few and known as such,
-//! so raising *their* loss is enough; the losses of all other frames keep their rate and their weight of one. (Raising every
-//! frame behind a loss would be unbiased as well, but the weight of a hundred clean frames swamps what it is about.)
+//! A protected link loses a frame only if the frame and all its copies are lost. Copies are few and known, so
+//! it is enough to raise *their* loss; all other frames keep their loss rate and a weight of one. (Raising
+//! the loss of every frame after a loss would be unbiased too, but the weights of a hundred clean frames
+//! would dominate the variance.)
 
 use std::collections::VecDeque;
 
@@ -13,78 +13,79 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::gaps::{Gaps, uniform};
 use crate::{BadImpairment, FrameFacts, FrameKind, probability};
 
-/// Independent losses of frames that come in *episodes*. An episode begins with a loss and ends when no loss has followed for a
-/// while, or when it is [settled](Self::settle). Within it the frames that a recovery depends on are lost more often than they
-/// should be; [`weight`](Self::weight) says by how much what has happened since its begin is less likely in truth.
+/// Independent frame losses in *episodes*. An episode starts with a loss and ends after a number of frames
+/// without loss, or with [`settle`](Self::settle). Within it, frames that a recovery depends on are lost with
+/// a raised probability; [`weight`](Self::weight) is the true probability of the events since its start
+/// relative to the raised one.
 ///
-/// What is counted within an episode counts times the weight *at that moment*: its expectation is then that of the untilted
-/// lane, whatever is raised and by how much (the weight is a martingale, the count a stopping time). It is only required
-/// that an episode does not end while something is still to come of its losses.
+/// An event within an episode counts with the weight *at its time*: its expectation is then that of the
+/// unmodified lane, whatever is raised (the weight is a martingale, the count a stopping time). The only
+/// condition is that an episode does not end while its losses can still have effects.
 #[derive(Clone, Debug)]
 pub struct TiltedLoss {
-    tilting: Tilting,
+    tilting: TiltSettings,
     copies: Factor,
     control: Factor,
-    /// When the next loss of a frame that is not raised comes, at the true rate.
+    /// Next loss of a frame that is not raised, at the true rate.
     natural: Gaps,
-    /// Frames to the next begin, if begins are set.
+    /// Frames until the next forced start.
     left: u64,
     episode: Option<Episode>,
-    settled: VecDeque<Settled>,
+    settled: VecDeque<FinishedEpisode>,
     rng: Xoshiro256PlusPlus,
 }
 
-/// How losses are tilted.
+/// Parameters of the importance sampling.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Tilting {
-    /// The true probability of each loss.
+pub struct TiltSettings {
+    /// True loss probability.
     pub loss: f64,
-    /// The probability of losing a frame that was sent before, within an episode.
+    /// Raised loss probability of retransmitted frames within an episode.
     pub raised_copies: f64,
-    /// The same for frames of kind [`FrameKind::Other`]: link control among them.
+    /// Raised loss probability of frames of kind [`FrameKind::Other`], which includes link control.
     pub raised_control: f64,
-    /// The share of episodes that are left untilted. Whatever the tilt makes unlikely is then still seen, and no weight
-    /// exceeds the inverse of this share.
+    /// Fraction of episodes without raised probabilities. It limits weights to its inverse, and outcomes that
+    /// the tilt makes unlikely still occur.
     pub plain_share: f64,
-    /// Frames in an episode that may be raised; what follows them is not.
+    /// Most raised frames per episode.
     pub raised_max: u32,
     /// Frames without a loss that end an episode.
     pub quiet_frames: u64,
-    /// When episodes begin.
-    pub begin: Begin,
+    /// When episodes start.
+    pub begin: EpisodeStart,
 }
 
-/// When episodes begin.
+/// When episodes start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Begin {
-    /// With the first loss that comes by itself, at the true rate.
+pub enum EpisodeStart {
+    /// With a loss at the true rate.
     Natural,
-    /// Between `after` and twice `after` frames that are not drawn but pass, control frames not counted, which begin nothing: what the lane does for most of its time is not
-    /// worth simulating. The begin is spread so that it does not fall in step with a periodic traffic.
-    Set {
+    /// After `after` to 2·`after` frames, which pass without a draw; control frames do not count. This skips
+    /// the time between episodes. The start is random, so that it is not synchronised with periodic traffic.
+    Forced {
         /// At least one.
         after: u64,
     },
-    /// Never by themselves, only by [`TiltedLoss::join`]; frames between episodes pass.
+    /// Only by [`TiltedLoss::join`]; frames between episodes pass.
     Joined,
 }
 
-/// An episode that is over.
+/// A finished episode.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Settled {
-    /// How likely all of it was in truth, against how likely it was made.
+pub struct FinishedEpisode {
+    /// True probability of the episode relative to the drawn one.
     pub weight: f64,
-    /// Frames behind the one that began it which were not subject to a raise.
+    /// Frames after the first one whose loss was not raised.
     pub frames: u64,
-    /// All frames lost, the one that began it included.
+    /// Lost frames, including the first one.
     pub losses: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Episode {
-    /// Draws with the raised probabilities, rather than only being weighed as if it might have.
+    /// Whether it draws with the raised probabilities.
     is_tilted: bool,
-    /// The logarithm of true over raised probability, of all draws that may be raised.
+    /// Logarithm of true over raised probability of all draws that may be raised.
     ln_ratio: f64,
     raised_left: u32,
     quiet: u64,
@@ -92,7 +93,7 @@ struct Episode {
     losses: u64,
 }
 
-/// A raised probability, and what either outcome adds to the logarithm of true over raised.
+/// A raised probability, and the change of the logarithm of true over raised by each outcome.
 #[derive(Clone, Copy, Debug)]
 struct Factor {
     raised: f64,
@@ -101,11 +102,11 @@ struct Factor {
 }
 
 impl TiltedLoss {
-    /// Losses tilted as said, with the luck of `seed`.
-    pub fn new(tilting: Tilting, seed: u64) -> Result<Self, BadImpairment> {
+    /// Creates tilted losses; `seed` is the seed of the random stream.
+    pub fn new(tilting: TiltSettings, seed: u64) -> Result<Self, BadImpairment> {
         let loss = probability("loss probability", tilting.loss)?;
         probability("share of untilted episodes", tilting.plain_share)?;
-        if tilting.quiet_frames == 0 || tilting.begin == (Begin::Set { after: 0 }) {
+        if tilting.quiet_frames == 0 || tilting.begin == (EpisodeStart::Forced { after: 0 }) {
             return Err(BadImpairment::NoEpisode);
         }
         let copies = Factor::new(loss, probability("raised loss of copies", tilting.raised_copies)?)?;
@@ -125,7 +126,7 @@ impl TiltedLoss {
         if self.episode.is_some() { self.within(frame) } else { self.between(frame) }
     }
 
-    /// What something counts that happens now: 1 between episodes.
+    /// Weight of an event at this time: 1 between episodes.
     pub fn weight(&self) -> f64 {
         self.episode.as_ref().map_or(1.0, |episode| episode.weight(self.tilting.plain_share))
     }
@@ -135,43 +136,47 @@ impl TiltedLoss {
         self.episode.is_some()
     }
 
-    /// An episode has begun on another lane of the same link: frames are raised here too until both are settled, and the weights of
-    /// both lanes multiply. Nothing, if one is open here.
+    /// Opens an episode because one started on another lane of the same link: losses are raised here too, and
+    /// the weights of both lanes multiply. No effect if an episode is open.
     pub fn join(&mut self) {
         if self.episode.is_none() {
             self.open(0);
         }
     }
 
-    /// Ends the episode, if there is one. The host knows that nothing more comes of its losses.
+    /// Ends the open episode. The caller knows that its losses have no further effects.
     pub fn settle(&mut self) {
         if let Some(episode) = self.episode.take() {
             let weight = episode.weight(self.tilting.plain_share);
-            self.settled.push_back(Settled { weight, frames: episode.frames, losses: episode.losses });
+            self.settled.push_back(FinishedEpisode {
+                weight,
+                frames: episode.frames,
+                losses: episode.losses,
+            });
             self.left = self.draw_begin();
         }
     }
 
-    /// The episodes that have ended, in their order, until there are none.
-    pub fn poll_settled(&mut self) -> Option<Settled> {
+    /// The next finished episode, in order.
+    pub fn poll_finished(&mut self) -> Option<FinishedEpisode> {
         self.settled.pop_front()
     }
 
-    /// The tilt.
-    pub fn tilting(&self) -> &Tilting {
+    /// The parameters.
+    pub fn tilting(&self) -> &TiltSettings {
         &self.tilting
     }
 
     fn between(&mut self, frame: &FrameFacts) -> bool {
         let begins = match self.tilting.begin {
-            Begin::Natural => self.natural.hit(1, &mut self.rng),
-            // What nobody would miss begins nothing.
-            Begin::Set { .. } if frame.kind == FrameKind::Other => false,
-            Begin::Set { .. } => {
+            EpisodeStart::Natural => self.natural.hit(1, &mut self.rng),
+            // Control frames start no episode.
+            EpisodeStart::Forced { .. } if frame.kind == FrameKind::Other => false,
+            EpisodeStart::Forced { .. } => {
                 self.left -= 1;
                 self.left == 0
             }
-            Begin::Joined => false,
+            EpisodeStart::Joined => false,
         };
         if begins {
             self.open(1);
@@ -180,7 +185,7 @@ impl TiltedLoss {
     }
 
     fn open(&mut self, losses: u64) {
-        // `uniform` is never 0: a share of 0 stays 0.
+        // `uniform` is never 0, so a fraction of 0 stays 0.
         let is_tilted = uniform(&mut self.rng) > self.tilting.plain_share;
         let raised_left = self.tilting.raised_max;
         self.episode = Some(Episode { is_tilted, ln_ratio: 0.0, raised_left, quiet: 0, frames: 0, losses });
@@ -214,9 +219,9 @@ impl TiltedLoss {
 
     fn draw_begin(&mut self) -> u64 {
         match self.tilting.begin {
-            Begin::Natural | Begin::Joined => 0,
+            EpisodeStart::Natural | EpisodeStart::Joined => 0,
             // (0, 1] times n, rounded up, is a number from 1 to n.
-            Begin::Set { after } => {
+            EpisodeStart::Forced { after } => {
                 after.saturating_add(libm::ceil(uniform(&mut self.rng) * after as f64) as u64)
             }
         }
@@ -224,8 +229,8 @@ impl TiltedLoss {
 }
 
 impl Episode {
-    /// True over drawn probability: an episode is tilted with a chance of `1 - plain_share`, so what it was drawn from is
-    /// the mixture of both.
+    /// True over drawn probability: an episode is tilted with probability `1 - plain_share`, so it was drawn
+    /// from a mixture.
     fn weight(&self, plain_share: f64) -> f64 {
         1.0 / (plain_share + (1.0 - plain_share) * libm::exp(-self.ln_ratio))
     }
@@ -233,7 +238,7 @@ impl Episode {
 
 impl Factor {
     fn new(loss: f64, raised: f64) -> Result<Self, BadImpairment> {
-        // Something that can happen in truth must not be made impossible.
+        // A possible outcome must not become impossible.
         if (raised <= 0.0 && loss > 0.0) || (raised >= 1.0 && loss < 1.0) {
             return Err(BadImpairment::Tilt { loss, raised });
         }
@@ -247,14 +252,14 @@ impl Factor {
 mod tests {
     use super::*;
 
-    const TILTING: Tilting = Tilting {
+    const TILTING: TiltSettings = TiltSettings {
         loss: 0.01,
         raised_copies: 0.5,
         raised_control: 0.2,
         plain_share: 0.1,
         raised_max: 8,
         quiet_frames: 20,
-        begin: Begin::Set { after: 3 },
+        begin: EpisodeStart::Forced { after: 3 },
     };
 
     const FRESH: FrameFacts =
@@ -262,17 +267,18 @@ mod tests {
     const COPY: FrameFacts = FrameFacts { copy: 1, ..FRESH };
     const CONTROL: FrameFacts = FrameFacts { kind: FrameKind::Other, ..FRESH };
 
-    /// Drives a lane to the begin of its next episode; how many frames passed before the one that is lost.
+    /// Sends frames until the next episode starts; returns the number of frames before the lost one.
     fn begin(lane: &mut TiltedLoss) -> u64 {
         assert!(!lane.is_in_episode());
         (0..1_000_000).find(|_| lane.corrupts(&FRESH)).unwrap()
     }
 
-    /// The true chance of every pattern of two copies and a control frame comes out of the weights, whatever the tilt.
+    /// The weights give the true probability of every loss pattern of two copies and a control frame, for any
+    /// tilt.
     #[test]
-    fn weighed_frequencies_are_the_true_ones() {
+    fn weighted_frequencies_equal_true_probabilities() {
         for plain_share in [0.0, 0.1, 1.0] {
-            let mut lane = TiltedLoss::new(Tilting { plain_share, ..TILTING }, 5).unwrap();
+            let mut lane = TiltedLoss::new(TiltSettings { plain_share, ..TILTING }, 5).unwrap();
             let rounds = 200_000;
             let (mut sums, mut squares) = ([0.0; 8], [0.0; 8]);
             for _ in 0..rounds {
@@ -283,12 +289,13 @@ mod tests {
                 sums[pattern] += lane.weight();
                 squares[pattern] += lane.weight() * lane.weight();
                 lane.settle();
-                lane.poll_settled().unwrap();
+                lane.poll_finished().unwrap();
             }
             for (pattern, (sum, square)) in sums.iter().zip(squares).enumerate() {
                 let losses = (pattern as u32).count_ones() as i32;
                 let truth = 0.01_f64.powi(losses) * 0.99_f64.powi(3 - losses);
-                // Untilted, three losses in a row are not seen at all: one in a million. Their spread is that of one hit.
+                // Untilted, three losses in a row do not occur (one in a million). Their spread is that of
+                // one hit.
                 let sigma = if plain_share < 0.5 { square.sqrt() } else { square.max(1.0).sqrt() };
                 assert!(
                     (sum - truth * f64::from(rounds)).abs() < 4.0 * sigma,
@@ -307,34 +314,34 @@ mod tests {
     #[test]
     fn no_weight_exceeds_the_inverse_of_the_plain_share() {
         let mut lane =
-            TiltedLoss::new(Tilting { raised_copies: 0.95, raised_max: 1_000, ..TILTING }, 6).unwrap();
+            TiltedLoss::new(TiltSettings { raised_copies: 0.95, raised_max: 1_000, ..TILTING }, 6).unwrap();
         let mut heaviest: f64 = 0.0;
         for _ in 0..20_000 {
             lane.corrupts(&COPY);
             heaviest = heaviest.max(lane.weight());
             assert!(lane.weight() <= 1.0 / TILTING.plain_share);
-            while lane.poll_settled().is_some() {}
+            while lane.poll_finished().is_some() {}
         }
         assert!(heaviest > 5.0, "{heaviest}");
     }
 
     #[test]
-    fn frames_that_are_not_raised_keep_their_rate_and_weigh_nothing() {
-        let mut lane = TiltedLoss::new(Tilting { quiet_frames: u64::MAX, ..TILTING }, 7).unwrap();
+    fn frames_that_are_not_raised_keep_their_rate_and_a_weight_of_one() {
+        let mut lane = TiltedLoss::new(TiltSettings { quiet_frames: u64::MAX, ..TILTING }, 7).unwrap();
         begin(&mut lane);
         let lost = (0..1_000_000).filter(|_| lane.corrupts(&FRESH)).count() as f64;
         assert!((lost - 10_000.0).abs() < 4.0 * 9_900_f64.sqrt(), "{lost}");
         assert!((lane.weight() - 1.0).abs() < 1e-12);
         lane.settle();
-        let settled = lane.poll_settled().unwrap();
+        let settled = lane.poll_finished().unwrap();
         assert_eq!((settled.frames, settled.losses), (1_000_000, lost as u64 + 1));
         assert!((settled.weight - 1.0).abs() < 1e-12);
-        assert_eq!(lane.poll_settled(), None);
+        assert_eq!(lane.poll_finished(), None);
     }
 
     #[test]
     fn raises_are_bounded_in_an_episode() {
-        let tilting = Tilting { raised_max: 3, quiet_frames: u64::MAX, plain_share: 0.0, ..TILTING };
+        let tilting = TiltSettings { raised_max: 3, quiet_frames: u64::MAX, plain_share: 0.0, ..TILTING };
         let mut lane = TiltedLoss::new(tilting, 8).unwrap();
         begin(&mut lane);
         for _ in 0..3 {
@@ -347,8 +354,9 @@ mod tests {
     }
 
     #[test]
-    fn set_begins_are_spread_and_natural_ones_come_at_the_true_rate() {
-        let mut lane = TiltedLoss::new(Tilting { begin: Begin::Set { after: 4 }, ..TILTING }, 9).unwrap();
+    fn forced_starts_are_spread_and_natural_ones_occur_at_the_true_rate() {
+        let mut lane =
+            TiltedLoss::new(TiltSettings { begin: EpisodeStart::Forced { after: 4 }, ..TILTING }, 9).unwrap();
         let mut seen = [0; 9];
         for _ in 0..4_000 {
             seen[begin(&mut lane) as usize + 1] += 1;
@@ -359,7 +367,7 @@ mod tests {
             "{seen:?}"
         );
 
-        let mut lane = TiltedLoss::new(Tilting { begin: Begin::Natural, ..TILTING }, 10).unwrap();
+        let mut lane = TiltedLoss::new(TiltSettings { begin: EpisodeStart::Natural, ..TILTING }, 10).unwrap();
         let mut passed = 0;
         for _ in 0..10_000 {
             passed += begin(&mut lane) + 1;
@@ -369,17 +377,18 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_begin_nothing_on_purpose() {
+    fn control_frames_start_no_forced_episode() {
         let mut lane = TiltedLoss::new(TILTING, 14).unwrap();
         assert!((0..1_000).all(|_| !lane.corrupts(&CONTROL)));
         assert!(begin(&mut lane) < 6);
     }
 
-    /// Two lanes of one link: what depends on a copy there and a control frame back has the true chance by the product.
+    /// Two lanes of one link: the product of the weights gives the true probability of an event on both
+    /// lanes.
     #[test]
     fn lanes_that_join_multiply_their_weights() {
         let mut there = TiltedLoss::new(TILTING, 12).unwrap();
-        let mut back = TiltedLoss::new(Tilting { begin: Begin::Joined, ..TILTING }, 13).unwrap();
+        let mut back = TiltedLoss::new(TiltSettings { begin: EpisodeStart::Joined, ..TILTING }, 13).unwrap();
         let (rounds, mut sum) = (50_000, 0.0);
         for _ in 0..rounds {
             assert!(!back.corrupts(&CONTROL), "nothing happens between episodes");
@@ -390,17 +399,18 @@ mod tests {
             sum += f64::from(both) * there.weight() * back.weight();
             there.settle();
             back.settle();
-            let ends = [there.poll_settled().unwrap().losses, back.poll_settled().unwrap().losses];
-            assert_eq!((there.poll_settled(), back.poll_settled()), (None, None));
+            let ends = [there.poll_finished().unwrap().losses, back.poll_finished().unwrap().losses];
+            assert_eq!((there.poll_finished(), back.poll_finished()), (None, None));
             assert!(ends[0] >= 1 && ends[1] <= 1);
         }
         assert!((sum / f64::from(rounds) / 1e-4 - 1.0).abs() < 0.08, "{sum}");
     }
 
     #[test]
-    fn an_episode_ends_after_quiet_that_every_loss_begins_anew() {
+    fn an_episode_ends_after_quiet_frames_and_each_loss_restarts_the_count() {
         let mut lane =
-            TiltedLoss::new(Tilting { raised_copies: 0.999_999, plain_share: 0.0, ..TILTING }, 11).unwrap();
+            TiltedLoss::new(TiltSettings { raised_copies: 0.999_999, plain_share: 0.0, ..TILTING }, 11)
+                .unwrap();
         begin(&mut lane);
         let mut quiet = 0;
         for step in 0.. {
@@ -415,15 +425,18 @@ mod tests {
     }
 
     #[test]
-    fn tilts_that_hide_something_are_refused() {
+    fn tilts_that_exclude_outcomes_are_refused() {
         let refused = |tilting| TiltedLoss::new(tilting, 0).unwrap_err().to_string();
-        assert!(refused(Tilting { raised_copies: 1.0, ..TILTING }).contains("below 1"));
-        assert!(refused(Tilting { raised_control: 0.0, ..TILTING }).contains("above 0"));
-        assert!(refused(Tilting { raised_copies: 1.5, ..TILTING }).contains("raised loss of copies 1.5"));
-        assert!(refused(Tilting { plain_share: -0.1, ..TILTING }).contains("untilted"));
-        assert!(refused(Tilting { quiet_frames: 0, ..TILTING }).contains("at least one frame"));
+        assert!(refused(TiltSettings { raised_copies: 1.0, ..TILTING }).contains("below 1"));
+        assert!(refused(TiltSettings { raised_control: 0.0, ..TILTING }).contains("above 0"));
         assert!(
-            refused(Tilting { begin: Begin::Set { after: 0 }, ..TILTING }).contains("at least one frame")
+            refused(TiltSettings { raised_copies: 1.5, ..TILTING }).contains("raised loss of copies 1.5")
+        );
+        assert!(refused(TiltSettings { plain_share: -0.1, ..TILTING }).contains("untilted"));
+        assert!(refused(TiltSettings { quiet_frames: 0, ..TILTING }).contains("at least one frame"));
+        assert!(
+            refused(TiltSettings { begin: EpisodeStart::Forced { after: 0 }, ..TILTING })
+                .contains("at least one frame")
         );
     }
 }

@@ -5,9 +5,9 @@
 //!   eth0 ─┼─ lan-a [relay] link-a ─ wire-a [wire] wire-b ─ link-b [relay] lan-b ─ path-a [path] path-b ─┼─ eth0
 //! ```
 //!
-//! Each `─` is a virtual cable. Whatever the hosts are, they see an Ethernet link; what it suffers from, and whether it is protected,
-//! can be changed while they use it. The path is another wire, which only takes time: what lies between the link and a host
-//! elsewhere. It can be left out.
+//! Each `─` is a veth pair. The hosts see an Ethernet link. Its impairment and its protection can change
+//! while they use it. The path is another wire that only adds delay, for the network between the link and a
+//! distant host. It is optional.
 
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -15,80 +15,80 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wiremend_dataplane::cable::{Ailment, CableRequest, CableStatus};
+use wiremend_dataplane::cable::{CableRequest, CableStatus, ImpairmentSettings};
 use wiremend_dataplane::net::offload::{self, Offload};
-use wiremend_dataplane::net::{self, Address, End, Interface, NetNs, Refused};
-use wiremend_dataplane::relay::{Care, Request, SOCKET, Status};
-use wiremend_report::lab::State;
+use wiremend_dataplane::net::{self, Address, Interface, NetError, NetNs, VethEnd};
+use wiremend_dataplane::relay::{ProtectionMode, Request, SOCKET, Status};
+use wiremend_report::lab::LinkState;
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
 
+use crate::directory::LabDirectory;
 use crate::error::Error;
 use crate::lab::Lab;
-use crate::part::Part;
-use crate::place::Place;
-use crate::rights::refused;
+use crate::lab_process::LabProcess;
+use crate::privileges::net_error;
 
-/// A chain that runs. All of it ends with this value.
+/// A running chain. Dropping it ends all its processes.
 #[derive(Debug)]
 pub struct Chain {
-    relays: [Part; 2],
-    wire: Part,
-    path: Option<Part>,
+    relays: [LabProcess; 2],
+    wire: LabProcess,
+    path: Option<LabProcess>,
     hosts: [NetNs; 2],
-    /// Where relays and wire are.
+    /// The namespace of relays and wire.
     middle: NetNs,
-    /// The hosts' ends of the cables to the relays, where hosts are something else than namespaces.
+    /// TAP devices of the guests, if the hosts are not namespaces.
     taps: [Option<File>; 2],
-    place: Place,
+    place: LabDirectory,
     lab: Lab,
 }
 
-/// What a chain is like.
+/// Configuration of a chain.
 #[derive(Clone, Debug)]
-pub struct Knobs {
-    /// Of the wire; none: as fast as the machine.
+pub struct ChainConfig {
+    /// Rate of the wire. `None`: no limit.
     pub rate: Option<Rate>,
-    /// Of the wire, each way.
+    /// Delay of the wire in each direction.
     pub delay: Span,
-    /// Of the path between the relay at B and host B, each way; zero: there is none.
+    /// Delay of the path between the relay at B and host B in each direction. Zero: no path.
     pub path_delay: Span,
-    /// Room before the wire, wherever it is: in the relays while they protect, else in the wire.
+    /// Size of the queue before the wire: in the relays while they protect, else in the wire.
     pub queue: Bytes,
-    /// Of what the wire loses.
+    /// Seed of the losses of the wire.
     pub seed: u64,
-    /// Whether frames keep their order.
-    pub mode: Care,
-    /// Of each frame that is asked for; none: by the loss that is measured.
+    /// Protection mode of the relays.
+    pub mode: ProtectionMode,
+    /// Copies of each retransmitted frame. `None`: as the measured loss requires.
     pub copies: Option<u8>,
 }
 
-/// What stands at the two ends.
+/// Type of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hosts {
-    /// Namespaces with an address each.
+pub enum HostKind {
+    /// Network namespaces with an IP address each.
     Kernel,
-    /// Whoever takes the TAP interfaces.
+    /// Virtual machines on TAP interfaces.
     Guests,
 }
 
-/// A host.
+/// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The one next to a relay.
+    /// The host next to a relay.
     A,
-    /// The one behind the path.
+    /// The host behind the path.
     B,
 }
 
-/// How all parts stand.
+/// Status of the relays and the wire.
 #[derive(Debug, Clone, serde::Serialize)]
-pub struct Statuses {
-    /// The relay at host A.
+pub struct ChainStatus {
+    /// Relay at host A.
     pub relay_a: Status,
-    /// The wire between both.
+    /// Wire between the relays.
     pub wire: CableStatus,
-    /// The relay at host B.
+    /// Relay at host B.
     pub relay_b: Status,
 }
 
@@ -98,62 +98,60 @@ const LINKS: [&str; 2] = ["link-a", "link-b"];
 const WIRES: [&str; 2] = ["wire-a", "wire-b"];
 const PATHS: [&str; 2] = ["path-a", "path-b"];
 const LAN_MTU: u32 = 1500;
-/// A relay adds a header of 10 bytes, and a VLAN tag may come to that.
+/// Room for a link header of 10 bytes and a VLAN tag.
 const LINK_MTU: u32 = 1600;
-/// Of 198.18.0.0/15, which is set aside for benchmarks (RFC 2544).
+/// Prefix length of 198.18.0.0/15, which is reserved for benchmarks (RFC 2544).
 const PREFIX: u8 = 15;
-/// What a relay is told where the wire is as fast as the machine: more than the machine carries.
+/// Rate setting of the relays without a rate limit: more than the machine carries.
 const UNLIMITED: Rate = Rate::gbps(5);
-const ASK_AGAIN: Duration = Duration::from_millis(5);
-/// Changes are done within this.
-const SOON: Duration = Duration::from_mins(2);
+const STATUS_INTERVAL: Duration = Duration::from_millis(5);
+const CHANGE_LIMIT: Duration = Duration::from_mins(2);
 
 impl Side {
-    /// Both, A first.
+    /// Both hosts, A first.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// Its address.
+    /// IP address.
     pub fn address(self) -> Ipv4Addr {
         Ipv4Addr::new(198, 18, 0, self as u8 + 1)
     }
 
-    /// Its Ethernet address.
     pub(crate) fn mac(self) -> MacAddr {
         MacAddr::local(self as u32 + 1)
     }
 }
 
 impl Chain {
-    /// Builds one, dormant and without loss. The calling thread must live as long as it.
-    pub fn build(lab: &Lab, knobs: &Knobs, hosts: Hosts) -> Result<Self, Error> {
-        let place = Place::new()?;
-        let networks = [NetNs::new().map_err(refused)?, NetNs::new().map_err(refused)?];
-        let middle = NetNs::new().map_err(refused)?;
-        let has_path = hosts == Hosts::Kernel && knobs.path_delay > Span::ZERO;
-        let lay = || {
-            let taps = lay_cables(&networks, hosts, has_path)?;
+    /// Builds a chain without protection and without loss. The calling thread must outlive it.
+    pub fn build(lab: &Lab, config: &ChainConfig, hosts: HostKind) -> Result<Self, Error> {
+        let place = LabDirectory::new()?;
+        let networks = [NetNs::new().map_err(net_error)?, NetNs::new().map_err(net_error)?];
+        let middle = NetNs::new().map_err(net_error)?;
+        let has_path = hosts == HostKind::Kernel && config.path_delay > Span::ZERO;
+        let create = || {
+            let taps = create_interfaces(&networks, hosts, has_path)?;
             Ok((taps, Interface::all()?))
         };
-        let (taps, interfaces) = middle.run(lay).and_then(|laid| laid).map_err(refused)?;
-        if hosts == Hosts::Kernel {
+        let (taps, interfaces) = middle.run(create).and_then(|created| created).map_err(net_error)?;
+        if hosts == HostKind::Kernel {
             for (side, network) in Side::BOTH.into_iter().zip(&networks) {
-                network.run(|| furnish(side)).and_then(|done| done).map_err(refused)?;
+                network.run(|| configure_host(side)).and_then(|done| done).map_err(net_error)?;
             }
         }
         let ready = || await_running(&interfaces);
-        middle.run(ready).and_then(|done| done).map_err(refused)?;
+        middle.run(ready).and_then(|done| done).map_err(net_error)?;
         let directory = place.path();
         let socket = directory.join("wire");
-        let arguments = wire_arguments(knobs, &socket);
-        let mut wire = Part::start(lab, "wire", &arguments, &middle, directory, socket)?;
+        let arguments = wire_arguments(config, &socket);
+        let mut wire = LabProcess::start(lab, "wire", &arguments, &middle, directory, socket)?;
         let path = || {
             let socket = directory.join("path");
-            Part::start(lab, "path", &path_arguments(knobs, &socket), &middle, directory, socket)
+            LabProcess::start(lab, "path", &path_arguments(config, &socket), &middle, directory, socket)
         };
         let mut path = has_path.then(path).transpose()?;
         let relay = |name, end: usize| {
             let socket = directory.join(LINKS[end]).join(SOCKET);
-            Part::start(lab, name, &relay_arguments(knobs, end, directory), &middle, directory, socket)
+            LabProcess::start(lab, name, &relay_arguments(config, end, directory), &middle, directory, socket)
         };
         let mut relays = [relay("relay at A", 0)?, relay("relay at B", 1)?];
         for cable in std::iter::once(&mut wire).chain(&mut path) {
@@ -165,35 +163,37 @@ impl Chain {
         Ok(Self { relays, wire, path, hosts: networks, middle, taps, place, lab: lab.clone() })
     }
 
-    /// From here on the wire loses so many frames, both ways.
+    /// Sets the loss rate of the wire in both directions.
     pub fn set_loss(&self, loss: f64) -> Result<(), Error> {
-        let ailment = Some(Ailment { loss, ..Ailment::default() });
-        self.wire.ask::<_, CableStatus>(&CableRequest::Impair { forth: ailment, back: ailment }).map(|_| ())
+        let ailment = Some(ImpairmentSettings { loss, ..ImpairmentSettings::default() });
+        self.wire
+            .request::<_, CableStatus>(&CableRequest::Impair { a_to_b: ailment, b_to_a: ailment })
+            .map(|_| ())
     }
 
-    /// Protects both directions, or neither, and returns when it is so.
+    /// Switches protection of both directions on or off, and waits until it has changed.
     pub fn protect(&self, on: bool) -> Result<(), Error> {
-        self.ask_to_protect(on)?;
-        let until = Instant::now() + SOON;
+        self.request_protection(on)?;
+        let until = Instant::now() + CHANGE_LIMIT;
         while !self.is_protected(on)? {
             if Instant::now() > until {
                 let what = if on { "begin" } else { "end" };
-                return Err(Error::Environment(format!("the relays of the lab do not {what} to protect")));
+                return Err(Error::Environment(format!("the relays of the lab do not {what} protection")));
             }
-            self.lab.pause(ASK_AGAIN)?;
+            self.lab.pause(STATUS_INTERVAL)?;
         }
         Ok(())
     }
 
-    /// Says that both directions shall be protected, or neither, and does not wait.
-    pub(crate) fn ask_to_protect(&self, on: bool) -> Result<(), Error> {
+    /// Switches protection of both directions on or off, and does not wait.
+    pub(crate) fn request_protection(&self, on: bool) -> Result<(), Error> {
         let request = if on { Request::Activate } else { Request::Deactivate };
-        self.relays.iter().try_for_each(|relay| relay.ask::<_, Status>(&request).map(|_| ()))
+        self.relays.iter().try_for_each(|relay| relay.request::<_, Status>(&request).map(|_| ()))
     }
 
     fn is_protected(&self, on: bool) -> Result<bool, Error> {
         for relay in &self.relays {
-            let status: Status = relay.ask(&Request::Status)?;
+            let status: Status = relay.request(&Request::Status)?;
             if status.sending != on || status.receiving != on {
                 return Ok(false);
             }
@@ -201,48 +201,47 @@ impl Chain {
         Ok(true)
     }
 
-    /// How all parts stand.
-    pub fn statuses(&self) -> Result<Statuses, Error> {
-        Ok(Statuses {
-            relay_a: self.relays[0].ask(&Request::Status)?,
-            wire: self.wire.ask(&CableRequest::Status)?,
-            relay_b: self.relays[1].ask(&Request::Status)?,
+    /// Reads the status of the relays and the wire.
+    pub fn statuses(&self) -> Result<ChainStatus, Error> {
+        Ok(ChainStatus {
+            relay_a: self.relays[0].request(&Request::Status)?,
+            wire: self.wire.request(&CableRequest::Status)?,
+            relay_b: self.relays[1].request(&Request::Status)?,
         })
     }
 
-    /// Brings it into a state, by way of one without loss: nothing that is said on the way is lost.
-    pub fn enter(&self, state: State, loss: f64) -> Result<(), Error> {
+    /// Changes the chain to a state. The wire loses nothing meanwhile, so that no handshake is lost.
+    pub fn enter(&self, state: LinkState, loss: f64) -> Result<(), Error> {
         self.set_loss(0.0)?;
-        self.protect(state != State::Corrupting)?;
-        if state == State::Clean { Ok(()) } else { self.set_loss(loss) }
+        self.protect(state != LinkState::Corrupting)?;
+        if state == LinkState::Clean { Ok(()) } else { self.set_loss(loss) }
     }
 
-    /// What it was built for.
     pub(crate) fn lab(&self) -> &Lab {
         &self.lab
     }
 
-    /// A host's network.
+    /// Network namespace of a host.
     pub fn host(&self, side: Side) -> &NetNs {
         &self.hosts[side as usize]
     }
 
-    /// The network of relays and wire.
+    /// Network namespace of relays and wire.
     pub fn middle(&self) -> &NetNs {
         &self.middle
     }
 
-    /// The end of a guest's cable, once.
+    /// Takes the TAP device of a guest. Returns it once.
     pub(crate) fn take_tap(&mut self, side: Side) -> Option<File> {
         self.taps[side as usize].take()
     }
 
-    /// Where its sockets are.
+    /// Directory of sockets and logs.
     pub fn directory(&self) -> &Path {
         self.place.path()
     }
 
-    /// The socket of the wire.
+    /// Control socket of the wire.
     pub fn wire_socket(&self) -> &Path {
         self.wire.socket()
     }
@@ -250,27 +249,33 @@ impl Chain {
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        // All at once: each takes its time.
+        // Terminate all before waiting for each.
         for part in self.relays.iter_mut().chain([&mut self.wire]).chain(&mut self.path) {
-            part.dismiss();
+            part.terminate();
         }
     }
 }
 
-/// Called in the middle.
-fn lay_cables(hosts: &[NetNs; 2], kind: Hosts, has_path: bool) -> Result<[Option<File>; 2], Refused> {
+/// Creates the interfaces. Runs in the middle namespace.
+fn create_interfaces(
+    hosts: &[NetNs; 2],
+    kind: HostKind,
+    has_path: bool,
+) -> Result<[Option<File>; 2], NetError> {
     let mut taps = [None, None];
     for end in 0..2 {
         match kind {
-            Hosts::Kernel if has_path && end == 1 => {
-                net::new_veth(End::here(LANS[end]), End::here(PATHS[0]))?;
-                net::new_veth(End::here(PATHS[1]), End::within(HOST, hosts[end].as_fd()))?;
+            HostKind::Kernel if has_path && end == 1 => {
+                net::new_veth(VethEnd::here(LANS[end]), VethEnd::here(PATHS[0]))?;
+                net::new_veth(VethEnd::here(PATHS[1]), VethEnd::within(HOST, hosts[end].as_fd()))?;
                 PATHS.iter().try_for_each(|name| prepare(name, LAN_MTU))?;
             }
-            Hosts::Kernel => net::new_veth(End::here(LANS[end]), End::within(HOST, hosts[end].as_fd()))?,
-            Hosts::Guests => taps[end] = Some(net::open_tap(LANS[end], false)?),
+            HostKind::Kernel => {
+                net::new_veth(VethEnd::here(LANS[end]), VethEnd::within(HOST, hosts[end].as_fd()))?;
+            }
+            HostKind::Guests => taps[end] = Some(net::open_tap(LANS[end], false)?),
         }
-        net::new_veth(End::here(LINKS[end]), End::here(WIRES[end]))?;
+        net::new_veth(VethEnd::here(LINKS[end]), VethEnd::here(WIRES[end]))?;
         prepare(LANS[end], LAN_MTU)?;
         prepare(LINKS[end], LINK_MTU)?;
         prepare(WIRES[end], LINK_MTU)?;
@@ -278,19 +283,18 @@ fn lay_cables(hosts: &[NetNs; 2], kind: Hosts, has_path: bool) -> Result<[Option
     Ok(taps)
 }
 
-/// Brings an interface up without anything that the host would do on it. Offloads act at the sending end of a virtual cable, so they
-/// are switched off at all ends.
-fn prepare(name: &str, mtu: u32) -> Result<(), Refused> {
-    let on = offload::harmful(name, &Offload::ALL)?;
+/// Brings an interface up, without offloads and link-local addresses. On a veth pair the offloads of the
+/// sending end count, so they are disabled at both ends.
+fn prepare(name: &str, mtu: u32) -> Result<(), NetError> {
+    let on = offload::enabled(name, &Offload::FOR_PACKET_SOCKET)?;
     let off: Vec<_> = on.iter().map(|feature| (feature.name.as_str(), false)).collect();
-    offload::switch(name, &off)?;
-    net::silence(name)?;
+    offload::set(name, &off)?;
+    net::disable_link_local(name)?;
     net::set_mtu(name, mtu)?;
     net::set_up(name, true)
 }
-
-/// Called in a host. Neighbours are known from the start: a lost ARP request costs a second, which is not what is measured.
-fn furnish(side: Side) -> Result<(), Refused> {
+/// Configures a host, in its namespace. Neighbours are permanent: a lost ARP request costs a second.
+fn configure_host(side: Side) -> Result<(), NetError> {
     let other = Side::BOTH[1 - side as usize];
     net::loopback_up()?;
     net::set_mac(HOST, side.mac().0)?;
@@ -299,47 +303,47 @@ fn furnish(side: Side) -> Result<(), Refused> {
     net::add_neighbour(HOST, other.address().into(), other.mac().0)
 }
 
-/// Called in the middle, when both ends of every cable are up.
-fn await_running(interfaces: &[Interface]) -> Result<(), Refused> {
+/// Waits until all interfaces are running. Runs in the middle namespace.
+fn await_running(interfaces: &[Interface]) -> Result<(), NetError> {
     let cables = interfaces.iter().filter(|interface| interface.is_ethernet());
     for interface in cables {
-        Interface::await_running(&interface.name, SOON)?;
+        Interface::await_running(&interface.name, CHANGE_LIMIT)?;
     }
     Ok(())
 }
 
-fn wire_arguments(knobs: &Knobs, socket: &Path) -> Vec<String> {
-    let mut arguments = words(&["lab", "wire", "--a", WIRES[0], "--b", WIRES[1], "--socket"]);
+fn wire_arguments(config: &ChainConfig, socket: &Path) -> Vec<String> {
+    let mut arguments = strings(&["lab", "wire", "--a", WIRES[0], "--b", WIRES[1], "--socket"]);
     arguments.push(socket.display().to_string());
-    arguments.extend(["--delay".to_owned(), format!("{}ps", knobs.delay.as_ps())]);
-    arguments.extend(["--queue".to_owned(), format!("{}B", knobs.queue.get())]);
-    arguments.extend(["--seed".to_owned(), knobs.seed.to_string()]);
-    if let Some(rate) = knobs.rate {
+    arguments.extend(["--delay".to_owned(), format!("{}ps", config.delay.as_ps())]);
+    arguments.extend(["--queue".to_owned(), format!("{}B", config.queue.get())]);
+    arguments.extend(["--seed".to_owned(), config.seed.to_string()]);
+    if let Some(rate) = config.rate {
         arguments.extend(["--rate".to_owned(), format!("{}bps", rate.bits_per_s())]);
     }
     arguments
 }
 
-fn path_arguments(knobs: &Knobs, socket: &Path) -> Vec<String> {
-    let mut arguments = words(&["lab", "wire", "--a", PATHS[0], "--b", PATHS[1], "--socket"]);
+fn path_arguments(config: &ChainConfig, socket: &Path) -> Vec<String> {
+    let mut arguments = strings(&["lab", "wire", "--a", PATHS[0], "--b", PATHS[1], "--socket"]);
     arguments.push(socket.display().to_string());
-    arguments.extend(["--delay".to_owned(), format!("{}ps", knobs.path_delay.as_ps())]);
+    arguments.extend(["--delay".to_owned(), format!("{}ps", config.path_delay.as_ps())]);
     arguments
 }
 
-fn relay_arguments(knobs: &Knobs, end: usize, directory: &Path) -> Vec<String> {
-    let mut arguments = words(&["relay", "run", "--lan", LANS[end], "--link", LINKS[end], "--run-dir"]);
+fn relay_arguments(config: &ChainConfig, end: usize, directory: &Path) -> Vec<String> {
+    let mut arguments = strings(&["relay", "run", "--lan", LANS[end], "--link", LINKS[end], "--run-dir"]);
     arguments.push(directory.display().to_string());
-    let rate = knobs.rate.unwrap_or(UNLIMITED);
+    let rate = config.rate.unwrap_or(UNLIMITED);
     arguments.extend(["--rate".to_owned(), format!("{}bps", rate.bits_per_s())]);
-    arguments.extend(["--queue".to_owned(), format!("{}B", knobs.queue.get())]);
-    arguments.extend(words(&["--mode", knobs.mode.name()]));
-    if let Some(copies) = knobs.copies {
+    arguments.extend(["--queue".to_owned(), format!("{}B", config.queue.get())]);
+    arguments.extend(strings(&["--mode", config.mode.name()]));
+    if let Some(copies) = config.copies {
         arguments.extend(["--copies".to_owned(), copies.to_string()]);
     }
     arguments
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(ToString::to_string).collect()
+fn strings(strings: &[&str]) -> Vec<String> {
+    strings.iter().map(ToString::to_string).collect()
 }

@@ -1,28 +1,27 @@
-//! Why a laboratory could not be built or used.
+//! Errors of a lab.
 
 use std::fmt;
 use std::io;
 
-/// Why a laboratory could not be built or used.
+/// Why a lab could not be built or used.
 #[derive(Debug)]
 pub enum Error {
-    /// This process may not make networks.
+    /// This process may not create network namespaces.
     NotPermitted {
-        /// What the kernel says.
+        /// The reason.
         why: String,
-        /// It was started by root: more rights than these only a container's owner can give.
+        /// Whether root started the process: then only the container limits its capabilities.
         by_root: bool,
     },
-    /// The machine lacks something, or a part of the laboratory does not work.
+    /// The machine lacks something, or a process of the lab failed.
     Environment(String),
-    /// A part of the laboratory refuses what it was asked for.
+    /// A process of the lab refused a request.
     Refused(String),
     /// [`Lab::stop`](crate::Lab::stop) was set.
     Interrupted,
 }
 
 impl Error {
-    /// An error of a file.
     pub(crate) fn file(error: &io::Error) -> Self {
         Self::Environment(error.to_string())
     }
@@ -33,11 +32,11 @@ impl fmt::Display for Error {
         match self {
             Self::NotPermitted { why, by_root } => {
                 let remedy = if *by_root {
-                    "a container has to be started with CAP_SYS_ADMIN and CAP_NET_ADMIN (--privileged)"
+                    "start the container with CAP_SYS_ADMIN and CAP_NET_ADMIN (--privileged)"
                 } else {
                     "start it as root"
                 };
-                write!(f, "a lab needs networks of its own, and {why}; {remedy}")
+                write!(f, "a lab needs network namespaces: {why}; {remedy}")
             }
             Self::Environment(why) | Self::Refused(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),

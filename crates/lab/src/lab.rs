@@ -1,4 +1,4 @@
-//! What a laboratory is given by the program that makes it.
+//! Environment of a lab.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,29 +8,27 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// How often something is looked at that nobody reports.
-pub(crate) const LOOK: Duration = Duration::from_millis(2);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// What a laboratory is given by the program that makes it.
+/// Environment of a lab, set by the program that creates it.
 #[derive(Clone, Debug)]
 pub struct Lab {
-    /// The program `wiremend`, which is started as relay, wire and daemon.
+    /// Path of the program `wiremend`, which runs as relay, wire and daemon.
     pub program: PathBuf,
-    /// Once this is set, everything that waits ends with [`Error::Interrupted`].
+    /// Stop flag: when it is set, all waits end with [`Error::Interrupted`].
     pub stop: Arc<AtomicBool>,
 }
 
 impl Lab {
-    /// Fails once somebody ends the program.
-    pub fn go_on(&self) -> Result<(), Error> {
+    /// Fails with [`Error::Interrupted`] if the stop flag is set.
+    pub fn check_stop(&self) -> Result<(), Error> {
         if self.stop.load(Ordering::Acquire) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Waits for so long, unless somebody ends the program.
     pub(crate) fn pause(&self, span: Duration) -> Result<(), Error> {
         let until = Instant::now() + span;
         loop {
-            self.go_on()?;
+            self.check_stop()?;
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());

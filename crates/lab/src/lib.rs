@@ -1,21 +1,23 @@
-//! The lab: real kernels and real transports at the two ends of a link that we impair and protect. Linux only.
+//! The lab: real kernels and transports at the two ends of a link that is impaired and protected. Linux only.
 //!
-//! A [`chain::Chain`] is host A, a relay, a wire, a relay and host B, in networks that nobody else sees: three namespaces held by
-//! this process alone, and processes that end with it. [`tcp`] sends TCP over it, [`auto`] lets daemons mend it, [`roce`] puts machines with soft-RoCE in the place
-//! of hosts ([`guests`]). A lab has a [`place::Place`], by which others find it.
+//! A [`chain::Chain`] is host A, a relay, a wire, a relay and host B, in three unnamed network namespaces and
+//! in processes that end with the lab. [`tcp`] measures TCP over it, [`auto`] runs daemons that protect it,
+//! [`roce`] uses virtual machines with soft-RoCE as hosts ([`guests`]). Each lab has a
+//! [`directory::LabDirectory`], by which other processes find it.
 //!
-//! A [`Lab`] says which program plays relay, wire and daemon, and when everything has to end. [`rights::acquire`] comes first: whoever
-//! is not root gets the right to make networks in a user namespace, while the process has one thread.
+//! A [`Lab`] holds the path of the program that runs as relay, wire and daemon, and the stop flag. Call
+//! [`privileges::acquire`] first, while the process has one thread: it enters a user namespace unless the
+//! user is root.
 #![cfg(target_os = "linux")]
 
 pub mod auto;
 pub mod chain;
+pub mod directory;
 mod error;
 pub mod guests;
 mod lab;
-mod part;
-pub mod place;
-pub mod rights;
+mod lab_process;
+pub mod privileges;
 pub mod roce;
 pub mod tcp;
 

@@ -1,4 +1,4 @@
-//! RoCE of an unmodified kernel over a chain: two guests in place of the hosts, and perftest in them.
+//! RoCE of an unmodified kernel over a chain: two guests as hosts, with perftest.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -7,103 +7,109 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wiremend_measure::median;
-use wiremend_report::lab::State;
+use wiremend_report::lab::LinkState;
 use wiremend_units::{Bytes, Rate, Span};
 
-use crate::chain::{Chain, Hosts, Knobs, Side, Statuses};
+use crate::chain::{Chain, ChainConfig, ChainStatus, HostKind, Side};
 use crate::error::Error;
-use crate::guests::perftest::{self, Asked, Latency};
-use crate::guests::{Guest, Image, Parts, Seat, Tap};
+use crate::guests::perftest::{self, Latency, PerftestArguments};
+use crate::guests::{Guest, GuestConfig, GuestFiles, Image, TapDevice};
 use crate::lab::Lab;
 
-/// What is to be measured.
+/// Settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Frames that the link loses, as a share.
+    /// Loss rate of the link.
     pub loss: f64,
-    /// Rounds through all states.
+    /// Number of rounds through all states.
     pub rounds: u32,
-    /// Messages of a measurement of latency.
+    /// Messages per latency measurement.
     pub messages: u32,
-    /// Messages of 64 KiB of a measurement of bandwidth.
+    /// 64 KiB messages per bandwidth measurement.
     pub bulk_messages: u32,
-    /// How the link is mended; its rate, delay and queue are what suits guests.
-    pub knobs: Knobs,
+    /// Configuration of the chain; its rate, delay and queue are replaced by values for guests.
+    pub chain: ChainConfig,
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// Frames that the link loses, as a share.
+    /// Loss rate of the link.
     pub loss: f64,
-    /// Rounds through all states.
+    /// Number of rounds through all states.
     pub rounds: u32,
-    /// Messages of a measurement of latency.
+    /// Messages per latency measurement.
     pub messages: u32,
-    /// Of the latency's connections, as their NICs count it.
+    /// Retransmission timeout of the latency connections.
     pub timeout_ns: u64,
-    /// What perftest makes of it: it tells half of the round trip.
+    /// The timeout as perftest shows it: half of the round trip.
     pub timeout_seen_ns: u64,
-    /// By [`State`].
+    /// Results by [`LinkState`].
     pub states: [Measured; 3],
-    /// How long the guests took to start.
+    /// Start time of the guests.
     pub start_s: f64,
-    /// At the end.
-    pub statuses: Statuses,
+    /// Status at the end.
+    pub statuses: ChainStatus,
 }
 
-/// What was measured in one state, round by round.
+/// Results in one state, one entry per round.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     /// The state.
-    pub state: State,
+    pub state: LinkState,
     /// The most frequent latency.
     pub typical_ns: Vec<u64>,
-    /// What 99 of 100 messages take at most.
+    /// 99th percentile of the latency.
     pub p99_ns: Vec<u64>,
-    /// The longest of all.
+    /// Maximum latency.
     pub max_ns: Vec<u64>,
     /// Bandwidth.
     pub mib_per_s: Vec<f64>,
-    /// Times that soft-RoCE of either guest began again from an earlier packet, while latency was measured.
+    /// Go-back-N restarts of both guests during the latency measurement.
     pub retries: Vec<u64>,
-    /// The same while bandwidth was measured.
+    /// Go-back-N restarts of both guests during the bandwidth measurement.
     pub bulk_retries: Vec<u64>,
 }
 
-/// 4.096 µs · 2^16: the timeout of the connections whose latency is measured.
+/// Timeout of the latency connections: 4.096 µs · 2^16.
 const TIMEOUT_EXPONENT: u8 = 16;
 const BULK_TIMEOUT_EXPONENT: u8 = 14;
 const MESSAGE_BYTES: u32 = 8;
 const BULK_BYTES: u32 = 65_536;
-/// Emulated processors send less than a tenth of it.
+/// More than ten times the rate of emulated processors.
 const RATE: Rate = Rate::gbps(1);
 const DELAY: Span = Span::from_us(10);
 const QUEUE: Bytes = Bytes::kib(1024);
-/// Alone they take ten seconds.
-const START: Duration = Duration::from_mins(10);
-const MEASUREMENT: Duration = Duration::from_mins(5);
-/// Programs in guests come and go.
-const REST: Duration = Duration::from_millis(50);
+/// On an idle machine the start takes ten seconds.
+const START_LIMIT: Duration = Duration::from_mins(10);
+const MEASUREMENT_LIMIT: Duration = Duration::from_mins(5);
+/// Pause between two programs in a guest.
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Trial {
-    /// Starts the guests and measures. `progress` is told the number of a step, of [`Trial::steps`], and the part of it that is done.
-    pub fn run(&self, lab: &Lab, parts: &Parts, progress: &dyn Fn(usize, f64)) -> Result<Outcome, Error> {
-        let knobs = Knobs { rate: Some(RATE), delay: DELAY, queue: QUEUE, ..self.knobs.clone() };
+    /// Starts the guests and measures. Calls `progress` with a step of [`Trial::steps`] and its finished
+    /// share.
+    pub fn run(
+        &self,
+        lab: &Lab,
+        files: &GuestFiles,
+        progress: &dyn Fn(usize, f64),
+    ) -> Result<Outcome, Error> {
+        let config = ChainConfig { rate: Some(RATE), delay: DELAY, queue: QUEUE, ..self.chain.clone() };
         let started = std::time::Instant::now();
-        let mut chain = Chain::build(lab, &knobs, Hosts::Guests)?;
-        let image = Image::build(parts, chain.directory())?;
+        let mut chain = Chain::build(lab, &config, HostKind::Guests)?;
+        let image = Image::build(files, chain.directory())?;
         let mut guests = [start(&mut chain, &image, Side::A)?, start(&mut chain, &image, Side::B)?];
         for guest in &mut guests {
-            guest.wait_ready(START)?;
+            guest.wait_ready(START_LIMIT)?;
         }
         let start_s = started.elapsed().as_secs_f64();
         progress(0, 1.0);
-        let mut states = State::ALL.map(Measured::new);
+        let mut states = LinkState::ALL.map(Measured::new);
         for round in 0..self.rounds as usize {
-            for state in State::ALL {
+            for state in LinkState::ALL {
                 self.measure(&chain, &mut guests, &mut states[state as usize])?;
-                progress(1 + round * State::ALL.len() + state as usize, 1.0);
+                progress(1 + round * LinkState::ALL.len() + state as usize, 1.0);
             }
         }
         let timeout = Span::from_ns(4096 << TIMEOUT_EXPONENT);
@@ -119,7 +125,7 @@ impl Trial {
         })
     }
 
-    /// How many steps it takes, by their weight.
+    /// The steps, as relative durations.
     pub fn steps(&self) -> Vec<f64> {
         let rounds = (0..self.rounds).flat_map(|_| [1.0, 2.0, 1.0]);
         [2.0].into_iter().chain(rounds).collect()
@@ -127,49 +133,50 @@ impl Trial {
 
     fn measure(&self, chain: &Chain, guests: &mut [Guest; 2], into: &mut Measured) -> Result<(), Error> {
         let [a, b] = guests;
-        chain.lab().go_on()?;
+        chain.lab().check_stop()?;
         chain.enter(into.state, self.loss)?;
         let before = retries(a, b)?;
-        let asked = Asked {
+        let arguments = PerftestArguments {
             bytes: MESSAGE_BYTES,
             iterations: self.messages,
             timeout_exponent: TIMEOUT_EXPONENT,
-            limit: MEASUREMENT,
+            limit: MEASUREMENT_LIMIT,
         };
-        let Latency { typical, p99, max, .. } = perftest::write_latency(b, a, asked)?;
+        let Latency { typical, p99, max, .. } = perftest::write_latency(b, a, arguments)?;
         let between = retries(a, b)?;
-        chain.lab().pause(REST)?;
-        let asked = Asked {
+        chain.lab().pause(PAUSE)?;
+        let arguments = PerftestArguments {
             bytes: BULK_BYTES,
             iterations: self.bulk_messages,
             timeout_exponent: BULK_TIMEOUT_EXPONENT,
-            limit: MEASUREMENT,
+            limit: MEASUREMENT_LIMIT,
         };
-        let bandwidth = perftest::write_bandwidth(b, a, asked)?;
+        let bandwidth = perftest::write_bandwidth(b, a, arguments)?;
         into.typical_ns.push(typical.as_ns());
         into.p99_ns.push(p99.as_ns());
         into.max_ns.push(max.as_ns());
         into.retries.push(between - before);
         into.bulk_retries.push(retries(a, b)? - between);
         into.mib_per_s.push(bandwidth.average_mib_per_s);
-        chain.lab().pause(REST)
+        chain.lab().pause(PAUSE)
     }
 }
 
 impl Outcome {
-    /// Whether the longest wait of a protected message stayed below half of the timeout, as perftest sees it.
+    /// Returns whether the maximum latency with protection is below half of the timeout that perftest shows.
     pub fn is_below_half_timeout(&self) -> bool {
-        self.states[State::Protected as usize].max() < self.timeout_seen_ns as f64 / 2.0
+        self.states[LinkState::Protected as usize].max() < self.timeout_seen_ns as f64 / 2.0
     }
 
-    /// A state's bandwidth as a part of the clean one's.
-    pub fn of_clean(&self, state: State) -> f64 {
-        median(&self.states[state as usize].mib_per_s) / median(&self.states[State::Clean as usize].mib_per_s)
+    /// Bandwidth in a state relative to the clean state.
+    pub fn relative_to_clean(&self, state: LinkState) -> f64 {
+        median(&self.states[state as usize].mib_per_s)
+            / median(&self.states[LinkState::Clean as usize].mib_per_s)
     }
 }
 
 impl Measured {
-    fn new(state: State) -> Self {
+    fn new(state: LinkState) -> Self {
         Self {
             state,
             typical_ns: Vec::new(),
@@ -181,17 +188,17 @@ impl Measured {
         }
     }
 
-    /// The median over rounds of the most frequent latency, in nanoseconds.
+    /// Median over rounds of the most frequent latency, in nanoseconds.
     pub fn typical(&self) -> f64 {
         median(&as_floats(&self.typical_ns))
     }
 
-    /// The median over rounds of the 99th percentile, in nanoseconds.
+    /// Median over rounds of the 99th percentile, in nanoseconds.
     pub fn p99(&self) -> f64 {
         median(&as_floats(&self.p99_ns))
     }
 
-    /// Of all rounds.
+    /// Maximum over rounds.
     pub fn max(&self) -> f64 {
         self.max_ns.iter().max().map_or(0.0, |max| *max as f64)
     }
@@ -203,22 +210,22 @@ fn as_floats(values: &[u64]) -> Vec<f64> {
 
 fn start(chain: &mut Chain, image: &Image<'_>, side: Side) -> Result<Guest, Error> {
     let tap = chain.take_tap(side).expect("each guest is started once");
-    let seat = Seat {
+    let config = GuestConfig {
         name: match side {
             Side::A => "a",
             Side::B => "b",
         },
-        tap: Tap::Open(OwnedFd::from(tap)),
+        tap: TapDevice::Open(OwnedFd::from(tap)),
         address: side.address(),
         mac: side.mac(),
         directory: chain.directory(),
         stop: Arc::clone(&chain.lab().stop),
     };
-    Ok(Guest::start(image, seat)?)
+    Ok(Guest::start(image, config)?)
 }
 
-/// Times that either guest has begun again from an earlier packet since it started.
+/// Go-back-N restarts of both guests since they started.
 fn retries(a: &mut Guest, b: &mut Guest) -> Result<u64, Error> {
-    let of = |counters: &BTreeMap<String, u64>| counters.get("completer_retry_err").copied().unwrap_or(0);
-    Ok(of(&a.counters()?) + of(&b.counters()?))
+    let count = |counters: &BTreeMap<String, u64>| counters.get("completer_retry_err").copied().unwrap_or(0);
+    Ok(count(&a.counters()?) + count(&b.counters()?))
 }

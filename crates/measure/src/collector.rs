@@ -1,18 +1,18 @@
-//! From a stream of rows to a summary.
+//! Aggregation of flow rows into a summary.
 
 use std::collections::BTreeMap;
 
 use crate::jobs::{JobPlan, Jobs};
 use crate::{
-    Added, Congestion, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles,
-    RowDigest, Share, TimeoutCounts, Trims, VariantSummary,
+    Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
+    Proportion, Protection, Quantiles, RowDigest, TimeoutCounts, Trims, VariantSummary,
 };
 
-/// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
-/// number of flows. Collectors of several threads or seeds [merge](Self::merge) in any order.
+/// Aggregates the rows of one variant. Its memory does not grow with the number of flows. Collectors of
+/// several threads or seeds [merge](Self::merge) in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Collector {
-    by_outcome: [u64; Outcome::ALL.len()],
+    by_outcome: [u64; FlowOutcome::ALL.len()],
     fct_ps: Histogram,
     slowdown_milli: Histogram,
     finished_bytes: u128,
@@ -21,62 +21,62 @@ pub struct Collector {
     jobs: Jobs,
 }
 
-/// What a run counted beside its flows. Every field is a sum over the run; runs of several seeds are added.
+/// Counters of a run besides its flows. Every field is a sum over the run; runs of several seeds are added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Timers that fired.
+    /// Timers that fired, by cause.
     pub timeouts: TimeoutCounts,
-    /// Packets that hosts sent.
+    /// Packets sent by hosts.
     pub packets_sent: u64,
-    /// Packets times links crossed.
+    /// Packets times the links they crossed.
     pub packet_hops: u64,
-    /// Events handled.
+    /// Simulator events.
     pub events: u64,
     /// Frame bytes beyond the first copy of each packet and its ACKs.
     pub extra_bytes: u64,
-    /// Data packets that hosts sent again.
+    /// Data packets that hosts retransmitted.
     pub retransmitted_packets: u64,
-    /// Frame bytes of these.
+    /// Frame bytes of retransmitted packets.
     pub retransmitted_bytes: u64,
-    /// What protection added, part of `extra_bytes`.
-    pub added: Added,
-    /// What protected links did; its bytes are part of `extra_bytes`.
+    /// Frames that mending mechanisms added, part of `extra_bytes`.
+    pub extra_frames: ExtraFrames,
+    /// Counters of protected links; their bytes are part of `extra_bytes`.
     pub protection: Protection,
-    /// What lossless switches did.
+    /// Counters of lossless switches.
     pub flow_control: FlowControl,
-    /// What marks and congestion control did.
+    /// Counters of ECN marking and congestion control.
     pub congestion: Congestion,
-    /// What switches that trim did.
+    /// Counters of trimming switches.
     pub trims: Trims,
-    /// Deadlocks, and what was done about them.
-    pub deadlocks: Deadlocks,
-    /// NAKs that requesters received as they were sent.
+    /// Counters of deadlocks and their remedies.
+    pub deadlocks: DeadlockCounts,
+    /// Original NAKs that requesters received.
     pub naks: u64,
-    /// NAKs that requesters received as copies.
+    /// NAK copies that requesters received.
     pub nak_copies: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,
-    /// Frames that nodes dropped.
-    pub dropped_frames: Dropped,
+    /// Intact frames that nodes dropped.
+    pub dropped_frames: DropCounts,
     /// Simulated time.
     pub simulated_ps: u64,
 }
 
-/// Points of the distribution in a summary: enough for a smooth curve, little enough to read.
+/// Points of the distribution in a summary.
 const CDF_POINTS: usize = 200;
 
 impl Collector {
-    /// A collector that has seen nothing.
+    /// Creates an empty collector.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that also gathers the flows of collectives.
+    /// Creates a collector that also aggregates the jobs of collectives.
     pub fn with_jobs(plans: Vec<JobPlan>) -> Self {
         Self { jobs: Jobs::new(plans), ..Self::default() }
     }
 
-    /// Takes one row. Only finished flows enter the distributions of completion time and slowdown.
+    /// Adds one row. Only finished flows enter the distributions of completion time and slowdown.
     pub fn add(&mut self, row: &FlowRow) {
         self.by_outcome[row.outcome as usize] += 1;
         self.flows_with_timeout += u64::from(row.timeouts > 0);
@@ -89,12 +89,12 @@ impl Collector {
         }
     }
 
-    /// Takes a counter of one entity into the digest; see [`RowDigest::add_counter`].
+    /// Adds a counter of one entity to the digest; see [`RowDigest::add_counter`].
     pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
         self.digest.add_counter(name, entity, value);
     }
 
-    /// Takes all that another collector has taken.
+    /// Adds the content of another collector.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.by_outcome.iter_mut().zip(other.by_outcome) {
             *mine += theirs;
@@ -107,13 +107,13 @@ impl Collector {
         self.jobs.merge(&other.jobs);
     }
 
-    /// Flows taken so far.
+    /// Number of flows so far.
     pub fn flows(&self) -> u64 {
         self.by_outcome.iter().sum()
     }
 
-    /// Flows taken so far that ended in this way.
-    pub const fn ended(&self, outcome: Outcome) -> u64 {
+    /// Number of flows so far with this outcome.
+    pub const fn ended(&self, outcome: FlowOutcome) -> u64 {
         self.by_outcome[outcome as usize]
     }
 
@@ -127,9 +127,9 @@ impl Collector {
         self.digest
     }
 
-    /// What all this amounts to.
+    /// The summary of all rows and `counters`.
     pub fn summary(&self, name: &str, counters: &Counters) -> VariantSummary {
-        let failed = Outcome::ALL.into_iter().filter(|outcome| !outcome.is_finished());
+        let failed = FlowOutcome::ALL.into_iter().filter(|outcome| !outcome.is_finished());
         let failed: BTreeMap<_, _> = failed
             .map(|outcome| (outcome.key(), self.ended(outcome)))
             .filter(|(_, count)| *count > 0)
@@ -137,25 +137,25 @@ impl Collector {
         VariantSummary {
             name: name.to_owned(),
             flows: self.flows(),
-            finished: self.ended(Outcome::Finished),
+            finished: self.ended(FlowOutcome::Finished),
             failed,
-            fct_ns: Quantiles::of(&self.fct_ps, 1e3),
-            slowdown: Quantiles::of(&self.slowdown_milli, 1e3),
+            fct_ns: Quantiles::from_histogram(&self.fct_ps, 1e3),
+            slowdown: Quantiles::from_histogram(&self.slowdown_milli, 1e3),
             timeouts: counters.timeouts,
-            flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
+            flows_with_timeout: Proportion::new(self.flows_with_timeout, self.flows()),
             packets_sent: counters.packets_sent,
             packet_hops: counters.packet_hops,
             events: counters.events,
             retransmitted_packets: counters.retransmitted_packets,
             retransmitted_bytes: counters.retransmitted_bytes,
             extra_bytes: counters.extra_bytes,
-            added: counters.added,
+            extra_frames: counters.extra_frames,
             protection: counters.protection,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
             trims: counters.trims,
             deadlocks: counters.deadlocks,
-            deadlock: None,
+            first_deadlock: None,
             notes: Vec::new(),
             jobs: self.jobs.summary(),
             naks: counters.naks,
@@ -173,11 +173,11 @@ impl Collector {
 add_counters!(
     Counters;
     sum timeouts, packets_sent, packet_hops, events, extra_bytes, retransmitted_packets,
-    retransmitted_bytes, added, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
+    retransmitted_bytes, extra_frames, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
     corrupted_frames, dropped_frames, simulated_ps
 );
 
-/// Bit/s, rounded down; 0 where no time passed.
+/// Goodput in bit/s, rounded down; 0 if no time passed.
 fn goodput_bps(bytes: u128, ps: u64) -> u64 {
     let bits_ps = bytes.saturating_mul(8 * 1_000_000_000_000);
     bits_ps.checked_div(u128::from(ps)).map_or(0, |bps| u64::try_from(bps).unwrap_or(u64::MAX))
@@ -202,10 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn failed_flows_are_counted_but_not_timed() {
+    fn failed_flows_count_but_have_no_completion_time() {
         let mut collector = Collector::new();
         collector.add(&row(0, 4_000_000));
-        collector.add(&FlowRow { outcome: Outcome::RetryExceeded, timeouts: 8, ..row(1, 600_000_000_000) });
+        collector.add(&FlowRow {
+            outcome: FlowOutcome::RetryExceeded,
+            timeouts: 8,
+            ..row(1, 600_000_000_000)
+        });
         let summary = collector.summary("plain", &counters());
         assert_eq!((summary.flows, summary.finished), (2, 1));
         assert_eq!(summary.failed, BTreeMap::from([("retry_exceeded", 1)]));
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flow_means_no_numbers() {
+    fn without_flows_there_are_no_numbers() {
         let summary = Collector::new().summary("idle", &Counters::default());
         assert_eq!((summary.fct_ns, summary.slowdown, summary.goodput_bps), (None, None, 0));
         assert!(summary.fct_cdf.is_empty());

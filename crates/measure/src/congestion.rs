@@ -1,16 +1,16 @@
-//! What marks and congestion control did.
+//! Counters of ECN marking and congestion control.
 
 use serde::{Deserialize, Serialize};
 
-/// Sums over all ports and hosts. All zero where nothing is marked.
+/// Sums over all ports and hosts. All zero without marking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Congestion {
-    /// Frames that ports of switches marked; a frame that meets several queues may be counted by each.
+    /// Frames that switch ports marked. A frame that crosses several queues may be counted by each.
     pub marked: u64,
-    /// Congestion notifications that receivers sent.
+    /// Congestion notification packets sent by receivers.
     pub cnps_sent: u64,
-    /// Congestion notifications that reached their senders.
+    /// Congestion notification packets received by senders.
     pub cnps_received: u64,
 }
 

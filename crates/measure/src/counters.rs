@@ -1,6 +1,6 @@
-//! What all sets of counters can do.
+//! Addition of counters.
 
-/// `+=` of counters, field by field: a sum, the largest of both, or the first there is of two instants.
+/// Implements `+=` field by field: as a sum, as the larger value, or as the earlier of two optional times.
 macro_rules! add_counters {
     ($counters:ident; sum $($sum:ident),+ $(; max $($max:ident),+)? $(; first $($first:ident),+)?) => {
         impl std::ops::AddAssign for $counters {

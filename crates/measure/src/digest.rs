@@ -1,4 +1,4 @@
-//! A fingerprint of what a run did, whatever the order it did it in.
+//! A hash of the results of a run that does not depend on their order.
 
 use std::fmt;
 
@@ -8,16 +8,17 @@ use crate::FlowRow;
 
 /// The sum of a 128-bit hash of every row and every counter, modulo 2¹²⁸.
 ///
-/// Addition commutes, so threads add what they have in any order and [merge](Self::merge) in any order; unlike with
-/// exclusive or, two equal items do not cancel. An item is a list of 64-bit words w₁…wₙ behind a word that says what
-/// kind of item it is. Its hash runs two halves through the finaliser of `SplitMix64`, each fed with the other:
+/// Addition commutes, so threads add rows in any order and [merge](Self::merge) in any order. Unlike with
+/// exclusive or, two equal items do not cancel. An item is a list of 64-bit words w₁…wₙ after a word for the
+/// kind of item. Its hash passes two halves through the finaliser of `SplitMix64`, each with the other as
+/// input:
 ///
 /// ```text
 /// a ← mix(a ⊕ w)        a₀ = kind
 /// b ← mix(b + w ⊕ a⋘32) b₀ = mix(kind)
 /// ```
 ///
-/// and is a·2⁶⁴ + b at the end. It guards against bugs, not against forgers.
+/// The hash is a·2⁶⁴ + b after the last word. It detects bugs, not forgery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RowDigest(u128);
 
@@ -25,12 +26,12 @@ const ROW: u64 = 1;
 const COUNTER: u64 = 2;
 
 impl RowDigest {
-    /// The digest of nothing.
+    /// The digest of no items.
     pub const fn new() -> Self {
         Self(0)
     }
 
-    /// Adds a flow's row: every field of it.
+    /// Adds all fields of a flow's row.
     pub fn add_row(&mut self, row: &FlowRow) {
         let mut item = Item::new(ROW);
         item.word(row.flow);
@@ -47,15 +48,16 @@ impl RowDigest {
         item.word(row.retransmitted_bytes);
         if let Some(tcp) = row.tcp {
             let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-            item.word(pair(tcp.mended, tcp.sacked_bytes));
-            item.word(pair(tcp.gap_bytes, tcp.unsent_bytes));
-            item.word(pair(tcp.recoveries, tcp.undone));
-            item.word(pair(tcp.probes, tcp.twice));
+            item.word(pair(tcp.link_recovered, tcp.sacked_bytes_max));
+            item.word(pair(tcp.after_gap_bytes, tcp.unsent_bytes));
+            item.word(pair(tcp.recoveries, tcp.spurious_recoveries));
+            item.word(pair(tcp.tail_probes, tcp.dsacks));
         }
         self.0 = self.0.wrapping_add(item.hash());
     }
 
-    /// Adds one counter of one entity: `("lane.tx_bytes", 17, 123_456)`. Add each counter once, zeros too.
+    /// Adds one counter of one entity: `("lane.tx_bytes", 17, 123_456)`. Each counter is added once, zeros
+    /// too.
     pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
         let mut item = Item::new(COUNTER);
         item.word(name.len() as u64);
@@ -69,7 +71,7 @@ impl RowDigest {
         self.0 = self.0.wrapping_add(item.hash());
     }
 
-    /// Adds all that another digest has seen.
+    /// Adds the items of another digest.
     pub fn merge(&mut self, other: &Self) {
         self.0 = self.0.wrapping_add(other.0);
     }
@@ -87,7 +89,7 @@ impl fmt::Display for RowDigest {
     }
 }
 
-/// The hash of one item while its words are fed in.
+/// The hash of one item while its words are added.
 struct Item {
     a: u64,
     b: u64,
@@ -113,7 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::TcpTrouble;
+    use crate::TcpStats;
     use crate::flow::tests::row;
 
     fn digest(rows: impl IntoIterator<Item = FlowRow>) -> RowDigest {
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_row_counts() {
-        let (base, plain) = (row(5, 77), TcpTrouble::default());
+        let (base, plain) = (row(5, 77), TcpStats::default());
         let changed = [
             FlowRow { flow: 6, ..base },
             FlowRow { src: 4, ..base },
@@ -149,20 +151,20 @@ mod tests {
             FlowRow { delivered_ps: None, ..base },
             FlowRow { delivered_ps: Some(0), ..base },
             FlowRow { ideal_ps: 1, ..base },
-            FlowRow { outcome: crate::Outcome::Stalled, ..base },
+            FlowRow { outcome: crate::FlowOutcome::Stalled, ..base },
             FlowRow { timeouts: 1, ..base },
             FlowRow { naks: 1, ..base },
             FlowRow { retransmitted_packets: 1, ..base },
             FlowRow { retransmitted_bytes: 1, ..base },
             FlowRow { tcp: Some(plain), ..base },
-            FlowRow { tcp: Some(TcpTrouble { mended: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { sacked_bytes: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { gap_bytes: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { unsent_bytes: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { recoveries: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { undone: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { probes: 1, ..plain }), ..base },
-            FlowRow { tcp: Some(TcpTrouble { twice: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { link_recovered: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { sacked_bytes_max: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { after_gap_bytes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { unsent_bytes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { recoveries: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { spurious_recoveries: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { tail_probes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpStats { dsacks: 1, ..plain }), ..base },
         ];
         let mut seen = std::collections::BTreeSet::from([digest([base]).value()]);
         for row in changed {
@@ -183,9 +185,9 @@ mod tests {
         assert_ne!(one("a name of many words", 0, 0), one("a name of many wordz", 0, 0));
     }
 
-    /// Results of different versions are compared by this text: it must not change silently.
+    /// Results of different versions are compared by this text, so it must not change.
     #[test]
-    fn the_text_is_fixed() {
+    fn the_digest_is_stable() {
         let mut digest = digest([row(1, 2), row(2, 3)]);
         digest.add_counter("lane.tx_bytes", 4, 1_106);
         assert_eq!(digest.to_string(), "8e29ce37574c3cd7b69a3015485299c0");

@@ -1,100 +1,100 @@
-//! What became of one flow.
+//! Result of one flow.
 
 use std::fmt;
 
 use wiremend_units::Span;
 
-/// One flow that ended, well or not: a row of `flows.parquet`.
+/// Result of one flow that ended: a row of `flows.parquet`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowRow {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: u64,
-    /// The host that asked for the transfer (the requester).
+    /// The requester's host.
     pub src: u32,
-    /// The host at the other end (the responder).
+    /// The responder's host.
     pub dst: u32,
-    /// Application bytes.
+    /// Payload bytes.
     pub bytes: u64,
     /// When the application posted the flow.
     pub start_ps: u64,
-    /// When the requester saw its last work request complete, or fail.
+    /// When the requester's last work request completed or failed.
     pub end_ps: u64,
-    /// When the last byte was at the responder; `None` if it never was.
+    /// When the last byte arrived at the responder; `None` if it did not.
     pub delivered_ps: Option<u64>,
-    /// How long the same bytes take alone on the same path.
+    /// Completion time of the same bytes alone on the same path.
     pub ideal_ps: u64,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// How the flow ended.
+    pub outcome: FlowOutcome,
     /// Retransmission timers that fired for it.
     pub timeouts: u32,
     /// NAKs that its requester received.
     pub naks: u32,
-    /// Packets sent again.
+    /// Packets retransmitted.
     pub retransmitted_packets: u32,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
-    /// What only a flow over TCP has.
-    pub tcp: Option<TcpTrouble>,
+    /// Statistics of a TCP flow.
+    pub tcp: Option<TcpStats>,
 }
 
-/// What a flow over TCP has met.
+/// TCP statistics of a flow while it was open.
 ///
-/// A gap is a segment that is missing while others behind it are there. What the sender did, it did while the flow was open.
+/// A gap is a missing segment behind which other segments have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TcpTrouble {
-    /// Segments that were lost on a link and came because the link sent them again.
-    pub mended: u32,
-    /// The most bytes that were acknowledged beyond a gap at once; 0: the sender never knew of a gap.
-    pub sacked_bytes: u32,
+pub struct TcpStats {
+    /// Segments that were lost on a link and arrived because the link retransmitted them.
+    pub link_recovered: u32,
+    /// Most bytes selectively acknowledged beyond a gap at one time; 0 if the sender never learned of a gap.
+    pub sacked_bytes_max: u32,
     /// Bytes from the first gap to the end of the flow.
-    pub gap_bytes: u32,
-    /// Bytes that were not sent when more than two segments had been acknowledged beyond a gap; where it never were so many, when
-    /// the first was.
+    pub after_gap_bytes: u32,
+    /// Bytes not yet sent when more than two segments had been acknowledged beyond a gap; if there were never
+    /// more than two, when the first one was.
     pub unsent_bytes: u32,
-    /// Recoveries that began without a timeout: the sender took something for lost, and reduced its window.
+    /// Recoveries that began without a timeout: the sender assumed a loss and reduced its window.
     pub recoveries: u32,
-    /// Reductions of the window that were undone, since nothing had been lost.
-    pub undone: u32,
-    /// Probes for a lost tail.
-    pub probes: u32,
-    /// Acknowledgements that told of a segment that came twice.
-    pub twice: u32,
+    /// Recoveries that the sender undid because nothing had been lost.
+    pub spurious_recoveries: u32,
+    /// Tail loss probes.
+    pub tail_probes: u32,
+    /// Acknowledgements with a DSACK: a segment arrived twice.
+    pub dsacks: u32,
 }
 
 keyed! {
-    /// How a flow ended. Nothing hangs: what cannot finish ends with a reason.
+    /// How a flow ended. Every flow ends, if necessary with a reason of failure.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     #[repr(u8)]
-    Outcome {
+    FlowOutcome {
         /// Every work request completed.
         Finished = "finished",
-        /// The timer fired more often than `retry_cnt` allows (IBA 9.9.2.1.1).
+        /// The timer fired more than `retry_cnt` times (IBA 9.9.2.1.1).
         RetryExceeded = "retry_exceeded",
-        /// The responder was not ready more often than `rnr_retry` allows.
+        /// The responder was not ready more than `rnr_retry` times.
         RnrRetryExceeded = "rnr_retry_exceeded",
         /// The responder refused the request.
         RemoteError = "remote_error",
         /// The run ended first.
         TimeLimit = "time_limit",
-        /// Nothing was left that could have moved the flow on.
+        /// No event was pending that could continue the flow.
         Stalled = "stalled",
-        /// Ports of lossless switches waited for each other in a circle, which ended the run.
+        /// Ports of lossless switches waited for each other in a cycle, which ended the run.
         Deadlock = "deadlock",
     }
 }
 
 impl FlowRow {
-    /// Flow completion time: from post to the requester's last completion, or to the failure.
+    /// Flow completion time: from the post to the requester's last completion, or to the failure.
     pub const fn fct(&self) -> Span {
         Span::from_ps(self.end_ps.saturating_sub(self.start_ps))
     }
 
-    /// Completion time over the completion time of the same bytes alone. An ideal of zero counts as 1 ps.
+    /// Completion time relative to the same bytes alone. An ideal time of zero counts as 1 ps.
     pub fn slowdown(&self) -> f64 {
         self.fct().as_ps() as f64 / self.ideal_ps.max(1) as f64
     }
 
-    /// [`Self::slowdown`] in thousandths, rounded to the nearest, by integers only.
+    /// [`Self::slowdown`] in thousandths, rounded, computed with integers.
     pub(crate) fn slowdown_milli(&self) -> u64 {
         let ideal = u128::from(self.ideal_ps.max(1));
         let milli = (u128::from(self.fct().as_ps()) * 1_000 + ideal / 2) / ideal;
@@ -102,8 +102,8 @@ impl FlowRow {
     }
 }
 
-impl Outcome {
-    /// The reason, for people.
+impl FlowOutcome {
+    /// Description for readers.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -111,18 +111,18 @@ impl Outcome {
             Self::RnrRetryExceeded => "receiver-not-ready retries exhausted",
             Self::RemoteError => "refused by the responder",
             Self::TimeLimit => "time limit reached",
-            Self::Stalled => "stalled: nothing left that could move it",
-            Self::Deadlock => "deadlock: ports wait for each other in a circle",
+            Self::Stalled => "stalled: no event was pending",
+            Self::Deadlock => "deadlock: ports wait for each other in a cycle",
         }
     }
 
-    /// Whether the flow did what was asked.
+    /// Whether all work requests completed.
     pub const fn is_finished(self) -> bool {
         matches!(self, Self::Finished)
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for FlowOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.reason())
     }
@@ -142,7 +142,7 @@ pub(crate) mod tests {
             end_ps: 1_000 + fct_ps,
             delivered_ps: Some(900 + fct_ps),
             ideal_ps: 2_000_000,
-            outcome: Outcome::Finished,
+            outcome: FlowOutcome::Finished,
             timeouts: 0,
             naks: 0,
             retransmitted_packets: 0,
@@ -160,7 +160,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_missing_ideal_divides_nothing_by_zero() {
+    fn an_ideal_time_of_zero_is_not_divided_by() {
         let row = FlowRow { ideal_ps: 0, ..row(1, 5) };
         assert!(row.slowdown().is_finite());
         let worst = FlowRow { ideal_ps: 0, ..self::row(1, u64::MAX - 1_000) };
@@ -169,7 +169,8 @@ pub(crate) mod tests {
 
     #[test]
     fn outcomes_have_distinct_keys() {
-        let keys: std::collections::BTreeSet<_> = Outcome::ALL.iter().map(|outcome| outcome.key()).collect();
-        assert_eq!(keys.len(), Outcome::ALL.len());
+        let keys: std::collections::BTreeSet<_> =
+            FlowOutcome::ALL.iter().map(|outcome| outcome.key()).collect();
+        assert_eq!(keys.len(), FlowOutcome::ALL.len());
     }
 }

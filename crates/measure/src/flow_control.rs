@@ -1,36 +1,37 @@
-//! What lossless switches did.
+//! Counters of lossless switches.
 
 use serde::{Deserialize, Serialize};
 
-/// Sums over all lossless switches, but for the buffers: those are the largest of any switch. All zero without one.
+/// Sums over all lossless switches; buffer fields are the largest of any switch. All zero without lossless
+/// switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlowControl {
-    /// Times that a class of a neighbour was told to stop.
+    /// Times that a class of a neighbour was paused.
     pub pauses: u64,
-    /// Times that it was told so again.
+    /// Times that a pause was refreshed.
     pub refreshes: u64,
-    /// Times that it was told to go on.
+    /// Times that a paused class was resumed.
     pub resumes: u64,
-    /// PFC frames sent, each of which may tell of several classes.
+    /// PFC frames sent. One frame may pause several classes.
     pub frames: u64,
     /// PFC frames that arrived.
     pub received: u64,
     /// PFC frames that links corrupted.
     pub corrupted: u64,
-    /// How long ports had to hold a class, each port and class counted, in nanoseconds.
+    /// Time that classes were paused, summed over ports and classes, in nanoseconds.
     pub paused_ns: u64,
-    /// Ports that ever had to hold a class.
+    /// Ports that were paused at least once.
     pub paused_ports: u64,
-    /// Of these, ports of hosts.
+    /// Ports of hosts among these.
     pub paused_hosts: u64,
-    /// Frames of lossless classes that were dropped for want of room.
+    /// Frames of lossless classes dropped because the buffer was full.
     pub lossless_dropped: u64,
-    /// Frames of other classes that were.
+    /// Frames of other classes dropped because the buffer was full.
     pub lossy_dropped: u64,
-    /// Most bytes that lay in any switch.
+    /// Largest buffer use of any switch, in bytes.
     pub buffer_bytes_max: u64,
-    /// Most bytes in the headroom of any port and class.
+    /// Largest headroom use of any port and class, in bytes.
     pub headroom_bytes_max: u64,
 }
 

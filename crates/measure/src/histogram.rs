@@ -2,10 +2,10 @@
 
 use hdrhistogram::Histogram as Buckets;
 
-/// Counts of `u64` values in buckets of three significant digits, whatever their range, in at most half a megabyte.
+/// Counts `u64` values in buckets of three significant digits, in at most half a megabyte.
 ///
-/// Count, smallest, largest and sum are kept exactly beside the buckets. A [quantile](Self::quantile) is rounded up
-/// to the end of its bucket, so it is at most 0.1 % too high, never too low, and never above the largest value.
+/// Count, minimum, maximum and sum are exact. A [quantile](Self::quantile) is rounded up to the end of its
+/// bucket, so it is at most 0.1 % too high, never too low, and never above the maximum.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     buckets: Buckets<u64>,
@@ -14,12 +14,12 @@ pub struct Histogram {
     sum: u128,
 }
 
-/// A point of a cumulative distribution: `at_most` of the values are not above `value`.
+/// A point of a cumulative distribution: the fraction `at_most` of the values is at most `value`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CdfPoint {
     /// The value.
     pub value: u64,
-    /// The fraction of all values that are not above it.
+    /// Fraction of the values that are at most `value`.
     pub at_most: f64,
 }
 
@@ -32,7 +32,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// A histogram of nothing.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         let buckets = Buckets::new(SIGNIFICANT_DIGITS).expect("three digits are within one to five");
         Self { buckets, min: u64::MAX, max: 0, sum: 0 }
@@ -46,7 +46,7 @@ impl Histogram {
         self.sum += u128::from(value);
     }
 
-    /// Counts all that another histogram has counted.
+    /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.buckets.add(&other.buckets).expect("a resizing histogram takes every value");
         self.min = self.min.min(other.min);
@@ -54,40 +54,40 @@ impl Histogram {
         self.sum += other.sum;
     }
 
-    /// How many values were counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.buckets.len()
     }
 
-    /// Whether nothing was counted.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.buckets.is_empty()
     }
 
-    /// The smallest value, exactly.
+    /// Exact minimum.
     pub fn min(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.min)
     }
 
-    /// The largest value, exactly.
+    /// Exact maximum.
     pub fn max(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.max)
     }
 
-    /// The mean, from the exact sum.
+    /// Mean, from the exact sum.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)
     }
 
-    /// The smallest value that at least the fraction `q` of the values do not exceed, within 0.1 %.
+    /// Smallest value that at least the fraction `q` of the values does not exceed, within 0.1 %.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1");
         (!self.is_empty()).then(|| self.inside(self.buckets.value_at_quantile(q)))
     }
 
-    /// At most `max_points` (at least 4) points of the cumulative distribution, ascending, the last at the largest
-    /// value with `at_most` 1. Half of them are spread evenly over the fraction, half evenly over the logarithm of
-    /// what is missing to 1, so that one in a million is as well resolved as one in two.
+    /// At most `max_points` (at least 4) points of the cumulative distribution in ascending order. The last
+    /// is the maximum with `at_most` 1. Half of the points are spaced evenly over the fraction, half over the
+    /// logarithm of 1 − fraction, so that the tail is resolved as well as the median.
     pub fn cdf_points(&self, max_points: usize) -> Vec<CdfPoint> {
         assert!(max_points >= 4, "a distribution needs at least four points");
         let mut targets = targets(self.count(), max_points - 1).into_iter().peekable();
@@ -107,13 +107,13 @@ impl Histogram {
         points
     }
 
-    /// The end of a bucket, but no end that nothing reached. The highest bucket ends one below `u64::MAX`.
+    /// Limits the end of a bucket to the values that occurred. The highest bucket ends one below `u64::MAX`.
     fn inside(&self, end: u64) -> u64 {
         if end >= u64::MAX - 1 { self.max } else { end.clamp(self.min, self.max) }
     }
 }
 
-/// At most `n` ranks, ascending, the last of them `count`: every rank at which a point is wanted.
+/// At most `n` ranks in ascending order at which a point is wanted; the last is `count`.
 fn targets(count: u64, n: usize) -> Vec<u64> {
     let total = count as f64;
     let (even, tail) = (n / 2, n - n / 2);
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    fn of(values: &[u64]) -> Histogram {
+    fn histogram_of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
         for &value in values {
             histogram.record(value);
@@ -143,7 +143,7 @@ mod tests {
     proptest! {
         #[test]
         fn quantiles_are_within_a_thousandth(mut values in prop::collection::vec(any::<u64>(), 1..200), q in 0.0..=1.0_f64) {
-            let histogram = of(&values);
+            let histogram = histogram_of(&values);
             values.sort_unstable();
             let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
             let exact = values[rank - 1] as f64;
@@ -155,9 +155,9 @@ mod tests {
 
         #[test]
         fn merged_parts_equal_the_whole(a in prop::collection::vec(any::<u64>(), 0..50), b in prop::collection::vec(any::<u64>(), 0..50)) {
-            let mut parts = of(&a);
-            parts.merge(&of(&b));
-            let whole = of(&[a, b].concat());
+            let mut parts = histogram_of(&a);
+            parts.merge(&histogram_of(&b));
+            let whole = histogram_of(&[a, b].concat());
             prop_assert_eq!(parts.mean(), whole.mean());
             prop_assert_eq!((parts.min(), parts.max(), parts.count()), (whole.min(), whole.max(), whole.count()));
             prop_assert_eq!(parts.cdf_points(32), whole.cdf_points(32));
@@ -165,7 +165,7 @@ mod tests {
 
         #[test]
         fn distributions_ascend_to_one(values in prop::collection::vec(0_u64..1_000_000, 1..300), points in 4_usize..40) {
-            let found = of(&values).cdf_points(points);
+            let found = histogram_of(&values).cdf_points(points);
             prop_assert!(found.len() <= points);
             prop_assert!(found.windows(2).all(|w| w[0].value < w[1].value && w[0].at_most < w[1].at_most));
             let last = found.last().unwrap();
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_keeps_its_resolution() {
+    fn the_tail_is_resolved() {
         let mut histogram = Histogram::new();
         for value in 0..1_000_000_u64 {
             histogram.record(value * 1_000);
         }
         let points = histogram.cdf_points(200);
         let beyond = |fraction: f64| points.iter().filter(|point| point.at_most > fraction).count();
-        // The buckets end 0.1 % below the largest value: finer than that nothing can be seen of a uniform tail.
+        // Buckets end 0.1 % below the maximum: a uniform tail cannot be resolved further.
         assert!(beyond(0.99) >= 15, "{}", beyond(0.99));
         histogram.record(1_000_000_000_000);
         histogram.record(2_000_000_000_000);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn extreme_values_fit() {
-        let histogram = of(&[0, u64::MAX]);
+        let histogram = histogram_of(&[0, u64::MAX]);
         assert_eq!((histogram.quantile(0.0), histogram.quantile(1.0)), (Some(0), Some(u64::MAX)));
         assert_eq!(histogram.mean(), Some(u64::MAX as f64 / 2.0));
     }

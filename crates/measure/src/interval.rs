@@ -1,16 +1,16 @@
-//! What chance leaves open: confidence intervals.
+//! Confidence intervals.
 //!
-//! Which one to use: [`wilson`] for a proportion in a table (short, and near its level on average),
-//! [`clopper_pearson`] where the level must be kept for certain, [`poisson`] for a count of rare events whose number
-//! of trials is not known or does not matter, [`mean`] for one figure per seed.
+//! [`wilson`] is for a proportion in a table: short, and close to its level on average. [`clopper_pearson`]
+//! is for a proportion whose level must be guaranteed. [`poisson`] is for a count of rare events whose number
+//! of trials is unknown or irrelevant. [`mean`] is for one value per seed.
 //!
-//! `level` is the probability that the interval covers the truth: 0.95.
+//! `level` is the probability that the interval covers the true value: 0.95.
 
 use libm::sqrt;
 
 use crate::special::{beta_quantile, chi_square_quantile, normal_quantile, student_quantile};
 
-/// From `low` to `high`.
+/// An interval from `low` to `high`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// The lower end.
@@ -20,13 +20,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies inside, ends included.
+    /// Whether `value` is inside, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// Wilson's score interval for the probability behind `successes` of `trials` (1927). Of no trials: everything.
+/// Wilson's score interval (1927) for the probability behind `successes` of `trials`. Without trials: 0 to 1.
 pub fn wilson(successes: u64, trials: u64, level: f64) -> Interval {
     check(successes, trials, level);
     if trials == 0 {
@@ -43,8 +43,8 @@ pub fn wilson(successes: u64, trials: u64, level: f64) -> Interval {
     }
 }
 
-/// Clopper and Pearson's exact interval for the probability behind `successes` of `trials` (1934): it covers the truth
-/// at least as often as `level` says, and is longer for it.
+/// Clopper and Pearson's exact interval (1934) for the probability behind `successes` of `trials`. It covers
+/// the true value with at least the probability `level`, so it is longer.
 pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
     check(successes, trials, level);
     let (k, n, tail) = (successes as f64, trials as f64, (1.0 - level) / 2.0);
@@ -54,7 +54,7 @@ pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
     }
 }
 
-/// The exact interval for the mean of a Poisson variable of which `count` was seen (Garwood 1936).
+/// Garwood's exact interval (1936) for the mean of a Poisson variable with `count` events.
 pub fn poisson(count: u64, level: f64) -> Interval {
     check(0, 0, level);
     let (k, tail) = (count as f64, (1.0 - level) / 2.0);
@@ -64,8 +64,7 @@ pub fn poisson(count: u64, level: f64) -> Interval {
     }
 }
 
-/// The mean of independent samples and Student's interval around it: with few samples wider than the normal one, with
-/// many the same. `None` for less than two samples.
+/// Mean of independent samples and Student's interval around it. `None` for fewer than two samples.
 pub fn mean(samples: &[f64], level: f64) -> Option<(f64, Interval)> {
     check(0, 0, level);
     if samples.len() < 2 {
@@ -118,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn means_of_few_seeds_are_wide() {
+    fn the_mean_of_few_seeds_has_a_wide_interval() {
         let (mean, interval) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
         assert!((mean - 3.0).abs() < 1e-12);
         assert!((interval.high - 3.0 - 2.776_445 * 2.5_f64.sqrt() / 5_f64.sqrt()).abs() < 1e-5);
         assert_eq!(super::mean(&[1.0], 0.95), None);
     }
 
-    /// The exact coverage of an exact interval: summed over all outcomes, at least the level.
+    /// Exact coverage, summed over all outcomes: at least the level.
     #[test]
     fn clopper_pearson_keeps_its_level() {
         let trials = 30_u64;
@@ -144,7 +143,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
-        fn intervals_hold_what_was_seen(trials in 1_u64..1_000_000_000_000, part in 0.0..=1.0, level in 0.5..0.999) {
+        fn intervals_contain_the_observed_value(trials in 1_u64..1_000_000_000_000, part in 0.0..=1.0, level in 0.5..0.999) {
             let successes = (trials as f64 * part) as u64;
             let seen = successes as f64 / trials as f64;
             let score = wilson(successes, trials, level);
@@ -154,7 +153,7 @@ mod tests {
         }
 
         #[test]
-        fn exact_intervals_hold_what_was_seen(trials in 1_u64..1_000_000_000, part in 0.0..=1e-3) {
+        fn exact_intervals_contain_the_observed_value(trials in 1_u64..1_000_000_000, part in 0.0..=1e-3) {
             let successes = (trials as f64 * part) as u64;
             let exact = clopper_pearson(successes, trials, 0.95);
             prop_assert!(exact.contains(successes as f64 / trials as f64), "{exact:?}");

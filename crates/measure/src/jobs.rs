@@ -1,4 +1,4 @@
-//! Jobs: flows of a collective that count only together.
+//! Job completion times of collectives.
 
 use std::collections::BTreeMap;
 
@@ -6,63 +6,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FlowRow, Histogram, Quantiles};
 
-/// How the flows of one collective are numbered: those of a job follow each other, the jobs of all groups of an iteration too, and then
-/// those of the next iteration.
+/// Flow numbers of one collective: consecutive within a job, then the jobs of all groups of an iteration,
+/// then the next iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JobPlan {
-    /// The workload, by its place in the scenario.
+    /// Index of the workload in the scenario.
     pub workload: u32,
-    /// The first flow of the first job.
+    /// First flow of the first job.
     pub first_flow: u64,
-    /// How far the first flows of two jobs are apart.
+    /// Distance between the first flows of two consecutive jobs.
     pub stride: u64,
-    /// Flows of a job, by group.
+    /// Flows per job, by group.
     pub flows: Vec<u64>,
-    /// How often each group does it.
+    /// Iterations of each group.
     pub iterations: u32,
 }
 
-/// What a collective came to: one workload of one variant.
+/// Results of a collective: one workload of one variant.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct JobSummary {
-    /// The workload, by its place in the scenario.
+    /// Index of the workload in the scenario.
     pub workload: u32,
-    /// Jobs that were asked for: groups times iterations, over all seeds.
+    /// Number of jobs: groups times iterations, over all seeds.
     pub jobs: u64,
-    /// Jobs of which every flow finished.
+    /// Jobs whose flows all finished.
     pub finished: u64,
-    /// From the first post to the last completion of a finished job, in nanoseconds; `null` if there is none.
+    /// Time from the first post to the last completion of a finished job, in nanoseconds; `null` if there is
+    /// none.
     pub jct_ns: Option<Quantiles>,
-    /// The same by group.
+    /// Results by group.
     pub groups: Vec<GroupSummary>,
 }
 
-/// What one group of a collective came to.
+/// Results of one group of a collective.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GroupSummary {
-    /// The group, from 0.
+    /// Index of the group, from 0.
     pub group: u32,
-    /// Its jobs that finished.
+    /// Finished jobs.
     pub finished: u64,
-    /// Their mean completion time in nanoseconds; `null` if none finished.
+    /// Mean completion time in nanoseconds; `null` if none finished.
     pub mean_ns: Option<f64>,
-    /// The longest of them.
+    /// Longest completion time.
     pub max_ns: Option<f64>,
 }
 
-/// Gathers jobs from rows of flows.
+/// Aggregates flow rows into jobs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Jobs {
     plans: Vec<JobPlan>,
-    /// Runs that are in it: each has all jobs of all plans.
+    /// Number of merged runs; each has all jobs of all plans.
     runs: u64,
-    /// Jobs with flows yet to come, by plan, iteration and group.
+    /// Jobs with outstanding flows, by plan, iteration and group.
     open: BTreeMap<(usize, u32, u32), Open>,
-    /// By plan, then by group.
+    /// Completion times in ps by plan and group.
     done: Vec<Vec<Vec<u64>>>,
 }
 
-/// A job of which flows have ended.
+/// A job of which some flows have ended.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     start_ps: u64,
@@ -77,7 +78,7 @@ impl Jobs {
         Self { plans, runs: 1, open: BTreeMap::new(), done }
     }
 
-    /// Takes a row, which may be of no job.
+    /// Adds a row. It may belong to no job.
     #[inline]
     pub(crate) fn add(&mut self, row: &FlowRow) {
         if !self.plans.is_empty() {
@@ -115,7 +116,7 @@ impl Jobs {
         })
     }
 
-    /// Takes the jobs of other runs of the same scenario.
+    /// Adds the jobs of other runs of the same scenario.
     pub(crate) fn merge(&mut self, other: &Self) {
         if self.plans.is_empty() {
             self.clone_from(other);
@@ -150,7 +151,7 @@ impl Jobs {
             workload: plan.workload,
             jobs: self.runs * u64::from(plan.iterations) * plan.flows.len() as u64,
             finished: groups.iter().map(|group| group.finished).sum(),
-            jct_ns: Quantiles::of(&all, 1e3),
+            jct_ns: Quantiles::from_histogram(&all, 1e3),
             groups,
         }
     }
@@ -159,10 +160,10 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::FlowOutcome;
     use crate::flow::tests::row;
 
-    /// Two groups of two and three flows, twice.
+    /// Two groups of two and three flows, two iterations.
     fn jobs() -> Jobs {
         Jobs::new(vec![JobPlan { workload: 1, first_flow: 100, stride: 3, flows: vec![2, 3], iterations: 2 }])
     }
@@ -175,7 +176,7 @@ mod tests {
         {
             jobs.add(&FlowRow { start_ps, end_ps, ..row(flow, 0) });
         }
-        // Other workloads, and numbers that no job has.
+        // Flows of other workloads, and numbers outside all jobs.
         for flow in [0, 99, 112, u64::MAX] {
             jobs.add(&row(flow, 77));
         }
@@ -192,15 +193,15 @@ mod tests {
     }
 
     #[test]
-    fn a_job_with_a_flow_that_failed_is_not_timed() {
+    fn a_job_with_a_failed_flow_has_no_completion_time() {
         let mut jobs = jobs();
         jobs.add(&row(100, 5));
-        jobs.add(&FlowRow { outcome: Outcome::TimeLimit, ..row(101, 5) });
+        jobs.add(&FlowRow { outcome: FlowOutcome::TimeLimit, ..row(101, 5) });
         assert_eq!((jobs.summary()[0].finished, jobs.summary()[0].jct_ns), (0, None));
     }
 
     #[test]
-    fn seeds_add_up() {
+    fn seeds_are_added() {
         let mut all = Jobs::default();
         for seed in 1..=3_u64 {
             let mut one = jobs();

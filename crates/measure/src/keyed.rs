@@ -1,6 +1,6 @@
-//! What things with names in files have in common.
+//! Enums with names in files.
 
-/// An enum whose cases have names in files, each beside its case.
+/// Defines an enum with a name in files for each variant.
 macro_rules! keyed {
     ($(#[$meta:meta])* $keyed:ident { $($(#[$doc:meta])* $case:ident = $key:literal,)+ }) => {
         $(#[$meta])*
@@ -9,10 +9,10 @@ macro_rules! keyed {
         }
 
         impl $keyed {
-            /// Every case, in the order of codes, tables and drawings.
+            /// All variants, in the order of codes, tables and drawings.
             pub const ALL: [Self; [$($key),+].len()] = [$(Self::$case),+];
 
-            /// The name in files.
+            /// Name in files.
             pub const fn key(self) -> &'static str {
                 match self {
                     $(Self::$case => $key,)+

@@ -1,6 +1,6 @@
-//! The value in the middle.
+//! The median.
 
-/// The median: the mean of the two in the middle where their number is even, 0 of none.
+/// The median: the mean of the two middle values if their number is even, 0 without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn the_median_is_the_middle_value() {
         for (values, expected) in [(&[][..], 0.0), (&[3.0], 3.0), (&[5.0, 1.0, 2.0], 2.0), (&[4.0, 1.0], 2.5)]
         {
             assert!((median(values) - expected).abs() < 1e-9, "{values:?}");

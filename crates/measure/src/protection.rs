@@ -1,109 +1,110 @@
-//! What protected links did.
+//! Counters of protected links.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Frames;
+use crate::FrameCount;
 
-/// Sums over all protected links, but for the buffers: those are the largest of any end. All zero without protection.
+/// Sums over all protected links; buffer fields are the largest of any end. All zero without protection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Protection {
-    /// Frames that got a number, each link that they crossed counted.
+    /// Numbered frames, counted on each link.
     pub protected: u64,
-    /// Bytes of link headers in front of them.
+    /// Bytes of their link headers.
     pub header_bytes: u64,
-    /// Copies sent again.
-    pub resent: Frames,
-    /// Frames of the links' own: dummies, acknowledgements, notifications, pauses, handshakes, parities.
-    pub own: Frames,
-    /// Frames with a header that came in and went on their way.
-    pub handed_on: u64,
-    /// Times that a receiver told its sender of missing frames.
+    /// Retransmitted copies.
+    pub resent: FrameCount,
+    /// Control frames: dummies, acknowledgements, loss notifications, pauses, handshakes, parities.
+    pub control: FrameCount,
+    /// Frames with a link header that receivers delivered.
+    pub delivered: u64,
+    /// Loss notifications that receivers sent.
     pub notifications: u64,
-    /// Frames found missing.
+    /// Frames that receivers detected as missing.
     pub missed: u64,
-    /// Of these, frames that came later.
+    /// Missing frames that arrived later.
     pub recovered: u64,
-    /// Of these, frames that were given up.
+    /// Missing frames that never arrived.
     pub lost: u64,
-    /// Frames that came again and were taken away.
+    /// Duplicate frames that were discarded.
     pub duplicates: u64,
-    /// Frames that could not be kept for want of room, and were sent all the same.
-    pub unkept: u64,
-    /// Requests that were not met: the copy was gone, or too many were asked for.
+    /// Frames sent without a copy because the retransmission buffer was full.
+    pub unbuffered: u64,
+    /// Retransmission requests that were not met: the copy was gone, or too many were requested.
     pub refused: u64,
-    /// Frames that found no room where they had to wait for others.
+    /// Frames that found the reordering buffer full.
     pub overflowed: u64,
-    /// Times that a receiver asked its sender to pause.
+    /// Pauses that receivers requested.
     pub pauses: u64,
-    /// How long senders obeyed, in nanoseconds.
+    /// Time that senders were paused, in nanoseconds.
     pub paused_ns: u64,
-    /// Times that copies which a sender keeps went through its switch again; of the prototype only.
-    pub tx_passes: u64,
-    /// The same of frames that wait at a receiver.
-    pub rx_passes: u64,
-    /// How long frames were missed until they came. Of the hardened profile the times are rounded up, by at most an eighth.
-    pub delays: Delays,
-    /// Most bytes that any sender kept.
+    /// Recirculations of copies in the retransmission buffer; only in the prototype.
+    pub tx_recirculations: u64,
+    /// Recirculations of frames in the reordering buffer; only in the prototype.
+    pub rx_recirculations: u64,
+    /// Time from detection to recovery of missing frames. The hardened protocol rounds times up by at most an
+    /// eighth.
+    pub recovery_delays: DelayHistogram,
+    /// Largest retransmission buffer of any sender, in bytes.
     pub tx_buffer_bytes_max: u64,
-    /// Most bytes that waited at any receiver.
+    /// Largest reordering buffer of any receiver, in bytes.
     pub rx_buffer_bytes_max: u64,
 }
 
-/// How long frames were missed until they came.
+/// Histogram of recovery delays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Delays {
-    /// The longest.
+pub struct DelayHistogram {
+    /// Longest delay.
     pub max_ns: u64,
-    /// Frames by how long it took: less than [`Self::STEP_NS`], less than twice as long, and so on; the last step has no end.
-    pub steps: [u64; 32],
+    /// Frames by delay, in buckets of [`Self::BUCKET_NS`]. The last bucket is open.
+    pub buckets: [u64; 32],
 }
 
-impl Delays {
-    /// The width of a step.
-    pub const STEP_NS: u64 = 250;
+impl DelayHistogram {
+    /// Width of a bucket.
+    pub const BUCKET_NS: u64 = 250;
 
-    /// One more.
+    /// Adds one delay.
     pub fn add(&mut self, ns: u64) {
         self.add_many(ns, 1);
     }
 
-    /// So many more.
+    /// Adds `count` equal delays.
     pub fn add_many(&mut self, ns: u64, count: u64) {
-        let last = self.steps.len() - 1;
+        let last = self.buckets.len() - 1;
         self.max_ns = self.max_ns.max(ns);
-        self.steps[usize::try_from(ns / Self::STEP_NS).unwrap_or(last).min(last)] += count;
+        self.buckets[usize::try_from(ns / Self::BUCKET_NS).unwrap_or(last).min(last)] += count;
     }
 
-    /// How many.
+    /// Number of delays.
     pub fn count(&self) -> u64 {
-        self.steps.iter().sum()
+        self.buckets.iter().sum()
     }
 }
 
-impl AddAssign for Delays {
+impl AddAssign for DelayHistogram {
     fn add_assign(&mut self, other: Self) {
         self.max_ns = self.max_ns.max(other.max_ns);
-        for (mine, theirs) in self.steps.iter_mut().zip(other.steps) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
             *mine += theirs;
         }
     }
 }
 
 impl Protection {
-    /// Bytes that protection put on links.
+    /// Bytes that protection added to links.
     pub const fn bytes(&self) -> u64 {
-        self.header_bytes + self.resent.bytes + self.own.bytes
+        self.header_bytes + self.resent.bytes + self.control.bytes
     }
 }
 
 add_counters!(
     Protection;
-    sum protected, header_bytes, resent, own, handed_on, notifications, missed, recovered, lost, duplicates,
-    unkept, refused, overflowed, pauses, paused_ns, tx_passes, rx_passes, delays;
+    sum protected, header_bytes, resent, control, delivered, notifications, missed, recovered, lost, duplicates,
+    unbuffered, refused, overflowed, pauses, paused_ns, tx_recirculations, rx_recirculations, recovery_delays;
     max tx_buffer_bytes_max, rx_buffer_bytes_max
 );
 
@@ -112,12 +113,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_fall_into_steps_and_the_last_has_no_end() {
-        let mut delays = Delays::default();
+    fn delays_are_counted_in_buckets_and_the_last_is_open() {
+        let mut delays = DelayHistogram::default();
         for ns in [0, 249, 250, 5_500, 1_000_000] {
             delays.add(ns);
         }
-        assert_eq!((delays.steps[0], delays.steps[1], delays.steps[22], delays.steps[31]), (2, 1, 1, 1));
+        assert_eq!(
+            (delays.buckets[0], delays.buckets[1], delays.buckets[22], delays.buckets[31]),
+            (2, 1, 1, 1)
+        );
         let mut sum = delays;
         sum += delays;
         assert_eq!((sum.count(), sum.max_ns), (10, 1_000_000));

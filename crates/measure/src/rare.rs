@@ -1,11 +1,12 @@
-//! What is too rare to be counted: a loss of 10⁻¹⁰ behind a protected link, from 10⁵ episodes instead of 10¹² frames.
+//! Estimation of rare events: a loss ratio of 10⁻¹⁰ behind a protected link, from 10⁵ episodes instead of
+//! 10¹² frames.
 //!
-//! A link that is idle or whole most of the time and recovers from every loss *regenerates*: its history falls into cycles of a
-//! clean stretch, and an episode from a loss until nothing is left of it. Only episodes are simulated (conditional Monte Carlo), and
-//! within them the outcomes that matter are drawn more often than in truth and weighed by true over drawn probability
-//! (importance sampling). With Y the weighed number of frames that the user of the link loses in an episode, T the number of
-//! frames that pass during one, and p the chance that a frame on a clean link begins one, the theorem of renewal and reward gives
-//! the effective loss exactly:
+//! A protected link recovers from every loss, so its history *regenerates*: it consists of cycles of a clean
+//! interval and an episode, which lasts from a loss until its recovery has ended. Only episodes are simulated
+//! (conditional Monte Carlo). Within them, important outcomes are drawn more often than in reality and
+//! weighted by true over drawn probability (importance sampling). Let Y be the weighted number of frames that
+//! an episode loses, T the number of frames during an episode, and p the probability that a frame on a clean
+//! link starts an episode. Then the renewal reward theorem gives the effective loss ratio exactly:
 //!
 //! ```text
 //!                E[Y]             frames lost in a cycle
@@ -13,16 +14,18 @@
 //!             1/p + E[T]        frames offered in a cycle
 //! ```
 //!
-//! Where episodes begin by themselves ([`Episodes::per_frame`]) the estimate is ΣY over the frames offered, and unbiased; where every
-//! one is begun on purpose ([`Episodes::per_frame_begun`]) it is a ratio of two unbiased means, of which the second
-//! hardly varies: its bias is below `p · E[T]` times the squared relative error.
+//! If episodes start at the true rate ([`Episodes::loss_per_frame`]), the estimate is ΣY over the frames
+//! offered and unbiased. If episodes are forced ([`Episodes::loss_per_frame_forced`]), it is a ratio of two
+//! unbiased means, of which the second has little variance: its bias is below `p · E[T]` times the squared
+//! relative error.
 //!
-//! A weight can only be given to what was seen. A way to lose frames that no tilt makes frequent, and that is heavier than all that
-//! was seen, is missed by the interval too, unless there are so few hits that it allows for one more of the heaviest kind.
+//! Only observed outcomes have weights. The interval misses a loss pattern that no tilt makes frequent and
+//! that is heavier than all observed ones, unless there are few hits: then it allows for one more of the
+//! heaviest kind.
 //!
-//! Splitting (many continuations of each history that has come half the way) estimates the same without weights. It suits chances
-//! that nobody knows; here each next step is the loss of a known frame with a known chance, so a raised coin does the same
-//! without copying the state of a simulator.
+//! Splitting (several continuations of each history that is half-way to the event) gives the same estimate
+//! without weights. It suits unknown probabilities. Here each next step is the loss of a known frame with a
+//! known probability, so a raised probability does the same without copying the simulator's state.
 
 use libm::sqrt;
 use serde::{Deserialize, Serialize};
@@ -30,51 +33,51 @@ use serde::{Deserialize, Serialize};
 use crate::Interval;
 use crate::special::{chi_square_quantile, normal_quantile};
 
-/// Hits below which an interval is Fay and Feuer's instead of the normal one.
+/// With fewer effective hits, the interval is Fay and Feuer's instead of the normal one.
 const HITS_FEW: f64 = 60.0;
 
-/// What came of independent episodes.
+/// Sums over independent episodes.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Episodes {
     count: u64,
     hits: u64,
-    /// Of the weighed losses Y: sum, sum of squares, largest.
+    /// Weighted losses Y: sum, sum of squares, maximum.
     lost: f64,
     lost_squares: f64,
     lost_max: f64,
-    /// Of the weights at the end of episodes.
+    /// Weights at the end of episodes: sum, sum of squares.
     weights: f64,
     weight_squares: f64,
-    /// Of the weighed lengths T, and with Y.
+    /// Weighted lengths T: sum, sum of squares, and sum of Y·T.
     frames: f64,
     frame_squares: f64,
     lost_by_frames: f64,
 }
 
-/// What came of one episode.
+/// Result of one episode.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Episode {
-    /// Each frame lost to the user, times the weight when that was certain.
+    /// Sum over lost frames of the weight when each was certainly lost.
     pub lost: f64,
-    /// The weight of the whole.
+    /// Weight of the whole episode.
     pub weight: f64,
-    /// Frames that were offered during it, the one that began it not included.
+    /// Frames offered during the episode, without the one that started it.
     pub frames: u64,
 }
 
-/// An estimate, and what chance leaves open.
+/// An estimate with its uncertainty.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Its standard deviation, as estimated.
+    /// Estimated standard deviation.
     pub deviation: f64,
-    /// Where the truth lies with the probability that was asked for.
+    /// Confidence interval at the requested level.
     pub interval: Interval,
 }
 
 impl Episodes {
-    /// One more.
+    /// Adds one episode.
     pub fn add(&mut self, episode: Episode) {
         let Episode { lost, weight, frames } = episode;
         assert!(lost >= 0.0 && weight >= 0.0, "weights are positive: {episode:?}");
@@ -91,7 +94,7 @@ impl Episodes {
         self.lost_by_frames += lost * frames;
     }
 
-    /// All of another's: of another thread, or another seed.
+    /// Adds the episodes of another thread or seed.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.hits += other.hits;
@@ -105,23 +108,23 @@ impl Episodes {
         self.lost_by_frames += other.lost_by_frames;
     }
 
-    /// How many.
+    /// Number of episodes.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// In how many of them something was lost to the user.
+    /// Number of episodes with a loss.
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// As many hits of equal weight would say as much: with few of them, a single one decides.
+    /// Number of hits of equal weight with the same variance. If it is small, single hits dominate.
     pub fn effective_hits(&self) -> f64 {
         if self.lost > 0.0 { self.lost * self.lost / self.lost_squares } else { 0.0 }
     }
 
-    /// The mean weight, and by how many standard deviations it misses the 1 that it must be. A large miss shows that episodes
-    /// were cut short or weighed wrongly, or that there are too few of them. Nothing for less than two.
+    /// Mean weight, and its deviation from 1 in standard deviations. A large deviation shows that episodes
+    /// were cut short, weighted wrongly, or too few. `None` for fewer than two episodes.
     pub fn mean_weight(&self) -> Option<(f64, f64)> {
         let n = self.count as f64;
         (self.count > 1).then(|| {
@@ -131,20 +134,20 @@ impl Episodes {
         })
     }
 
-    /// The loss per frame, of episodes that began by themselves while `frames` were offered. As long as
-    /// little was hit, what a hit could weigh at most (`unseen`) sets the upper end.
+    /// Loss per frame of episodes that started at the true rate while `frames` were offered. With few hits,
+    /// the largest possible weight of a hit (`unseen`) sets the upper end of the interval.
     ///
-    /// Both the number of episodes and what each gives are left to chance: a compound Poisson sum, whose variance is the
-    /// sum of squares.
-    pub fn per_frame(&self, frames: u64, unseen: f64, level: f64) -> Estimate {
+    /// Both the number of episodes and the loss of each are random: a compound Poisson sum, whose variance is
+    /// the sum of squares.
+    pub fn loss_per_frame(&self, frames: u64, unseen: f64, level: f64) -> Estimate {
         assert!(frames > 0, "of no frame nothing is lost");
         self.estimate(self.lost_squares, 1.0 / frames as f64, unseen, level)
     }
 
-    /// The loss per frame, of episodes that were begun on purpose, where in truth one begins with a chance of `begin` at each
-    /// frame of a clean link: if other frames cross it too and may begin one, that is their loss divided by the share of frames
-    /// that count. For `unseen` see [`Self::per_frame`]. Nothing for less than two episodes.
-    pub fn per_frame_begun(&self, begin: f64, unseen: f64, level: f64) -> Option<Estimate> {
+    /// Loss per frame of forced episodes, if in reality one starts with probability `begin` at each frame of
+    /// a clean link. If other frames can also start an episode, `begin` is their loss divided by the fraction
+    /// of counted frames. See [`Self::loss_per_frame`] for `unseen`. `None` for fewer than two episodes.
+    pub fn loss_per_frame_forced(&self, begin: f64, unseen: f64, level: f64) -> Option<Estimate> {
         assert!(begin > 0.0 && begin <= 1.0, "the chance of a begin is {begin}");
         if self.count < 2 {
             return None;
@@ -152,7 +155,7 @@ impl Episodes {
         let n = self.count as f64;
         let cycle = 1.0 / begin + self.frames / n;
         let ratio = self.lost / n / cycle;
-        // Linearised around the means: the variance of Y − loss · T, of which the clean stretch has none.
+        // Linearised around the means: the variance of Y − loss · T. The clean interval has no variance.
         let mean = (self.lost - ratio * self.frames) / n;
         let square =
             self.lost_squares - 2.0 * ratio * self.lost_by_frames + ratio * ratio * self.frame_squares;
@@ -160,7 +163,7 @@ impl Episodes {
         Some(self.estimate(variance, 1.0 / (n * cycle), unseen, level))
     }
 
-    /// Of the sum of weighed losses times `scale`; `variance` is that of the sum.
+    /// Estimate of the sum of weighted losses times `scale`; `variance` is that of the sum.
     fn estimate(&self, variance: f64, scale: f64, unseen: f64, level: f64) -> Estimate {
         assert!(level > 0.0 && level < 1.0, "a level is a probability: {level}");
         let interval = if self.effective_hits() < HITS_FEW {
@@ -178,13 +181,14 @@ impl Episodes {
 }
 
 impl Estimate {
-    /// Standard deviation over value; endless if nothing was hit.
+    /// Standard deviation over value; infinite without hits.
     pub fn relative_error(&self) -> f64 {
         if self.value > 0.0 { self.deviation / self.value } else { f64::INFINITY }
     }
 
-    /// The weighted sum of independent estimates: strata with their shares, or links on a path with 1 each. Interval ends
-    /// are put together by their squared distances, each side on its own, so that a skewed part leaves the sum skewed.
+    /// Weighted sum of independent estimates: strata with their fractions, or links of a path with 1 each.
+    /// Interval ends combine by squared distances, separately for each side, so that a skewed part leaves the
+    /// sum skewed.
     pub fn sum(parts: &[(f64, Self)]) -> Self {
         let value = parts.iter().map(|(share, part)| share * part.value).sum();
         let root = |distance: fn(&Self) -> f64| {
@@ -197,8 +201,9 @@ impl Estimate {
     }
 }
 
-/// Fay and Feuer's interval (1997) for the mean of a weighted sum of Poisson counts, given the sum, the sum of squared
-/// weights and the largest weight: Garwood's, if all weights are equal, and longer than it must be otherwise.
+/// Fay and Feuer's interval (1997) for the mean of a weighted sum of Poisson counts, from the sum, the sum of
+/// squared weights and the largest weight. For equal weights it is Garwood's interval, otherwise it is
+/// conservative.
 fn gamma_interval(sum: f64, squares: f64, heaviest: f64, level: f64) -> Interval {
     let tail = (1.0 - level) / 2.0;
     // A gamma variate with this mean and variance.
@@ -240,13 +245,13 @@ mod tests {
         assert!((found - wanted).abs() <= 1e-9 * wanted.abs(), "{found}, not {wanted}");
     }
 
-    /// Of hits that all weigh the same, the interval is the exact one of a Poisson count.
+    /// Hits of equal weight have the exact Poisson interval.
     #[test]
     fn equal_weights_have_the_exact_interval() {
         for count in [0_u64, 1, 7, 40] {
             let mut all = vec![hit(1e-6); count as usize];
             all.extend([MISS; 5]);
-            let estimate = episodes(&all).per_frame(1_000, 1e-6, 0.95);
+            let estimate = episodes(&all).loss_per_frame(1_000, 1e-6, 0.95);
             let exact = poisson(count, 0.95);
             assert_close(estimate.value, count as f64 * 1e-9);
             assert_close(estimate.interval.low, exact.low * 1e-9);
@@ -256,24 +261,24 @@ mod tests {
 
     #[test]
     fn many_hits_have_the_normal_interval() {
-        let estimate = episodes(&vec![hit(2.0); 10_000]).per_frame(1_000_000, 1.0, 0.95);
+        let estimate = episodes(&vec![hit(2.0); 10_000]).loss_per_frame(1_000_000, 1.0, 0.95);
         assert_close(estimate.value, 0.02);
         assert_close(estimate.relative_error(), 0.01);
         assert!((estimate.interval.high / 0.02 - 1.019_6).abs() < 1e-4, "{estimate:?}");
     }
 
     #[test]
-    fn begun_episodes_are_set_against_the_clean_stretch_and_their_own_length() {
+    fn forced_episodes_are_divided_by_clean_interval_and_length() {
         let long = Episode { frames: 50, ..hit(0.5) };
         let short = Episode { frames: 10, ..MISS };
-        let estimate = episodes(&[long, short, short, short]).per_frame_begun(0.01, 1.0, 0.9).unwrap();
+        let estimate = episodes(&[long, short, short, short]).loss_per_frame_forced(0.01, 1.0, 0.9).unwrap();
         assert_close(estimate.value, (0.5 / 4.0) / (100.0 + (0.5 * 50.0 + 30.0) / 4.0));
         assert!(estimate.interval.contains(estimate.value));
-        assert_eq!(episodes(&[long]).per_frame_begun(0.01, 1.0, 0.9), None);
+        assert_eq!(episodes(&[long]).loss_per_frame_forced(0.01, 1.0, 0.9), None);
     }
 
     #[test]
-    fn weights_that_do_not_average_to_one_are_noticed() {
+    fn a_mean_weight_other_than_one_is_detected() {
         let right: Vec<_> = (0..1_000).map(|i| hit(if i % 2 == 0 { 0.5 } else { 1.5 })).collect();
         let (mean, off) = episodes(&right).mean_weight().unwrap();
         assert!((mean - 1.0).abs() < 1e-12 && off.abs() < 1e-9);
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn strata_add_by_their_shares() {
+    fn strata_are_weighted_by_their_fractions() {
         let part = |value, half| Estimate {
             value,
             deviation: half / 2.0,
@@ -299,7 +304,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
-        /// Any split over threads gives the same, and the interval holds the estimate.
+        /// Any split over threads gives the same counts, and the interval contains the estimate.
         #[test]
         fn parts_merge_to_the_whole(weights in prop::collection::vec(0.0..5.0_f64, 2..80), cut in 0_usize..80) {
             let all: Vec<_> = weights.iter().map(|w| if *w < 2.0 { MISS } else { hit(*w) }).collect();
@@ -309,10 +314,10 @@ mod tests {
             let whole = episodes(&all);
             prop_assert_eq!((merged.count(), merged.hits()), (whole.count(), whole.hits()));
             for episodes in [merged, whole] {
-                let estimate = episodes.per_frame(100, 5.0, 0.95);
+                let estimate = episodes.loss_per_frame(100, 5.0, 0.95);
                 prop_assert!(estimate.interval.contains(estimate.value), "{:?}", estimate);
                 prop_assert!(episodes.effective_hits() <= episodes.hits() as f64 * (1.0 + 1e-12));
-                let begun = episodes.per_frame_begun(0.1, 5.0, 0.95).unwrap();
+                let begun = episodes.loss_per_frame_forced(0.1, 5.0, 0.95).unwrap();
                 prop_assert!(begun.interval.contains(begun.value), "{:?}", begun);
             }
         }

@@ -1,17 +1,17 @@
-//! Quantities over time.
+//! Time series.
 
 use std::fmt;
 
-/// One sample of one quantity of one entity: a row of a long table, which every plotting library groups as it likes.
+/// One sample of one quantity of one entity: a row of a table in long format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeriesRow {
     /// When the sample was taken.
     pub time_ps: u64,
-    /// Whose it is: the number of a lane, a node or a queue pair, as the metric says.
+    /// Index of the lane, node or queue pair; the metric determines which.
     pub entity: u32,
     /// What was sampled.
     pub metric: Metric,
-    /// The sample. Sums since the last sample for bytes and frames that pass, the state at the instant otherwise.
+    /// The value. Sum since the last sample for bytes and frames that pass, state at the time otherwise.
     pub value: u64,
 }
 
@@ -19,23 +19,23 @@ keyed! {
     /// What can be sampled.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     Metric {
-        /// Frame bytes that have crossed a lane since the last sample.
+        /// Frame bytes that crossed a lane since the last sample.
         TxBytes = "tx_bytes",
-        /// Bytes that wait for a lane or are leaving over it now, with the preambles and gaps between frames.
+        /// Bytes that wait for a lane or are being sent, with preambles and gaps.
         QueueBytes = "queue_bytes",
-        /// Frames that have crossed a lane since the last sample and were corrupted.
+        /// Frames that crossed a lane since the last sample and were corrupted.
         CorruptedFrames = "corrupted_frames",
-        /// Frames that found no room before a lane since the last sample.
+        /// Frames dropped before a lane since the last sample because the buffer was full.
         DroppedFrames = "dropped_frames",
-        /// Bytes that the end of a protected link keeps of what it sent over a lane.
+        /// Bytes in the retransmission buffer of a protected link.
         TxBufferBytes = "tx_buffer_bytes",
-        /// Bytes that came over a lane and wait at the end of a protected link for earlier ones.
+        /// Bytes in the reordering buffer of a protected link.
         RxBufferBytes = "rx_buffer_bytes",
-        /// Classes that the sender over a lane must hold now, as PFC frames have told it.
+        /// Classes that PFC frames pause at the sender of a lane now.
         PausedClasses = "paused_classes",
-        /// Bytes that came over a lane and lie in the buffer of a lossless switch.
+        /// Bytes that arrived over a lane and are in the buffer of a lossless switch.
         IngressBytes = "ingress_bytes",
-        /// Packets that a host has sent again over its lane since the last sample.
+        /// Packets that a host retransmitted over its lane since the last sample.
         RetransmittedPackets = "retransmitted_packets",
     }
 }

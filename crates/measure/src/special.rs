@@ -1,18 +1,19 @@
-//! Special functions behind the intervals: incomplete gamma and beta, and the quantiles that follow from them.
+//! Special functions for the intervals: incomplete gamma and beta functions, and quantiles.
 //!
-//! Series and continued fractions as in Abramowitz & Stegun 6.5 and 26.5; the quantiles by bisection, which needs no
-//! starting point and cannot diverge.
+//! Series and continued fractions as in Abramowitz & Stegun 6.5 and 26.5. Quantiles by bisection, which needs
+//! no starting point and cannot diverge.
 
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
 /// Relative accuracy at which a series stops.
 const EPSILON: f64 = 1e-15;
-/// Terms after which a series stops anyway. They grow with the square root of the larger parameter.
+/// Most terms of a series. Their number grows with the square root of the larger parameter.
 const TERMS_MAX: u32 = 200_000;
-/// Keeps the modified Lentz algorithm from dividing by zero.
+/// Prevents a division by zero in the modified Lentz algorithm.
 const TINY: f64 = 1e-300;
 
-/// The regularised lower incomplete gamma function P(a, x): the chance that a gamma variate of shape `a` is below `x`.
+/// The regularised lower incomplete gamma function P(a, x): the probability that a gamma variate of shape `a`
+/// is below `x`.
 pub(crate) fn gamma_p(a: f64, x: f64) -> f64 {
     assert!(a > 0.0, "the shape is positive");
     if x <= 0.0 {
@@ -52,7 +53,7 @@ pub(crate) fn beta_i(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges quickly below the mean; above it, the mirrored one does.
+    // The fraction converges quickly below the mean; above it, the mirrored fraction does.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_i(b, a, 1.0 - x);
     }
@@ -77,7 +78,7 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     bisect(-40.0, 40.0, |z| 0.5 * erfc(-z / std::f64::consts::SQRT_2) < p)
 }
 
-/// Degrees of freedom above which Wilson and Hilferty's approximation is better than 1 in 10⁷ and much quicker.
+/// Degrees of freedom above which Wilson and Hilferty's approximation is better than 10⁻⁷ and much faster.
 const WILSON_HILFERTY: f64 = 2e6;
 
 /// The `p`-quantile of the χ² distribution with `degrees` of freedom.
@@ -103,9 +104,9 @@ pub(crate) fn student_quantile(p: f64, degrees: f64) -> f64 {
     sqrt(degrees * (1.0 - x) / x)
 }
 
-/// The point where `is_below` turns from true to false, to the last bit that bisection can tell.
+/// The point where `is_below` changes from true to false, to the last bit.
 fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
-    // Halving a range that starts at zero may have to walk down to 1e-300.
+    // Halving an interval that starts at zero may reach 1e-300.
     for _ in 0..1_200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -116,7 +117,7 @@ fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     0.5 * (low + high)
 }
 
-/// A continued fraction b₀ + a₁/(b₁ + a₂/(b₂ + …)) evaluated from the front.
+/// Evaluates a continued fraction b₀ + a₁/(b₁ + a₂/(b₂ + …)) from the front.
 struct Lentz {
     value: f64,
     c: f64,
@@ -129,7 +130,7 @@ impl Lentz {
         Self { value, c: value, d: 0.0 }
     }
 
-    /// Takes the next coefficients in; true once the value stands.
+    /// Adds the next coefficients; returns true once the value has converged.
     fn step(&mut self, a: f64, b: f64) -> bool {
         let nonzero = |x: f64| if x.abs() < TINY { TINY } else { x };
         self.d = 1.0 / nonzero(b + a * self.d);
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_way_continues_the_exact_one() {
+    fn the_approximation_continues_the_exact_quantile() {
         for p in [0.025, 0.975] {
             let exact = chi_square_quantile(p, WILSON_HILFERTY);
             let quick = chi_square_quantile(p, WILSON_HILFERTY + 1e-6);

@@ -1,4 +1,4 @@
-//! What is left of a run when its rows are on disk: `summary.json`.
+//! Summary of a run: `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -7,128 +7,131 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Added, CdfPoint, Congestion, DeadlockFound, Deadlocks, FlowControl, Histogram, Interval, JobSummary,
-    Outcome, Protection, TimeoutCounts, Trims, interval,
+    CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Histogram,
+    Interval, JobSummary, Protection, TimeoutCounts, Trims, interval,
 };
 
-/// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
-/// number of threads.
+/// All variants of one scenario: the content of `summary.json`. It does not depend on the machine, its clock
+/// or the number of threads.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
-    /// Version of this layout. It grows when a field changes its meaning or goes, not when one is added.
+    /// Version of this layout. It increases when a field changes its meaning or is removed, not when one is
+    /// added.
     pub schema: u32,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The seed; the first one where there are several.
+    /// The first seed.
     pub seed: u64,
-    /// How many seeds, counted up from the first, were run and merged.
+    /// Number of consecutive seeds that were run and merged.
     pub seeds: u64,
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// The variants, in the scenario's order.
+    /// Variants in the order of the scenario.
     pub variants: Vec<VariantSummary>,
 }
 
-/// One variant of a scenario. What was written can be read again, and is the same.
+/// Results of one variant. It can be read back from JSON without loss.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct VariantSummary {
     /// The variant's name.
     pub name: String,
-    /// Flows that ended, well or not.
+    /// Flows that ended.
     pub flows: u64,
     /// Flows that finished.
     pub finished: u64,
-    /// Flows that did not, by reason ([`crate::Outcome::key`]).
+    /// Failed flows by reason ([`crate::FlowOutcome::key`]).
     #[serde(deserialize_with = "known_reasons")]
     pub failed: BTreeMap<&'static str, u64>,
-    /// Completion times of the finished flows in nanoseconds; `null` if there are none.
+    /// Completion times of finished flows in nanoseconds; `null` if there are none.
     pub fct_ns: Option<Quantiles>,
-    /// Slowdowns of the finished flows; `null` if there are none.
+    /// Slowdowns of finished flows; `null` if there are none.
     pub slowdown: Option<Quantiles>,
     /// Timers that fired, by cause.
     pub timeouts: TimeoutCounts,
-    /// Flows that met a timeout.
-    pub flows_with_timeout: Share,
-    /// Packets that hosts sent: data, acknowledgements, dummies.
+    /// Flows with at least one timeout.
+    pub flows_with_timeout: Proportion,
+    /// Packets sent by hosts: data, acknowledgements, dummies.
     pub packets_sent: u64,
-    /// Packets times the links that each crossed.
+    /// Packets times the links they crossed.
     pub packet_hops: u64,
-    /// Events that the simulator handled.
+    /// Simulator events.
     pub events: u64,
-    /// Data packets sent again, those of flows that share a queue pair included.
+    /// Data packets that hosts retransmitted, including those of flows that share a queue pair.
     pub retransmitted_packets: u64,
-    /// Frame bytes of these, comparable with `extra_bytes`; a flow's row counts payload.
+    /// Frame bytes of retransmitted packets, comparable with `extra_bytes`; a flow's row counts payload.
     pub retransmitted_bytes: u64,
-    /// Frame bytes beyond the first copy of each packet and its ACKs: retransmissions, NAKs, what protection adds.
+    /// Frame bytes beyond the first copy of each packet and its ACKs: retransmissions, NAKs, and frames of
+    /// mending mechanisms.
     pub extra_bytes: u64,
-    /// What protection added, part of `extra_bytes`.
-    pub added: Added,
-    /// What protected links did; its bytes are part of `extra_bytes`.
+    /// Frames that mending mechanisms added, part of `extra_bytes`.
+    pub extra_frames: ExtraFrames,
+    /// Counters of protected links; their bytes are part of `extra_bytes`.
     #[serde(default)]
     pub protection: Protection,
-    /// What lossless switches did.
+    /// Counters of lossless switches.
     #[serde(default)]
     pub flow_control: FlowControl,
-    /// What marks and congestion control did.
+    /// Counters of ECN marking and congestion control.
     #[serde(default)]
     pub congestion: Congestion,
-    /// What switches that trim did.
+    /// Counters of trimming switches.
     #[serde(default)]
     pub trims: Trims,
-    /// Deadlocks, and what was done about them.
+    /// Counters of deadlocks and their remedies.
     #[serde(default)]
-    pub deadlocks: Deadlocks,
-    /// The first deadlock, by name.
+    pub deadlocks: DeadlockCounts,
+    /// The first deadlock with the names of its ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadlock: Option<DeadlockFound>,
-    /// What groups of hosts did together, a collective each.
+    pub first_deadlock: Option<DeadlockReport>,
+    /// Results of collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSummary>,
-    /// What a reader of the numbers should know of the scenario.
+    /// Conditions of the scenario that affect the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// NAKs that requesters received as they were sent: the ones that tell of losses.
+    /// Original NAKs that requesters received; each reports a loss.
     pub naks: u64,
-    /// NAKs that requesters received as copies.
+    /// NAK copies that requesters received.
     pub nak_copies: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,
     /// Intact frames that nodes dropped.
-    pub dropped_frames: Dropped,
-    /// Application bits of finished flows over simulated time.
+    pub dropped_frames: DropCounts,
+    /// Payload bits of finished flows divided by simulated time.
     pub goodput_bps: u64,
     /// Simulated time in nanoseconds, over all seeds.
     pub simulated_ns: u64,
     /// [`crate::RowDigest`] of flow rows and counters.
     pub digest: String,
-    /// The distribution of completion times: pairs of nanoseconds and the fraction of flows that took at most that.
+    /// Distribution of completion times: pairs of nanoseconds and the fraction of flows that took at most
+    /// that long.
     #[serde(serialize_with = "cdf_in_ns", deserialize_with = "cdf_from_ns")]
     pub fct_cdf: Vec<CdfPoint>,
 }
 
 impl Summary {
-    /// The version of the layout that this code writes.
+    /// Version of the layout that this code writes.
     pub const SCHEMA: u32 = 1;
 }
 
-/// Percentiles, largest value and mean.
+/// Percentiles, maximum and mean.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The median.
     pub p50: f64,
-    /// One in a hundred is above.
+    /// The 99th percentile.
     pub p99: f64,
-    /// One in a thousand is above.
+    /// The 99.9th percentile.
     pub p999: f64,
-    /// The largest, exactly.
+    /// The exact maximum.
     pub max: f64,
-    /// The mean, exactly.
+    /// The exact mean.
     pub mean: f64,
 }
 
 impl Quantiles {
-    /// Of a histogram whose values are in units of `1/scale`; `None` if it is empty.
-    pub fn of(histogram: &Histogram, scale: f64) -> Option<Self> {
+    /// Computes the quantiles of a histogram whose values are in units of `1/scale`; `None` if it is empty.
+    pub fn from_histogram(histogram: &Histogram, scale: f64) -> Option<Self> {
         let quantile = |q| histogram.quantile(q).map(|value| value as f64 / scale);
         Some(Self {
             p50: quantile(0.5)?,
@@ -140,20 +143,20 @@ impl Quantiles {
     }
 }
 
-/// How many of all, with what chance alone leaves open: the Wilson interval at 95 %.
+/// A proportion with its 95 % Wilson interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Share {
-    /// How many.
+pub struct Proportion {
+    /// Number of cases.
     pub count: u64,
-    /// The fraction of all; 0 of none.
+    /// Fraction of all; 0 if there are none.
     pub fraction: f64,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The interval's upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-impl Share {
+impl Proportion {
     /// `count` of `all`.
     pub fn new(count: u64, all: u64) -> Self {
         let Interval { low, high } = interval::wilson(count, all, 0.95);
@@ -163,28 +166,28 @@ impl Share {
 
 /// Intact frames that nodes dropped, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Dropped {
-    /// No room in a switch.
+pub struct DropCounts {
+    /// The buffer was full.
     pub buffer: u64,
-    /// Crossed too many switches.
+    /// The TTL expired.
     pub ttl: u64,
-    /// Came for a connection that is gone.
-    pub late: u64,
+    /// The connection was closed.
+    pub no_connection: u64,
     /// Dropped to end a deadlock or a loop.
     #[serde(default)]
     pub remedy: u64,
 }
 
-add_counters!(Dropped; sum buffer, ttl, late, remedy);
+add_counters!(DropCounts; sum buffer, ttl, no_connection, remedy);
 
-impl Dropped {
-    /// Of all reasons.
+impl DropCounts {
+    /// Frames dropped for all reasons.
     pub const fn total(&self) -> u64 {
-        self.buffer + self.ttl + self.late + self.remedy
+        self.buffer + self.ttl + self.no_connection + self.remedy
     }
 }
 
-/// Completion times are kept in picoseconds and told in nanoseconds.
+/// Writes completion times, which are stored in picoseconds, in nanoseconds.
 fn cdf_in_ns<S: Serializer>(points: &[CdfPoint], serializer: S) -> Result<S::Ok, S::Error> {
     struct Pair(f64, f64);
     impl Serialize for Pair {
@@ -204,14 +207,14 @@ fn cdf_from_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CdfPoin
     Ok(pairs.into_iter().map(point).collect())
 }
 
-/// Reasons are names of [`Outcome`], and no others.
+/// Accepts only names of [`FlowOutcome`] as reasons.
 fn known_reasons<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<&'static str, u64>, D::Error> {
     let counts = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let known = |(reason, count): (String, u64)| {
-        let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.key() == reason);
-        let outcome = outcome.ok_or_else(|| D::Error::custom(format!("no reason `{reason}` is known")))?;
+        let outcome = FlowOutcome::ALL.into_iter().find(|outcome| outcome.key() == reason);
+        let outcome = outcome.ok_or_else(|| D::Error::custom(format!("unknown reason `{reason}`")))?;
         Ok((outcome.key(), count))
     };
     counts.into_iter().map(known).collect()
@@ -223,10 +226,10 @@ mod tests {
     use crate::{Collector, Counters, FlowRow, TimeoutCause};
 
     #[test]
-    fn a_summary_survives_being_written_and_read() {
+    fn a_summary_is_equal_after_writing_and_reading() {
         let mut collector = Collector::new();
         for flow in 0..5000_u64 {
-            let outcome = if flow % 1000 == 0 { Outcome::RetryExceeded } else { Outcome::Finished };
+            let outcome = if flow % 1000 == 0 { FlowOutcome::RetryExceeded } else { FlowOutcome::Finished };
             collector.add(&FlowRow {
                 flow,
                 src: 0,

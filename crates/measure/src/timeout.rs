@@ -1,4 +1,4 @@
-//! Why a retransmission timer fired.
+//! Causes of retransmission timeouts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,31 +8,31 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 keyed! {
-    /// What kept the requester waiting until its timer fired: the four patterns of JCST §3.1, and the rest. The rule
-    /// looks at the oldest unacknowledged PSN `p`, the responder's expected PSN and the NAKs between them.
+    /// Why a retransmission timer fired: the four patterns of JCST §3.1, and others. The classification uses
+    /// the oldest unacknowledged PSN `p`, the responder's expected PSN and the NAKs between them.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     TimeoutCause {
-        /// The responder still expects `p` and has sent no NAK: nothing followed `p` that could have shown the gap.
+        /// The responder expects `p` and has sent no NAK: nothing followed `p` that could show the gap.
         TailPacket = "tail_packet",
-        /// The responder is past `p`: only the acknowledgement was lost.
+        /// The responder has received `p`: only the acknowledgement was lost.
         TailAck = "tail_ack",
-        /// The responder asked for `p`, and the NAK was lost; it asks only once.
+        /// The responder has sent a NAK for `p`, which was lost. It sends one NAK only.
         Nak = "nak",
-        /// The NAK arrived, and what was sent again was lost again.
-        Twice = "twice",
-        /// Anything else: a timer shorter than the queues, a lost READ request, …
+        /// The NAK arrived, and the retransmission was lost.
+        Retransmission = "retransmission",
+        /// Other causes: a timer shorter than the queueing delay, a lost READ request, …
         Other = "other",
     }
 }
 
 impl TimeoutCause {
-    /// The name for people.
+    /// Name for readers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TailPacket => "tail packet",
             Self::TailAck => "tail ACK",
             Self::Nak => "NAK",
-            Self::Twice => "twice",
+            Self::Retransmission => "retransmission",
             Self::Other => "other",
         }
     }
@@ -44,7 +44,7 @@ impl fmt::Display for TimeoutCause {
     }
 }
 
-/// How often timers fired, by cause.
+/// Number of timer expiries by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimeoutCounts {
     by_cause: [u64; TimeoutCause::ALL.len()],
@@ -52,22 +52,22 @@ pub struct TimeoutCounts {
 }
 
 impl TimeoutCounts {
-    /// Counts one expiry that held up application data.
+    /// Counts one expiry that delayed application data.
     pub fn add(&mut self, cause: TimeoutCause) {
         self.by_cause[cause as usize] += 1;
     }
 
-    /// Counts one expiry with nothing but dummies outstanding: it delays no flow.
+    /// Counts one expiry with only dummies outstanding. It delays no flow.
     pub fn add_dummy(&mut self) {
         self.dummy += 1;
     }
 
-    /// Expiries of one cause.
-    pub const fn of(&self, cause: TimeoutCause) -> u64 {
+    /// Expiries with this cause.
+    pub const fn get(&self, cause: TimeoutCause) -> u64 {
         self.by_cause[cause as usize]
     }
 
-    /// Expiries with nothing but dummies outstanding.
+    /// Expiries with only dummies outstanding.
     pub const fn dummy(&self) -> u64 {
         self.dummy
     }
@@ -87,12 +87,12 @@ impl AddAssign for TimeoutCounts {
     }
 }
 
-/// `{tail_packet, tail_ack, nak, twice, other, dummy, total}`.
+/// `{tail_packet, tail_ack, nak, retransmission, other, dummy, total}`.
 impl Serialize for TimeoutCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("TimeoutCounts", TimeoutCause::ALL.len() + 2)?;
         for cause in TimeoutCause::ALL {
-            fields.serialize_field(cause.key(), &self.of(cause))?;
+            fields.serialize_field(cause.key(), &self.get(cause))?;
         }
         fields.serialize_field("dummy", &self.dummy)?;
         fields.serialize_field("total", &self.total())?;
@@ -100,16 +100,16 @@ impl Serialize for TimeoutCounts {
     }
 }
 
-/// The same names; the total is what follows from them.
+/// The same fields; the total is recomputed.
 impl<'de> Deserialize<'de> for TimeoutCounts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fields = BTreeMap::<String, u64>::deserialize(deserializer)?;
-        let of = |name: &str| {
+        let field = |name: &str| {
             fields.get(name).copied().ok_or_else(|| D::Error::custom(format!("timeouts without `{name}`")))
         };
-        let mut counts = Self { dummy: of("dummy")?, ..Self::default() };
+        let mut counts = Self { dummy: field("dummy")?, ..Self::default() };
         for cause in TimeoutCause::ALL {
-            counts.by_cause[cause as usize] = of(cause.key())?;
+            counts.by_cause[cause as usize] = field(cause.key())?;
         }
         Ok(counts)
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dummies_are_counted_apart() {
+    fn dummies_are_counted_separately() {
         let mut counts = TimeoutCounts::default();
         for cause in TimeoutCause::ALL {
             counts.add(cause);
@@ -129,6 +129,6 @@ mod tests {
         counts.add_dummy();
         let mut twice = counts;
         twice += counts;
-        assert_eq!((twice.total(), twice.of(TimeoutCause::Nak), twice.dummy()), (12, 4, 2));
+        assert_eq!((twice.total(), twice.get(TimeoutCause::Nak), twice.dummy()), (12, 4, 2));
     }
 }

@@ -1,141 +1,141 @@
-//! What happened to one flow, packet by packet.
+//! Trace of one flow, packet by packet.
 
 use wiremend_units::{NodeId, Psn, Time};
 
-use crate::{Outcome, TimeoutCause};
+use crate::{FlowOutcome, TimeoutCause};
 
-/// One thing that happened at one node: a step of a ladder drawing. Records are small and `Copy`, so that a host may
-/// write them to a ring without thinking.
+/// One event at one node: a step of a ladder diagram. Records are small and `Copy`, so that hosts can write
+/// them to a ring cheaply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceRecord {
-    /// When it happened; for a transmission, when its first bit left.
+    /// Time of the event; for a transmission, when its first bit left.
     pub time: Time,
-    /// Where.
+    /// Node of the event.
     pub node: NodeId,
-    /// What.
-    pub what: TraceWhat,
+    /// The event.
+    pub event: TraceEvent,
 }
 
 const _: () = assert!(size_of::<TraceRecord>() <= 64, "a trace record stays within a cache line");
 
-/// What a [`TraceRecord`] tells.
+/// Event of a [`TraceRecord`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TraceWhat {
-    /// The application handed the flow to the requester.
+pub enum TraceEvent {
+    /// The application posted the flow to the requester.
     Posted {
-        /// Application bytes.
+        /// Payload bytes.
         bytes: u64,
     },
-    /// A packet left over a link: one record for each link that it crosses.
+    /// A packet was sent over a link: one record for each link that it crosses.
     Sent {
         /// The packet.
         packet: TracePacket,
-        /// The node at the other end of the link.
+        /// Node at the other end of the link.
         to: NodeId,
-        /// When its last bit is there.
+        /// When its last bit arrives.
         arrive: Time,
-        /// What the link did to it.
+        /// Whether the link corrupted it.
         fate: Fate,
     },
     /// A node dropped an intact packet.
     Dropped {
         /// The packet.
         packet: TracePacket,
-        /// Why.
-        why: TraceDrop,
+        /// Reason of the drop.
+        reason: TraceDropReason,
     },
-    /// The packet was the next in order and was taken.
+    /// The packet was the next in order and was accepted.
     Accepted {
-        /// Its number.
+        /// Its PSN.
         psn: Psn,
     },
-    /// The packet had been taken before.
+    /// The packet had been accepted before.
     Duplicate {
-        /// Its number.
+        /// Its PSN.
         psn: Psn,
     },
-    /// The packet came too early and was discarded: one before it is missing.
+    /// The packet was out of order and was discarded: one before it is missing.
     Gap {
-        /// Its number.
+        /// Its PSN.
         psn: Psn,
-        /// The number that was expected.
+        /// The expected PSN.
         expected: Psn,
     },
-    /// The responder asks for the missing packet. It does so once (IBA 9.7.5.2.8).
+    /// The responder sends a NAK for the missing packet. It does so once (IBA 9.7.5.2.8).
     NakSent {
-        /// The number that it asks for.
+        /// The PSN in the NAK.
         expected: Psn,
     },
     /// The requester goes back because of a NAK.
     Rewound {
-        /// The number that it starts again from.
+        /// The PSN from which it starts again.
         psn: Psn,
     },
     /// The requester's retransmission timer fired.
     TimerFired {
-        /// The oldest unacknowledged number.
+        /// The oldest unacknowledged PSN.
         oldest: Psn,
-        /// Why it had to; `None` if only dummies were outstanding.
+        /// Cause of the timeout; `None` if only dummies were outstanding.
         cause: Option<TimeoutCause>,
     },
     /// The flow's last work request completed.
     Completed,
     /// The flow failed.
     Failed {
-        /// Why.
-        outcome: Outcome,
+        /// Reason of the failure.
+        outcome: FlowOutcome,
     },
 }
 
-/// A packet as a drawing shows it.
+/// A packet in a ladder diagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TracePacket {
-    /// A short name of its operation: `WRITE Last`, `ACK`.
+    /// Short name of its operation: `WRITE Last`, `ACK`.
     pub name: &'static str,
-    /// Its sequence number; for an acknowledgement, the one that it carries.
+    /// Its PSN; for an acknowledgement, the PSN in it.
     pub psn: Psn,
-    /// What it is for.
+    /// Its purpose.
     pub kind: PacketKind,
-    /// Whether its number was sent before.
+    /// Whether its PSN was sent before.
     pub retransmission: bool,
 }
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketKind {
-    /// Carries application bytes, or asks for them.
+    /// Carries payload, or requests it.
     Data,
-    /// Acknowledges.
+    /// Acknowledges packets.
     Ack,
-    /// Asks for a missing packet.
+    /// Requests a missing packet.
     Nak,
-    /// Carries nothing: it is there to show that something before it is missing (JCST §4.2).
+    /// Carries no payload and reveals a gap before it (JCST §4.2).
     Dummy,
-    /// Anything else: congestion notification, link control.
+    /// Other packets: congestion notification, link control.
     Control,
 }
 
-/// What a link did to a packet.
+/// Effect of a link on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It arrives as it was sent.
     Pass,
-    /// It arrives broken and is discarded.
+    /// It arrives corrupted and is discarded.
     Corrupt,
 }
 
-/// Why a node dropped an intact packet.
+/// Reason for which a node dropped an intact packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TraceDrop {
-    /// No room.
+pub enum TraceDropReason {
+    /// The buffer was full.
     Buffer,
-    /// It has crossed too many switches.
+    /// The TTL expired.
     Ttl,
 }
 
-impl TraceWhat {
-    /// Whether this is out of the ordinary, so that a drawing must show it.
-    pub const fn is_remarkable(&self) -> bool {
+impl TraceEvent {
+    /// Whether the event is notable, so that a drawing must show it.
+    pub const fn is_notable(&self) -> bool {
         match self {
             Self::Sent { packet, fate, .. } => {
                 matches!(fate, Fate::Corrupt) || matches!(packet.kind, PacketKind::Nak)
@@ -152,12 +152,12 @@ impl TraceWhat {
     }
 }
 
-impl TraceDrop {
-    /// The reason, for people.
-    pub const fn reason(self) -> &'static str {
+impl TraceDropReason {
+    /// Description for readers.
+    pub const fn describe(self) -> &'static str {
         match self {
             Self::Buffer => "buffer full",
-            Self::Ttl => "time to live used up",
+            Self::Ttl => "TTL expired",
         }
     }
 }

@@ -1,23 +1,24 @@
-//! What switches that trim packets did.
+//! Counters of trimming switches.
 
 use serde::{Deserialize, Serialize};
 
-/// Of one port, or sums over all ports. All zero where nothing is trimmed.
+/// Counters of one port, or sums over all ports. All zero without trimming.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trims {
-    /// Packets that were cut to their headers.
+    /// Packets trimmed to their headers.
     pub trimmed: u64,
-    /// Header-only packets for which the control queue had no room. Each is a loss that nobody is told of.
+    /// Header-only packets dropped because the control queue was full. The sender gets no notice of these
+    /// losses.
     pub headers_dropped: u64,
-    /// Acknowledgements that met a long queue and were dropped.
+    /// Acknowledgements dropped because the queue was above the threshold.
     pub acks_dropped: u64,
-    /// Other packets that met a long queue and could not be trimmed.
+    /// Other packets dropped because the queue was above the threshold and they cannot be trimmed.
     pub others_dropped: u64,
 }
 
 impl Trims {
-    /// All of them by name, for the digest.
+    /// All counters with their names in the digest.
     pub fn named(&self) -> [(&'static str, u64); 4] {
         [
             ("trim.trimmed", self.trimmed),
@@ -27,7 +28,7 @@ impl Trims {
         ]
     }
 
-    /// Packets that were dropped.
+    /// Dropped packets.
     pub const fn dropped(&self) -> u64 {
         self.headers_dropped + self.acks_dropped + self.others_dropped
     }

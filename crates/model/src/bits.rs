@@ -1,43 +1,45 @@
-//! From wrong bits to lost frames and back (JCST Theorems 1 and 2, without their approximations).
+//! Conversion between bit errors and frame loss (JCST Theorems 1 and 2, without their approximations).
 //!
-//! Probabilities from 10⁻¹⁶ up keep all their digits: `ln_1p` and `exp_m1` see to it.
+//! `ln_1p` and `exp_m1` keep all digits of probabilities from 10⁻¹⁶ up.
 
-/// The probability that at least one bit of a frame is wrong, each with probability `alpha`: 1 − (1 − α)^(8·bytes).
+/// Probability that at least one bit of a frame is wrong, if each is with probability `alpha`: 1 − (1 −
+/// α)^(8·bytes).
 pub fn frame_loss(alpha: f64, bytes: f64) -> f64 {
     any(alpha, 8.0 * bytes)
 }
 
-/// The bit error rate at which a frame of this size is lost with probability `beta`.
+/// Bit error rate at which a frame of this size is lost with probability `beta`.
 pub fn bit_error_rate(beta: f64, bytes: f64) -> f64 {
     any(beta, 1.0 / (8.0 * bytes))
 }
 
-/// The loss of a frame of another size on the same link: γ and δ from β, 1 − (1 − β)^(bytes/full).
+/// Loss of a frame of another size on the same link: γ and δ from β, 1 − (1 − β)^(bytes/full).
 pub fn scaled(beta: f64, full_bytes: f64, bytes: f64) -> f64 {
     any(beta, bytes / full_bytes)
 }
 
-/// The probability that one of `times` independent chances comes true; `times` need not be whole.
+/// Probability that at least one of `times` independent events of probability `chance` occurs; `times` need
+/// not be whole.
 pub(crate) fn any(chance: f64, times: f64) -> f64 {
     if times == 0.0 { 0.0 } else { -(times * (-chance).ln_1p()).exp_m1() }
 }
 
-/// What a corrupting link does to frames.
+/// Effect of a corrupting link on frames.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Corruption {
-    /// Each bit is wrong with this probability, so that long frames are hit more often: what optics do.
+    /// Each bit is wrong with this probability, so that long frames are lost more often, as on optical links.
     Bits(f64),
-    /// Each frame is hit with this probability, however long: what a switch that drops at random does.
+    /// Each frame is lost with this probability whatever its length, as by a switch that drops at random.
     Frames(f64),
 }
 
 impl Corruption {
-    /// Bit errors that hit a frame of `full_bytes` with probability `beta`.
-    pub fn of_full_frame(beta: f64, full_bytes: u32) -> Self {
+    /// Bit errors with which a frame of `full_bytes` is lost with probability `beta`.
+    pub fn from_full_frame_loss(beta: f64, full_bytes: u32) -> Self {
         Self::Bits(bit_error_rate(beta, f64::from(full_bytes)))
     }
 
-    /// The probability that a frame is lost on a way with so many corrupting links.
+    /// Probability that a frame is lost on a path with this number of corrupting links.
     pub fn loss(self, bytes: f64, links: u32) -> f64 {
         match self {
             Self::Bits(alpha) => any(alpha, 8.0 * bytes * f64::from(links)),

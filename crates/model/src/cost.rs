@@ -1,12 +1,12 @@
-//! What the mechanisms cost, in bytes of frames.
+//! Cost of dummies and copies, in frame bytes.
 
 use crate::flow::FlowSize;
-use crate::frame::Sizes;
+use crate::frame::FrameSizes;
 use crate::path::Path;
-use crate::setting::Setting;
+use crate::setting::ModelSetting;
 use crate::timeout::{Expected, expected};
 
-/// Bytes of a flow, or that something adds to it.
+/// Bytes of a flow, or bytes added to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Traffic {
     /// From requester to responder.
@@ -15,35 +15,35 @@ pub struct Traffic {
     pub backward: f64,
 }
 
-/// What each mechanism adds to a flow on average.
+/// Mean cost of each mechanism per flow.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
-    /// Data frames of a flow, each sent once: what the others are measured by. Backward, its ACKs.
+    /// Data frames of a flow, each sent once: the reference. Backward: its ACKs.
     pub flow: Traffic,
-    /// Dummies, as posted, and their ACKs.
+    /// Dummies sent for the first time, and their ACKs.
     pub dummies: Traffic,
-    /// Copies of NAKs, and the second repeat that they cause.
+    /// Copies of NAKs, and the second retransmission that they cause.
     pub nak_copies: Traffic,
     /// Copies of retransmissions, and the ACKs of those that arrive.
     pub retransmission_copies: Traffic,
-    /// Repeated tails and their ACKs.
+    /// Repeated tail packets and their ACKs.
     pub tail_repeat: Traffic,
-    /// Work requests posted in addition: each dummy is one (JCST §5.2).
+    /// Additional work requests: each dummy is one (JCST §5.2).
     pub work_requests: f64,
 }
 
 impl Cost {
-    /// Bytes that all mechanisms add in the direction of the data, as a share of the flow's own.
+    /// Bytes that all mechanisms add in the direction of the data, relative to the flow's data frames.
     pub fn share(&self) -> f64 {
         self.parts().iter().map(|part| part.1.forward).sum::<f64>() / self.flow.forward
     }
 
-    /// The same for the other direction, where a flow has its ACKs, as a share of the data: the link is as wide.
+    /// Bytes that all mechanisms add in the direction of the ACKs, relative to the flow's data frames.
     pub fn backward_share(&self) -> f64 {
         self.parts().iter().map(|part| part.1.backward).sum::<f64>() / self.flow.forward
     }
 
-    /// Each mechanism by name.
+    /// Name and traffic of each mechanism.
     pub fn parts(&self) -> [(&'static str, Traffic); 4] {
         [
             ("dummies", self.dummies),
@@ -54,19 +54,25 @@ impl Cost {
     }
 }
 
-/// The mean cost of a flow. `drained` is the share of flows behind which the send queue runs dry and stays so for T,
-/// since only those get dummies.
-pub fn cost(setting: &Setting, path: &Path, flows: &[FlowSize], drained: f64) -> Cost {
+/// Mean cost of a flow. `drained` is the fraction of flows after which the send queue is empty for T; only
+/// these get dummies.
+pub fn cost(setting: &ModelSetting, path: &Path, flows: &[FlowSize], drained: f64) -> Cost {
     let met = expected(setting, path, flows);
-    cost_of(setting, path, flows, drained, &met)
+    cost_from(setting, path, flows, drained, &met)
 }
 
-/// The same, if what flows meet is known already.
-pub fn cost_of(setting: &Setting, path: &Path, flows: &[FlowSize], drained: f64, met: &Expected) -> Cost {
-    let Setting { sizes, mend, corruption, .. } = setting;
+/// Mean cost of a flow with known expectations.
+pub fn cost_from(
+    setting: &ModelSetting,
+    path: &Path,
+    flows: &[FlowSize],
+    drained: f64,
+    met: &Expected,
+) -> Cost {
+    let ModelSetting { sizes, mend, corruption, .. } = setting;
     let answer = f64::from(sizes.answer);
     let middle = f64::from(sizes.middle());
-    // What makes copies sees only what has come so far.
+    // A switch copies only packets that reach it.
     let reaches = |bytes: f64| 1.0 - path_loss_before(path, |links| corruption.loss(bytes, links));
     let count = |n: u32| f64::from(n);
     let dummies = count(mend.dummies) * drained;
@@ -91,7 +97,7 @@ pub fn cost_of(setting: &Setting, path: &Path, flows: &[FlowSize], drained: f64,
 }
 
 /// Frames of a flow, each sent once, and an ACK for each.
-fn flow_traffic(sizes: &Sizes, flows: &[FlowSize]) -> Traffic {
+fn flow_traffic(sizes: &FrameSizes, flows: &[FlowSize]) -> Traffic {
     let forward = |flow: &FlowSize| {
         flow.probability * ((flow.packets - 1.0).max(0.0) * f64::from(sizes.header) + sizes.first(flow.bytes))
     };
@@ -99,7 +105,7 @@ fn flow_traffic(sizes: &Sizes, flows: &[FlowSize]) -> Traffic {
     Traffic { forward: flows.iter().map(forward).sum(), backward: flows.iter().map(backward).sum() }
 }
 
-fn tail_frame(sizes: &Sizes, flow: &FlowSize) -> f64 {
+fn tail_frame(sizes: &FrameSizes, flow: &FlowSize) -> f64 {
     let payload = flow.tail_bytes(sizes.mtu);
     if flow.packets < 1.5 { sizes.first(payload) } else { sizes.last(payload) }
 }

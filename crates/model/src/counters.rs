@@ -1,52 +1,52 @@
-//! From what NICs and switches count to the loss of frames.
+//! Frame loss from counters of NICs and switches.
 //!
-//! Three things are counted, each with its own reach: frames that failed their check (losses that have happened),
-//! codewords that FEC could not correct (likewise, also on idle links), and how many symbols were wrong in those that
-//! it could (losses that are still to come).
+//! Three counters are useful: frames with a wrong FCS (losses so far), codewords that FEC could not correct
+//! (losses so far, also on idle links), and wrong symbols per corrected codeword (a prediction of future
+//! loss).
 
 use crate::bits::any;
 use crate::phy::Code;
 
-/// Bits that FEC corrected of all bits that came: the error rate before FEC.
+/// Error rate before FEC: corrected bits relative to all received bits.
 pub fn pre_fec_bit_error_rate(corrected_bits: f64, bits: f64) -> f64 {
     corrected_bits / bits
 }
 
-/// Codewords by the number of wrong symbols in them, as ports count them: none, one, two, …
+/// Codewords by their number of wrong symbols, as ports count them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Histogram<'a> {
-    /// Codewords with as many wrong symbols as their place says; from none to what the code corrects.
+    /// Number of codewords with 0, 1, 2, … wrong symbols, up to the correction limit of the code.
     pub corrected: &'a [f64],
-    /// Codewords that could not be corrected.
+    /// Uncorrectable codewords.
     pub uncorrectable: f64,
 }
 
 impl Histogram<'_> {
-    /// All codewords.
+    /// Number of codewords.
     pub fn total(&self) -> f64 {
         self.corrected.iter().sum::<f64>() + self.uncorrectable
     }
 
-    /// Codewords that were lost, as a share of all.
+    /// Fraction of uncorrectable codewords.
     pub fn observed_codeword_loss(&self) -> f64 {
         self.uncorrectable / self.total()
     }
 
-    /// The error rate of symbols, from those that were corrected.
+    /// Symbol error rate, from the corrected symbols.
     pub fn symbol_error_rate(&self, code: Code) -> f64 {
         let wrong: f64 = self.corrected.iter().enumerate().map(|(count, words)| count as f64 * words).sum();
         let lost = self.uncorrectable * f64::from(code.corrects + 1);
         (wrong + lost) / (self.total() * f64::from(code.symbols))
     }
 
-    /// The codeword loss to expect if symbols go wrong independently at the rate that was seen.
+    /// Expected codeword loss if symbol errors are independent at the observed rate.
     pub fn independent_codeword_loss(&self, code: Code) -> f64 {
         code.codeword_loss_of_symbols(self.symbol_error_rate(code))
     }
 
-    /// The codeword loss to expect if the histogram goes on as it began: a line through the logarithms of its bins,
-    /// prolonged over the five bins behind the last that can be corrected, as `SONiC` predicts frame loss. It follows
-    /// bursts, which independence does not. `None` with fewer than two bins that are not empty.
+    /// Expected codeword loss by extrapolation of the histogram: a line through the logarithms of its bins,
+    /// extended over the five bins after the last correctable one, as `SONiC` predicts frame loss. Unlike
+    /// independence, it captures bursts. `None` with fewer than two bins that are not empty.
     pub fn extrapolated_codeword_loss(&self, code: Code) -> Option<f64> {
         const BEYOND: u32 = 5;
         let total = self.total();
@@ -62,18 +62,18 @@ impl Histogram<'_> {
     }
 }
 
-/// The loss of a frame of this size when codewords are lost.
+/// Loss of a frame of this size at a codeword loss.
 pub fn frame_loss(codeword_loss: f64, bytes: f64, interleaved: u32) -> f64 {
     any(codeword_loss, Code::codewords_touched(bytes, interleaved))
 }
 
-/// Slope and height of the line with the least squares.
+/// Slope and intercept of the least-squares line.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     if points.len() < 2 {
         return None;
     }
     let n = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / n;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
     let slope = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>()
         / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>();

@@ -1,19 +1,19 @@
-//! How large flows are, and the two moments that must not be confused.
+//! Flow sizes, and the two means of their tails.
 
-/// Flows of about one size, and how many of all flows they are.
+/// Flows of about one size, and their fraction of all flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowSize {
-    /// Packets; a mean where several sizes stand together.
+    /// Packets; a mean if several sizes are combined.
     pub packets: f64,
-    /// Bytes of payload; a mean likewise.
+    /// Payload bytes; a mean if several sizes are combined.
     pub bytes: f64,
-    /// The share of all flows.
+    /// Fraction of all flows.
     pub probability: f64,
 }
 
 impl FlowSize {
-    /// Flows that all have the same size.
-    pub fn only(bytes: u32, mtu: u32) -> Self {
+    /// All flows have the same size.
+    pub fn fixed(bytes: u32, mtu: u32) -> Self {
         let packets = f64::from(bytes.div_ceil(mtu).max(1));
         Self { packets, bytes: f64::from(bytes), probability: 1.0 }
     }
@@ -24,25 +24,25 @@ impl FlowSize {
     }
 }
 
-/// E(1/S), with S in packets: the share of a flow that is its tail, averaged over flows.
+/// E(1/S) with S in packets: the mean fraction of a flow that is its tail.
 ///
-/// JCST uses it as the chance that a random *packet* is a tail. That chance is 1/E(S), see [`tail_share`]; the two
-/// are equal only if all flows are of one size.
+/// JCST uses it as the probability that a random *packet* is a tail. That probability is 1/E(S), see
+/// [`tail_share`]. The two are equal only if all flows have one size.
 pub fn mean_inverse(flows: &[FlowSize]) -> f64 {
     flows.iter().map(|flow| flow.probability / flow.packets).sum()
 }
 
-/// E(S): packets of a flow on average.
+/// E(S): mean number of packets per flow.
 pub fn mean_packets(flows: &[FlowSize]) -> f64 {
     flows.iter().map(|flow| flow.probability * flow.packets).sum()
 }
 
-/// Bytes of a flow on average.
+/// Mean bytes per flow.
 pub fn mean_bytes(flows: &[FlowSize]) -> f64 {
     flows.iter().map(|flow| flow.probability * flow.bytes).sum()
 }
 
-/// 1/E(S): the chance that a random packet is the last of its flow.
+/// 1/E(S): probability that a random packet is the last of its flow.
 pub fn tail_share(flows: &[FlowSize]) -> f64 {
     1.0 / mean_packets(flows)
 }
@@ -52,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_moments_differ_as_soon_as_sizes_do() {
+    fn the_two_means_differ_for_different_sizes() {
         let flows = [(1.0, 0.5), (99.0, 0.5)];
         let flows =
             flows.map(|(packets, probability)| FlowSize { packets, bytes: packets * 1024.0, probability });
         assert!((mean_inverse(&flows) - 0.505_05).abs() < 1e-5);
         assert!((tail_share(&flows) - 0.02).abs() < 1e-12);
-        let one = [FlowSize::only(10_000, 1024)];
+        let one = [FlowSize::fixed(10_000, 1024)];
         assert!((mean_inverse(&one) - tail_share(&one)).abs() < 1e-15);
         assert!((one[0].tail_bytes(1024) - 784.0).abs() < 1e-9);
     }

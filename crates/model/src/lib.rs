@@ -1,38 +1,38 @@
-//! What corruption costs RDMA, in closed form.
+//! Analytical model of the cost of corruption for RDMA.
 //!
-//! The corruption paper (Gao et al., JCST 2022) asks how often a link that flips bits makes a requester wait for its
-//! timer, and what dummy headers and repeats do about it. Its answers are first-order forms for one packet. Here they
-//! are exact, for a flow, and the paper's stand beside them:
+//! The corruption paper (Gao et al., JCST 2022) computes how often bit errors make a requester wait for its
+//! timer, and what dummies and copies change. Its results are first-order formulas for one packet. This crate
+//! has exact results for a flow, and the paper's formulas for comparison:
 //!
 //! | module | question |
 //! |---|---|
-//! | [`frame`] | how long is a frame really |
-//! | [`bits`] | bit errors → lost frames, for frames of any size |
-//! | [`path`] | how many links of the path corrupt: K ~ Bin(L, ω) in each direction |
-//! | [`flow`] | sizes of flows, E(1/S) and 1/E(S) |
-//! | [`mend`] | how many dummies and copies |
-//! | [`setting`] | what follows a flow, and how the NIC turns around |
+//! | [`frame`] | frame lengths on the wire |
+//! | [`bits`] | frame loss from bit errors, for frames of any size |
+//! | [`path`] | number of corrupting links of a path: K ~ Bin(L, ω) in each direction |
+//! | [`flow`] | flow sizes, E(1/S) and 1/E(S) |
+//! | [`mend_counts`] | number of dummies and copies |
+//! | [`setting`] | the next flow on the queue pair, and the NIC's reaction to NAKs |
 //! | [`timeout`] | timeouts of a flow, by cause |
 //! | [`mod@cost`] | bytes that the mechanisms add |
 //! | [`penalty`] | time that losses add, and the slowest flows |
-//! | [`mod@tune`] | the cheapest mechanisms that reach a target |
-//! | [`printed`] | the paper's own formulas |
-//! | [`recovery`] | what go-back-N and go-back-0 waste |
-//! | [`phy`], [`counters`] | light or counters → lost frames |
+//! | [`mod@tune`] | the cheapest mechanisms for a target |
+//! | [`paper`] | the paper's own formulas |
+//! | [`recovery`] | waste of go-back-N and go-back-0 |
+//! | [`phy`], [`counters`] | frame loss from optical power or counters |
 //!
-//! Everything is a plain function of plain numbers; sizes of flows come in as slices.
+//! All functions are pure; flow sizes are slices.
 //!
 //! ```
-//! use wiremend_model::{FlowSize, Mend, Operation, Path, Setting, Sizes, expected};
+//! use wiremend_model::{FlowSize, MendCounts, Operation, Path, ModelSetting, FrameSizes, expected};
 //!
-//! // One packet each way over one corrupting link: nearly every loss is a timeout.
-//! let sizes = Sizes::real(1024, Operation::Write);
-//! let flows = [FlowSize::only(1024, 1024)];
+//! // One packet each way over one corrupting link: almost every loss is a timeout.
+//! let sizes = FrameSizes::on_wire(1024, Operation::Write);
+//! let flows = [FlowSize::fixed(1024, 1024)];
 //! let path = Path::between_switches(1, 1.0);
-//! let bare = expected(&Setting::new(sizes, 1.0 / 128.0, Mend::NONE), &path, &flows);
+//! let bare = expected(&ModelSetting::new(sizes, 1.0 / 128.0, MendCounts::NONE), &path, &flows);
 //! assert!((bare.total() * 128.0 - 1.07).abs() < 0.01);
-//! // Two dummies, a copy of each NAK and of each retransmission.
-//! let mended = expected(&Setting::new(sizes, 1.0 / 128.0, Mend::TESTBED), &path, &flows);
+//! // Two dummies, one copy of each NAK and of each retransmission.
+//! let mended = expected(&ModelSetting::new(sizes, 1.0 / 128.0, MendCounts::TESTBED), &path, &flows);
 //! assert!(mended.total() < 1e-7);
 //! ```
 
@@ -41,11 +41,11 @@ pub mod cost;
 pub mod counters;
 pub mod flow;
 pub mod frame;
-pub mod mend;
+pub mod mend_counts;
+pub mod paper;
 pub mod path;
 pub mod penalty;
 pub mod phy;
-pub mod printed;
 pub mod recovery;
 pub mod setting;
 mod special;
@@ -55,11 +55,11 @@ pub mod tune;
 pub use bits::Corruption;
 pub use cost::{Cost, cost};
 pub use flow::FlowSize;
-pub use frame::{Operation, Sizes};
-pub use mend::Mend;
-pub use path::{Path, Way, Ways};
-pub use penalty::{Penalty, Times};
-pub use printed::Printed;
-pub use setting::{Next, Nic, Rewind, Setting};
-pub use timeout::{Cause, Expected, expected, on_ways};
+pub use frame::{FrameSizes, Operation};
+pub use mend_counts::MendCounts;
+pub use paper::PaperModel;
+pub use path::{CorruptingLinks, CorruptingPath, Path};
+pub use penalty::{ConnectionTimes, Penalty};
+pub use setting::{ModelSetting, NextFlow, Nic, Rewind};
+pub use timeout::{Cause, Expected, expected, expected_on_path};
 pub use tune::{Target, tune};

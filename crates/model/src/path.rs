@@ -1,40 +1,40 @@
-//! Which links of a path corrupt: each with probability ω, the two directions on their own.
+//! Corrupting links of a path: each link with probability ω, the two directions independently.
 //!
-//! A flow meets the same links for all its packets. So whatever is asked is asked for each number of corrupting links
-//! first and averaged then; averaging the loss first, as JCST Theorem 3 does, loses the correlation between a packet
-//! and its repeats, which is right only for Lω ≪ 1.
+//! All packets of a flow cross the same links. So every quantity is computed for each number of corrupting
+//! links and then averaged. JCST Theorem 3 averages the loss first and loses the correlation between a packet
+//! and its retransmissions, which is right only for Lω ≪ 1.
 
-/// A path between two hosts, the same number of links in both directions.
+/// A path between two hosts, with the same number of links in both directions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Path {
-    /// Links that may corrupt behind the switch that makes copies: the sender's own `ToR`, so usually all.
+    /// Links that may corrupt after the switch that makes copies, which is the sender's `ToR`.
     pub links: u32,
-    /// Links that may corrupt before that switch: the sender's own link to its `ToR`. No copy helps there.
+    /// Links that may corrupt before that switch: the sender's link to its `ToR`. No copy helps there.
     pub access_links: u32,
-    /// The probability ω that such a link corrupts.
+    /// Probability ω that a link corrupts.
     pub omega: f64,
 }
 
-/// The corrupting links of one direction.
+/// Number of corrupting links of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Way {
+pub struct CorruptingLinks {
     /// Before the switch that makes copies.
     pub before: u32,
-    /// Behind it.
+    /// After that switch.
     pub behind: u32,
 }
 
 /// The corrupting links between requester and responder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ways {
+pub struct CorruptingPath {
     /// From requester to responder: data and dummies.
-    pub forward: Way,
+    pub forward: CorruptingLinks,
     /// From responder to requester: ACKs and NAKs.
-    pub backward: Way,
+    pub backward: CorruptingLinks,
 }
 
 impl Path {
-    /// Most links of a path; more would be no data centre.
+    /// Most links of a path.
     pub const LINKS_MAX: u32 = 32;
 
     /// A path on which only links between switches may corrupt, as in JCST §6.
@@ -42,41 +42,45 @@ impl Path {
         Self { links, access_links: 0, omega }
     }
 
-    /// Every combination of corrupting links that can be, with its probability; they sum to 1. One that is less likely
-    /// than 10⁻²⁰ is left out.
-    pub fn cases(&self) -> Vec<(Ways, f64)> {
+    /// All combinations of corrupting links with their probabilities, which sum to 1. Combinations less
+    /// likely than 10⁻²⁰ are left out.
+    pub fn cases(&self) -> Vec<(CorruptingPath, f64)> {
         let one_way = self.ways();
-        let pair = |&(forward, p): &(Way, f64)| {
-            one_way.iter().map(move |&(backward, q)| (Ways { forward, backward }, p * q)).collect::<Vec<_>>()
+        let pair = |&(forward, p): &(CorruptingLinks, f64)| {
+            one_way
+                .iter()
+                .map(move |&(backward, q)| (CorruptingPath { forward, backward }, p * q))
+                .collect::<Vec<_>>()
         };
         one_way.iter().flat_map(pair).collect()
     }
 
-    /// The same for one direction.
-    fn ways(&self) -> Vec<(Way, f64)> {
+    /// The combinations of one direction.
+    fn ways(&self) -> Vec<(CorruptingLinks, f64)> {
         let mut ways = Vec::new();
         for (before, p) in binomial(self.access_links, self.omega).into_iter().enumerate() {
             for (behind, q) in binomial(self.links, self.omega).into_iter().enumerate() {
                 if p * q > 1e-20 {
-                    ways.push((Way { before: before as u32, behind: behind as u32 }, p * q));
+                    ways.push((CorruptingLinks { before: before as u32, behind: behind as u32 }, p * q));
                 }
             }
         }
         ways
     }
 
-    /// The mean of `what` over all cases.
-    pub fn mean(&self, what: impl Fn(Ways) -> f64) -> f64 {
+    /// Mean of `what` over all combinations.
+    pub fn mean(&self, what: impl Fn(CorruptingPath) -> f64) -> f64 {
         self.cases().into_iter().map(|(ways, p)| p * what(ways)).sum()
     }
 
-    /// Exact probability that a packet is lost: the mean over K ~ Bin(L, ω) of 1 − (1 − β)^K, which is 1 − (1 − βω)^L.
+    /// Exact probability that a packet is lost: the mean over K ~ Bin(L, ω) of 1 − (1 − β)^K, which is 1 − (1
+    /// − βω)^L.
     pub fn packet_loss(&self, beta: f64) -> f64 {
         crate::bits::any(beta * self.omega, f64::from(self.links + self.access_links))
     }
 }
 
-/// The probabilities of 0 … n successes.
+/// Probabilities of 0 … n successes.
 pub fn binomial(n: u32, p: f64) -> Vec<f64> {
     let mut terms = vec![0.0; n as usize + 1];
     terms[0] = 1.0;
@@ -95,10 +99,10 @@ mod tests {
     use crate::bits::Corruption;
 
     #[test]
-    fn a_sure_thing_is_one_case() {
+    fn certain_corruption_is_one_case() {
         let cases = Path::between_switches(4, 1.0).cases();
-        let way = Way { before: 0, behind: 4 };
-        assert_eq!(cases, [(Ways { forward: way, backward: way }, 1.0)]);
+        let way = CorruptingLinks { before: 0, behind: 4 };
+        assert_eq!(cases, [(CorruptingPath { forward: way, backward: way }, 1.0)]);
     }
 
     #[test]
@@ -106,7 +110,7 @@ mod tests {
         let path = Path { links: 5, access_links: 1, omega: 0.3 };
         let total: f64 = path.cases().iter().map(|case| case.1).sum();
         assert!((total - 1.0).abs() < 1e-14);
-        let lost = |ways: Ways| {
+        let lost = |ways: CorruptingPath| {
             let way = ways.forward;
             Corruption::Frames(0.2).loss(1086.0, way.before + way.behind)
         };

@@ -1,53 +1,53 @@
-//! What losses cost in time.
+//! Time that losses cost.
 
 use crate::flow::FlowSize;
-use crate::frame::{GAP_BYTES, Sizes};
+use crate::frame::{FrameSizes, GAP_BYTES};
 use crate::path::Path;
-use crate::setting::{Next, Setting};
+use crate::setting::{ModelSetting, NextFlow};
 use crate::timeout::{Expected, expected_and};
 
-/// The times of a connection, in seconds.
+/// Times of a connection, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Times {
-    /// A round trip of a small packet.
+pub struct ConnectionTimes {
+    /// Round-trip time of a small packet.
     pub rtt: f64,
     /// The retransmission timer.
     pub rto: f64,
-    /// The rate of the slowest link, in bit/s.
+    /// Rate of the slowest link, in bit/s.
     pub rate: f64,
-    /// Dummies wait so long for more data before they are sent: T of JCST §5.2.
+    /// Time that dummies wait for more data: T of JCST §5.2.
     pub hold: f64,
-    /// Mean gap between the end of a flow and the next one on the same queue pair, if there is a next one.
+    /// Mean gap between the end of a flow and the next one on the same queue pair; `None` without a next one.
     pub gap: Option<f64>,
-    /// The share of flows behind which the next one is already posted, so that there is no gap at all.
+    /// Fraction of flows whose successor is already posted, so that there is no gap.
     pub busy: f64,
 }
 
-impl Times {
-    /// What comes after a flow, by the gap.
-    pub fn next(&self) -> Next {
-        let after = self.gap.map_or(Next::NEVER, |gap| Next::after(gap, self.rto));
+impl ConnectionTimes {
+    /// Probabilities of the next flow, from the gap.
+    pub fn next(&self) -> NextFlow {
+        let after = self.gap.map_or(NextFlow::NEVER, |gap| NextFlow::after(gap, self.rto));
         let idle = 1.0 - self.busy;
-        Next { rescues: self.busy + idle * after.rescues, follows: self.idle_share() * after.follows }
+        NextFlow { rescues: self.busy + idle * after.rescues, follows: self.idle_share() * after.follows }
     }
 
-    /// The share of flows behind which nothing comes for [`Self::hold`]: only those get dummies.
+    /// Fraction of flows after which the queue pair is idle for [`Self::hold`]; only these get dummies.
     pub fn idle_share(&self) -> f64 {
         (1.0 - self.busy) * self.gap.map_or(1.0, |gap| (-self.hold / gap).exp())
     }
 
-    /// How long a flow takes that loses nothing and meets nobody.
-    pub fn alone(&self, sizes: &Sizes, flow: &FlowSize) -> f64 {
+    /// Completion time of a flow without loss and without other flows.
+    pub fn alone(&self, sizes: &FrameSizes, flow: &FlowSize) -> f64 {
         let bytes = flow.bytes + flow.packets * f64::from(sizes.header + GAP_BYTES);
         self.rtt + 8.0 * (bytes + f64::from(sizes.first_extra)) / self.rate
     }
 
-    /// Packets that leave in a round trip.
-    pub fn flight_packets(&self, sizes: &Sizes) -> f64 {
+    /// Packets sent in one round trip.
+    pub fn flight_packets(&self, sizes: &FrameSizes) -> f64 {
         self.rtt * self.rate / (8.0 * f64::from(sizes.middle() + GAP_BYTES))
     }
 
-    /// How long a lost tail waits for dummies: for T, or for the next flow if that comes first.
+    /// Time that a lost tail waits for dummies: T, or until the next flow if that is earlier.
     fn until_dummies(&self) -> f64 {
         match self.gap {
             None => self.hold,
@@ -55,11 +55,11 @@ impl Times {
         }
     }
 
-    /// How long a lost tail waits for the next flow, if that comes before the timer.
+    /// Time that a lost tail waits for the next flow, if that comes before the timer.
     fn until_next(&self) -> f64 {
         let Some(gap) = self.gap else { return self.rto };
         let late = (-self.rto / gap).exp();
-        // Far below the mean the gap is uniform, and the difference below would lose its digits.
+        // Far below the mean the gap is uniform, and the difference below would lose precision.
         let waited =
             if self.rto < 1e-4 * gap { self.rto / 2.0 } else { gap - self.rto * late / (1.0 - late) };
         let rescued = self.next().rescues;
@@ -67,28 +67,28 @@ impl Times {
     }
 }
 
-/// The time that losses add to a flow on average, in seconds, by how they are mended.
+/// Mean time that losses add to a flow, in seconds, by kind of recovery.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Penalty {
-    /// Waiting for the timer.
+    /// Timeouts.
     pub timeouts: f64,
-    /// A round trip for each loss that a later packet shows.
+    /// A round trip for each loss that a later packet reveals.
     pub repeats: f64,
-    /// Lost tails that dummies show: T and a round trip.
+    /// Lost tails that dummies reveal: T and a round trip.
     pub dummies: f64,
-    /// Lost tails that the next flow shows: the gap and a round trip (JCST §3.1).
+    /// Lost tails that the next flow reveals: the gap and a round trip (JCST §3.1).
     pub next_flow: f64,
 }
 
 impl Penalty {
-    /// All of it.
+    /// Total time.
     pub fn total(&self) -> f64 {
         self.timeouts + self.repeats + self.dummies + self.next_flow
     }
 }
 
-/// The mean time that losses add to a flow which meets what was [expected](crate::expected()).
-pub fn penalty(met: &Expected, times: &Times) -> Penalty {
+/// Mean time that losses add to a flow with these [expectations](crate::expected()).
+pub fn penalty(met: &Expected, times: &ConnectionTimes) -> Penalty {
     let in_body = (met.repeats - met.shown_tails - met.rescued_tails).max(0.0);
     Penalty {
         timeouts: met.total() * times.rto,
@@ -98,17 +98,23 @@ pub fn penalty(met: &Expected, times: &Times) -> Penalty {
     }
 }
 
-/// The chance that a flow takes longer than `limit` seconds. Queues are left out: the network is the flow's own.
-pub fn exceeds(setting: &Setting, path: &Path, flows: &[FlowSize], times: &Times, limit: f64) -> f64 {
+/// Probability that a flow takes longer than `limit` seconds, without queueing.
+pub fn exceeds(
+    setting: &ModelSetting,
+    path: &Path,
+    flows: &[FlowSize],
+    times: &ConnectionTimes,
+    limit: f64,
+) -> f64 {
     expected_and_late(setting, path, flows, times, limit).1
 }
 
-/// What flows meet, and the chance that one takes longer than `limit` seconds.
+/// Expectations of flows, and the probability that one takes longer than `limit` seconds.
 pub fn expected_and_late(
-    setting: &Setting,
+    setting: &ModelSetting,
     path: &Path,
     flows: &[FlowSize],
-    times: &Times,
+    times: &ConnectionTimes,
     limit: f64,
 ) -> (Expected, f64) {
     expected_and(setting, path, flows, |flow, met| {
@@ -117,19 +123,25 @@ pub fn expected_and_late(
     })
 }
 
-/// The chance that losses take more than `slack`.
-fn late(met: &Expected, times: &Times, slack: f64) -> f64 {
+/// Probability that losses take more than `slack`.
+fn late(met: &Expected, times: &ConnectionTimes, slack: f64) -> f64 {
     let timed_out = if times.rto > slack { met.probability } else { 0.0 };
     let held = if times.hold + times.rtt > slack { met.shown_tails } else { 0.0 };
     let waited = if times.until_next() + times.rtt > slack { met.rescued_tails } else { 0.0 };
-    // Each loss costs a round trip, so it takes more of them than this.
+    // Each loss costs a round trip, so more losses than this exceed the slack.
     let bearable = (slack / times.rtt).floor();
     let many = poisson_above(met.repeats, bearable);
     (timed_out + held + waited + many).min(1.0)
 }
 
-/// The time that all but a share `1 − quantile` of flows stay below, in seconds.
-pub fn quantile(setting: &Setting, path: &Path, flows: &[FlowSize], times: &Times, quantile: f64) -> f64 {
+/// Completion time that the fraction `quantile` of flows does not exceed, in seconds.
+pub fn quantile(
+    setting: &ModelSetting,
+    path: &Path,
+    flows: &[FlowSize],
+    times: &ConnectionTimes,
+    quantile: f64,
+) -> f64 {
     let largest = flows.iter().map(|flow| times.alone(&setting.sizes, flow)).fold(0.0, f64::max);
     let (mut low, mut high) = (0.0, largest + 64.0 * times.rto);
     for _ in 0..64 {
@@ -143,7 +155,7 @@ pub fn quantile(setting: &Setting, path: &Path, flows: &[FlowSize], times: &Time
     high
 }
 
-/// The chance that a Poisson number of this mean is above `k`.
+/// Probability that a Poisson variable of this mean is above `k`.
 fn poisson_above(mean: f64, k: f64) -> f64 {
     const TERMS_MAX: f64 = 200.0;
     if mean <= 0.0 {
@@ -159,7 +171,7 @@ fn poisson_above(mean: f64, k: f64) -> f64 {
         below += term;
     }
     if below > 0.5 {
-        // The rest, term by term: a difference would lose its digits.
+        // Sum of the rest term by term: a difference would lose precision.
         let mut above = 0.0;
         for i in k as u32 + 1..k as u32 + 200 {
             term *= mean / f64::from(i);
@@ -175,15 +187,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_poisson_tail_keeps_its_digits() {
+    fn a_poisson_tail_is_precise() {
         assert!((poisson_above(1e-6, 0.0) / (1e-6 - 0.5e-12) - 1.0).abs() < 1e-9);
         assert!((poisson_above(1e-3, 1.0) / 4.996_668e-7 - 1.0).abs() < 1e-5);
         assert!((poisson_above(30.0, 10.0) - 0.999_978).abs() < 1e-5);
     }
 
     #[test]
-    fn a_gap_is_waited_for_only_as_long_as_the_timer() {
-        let times = |gap| Times { rtt: 1e-5, rto: 0.067, rate: 1e11, hold: 2e-4, gap, busy: 0.0 };
+    fn the_wait_for_the_next_flow_is_limited_by_the_timer() {
+        let times = |gap| ConnectionTimes { rtt: 1e-5, rto: 0.067, rate: 1e11, hold: 2e-4, gap, busy: 0.0 };
         let short = times(Some(1e-3));
         assert!((short.until_next() - 1e-3).abs() < 1e-9);
         assert!((short.idle_share() - 0.818_73).abs() < 1e-5);

@@ -1,15 +1,16 @@
-//! From light to lost frames (claim L21): attenuation → eye opening Q → bit errors before FEC → frame loss.
+//! Frame loss from optical power (claim L21): attenuation → eye opening Q → bit errors before FEC → frame
+//! loss.
 //!
-//! A direct-detection receiver sees a current in proportion to optical power, against noise of its own. So Q falls
-//! tenfold with 10 dB, the noise grows with bandwidth, and four levels divide the same swing by three. That alone
-//! orders the generations: twice and a half the symbol rate costs 4 dB, four levels another 4.8 dB, and Reed–Solomon
-//! gives back 2 to 3 dB. Where the curves stand along the axis depends on transmitter and receiver: one number, the
-//! [budget](Optics::budget_db), places them all.
+//! The current of a direct-detection receiver is proportional to the optical power, against constant noise.
+//! So Q falls tenfold with 10 dB, noise grows with bandwidth, and four levels divide the same swing by three.
+//! This alone orders the generations: 2.5 times the symbol rate costs 4 dB, four levels another 4.8 dB, and
+//! Reed–Solomon gains 2 to 3 dB. The position of the curves depends on transmitter and receiver: one number,
+//! the [budget](Optics::budget_db), sets it.
 
 use crate::bits::{any, frame_loss};
 use crate::special::erfc;
 
-/// How symbols carry bits.
+/// Line code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Modulation {
     /// Two levels, a bit each.
@@ -21,28 +22,28 @@ pub enum Modulation {
 /// A Reed–Solomon code over symbols of ten bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Code {
-    /// Symbols of a codeword.
+    /// Symbols per codeword.
     pub symbols: u32,
-    /// Symbols that may be wrong.
+    /// Number of correctable symbols.
     pub corrects: u32,
 }
 
 impl Code {
-    /// Bits of a symbol.
+    /// Bits per symbol.
     pub const SYMBOL_BITS: u32 = 10;
-    /// Bytes of frames in a codeword: 514 symbols hold 20 blocks of 257 bits, each of which holds 256.
+    /// Frame bytes per codeword: 514 symbols hold 20 blocks of 257 bits, each with 256 bits of data.
     pub const PAYLOAD_BYTES: u32 = 640;
     /// RS(528,514): 25G and 100G over NRZ lanes.
     pub const RS528: Self = Self { symbols: 528, corrects: 7 };
     /// RS(544,514): 50G and all PAM4.
     pub const RS544: Self = Self { symbols: 544, corrects: 15 };
 
-    /// The chance that a codeword cannot be corrected, with independent bit errors.
+    /// Probability that a codeword is uncorrectable, with independent bit errors.
     pub fn codeword_loss(self, bit_error_rate: f64) -> f64 {
         self.codeword_loss_of_symbols(any(bit_error_rate, f64::from(Self::SYMBOL_BITS)))
     }
 
-    /// The same, from the chance that a symbol is wrong.
+    /// The same from the symbol error rate.
     pub fn codeword_loss_of_symbols(self, symbol_error_rate: f64) -> f64 {
         if symbol_error_rate <= 0.0 {
             return 0.0;
@@ -72,19 +73,20 @@ impl Code {
         above
     }
 
-    /// Codewords that a frame touches: all it lies in, wherever it starts. With `interleaved` codewords it is spread
-    /// over so many side by side.
+    /// Codewords that contain a part of a frame, averaged over its position. `interleaved` codewords are sent
+    /// side by side.
     pub fn codewords_touched(bytes: f64, interleaved: u32) -> f64 {
         f64::from(interleaved) + bytes / f64::from(Self::PAYLOAD_BYTES)
     }
 
-    /// The chance that a frame is lost when codewords are with `codeword_loss`: with one codeword all frames in it.
+    /// Probability that a frame is lost at this codeword loss: an uncorrectable codeword destroys all frames
+    /// in it.
     pub fn frame_loss(codeword_loss: f64, bytes: f64, interleaved: u32) -> f64 {
         any(codeword_loss, Self::codewords_touched(bytes, interleaved))
     }
 }
 
-/// A generation of links, one lane of it.
+/// A generation of links, one lane.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Generation {
     /// Its name.
@@ -105,23 +107,23 @@ impl Generation {
         Self { name: "25G without FEC", baud: 25.781_25e9, modulation: Modulation::Nrz, code: None };
     /// 25GBASE-SR with RS(528,514).
     pub const G25_FEC: Self = Self { name: "25G with FEC", code: Some(Code::RS528), ..Self::G25 };
-    /// 50GBASE-SR with RS(544,514), which is not optional there.
+    /// 50GBASE-SR with RS(544,514), which is mandatory there.
     pub const G50_FEC: Self =
         Self { name: "50G with FEC", baud: 26.5625e9, modulation: Modulation::Pam4, code: Some(Code::RS544) };
-    /// The four of `LinkGuardian`'s Fig. 1.
+    /// The four generations of `LinkGuardian`'s Fig. 1.
     pub const ALL: [Self; 4] = [Self::G10, Self::G25, Self::G25_FEC, Self::G50_FEC];
 
-    /// Bit errors before FEC, with an eye of `q` standard deviations from the middle of the two outer levels to each.
+    /// Bit error rate before FEC; `q` is half the swing between the outer levels in standard deviations.
     pub fn bit_error_rate(&self, q: f64) -> f64 {
         match self.modulation {
             Modulation::Nrz => erfc(q / std::f64::consts::SQRT_2) / 2.0,
-            // Three eyes of a third each. An outer level can be taken for one neighbour, an inner one for two: 3/2 a
-            // symbol; Gray coding makes that one wrong bit of two.
+            // Three eyes of a third each. An outer level has one neighbour, an inner level two: 3/2 errors
+            // per symbol. With Gray coding that is one wrong bit of two.
             Modulation::Pam4 => 0.375 * erfc(q / 3.0 / std::f64::consts::SQRT_2),
         }
     }
 
-    /// The loss of a frame at this bit error rate before FEC.
+    /// Frame loss at this bit error rate before FEC.
     pub fn frame_loss(&self, bit_error_rate: f64, bytes: f64) -> f64 {
         match self.code {
             None => frame_loss(bit_error_rate, bytes),
@@ -135,25 +137,25 @@ impl Generation {
 pub struct Optics {
     /// Attenuation in dB at which a 10G link has a bit error rate of 10⁻¹².
     pub budget_db: f64,
-    /// How noise grows with the symbol rate: σ ∝ baud^this. 0.5 is white noise; amplifiers of wider bands are noisier
-    /// per hertz, so that receivers lie nearer to 1.
+    /// Growth of noise with the symbol rate: σ ∝ baud^this. 0.5 is white noise. Wider amplifiers have more
+    /// noise per hertz, so receivers are closer to 1.
     pub noise_exponent: f64,
 }
 
 impl Default for Optics {
-    /// 0 dBm sent, −11 dBm needed: about what 10GBASE-SR asks of a receiver.
+    /// 0 dBm sent, −11 dBm required: about the receiver sensitivity of 10GBASE-SR.
     fn default() -> Self {
         Self { budget_db: 11.0, noise_exponent: 1.0 }
     }
 }
 
-/// The Q of a bit error rate of 10⁻¹².
+/// Q at a bit error rate of 10⁻¹².
 const Q_REFERENCE: f64 = 7.034_483_825;
 
-/// A link at some attenuation.
+/// Operating point of a link at some attenuation.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
-    /// Half the swing over the noise.
+pub struct OperatingPoint {
+    /// Half the swing relative to the noise.
     pub q: f64,
     /// Bit errors before FEC.
     pub bit_error_rate: f64,
@@ -162,21 +164,30 @@ pub struct Point {
 }
 
 impl Optics {
-    /// What a link of this generation does at an attenuation, to frames of this size.
-    pub fn at(&self, generation: &Generation, attenuation_db: f64, bytes: f64) -> Point {
+    /// Operating point of a link of this generation at an attenuation, for frames of this size.
+    pub fn operating_point(
+        &self,
+        generation: &Generation,
+        attenuation_db: f64,
+        bytes: f64,
+    ) -> OperatingPoint {
         let light = 10_f64.powf((self.budget_db - attenuation_db) / 10.0);
         let noise = (generation.baud / Generation::G10.baud).powf(self.noise_exponent);
         let q = Q_REFERENCE * light / noise;
         let bit_error_rate = generation.bit_error_rate(q);
-        Point { q, bit_error_rate, frame_loss: generation.frame_loss(bit_error_rate, bytes) }
+        OperatingPoint { q, bit_error_rate, frame_loss: generation.frame_loss(bit_error_rate, bytes) }
     }
 
-    /// The attenuation in dB at which frames of this size are lost with probability `loss`.
+    /// Attenuation in dB at which frames of this size are lost with probability `loss`.
     pub fn attenuation_for(&self, generation: &Generation, loss: f64, bytes: f64) -> f64 {
         let (mut low, mut high) = (self.budget_db - 60.0, self.budget_db + 60.0);
         for _ in 0..80 {
             let middle = f64::midpoint(low, high);
-            if self.at(generation, middle, bytes).frame_loss < loss { low = middle } else { high = middle }
+            if self.operating_point(generation, middle, bytes).frame_loss < loss {
+                low = middle;
+            } else {
+                high = middle;
+            }
         }
         low
     }

@@ -1,50 +1,53 @@
-//! The circumstances of a flow: everything but its path and its size.
+//! Model parameters besides path and flow size.
 
 use crate::bits::Corruption;
-use crate::frame::Sizes;
-use crate::mend::Mend;
+use crate::frame::FrameSizes;
+use crate::mend_counts::MendCounts;
 
-/// What else comes on the same queue pair before the timer fires.
+/// Probability that another flow follows on the same queue pair before the timer fires.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Next {
-    /// The chance that more data come while this flow still waits: they show the gap, or bring the ACK (JCST §3.1).
+pub struct NextFlow {
+    /// Probability that more data arrive while this flow waits: they reveal the gap, or bring the ACK (JCST
+    /// §3.1).
     pub rescues: f64,
-    /// The chance that a flow comes while dummies of the last one still wait: a gap among them holds it up.
+    /// Probability that a flow follows while dummies of the last one are outstanding: a gap among them delays
+    /// it.
     pub follows: f64,
 }
 
-impl Next {
-    /// Nothing: each flow has a queue pair to itself.
+impl NextFlow {
+    /// No next flow: each flow has its own queue pair.
     pub const NEVER: Self = Self { rescues: 0.0, follows: 0.0 };
-    /// The next flow is posted at once when this one completes, and never before: ping-pong.
+    /// The next flow is posted when this one completes, as in a ping-pong.
     pub const CLOSED_LOOP: Self = Self { rescues: 0.0, follows: 1.0 };
 
-    /// Flows come at random, after gaps of this mean length, in the unit of `rto`.
+    /// Flows arrive at random after gaps of this mean length, in the unit of `rto`.
     pub fn after(mean_gap: f64, rto: f64) -> Self {
         let within = -(-rto / mean_gap).exp_m1();
         Self { rescues: within, follows: within }
     }
 }
 
-/// What a second copy of a NAK does.
+/// Effect of a second copy of a NAK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rewind {
-    /// Each acts at once, so that the same packet may be sent twice: a scenario with no `transport.resend_delay`.
+    /// Each copy triggers a retransmission, so the same packet may be sent twice: a scenario without
+    /// `transport.resend_delay`.
     Each,
-    /// Copies that come close together count as one: a NIC that fetches what it sends again from its host's memory, and
-    /// a scenario with a `transport.resend_delay` that is longer than the copies are apart.
+    /// Copies that arrive close together count as one: a NIC that fetches retransmissions from host memory,
+    /// and a scenario whose `transport.resend_delay` exceeds the distance of the copies.
     Once,
-    /// One does not know which: a second repeat costs, and nothing relies on it.
+    /// Unknown: the cost of a second retransmission counts, its benefit does not.
     Unknown,
 }
 
-/// How the requester's NIC turns around.
+/// Reaction of the requester's NIC to NAKs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Nic {
-    /// What it does with copies of a NAK.
+    /// Handling of NAK copies.
     pub rewind: Rewind,
-    /// Packets that it sends in a round trip. With so many behind a lost packet the port is busy when the NAK comes,
-    /// and copies that come before the packet under way has ended make no second repeat.
+    /// Packets that it sends in a round trip. With that many behind a lost packet the port is busy when the
+    /// NAK arrives, and copies that arrive before the current packet ends cause no second retransmission.
     pub flight_packets: f64,
 }
 
@@ -54,25 +57,25 @@ impl Default for Nic {
     }
 }
 
-/// Everything but the path and the flow.
+/// All model parameters but the path and the flow.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Setting {
+pub struct ModelSetting {
     /// Frame sizes.
-    pub sizes: Sizes,
-    /// What a corrupting link does.
+    pub sizes: FrameSizes,
+    /// Effect of a corrupting link.
     pub corruption: Corruption,
-    /// What is done about it.
-    pub mend: Mend,
-    /// What follows.
-    pub next: Next,
-    /// Who sends.
+    /// Dummies and copies.
+    pub mend: MendCounts,
+    /// The next flow on the queue pair.
+    pub next: NextFlow,
+    /// The requester's NIC.
     pub nic: Nic,
 }
 
-impl Setting {
-    /// WRITEs over links that corrupt a full frame with probability `beta`, nothing else on the queue pair.
-    pub fn new(sizes: Sizes, beta: f64, mend: Mend) -> Self {
-        let corruption = Corruption::of_full_frame(beta, sizes.full());
-        Self { sizes, corruption, mend, next: Next::NEVER, nic: Nic::default() }
+impl ModelSetting {
+    /// WRITEs over links that corrupt a full frame with probability `beta`, one flow per queue pair.
+    pub fn new(sizes: FrameSizes, beta: f64, mend: MendCounts) -> Self {
+        let corruption = Corruption::from_full_frame_loss(beta, sizes.full());
+        Self { sizes, corruption, mend, next: NextFlow::NEVER, nic: Nic::default() }
     }
 }

@@ -1,8 +1,8 @@
-//! The Gaussian integral, with its digits where it is small.
+//! The complementary error function, precise for small values.
 
 use std::f64::consts::PI;
 
-/// The complementary error function, to about 13 digits as far as it can be represented.
+/// The complementary error function, to about 13 digits over its whole range.
 pub(crate) fn erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - erfc(-x);
@@ -10,7 +10,7 @@ pub(crate) fn erfc(x: f64) -> f64 {
     if x < 2.0 { 1.0 - erf_series(x) } else { (-x * x).exp() / PI.sqrt() * fraction(x) }
 }
 
-/// Σ (−1)ⁿ x^(2n+1)/(n!(2n+1)), in the form whose terms all have one sign.
+/// Σ (−1)ⁿ x^(2n+1)/(n!(2n+1)), in the form with terms of one sign.
 fn erf_series(x: f64) -> f64 {
     let (mut term, mut sum, mut n) = (x, x, 0.0);
     while term > sum * 1e-17 {
@@ -21,7 +21,7 @@ fn erf_series(x: f64) -> f64 {
     2.0 / PI.sqrt() * (-x * x).exp() * sum
 }
 
-/// 1/(x + ½/(x + 1/(x + 3⁄2/(x + …)))), from the inside out.
+/// 1/(x + ½/(x + 1/(x + 3⁄2/(x + …)))), evaluated from the inside.
 fn fraction(x: f64) -> f64 {
     let inner = (1..=80).rev().fold(x, |below, k| x + f64::from(k) / 2.0 / below);
     1.0 / inner
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_values() {
+    fn erfc_has_known_values() {
         for (x, expected) in [
             (0.0, 1.0),
             (0.5, 0.479_500_122_186_953_5),

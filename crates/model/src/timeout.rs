@@ -1,98 +1,100 @@
-//! How often a flow waits for its retransmission timer, by cause (JCST §3.3–§4.3), exactly.
+//! Exact number of retransmission timeouts of a flow, by cause (JCST §3.3–§4.3).
 //!
-//! # The reckoning
+//! # Derivation
 //!
-//! Go-back-N has one *effective* attempt to deliver a packet p: the first one that is sent after everything before p
-//! has arrived. Earlier ones are dropped by the responder, later ones follow from how this one ends. It fails with
-//! the loss x of its frame, and then:
+//! Go-back-N has one *effective* attempt to deliver a packet p: the first one after everything before p has
+//! arrived. The responder drops earlier attempts, and later ones follow from the outcome of this one. It
+//! fails with the loss x of its frame, and then:
 //!
-//! | what happens next | chance, given the failure | the requester |
+//! | next | probability, given the failure | effect on the requester |
 //! |---|---|---|
-//! | nothing behind p arrives, so nobody asks | ρ | waits: *tail packet*; then p has a fresh attempt |
-//! | the NAK and all its copies are lost | (1 − ρ) ν | waits: *NAK*; so again whenever the timer's repeat is lost |
-//! | a NAK comes, all that is sent because of it is lost | (1 − ρ) (1 − ν) w | waits: *twice*; likewise |
-//! | p comes | the rest | has lost a round trip |
+//! | nothing behind p arrives, so there is no NAK | ρ | timeout *tail packet*; then p has a fresh attempt |
+//! | the NAK and all its copies are lost | (1 − ρ) ν | timeout *NAK*, again whenever the retransmission after it is lost |
+//! | a NAK arrives, all retransmissions are lost | (1 − ρ) (1 − ν) w | timeout *retransmission*, again in the same way |
+//! | p arrives | the rest | one round trip lost |
 //!
-//! Losses are independent, so each packet adds its own expectation, whatever happens to the others:
-//! xρ/(1 − xρ) for the first, x(1 − ρ)ν/((1 − x)(1 − xρ)) for the second, and the third likewise. Dummies are packets
-//! too: one that is lost opens a gap that the next flow has to bear.
+//! Losses are independent, so the expectations of all packets add up: xρ/(1 − xρ) for the first cause, x(1 −
+//! ρ)ν/((1 − x)(1 − xρ)) for the second, and accordingly for the third. A lost dummy opens a gap too, which
+//! delays the next flow.
 //!
-//! When all data have arrived, the flow ends with the first answer that does: the ACK of the tail, of a dummy, or a
-//! NAK for a dummy. If all are lost it waits: *tail ACK*, whether or not dummies are missing as well.
+//! After all data have arrived, the flow ends with the first of these that arrives: the ACK of the tail, the
+//! ACK of a dummy, or a NAK for a dummy. If all are lost, the timer fires: *tail ACK*, whether or not dummies
+//! are missing.
 //!
-//! # What is assumed
+//! # Assumptions
 //!
-//! - An acknowledgement is asked for on every packet and none is coalesced.
-//! - A flow's last packets, dummies included, are sent before an answer can come: within a round trip.
-//! - The requester acts on every copy of a NAK. The first makes it send p. The next comes while p is still being sent
-//!   and makes it send p once more, so a second NAK that arrives is a retransmission copy for free; see [`Rewind`].
-//! - The `ToR` copies the first packet with the PSN that a NAK named, and forgets the PSN with it.
+//! - Every packet requests an acknowledgement, and none is coalesced.
+//! - The last packets of a flow, dummies included, are sent within a round trip, before an answer can arrive.
+//! - The requester acts on every copy of a NAK. The first one triggers the retransmission of p. The next one
+//!   arrives during that retransmission and triggers another, so a second NAK acts as a retransmission copy;
+//!   see [`Rewind`].
+//! - The `ToR` copies the first packet with the PSN of a NAK and then clears the PSN.
 //! - Retries do not run out.
 
 use crate::bits::Corruption;
 use crate::flow::FlowSize;
-use crate::frame::{GAP_BYTES, Sizes};
-use crate::path::{Path, Way, Ways};
-use crate::setting::{Nic, Rewind, Setting};
+use crate::frame::{FrameSizes, GAP_BYTES};
+use crate::path::{CorruptingLinks, CorruptingPath, Path};
+use crate::setting::{ModelSetting, Nic, Rewind};
 
-/// What the requester waited for when its timer fired (JCST §3.1).
+/// Cause of a retransmission timeout (JCST §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cause {
-    /// Something is missing and nothing behind it could show that.
+    /// A packet is missing, and nothing behind it revealed the gap.
     TailPacket,
-    /// Everything has arrived, its acknowledgement has not.
+    /// Everything arrived, but the acknowledgement was lost.
     TailAck,
-    /// The responder asked for what is missing, and the NAK was lost.
+    /// The responder sent a NAK, which was lost.
     Nak,
-    /// The NAK came, and what was sent again was lost again.
-    Twice,
+    /// The NAK arrived, and the retransmission was lost.
+    Retransmission,
 }
 
 impl Cause {
     /// All causes, in the order of tables.
-    pub const ALL: [Self; 4] = [Self::TailPacket, Self::TailAck, Self::Nak, Self::Twice];
+    pub const ALL: [Self; 4] = [Self::TailPacket, Self::TailAck, Self::Nak, Self::Retransmission];
 
-    /// The name for people.
+    /// Name of the cause in tables and text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TailPacket => "tail packet",
             Self::TailAck => "tail ACK",
             Self::Nak => "NAK",
-            Self::Twice => "twice",
+            Self::Retransmission => "retransmission",
         }
     }
 
-    /// The name in files.
+    /// Name of the cause in files.
     pub const fn key(self) -> &'static str {
         match self {
             Self::TailPacket => "tail_packet",
             Self::TailAck => "tail_ack",
             Self::Nak => "nak",
-            Self::Twice => "twice",
+            Self::Retransmission => "retransmission",
         }
     }
 }
 
-/// What a flow meets, on average.
+/// Expectations for one flow.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Expected {
-    /// Timeouts, by [`Cause`].
+    /// Number of timeouts, by [`Cause`].
     pub timeouts: [f64; 4],
-    /// The chance of at least one timeout.
+    /// Probability of at least one timeout.
     pub probability: f64,
-    /// The chance of at least one timeout of each cause, by [`Cause`].
+    /// Probability of at least one timeout of each [`Cause`].
     pub probabilities: [f64; 4],
-    /// Gaps that the responder asks about, without copies; those among dummies included.
+    /// Gaps for which the responder sends a NAK, including those among dummies; copies not counted.
     pub naks: f64,
-    /// Data packets that the requester sends again because of a NAK, as heads of what is missing.
+    /// Retransmissions of missing data packets that a NAK triggers.
     pub repeats: f64,
-    /// Those that it sends once more because a second copy of the NAK came.
+    /// Second retransmissions, triggered by a second copy of the NAK.
     pub second_repeats: f64,
-    /// Dummies that are sent again likewise, both kinds.
+    /// Retransmissions of dummies, first and second.
     pub dummy_repeats: f64,
-    /// Lost tails that only the next flow shows.
+    /// Lost tails that only the next flow reveals.
     pub rescued_tails: f64,
-    /// Lost tails that dummies show.
+    /// Lost tails that dummies reveal.
     pub shown_tails: f64,
 }
 
@@ -117,23 +119,23 @@ impl Expected {
     }
 }
 
-/// The mean over all flows and all combinations of corrupting links.
-pub fn expected(setting: &Setting, path: &Path, flows: &[FlowSize]) -> Expected {
+/// Mean over all flows and all combinations of corrupting links.
+pub fn expected(setting: &ModelSetting, path: &Path, flows: &[FlowSize]) -> Expected {
     expected_and(setting, path, flows, |_, _| 0.0).0
 }
 
-/// The same, and the mean over all flows of what `more` makes of what each of them meets.
+/// The same, and the mean over all flows of `more`.
 pub(crate) fn expected_and(
-    setting: &Setting,
+    setting: &ModelSetting,
     path: &Path,
     flows: &[FlowSize],
     more: impl Fn(&FlowSize, &Expected) -> f64,
 ) -> (Expected, f64) {
     let (mut mean, mut sum) = (Expected::default(), 0.0);
     for (ways, probability) in path.cases() {
-        let reckoning = Reckoning::new(setting, ways);
+        let model = PathModel::new(setting, ways);
         for flow in flows {
-            let (met, weight) = (reckoning.flow(flow), probability * flow.probability);
+            let (met, weight) = (model.flow(flow), probability * flow.probability);
             mean.add(&met, weight);
             sum += weight * more(flow, &met);
         }
@@ -141,20 +143,20 @@ pub(crate) fn expected_and(
     (mean, sum)
 }
 
-/// A flow on a way whose corrupting links are known.
-pub fn on_ways(setting: &Setting, ways: Ways, flow: &FlowSize) -> Expected {
-    Reckoning::new(setting, ways).flow(flow)
+/// Expectations of a flow on a path with known corrupting links.
+pub fn expected_on_path(setting: &ModelSetting, ways: CorruptingPath, flow: &FlowSize) -> Expected {
+    PathModel::new(setting, ways).flow(flow)
 }
 
-/// The loss of a frame before and behind the switch that makes copies.
+/// Loss of a frame before and after the switch that makes copies.
 #[derive(Clone, Copy)]
-struct Leg {
+struct FrameLoss {
     before: f64,
     behind: f64,
 }
 
-impl Leg {
-    fn new(corruption: Corruption, bytes: f64, way: Way) -> Self {
+impl FrameLoss {
+    fn new(corruption: Corruption, bytes: f64, way: CorruptingLinks) -> Self {
         Self { before: corruption.loss(bytes, way.before), behind: corruption.loss(bytes, way.behind) }
     }
 
@@ -162,8 +164,8 @@ impl Leg {
         self.before + (1.0 - self.before) * self.behind
     }
 
-    /// A repeat and its copies are all lost, whether or not a second repeat follows. The switch copies the first that
-    /// it sees.
+    /// Probability that a retransmission and its copies are all lost, with or without a second
+    /// retransmission. The switch copies the first one that reaches it.
     fn repeats_lost(self, copies: u32, again: bool) -> f64 {
         let all = self.behind.powi(copies as i32 + 1);
         let copied = self.before + (1.0 - self.before) * all;
@@ -171,21 +173,21 @@ impl Leg {
     }
 }
 
-/// How the answers to a gap end.
+/// Probabilities of the outcomes of a NAK.
 #[derive(Clone, Copy)]
-struct NakFate {
-    /// No copy comes.
+struct NakOutcome {
+    /// No copy arrives.
     lost: f64,
-    /// Copies come that make an idle NIC repeat twice …
+    /// An idle NIC retransmits twice …
     again_idle: f64,
-    /// … and a busy one.
+    /// … and a busy NIC does.
     again_busy: f64,
-    /// Whether that may be relied on.
+    /// Whether the second retransmission counts as a benefit.
     helps: bool,
 }
 
-impl NakFate {
-    fn new(leg: Leg, copies: u32, nic: Nic, sizes: &Sizes) -> Self {
+impl NakOutcome {
+    fn new(leg: FrameLoss, copies: u32, nic: Nic, sizes: &FrameSizes) -> Self {
         let reaches = 1.0 - leg.before;
         let lost = leg.before + reaches * leg.behind.powi(copies as i32 + 1);
         let helps = nic.rewind == Rewind::Each;
@@ -207,47 +209,47 @@ impl NakFate {
     }
 }
 
-/// The chances on one combination of corrupting links.
-struct Reckoning<'a> {
-    setting: &'a Setting,
-    forward: Way,
-    dummy: Leg,
-    middle: Leg,
+/// Probabilities on one combination of corrupting links.
+struct PathModel<'a> {
+    setting: &'a ModelSetting,
+    forward: CorruptingLinks,
+    dummy: FrameLoss,
+    middle: FrameLoss,
     answer_loss: f64,
-    nak: NakFate,
-    /// No dummy arrives.
+    nak: NakOutcome,
+    /// Probability that no dummy arrives.
     dummies_lost: f64,
     body: Body,
 }
 
-/// Shares of data packets with enough behind them, while the port is idle when the NAK comes, and while it is not.
+/// Contributions of data packets far from the tail, with an idle and with a busy port when the NAK arrives.
 #[derive(Clone, Copy)]
 struct Body {
-    idle: Share,
-    busy: Share,
+    idle: Contribution,
+    busy: Contribution,
     /// The first packet of a message is longer.
-    first_idle: Share,
-    first_busy: Share,
+    first_idle: Contribution,
+    first_busy: Contribution,
     /// All dummies of a flow.
-    dummies: Share,
+    dummies: Contribution,
 }
 
 /// A packet that is missing.
-struct Head {
-    leg: Leg,
-    /// The chance that its effective attempt fails.
+struct MissingPacket {
+    leg: FrameLoss,
+    /// Probability that its effective attempt fails.
     loss: f64,
-    /// Nothing behind it arrives before the timer fires.
+    /// Probability that nothing behind it arrives before the timer fires.
     unseen: f64,
-    /// The chance that a second copy of its NAK makes the requester repeat it once more.
+    /// Probability that a second copy of its NAK triggers another retransmission.
     again: f64,
 }
 
-/// What a missing packet adds: timeouts by cause (tail ACK has none), and what else [`Expected`] counts.
+/// Contribution of a missing packet to [`Expected`]: timeouts by cause (no tail ACK), and the rest.
 #[derive(Clone, Copy, Default)]
-struct Share {
+struct Contribution {
     timeouts: [f64; 4],
-    /// The chance that each cause does not occur, and that none does.
+    /// Logarithms of the probabilities that each cause does not occur, and that none does.
     ln_none_of: [f64; 4],
     ln_none: f64,
     naks: f64,
@@ -255,18 +257,19 @@ struct Share {
     second_repeats: f64,
 }
 
-impl<'a> Reckoning<'a> {
-    fn new(setting: &'a Setting, ways: Ways) -> Self {
-        let Setting { sizes, corruption, mend, nic, .. } = *setting;
-        let dummy = Leg::new(corruption, f64::from(sizes.dummy), ways.forward);
-        let answer = Leg::new(corruption, f64::from(sizes.answer), ways.backward);
-        let middle = Leg::new(corruption, f64::from(sizes.middle()), ways.forward);
-        let first = Leg::new(corruption, f64::from(sizes.full()), ways.forward);
-        let nak = NakFate::new(answer, mend.nak_copies, nic, &sizes);
+impl<'a> PathModel<'a> {
+    fn new(setting: &'a ModelSetting, ways: CorruptingPath) -> Self {
+        let ModelSetting { sizes, corruption, mend, nic, .. } = *setting;
+        let dummy = FrameLoss::new(corruption, f64::from(sizes.dummy), ways.forward);
+        let answer = FrameLoss::new(corruption, f64::from(sizes.answer), ways.backward);
+        let middle = FrameLoss::new(corruption, f64::from(sizes.middle()), ways.forward);
+        let first = FrameLoss::new(corruption, f64::from(sizes.full()), ways.forward);
+        let nak = NakOutcome::new(answer, mend.nak_copies, nic, &sizes);
         let copies = mend.retransmission_copies;
-        let seen =
-            |leg: Leg, again| Share::new(&Head { leg, loss: leg.loss(), unseen: 0.0, again }, &nak, copies);
-        let mut dummies = Share::default();
+        let seen = |leg: FrameLoss, again| {
+            Contribution::new(&MissingPacket { leg, loss: leg.loss(), unseen: 0.0, again }, &nak, copies)
+        };
+        let mut dummies = Contribution::default();
         for behind in 0..mend.dummies {
             dummies.add(&seen(dummy, again_for_dummy(setting, &nak, dummy, behind)));
         }
@@ -289,16 +292,16 @@ impl<'a> Reckoning<'a> {
     }
 
     fn flow(&self, flow: &FlowSize) -> Expected {
-        let Setting { sizes, corruption, mend, next, nic, .. } = *self.setting;
+        let ModelSetting { sizes, corruption, mend, next, nic, .. } = *self.setting;
         let payload = flow.tail_bytes(sizes.mtu);
         let is_only = flow.packets < 1.5;
         let tail_bytes = if is_only { sizes.first(payload) } else { sizes.last(payload) };
-        let tail = Leg::new(corruption, tail_bytes, self.forward);
+        let tail = FrameLoss::new(corruption, tail_bytes, self.forward);
         let tail_loss = tail.loss().powi(mend.tail_repeat as i32 + 1);
         let open = 1.0 - next.rescues;
-        let mut sum = Sum::default();
+        let mut sum = FlowSum::default();
         let (unseen, again) = (self.dummies_lost * open, self.nak.again_idle);
-        sum.add(&self.share(&Head { leg: tail, loss: tail_loss, unseen, again }), 1.0);
+        sum.add(&self.share(&MissingPacket { leg: tail, loss: tail_loss, unseen, again }), 1.0);
         sum.expected.shown_tails = tail_loss * (1.0 - self.dummies_lost);
         sum.expected.rescued_tails = tail_loss * self.dummies_lost * next.rescues;
         self.add_body(&mut sum, flow, tail_loss * unseen, nic.flight_packets);
@@ -307,9 +310,9 @@ impl<'a> Reckoning<'a> {
         sum.finish()
     }
 
-    /// All data packets before the tail.
-    fn add_body(&self, sum: &mut Sum, flow: &FlowSize, tail_unseen: f64, flight_packets: f64) {
-        // With a few packets behind it a gap is never overlooked, to any precision that matters.
+    /// Adds all data packets before the tail.
+    fn add_body(&self, sum: &mut FlowSum, flow: &FlowSize, tail_unseen: f64, flight_packets: f64) {
+        // With a few packets behind it a gap is always revealed, within the precision of the result.
         const NEAR: u32 = 6;
         let body = flow.packets - 1.0;
         if body <= 0.0 {
@@ -319,7 +322,7 @@ impl<'a> Reckoning<'a> {
         let mut unseen = tail_unseen;
         let mut near = 0;
         while near < NEAR && f64::from(near) + 1.0 <= body && unseen > NEVER {
-            sum.add(&self.share(&Head { leg: self.middle, loss, unseen, again }), 1.0);
+            sum.add(&self.share(&MissingPacket { leg: self.middle, loss, unseen, again }), 1.0);
             unseen *= loss;
             near += 1;
         }
@@ -333,16 +336,16 @@ impl<'a> Reckoning<'a> {
         sum.add(if is_idle { idle } else { busy }, -1.0);
     }
 
-    /// Gaps among dummies, which the next flow bears.
-    fn add_dummies(&self, sum: &mut Sum, next_data_lost: f64) {
-        let Setting { mend, next, .. } = self.setting;
-        // If no flow follows, nobody asks for the last ones.
+    /// Adds gaps among dummies, which delay the next flow.
+    fn add_dummies(&self, sum: &mut FlowSum, next_data_lost: f64) {
+        let ModelSetting { mend, next, .. } = self.setting;
+        // Without a next flow, the last dummies are not requested.
         let loss = self.dummy.loss();
         let last: f64 = (1..=mend.dummies).map(|lost| loss.powi(lost as i32)).sum();
         let unasked = (1.0 - next.follows) * last;
         sum.expected.naks -= unasked;
         sum.expected.dummy_repeats -= unasked * (1.0 - self.nak.lost);
-        // Shown by later dummies, or by the next flow; hardly ever by neither.
+        // Later dummies or the next flow reveal the gap, except with negligible probability.
         let next_lost = next_data_lost * self.dummies_lost;
         if next_lost < NEVER {
             sum.add_dummies(&self.body.dummies, next.follows);
@@ -351,26 +354,26 @@ impl<'a> Reckoning<'a> {
         for behind in 0..mend.dummies {
             let unseen = loss.powi(behind as i32) * next_lost;
             let again = again_for_dummy(self.setting, &self.nak, self.dummy, behind);
-            let share = self.share(&Head { leg: self.dummy, loss, unseen, again });
+            let share = self.share(&MissingPacket { leg: self.dummy, loss, unseen, again });
             sum.add_dummies(&share, next.follows);
         }
     }
 
-    /// All data have arrived: does the requester learn of it?
-    fn add_answers(&self, sum: &mut Sum, tail: Leg, open: f64) {
-        let Setting { mend, next, .. } = self.setting;
+    /// Adds the timeouts after all data have arrived.
+    fn add_answers(&self, sum: &mut FlowSum, tail: FrameLoss, open: f64) {
+        let ModelSetting { mend, next, .. } = self.setting;
         let (lost, dummy) = (self.answer_loss, self.dummy.loss());
-        // A copy of the tail that is lost, or whose ACK is; given that one of them arrived.
+        // A copy of the tail is lost, or its ACK is; given that one copy arrived.
         let mute = tail.loss() + (1.0 - tail.loss()) * lost;
         let copies = mend.tail_repeat as i32 + 1;
         let tail_lost = tail.loss().powi(copies);
-        // For a single one that is the loss of its ACK; the difference would lose digits.
+        // For a single copy that is the loss of its ACK; the difference would lose precision.
         let silence = match copies {
             1 => lost,
             _ if tail_lost < 1.0 => (mute.powi(copies) - tail_lost) / (1.0 - tail_lost),
             _ => 0.0,
         };
-        // Dummies that arrive in a row, and whose ACKs are lost.
+        // Consecutive dummies arrive, and their ACKs are lost.
         let heard_of_none = (1.0 - dummy) * lost;
         let all = silence * heard_of_none.powi(mend.dummies as i32);
         let (mut unseen, mut asked) = (0.0, 0.0);
@@ -380,12 +383,13 @@ impl<'a> Reckoning<'a> {
             unseen += gap * rest;
             asked += gap * (1.0 - rest) * self.nak.lost;
         }
-        // The timer's repeat can go unheard too, if again nothing else comes; a tail that is sent again is repeated again.
+        // The retransmission after the timeout can fail in the same way; a tail that is sent again is
+        // repeated again.
         let again = open * mute.powi(copies) * (dummy + (1.0 - dummy) * lost).powi(mend.dummies as i32);
         let factor = if again < 1.0 { open / (1.0 - again) } else { 0.0 };
         let mut share = [0.0; 4];
         share[Cause::TailAck as usize] = all + unseen + asked;
-        // Such a gap was counted with the dummies, for the next flow.
+        // This gap was counted with the dummies of the next flow.
         share[Cause::Nak as usize] = -asked * next.follows;
         sum.add_timeouts(
             share.map(|chance| chance * factor),
@@ -394,12 +398,12 @@ impl<'a> Reckoning<'a> {
         );
     }
 
-    fn share(&self, head: &Head) -> Share {
-        Share::new(head, &self.nak, self.setting.mend.retransmission_copies)
+    fn share(&self, head: &MissingPacket) -> Contribution {
+        Contribution::new(head, &self.nak, self.setting.mend.retransmission_copies)
     }
 }
 
-impl Share {
+impl Contribution {
     fn add(&mut self, other: &Self) {
         for cause in 0..4 {
             self.timeouts[cause] += other.timeouts[cause];
@@ -411,22 +415,22 @@ impl Share {
         self.second_repeats += other.second_repeats;
     }
 
-    fn new(head: &Head, nak: &NakFate, copies: u32) -> Self {
-        let &Head { leg, loss, unseen, again } = head;
+    fn new(head: &MissingPacket, nak: &NakOutcome, copies: u32) -> Self {
+        let &MissingPacket { leg, loss, unseen, again } = head;
         let once = 1.0 - nak.lost - again;
         let twice = once * leg.repeats_lost(copies, false) + again * leg.repeats_lost(copies, nak.helps);
         let seen = loss * (1.0 - unseen);
-        // A fresh attempt follows a timeout of nobody having asked.
+        // A fresh attempt follows a timeout without NAK.
         let fresh = 1.0 / (1.0 - loss * unseen);
-        // Once asked, each loss of the timer's repeat is one more timeout.
+        // After a NAK, each loss of the retransmission after a timeout is one more timeout.
         let stuck = 1.0 / (1.0 - leg.loss());
         let mut chances = [0.0; 4];
         chances[Cause::TailPacket as usize] = loss * unseen;
         chances[Cause::Nak as usize] = seen * nak.lost;
-        chances[Cause::Twice as usize] = seen * twice;
+        chances[Cause::Retransmission as usize] = seen * twice;
         let mut timeouts = chances.map(|chance| chance * fresh);
         timeouts[Cause::Nak as usize] *= stuck;
-        timeouts[Cause::Twice as usize] *= stuck;
+        timeouts[Cause::Retransmission as usize] *= stuck;
         let naks = seen * fresh;
         let (ln_none_of, ln_none) = ln_none(chances);
         let repeats = naks * (1.0 - nak.lost);
@@ -434,32 +438,33 @@ impl Share {
     }
 }
 
-/// The chance of a second repeat of a dummy with so many behind it. If those show its loss, the NAK meets the next flow
-/// as it is being sent, where there is one; only if the next flow itself shows it, the port has fallen idle again.
-fn again_for_dummy(setting: &Setting, nak: &NakFate, dummy: Leg, behind: u32) -> f64 {
+/// Probability of a second retransmission of a dummy with `behind` dummies after it. If these reveal its
+/// loss, the NAK arrives while the next flow is sent, if there is one. If only the next flow reveals it, the
+/// port is idle again.
+fn again_for_dummy(setting: &ModelSetting, nak: &NakOutcome, dummy: FrameLoss, behind: u32) -> f64 {
     let follows = setting.next.follows;
     nak.again_idle * (1.0 - follows + follows * dummy.loss().powi(behind as i32))
 }
 
-/// Shares, put together.
+/// Sum of contributions.
 #[derive(Default)]
-struct Sum {
+struct FlowSum {
     expected: Expected,
-    /// Logarithms of the chances of no timeout at all, and of none of each cause.
+    /// Logarithms of the probabilities of no timeout, and of none of each cause.
     ln_none: f64,
     ln_none_of: [f64; 4],
 }
 
-impl Sum {
-    fn add(&mut self, share: &Share, weight: f64) {
+impl FlowSum {
+    fn add(&mut self, share: &Contribution, weight: f64) {
         self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), weight);
         self.expected.naks += weight * share.naks;
         self.expected.repeats += weight * share.repeats;
         self.expected.second_repeats += weight * share.second_repeats;
     }
 
-    /// Dummies are asked for even if nobody waits for them.
-    fn add_dummies(&mut self, share: &Share, follows: f64) {
+    /// Adds dummies. NAKs for them count even if no flow waits for them.
+    fn add_dummies(&mut self, share: &Contribution, follows: f64) {
         self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), follows);
         self.expected.naks += share.naks;
         self.expected.dummy_repeats += share.repeats + share.second_repeats;
@@ -482,22 +487,23 @@ impl Sum {
     }
 }
 
-/// Logarithms of the chances that each of these does not happen, and that none does; at most one can.
+/// Logarithms of the probabilities that each event does not occur, and that none does. The events exclude
+/// each other.
 fn ln_none(chances: [f64; 4]) -> ([f64; 4], f64) {
     (chances.map(ln_not), ln_not(chances.iter().sum()))
 }
 
-/// ln(1 − chance); of a tiny one, which is the usual case, at once.
+/// ln(1 − chance), fast for tiny values.
 fn ln_not(chance: f64) -> f64 {
     if chance.abs() < TINY { -chance } else { (-chance).ln_1p() }
 }
 
-/// The chance that anything happens, from the logarithm of the chance that nothing does.
+/// Probability of any event, from the logarithm of the probability of none.
 fn any_of(ln_none: f64) -> f64 {
     if ln_none.abs() < TINY { -ln_none } else { -ln_none.exp_m1() }
 }
 
-/// Where x and ln(1 + x) differ by less than anybody can tell.
+/// Below this, x and ln(1 + x) are equal in double precision.
 const TINY: f64 = 1e-10;
-/// Chances below this one change nothing that is counted beside them.
+/// Probabilities below this are negligible.
 const NEVER: f64 = 1e-24;

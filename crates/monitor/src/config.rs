@@ -1,4 +1,4 @@
-//! The file that a daemon goes by.
+//! Configuration file of a daemon.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,71 +9,71 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wiremend_units::Span;
 
-use crate::agent::{Conduct, Link, Protect};
-use crate::bus::{Place, Server, Tls, TlsConfig, Uncertified};
+use crate::decision::{ActionConfig, LinkConfig, Protector};
 use crate::detector::Thresholds;
 use crate::name::{Name, PortName};
-use crate::source::Sonic;
+use crate::redis::{RedisServer, ServerAddress, TlsClient, TlsConfig, TlsFileError};
+use crate::source::SonicCounters;
 
-/// What a daemon goes by.
+/// Configuration of a daemon.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// What this machine is called.
+pub struct DaemonConfig {
+    /// Name of this machine.
     pub node: Name,
     /// Time between readings.
     pub poll: Duration,
-    /// Where Redis is; its password is in a file.
+    /// Redis server and credentials.
     pub redis: RedisConfig,
-    /// What counts as corruption.
+    /// Thresholds of the corruption detector.
     pub thresholds: Thresholds,
-    /// How far it goes by itself.
-    pub conduct: Conduct,
-    /// Its links.
-    pub links: Vec<Link>,
-    /// Where the counters of each link are.
+    /// Mode and limits of actions.
+    pub act: ActionConfig,
+    /// Links of this node.
+    pub links: Vec<LinkConfig>,
+    /// Counter source of each link.
     pub sources: Vec<CounterSource>,
 }
 
-/// Where Redis is.
+/// Redis server and credentials.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedisConfig {
-    /// `HOST:PORT`, or the path of a socket.
+    /// `HOST:PORT`, or the path of a Unix socket.
     pub address: String,
-    /// The user of its access control list; the node's name if left out and there is a password.
+    /// Redis user. Default: the node's name, if there is a password.
     pub user: Option<Name>,
-    /// The file that holds the password, and nothing else.
+    /// File that contains only the password.
     pub password_file: Option<PathBuf>,
-    /// How to encrypt what is said; nothing is, if left out.
+    /// TLS settings; `None` for an unencrypted connection.
     pub tls: Option<TlsConfig>,
 }
 
 impl RedisConfig {
-    /// How long a daemon waits for an answer.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    /// Timeout of a Redis command.
+    const TIMEOUT: Duration = Duration::from_secs(2);
 
-    /// Whether what it says goes together.
+    /// Checks that the settings are consistent.
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.place().map_err(|why| format!("[redis]: {why}"))?;
+        self.server_address().map_err(|reason| format!("[redis]: {reason}"))?;
         let Some(tls) = &self.tls else { return Ok(()) };
-        tls.check(&self.address).map_err(|why| format!("[redis.tls]: {why}"))
+        tls.check(&self.address).map_err(|reason| format!("[redis.tls]: {reason}"))
     }
 
-    fn place(&self) -> Result<Place, String> {
+    fn server_address(&self) -> Result<ServerAddress, String> {
         self.address.parse()
     }
 
-    /// The server, with the password that was in the file. Reads certificates, where there are to be such.
-    pub fn server(&self, node: &Name, password: Option<String>) -> Result<Server, Uncertified> {
+    /// Returns the server with its password. Loads the TLS certificates.
+    pub fn server(&self, node: &Name, password: Option<String>) -> Result<RedisServer, TlsFileError> {
         let user = self.user.as_ref().unwrap_or(node);
-        let place = self.place().expect("the file was checked");
+        let address = self.server_address().expect("the configuration was checked");
         let login = password.map(|password| (user.as_str().to_owned(), password));
-        let tls = self.tls.as_ref().map(|tls| Tls::load(tls, &self.address)).transpose()?;
-        Ok(Server { place, tls, login, patience: Self::PATIENCE })
+        let tls = self.tls.as_ref().map(|tls| TlsClient::load(tls, &self.address)).transpose()?;
+        Ok(RedisServer { address, tls, login, timeout: Self::TIMEOUT })
     }
 }
 
-/// Where the counters of a port are.
+/// Source of the counters of a port.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CounterSource {
@@ -82,45 +82,45 @@ pub enum CounterSource {
     Sysfs,
     /// A switch that runs `SONiC`.
     Sonic {
-        /// `HOST:PORT` of the Redis that its chip's counters are in, or the path of a socket. Never the one of `[redis]`.
+        /// `HOST:PORT` or socket path of the switch's own Redis, never of `[redis]`.
         #[serde(default = "sonic_socket")]
         address: String,
-        /// What the switch calls the port; its name here if left out.
+        /// Name of the port on the switch. Default: the name of the link's port.
         name: Option<String>,
     },
-    /// A cable of the laboratory: its socket, and the lane by which frames arrive here.
+    /// A cable of the lab.
     Cable {
-        /// The socket.
+        /// Control socket of the cable.
         socket: PathBuf,
-        /// Whether they arrive by the way forth.
-        forth: bool,
+        /// Whether this port receives the frames of direction A to B.
+        a_to_b: bool,
     },
 }
 
-/// Why a text is no configuration.
+/// Why a configuration is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadConfig {
-    /// Line and column, from 1, if it is about a place.
+    /// Line and column, from 1, if the error has a position.
     pub place: Option<(usize, usize)>,
     /// What is wrong, and what is allowed.
-    pub why: String,
+    pub reason: String,
 }
 
 impl fmt::Display for BadConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Some((line, column)) => write!(f, "{line}:{column}: {}", self.why),
-            None => f.write_str(&self.why),
+            Some((line, column)) => write!(f, "{line}:{column}: {}", self.reason),
+            None => f.write_str(&self.reason),
         }
     }
 }
 
 impl std::error::Error for BadConfig {}
 
-impl Config {
-    /// Understands a text.
+impl DaemonConfig {
+    /// Parses and checks a configuration.
     pub fn parse(text: &str) -> Result<Self, BadConfig> {
-        understand(text, File::check)
+        parse_checked(text, File::check)
     }
 }
 
@@ -134,7 +134,7 @@ struct File {
     #[serde(default)]
     detect: Thresholds,
     #[serde(default)]
-    act: Conduct,
+    act: ActionConfig,
     #[serde(rename = "link")]
     links: Vec<LinkEntry>,
 }
@@ -145,13 +145,13 @@ struct LinkEntry {
     port: Name,
     peer: String,
     #[serde(default)]
-    protect: Protect,
+    protect: Protector,
     #[serde(default)]
     source: CounterSource,
 }
 
 impl File {
-    fn check(self) -> Result<Config, String> {
+    fn check(self) -> Result<DaemonConfig, String> {
         let poll: Span = self.poll.parse().map_err(|error| format!("poll: {error}"))?;
         if !(Span::from_ms(10)..=Span::from_ms(3_600_000)).contains(&poll) {
             return Err(format!("poll: {} is not between 10ms and 1h", self.poll));
@@ -168,54 +168,56 @@ impl File {
         let mut peers = BTreeSet::new();
         let (mut links, mut sources) = (Vec::new(), Vec::new());
         for LinkEntry { port, peer, protect, source } in self.links {
-            let peer: PortName = peer.parse().map_err(|why| format!("link {port}: peer: {why}"))?;
+            let peer: PortName = peer.parse().map_err(|reason| format!("link {port}: peer: {reason}"))?;
             if !ports.insert(port.clone()) {
-                return Err(format!("link {port}: this port has a link already"));
+                return Err(format!("link {port}: the port is already used by another link"));
             }
             if peer.node == self.node {
-                return Err(format!("link {port}: its other end {peer} is on this node too"));
+                return Err(format!("link {port}: peer {peer} is on this node too"));
             }
             if !peers.insert(peer.clone()) {
-                return Err(format!("link {port}: its other end {peer} has a link already"));
+                return Err(format!("link {port}: peer {peer} is already used by another link"));
             }
             if let CounterSource::Sonic { address, .. } = &source {
-                address.parse::<Place>().map_err(|why| format!("link {port}: source: {why}"))?;
+                address
+                    .parse::<ServerAddress>()
+                    .map_err(|reason| format!("link {port}: source: {reason}"))?;
                 if *address == self.redis.address {
                     return Err(format!(
-                        "link {port}: source: counters are read from the Redis of a switch, which is not the one of [redis]"
+                        "link {port}: source: the Redis of a switch cannot be the server of [redis]"
                     ));
                 }
             }
-            links.push(Link { port, peer, protect });
+            links.push(LinkConfig { port, peer, protect });
             sources.push(source);
         }
         if links.is_empty() {
-            return Err("there is no link to watch; add a [[link]] with `port` and `peer`".to_owned());
+            return Err("no link to monitor; add a [[link]] with `port` and `peer`".to_owned());
         }
         let (node, redis) = (self.node, self.redis);
         let poll = Duration::from_nanos(poll.as_ns());
-        Ok(Config { node, poll, redis, thresholds: self.detect, conduct: self.act, links, sources })
+        Ok(DaemonConfig { node, poll, redis, thresholds: self.detect, act: self.act, links, sources })
     }
 }
 
 fn sonic_socket() -> String {
-    Sonic::SOCKET.to_owned()
+    SonicCounters::SOCKET.to_owned()
 }
 
 fn second() -> String {
     "1s".to_owned()
 }
 
-/// What a file says, if it keeps the rules for its text and those for its meaning.
-pub(crate) fn understand<F: DeserializeOwned, C>(
+/// Parses TOML and applies the checks of the file type.
+pub(crate) fn parse_checked<F: DeserializeOwned, C>(
     text: &str,
     check: impl FnOnce(F) -> Result<C, String>,
 ) -> Result<C, BadConfig> {
     let file = toml::from_str(text).map_err(|error| BadConfig {
         place: error.span().map(|span| place(text, span.start)),
-        why: error.message().trim().replace('\n', "; "),
+        reason: error.message().trim().replace('\n', "; "),
     })?;
-    check(file).map_err(|why| BadConfig { place: None, why })
+    check(file).map_err(|reason| BadConfig { place: None, reason })
 }
 
 fn place(text: &str, offset: usize) -> (usize, usize) {
@@ -228,7 +230,7 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Mode;
+    use crate::decision::DaemonMode;
 
     const GOOD: &str = r#"
 node = "leaf-1"
@@ -246,33 +248,33 @@ protect = "relay"
 "#;
 
     #[test]
-    fn a_file_says_what_is_watched() {
-        let config = Config::parse(GOOD).unwrap();
+    fn a_minimal_file_is_parsed() {
+        let config = DaemonConfig::parse(GOOD).unwrap();
         assert_eq!((config.node.as_str(), config.poll), ("leaf-1", Duration::from_secs(1)));
-        assert_eq!(config.conduct.mode, Mode::Act);
+        assert_eq!(config.act.mode, DaemonMode::Act);
         assert_eq!(config.links[0].peer.to_string(), "spine-3:eth7");
         assert_eq!(config.sources, [CounterSource::Sysfs]);
         assert_eq!(config.thresholds, Thresholds::default());
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn errors_have_a_position_and_a_reason() {
         for (from, to, message) in [
             ("mode = \"act\"", "mood = \"act\"", "8:1: unknown field `mood`"),
             ("\"act\"", "\"acts\"", "8:8: unknown variant `acts`"),
-            ("leaf-1", "leaf 1", "2:8: `leaf 1` is no name here"),
-            ("spine-3:eth7", "spine-3", "link eth0: peer: `spine-3` is no NODE:PORT"),
+            ("leaf-1", "leaf 1", "2:8: `leaf 1` is not a valid name"),
+            ("spine-3:eth7", "spine-3", "link eth0: peer: `spine-3` is not NODE:PORT"),
             ("spine-3:eth7", "leaf-1:eth7", "is on this node too"),
             ("[act]", "[detect]\nloss = 2.0\n[act]", "[detect]: a loss threshold of 2"),
             ("[act]", "[detect]\nwindow_frames = 10\n[act]", "too short"),
             ("[act]", "[act]\ntarget_loss = 1.0", "target_loss of 1"),
             ("node", "poll = \"1ms\"\nnode", "not between 10ms and 1h"),
         ] {
-            let error = Config::parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
+            let error = DaemonConfig::parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(message), "`{message}` in {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
         }
         let twice = format!("{GOOD}{}", &GOOD[GOOD.find("[[link]]").unwrap()..]);
-        assert!(Config::parse(&twice).unwrap_err().why.contains("has a link already"));
+        assert!(DaemonConfig::parse(&twice).unwrap_err().reason.contains("already used by another link"));
     }
 }

@@ -1,4 +1,4 @@
-//! What ports count, whatever their makers call it.
+//! Vendor-independent names of port and device counters.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
-        /// A count that a port or a device keeps, under one name for all makers.
+        /// A counter of a port or device, with one name for all vendors.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         #[serde(into = "String", try_from = "String")]
         pub enum Counter {
@@ -14,10 +14,10 @@ macro_rules! counters {
         }
 
         impl Counter {
-            /// All of them.
+            /// All counters.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Its name in files and tables.
+            /// Returns the name in files and tables.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -28,96 +28,99 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Frames that arrived whole.
+    /// Received frames without errors.
     RxGood = "rx_good",
-    /// All frames that arrived, whole or not, where a port counts them itself.
+    /// All received frames, with and without errors, if the port has such a counter.
     RxAll = "rx_all",
-    /// Frames that left.
+    /// Sent frames.
     TxGood = "tx_good",
-    /// Frames with a wrong check sequence: lost to corruption.
+    /// Received frames with a wrong FCS.
     RxCrc = "rx_crc",
-    /// Symbols of the line that were none.
+    /// Invalid symbols received.
     RxSymbol = "rx_symbol",
-    /// Codewords that FEC corrected.
+    /// FEC codewords with corrected errors.
     FecCorrected = "fec_corrected",
-    /// Codewords that FEC could not correct.
+    /// FEC codewords with uncorrectable errors.
     FecUncorrectable = "fec_uncorrectable",
-    /// Codewords with no wrong symbol, all corrected.
+    /// FEC codewords without symbol errors.
     FecSymbols0 = "fec_symbols_0",
-    /// Codewords with one wrong symbol, all corrected.
+    /// FEC codewords with 1 corrected symbol.
     FecSymbols1 = "fec_symbols_1",
-    /// Codewords with 2 wrong symbols, all corrected.
+    /// FEC codewords with 2 corrected symbols.
     FecSymbols2 = "fec_symbols_2",
-    /// Codewords with 3 wrong symbols, all corrected.
+    /// FEC codewords with 3 corrected symbols.
     FecSymbols3 = "fec_symbols_3",
-    /// Codewords with 4 wrong symbols, all corrected.
+    /// FEC codewords with 4 corrected symbols.
     FecSymbols4 = "fec_symbols_4",
-    /// Codewords with 5 wrong symbols, all corrected.
+    /// FEC codewords with 5 corrected symbols.
     FecSymbols5 = "fec_symbols_5",
-    /// Codewords with 6 wrong symbols, all corrected.
+    /// FEC codewords with 6 corrected symbols.
     FecSymbols6 = "fec_symbols_6",
-    /// Codewords with 7 wrong symbols, all corrected.
+    /// FEC codewords with 7 corrected symbols.
     FecSymbols7 = "fec_symbols_7",
-    /// Codewords with 8 wrong symbols, all corrected.
+    /// FEC codewords with 8 corrected symbols.
     FecSymbols8 = "fec_symbols_8",
-    /// Codewords with 9 wrong symbols, all corrected.
+    /// FEC codewords with 9 corrected symbols.
     FecSymbols9 = "fec_symbols_9",
-    /// Codewords with 10 wrong symbols, all corrected.
+    /// FEC codewords with 10 corrected symbols.
     FecSymbols10 = "fec_symbols_10",
-    /// Codewords with 11 wrong symbols, all corrected.
+    /// FEC codewords with 11 corrected symbols.
     FecSymbols11 = "fec_symbols_11",
-    /// Codewords with 12 wrong symbols, all corrected.
+    /// FEC codewords with 12 corrected symbols.
     FecSymbols12 = "fec_symbols_12",
-    /// Codewords with 13 wrong symbols, all corrected.
+    /// FEC codewords with 13 corrected symbols.
     FecSymbols13 = "fec_symbols_13",
-    /// Codewords with 14 wrong symbols, all corrected.
+    /// FEC codewords with 14 corrected symbols.
     FecSymbols14 = "fec_symbols_14",
-    /// Codewords with 15 wrong symbols, all corrected.
+    /// FEC codewords with 15 corrected symbols.
     FecSymbols15 = "fec_symbols_15",
-    /// Bits that FEC corrected.
+    /// Bits corrected by FEC.
     FecCorrectedBits = "fec_corrected_bits",
-    /// All bits that came, on the line.
+    /// All bits received on the line.
     RxBits = "rx_bits",
-    /// RoCE packets whose frame was right and whose invariant check was not: corrupted inside a device.
+    /// RoCE packets with a correct FCS and a wrong ICRC: corrupted inside a device.
     RxIcrc = "rx_icrc",
-    /// Frames longer or shorter than allowed, or of a length that does not fit.
+    /// Received frames that are too long, too short, or contradict their length field.
     RxLength = "rx_length",
-    /// Whole frames that were thrown away for want of room on arrival.
+    /// Received frames without errors that were discarded for lack of buffer.
     RxDiscards = "rx_discards",
-    /// Frames that were thrown away for want of room before they left.
+    /// Frames discarded before transmission for lack of buffer.
     TxDiscards = "tx_discards",
-    /// Pause frames of any kind that arrived.
+    /// Received pause frames, PFC included.
     RxPauses = "rx_pauses",
-    /// Pause frames of any kind that left.
+    /// Sent pause frames, PFC included.
     TxPauses = "tx_pauses",
-    /// RoCE packets that arrived with a congestion mark.
+    /// Received RoCE packets with an ECN mark.
     EcnMarked = "ecn_marked",
-    /// Congestion notifications that arrived.
+    /// Received CNPs.
     CnpHandled = "cnp_handled",
-    /// Requests that arrived ahead of one that was expected.
+    /// Requests received out of sequence.
     OutOfSequence = "out_of_sequence",
-    /// NAKs for a gap that arrived.
+    /// Received NAKs for a sequence error.
     SequenceNaks = "sequence_naks",
-    /// Responses that arrived ahead of one that was expected.
+    /// Responses received out of sequence (implied NAKs).
     ImpliedNaks = "implied_naks",
-    /// Times that no acknowledgement came in time.
+    /// Timeouts of the requester's ACK timer.
     AckTimeouts = "ack_timeouts",
-    /// Requests that arrived though they had been answered.
+    /// Received duplicate requests.
     Duplicates = "duplicates",
-    /// Requests for which nothing had been posted, told by the one who received them.
+    /// Received requests without a posted receive buffer, counted by the responder.
     OutOfBuffer = "out_of_buffer",
-    /// Answers that nothing had been posted.
+    /// Received RNR NAKs.
     RnrNaks = "rnr_naks",
-    /// Queue pairs that gave up.
+    /// Queue pairs that exceeded their retry limit.
     RetriesExceeded = "retries_exceeded",
 }
 
 impl Counter {
-    /// Codewords by how many of their symbols were wrong and could be corrected: from none on.
-    pub const FEC_SYMBOLS: [Self; 16] =
-        *Self::ALL.split_at(Self::FecSymbols0 as usize).1.first_chunk().expect("they stand together");
+    /// Counters of codewords by number of corrected symbols, starting with 0.
+    pub const FEC_SYMBOLS: [Self; 16] = *Self::ALL
+        .split_at(Self::FecSymbols0 as usize)
+        .1
+        .first_chunk()
+        .expect("the 16 variants are adjacent");
 
-    /// The counter with this name.
+    /// Returns the counter with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|counter| counter.name() == name)
     }
@@ -141,12 +144,12 @@ impl TryFrom<String> for Counter {
     fn try_from(name: String) -> Result<Self, String> {
         Self::named(&name).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|counter| counter.name()).collect();
-            format!("no counter is called `{name}`; there are {}", known.join(", "))
+            format!("unknown counter `{name}`; known counters: {}", known.join(", "))
         })
     }
 }
 
-/// What a port has counted: a value for each counter that it has.
+/// Values of the counters that a port has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counters {
     values: [Option<u64>; Counter::ALL.len()],
@@ -159,7 +162,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// The value, if the port has the counter.
+    /// Returns the value, if the port has the counter.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.values[counter as usize]
     }
@@ -169,13 +172,13 @@ impl Counters {
         self.values[counter as usize] = Some(value);
     }
 
-    /// Adds to a value: several registers of a device may count the same.
+    /// Adds to a value, because several registers of a device may count the same thing.
     pub fn add(&mut self, counter: Counter, value: u64) {
         let sum = &mut self.values[counter as usize];
         *sum = Some(sum.unwrap_or(0).saturating_add(value));
     }
 
-    /// All that the port has.
+    /// Iterates over the counters that the port has.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
         Counter::ALL.iter().filter_map(|&counter| Some((counter, self.get(counter)?)))
     }
@@ -196,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_their_counters() {
+    fn names_map_back_to_their_counters() {
         for (at, &counter) in Counter::ALL.iter().enumerate() {
             assert_eq!(Counter::named(counter.name()), Some(counter));
             assert_eq!(counter as usize, at);

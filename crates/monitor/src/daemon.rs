@@ -1,264 +1,273 @@
-//! The daemon of a node: reads its ports, tells what they see, and does what the other ends ask for.
+//! The daemon of a node: reads its ports, publishes observations, and protects links whose other end
+//! observes loss.
 //!
-//! One turn is to [watch](Daemon::watch) the ports and, if there is a store, to [exchange](Daemon::exchange) words with others. Without a store it goes on
-//! seeing, keeps what is protected as it is, and says what changed when the store is back.
+//! One cycle [reads](Daemon::read_ports) the ports and, if Redis is reachable, [synchronizes](Daemon::sync)
+//! with the stored records. Without Redis the daemon keeps reading ports, leaves all protection unchanged,
+//! and publishes changes once Redis is back.
 
 use std::time::Duration;
 
 use wiremend_units::{Span, Time};
 
-use crate::agent::{Conduct, Known, Link, Mode, Protect, decide};
-use crate::bus::{Advice, Deed, Doing, Fault, Lease, Put, Repair, Sighting, Standing, Store, Stored};
-use crate::detector::{Thresholds, Verdict};
-use crate::foresight::{Foreseen, Foresight};
+use crate::counter_delta::MaxFrameRate;
+use crate::decision::{ActionConfig, DaemonMode, LinkConfig, LinkInput, Protector, decide};
+use crate::detector::{LinkVerdict, Thresholds};
+use crate::forecast::{ForecastChange, LossForecaster};
 use crate::name::PortName;
-use crate::port::{Port, Reading};
-use crate::register::Pace;
+use crate::port_monitor::{PortMonitor, PortReading};
+use crate::redis::{
+    ActionRecord, Advice, Lease, LinkAction, Observation, PutOutcome, Records, RedisError, RepairRecord,
+    Store, Versioned,
+};
 
-/// What a daemon needs of the machine that it runs on.
+/// The interface to the machine that the daemon runs on.
 pub trait Machine {
-    /// Reads the port of link number `at`. `None` if it cannot be read now.
-    fn read(&mut self, at: usize) -> Option<Reading>;
+    /// Reads the port of link number `at`; `None` if it is unreadable now.
+    fn read(&mut self, at: usize) -> Option<PortReading>;
 
-    /// What is done about link number `at`: whether what is sent over it is protected. `Err` says why that cannot be known or done.
-    fn doing(&mut self, at: usize) -> Result<Doing, String>;
+    /// Returns whether link number `at` is protected; `Err` with the reason if the relay does not answer.
+    fn current_action(&mut self, at: usize) -> Result<LinkAction, String>;
 
-    /// Does something about link number `at`. Doing it twice is as good as once.
-    fn act(&mut self, at: usize, doing: &Doing) -> Result<(), String>;
+    /// Applies an action to link number `at`. Must be idempotent.
+    fn apply(&mut self, at: usize, action: &LinkAction) -> Result<(), String>;
 }
 
-/// Something worth a line in a log.
+/// An event for the log.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Event {
-    /// What a port sees has changed.
-    Saw {
-        /// The link, by number.
+pub enum DaemonEvent {
+    /// The verdict on a received direction changed.
+    VerdictChanged {
+        /// Link number.
         link: usize,
-        /// What it sees.
-        verdict: Verdict,
+        /// The new verdict.
+        verdict: LinkVerdict,
     },
-    /// What error correction has to do at a port says what is to come.
-    Foresaw {
-        /// The link, by number.
+    /// The loss forecast of a port crossed the threshold.
+    ForecastChanged {
+        /// Link number.
         link: usize,
-        /// What.
-        foreseen: Foreseen,
+        /// The change.
+        change: ForecastChange,
     },
-    /// Something was done about a link.
-    Did {
-        /// The link, by number.
+    /// An action was applied to a link.
+    Acted {
+        /// Link number.
         link: usize,
-        /// What.
-        doing: Doing,
+        /// The action.
+        action: LinkAction,
     },
-    /// Something could not be done.
-    Failed {
-        /// The link, by number.
+    /// An action failed.
+    ActionFailed {
+        /// Link number.
         link: usize,
-        /// Why.
-        why: String,
+        /// Reason.
+        reason: String,
     },
-    /// Somebody else speaks for this node.
-    Ousted,
-    /// Somebody said what makes no sense, so often.
-    Nonsense(u64),
+    /// Another daemon holds the lease of this node.
+    LeaseRefused,
+    /// Number of invalid records read.
+    InvalidRecords(u64),
 }
 
 /// The daemon of one node.
 pub struct Daemon {
-    links: Vec<Watched>,
-    conduct: Conduct,
+    links: Vec<LinkState>,
+    act: ActionConfig,
     holder: String,
-    tally: Tally,
+    counts: ActionCounts,
     lease: Option<(Lease, Time)>,
     reread_at: Time,
-    /// When to look whether what was said still stands. Bells do not put it off.
-    look_at: Time,
+    /// Time of the next verification of the own records. Notifications do not postpone it.
+    verify_at: Time,
     resumed: bool,
-    ousted: bool,
+    lease_refused: bool,
 }
 
-/// A link, and all that is known of it.
-struct Watched {
-    link: Link,
-    port: Port,
-    foresight: Foresight,
-    /// Readings in a row without a carrier.
-    dark: u32,
-    /// What the port sees, as it is to be told.
-    sighting: Sighting,
-    /// What the port has been told to see, and stands.
-    told: Option<Sighting>,
-    /// The deed that stands.
-    answered: Option<Deed>,
-    /// What was last read of the other end.
-    seen: Option<Stored<Sighting>>,
-    /// What the planner was last heard to say.
+/// A link and its state.
+struct LinkState {
+    link: LinkConfig,
+    port: PortMonitor,
+    forecaster: LossForecaster,
+    /// Number of successive readings without a carrier.
+    readings_down: u32,
+    /// The observation to publish.
+    observation: Observation,
+    /// The stored observation.
+    published: Option<Observation>,
+    /// The stored action record.
+    published_action: Option<ActionRecord>,
+    /// The last observation read from the other end.
+    peer_observation: Option<Versioned<Observation>>,
+    /// The last advice read.
     advice: Option<Advice>,
 }
 
-impl Watched {
-    fn known(&self) -> Known<'_> {
-        Known { link: &self.link, seen: self.seen.as_ref(), advice: self.advice.as_ref() }
+impl LinkState {
+    fn input(&self) -> LinkInput<'_> {
+        LinkInput {
+            link: &self.link,
+            peer_observation: self.peer_observation.as_ref(),
+            advice: self.advice.as_ref(),
+        }
     }
 }
 
-/// What a daemon has done since it was begun.
+/// Counts of a daemon's actions since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
-    /// Times that it did something about a link.
-    pub acts: u64,
-    /// Times that it could not.
+pub struct ActionCounts {
+    /// Actions applied to links.
+    pub actions: u64,
+    /// Failed actions.
     pub failures: u64,
-    /// Words of others that made no sense.
-    pub senseless: u64,
+    /// Invalid records of other nodes.
+    pub invalid_records: u64,
 }
 
 impl Daemon {
-    /// A port counts as down after so many readings without a carrier.
-    const DARK_MIN: u32 = 2;
-    /// How long the right to speak for a node is asked for.
+    /// A port counts as down after this many readings without a carrier.
+    const DOWN_READINGS_MIN: u32 = 2;
+    /// Length of the lease for writing a node's records.
     pub const LEASE: Duration = Duration::from_secs(15);
     const LEASE_RENEWED: Span = Span::from_ms(5_000);
-    /// What stands is read again at least so often, bells or not.
+    /// Records are read at least this often, with or without notifications.
     pub const REREAD: Span = Span::from_ms(30_000);
 
-    /// Of these links. `holder` tells two daemons of one node apart, and should stay the same when one begins anew.
-    pub fn new(links: Vec<Link>, thresholds: Thresholds, conduct: Conduct, holder: String) -> Self {
-        let watched = |link| Watched {
+    /// Creates a daemon. `holder` distinguishes two daemons of one node and survives a restart.
+    pub fn new(links: Vec<LinkConfig>, thresholds: Thresholds, act: ActionConfig, holder: String) -> Self {
+        let state = |link| LinkState {
             link,
-            port: Port::new(thresholds, Pace::ANY),
-            foresight: Foresight::new(thresholds.loss),
-            dark: 0,
-            sighting: Sighting::default(),
-            told: None,
-            answered: None,
-            seen: None,
+            port: PortMonitor::new(thresholds, MaxFrameRate::ANY_SPEED),
+            forecaster: LossForecaster::new(thresholds.loss),
+            readings_down: 0,
+            observation: Observation::default(),
+            published: None,
+            published_action: None,
+            peer_observation: None,
             advice: None,
         };
         Self {
-            links: links.into_iter().map(watched).collect(),
-            tally: Tally::default(),
-            conduct,
+            links: links.into_iter().map(state).collect(),
+            counts: ActionCounts::default(),
+            act,
             holder,
             lease: None,
             reread_at: Time::ZERO,
-            look_at: Time::ZERO,
+            verify_at: Time::ZERO,
             resumed: false,
-            ousted: false,
+            lease_refused: false,
         }
     }
 
-    /// How many links it has.
+    /// Returns the number of links.
     pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
-    /// What the port of link number `at` sees.
-    pub fn port(&self, at: usize) -> &Port {
+    /// Returns the port monitor of link number `at`.
+    pub fn port(&self, at: usize) -> &PortMonitor {
         &self.links[at].port
     }
 
-    /// What is to come at the port of link number `at`.
-    pub fn foresight(&self, at: usize) -> &Foresight {
-        &self.links[at].foresight
+    /// Returns the loss forecaster of link number `at`.
+    pub fn forecaster(&self, at: usize) -> &LossForecaster {
+        &self.links[at].forecaster
     }
 
-    /// What it last said that it does about link number `at`.
-    pub fn doing(&self, at: usize) -> Option<&Doing> {
-        self.links[at].answered.as_ref().map(|deed| &deed.doing)
+    /// Returns the last published action of link number `at`.
+    pub fn action(&self, at: usize) -> Option<&LinkAction> {
+        self.links[at].published_action.as_ref().map(|action_record| &action_record.action)
     }
 
-    /// Whether the port of link number `at` has no carrier.
+    /// Returns whether the port of link number `at` has no carrier.
     pub fn is_down(&self, at: usize) -> bool {
-        self.links[at].sighting.down
+        self.links[at].observation.down
     }
 
-    /// Whether it speaks for its node.
-    pub fn speaks(&self) -> bool {
+    /// Returns whether this daemon holds the lease of its node.
+    pub fn holds_lease(&self) -> bool {
         self.lease.is_some()
     }
 
-    /// What it has done.
-    pub fn tally(&self) -> Tally {
-        self.tally
+    /// Returns the counts of actions.
+    pub fn counts(&self) -> ActionCounts {
+        self.counts
     }
 
-    /// Looks at the ports.
-    pub fn watch(&mut self, machine: &mut impl Machine) -> Vec<Event> {
+    /// Reads all ports.
+    pub fn read_ports(&mut self, machine: &mut impl Machine) -> Vec<DaemonEvent> {
         let mut events = Vec::new();
-        for (link, watched) in self.links.iter_mut().enumerate() {
+        for (link, state) in self.links.iter_mut().enumerate() {
             let Some(reading) = machine.read(link) else { continue };
-            watched.dark = if reading.up { 0 } else { watched.dark.saturating_add(1) };
-            watched.sighting.down = watched.dark >= Self::DARK_MIN;
-            let foreseen = watched.foresight.on_reading(reading.fec);
-            events.extend(foreseen.map(|foreseen| Event::Foresaw { link, foreseen }));
-            let Some(verdict) = watched.port.on_reading(reading) else { continue };
-            watched.sighting.corrupting = match verdict {
-                Verdict::Raised(estimate) | Verdict::Moved(estimate) => Some(estimate),
-                Verdict::Cleared { .. } => None,
+            state.readings_down = if reading.up { 0 } else { state.readings_down.saturating_add(1) };
+            state.observation.down = state.readings_down >= Self::DOWN_READINGS_MIN;
+            let change = state.forecaster.on_reading(reading.fec);
+            events.extend(change.map(|change| DaemonEvent::ForecastChanged { link, change }));
+            let Some(verdict) = state.port.on_reading(reading) else { continue };
+            state.observation.corrupting = match verdict {
+                LinkVerdict::Raised(estimate) | LinkVerdict::Moved(estimate) => Some(estimate),
+                LinkVerdict::Cleared { .. } => None,
             };
-            events.push(Event::Saw { link, verdict });
+            events.push(DaemonEvent::VerdictChanged { link, verdict });
         }
         events
     }
 
-    /// The store is gone, or a new connection to it was made: whatever is thought to stand there has to be read again.
-    pub fn on_disconnect(&mut self) {
+    /// Forgets all assumptions about stored records, after a connection to Redis was lost or opened.
+    pub fn on_connection_change(&mut self) {
         self.lease = None;
-        for watched in &mut self.links {
-            (watched.told, watched.answered) = (None, None);
+        for state in &mut self.links {
+            (state.published, state.published_action) = (None, None);
         }
-        (self.reread_at, self.look_at) = (Time::ZERO, Time::ZERO);
+        (self.reread_at, self.verify_at) = (Time::ZERO, Time::ZERO);
     }
 
-    /// Tells what is new, reads what others said if `rang` or it is time, and does it.
-    pub fn exchange(
+    /// Publishes changes, reads other nodes' records if `notified` or due, and applies the actions.
+    pub fn sync(
         &mut self,
         now: Time,
         store: &mut Store,
         machine: &mut impl Machine,
-        rang: bool,
-    ) -> Result<Vec<Event>, Fault> {
+        notified: bool,
+    ) -> Result<Vec<DaemonEvent>, RedisError> {
         let mut events = Vec::new();
-        let Some(lease) = self.hold(now, store)? else {
-            if !std::mem::replace(&mut self.ousted, true) {
-                events.push(Event::Ousted);
+        let Some(lease) = self.renew_lease(now, store)? else {
+            if !std::mem::replace(&mut self.lease_refused, true) {
+                events.push(DaemonEvent::LeaseRefused);
             }
             return Ok(events);
         };
-        self.ousted = false;
+        self.lease_refused = false;
         self.resume(store)?;
-        let is_time = rang || now >= self.reread_at;
-        if is_time {
-            self.hear_of_repairs(store, &mut events)?;
+        let is_due = notified || now >= self.reread_at;
+        if is_due {
+            self.read_repairs(store, &mut events)?;
         }
-        if now >= self.look_at {
-            self.look_after(store)?;
-            self.look_at = now.saturating_add(Self::REREAD);
+        if now >= self.verify_at {
+            self.verify_published(store)?;
+            self.verify_at = now.saturating_add(Self::REREAD);
         }
-        if !self.tell(store, lease)? {
+        if !self.publish(store, lease)? {
             self.lease = None;
             return Ok(events);
         }
-        if is_time {
-            let peers: Vec<PortName> = self.links.iter().map(|watched| watched.link.peer.clone()).collect();
-            let Standing { words, senseless } = store.get::<Sighting>(&peers)?;
-            for (watched, seen) in self.links.iter_mut().zip(words) {
-                watched.seen = seen;
+        if is_due {
+            let peers: Vec<PortName> = self.links.iter().map(|state| state.link.peer.clone()).collect();
+            let Records { records, invalid } = store.get::<Observation>(&peers)?;
+            for (state, seen) in self.links.iter_mut().zip(records) {
+                state.peer_observation = seen;
             }
             self.reread_at = now.saturating_add(Self::REREAD);
-            let advised = self.hear_advice(store)?;
-            if senseless + advised > 0 {
-                self.tally.senseless += senseless + advised;
-                events.push(Event::Nonsense(senseless + advised));
+            let invalid_advice = self.read_advice(store)?;
+            if invalid + invalid_advice > 0 {
+                self.counts.invalid_records += invalid + invalid_advice;
+                events.push(DaemonEvent::InvalidRecords(invalid + invalid_advice));
             }
         }
         self.act(store, lease, machine, &mut events)?;
         Ok(events)
     }
 
-    fn hold(&mut self, now: Time, store: &mut Store) -> Result<Option<Lease>, Fault> {
+    fn renew_lease(&mut self, now: Time, store: &mut Store) -> Result<Option<Lease>, RedisError> {
         if let Some((lease, renewed)) = self.lease
             && now < renewed.saturating_add(Self::LEASE_RENEWED)
         {
@@ -269,77 +278,81 @@ impl Daemon {
         Ok(lease)
     }
 
-    /// A daemon that begins anew does not know yet what it had seen; until it does, what it had said holds.
-    fn resume(&mut self, store: &mut Store) -> Result<(), Fault> {
+    /// Restores the verdicts that this node published before a restart.
+    fn resume(&mut self, store: &mut Store) -> Result<(), RedisError> {
         if self.resumed {
             return Ok(());
         }
-        let said = store.get::<Sighting>(&self.own_ports(store))?;
-        for (watched, said) in self.links.iter_mut().zip(said.words) {
-            let Some(Sighting { corrupting, repairs, .. }) = said.map(|stored| stored.word) else { continue };
-            watched.sighting.repairs = repairs;
-            if let Some(estimate) = corrupting.filter(|_| !watched.port.is_corrupting()) {
-                watched.port.resume(estimate.loss);
-                watched.sighting.corrupting = corrupting;
+        let stored = store.get::<Observation>(&self.own_ports(store))?;
+        for (state, stored) in self.links.iter_mut().zip(stored.records) {
+            let Some(Observation { corrupting, last_repair, .. }) = stored.map(|stored| stored.record) else {
+                continue;
+            };
+            state.observation.last_repair = last_repair;
+            if let Some(estimate) = corrupting.filter(|_| !state.port.is_corrupting()) {
+                state.port.resume(estimate.loss);
+                state.observation.corrupting = corrupting;
             }
         }
         self.resumed = true;
         Ok(())
     }
 
-    /// A link that was repaired counts as clean at once.
-    fn hear_of_repairs(&mut self, store: &mut Store, events: &mut Vec<Event>) -> Result<(), Fault> {
-        let repairs = store.get::<Repair>(&self.own_ports(store))?;
-        for (link, (watched, repair)) in self.links.iter_mut().zip(repairs.words).enumerate() {
+    /// Clears the verdict of every repaired link.
+    fn read_repairs(&mut self, store: &mut Store, events: &mut Vec<DaemonEvent>) -> Result<(), RedisError> {
+        let repairs = store.get::<RepairRecord>(&self.own_ports(store))?;
+        for (link, (state, repair)) in self.links.iter_mut().zip(repairs.records).enumerate() {
             let Some(number) = repair.map(|repair| repair.version) else { continue };
-            if number <= watched.sighting.repairs {
+            if number <= state.observation.last_repair {
                 continue;
             }
-            watched.sighting = Sighting { corrupting: None, repairs: number, ..watched.sighting };
-            events.extend(watched.port.on_repair().map(|verdict| Event::Saw { link, verdict }));
+            state.observation = Observation { corrupting: None, last_repair: number, ..state.observation };
+            events
+                .extend(state.port.on_repair().map(|verdict| DaemonEvent::VerdictChanged { link, verdict }));
         }
         Ok(())
     }
 
-    /// Whether what was said still stands: whoever may write there may also spoil it, and a server may have lost it.
-    fn look_after(&mut self, store: &mut Store) -> Result<(), Fault> {
+    /// Reads the own records again: another client may have changed them, or the server may have lost them.
+    fn verify_published(&mut self, store: &mut Store) -> Result<(), RedisError> {
         let own = self.own_ports(store);
-        let said = store.get::<Sighting>(&own)?.words;
-        let done = store.get::<Deed>(&own)?.words;
-        for (watched, (said, done)) in self.links.iter_mut().zip(said.into_iter().zip(done)) {
-            watched.told = said.map(|stored| stored.word);
-            watched.answered = done.map(|stored| stored.word);
+        let stored = store.get::<Observation>(&own)?.records;
+        let stored_action = store.get::<ActionRecord>(&own)?.records;
+        for (state, (stored, stored_action)) in
+            self.links.iter_mut().zip(stored.into_iter().zip(stored_action))
+        {
+            state.published = stored.map(|stored| stored.record);
+            state.published_action = stored_action.map(|stored| stored.record);
         }
         Ok(())
     }
 
-    /// What the planner says of this node's ports; how much of it makes no sense.
-    fn hear_advice(&mut self, store: &mut Store) -> Result<u64, Fault> {
-        if self.conduct.mode != Mode::Advised {
+    /// Reads the advice for this node's ports and returns the number of invalid records.
+    fn read_advice(&mut self, store: &mut Store) -> Result<u64, RedisError> {
+        if self.act.mode != DaemonMode::Advised {
             return Ok(0);
         }
-        let Standing { words, senseless } = store.get::<Advice>(&self.own_ports(store))?;
-        for (watched, stored) in self.links.iter_mut().zip(words) {
-            watched.advice = stored.map(|stored| stored.word);
+        let Records { records, invalid } = store.get::<Advice>(&self.own_ports(store))?;
+        for (state, stored) in self.links.iter_mut().zip(records) {
+            state.advice = stored.map(|stored| stored.record);
         }
-        Ok(senseless)
+        Ok(invalid)
     }
 
     fn own_ports(&self, store: &Store) -> Vec<PortName> {
-        let own =
-            |watched: &Watched| PortName { node: store.node().clone(), port: watched.link.port.clone() };
+        let own = |state: &LinkState| PortName { node: store.node().clone(), port: state.link.port.clone() };
         self.links.iter().map(own).collect()
     }
 
-    /// Says what the ports see. `false` if somebody else speaks for this node by now.
-    fn tell(&mut self, store: &mut Store, lease: Lease) -> Result<bool, Fault> {
-        for Watched { link, sighting, told, .. } in &mut self.links {
-            if *told == Some(*sighting) {
+    /// Publishes changed observations. Returns `false` if another daemon holds a newer lease of this node.
+    fn publish(&mut self, store: &mut Store, lease: Lease) -> Result<bool, RedisError> {
+        for LinkState { link, observation, published, .. } in &mut self.links {
+            if *published == Some(*observation) {
                 continue;
             }
-            match store.put(lease, &link.port, sighting, &link.peer.node)? {
-                Put::Stands(_) => *told = Some(*sighting),
-                Put::Outdated => return Ok(false),
+            match store.put(lease, &link.port, observation, &link.peer.node)? {
+                PutOutcome::Stored(_) => *published = Some(*observation),
+                PutOutcome::StaleLease => return Ok(false),
             }
         }
         Ok(true)
@@ -350,54 +363,62 @@ impl Daemon {
         store: &mut Store,
         lease: Lease,
         machine: &mut impl Machine,
-        events: &mut Vec<Event>,
-    ) -> Result<(), Fault> {
-        let known: Vec<Known<'_>> = self.links.iter().map(Watched::known).collect();
-        for (link, deed) in decide(&known, &self.conduct).into_iter().enumerate() {
-            let Some(deed) = deed else { continue };
-            let deed = match self.perform(link, deed.clone(), machine) {
-                Ok(Some(doing)) => {
-                    self.tally.acts += 1;
-                    events.push(Event::Did { link, doing });
-                    deed
+        events: &mut Vec<DaemonEvent>,
+    ) -> Result<(), RedisError> {
+        let input: Vec<LinkInput<'_>> = self.links.iter().map(LinkState::input).collect();
+        for (link, action_record) in decide(&input, &self.act).into_iter().enumerate() {
+            let Some(action_record) = action_record else { continue };
+            let action_record = match self.apply_action(link, action_record.clone(), machine) {
+                Ok(Some(action)) => {
+                    self.counts.actions += 1;
+                    events.push(DaemonEvent::Acted { link, action });
+                    action_record
                 }
-                Ok(None) => deed,
-                Err(why) => {
-                    let why: String = why.chars().take(120).collect();
-                    let deed = Deed { doing: Doing::Abstains { why: why.clone() }, ..deed };
-                    if self.links[link].answered.as_ref() != Some(&deed) {
-                        self.tally.failures += 1;
-                        events.push(Event::Failed { link, why });
+                Ok(None) => action_record,
+                Err(reason) => {
+                    let reason: String = reason.chars().take(120).collect();
+                    let action_record = ActionRecord {
+                        action: LinkAction::Decline { reason: reason.clone() },
+                        ..action_record
+                    };
+                    if self.links[link].published_action.as_ref() != Some(&action_record) {
+                        self.counts.failures += 1;
+                        events.push(DaemonEvent::ActionFailed { link, reason });
                     }
-                    deed
+                    action_record
                 }
             };
-            if self.links[link].answered.as_ref() == Some(&deed) {
+            if self.links[link].published_action.as_ref() == Some(&action_record) {
                 continue;
             }
-            let Link { port, peer, .. } = &self.links[link].link;
-            if store.put(lease, port, &deed, &peer.node)? == Put::Outdated {
+            let LinkConfig { port, peer, .. } = &self.links[link].link;
+            if store.put(lease, port, &action_record, &peer.node)? == PutOutcome::StaleLease {
                 self.lease = None;
                 return Ok(());
             }
-            self.links[link].answered = Some(deed);
+            self.links[link].published_action = Some(action_record);
         }
         Ok(())
     }
 
-    /// Makes it so, if it is not already. What was done, if anything was.
-    fn perform(&self, link: usize, deed: Deed, machine: &mut impl Machine) -> Result<Option<Doing>, String> {
-        if self.links[link].link.protect == Protect::None || self.conduct.mode == Mode::Observe {
+    /// Applies an action unless it is already in effect. Returns the action if it was applied.
+    fn apply_action(
+        &self,
+        link: usize,
+        action_record: ActionRecord,
+        machine: &mut impl Machine,
+    ) -> Result<Option<LinkAction>, String> {
+        if self.links[link].link.protect == Protector::None || self.act.mode == DaemonMode::Observe {
             return Ok(None);
         }
-        let wanted = match deed.doing {
-            Doing::Abstains { .. } => Doing::Nothing,
-            doing => doing,
+        let wanted = match action_record.action {
+            LinkAction::Decline { .. } => LinkAction::Nothing,
+            action => action,
         };
-        if machine.doing(link)? == wanted {
+        if machine.current_action(link)? == wanted {
             return Ok(None);
         }
-        machine.act(link, &wanted)?;
+        machine.apply(link, &wanted)?;
         Ok(Some(wanted))
     }
 }

@@ -1,24 +1,25 @@
-//! Does this link corrupt? Judged by how many frames came and how many of them were bad (LG appendix C).
+//! Decides whether a link corrupts frames, from the numbers of received and corrupted frames (LG appendix
+//! C).
 //!
-//! Loss is 1 − ok/all over a moving window of frames. A window of 100 million does not have to fill first: a link that loses one
-//! frame in a thousand is known after a handful of losses. What decides is how sure the count makes us. The verdict is raised
-//! when even the lower confidence bound lies above the threshold, and taken back only after so many frames without an error
-//! that the upper bound lies below.
+//! The loss ratio is 1 − ok/all over a moving window of frames. The window of 100 million frames does not
+//! have to be full: a few losses suffice to detect a loss of one frame in a thousand. The verdict is raised
+//! when the lower confidence bound of the loss exceeds the threshold. It is cleared after as many frames
+//! without an error as bring the upper bound below the threshold.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wiremend_measure::interval;
 
-use crate::window::{Sample, Window};
+use crate::frame_window::{FrameSample, FrameWindow};
 
-/// What counts as corruption.
+/// Thresholds of the detector.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
-    /// Loss from which a link is corrupting (LG appendix C: 1e-8).
+    /// Loss ratio from which a link counts as corrupting (LG appendix C: 1e-8).
     pub loss: f64,
-    /// Frames that are judged together (LG appendix C: 100 million).
+    /// Length of the window in frames (LG appendix C: 100 million).
     pub window_frames: u64,
 }
 
@@ -28,79 +29,80 @@ impl Default for Thresholds {
     }
 }
 
-/// Thresholds that cannot be used.
+/// Why thresholds cannot be used.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Unusable {
-    /// The loss is no probability, or so small that no year has enough frames to see it.
+pub enum BadThresholds {
+    /// The loss is not a probability, or so small that a year has too few frames to measure it.
     Loss(f64),
-    /// The window is too short to see the loss at all.
+    /// The window is too short for the loss threshold.
     Window {
-        /// Frames of it.
+        /// Configured window in frames.
         frames: u64,
-        /// Frames that it needs.
-        least: u64,
+        /// Required window in frames.
+        frames_min: u64,
     },
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for BadThresholds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loss(loss) => write!(f, "a loss threshold of {loss} is not between 1e-15 and 0.5"),
-            Self::Window { frames, least } => {
+            Self::Window { frames, frames_min } => {
                 write!(
                     f,
-                    "a window of {frames} frames is too short for this threshold; it needs at least {least}"
+                    "a window of {frames} frames is too short for this threshold; use at least {frames_min}"
                 )
             }
         }
     }
 }
 
-impl std::error::Error for Unusable {}
+impl std::error::Error for BadThresholds {}
 
 impl Thresholds {
-    /// Whether a detector can work with them.
-    pub fn check(&self) -> Result<(), Unusable> {
+    /// Checks whether a detector can work with these thresholds.
+    pub fn check(&self) -> Result<(), BadThresholds> {
         if !(1e-15..=0.5).contains(&self.loss) {
-            return Err(Unusable::Loss(self.loss));
+            return Err(BadThresholds::Loss(self.loss));
         }
-        // With the fewest errors that raise it, a full window must not look better than the threshold.
-        let least = (bounds(Detector::ERRORS_MIN).low / self.loss).ceil() as u64;
-        if self.window_frames < least {
-            return Err(Unusable::Window { frames: self.window_frames, least });
+        // A full window with the minimum number of errors must not have a lower bound below the threshold.
+        let frames_min = (poisson_bounds(Detector::ERRORS_MIN).low / self.loss).ceil() as u64;
+        if self.window_frames < frames_min {
+            return Err(BadThresholds::Window { frames: self.window_frames, frames_min });
         }
         Ok(())
     }
 
-    /// Frames without an error after which a link counts as clean: the upper bound at 95 % is then the threshold.
+    /// Returns the number of frames without an error after which a link counts as clean: the upper 95 %
+    /// bound then equals the threshold.
     pub fn clean_frames(&self) -> u64 {
         (3.0 / self.loss).ceil() as u64
     }
 }
 
-/// Loss as far as it is known.
+/// A measured loss ratio with its confidence bounds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Frames that it rests on.
+pub struct LossEstimate {
+    /// Number of measured frames.
     pub frames: u64,
-    /// Those of them that were lost.
+    /// Number of corrupted frames.
     pub errors: u64,
-    /// The ratio.
+    /// Loss ratio.
     pub loss: f64,
-    /// It is hardly less than this.
+    /// Lower 99 % confidence bound of the loss ratio.
     pub low: f64,
-    /// It is hardly more than this.
+    /// Upper 99 % confidence bound of the loss ratio.
     pub high: f64,
 }
 
-impl Estimate {
-    /// Of these frames. Without frames nothing is known: from 0 to 1.
-    pub fn of(sample: Sample) -> Self {
-        let Sample { frames, errors } = sample;
+impl LossEstimate {
+    /// Computes loss and bounds. Without frames the bounds are 0 and 1.
+    pub fn from_sample(sample: FrameSample) -> Self {
+        let FrameSample { frames, errors } = sample;
         if frames == 0 {
             return Self { frames, errors, loss: 0.0, low: 0.0, high: 1.0 };
         }
-        let (all, count) = (frames as f64, bounds(errors));
+        let (all, count) = (frames as f64, poisson_bounds(errors));
         Self {
             frames,
             errors,
@@ -111,114 +113,118 @@ impl Estimate {
     }
 }
 
-/// What the mean may be when so many errors were seen, at 98 %: one in a hundred on either side.
-fn bounds(errors: u64) -> interval::Interval {
-    // Nearly all ports, nearly all the time.
+/// Returns the 98 % confidence interval of a Poisson mean (1 % outside on each side).
+fn poisson_bounds(errors: u64) -> interval::Interval {
+    // Shortcut for the usual case.
     if errors == 0 {
         return interval::Interval { low: 0.0, high: NONE_HIGH };
     }
     interval::poisson(errors, 0.98)
 }
 
-/// ln 100: with this mean, nothing happens one time in a hundred.
+/// ln 100: a Poisson variable with this mean is zero with probability 1 %.
 const NONE_HIGH: f64 = 4.605_170_185_988_092;
 
-/// What is new about a link.
+/// A change of the verdict on a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Verdict {
-    /// It corrupts.
-    Raised(Estimate),
-    /// It corrupts at another rate than was last said: at least twice or at most half of it, for sure.
-    Moved(Estimate),
-    /// It does not corrupt any more.
+pub enum LinkVerdict {
+    /// The link corrupts.
+    Raised(LossEstimate),
+    /// The loss surely differs from the last reported one by a factor of at least two.
+    Moved(LossEstimate),
+    /// The link does not corrupt any more.
     Cleared {
-        /// Frames since the last error.
+        /// Number of frames since the last error.
         clean_frames: u64,
     },
 }
 
-/// Watches one direction of one link.
+/// Detects corruption in one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Detector {
     thresholds: Thresholds,
-    window: Window,
-    /// Frames since the last error.
-    clean: u64,
-    /// The loss that was last said, if the link counts as corrupting.
-    said: Option<f64>,
+    window: FrameWindow,
+    /// Number of frames since the last error.
+    clean_frames: u64,
+    /// The last reported loss, if the link counts as corrupting.
+    reported_loss: Option<f64>,
 }
 
 impl Detector {
-    /// The fewest errors that raise it.
+    /// Minimum number of errors that raise the verdict.
     pub const ERRORS_MIN: u64 = 3;
-    /// The loss of now is that over the newest so many errors, which is known to a quarter; older ones tell of the past.
-    const ERRORS_OF_NOW: u64 = 64;
+    /// The current loss covers this many newest errors: enough for an accuracy of a quarter.
+    const RECENT_ERRORS: u64 = 64;
 
-    /// Knows nothing yet.
+    /// Creates a detector without samples.
     pub fn new(thresholds: Thresholds) -> Self {
-        let window = Window::new(thresholds.window_frames);
-        Self { thresholds, window, clean: 0, said: None }
+        let window = FrameWindow::new(thresholds.window_frames);
+        Self { thresholds, window, clean_frames: 0, reported_loss: None }
     }
 
-    /// More frames came.
-    pub fn on_sample(&mut self, sample: Sample) -> Option<Verdict> {
-        assert!(sample.errors <= sample.frames, "bad frames are frames");
+    /// Processes newly received frames.
+    pub fn on_sample(&mut self, sample: FrameSample) -> Option<LinkVerdict> {
+        assert!(sample.errors <= sample.frames, "corrupted frames are counted in all frames");
         if sample.frames == 0 {
             return None;
         }
         self.window.push(sample);
-        self.clean = if sample.errors == 0 { self.clean.saturating_add(sample.frames) } else { 0 };
+        self.clean_frames =
+            if sample.errors == 0 { self.clean_frames.saturating_add(sample.frames) } else { 0 };
         let estimate = self.estimate();
-        match self.said {
+        match self.reported_loss {
             None if estimate.errors >= Self::ERRORS_MIN && estimate.low > self.thresholds.loss => {
-                self.said = Some(estimate.loss);
-                Some(Verdict::Raised(estimate))
+                self.reported_loss = Some(estimate.loss);
+                Some(LinkVerdict::Raised(estimate))
             }
-            Some(_) if self.clean >= self.thresholds.clean_frames() => {
-                let clean_frames = self.clean;
+            Some(_) if self.clean_frames >= self.thresholds.clean_frames() => {
+                let clean_frames = self.clean_frames;
                 self.reset();
-                Some(Verdict::Cleared { clean_frames })
+                Some(LinkVerdict::Cleared { clean_frames })
             }
-            Some(said) if sample.errors > 0 && (estimate.low > 2.0 * said || estimate.high < said / 2.0) => {
-                self.said = Some(estimate.loss);
-                Some(Verdict::Moved(estimate))
+            Some(reported_loss)
+                if sample.errors > 0
+                    && (estimate.low > 2.0 * reported_loss || estimate.high < reported_loss / 2.0) =>
+            {
+                self.reported_loss = Some(estimate.loss);
+                Some(LinkVerdict::Moved(estimate))
             }
             _ => None,
         }
     }
 
-    /// The link was repaired: what was seen before tells nothing any more.
-    pub fn on_repair(&mut self) -> Option<Verdict> {
-        let clean_frames = self.clean;
-        let was = self.said;
+    /// Clears the verdict and all samples after a repair of the link.
+    pub fn on_repair(&mut self) -> Option<LinkVerdict> {
+        let clean_frames = self.clean_frames;
+        let was = self.reported_loss;
         self.reset();
-        was.map(|_| Verdict::Cleared { clean_frames })
+        was.map(|_| LinkVerdict::Cleared { clean_frames })
     }
 
-    /// The loss of now.
-    pub fn estimate(&self) -> Estimate {
-        Estimate::of(self.window.newest(Self::ERRORS_OF_NOW))
+    /// Returns the current loss.
+    pub fn estimate(&self) -> LossEstimate {
+        LossEstimate::from_sample(self.window.newest(Self::RECENT_ERRORS))
     }
 
-    /// Whether it counts as corrupting.
+    /// Returns whether the link counts as corrupting.
     pub fn is_corrupting(&self) -> bool {
-        self.said.is_some()
+        self.reported_loss.is_some()
     }
 
-    /// Frames since the last error.
+    /// Returns the number of frames since the last error.
     pub fn clean_frames(&self) -> u64 {
-        self.clean
+        self.clean_frames
     }
 
-    /// Goes on as one that had raised a link of this loss, after its daemon began anew.
-    pub fn resume(&mut self, said: f64) {
-        self.said = Some(said);
+    /// Restores the verdict of an earlier daemon: the link corrupts with this loss.
+    pub fn resume(&mut self, reported_loss: f64) {
+        self.reported_loss = Some(reported_loss);
     }
 
     fn reset(&mut self) {
         self.window.clear();
-        self.clean = 0;
-        self.said = None;
+        self.clean_frames = 0;
+        self.reported_loss = None;
     }
 }
 
@@ -227,8 +233,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortcut_for_no_errors_is_none() {
-        let (shortcut, exact) = (bounds(0), interval::poisson(0, 0.98));
+    fn the_shortcut_for_zero_errors_equals_the_formula() {
+        let (shortcut, exact) = (poisson_bounds(0), interval::poisson(0, 0.98));
         assert!((shortcut.high / exact.high - 1.0).abs() < 1e-9, "{shortcut:?} {exact:?}");
         assert!(exact.low.abs() < 1e-12);
     }

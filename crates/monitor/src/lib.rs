@@ -1,38 +1,39 @@
-//! Finds links that corrupt, and says why a link is slow (LG §3.6 and appendix C).
+//! Detects links that corrupt frames and explains why a link is slow (LG §3.6 and appendix C).
 //!
-//! A switch or a host reads the counters of its ports once a second. From reading to reading a [`Port`] makes of them how many
-//! frames came and how many were bad, whatever registers do meanwhile: they run over, begin anew, lag behind. A
-//! [`Detector`] judges these samples. No clock is read here and nothing is drawn: the same readings give the same verdicts.
+//! A daemon reads the counters of its ports once a second. A [`PortMonitor`] turns two successive readings
+//! into a number of received and of corrupted frames, although counters wrap, restart at zero or are
+//! updated late. A [`Detector`] judges these samples. Nothing here reads a clock or draws random numbers:
+//! equal readings give equal verdicts.
 
-pub mod bus;
-pub mod control;
+pub mod planner;
+pub mod redis;
 
-mod agent;
 mod config;
 mod counter;
+mod counter_delta;
 mod daemon;
+mod decision;
 mod detector;
 mod explain;
-mod foresight;
+mod forecast;
+mod frame_window;
 mod name;
-mod port;
-mod register;
+mod port_monitor;
 #[cfg(target_os = "linux")]
 pub mod service;
 mod snapshot;
 mod source;
-mod window;
 
-pub use agent::{Conduct, Known, Link, Mode, Protect, decide};
-pub use config::{BadConfig, Config, CounterSource, RedisConfig};
+pub use config::{BadConfig, CounterSource, DaemonConfig, RedisConfig};
 pub use counter::{Counter, Counters};
-pub use daemon::{Daemon, Event, Machine, Tally};
-pub use detector::{Detector, Estimate, Thresholds, Unusable, Verdict};
-pub use explain::{Cause, End, Explanation, Growth, Reason, explain};
-pub use foresight::{Fec, Forecast, Foreseen, Foresight};
+pub use counter_delta::{CounterDelta, MaxFrameRate, counter_delta};
+pub use daemon::{ActionCounts, Daemon, DaemonEvent, Machine};
+pub use decision::{ActionConfig, DaemonMode, LinkConfig, LinkInput, Protector, decide};
+pub use detector::{BadThresholds, Detector, LinkVerdict, LossEstimate, Thresholds};
+pub use explain::{CounterGrowth, Explanation, LinkSide, Reason, SlowLinkCause, explain};
+pub use forecast::{FecCounts, Forecast, ForecastChange, LossForecaster};
+pub use frame_window::{FrameSample, FrameWindow};
 pub use name::{Name, PortName};
-pub use port::{Counted, Port, Reading, Untold};
-pub use register::{Pace, Step, step};
-pub use snapshot::{Record, Snapshot, Unreadable};
-pub use source::{Group, Missing, Sonic, Sysfs, counter_of};
-pub use window::{Sample, Window};
+pub use port_monitor::{FrameCounts, PortMonitor, PortReading, UnusedReadings};
+pub use snapshot::{BadRecording, PortSnapshot, RecordedSnapshot};
+pub use source::{CounterGroup, SonicCounters, SysfsCounters, UnreadableCounter, counter_for_name};

@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 
 /// A plain name: letters, digits, `.`, `_`, `-` and `/`, at most 64 bytes.
 ///
-/// It is a part of keys, channels and patterns of an access control list, so it must hold nothing that means more there.
+/// Names are parts of Redis keys, channels and ACL patterns, so they contain no character with a special
+/// meaning there.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Name(String);
 
 impl Name {
-    /// Longest name.
+    /// Maximum length in bytes.
     pub const BYTES_MAX: usize = 64;
 
-    /// The text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,7 +32,7 @@ impl TryFrom<String> for Name {
         }
         let shown: String = text.chars().take(Self::BYTES_MAX).collect();
         Err(format!(
-            "`{}` is no name here: write 1 to {} letters, digits, `.`, `_`, `-` or `/`",
+            "`{}` is not a valid name: use 1 to {} letters, digits, `.`, `_`, `-` or `/`",
             shown.escape_debug(),
             Self::BYTES_MAX
         ))
@@ -58,13 +59,13 @@ impl fmt::Display for Name {
     }
 }
 
-/// An end of a link: a port of a switch or host.
+/// A port of a switch or host: one end of a link.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortName {
-    /// The switch or host.
+    /// Switch or host.
     pub node: Name,
-    /// The port there.
+    /// Port of the node.
     pub port: Name,
 }
 
@@ -79,7 +80,7 @@ impl std::str::FromStr for PortName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (node, port) =
-            text.split_once(':').ok_or_else(|| format!("`{}` is no NODE:PORT", text.escape_debug()))?;
+            text.split_once(':').ok_or_else(|| format!("`{}` is not NODE:PORT", text.escape_debug()))?;
         Ok(Self { node: node.parse()?, port: port.parse()? })
     }
 }

@@ -1,4 +1,4 @@
-//! A port as it was read once, and the files that keep such readings.
+//! Snapshots of the counters of a port, and files of recorded snapshots.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -7,87 +7,87 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Time;
 
 use crate::counter::{Counter, Counters};
-use crate::foresight::Fec;
-use crate::port::{Counted, Reading};
+use crate::forecast::FecCounts;
+use crate::port_monitor::{FrameCounts, PortReading};
 
-/// A port at one moment.
+/// All counters of a port at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Snapshot {
-    /// It has a carrier.
+pub struct PortSnapshot {
+    /// Whether the port has a carrier.
     pub up: bool,
-    /// How often the carrier came or went.
+    /// Number of carrier changes so far.
     pub carrier_changes: Option<u64>,
-    /// Its speed, if it has one.
+    /// Speed of the port, if known.
     pub megabits_per_s: Option<u64>,
-    /// All it has counted.
+    /// Counter values.
     pub counters: Counters,
 }
 
-impl Snapshot {
-    /// What a detector needs of it. `None` without counters of good and bad frames.
-    pub fn reading(&self, at: Time) -> Option<Reading> {
-        let of = |counter| self.counters.get(counter);
-        let counted = match (of(Counter::RxGood), of(Counter::RxCrc), of(Counter::RxAll)) {
-            (Some(good), Some(bad), _) => Counted::GoodAndBad { good, bad },
-            (Some(ok), None, Some(all)) => Counted::OkOfAll { ok, all },
+impl PortSnapshot {
+    /// Returns the values for a detector; `None` if the port does not count corrupted frames.
+    pub fn reading(&self, at: Time) -> Option<PortReading> {
+        let get = |counter| self.counters.get(counter);
+        let counted = match (get(Counter::RxGood), get(Counter::RxCrc), get(Counter::RxAll)) {
+            (Some(good), Some(bad), _) => FrameCounts::GoodAndBad { good, bad },
+            (Some(ok), None, Some(all)) => FrameCounts::OkAndAll { ok, all },
             _ => return None,
         };
         let Self { up, carrier_changes, .. } = *self;
-        Some(Reading { at, up, carrier_changes, counted, fec: self.fec() })
+        Some(PortReading { at, up, carrier_changes, counted, fec: self.fec() })
     }
 
-    fn fec(&self) -> Fec {
-        let of = |counter| self.counters.get(counter);
-        Fec {
-            corrected: of(Counter::FecSymbols0)
-                .map(|_| Counter::FEC_SYMBOLS.map(|counter| of(counter).unwrap_or(0))),
-            uncorrectable: of(Counter::FecUncorrectable),
-            corrected_bits: of(Counter::FecCorrectedBits),
-            bits: of(Counter::RxBits),
+    fn fec(&self) -> FecCounts {
+        let get = |counter| self.counters.get(counter);
+        FecCounts {
+            corrected: get(Counter::FecSymbols0)
+                .map(|_| Counter::FEC_SYMBOLS.map(|counter| get(counter).unwrap_or(0))),
+            uncorrectable: get(Counter::FecUncorrectable),
+            corrected_bits: get(Counter::FecCorrectedBits),
+            bits: get(Counter::RxBits),
             megabits_per_s: self.megabits_per_s,
         }
     }
 }
 
-/// One line of a record: which port, when, and what it had counted.
+/// One line of a recording: the snapshot of one port at one time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
-    /// Seconds since the record began.
+pub struct RecordedSnapshot {
+    /// Seconds since the start of the recording.
     pub time_s: f64,
-    /// The switch or host.
+    /// Switch or host.
     pub node: String,
-    /// The port.
+    /// Port of the node.
     pub port: String,
-    /// It has a carrier.
+    /// Whether the port has a carrier.
     pub up: bool,
-    /// How often the carrier came or went.
+    /// Number of carrier changes so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier_changes: Option<u64>,
-    /// Its speed.
+    /// Speed of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megabits_per_s: Option<u64>,
-    /// Counts by name.
+    /// Counter values by name.
     #[serde(with = "by_name")]
     pub counters: Counters,
 }
 
-impl Record {
-    /// Longest line.
+impl RecordedSnapshot {
+    /// Maximum length of a line.
     const BYTES_MAX: usize = 64 << 10;
-    /// Longest name of a node or port.
+    /// Maximum length of a node or port name.
     const NAME_MAX: usize = 256;
-    /// The last second of a record: 208 days, which [`Time`] holds.
+    /// Latest time of a recording: 208 days, within the range of [`Time`].
     const TIME_MAX_S: f64 = 1.8e7;
 
-    /// When, rounded to a nanosecond.
+    /// Returns the time of the snapshot, rounded to a nanosecond.
     pub fn at(&self) -> Time {
         Time::from_ns((self.time_s * 1e9) as u64)
     }
 
-    /// What was read.
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    /// Returns the snapshot without time and names.
+    pub fn snapshot(&self) -> PortSnapshot {
+        PortSnapshot {
             up: self.up,
             carrier_changes: self.carrier_changes,
             megabits_per_s: self.megabits_per_s,
@@ -95,14 +95,14 @@ impl Record {
         }
     }
 
-    /// Writes it as a line of JSON.
+    /// Writes the snapshot as one line of JSON.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         serde_json::to_writer(&mut to, self)?;
         to.write_all(b"\n")
     }
 
-    /// Reads lines of JSON until they end. Empty lines and those that begin with `#` are passed over.
-    pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, Unreadable> {
+    /// Reads all lines of JSON. Empty lines and lines that start with `#` are ignored.
+    pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, BadRecording> {
         let mut records = Vec::new();
         let mut line = Vec::new();
         for number in 1.. {
@@ -110,11 +110,11 @@ impl Record {
             let mut limited = io::Read::take(&mut from, Self::BYTES_MAX as u64 + 1);
             let bytes = limited
                 .read_until(b'\n', &mut line)
-                .map_err(|error| Unreadable { line: number, why: error.to_string() })?;
+                .map_err(|error| BadRecording { line: number, reason: error.to_string() })?;
             if bytes == 0 {
                 break;
             }
-            let bad = |why: String| Unreadable { line: number, why };
+            let bad = |reason: String| BadRecording { line: number, reason };
             if bytes > Self::BYTES_MAX {
                 return Err(bad(format!("longer than {} bytes", Self::BYTES_MAX)));
             }
@@ -132,42 +132,42 @@ impl Record {
     fn check(&self) -> Result<(), String> {
         if !(0.0..=Self::TIME_MAX_S).contains(&self.time_s) {
             return Err(format!(
-                "time_s is {}, not between 0 and {}: seconds since the record began",
+                "time_s is {}, not between 0 and {}: it counts seconds since the start of the recording",
                 self.time_s,
                 Self::TIME_MAX_S
             ));
         }
         for (what, name) in [("node", &self.node), ("port", &self.port)] {
-            Self::check_name(name).map_err(|why| format!("{what}: {why}"))?;
+            Self::check_name(name).map_err(|reason| format!("{what}: {reason}"))?;
         }
         Ok(())
     }
 
-    /// Whether a node or a port may be called so.
+    /// Checks the name of a node or port.
     pub fn check_name(name: &str) -> Result<(), String> {
         if name.is_empty() || name.len() > Self::NAME_MAX || name.chars().any(char::is_control) {
-            return Err(format!("a plain name has 1 to {} bytes and no control characters", Self::NAME_MAX));
+            return Err(format!("a name has 1 to {} bytes and no control characters", Self::NAME_MAX));
         }
         Ok(())
     }
 }
 
-/// A record that cannot be read, and where.
+/// Why a recording cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unreadable {
-    /// The line, from 1.
+pub struct BadRecording {
+    /// Line number, from 1.
     pub line: usize,
-    /// Why.
-    pub why: String,
+    /// Reason.
+    pub reason: String,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for BadRecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
+        write!(f, "line {}: {}", self.line, self.reason)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for BadRecording {}
 
 mod by_name {
     use std::collections::BTreeMap;

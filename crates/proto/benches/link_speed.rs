@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use wiremend_proto::link::Config;
-use wiremend_testkit::LinkConveyor;
+use wiremend_testkit::LineRateLink;
 use wiremend_units::{Bytes, Rate, Span};
 
 /// Many short runs, of which the best counts: others may use this machine.
@@ -23,9 +23,9 @@ fn main() {
 
 fn row(name: &str, both_ways: bool, loses_one_in: u64) {
     let config = Config::for_link(Rate::gbps(100), Bytes::new(1518), Span::from_us(5));
-    let mut conveyor = LinkConveyor::new(config, 20, both_ways, loses_one_in);
-    conveyor.deliver(FRAMES);
-    let best = (0..REPEAT).map(|_| time(|| conveyor.deliver(FRAMES))).fold(f64::MAX, f64::min);
+    let mut link = LineRateLink::new(config, 20, both_ways, loses_one_in);
+    link.deliver(FRAMES);
+    let best = (0..REPEAT).map(|_| time(|| link.deliver(FRAMES))).fold(f64::MAX, f64::min);
     println!("{name:<36} {:12.1}", best / FRAMES as f64);
 }
 

@@ -1,6 +1,6 @@
-//! What all sets of counters can do.
+//! Macros for sets of counters.
 
-/// Counters by name, for digests: each is called as its field, behind a prefix.
+/// Lists counters for digests: each name is a prefix and the field name.
 macro_rules! named {
     ($prefix:literal, $self:ident: $($field:ident),+) => {
         [$((concat!($prefix, stringify!($field)), u64::from($self.$field))),+]

@@ -1,32 +1,33 @@
-//! Protocol cores without a clock, a socket, a thread, randomness or a log: the same code runs in the simulator
-//! and on a real wire.
+//! Protocol cores without a clock, a socket, a thread, randomness or a log. The same code runs in the
+//! simulator and on a real wire.
 //!
-//! A core has three doors. Inputs are methods (`post`, `on_packet`, `on_timeout`) that take the time as an
-//! argument; outputs are polled (`poll_transmit`, `poll_completion`) until they run dry; `next_timeout` says when
-//! the host must call again if nothing else happens. A core never calls out, so a host decides when a packet is
-//! made: a NIC polls when its port can send, and a rewind is therefore never overtaken by packets already queued.
+//! A host uses a core in three ways. Inputs are methods (`post`, `on_packet`, `on_timeout`) that take the
+//! time as an argument. The host polls outputs (`poll_transmit`, `poll_completion`) until there are none.
+//! `next_timeout` returns the time at which the host must call again if nothing else happens. A core has no
+//! callbacks, so the host decides when a packet is built: a NIC polls when its port can send, and packets
+//! that are already queued therefore never overtake a rewind.
 //!
 //! ```text
 //!            post ─►┌───────────┐─► poll_completion
 //!                   │ Requester │─► poll_transmit ──► SEND, WRITE, READ request ──┐
 //!       on_packet ─►└───────────┘                                                 ▼
 //!            ▲      ┌───────────┐◄─ on_packet ◄───────────────────────────── (the network)
-//!            │      │ Responder │─► Outcome: where the payload goes, what completed
+//!            │      │ Responder │─► RequestOutcome: where the payload goes, what completed
 //!            │      └───────────┘─► poll_transmit ──► ACK, NAK, READ response ──┐
 //!            └──────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! - [`engine`]: the contract of the two ends of a connection, and the words that all protocols share; [`Packet`]: what
-//!   travels between them.
-//! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
-//! - [`sr`]: reliable connections that take packets out of order and send again only what is missing.
+//! - [`engine`]: the traits of both ends of a connection and the types that all protocols share.
+//! - [`Packet`]: a packet of any protocol.
+//! - [`rc`]: reliable connections of `RoCEv2`; a loss recovery policy controls both ends.
+//! - [`sr`]: reliable connections that accept packets out of order and retransmit only missing packets.
 //! - [`tcp`]: TCP with SACK, RACK-TLP, and CUBIC, DCTCP, BBR or Reno.
-//! - [`link`]: link-local retransmission, which masks corruption from everything that crosses a link.
-//! - [`fec`]: error correction over frames, the alternative that needs no way back.
-//! - [`dcp`]: transports over switches that cut payloads off, with headers that come back.
-//! - [`mend`]: dummies, repeats: what the ends and their switches do against timeouts.
-//! - [`pfc`]: priority flow control of a switch: what its neighbours may still send, and what they are told.
-//! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
+//! - [`link`]: link-local retransmission, which hides corruption from everything that crosses a link.
+//! - [`fec`]: forward error correction over frames, which needs no reverse channel.
+//! - [`dcp`]: transports over switches that trim packets; receivers return the headers of trimmed packets.
+//! - [`mend`]: dummies and repeats with which hosts and ToR switches avoid timeouts.
+//! - [`pfc`]: priority flow control of a switch: buffer accounting, and when to pause each neighbour.
+//! - [`cc`]: congestion control, which limits when and how much a queue pair may send.
 
 #[macro_use]
 mod counters;

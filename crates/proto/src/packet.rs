@@ -1,4 +1,4 @@
-//! A packet of any protocol: what travels between hosts that speak several.
+//! A packet of any protocol.
 
 use wiremend_units::{Psn, QpNum};
 
@@ -6,25 +6,24 @@ use wiremend_wire::{NakCode, Syndrome};
 
 use crate::{dcp, rc, sr, tcp};
 
-/// A packet, by the protocol whose ends make sense of it. Congestion notifications are packets of [`rc`] in every
-/// protocol of RDMA.
+/// A packet, by protocol. Congestion notifications are [`rc`] packets in every RDMA protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packet {
-    /// Of a reliable connection.
+    /// A packet of a reliable connection.
     Rc(rc::Packet),
-    /// Of a connection that repeats selectively.
+    /// A packet of a selective-repeat connection.
     Sr(sr::Packet),
-    /// Of a connection over switches that trim.
+    /// A packet of a connection over switches that trim.
     Dcp(dcp::Packet),
-    /// Of a TCP connection, with one subflow or several.
+    /// A segment of a TCP connection with one or more subflows.
     Tcp(tcp::Segment),
 }
 
-/// Three acknowledgement blocks of TCP take most; nothing else pays for telling protocols apart.
+/// A TCP segment with three SACK blocks is the largest packet. The enum tag takes no space beside it.
 const _: () = assert!(size_of::<Packet>() == 36 && align_of::<Packet>() == 4);
 
 impl Packet {
-    /// The number of the connection at the end that shall receive it.
+    /// Queue pair or connection number at the receiving end.
     #[inline]
     pub const fn dest_qp(&self) -> QpNum {
         match self {
@@ -35,7 +34,7 @@ impl Packet {
         }
     }
 
-    /// Its sequence number. Those of TCP, which count bytes in 32 bits, are cut to 24.
+    /// Sequence number. TCP counts bytes in 32 bits; its numbers are truncated to 24 bits.
     #[inline]
     pub const fn psn(&self) -> Psn {
         match self {
@@ -46,7 +45,8 @@ impl Packet {
         }
     }
 
-    /// It answers a request: an acknowledgement, or data that were asked for. A header that comes back is none.
+    /// Returns whether the packet is a response: an acknowledgement, or a READ response. A bounced DCP header
+    /// is not.
     #[inline]
     pub const fn is_response(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl Packet {
         }
     }
 
-    /// It asks for something again, or to wait. TCP has no such packets.
+    /// Returns whether the packet requests a retransmission or a wait. TCP has no such packets.
     #[inline]
     pub const fn is_nak(&self) -> bool {
         match self {
@@ -68,14 +68,14 @@ impl Packet {
         }
     }
 
-    /// Why a NAK refuses what it names; "receiver not ready" is no reason of these.
+    /// Reason code of a NAK; `None` for "receiver not ready".
     pub fn nak_code(&self) -> Option<NakCode> {
         match self {
             Self::Rc(packet) => match packet.aeth()?.syndrome {
                 Syndrome::Nak(code) => Some(code),
                 Syndrome::Ack { .. } | Syndrome::Rnr { .. } | Syndrome::Reserved(_) => None,
             },
-            Self::Sr(sr::Packet::Ack(sr::Acknowledgement { verdict: sr::Verdict::Nak(code), .. })) => {
+            Self::Sr(sr::Packet::Ack(sr::Acknowledgement { kind: sr::AckKind::Nak(code), .. })) => {
                 Some(*code)
             }
             Self::Dcp(dcp::Packet::Missing(_) | dcp::Packet::Recount(_)) => Some(NakCode::PsnSequence),
@@ -83,7 +83,7 @@ impl Packet {
         }
     }
 
-    /// It carries nothing and names no memory: see [`crate::mend::Dummies`].
+    /// Returns whether the packet is a dummy, which has no payload: see [`crate::mend::Dummies`].
     #[inline]
     pub const fn is_dummy(&self) -> bool {
         match self {
@@ -93,14 +93,14 @@ impl Packet {
         }
     }
 
-    /// A switch has cut its payload off.
+    /// Returns whether a switch has removed the payload.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {
         matches!(self, Self::Dcp(dcp::Packet::Data(data)) if data.is_trimmed())
     }
 
-    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence. Only go-back-N's is inlined,
-    /// because most packets are of it.
+    /// Length of the Ethernet frame over IPv4, from MAC header to frame check sequence. Only the length of an
+    /// `rc` packet is inlined, because most packets are of that kind.
     #[inline]
     pub fn frame_len(&self) -> u16 {
         match self {

@@ -1,4 +1,4 @@
-//! Draws everything that this crate can draw, from made-up results, into a directory:
+//! Draws every figure of this crate from made-up results into a directory:
 //! `cargo run -p wiremend-report --example gallery -- DIR`.
 
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wiremend_measure::TimeoutCause;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit, figures, standalone};
 use wiremend_report::terminal::{Terminal, table, tail_plot};
-use wiremend_report::{FlowWriter, Format, Ladder, Origin, Page, write_json, write_whole};
+use wiremend_report::{FlowWriter, Format, Ladder, Page, RunId, write_atomic, write_json};
 
 #[path = "../src/sample.rs"]
 mod sample;
@@ -17,7 +17,7 @@ mod sample_trace;
 fn main() -> std::io::Result<()> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "gallery".to_owned()));
     std::fs::create_dir_all(&directory)?;
-    let save = |name: &str, drawing: &str| write_whole(&directory.join(name), &standalone(drawing));
+    let save = |name: &str, drawing: &str| write_atomic(&directory.join(name), &standalone(drawing));
     let summary = sample::summary();
     save("distribution.svg", &figures::fct_distribution(&summary.variants).svg())?;
     save("tail.svg", &figures::fct_tail(&summary.variants).svg())?;
@@ -26,25 +26,24 @@ fn main() -> std::io::Result<()> {
     write_json(&directory.join("summary.json"), &summary)?;
     let mut flows = FlowWriter::create(&directory.join("flows.parquet"), Format::Parquet)?;
     for flow in 0..100_000 {
-        flows.push(Origin { variant: "made up", seed: 1 }, &sample::row(flow, 67_108_864_000, flow < 600))?;
+        flows.push(RunId { variant: "made up", seed: 1 }, &sample::row(flow, 67_108_864_000, flow < 600))?;
     }
     flows.finish()?;
     let sentences = [
         "One link of the fabric corrupts one packet in a thousand.".to_owned(),
-        "Most losses cost a round trip; a lost tail waits for the timer, and that is the tail you see."
-            .to_owned(),
+        "Most losses cost a round trip. A lost tail packet waits for the retransmission timer.".to_owned(),
         "Two dummies behind every message turn that timeout into a round trip.".to_owned(),
     ];
     let scenario = "[topology]\nkind = \"fat-tree\"\nk = 4\n";
     let page = Page {
         drawings: &[],
-        title: "Corruption, met and mended",
+        title: "Corruption with and without dummies",
         sentences: &sentences,
         summary: &summary,
         scenario,
         command: "wiremend run tour --seed 1 --out results",
     };
-    write_whole(&directory.join("report.html"), &page.html())?;
+    write_atomic(&directory.join("report.html"), &page.html())?;
     let terminal = Terminal { width: 130, colour: true };
     print!("{}\n{}", table(&summary.variants, terminal), tail_plot(&summary.variants, terminal));
     for cause in TimeoutCause::ALL {
@@ -63,7 +62,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// A figure of the kind that compares a model with a simulation.
+/// A figure that compares a model with a simulation.
 fn probabilities() -> Plot {
     let curve = |name: &str, scale: f64, line| Curve {
         name: name.to_owned(),

@@ -1,19 +1,19 @@
-//! Variants side by side: the cells that the terminal and the page both show.
+//! Comparison of variants: the columns of the terminal table and of the page.
 
-use wiremend_measure::{DeadlockFound, JobSummary, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+use wiremend_measure::{DeadlockReport, JobSummary, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
 
 use crate::human;
 
 /// One column: a heading and a cell for each variant.
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
-    /// What the heading means, in a sentence.
+    /// Explanation of the heading, shown as a tooltip.
     pub(crate) meaning: &'static str,
     pub(crate) cells: Vec<String>,
     pub(crate) is_number: bool,
 }
 
-/// Columns while they are gathered.
+/// Builds a table column by column.
 struct Columns<'a> {
     variants: &'a [VariantSummary],
     columns: Vec<Column>,
@@ -40,15 +40,15 @@ impl Columns<'_> {
         self.columns.last_mut().expect("one was just added").is_number = true;
     }
 
-    fn count(&mut self, heading: &'static str, meaning: &'static str, of: fn(&VariantSummary) -> u64) {
-        self.number(heading, meaning, |variant| human::count(of(variant)));
+    fn count(&mut self, heading: &'static str, meaning: &'static str, value: fn(&VariantSummary) -> u64) {
+        self.number(heading, meaning, |variant| human::count(value(variant)));
     }
 
-    fn bytes(&mut self, heading: &'static str, meaning: &'static str, of: fn(&VariantSummary) -> u64) {
-        self.number(heading, meaning, |variant| human::bytes(of(variant) as f64));
+    fn bytes(&mut self, heading: &'static str, meaning: &'static str, value: fn(&VariantSummary) -> u64) {
+        self.number(heading, meaning, |variant| human::bytes(value(variant) as f64));
     }
 
-    /// A completion time; nothing where no flow finished.
+    /// Adds a completion time; `–` if no flow finished.
     fn fct(&mut self, heading: &'static str, meaning: &'static str, pick: impl Fn(&Quantiles) -> f64) {
         self.number(heading, meaning, |variant| {
             variant.fct_ns.as_ref().map_or_else(missing, |fct| human::time_ns(pick(fct)))
@@ -60,30 +60,30 @@ impl Columns<'_> {
     }
 }
 
-/// The columns that matter most, the variant's name first. What no variant has any of is left out.
+/// The main columns, starting with the variant's name. Columns without any value are left out.
 pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
     let mut table = Columns { variants, columns: Vec::new() };
-    table.text("variant", "what was compared", |variant| variant.name.clone());
-    table.number("finished", "flows that finished, of all", finished);
+    table.text("variant", "name of the variant", |variant| variant.name.clone());
+    table.number("finished", "finished flows of all flows", finished);
     table.fct("p50", "median flow completion time", |fct| fct.p50);
-    table.fct("p99", "one flow in a hundred takes longer", |fct| fct.p99);
-    table.fct("p99.9", "one flow in a thousand takes longer", |fct| fct.p999);
-    table.fct("max", "the slowest flow", |fct| fct.max);
-    table.number("slowdown p99", "completion time over that of the same bytes alone", |variant| {
+    table.fct("p99", "99th percentile of the flow completion time", |fct| fct.p99);
+    table.fct("p99.9", "99.9th percentile of the flow completion time", |fct| fct.p999);
+    table.fct("max", "longest flow completion time", |fct| fct.max);
+    table.number("slowdown p99", "completion time relative to the same bytes alone on the path", |variant| {
         variant.slowdown.as_ref().map_or_else(missing, |slowdown| human::factor(slowdown.p99))
     });
-    table
-        .text("timeouts", "retransmission timers that fired, and why", |variant| timeouts(&variant.timeouts));
-    table.bytes("resent", "frame bytes sent again", |of| of.retransmitted_bytes);
+    table.text("timeouts", "retransmission timers that fired, by cause", |variant| {
+        timeouts(&variant.timeouts)
+    });
+    table.bytes("resent", "frame bytes that hosts retransmitted", |variant| variant.retransmitted_bytes);
     if table.any(|variant| variant.extra_bytes) {
-        table.bytes("extra", "frame bytes beyond the first copy of each packet and its ACKs", |of| {
-            of.extra_bytes
+        table.bytes("extra", "frame bytes beyond the first copy of each packet and its ACKs", |variant| {
+            variant.extra_bytes
         });
     }
     if table.any(|variant| variant.flow_control.pauses) {
-        table.count("pauses", "times that a lossless switch told a neighbour to stop", |of| {
-            of.flow_control.pauses
-        });
+        table
+            .count("pauses", "PFC pauses that lossless switches sent", |variant| variant.flow_control.pauses);
     }
     if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
         trims(&mut table);
@@ -91,27 +91,35 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
     if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
         jobs(&mut table);
     }
-    table.number("goodput", "application bits of finished flows over simulated time", |variant| {
+    table.number("goodput", "payload bits of finished flows divided by simulated time", |variant| {
         human::rate_bps(variant.goodput_bps as f64)
     });
     table.columns
 }
 
-/// What else was counted.
+/// The columns under "More numbers".
 pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     let mut table = Columns { variants, columns: Vec::new() };
-    table.text("variant", "what was compared", |variant| variant.name.clone());
-    table.number("flows with a timeout", "with the 95 % confidence interval", |variant| {
-        let share = variant.flows_with_timeout;
-        let [fraction, low, high] = [share.fraction, share.low, share.high].map(human::percent);
-        format!("{fraction} % ({low}–{high} %)")
-    });
+    table.text("variant", "name of the variant", |variant| variant.name.clone());
+    table.number(
+        "flows with a timeout",
+        "flows with at least one timeout, and the 95 % confidence interval",
+        |variant| {
+            let share = variant.flows_with_timeout;
+            let [fraction, low, high] = [share.fraction, share.low, share.high].map(human::percent);
+            format!("{fraction} % ({low}–{high} %)")
+        },
+    );
     table.fct("mean", "mean flow completion time", |fct| fct.mean);
-    table.count("packets", "packets that hosts sent", |of| of.packets_sent);
-    table.count("packet-hops", "packets times links crossed", |of| of.packet_hops);
-    table.count("corrupted", "frames that links corrupted", |of| of.corrupted_frames);
-    table.count("dropped", "intact frames that nodes dropped", |of| of.dropped_frames.total());
-    table.count("resent packets", "data packets sent again", |of| of.retransmitted_packets);
+    table.count("packets", "packets sent by hosts", |variant| variant.packets_sent);
+    table.count("packet-hops", "packets times the links they crossed", |variant| variant.packet_hops);
+    table.count("corrupted", "frames that links corrupted", |variant| variant.corrupted_frames);
+    table.count("dropped", "intact frames dropped by hosts and switches", |variant| {
+        variant.dropped_frames.total()
+    });
+    table.count("resent packets", "data packets that hosts retransmitted", |variant| {
+        variant.retransmitted_packets
+    });
     if table.any(|variant| variant.protection.protected) {
         protection(&mut table);
     }
@@ -119,70 +127,79 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
         flow_control(&mut table);
     }
     if table.any(|variant| variant.congestion.marked) {
-        table.count("marked", "frames that switches marked, by ECN", |of| of.congestion.marked);
-        table.count("CNPs", "congestion notifications that receivers sent", |of| of.congestion.cnps_sent);
+        table.count("marked", "frames that switches marked with ECN CE", |variant| variant.congestion.marked);
+        table.count("CNPs", "congestion notification packets sent by receivers", |variant| {
+            variant.congestion.cnps_sent
+        });
     }
     if table.any(|variant| variant.trims.acks_dropped) {
-        table.count("ACKs dropped", "acknowledgements that met a queue above the threshold", |of| {
-            of.trims.acks_dropped
-        });
+        table.count(
+            "ACKs dropped",
+            "acknowledgements dropped because the queue was above the trimming threshold",
+            |variant| variant.trims.acks_dropped,
+        );
     }
     if table.any(|variant| {
         variant.deadlocks.found + variant.deadlocks.dropped_frames() + variant.deadlocks.storms
     }) {
         deadlocks(&mut table);
     }
-    table.count("events", "events that the simulator handled", |of| of.events);
+    table.count("events", "events that the simulator handled", |variant| variant.events);
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
 }
 
-/// What protected links did.
+/// Adds the counters of protected links.
 fn protection(table: &mut Columns<'_>) {
-    table.count("link: missed", "frames that the ends of protected links found missing", |of| {
-        of.protection.missed
+    table.count("link: missed", "frames that receivers of protected links detected as missing", |variant| {
+        variant.protection.missed
     });
-    table.count("link: lost", "of these, frames that were given up", |of| of.protection.lost);
-    table.bytes("link: extra", "bytes of link headers, copies and frames of the links' own", |of| {
-        of.protection.bytes()
+    table.count("link: lost", "missing frames that were never recovered", |variant| variant.protection.lost);
+    table.bytes("link: extra", "bytes of link headers, retransmissions and control frames", |variant| {
+        variant.protection.bytes()
     });
-    table.bytes("link: tx buffer", "most bytes that any sending end kept", |of| {
-        of.protection.tx_buffer_bytes_max
+    table.bytes("link: tx buffer", "largest retransmission buffer of any sender, in bytes", |variant| {
+        variant.protection.tx_buffer_bytes_max
     });
-    table.bytes("link: rx buffer", "most bytes that waited at any receiving end", |of| {
-        of.protection.rx_buffer_bytes_max
+    table.bytes("link: rx buffer", "largest reordering buffer of any receiver, in bytes", |variant| {
+        variant.protection.rx_buffer_bytes_max
     });
 }
 
-/// What lossless switches did.
+/// Adds the counters of lossless switches.
 fn flow_control(table: &mut Columns<'_>) {
-    table.number(
-        "pfc: paused",
-        "how long ports had to hold a class, each port and class counted",
-        |variant| human::time_ns(variant.flow_control.paused_ns as f64),
-    );
-    table.count("pfc: hosts", "hosts that were ever paused", |of| of.flow_control.paused_hosts);
-    table.count("pfc: frames", "PFC frames that switches sent", |of| of.flow_control.frames);
-    table.count("pfc: corrupted", "of these, frames that links corrupted", |of| of.flow_control.corrupted);
-    table.count("lossless drops", "frames of lossless classes dropped for want of room", |of| {
-        of.flow_control.lossless_dropped
+    table.number("pfc: paused", "time that classes were paused, summed over ports and classes", |variant| {
+        human::time_ns(variant.flow_control.paused_ns as f64)
     });
-    table.bytes("pfc: buffer", "most bytes that lay in any switch", |of| of.flow_control.buffer_bytes_max);
-    table.bytes("pfc: headroom", "most bytes in the headroom of any port and class", |of| {
-        of.flow_control.headroom_bytes_max
+    table.count("pfc: hosts", "hosts that were paused at least once", |variant| {
+        variant.flow_control.paused_hosts
+    });
+    table.count("pfc: frames", "PFC frames sent by switches", |variant| variant.flow_control.frames);
+    table
+        .count("pfc: corrupted", "PFC frames that links corrupted", |variant| variant.flow_control.corrupted);
+    table.count(
+        "lossless drops",
+        "frames of lossless classes dropped because the buffer was full",
+        |variant| variant.flow_control.lossless_dropped,
+    );
+    table.bytes("pfc: buffer", "largest buffer use of any switch, in bytes", |variant| {
+        variant.flow_control.buffer_bytes_max
+    });
+    table.bytes("pfc: headroom", "largest headroom use of any port and class, in bytes", |variant| {
+        variant.flow_control.headroom_bytes_max
     });
 }
 
-/// What groups of hosts did together.
+/// Adds the job completion times of collectives.
 fn jobs(table: &mut Columns<'_>) {
-    table.number("jobs", "jobs of collectives that finished, of all: groups times iterations", |variant| {
-        let sum = |of: fn(&JobSummary) -> u64| human::count(variant.jobs.iter().map(of).sum());
+    table.number("jobs", "finished jobs of all jobs of collectives (groups times iterations)", |variant| {
+        let sum = |value: fn(&JobSummary) -> u64| human::count(variant.jobs.iter().map(value).sum());
         format!("{}/{}", sum(|jobs| jobs.finished), sum(|jobs| jobs.jobs))
     });
-    table.number("job mean", "mean job completion time, of each collective", |variant| {
+    table.number("job mean", "mean job completion time of each collective", |variant| {
         job_times(variant, |times| times.mean)
     });
-    table.number("job max", "the slowest job of each collective", |variant| {
+    table.number("job max", "longest job completion time of each collective", |variant| {
         job_times(variant, |times| times.max)
     });
 }
@@ -193,7 +210,7 @@ fn job_times(variant: &VariantSummary, pick: fn(&Quantiles) -> f64) -> String {
     variant.jobs.iter().map(time).collect::<Vec<_>>().join(", ")
 }
 
-/// The groups of all collectives, a row for each: whose, and how long its jobs took.
+/// One row per group of each collective: its name, and the completion times of its jobs.
 pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for variant in variants {
@@ -210,62 +227,66 @@ pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
     rows
 }
 
-/// What switches that trim did.
+/// Adds the counters of trimming switches.
 fn trims(table: &mut Columns<'_>) {
-    table.count("trimmed", "packets that switches cut to their headers", |of| of.trims.trimmed);
-    table.count("headers lost", "header-only packets for which a control queue had no room", |of| {
-        of.trims.headers_dropped
-    });
-    table.count("lost in silence", "other packets that were dropped above the threshold", |of| {
-        of.trims.others_dropped
+    table.count("trimmed", "packets that switches trimmed to their headers", |variant| variant.trims.trimmed);
+    table.count(
+        "headers dropped",
+        "header-only packets dropped because the control queue was full",
+        |variant| variant.trims.headers_dropped,
+    );
+    table.count("others dropped", "packets dropped above the threshold that cannot be trimmed", |variant| {
+        variant.trims.others_dropped
     });
 }
 
-/// Deadlocks, and what was done about them.
+/// Adds the counters of deadlocks and their remedies.
 fn deadlocks(table: &mut Columns<'_>) {
     table.number(
         "deadlocks",
-        "circles of ports that waited for each other, and how many were resolved",
+        "cycles of ports that waited for each other, and how many were resolved",
         |variant| {
-            let of = &variant.deadlocks;
-            format!("{} ({} resolved)", human::count(of.found), human::count(of.resolved))
+            let counts = &variant.deadlocks;
+            format!("{} ({} resolved)", human::count(counts.found), human::count(counts.resolved))
         },
     );
-    table.number("closed", "when the first circle closed", |variant| {
+    table.number("closed", "when the first cycle closed", |variant| {
         variant.deadlocks.closed_ns.map_or_else(missing, |closed| human::time_ns(closed as f64))
     });
-    table.number("stood", "how long deadlocks stood", |variant| {
-        human::time_ns(variant.deadlocks.stood_ns as f64)
+    table.number("deadlock time", "total duration of deadlocks", |variant| {
+        human::time_ns(variant.deadlocks.duration_ns as f64)
     });
-    table.count("given up", "frames that remedies dropped", |of| of.deadlocks.dropped_frames());
+    table.count("remedy drops", "frames that deadlock and loop remedies dropped", |variant| {
+        variant.deadlocks.dropped_frames()
+    });
     table.number(
         "storms",
-        "storms that watchdogs called, and how many of them while no deadlock stood",
+        "PFC storms that watchdogs detected, and how many of them without a deadlock",
         |variant| {
-            let of = &variant.deadlocks;
-            format!("{} ({} false)", human::count(of.storms), human::count(of.false_storms))
+            let counts = &variant.deadlocks;
+            format!("{} ({} false)", human::count(counts.storms), human::count(counts.false_storms))
         },
     );
 }
 
-/// Why flows failed, a line for each variant in which some did.
+/// Reasons of failed flows, one line for each variant with failures.
 pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
     let line = |variant: &VariantSummary| {
         let reasons: Vec<_> = variant
             .failed
             .iter()
-            .map(|(reason, count)| format!("{} {}", human::count(*count), worded(reason)))
+            .map(|(reason, count)| format!("{} {}", human::count(*count), outcome_text(reason)))
             .collect();
         format!("{}: failed: {}", variant.name, reasons.join(", "))
     };
     let lines = |variant: &VariantSummary| {
         let failed = (!variant.failed.is_empty()).then(|| line(variant));
-        [variant.deadlock.as_ref().map(|found| deadlock(variant, found)), failed]
+        [variant.first_deadlock.as_ref().map(|found| deadlock(variant, found)), failed]
     };
     variants.iter().flat_map(lines).flatten().collect()
 }
 
-/// What a reader of the numbers should know. A note that all variants share stands once, without their names.
+/// Notes of the variants. A note that all variants share appears once, without their names.
 pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in variants {
@@ -280,18 +301,19 @@ pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
     lines
 }
 
-/// Names a deadlock: when, who waits for whom, and what became of it.
-fn deadlock(variant: &VariantSummary, found: &DeadlockFound) -> String {
-    const NAMED: usize = 8;
+/// Describes a deadlock: when, which ports wait for each other, and how it ended.
+fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
+    const NAMES_MAX: usize = 8;
     let first = found.cycle.iter().take(1);
-    let more = if found.cycle.len() > NAMED { Some("…".to_owned()) } else { None };
-    let circle: Vec<_> = found.cycle.iter().take(NAMED).cloned().chain(more).chain(first.cloned()).collect();
-    let behind = match found.waiting {
+    let more = if found.cycle.len() > NAMES_MAX { Some("…".to_owned()) } else { None };
+    let circle: Vec<_> =
+        found.cycle.iter().take(NAMES_MAX).cloned().chain(more).chain(first.cloned()).collect();
+    let behind = match found.blocked_ports {
         0 => String::new(),
-        1 => "; 1 more port waits for them".to_owned(),
-        many => format!("; {} more ports wait for them", human::count(many)),
+        1 => "; 1 more port is blocked".to_owned(),
+        many => format!("; {} more ports are blocked", human::count(many)),
     };
-    let hosts = match found.waiting_hosts {
+    let hosts = match found.blocked_hosts {
         0 => String::new(),
         hosts => format!(", {} of hosts", human::count(hosts)),
     };
@@ -313,8 +335,8 @@ fn deadlock(variant: &VariantSummary, found: &DeadlockFound) -> String {
     )
 }
 
-fn worded(key: &str) -> &str {
-    let known = wiremend_measure::Outcome::ALL.into_iter().find(|outcome| outcome.key() == key);
+fn outcome_text(key: &str) -> &str {
+    let known = wiremend_measure::FlowOutcome::ALL.into_iter().find(|outcome| outcome.key() == key);
     known.map_or(key, |outcome| outcome.reason())
 }
 
@@ -322,10 +344,14 @@ fn finished(variant: &VariantSummary) -> String {
     format!("{}/{}", human::count(variant.finished), human::count(variant.flows))
 }
 
-/// `12: 7 tail packet, 3 NAK, 2 twice`; dummies in brackets, as they hold up nothing.
+/// `12: 7 tail packet, 3 NAK, 2 retx`. Expiries with only dummies outstanding follow in brackets.
 fn timeouts(counts: &TimeoutCounts) -> String {
-    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| counts.of(cause) > 0);
-    let causes: Vec<_> = causes.map(|cause| format!("{} {cause}", human::count(counts.of(cause)))).collect();
+    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| counts.get(cause) > 0);
+    // Short, so that a table of four causes fits 80 columns.
+    let name =
+        |cause: TimeoutCause| if cause == TimeoutCause::Retransmission { "retx" } else { cause.name() };
+    let causes: Vec<_> =
+        causes.map(|cause| format!("{} {}", human::count(counts.get(cause)), name(cause))).collect();
     let dummies = if counts.dummy() > 0 {
         format!(" (+{} dummy)", human::count(counts.dummy()))
     } else {

@@ -1,4 +1,4 @@
-//! A page that is made of sentences, tables and drawings, in any order.
+//! A page of headings, paragraphs, tables and drawings.
 
 use std::fmt::Write as _;
 
@@ -6,41 +6,41 @@ use crate::markup::Escaped;
 use crate::page::LAYOUT;
 use crate::plot::style::{DRAWING, VARIABLES};
 
-/// One HTML file. It loads nothing and runs nothing, and says so to the browser.
+/// One HTML file. It has no script and loads nothing; a content security policy enforces this.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Document {
-    /// The title, for people.
+    /// Title of the page.
     pub title: String,
-    /// Where it comes from, in a line.
+    /// Line below the title: scenario, seed and version.
     pub origin: String,
-    /// What it tells, from the top.
-    pub parts: Vec<Part>,
-    /// The command that makes it again.
+    /// Content from top to bottom.
+    pub parts: Vec<DocumentPart>,
+    /// Command that creates the page.
     pub command: String,
 }
 
 /// A part of a [`Document`].
 #[derive(Clone, PartialEq, Debug)]
-pub enum Part {
+pub enum DocumentPart {
     /// A heading.
     Heading(String),
     /// A paragraph.
     Text(String),
-    /// A paragraph that asks for attention.
+    /// A paragraph in the warning colour.
     Warning(String),
-    /// A table; all but the first column are numbers.
+    /// A table. All columns but the first hold numbers.
     Table {
-        /// What its columns are.
+        /// Headings of the columns.
         columns: Vec<String>,
-        /// Its rows, each with a cell for every column.
+        /// Rows with one cell per column.
         rows: Vec<Vec<String>>,
     },
-    /// A drawing, as SVG of this crate.
+    /// A drawing, as SVG from this crate.
     Drawing(String),
 }
 
 impl Document {
-    /// The whole page.
+    /// The complete page.
     pub fn html(&self) -> String {
         let title = Escaped(&self.title);
         let mut html = format!(
@@ -55,13 +55,13 @@ impl Document {
         for part in &self.parts {
             part.write(&mut html);
         }
-        let _ = writeln!(html, "<h2>Make it again</h2>\n<pre>{}</pre>", Escaped(&self.command));
+        let _ = writeln!(html, "<h2>Run it again</h2>\n<pre>{}</pre>", Escaped(&self.command));
         html.push_str("</body>\n</html>\n");
         html
     }
 }
 
-impl Part {
+impl DocumentPart {
     fn write(&self, html: &mut String) {
         let _ = match self {
             Self::Heading(text) => writeln!(html, "<h2>{}</h2>", Escaped(text)),
@@ -99,16 +99,16 @@ mod tests {
     use crate::markup::tests::assert_balanced;
 
     #[test]
-    fn a_document_is_whole_and_text_stays_text() {
+    fn a_document_is_complete_and_escapes_text() {
         let document = Document {
             title: "<b>Fleet".to_owned(),
             origin: "seed 1".to_owned(),
             parts: vec![
-                Part::Heading("A & B".to_owned()),
-                Part::Text("<script>".to_owned()),
-                Part::Warning("it breaks".to_owned()),
-                Part::Table { columns: vec!["x".to_owned()], rows: vec![vec!["'1'".to_owned()]] },
-                Part::Drawing("<svg></svg>".to_owned()),
+                DocumentPart::Heading("A & B".to_owned()),
+                DocumentPart::Text("<script>".to_owned()),
+                DocumentPart::Warning("it breaks".to_owned()),
+                DocumentPart::Table { columns: vec!["x".to_owned()], rows: vec![vec!["'1'".to_owned()]] },
+                DocumentPart::Drawing("<svg></svg>".to_owned()),
             ],
             command: "wiremend fleet run".to_owned(),
         };

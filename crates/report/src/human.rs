@@ -1,4 +1,4 @@
-//! Numbers as people read them: three digits and a unit that suits them.
+//! Numbers for readers: three significant digits and a suitable unit.
 
 /// A time given in nanoseconds: `850 ns`, `12.3 µs`, `67.1 ms`.
 pub fn time_ns(ns: f64) -> String {
@@ -20,8 +20,8 @@ pub fn factor(ratio: f64) -> String {
     format!("{}×", three_digits(ratio))
 }
 
-/// A fraction in per cent, without the sign: `0.6`, `99.99`, `0.000012`. Two significant digits, or what it is short of
-/// 100 in two.
+/// A fraction in percent, without the sign: `0.6`, `99.99`, `0.000012`. Two significant digits of the
+/// fraction or of its distance to 100 %.
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let short_of_whole = percent.min(100.0 - percent);
@@ -32,7 +32,7 @@ pub fn percent(fraction: f64) -> String {
     trimmed(format!("{percent:.decimals$}"))
 }
 
-/// A count, exactly, with thin groups of three: `1 234 567`. Four digits stay together.
+/// An exact count with thin spaces between groups of three digits: `1 234 567`. Four digits have no space.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     if digits.len() < 5 {
@@ -50,18 +50,18 @@ pub fn count(count: u64) -> String {
 
 const LARGE: &[(f64, &str)] = &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 
-/// `value` in the largest unit that leaves at least 1 before the point; prefixes go from large to small.
+/// `value` in the largest unit that gives at least 1. `prefixes` are sorted from large to small.
 fn scaled(value: f64, unit: &str, prefixes: &[(f64, &str)]) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value} {unit}");
     }
-    // 999.96 k rounds to 1000 k, which reads as 1 M.
+    // 999.96 k rounds to 1000 k and is shown as 1 M.
     let fits = |&&(size, _): &&(f64, &str)| value.abs() / size >= 0.9995;
     let (size, prefix) = prefixes.iter().find(fits).or(prefixes.last()).expect("there are prefixes");
     format!("{} {prefix}{unit}", three_digits(value / size))
 }
 
-/// Three significant digits without trailing zeros; whole numbers above that in groups.
+/// Three significant digits without trailing zeros; from 1000 on, a rounded count.
 fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 999.5 {
@@ -75,7 +75,7 @@ fn three_digits(value: f64) -> String {
     trimmed(format!("{value:.decimals$}"))
 }
 
-/// Without zeros at the end of the fraction.
+/// Removes trailing zeros of a decimal fraction.
 pub(crate) fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_take_the_unit_that_suits_them() {
+    fn times_have_a_suitable_unit() {
         let texts = [0.0, 0.25, 850.0, 999.6, 12_345.0, 67_108_864.0, 3.2e9].map(time_ns);
         assert_eq!(texts, ["0 s", "250 ps", "850 ns", "1 µs", "12.3 µs", "67.1 ms", "3.2 s"]);
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_near_nothing_and_near_all_keep_their_digits() {
+    fn percentages_near_0_and_100_keep_two_digits() {
         let texts = [0.0, 0.006, 1.234e-7, 0.5, 0.12345, 0.99987, 1.0].map(percent);
         assert_eq!(texts, ["0", "0.6", "0.000012", "50", "12", "99.987", "100"]);
     }

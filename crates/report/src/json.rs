@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use wiremend_measure::Summary;
 
-use crate::file::write_whole;
+use crate::atomic_file::write_atomic;
 
-/// The summary as JSON: one field a line, arrays of numbers on one line. The same summary gives the same bytes.
+/// The summary as JSON: one field per line, arrays of numbers on one line. Equal summaries give equal bytes.
 pub fn to_json(summary: &Summary) -> String {
     use serde::Serialize as _;
     let mut bytes = Vec::new();
@@ -20,12 +20,12 @@ pub fn to_json(summary: &Summary) -> String {
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }
 
-/// Writes `summary.json`, whole or not at all.
+/// Writes `summary.json` atomically.
 pub fn write_json(path: &Path, summary: &Summary) -> io::Result<()> {
-    write_whole(path, &to_json(summary))
+    write_atomic(path, &to_json(summary))
 }
 
-/// Objects are laid out in lines; arrays stay as they are by default, in one.
+/// Puts each object field on its own line; arrays stay on one line.
 struct Layout(PrettyFormatter<'static>);
 
 impl Formatter for Layout {
@@ -59,7 +59,7 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn the_documented_fields_are_there() {
+    fn documented_fields_exist() {
         let text = to_json(&sample::summary());
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["schema"], 1);
@@ -68,10 +68,10 @@ mod tests {
             assert!(variant["fct_ns"][field].is_number(), "{field}");
             assert!(variant["slowdown"][field].is_number(), "{field}");
         }
-        for cause in ["tail_packet", "tail_ack", "nak", "twice", "other", "dummy", "total"] {
+        for cause in ["tail_packet", "tail_ack", "nak", "retransmission", "other", "dummy", "total"] {
             assert!(variant["timeouts"][cause].is_u64(), "{cause}");
         }
-        for reason in ["buffer", "ttl", "late"] {
+        for reason in ["buffer", "ttl", "no_connection"] {
             assert!(variant["dropped_frames"][reason].is_u64(), "{reason}");
         }
         for count in
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_finished_is_null_and_not_zero() {
+    fn completion_time_is_null_without_finished_flows() {
         let mut summary = sample::summary();
         summary.variants = vec![Collector::new().summary("none", &Counters::default())];
         let value: Value = serde_json::from_str(&to_json(&summary)).unwrap();

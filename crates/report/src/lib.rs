@@ -1,20 +1,22 @@
-//! Results for people and for programs.
+//! Reports of results, for readers and for programs.
 //!
-//! Programs get files: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`] writes
-//! `summary.json`. Every file is a [`NewFile`]: it appears under its name when it is whole, and an error names the path.
+//! Files for programs: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
+//! writes `summary.json`. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
+//! Every error names the path.
 //!
-//! People get [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one HTML file with the
-//! table, the [`sentences`] that it comes to, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
-//! packet by packet, as SVG or as text; a [`PausePicture`] who paused whom. A [`ledger::Ledger`] sets claims beside what was measured.
+//! Reports for readers: [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one
+//! HTML file with the table, the [`sentences()`] that summarise it, the [`plot`]s, the scenario and the command
+//! that repeats the run. A [`Ladder`] draws one flow packet by packet, as SVG or as text. A [`PauseTimeline`]
+//! draws which ports were paused. A [`ledger::Ledger`] compares claims with measurements.
 //!
-//! A [`Document`] is a page of any tables and drawings, and [`pods`] draws the links of a fabric that somebody should know of.
+//! A [`Document`] is a page of tables and drawings, and [`pods`] draws the affected links of a fabric.
 //!
-//! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
+//! Drawings follow the reader's light or dark setting, load nothing, and are byte-identical for equal
+//! results.
 
+mod atomic_file;
 mod comparison;
 mod document;
-mod file;
-mod grid;
 pub mod human;
 mod json;
 pub mod lab;
@@ -22,28 +24,29 @@ mod ladder;
 pub mod ledger;
 mod markup;
 mod page;
-mod pauses;
+mod pause_timeline;
 pub mod plot;
 pub mod pods;
-mod reading;
 mod rows;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod sample_trace;
+mod sentences;
 mod shell;
 mod table;
 pub mod terminal;
+mod text_table;
 
+pub use atomic_file::{AtomicFile, write_atomic};
 pub use comparison::notes;
-pub use document::{Document, Part};
-pub use file::{NewFile, write_whole};
-pub use grid::grid;
+pub use document::{Document, DocumentPart};
 pub use json::{to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;
-pub use pauses::{PausePicture, PausedPort};
-pub use reading::sentences;
-pub use rows::{FlowWriter, Origin, SeriesWriter};
-pub use shell::quoted;
+pub use pause_timeline::{PauseTimeline, PausedPort};
+pub use rows::{FlowWriter, RunId, SeriesWriter};
+pub use sentences::sentences;
+pub use shell::shell_quoted;
 pub use table::Format;
+pub use text_table::text_table;

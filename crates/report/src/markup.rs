@@ -1,9 +1,8 @@
-//! Text inside HTML and SVG.
+//! Escaping and shortening of text in HTML and SVG.
 
 use std::fmt::{self, Write as _};
 
-/// Displays text so that it is only text inside an element or a quoted attribute. Control characters, which XML
-/// forbids, become `�`.
+/// Escapes text for an element or a quoted attribute. Control characters, which XML forbids, become `�`.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -25,28 +24,29 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Displays a coordinate: at most two decimals, no trailing zeros, so that drawings are short and the same everywhere.
+/// Displays a coordinate with at most two decimals and no trailing zeros, so that drawings are short and
+/// identical on all machines.
 #[derive(Clone, Copy)]
-pub(crate) struct At(pub(crate) f64);
+pub(crate) struct Coord(pub(crate) f64);
 
-impl fmt::Display for At {
+impl fmt::Display for Coord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = crate::human::trimmed(format!("{:.2}", self.0));
         f.write_str(if text == "-0" { "0" } else { &text })
     }
 }
 
-/// At most `most` characters of `text`, the last of them `…` if some are missing.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+/// Shortens `text` to at most `most` characters, with `…` at the end if some are missing.
+pub(crate) fn truncate(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// At most `most` characters of a name, with `…` in its middle if some are missing: variants of one thing often differ
-/// only at the end.
-pub(crate) fn squeezed(name: &str, most: usize) -> String {
+/// Shortens a name to at most `most` characters, with `…` in its middle, because names of variants often
+/// differ only at the end.
+pub(crate) fn elide_middle(name: &str, most: usize) -> String {
     let count = name.chars().count();
     if count <= most {
         return name.to_owned();
@@ -61,22 +61,22 @@ pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn short_names_still_differ() {
-        assert_eq!(squeezed("go-back-N with dummies=2", 12), "go-bac…ies=2");
-        assert_eq!(squeezed("µ", 1), "µ");
-        assert_eq!(squeezed("abc", 0), "…");
-        assert_eq!(shortened("WRITE Middle", 8), "WRITE M…");
+    fn shortened_names_still_differ() {
+        assert_eq!(elide_middle("go-back-N with dummies=2", 12), "go-bac…ies=2");
+        assert_eq!(elide_middle("µ", 1), "µ");
+        assert_eq!(elide_middle("abc", 0), "…");
+        assert_eq!(truncate("WRITE Middle", 8), "WRITE M…");
     }
 
     #[test]
-    fn hostile_text_is_only_text() {
+    fn markup_in_text_is_escaped() {
         let text = Escaped("<script>alert('x' & \"y\")</script>\u{0}").to_string();
         assert_eq!(text, "&lt;script&gt;alert(&#39;x&#39; &amp; &quot;y&quot;)&lt;/script&gt;\u{fffd}");
     }
 
     #[test]
     fn coordinates_are_short() {
-        assert_eq!([1.0, 2.5, -0.001, 3.456].map(|x| At(x).to_string()), ["1", "2.5", "0", "3.46"]);
+        assert_eq!([1.0, 2.5, -0.001, 3.456].map(|x| Coord(x).to_string()), ["1", "2.5", "0", "3.46"]);
     }
 
     /// Panics unless every tag is closed in order and every `&` starts an entity.

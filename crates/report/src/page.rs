@@ -1,4 +1,4 @@
-//! `report.html`: one file that explains a run to someone who was not there.
+//! `report.html`: one page that describes a run.
 
 use std::fmt::Write as _;
 
@@ -9,20 +9,20 @@ use crate::markup::Escaped;
 use crate::plot::figures;
 use crate::plot::style::{DRAWING, VARIABLES};
 
-/// What a report tells.
+/// Content of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The title, for people.
+    /// Title of the page.
     pub title: &'a str,
-    /// What the reader should see, in a few sentences.
+    /// Summary in a few sentences.
     pub sentences: &'a [String],
-    /// The numbers.
+    /// Results of all variants.
     pub summary: &'a Summary,
-    /// Drawings of single runs, each an SVG.
+    /// Drawings of single runs, each as SVG.
     pub drawings: &'a [String],
-    /// The scenario file as it was run.
+    /// Text of the scenario file.
     pub scenario: &'a str,
-    /// The command that runs it again.
+    /// Command that repeats the run.
     pub command: &'a str,
 }
 
@@ -39,7 +39,7 @@ pre{overflow-x:auto;padding:14px;border:1px solid var(--grid);border-radius:6px;
 font:13px/1.45 ui-monospace,'SF Mono',Consolas,'Liberation Mono',monospace}summary{cursor:pointer;margin:8px 0}";
 
 impl Page<'_> {
-    /// The whole page. It loads nothing and runs nothing, and says so to the browser.
+    /// The complete page. It has no script and loads nothing; a content security policy enforces this.
     pub fn html(&self) -> String {
         let mut html = String::new();
         let title = Escaped(self.title);
@@ -107,7 +107,7 @@ impl Page<'_> {
     }
 }
 
-/// Groups of collectives that a page lists; `summary.json` has all.
+/// Most groups of collectives on a page; `summary.json` has all.
 const GROUPS_MAX: usize = 1024;
 
 fn write_table(html: &mut String, variants: &[VariantSummary]) {
@@ -120,8 +120,8 @@ fn write_table(html: &mut String, variants: &[VariantSummary]) {
         let _ = writeln!(html, "<p>Note: {}</p>", Escaped(&line));
     }
     html.push_str(
-        "<p class=\"faint\">Completion times count from post to the requester's last completion, of finished flows \
-         only.</p>\n<details>\n<summary>More numbers</summary>\n",
+        "<p class=\"faint\">Flow completion time: from the post to the requester's last completion. Only finished flows \
+         count.</p>\n<details>\n<summary>More numbers</summary>\n",
     );
     write_columns(html, &comparison::more_columns(variants), variants.len());
     html.push_str("</details>\n");
@@ -168,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_whole_and_needs_no_network() {
+    fn a_page_is_complete_and_loads_nothing() {
         let html = page("[topology]\nkind = \"pair\"\n", "Tour");
         assert_balanced(&html.replace("<!doctype html>", ""));
         assert_eq!(html.matches("<svg").count(), 3);
-        // The name space of SVG is a name; nothing else may look like an address.
+        // The SVG namespace is the only address in the page.
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
         assert!(!html.contains("<script") && html.contains("default-src 'none'"));
         for text in ["seed 1", "wiremend 0.1.0", "wiremend run &#39;tour&#39;", "kind = &quot;pair&quot;"] {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_stays_text() {
+    fn markup_in_texts_is_escaped() {
         let html = page("</pre><script>alert(1)</script>\u{1b}[2J", "<img src=x onerror=alert(1)>");
         assert!(!html.contains("<script") && !html.contains("<img") && !html.contains('\u{1b}'));
         assert!(html.contains("&lt;/pre&gt;&lt;script&gt;alert(1)"));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_summary_gives_the_same_bytes() {
+    fn equal_summaries_give_equal_bytes() {
         assert_eq!(page("x", "y"), page("x", "y"));
     }
 }

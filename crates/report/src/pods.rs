@@ -1,66 +1,66 @@
-//! Pods with their switches in rows, and the links that somebody should know of.
+//! Drawing of pods: switches in rows by tier, and the state of their links.
 
 use std::fmt::Write as _;
 
-use crate::markup::{At, Escaped, squeezed};
+use crate::markup::{Coord, Escaped, elide_middle};
 use crate::plot::drawing::{Entry, Legend, open};
 
 /// Some pods of a fabric, one below the other.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pods {
-    /// What is seen.
+    /// Title.
     pub title: String,
-    /// A sentence for those who do not see it.
+    /// Description for screen readers.
     pub description: String,
-    /// The pods, from the top.
+    /// Pods from top to bottom.
     pub pods: Vec<Pod>,
 }
 
 /// One pod.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pod {
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
-    /// Its switches by tier, the lowest first.
+    /// Switches by tier, the lowest first.
     pub tiers: Vec<Vec<PodSwitch>>,
-    /// Its links.
+    /// Links of the pod.
     pub links: Vec<PodLink>,
 }
 
-/// A switch.
+/// A switch of a pod.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PodSwitch {
-    /// Its name.
+    /// Name of the switch.
     pub name: String,
-    /// What a pointer that rests on it is told.
+    /// Tooltip.
     pub note: String,
-    /// Whether it has too little.
+    /// Whether the switch has fewer paths or less capacity than required.
     pub is_short: bool,
 }
 
-/// A link that leads up from a switch.
+/// An uplink of a switch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PodLink {
-    /// Tier and place of its lower end.
+    /// Tier and position of the lower end.
     pub from: (usize, usize),
-    /// The same of its upper end; none if that is outside of the pod.
+    /// Tier and position of the upper end; `None` if it is outside the pod.
     pub to: Option<(usize, usize)>,
-    /// What a pointer that rests on it is told.
+    /// Tooltip.
     pub note: String,
-    /// How it is.
-    pub mark: Mark,
+    /// State of the link.
+    pub mark: LinkMark,
 }
 
-/// How a link is.
+/// State of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Mark {
-    /// Nothing is the matter.
+pub enum LinkMark {
+    /// Healthy.
     Plain,
-    /// It is down, or being drained.
+    /// Down, or being drained.
     Out,
-    /// It corrupts, and should be drained.
+    /// Corrupts and should be drained.
     Drain,
-    /// It corrupts, and has to stay.
+    /// Corrupts and has to stay in service.
     Keep,
 }
 
@@ -70,15 +70,15 @@ const ROW: f64 = 110.0;
 const STUB: f64 = 34.0;
 const NAMES_CHARS: usize = 18;
 
-impl Mark {
+impl LinkMark {
     const ALL: [Self; 4] = [Self::Drain, Self::Keep, Self::Out, Self::Plain];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Plain => "well",
+            Self::Plain => "healthy",
             Self::Out => "down or draining",
             Self::Drain => "drain now",
-            Self::Keep => "corrupts, has to stay",
+            Self::Keep => "corrupts, stays in service",
         }
     }
 
@@ -93,10 +93,11 @@ impl Mark {
 }
 
 impl Pods {
-    /// The drawing, to be put into a page or [made a file of its own](crate::plot::standalone).
+    /// The drawing, for a page or for [a file](crate::plot::standalone).
     pub fn svg(&self) -> String {
-        let sample = |mark: Mark| format!("<path class=\"curve\" d=\"M0 0H26\" style=\"{}\"/>", mark.style());
-        let entries = Mark::ALL.map(|mark| Entry { name: mark.name().to_owned(), sample: sample(mark) });
+        let sample =
+            |mark: LinkMark| format!("<path class=\"curve\" d=\"M0 0H26\" style=\"{}\"/>", mark.style());
+        let entries = LinkMark::ALL.map(|mark| Entry { name: mark.name().to_owned(), sample: sample(mark) });
         let legend = Legend::new(entries.into(), WIDTH - 2.0 * LEFT);
         let first = 42.0 + legend.height + 14.0;
         let height = |pod: &Pod| 34.0 + STUB + ROW * pod.tiers.len().saturating_sub(1) as f64 + 40.0;
@@ -115,11 +116,11 @@ impl Pods {
 
 impl Pod {
     fn draw(&self, svg: &mut String, top: f64) {
-        let name = squeezed(&self.name, 90);
-        let (x, y, text) = (At(LEFT), At(top + 14.0), Escaped(&name));
+        let name = elide_middle(&self.name, 90);
+        let (x, y, text) = (Coord(LEFT), Coord(top + 14.0), Escaped(&name));
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-weight=\"600\">{text}</text>");
         let mut links: Vec<&PodLink> = self.links.iter().collect();
-        // What matters lies on top.
+        // Links that need attention are drawn last.
         links.sort_by_key(|link| link.mark);
         for link in links {
             self.draw_link(svg, top, link);
@@ -138,16 +139,16 @@ impl Pod {
         let _ = writeln!(
             svg,
             "<path d=\"M{} {}L{} {}\" style=\"fill:none;{}\"><title>{}</title></path>",
-            At(x),
-            At(y),
-            At(to_x),
-            At(to_y),
+            Coord(x),
+            Coord(y),
+            Coord(to_x),
+            Coord(to_y),
             link.mark.style(),
             Escaped(&link.note)
         );
     }
 
-    /// Where a link out of the pod ends: side by side with others, so that several out of one switch are seen.
+    /// End of a link that leaves the pod: spread out, so that several links of one switch are visible.
     fn outside(&self, top: f64, link: &PodLink) -> (f64, f64) {
         let (x, y) = self.at(top, link.from);
         let is_beside = |other: &&PodLink| other.to.is_none() && other.from == link.from;
@@ -165,19 +166,19 @@ impl Pod {
     }
 }
 
-fn draw_switch(svg: &mut String, x: f64, y: f64, switch: &PodSwitch, of: usize) {
+fn draw_switch(svg: &mut String, x: f64, y: f64, switch: &PodSwitch, row_len: usize) {
     let fill = if switch.is_short { "var(--bad)" } else { "var(--ink)" };
     let _ = writeln!(
         svg,
         "<circle cx=\"{}\" cy=\"{}\" r=\"5\" style=\"fill:{fill}\"><title>{}: {}</title></circle>",
-        At(x),
-        At(y),
+        Coord(x),
+        Coord(y),
         Escaped(&switch.name),
         Escaped(&switch.note)
     );
-    // Names of many switches would lie on one another; a pointer still finds them.
-    if of <= 8 || switch.is_short {
-        let (x, y, text) = (At(x), At(y + 20.0), Escaped(&squeezed(&switch.name, NAMES_CHARS)));
+    // Names of many switches would overlap; the tooltip still has them.
+    if row_len <= 8 || switch.is_short {
+        let (x, y, text) = (Coord(x), Coord(y + 20.0), Escaped(&elide_middle(&switch.name, NAMES_CHARS)));
         let _ = writeln!(
             svg,
             "<text class=\"note halo\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
@@ -191,7 +192,7 @@ mod tests {
     use crate::markup::tests::assert_balanced;
 
     #[test]
-    fn links_are_marked_and_names_are_text() {
+    fn links_have_the_style_of_their_state_and_names_are_escaped() {
         let switch = |name: &str| PodSwitch {
             name: name.to_owned(),
             note: "2 of 4".to_owned(),
@@ -201,7 +202,10 @@ mod tests {
         let pod = Pod {
             name: "pod".to_owned(),
             tiers: vec![vec![switch("<t>")], vec![switch("f")]],
-            links: vec![link(Some((1, 0)), Mark::Drain), PodLink { from: (1, 0), ..link(None, Mark::Keep) }],
+            links: vec![
+                link(Some((1, 0)), LinkMark::Drain),
+                PodLink { from: (1, 0), ..link(None, LinkMark::Keep) },
+            ],
         };
         let svg = Pods { title: "Pods".to_owned(), description: "of two".to_owned(), pods: vec![pod] }.svg();
         assert_balanced(&svg);

@@ -1,25 +1,27 @@
-//! Flow rows and time series on disk: `flows.parquet`, `series.parquet`, and the same as CSV.
+//! Writers for flow rows and time series: `flows.parquet`, `series.parquet`, and CSV.
 
 use std::io;
 use std::path::Path;
 
-use wiremend_measure::{FlowRow, SeriesRow, TcpTrouble};
+use wiremend_measure::{FlowRow, SeriesRow, TcpStats};
 
 use crate::table::{Cell, Column, Format, Kind, Record, TableWriter};
 
-/// Which run a row belongs to.
+/// The run that a row belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Origin<'a> {
-    /// The variant's name.
+pub struct RunId<'a> {
+    /// Name of the variant.
     pub variant: &'a str,
     /// The seed.
     pub seed: u64,
 }
 
-/// Writes [`FlowRow`]s as they come. The file takes its name at [`finish`](Self::finish); dropped before, it goes.
+/// Writes [`FlowRow`]s as they arrive. The file appears in [`finish`](Self::finish); a dropped writer removes
+/// it.
 ///
-/// Times are exact picoseconds since the start of the run (`_ps`); `fct_ns` and `slowdown` are derived from them, for
-/// convenience. `delivered_ps` is empty where the last byte never arrived, and all that begins with `tcp_` where a flow is none of TCP.
+/// Times are exact picoseconds since the start of the run (`_ps`). `fct_ns` and `slowdown` are derived from
+/// them. `delivered_ps` is empty if the last byte never arrived. The `tcp_` columns are empty for flows that
+/// do not use TCP.
 pub struct FlowWriter(TableWriter);
 
 impl FlowWriter {
@@ -29,8 +31,8 @@ impl FlowWriter {
     }
 
     /// Appends a row.
-    pub fn push(&mut self, origin: Origin<'_>, row: &FlowRow) -> io::Result<()> {
-        self.0.push(&Flow { origin, row })
+    pub fn push(&mut self, run_id: RunId<'_>, row: &FlowRow) -> io::Result<()> {
+        self.0.push(&Flow { run_id, row })
     }
 
     /// Completes the file.
@@ -39,7 +41,7 @@ impl FlowWriter {
     }
 }
 
-/// Writes [`SeriesRow`]s as they come, in long format: one sample a line.
+/// Writes [`SeriesRow`]s as they arrive, in long format: one sample per line.
 pub struct SeriesWriter(TableWriter);
 
 impl SeriesWriter {
@@ -48,9 +50,9 @@ impl SeriesWriter {
         TableWriter::create::<Sample<'_>>(path, format).map(Self)
     }
 
-    /// Appends a sample; `entity` is the name of whose it is.
-    pub fn push(&mut self, origin: Origin<'_>, entity: &str, row: &SeriesRow) -> io::Result<()> {
-        self.0.push(&Sample { origin, entity, row })
+    /// Appends a sample; `entity` is the name of the sampled link direction.
+    pub fn push(&mut self, run_id: RunId<'_>, entity: &str, row: &SeriesRow) -> io::Result<()> {
+        self.0.push(&Sample { run_id, entity, row })
     }
 
     /// Completes the file.
@@ -60,7 +62,7 @@ impl SeriesWriter {
 }
 
 struct Flow<'a> {
-    origin: Origin<'a>,
+    run_id: RunId<'a>,
     row: &'a FlowRow,
 }
 
@@ -83,20 +85,20 @@ impl Record for Flow<'_> {
         int("naks"),
         int("retransmitted_packets"),
         int("retransmitted_bytes"),
-        optional("tcp_mended"),
-        optional("tcp_sacked_bytes"),
-        optional("tcp_gap_bytes"),
+        optional("tcp_link_recovered"),
+        optional("tcp_sacked_bytes_max"),
+        optional("tcp_after_gap_bytes"),
         optional("tcp_unsent_bytes"),
         optional("tcp_recoveries"),
-        optional("tcp_undone"),
-        optional("tcp_probes"),
-        optional("tcp_twice"),
+        optional("tcp_spurious_recoveries"),
+        optional("tcp_tail_probes"),
+        optional("tcp_dsacks"),
     ];
 
     fn cells(&self, mut put: impl FnMut(Cell<'_>)) {
         let row = self.row;
-        put(Cell::Text(self.origin.variant));
-        put(Cell::Int(self.origin.seed));
+        put(Cell::Text(self.run_id.variant));
+        put(Cell::Int(self.run_id.seed));
         put(Cell::Int(row.flow));
         put(Cell::Int(row.src.into()));
         put(Cell::Int(row.dst.into()));
@@ -112,24 +114,24 @@ impl Record for Flow<'_> {
         put(Cell::Int(row.naks.into()));
         put(Cell::Int(row.retransmitted_packets.into()));
         put(Cell::Int(row.retransmitted_bytes));
-        let tcp: [fn(&TcpTrouble) -> u32; 8] = [
-            |tcp| tcp.mended,
-            |tcp| tcp.sacked_bytes,
-            |tcp| tcp.gap_bytes,
+        let tcp: [fn(&TcpStats) -> u32; 8] = [
+            |tcp| tcp.link_recovered,
+            |tcp| tcp.sacked_bytes_max,
+            |tcp| tcp.after_gap_bytes,
             |tcp| tcp.unsent_bytes,
             |tcp| tcp.recoveries,
-            |tcp| tcp.undone,
-            |tcp| tcp.probes,
-            |tcp| tcp.twice,
+            |tcp| tcp.spurious_recoveries,
+            |tcp| tcp.tail_probes,
+            |tcp| tcp.dsacks,
         ];
-        for of in tcp {
-            put(Cell::OptionalInt(row.tcp.as_ref().map(|tcp| of(tcp).into())));
+        for value in tcp {
+            put(Cell::OptionalInt(row.tcp.as_ref().map(|tcp| value(tcp).into())));
         }
     }
 }
 
 struct Sample<'a> {
-    origin: Origin<'a>,
+    run_id: RunId<'a>,
     entity: &'a str,
     row: &'a SeriesRow,
 }
@@ -139,8 +141,8 @@ impl Record for Sample<'_> {
         &[text("variant"), int("seed"), int("time_ps"), text("entity"), text("metric"), int("value")];
 
     fn cells(&self, mut put: impl FnMut(Cell<'_>)) {
-        put(Cell::Text(self.origin.variant));
-        put(Cell::Int(self.origin.seed));
+        put(Cell::Text(self.run_id.variant));
+        put(Cell::Int(self.run_id.seed));
         put(Cell::Int(self.row.time_ps));
         put(Cell::Text(self.entity));
         put(Cell::Text(self.row.metric.key()));

@@ -1,11 +1,12 @@
 //! Made-up results for tests and for the gallery: a run with corruption, plain and protected.
 
 use wiremend_measure::{
-    Collector, Counters, Dropped, FlowRow, Outcome, Summary, TimeoutCause, TimeoutCounts, VariantSummary,
+    Collector, Counters, DropCounts, FlowOutcome, FlowRow, Summary, TimeoutCause, TimeoutCounts,
+    VariantSummary,
 };
 use wiremend_units::mix;
 
-/// Three variants of 20 000 flows: timeouts at 67 ms, at 1 ms, and almost none.
+/// Three variants of 20 000 flows: timeouts of 67 ms, timeouts of 1 ms, and few timeouts.
 pub(crate) fn summary() -> Summary {
     Summary {
         schema: Summary::SCHEMA,
@@ -21,7 +22,7 @@ pub(crate) fn summary() -> Summary {
     }
 }
 
-/// One variant in which `per_20k` of 20 000 flows wait for a timer.
+/// A variant in which `per_20k` of 20 000 flows wait for a timer.
 pub(crate) fn variant(name: &str, timeout_ps: u64, per_20k: u64) -> VariantSummary {
     let mut collector = Collector::new();
     for flow in 0..20_000 {
@@ -40,14 +41,14 @@ pub(crate) fn variant(name: &str, timeout_ps: u64, per_20k: u64) -> VariantSumma
         retransmitted_packets: 9_412,
         retransmitted_bytes: 10_409_672,
         corrupted_frames: 2_214,
-        dropped_frames: Dropped { late: 3, ..Dropped::default() },
+        dropped_frames: DropCounts { no_connection: 3, ..DropCounts::default() },
         simulated_ps: 80_000_000_000,
         ..Counters::default()
     };
     collector.summary(name, &counters)
 }
 
-/// One flow, which waits for a timer if it is `late`.
+/// One flow; it waits for a timer if `late`.
 pub(crate) fn row(flow: u64, timeout_ps: u64, late: bool) -> FlowRow {
     let luck = mix(flow) % 10_000;
     let bytes = 1_000 + luck * luck / 100;
@@ -63,7 +64,7 @@ pub(crate) fn row(flow: u64, timeout_ps: u64, late: bool) -> FlowRow {
         end_ps: flow * 4_000_000 + fct_ps,
         delivered_ps: Some(flow * 4_000_000 + fct_ps - 1_000_000),
         ideal_ps,
-        outcome: Outcome::Finished,
+        outcome: FlowOutcome::Finished,
         timeouts: u32::from(late),
         naks: u32::from(luck < 30),
         retransmitted_packets: u32::from(luck < 30) * 7,

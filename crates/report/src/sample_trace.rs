@@ -1,13 +1,14 @@
-//! Made-up traces for tests and for the gallery: the four patterns of JCST §3.1 between two hosts and a switch.
+//! Made-up traces for tests and for the gallery: the four patterns of JCST §3.1 between two hosts and a
+//! switch.
 
-use wiremend_measure::{Fate, PacketKind, TimeoutCause, TracePacket, TraceRecord, TraceWhat};
+use wiremend_measure::{Fate, PacketKind, TimeoutCause, TraceEvent, TracePacket, TraceRecord};
 use wiremend_units::{NodeId, Psn, Span, Time};
 
 const REQUESTER: NodeId = NodeId(0);
 const SWITCH: NodeId = NodeId(2);
 const RESPONDER: NodeId = NodeId(1);
 
-/// The name of a node in these traces.
+/// Name of a node in these traces.
 pub(crate) fn name(node: NodeId) -> String {
     match node {
         REQUESTER => "requester".to_owned(),
@@ -16,19 +17,19 @@ pub(crate) fn name(node: NodeId) -> String {
     }
 }
 
-/// A trace while it is written.
+/// A trace under construction.
 #[derive(Default)]
 struct Script(Vec<TraceRecord>);
 
 impl Script {
-    fn at(&mut self, ns: u64, node: NodeId, what: TraceWhat) {
-        self.0.push(TraceRecord { time: Time::from_ns(ns), node, what });
+    fn at(&mut self, ns: u64, node: NodeId, event: TraceEvent) {
+        self.0.push(TraceRecord { time: Time::from_ns(ns), node, event });
     }
 
-    /// A packet over both links; `lost` on the second one. Gives its arrival.
+    /// Adds a packet over both links, `lost` on the second one. Returns its arrival.
     fn send(&mut self, ns: u64, [from, to]: [NodeId; 2], packet: TracePacket, lost: bool) -> u64 {
         let flight = if packet.kind == PacketKind::Data { 688 } else { 607 };
-        let hop = |to, ns, fate| TraceWhat::Sent { packet, to, arrive: Time::from_ns(ns), fate };
+        let hop = |to, ns, fate| TraceEvent::Sent { packet, to, arrive: Time::from_ns(ns), fate };
         self.at(ns, from, hop(SWITCH, ns + flight, Fate::Pass));
         let fate = if lost { Fate::Corrupt } else { Fate::Pass };
         self.at(ns + flight + 50, SWITCH, hop(to, ns + 2 * flight + 50, fate));
@@ -48,7 +49,8 @@ impl Script {
         self.send(ns, [RESPONDER, REQUESTER], packet, lost)
     }
 
-    /// Packets `from..6`, of which `lost` is lost: accepted up to there, discarded after it. Gives the last arrival.
+    /// Adds packets `from..6`. Packets before `lost` are accepted, packets after it are discarded. Returns
+    /// the last arrival.
     fn burst(&mut self, ns: u64, from: u32, again: bool, lost: Option<u32>) -> u64 {
         let mut last = ns;
         for psn in from..6 {
@@ -59,10 +61,10 @@ impl Script {
                     self.at(
                         arrive,
                         RESPONDER,
-                        TraceWhat::Gap { psn: Psn::new(psn), expected: Psn::new(lost) },
+                        TraceEvent::Gap { psn: Psn::new(psn), expected: Psn::new(lost) },
                     );
                 }
-                _ => self.at(arrive, RESPONDER, TraceWhat::Accepted { psn: Psn::new(psn) }),
+                _ => self.at(arrive, RESPONDER, TraceEvent::Accepted { psn: Psn::new(psn) }),
             }
             last = arrive;
         }
@@ -70,22 +72,23 @@ impl Script {
     }
 }
 
-/// A packet and its NAK are lost (Fig. 2), a packet twice (Fig. 3), the tail packet (Fig. 4) or its ACK (Fig. 5).
+/// Loss of a packet and its NAK (Fig. 2), of a packet and its retransmission (Fig. 3), of the tail packet
+/// (Fig. 4) or of its ACK (Fig. 5).
 pub(crate) fn pattern(cause: TimeoutCause) -> Vec<TraceRecord> {
     let mut script = Script::default();
     let missing = match cause {
-        TimeoutCause::Nak | TimeoutCause::Twice => Some(2),
+        TimeoutCause::Nak | TimeoutCause::Retransmission => Some(2),
         TimeoutCause::TailPacket => Some(5),
         TimeoutCause::TailAck | TimeoutCause::Other => None,
     };
-    script.at(0, REQUESTER, TraceWhat::Posted { bytes: 6 * 1024 });
+    script.at(0, REQUESTER, TraceEvent::Posted { bytes: 6 * 1024 });
     let end = script.burst(100, 0, false, missing);
-    if matches!(cause, TimeoutCause::Nak | TimeoutCause::Twice) {
+    if matches!(cause, TimeoutCause::Nak | TimeoutCause::Retransmission) {
         let asks = 100 + 2 * 688 + 50 + 3 * 90;
-        script.at(asks, RESPONDER, TraceWhat::NakSent { expected: Psn::new(2) });
+        script.at(asks, RESPONDER, TraceEvent::NakSent { expected: Psn::new(2) });
         let back = script.answer(asks + 40, PacketKind::Nak, 2, cause == TimeoutCause::Nak);
-        if cause == TimeoutCause::Twice {
-            script.at(back, REQUESTER, TraceWhat::Rewound { psn: Psn::new(2) });
+        if cause == TimeoutCause::Retransmission {
+            script.at(back, REQUESTER, TraceEvent::Rewound { psn: Psn::new(2) });
             script.burst(back + 40, 2, true, Some(2));
         }
     }
@@ -94,18 +97,18 @@ pub(crate) fn pattern(cause: TimeoutCause) -> Vec<TraceRecord> {
     }
     let fires = 67_108_864 + 500;
     let oldest = Psn::new(missing.unwrap_or(5));
-    script.at(fires, REQUESTER, TraceWhat::TimerFired { oldest, cause: Some(cause) });
+    script.at(fires, REQUESTER, TraceEvent::TimerFired { oldest, cause: Some(cause) });
     let end = script.burst(fires + 40, oldest.get(), true, None);
     let done = script.answer(end + 40, PacketKind::Ack, 5, false);
-    script.at(done, REQUESTER, TraceWhat::Completed);
+    script.at(done, REQUESTER, TraceEvent::Completed);
     script.0
 }
 
-/// A clean flow of `packets` over seven nodes, all of them sent as fast as they go.
+/// A flow of `packets` over seven nodes at line rate, of which one packet is corrupted.
 pub(crate) fn long(packets: u32) -> Vec<TraceRecord> {
     let path = [REQUESTER, NodeId(10), NodeId(11), NodeId(12), NodeId(13), NodeId(14), RESPONDER];
     let mut script = Script::default();
-    script.at(0, REQUESTER, TraceWhat::Posted { bytes: u64::from(packets) * 1024 });
+    script.at(0, REQUESTER, TraceEvent::Posted { bytes: u64::from(packets) * 1024 });
     for psn in 0..packets {
         let packet = TracePacket {
             name: "SEND Middle",
@@ -117,13 +120,13 @@ pub(crate) fn long(packets: u32) -> Vec<TraceRecord> {
             let leaves = Span::from_ns(u64::from(psn) * 90 + hop as u64 * 1_150);
             let fate = if psn == packets / 2 && hop == 3 { Fate::Corrupt } else { Fate::Pass };
             let time = Time::ZERO + leaves;
-            let what = TraceWhat::Sent { packet, to: ends[1], arrive: time + Span::from_ns(1_088), fate };
-            script.0.push(TraceRecord { time, node: ends[0], what });
+            let event = TraceEvent::Sent { packet, to: ends[1], arrive: time + Span::from_ns(1_088), fate };
+            script.0.push(TraceRecord { time, node: ends[0], event });
             if fate == Fate::Corrupt {
                 break;
             }
         }
     }
-    script.at(u64::from(packets) * 90 + 20_000, REQUESTER, TraceWhat::Completed);
+    script.at(u64::from(packets) * 90 + 20_000, REQUESTER, TraceEvent::Completed);
     script.0
 }

@@ -1,7 +1,7 @@
-//! Words of commands that people type.
+//! Quoting of shell arguments.
 
-/// A word, quoted where a shell would read more into it.
-pub fn quoted(word: &str) -> String {
+/// Quotes a word if a shell would interpret it.
+pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -15,9 +15,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("impair.0.rate=1e-3"), "impair.0.rate=1e-3");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
+    fn quoted_words_survive_a_shell() {
+        assert_eq!(shell_quoted("impair.0.rate=1e-3"), "impair.0.rate=1e-3");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_quoted(""), "''");
     }
 }

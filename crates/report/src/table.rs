@@ -1,4 +1,4 @@
-//! Long tables, streamed to CSV or Parquet.
+//! Tables of any length, streamed to CSV or Parquet.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -11,19 +11,19 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::NewFile;
+use crate::AtomicFile;
 
-/// How a table is written.
+/// File format of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// Comma-separated, with a line of names.
+    /// Comma-separated, with a header line.
     Csv,
     /// Apache Parquet: typed columns, compressed.
     Parquet,
 }
 
 impl Format {
-    /// What file names end with.
+    /// File name extension.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -32,13 +32,14 @@ impl Format {
     }
 }
 
-/// A column's name and type.
+/// Name and type of a column.
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
 }
 
-/// What a column holds. Integers are signed 64 bits in Parquet, as every reader knows them; larger values saturate.
+/// Type of a column. Integers are signed 64-bit in Parquet, which every reader supports; larger values
+/// saturate.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Int,
@@ -47,7 +48,7 @@ pub(crate) enum Kind {
     Text,
 }
 
-/// A value of the column's kind.
+/// A value of the column's type.
 #[derive(Clone, Copy)]
 pub(crate) enum Cell<'a> {
     Int(u64),
@@ -56,26 +57,26 @@ pub(crate) enum Cell<'a> {
     Text(&'a str),
 }
 
-/// Something that is a row of a table.
+/// A row of a table.
 pub(crate) trait Record {
     const COLUMNS: &'static [Column];
 
-    /// Hands over one cell for each column, in order.
+    /// Passes one cell per column to `put`, in order.
     fn cells(&self, put: impl FnMut(Cell<'_>));
 }
 
-/// Writes records one by one; memory is bounded by one row group.
+/// Writes records one by one. Memory is bounded by one row group.
 pub(crate) enum TableWriter {
-    Csv { file: BufWriter<NewFile>, line: String },
+    Csv { file: BufWriter<AtomicFile>, line: String },
     Parquet(Box<ParquetTable>),
 }
 
-/// Rows that are kept before they are compressed and written.
+/// Rows per Parquet row group.
 pub(crate) const ROWS_PER_GROUP: usize = 65_536;
 
 impl TableWriter {
     pub(crate) fn create<R: Record>(path: &Path, format: Format) -> io::Result<Self> {
-        let file = NewFile::create(path)?;
+        let file = AtomicFile::create(path)?;
         match format {
             Format::Csv => {
                 let mut file = BufWriter::new(file);
@@ -108,7 +109,7 @@ impl TableWriter {
     }
 }
 
-/// A cell and a comma. Text is quoted where it must be (RFC 4180).
+/// Appends a cell and a comma. Text is quoted if necessary (RFC 4180).
 fn append_csv(line: &mut String, cell: Cell<'_>) {
     use std::fmt::Write as _;
     let done = match cell {
@@ -123,9 +124,9 @@ fn append_csv(line: &mut String, cell: Cell<'_>) {
     done.expect("a string takes all text");
 }
 
-/// A Parquet file and the columns of the row group that is being filled.
+/// A Parquet file and the columns of the current row group.
 pub(crate) struct ParquetTable {
-    writer: SerializedFileWriter<NewFile>,
+    writer: SerializedFileWriter<AtomicFile>,
     columns: Vec<Buffer>,
     rows: usize,
 }
@@ -138,7 +139,7 @@ enum Buffer {
 }
 
 impl ParquetTable {
-    fn new(file: NewFile, columns: &[Column]) -> io::Result<Self> {
+    fn new(file: AtomicFile, columns: &[Column]) -> io::Result<Self> {
         let fields =
             columns.iter().map(|column| Ok(Arc::new(field(column)?))).collect::<Result<_, ParquetError>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
@@ -175,7 +176,7 @@ impl ParquetTable {
         self.writer.inner_mut().complete()
     }
 
-    /// Parquet's errors do not always carry the one of the disk; the file remembers it.
+    /// Returns the disk error that the file stored, because Parquet's errors may hide it.
     fn own_error(&mut self, result: Result<(), ParquetError>) -> io::Result<()> {
         result.map_err(|error| self.writer.inner_mut().take_failure().unwrap_or_else(|| foreign(error)))
     }
@@ -200,7 +201,7 @@ impl Buffer {
             }
             (Self::Float(values), Cell::Float(value)) => values.push(value),
             (Self::Text(values), Cell::Text(text)) => {
-                // Names repeat: the same text shares its bytes with the row above.
+                // Names repeat: equal text shares its bytes with the row above.
                 let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
                 values.push(same.unwrap_or_else(|| ByteArray::from(text)));
             }
@@ -210,7 +211,7 @@ impl Buffer {
 }
 
 fn write_columns(
-    writer: &mut SerializedFileWriter<NewFile>,
+    writer: &mut SerializedFileWriter<AtomicFile>,
     columns: &mut [Buffer],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;

@@ -1,4 +1,4 @@
-//! Results on a terminal: the table of variants and a plot of their tails.
+//! Results on a terminal: the table of variants and a plot of their completion times.
 
 use std::fmt::Write as _;
 
@@ -6,26 +6,26 @@ use wiremend_measure::{Quantiles, VariantSummary};
 
 use crate::comparison::{self, Column};
 use crate::human;
-use crate::markup::squeezed;
+use crate::markup::elide_middle;
 
-/// What the terminal can do.
+/// Properties of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terminal {
-    /// Characters in a line.
+    /// Width in characters.
     pub width: usize,
-    /// Whether colours are wanted (`NO_COLOR`, and whether it is a terminal at all, are the caller's to ask).
+    /// Whether to use colours. The caller checks `NO_COLOR` and whether the output is a terminal.
     pub colour: bool,
 }
 
 const GAP: &str = "  ";
 const NAME_CHARS_MAX: usize = 32;
 
-/// The variants as a table. Columns that do not fit beside the others follow below, under the same names.
+/// The variants as a table. Columns that do not fit follow below, with the names repeated.
 pub fn table(variants: &[VariantSummary], terminal: Terminal) -> String {
     let mut columns = comparison::columns(variants);
     let mut names = columns.remove(0);
     for cell in &mut names.cells {
-        *cell = squeezed(cell, NAME_CHARS_MAX);
+        *cell = elide_middle(cell, NAME_CHARS_MAX);
     }
     let mut text = String::new();
     let mut block: Vec<&Column> = vec![&names];
@@ -68,10 +68,10 @@ fn pad(cell: &str, column: &Column) -> String {
     if column.is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
 }
 
-/// How long flows take, a line for each variant on one logarithmic axis of time: solid to the median, then ever
-/// lighter to the 99th percentile, to the 99.9th and to the slowest flow.
+/// Completion times, one line per variant on a logarithmic time axis: solid up to the median, then lighter up
+/// to the 99th percentile, the 99.9th percentile and the slowest flow.
 pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
-    let names = variants.iter().map(|variant| squeezed(&variant.name, NAME_CHARS_MAX));
+    let names = variants.iter().map(|variant| elide_middle(&variant.name, NAME_CHARS_MAX));
     let drawn: Vec<_> =
         names.zip(variants).filter_map(|(name, variant)| Some((name, variant.fct_ns?))).collect();
     if drawn.is_empty() {
@@ -81,10 +81,10 @@ pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
     let ends = drawn.iter().map(|(_, fct)| (fct.p50, fct.max));
     let (low, high) =
         ends.fold((f64::INFINITY, 1.0_f64), |(low, high), (p50, max)| (low.min(p50), high.max(max)));
-    // From a decade below the fastest median, so that every bar has a body, to the next decade.
+    // From a decade below the fastest median, so that every bar is visible, to the next decade.
     let low = (low.max(1e-3).log10() - 0.7).floor();
     let high = high.log10().ceil().max(low + 1.0);
-    // The last bar's label needs room of its own.
+    // Room for the label of the longest bar.
     let room = terminal.width.saturating_sub(name_width + 2 + 9).clamp(20, 100);
     let axis = LogAxis { low, high, room };
     let mut text = String::new();
@@ -102,7 +102,7 @@ pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
     text
 }
 
-/// Powers of ten of nanoseconds over some characters.
+/// A logarithmic time axis in nanoseconds, `room` characters wide.
 struct LogAxis {
     low: f64,
     high: f64,
@@ -163,13 +163,13 @@ pub(crate) const RED: &str = "31";
 pub(crate) const YELLOW: &str = "33";
 const COLOURS: [&str; 6] = ["34", "31", "32", "35", "33", "36"];
 
-/// `text` in a colour or weight, where the terminal wants it.
+/// Colours `text` if the terminal shows colours.
 pub(crate) fn paint(text: &str, code: &str, terminal: Terminal) -> String {
     if terminal.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
-/// Text in lines of at most `width` characters. Words stay whole, and so do numbers with thin spaces in them.
-pub fn wrapped(text: &str, width: usize) -> String {
+/// Wraps text at `width` characters. Words and numbers with thin spaces are not split.
+pub fn wrap(text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut used = 0;
     for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_with_their_reason() {
+    fn failures_are_shown_with_their_reason() {
         let mut variants = sample::summary().variants;
         variants[1].failed = BTreeMap::from([("retry_exceeded", 4)]);
         let text = table(&variants, PLAIN);
@@ -240,10 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_between_words() {
-        assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
-        assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
-        assert_eq!(wrapped(" \n", 10), "");
-        assert_eq!(wrapped("a 350\u{202f}650×", 8), "a\n350\u{202f}650×\n");
+    fn lines_break_between_words() {
+        assert_eq!(wrap("one two\nthree  µs", 8), "one two\nthree µs\n");
+        assert_eq!(wrap("longer than that", 4), "longer\nthan\nthat\n");
+        assert_eq!(wrap(" \n", 10), "");
+        assert_eq!(wrap("a 350\u{202f}650×", 8), "a\n350\u{202f}650×\n");
     }
 }

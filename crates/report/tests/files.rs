@@ -1,4 +1,4 @@
-//! Files as programs read them back.
+//! Result files, read back.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,36 +6,36 @@ use std::path::Path;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
-use wiremend_measure::{FlowRow, Metric, Outcome, SeriesRow, TcpTrouble};
-use wiremend_report::{FlowWriter, Format, Origin, SeriesWriter};
+use wiremend_measure::{FlowOutcome, FlowRow, Metric, SeriesRow, TcpStats};
+use wiremend_report::{FlowWriter, Format, RunId, SeriesWriter};
 
-const ORIGIN: Origin<'static> = Origin { variant: "plain, \"old\"", seed: 7 };
+const ORIGIN: RunId<'static> = RunId { variant: "plain, \"old\"", seed: 7 };
 
 #[test]
-fn csv_is_exact_text() {
+fn csv_has_the_documented_columns() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("flows.csv");
     let mut writer = FlowWriter::create(&path, Format::Csv).unwrap();
     writer.push(ORIGIN, &row(0)).unwrap();
-    let failed = FlowRow { outcome: Outcome::RetryExceeded, delivered_ps: None, timeouts: 8, ..row(1) };
-    writer.push(Origin { variant: "b", seed: 8 }, &failed).unwrap();
-    let trouble = TcpTrouble {
-        mended: 1,
-        sacked_bytes: 3_000,
-        gap_bytes: 5_000,
+    let failed = FlowRow { outcome: FlowOutcome::RetryExceeded, delivered_ps: None, timeouts: 8, ..row(1) };
+    writer.push(RunId { variant: "b", seed: 8 }, &failed).unwrap();
+    let trouble = TcpStats {
+        link_recovered: 1,
+        sacked_bytes_max: 3_000,
+        after_gap_bytes: 5_000,
         unsent_bytes: 2_000,
         recoveries: 1,
-        undone: 1,
-        probes: 0,
-        twice: 2,
+        spurious_recoveries: 1,
+        tail_probes: 0,
+        dsacks: 2,
     };
-    writer.push(Origin { variant: "b", seed: 8 }, &FlowRow { tcp: Some(trouble), ..row(2) }).unwrap();
+    writer.push(RunId { variant: "b", seed: 8 }, &FlowRow { tcp: Some(trouble), ..row(2) }).unwrap();
     assert!(!path.exists());
     writer.finish().unwrap();
     let wanted = "\
 variant,seed,flow,src,dst,bytes,start_ps,end_ps,delivered_ps,ideal_ps,fct_ns,slowdown,outcome,timeouts,naks,\
-retransmitted_packets,retransmitted_bytes,tcp_mended,tcp_sacked_bytes,tcp_gap_bytes,tcp_unsent_bytes,tcp_recoveries,\
-tcp_undone,tcp_probes,tcp_twice
+retransmitted_packets,retransmitted_bytes,tcp_link_recovered,tcp_sacked_bytes_max,tcp_after_gap_bytes,tcp_unsent_bytes,tcp_recoveries,\
+tcp_spurious_recoveries,tcp_tail_probes,tcp_dsacks
 \"plain, \"\"old\"\"\",7,0,0,5,4096,0,1500500,1400000,1000000,1500.5,1.5005,finished,0,1,2,2048,,,,,,,,
 b,8,1,1,6,4096,1000,1501500,,1000000,1500.5,1.5005,retry_exceeded,8,1,2,2048,,,,,,,,
 b,8,2,2,7,4096,2000,1502500,1402000,1000000,1500.5,1.5005,finished,0,1,2,2048,1,3000,5000,2000,1,1,0,2
@@ -70,7 +70,7 @@ fn parquet_reads_back_over_several_row_groups() {
 }
 
 #[test]
-fn an_empty_table_is_a_table() {
+fn an_empty_table_has_its_columns() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("flows.parquet");
     FlowWriter::create(&path, Format::Parquet).unwrap().finish().unwrap();
@@ -100,7 +100,7 @@ fn series_are_long_tables() {
 }
 
 #[test]
-fn an_abandoned_writer_leaves_nothing() {
+fn a_dropped_writer_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     for format in [Format::Csv, Format::Parquet] {
         let mut writer = FlowWriter::create(&directory.path().join("flows"), format).unwrap();
@@ -113,7 +113,7 @@ fn an_abandoned_writer_leaves_nothing() {
 }
 
 #[test]
-fn a_directory_that_is_none_is_an_error_with_its_path() {
+fn an_invalid_directory_is_an_error_with_its_path() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
@@ -155,7 +155,7 @@ fn row(flow: u64) -> FlowRow {
         end_ps: flow * 1_000 + 1_500_500,
         delivered_ps: Some(flow * 1_000 + 1_400_000),
         ideal_ps: 1_000_000,
-        outcome: Outcome::Finished,
+        outcome: FlowOutcome::Finished,
         timeouts: 0,
         naks: 1,
         retransmitted_packets: 2,

@@ -1,4 +1,4 @@
-//! The digest of each variant of a short run with losses: the same from a debug build and an optimised one.
+//! Prints the digest of each variant of a short run with losses. Debug and optimised builds give the same.
 //!
 //!     cargo run -p wiremend-runner --example digests
 

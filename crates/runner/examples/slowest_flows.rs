@@ -1,11 +1,11 @@
-//! Loads a scenario, changes it, runs it, and reads its rows: the slowest flow of each run.
+//! Loads a scenario, changes it, runs it, and prints the slowest flow of each run.
 //!
 //!     cargo run --release -p wiremend-runner --example slowest_flows
 
 use std::collections::BTreeMap;
 
 use wiremend_measure::FlowRow;
-use wiremend_report::Origin;
+use wiremend_report::RunId;
 use wiremend_runner::{Input, Request, Runner};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,8 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = Request::new(&input).variants(&["go-back-n".to_owned()])?.seeds(4);
 
     let mut slowest: BTreeMap<u64, FlowRow> = BTreeMap::new();
-    let mut on_flow = |origin: Origin<'_>, row: &FlowRow| {
-        let known = slowest.entry(origin.seed).or_insert(*row);
+    let mut on_flow = |run_id: RunId<'_>, row: &FlowRow| {
+        let known = slowest.entry(run_id.seed).or_insert(*row);
         if row.fct() > known.fct() {
             *known = *row;
         }

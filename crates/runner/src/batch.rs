@@ -1,4 +1,4 @@
-//! All runs of a request: variants and seeds, side by side as far as there are threads for it.
+//! All runs of a request: variants and seeds in parallel.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter};
@@ -7,48 +7,48 @@ use std::sync::{Mutex, PoisonError};
 
 use wiremend_fabric::Graph;
 use wiremend_measure::{
-    Collector, Counters, DeadlockFound, FlowRow, Outcome, SeriesRow, Summary, VariantSummary,
+    Collector, Counters, DeadlockReport, FlowOutcome, FlowRow, SeriesRow, Summary, VariantSummary,
 };
-use wiremend_report::{NewFile, Origin, Page, sentences};
-use wiremend_sim::{Capture, Captured, Observer};
+use wiremend_report::{AtomicFile, Page, RunId, sentences};
+use wiremend_sim::{Capture, CapturedFrame, Observer};
 use wiremend_units::LinkId;
 
 use crate::error::Error;
-use crate::folder::{Folder, Wanted};
-use crate::order::{Feed, Ordered, Sink};
-use crate::pauses;
-use crate::pool::{Runner, Slot};
+use crate::ordered_rows::{IndexedSink, OrderedRows, RowFeed};
+use crate::output_dir::{OptionalFiles, OutputDir};
+use crate::pause_timeline;
+use crate::pool::{Runner, WorkItem};
 use crate::request::{Request, Run};
-use crate::rows::Rows;
+use crate::row_sink::RowSink;
 
-/// What came of a request.
+/// Results of a request.
 pub struct Batch {
-    /// All numbers, variant by variant.
+    /// Summary of each variant.
     pub summary: Summary,
-    /// The same variants, with all that their numbers are made of.
+    /// The same variants with their histograms and counters.
     pub variants: Vec<VariantResults>,
-    /// What the numbers say, in sentences.
+    /// Sentences that summarise the results.
     pub sentences: Vec<String>,
 }
 
-/// All runs of one variant together.
+/// Results of all runs of one variant.
 #[derive(Default)]
 pub struct VariantResults {
-    /// Flows, their times and the digest.
+    /// Flows, their completion times and the digest.
     pub collector: Collector,
     /// Sums over all hosts and links.
     pub counters: Counters,
-    /// Flows that failed.
+    /// Failed flows.
     pub failed: FailedFlows,
 }
 
-/// Flows that failed: the first few of each reason.
+/// The first few failed flows of each reason.
 #[derive(Default)]
 pub struct FailedFlows(BTreeMap<&'static str, Vec<u64>>);
 
-/// Flows that are named for each reason.
-const NAMED: usize = 5;
-/// Drawings of single runs in a report.
+/// Most flows listed for each reason.
+const FLOWS_LISTED_MAX: usize = 5;
+/// Most drawings of single runs in a report.
 const DRAWINGS_MAX: usize = 12;
 
 impl Runner<'_> {
@@ -57,18 +57,18 @@ impl Runner<'_> {
         self.run_rows(request, None)
     }
 
-    /// Runs a request, and hands every row to somebody.
-    pub fn run_with(&self, request: &Request<'_>, rows: &mut dyn Rows) -> Result<Batch, Error> {
+    /// Runs a request and passes every row to `rows`.
+    pub fn run_with(&self, request: &Request<'_>, rows: &mut dyn RowSink) -> Result<Batch, Error> {
         self.run_rows(request, Some(rows))
     }
 
-    fn run_rows(&self, request: &Request<'_>, rows: Option<&mut dyn Rows>) -> Result<Batch, Error> {
+    fn run_rows(&self, request: &Request<'_>, rows: Option<&mut dyn RowSink>) -> Result<Batch, Error> {
         let runs = request.runs(self)?;
         let output = Output::create(request, &runs, rows)?;
         let sums = request.variants.iter().map(|_| Mutex::default()).collect();
-        let job = Job { runner: self, request, runs, sums, output };
-        let ran = self.each(&vec![1.0; job.runs.len()], |slot| job.one(slot))?;
-        let Job { output, sums, .. } = job;
+        let job = BatchRun { runner: self, request, runs, sums, output };
+        let ran = self.for_each(&vec![1.0; job.runs.len()], |item| job.run_item(item))?;
+        let BatchRun { output, sums, .. } = job;
         let drawings: Vec<String> =
             ran.iter().filter_map(|ran| ran.pauses.clone()).take(DRAWINGS_MAX).collect();
         let mut variants: Vec<VariantResults> =
@@ -95,73 +95,74 @@ impl Runner<'_> {
             };
             folder.finish(&summary, &page).map_err(Error::File)?;
         }
-        captures.into_iter().try_for_each(NewFile::finish).map_err(Error::File)?;
+        captures.into_iter().try_for_each(AtomicFile::finish).map_err(Error::File)?;
         Ok(Batch { summary, variants, sentences })
     }
 }
 
-/// A request while it is run.
-struct Job<'a, 'r> {
+/// A request while it runs.
+struct BatchRun<'a, 'r> {
     runner: &'a Runner<'a>,
     request: &'a Request<'a>,
     runs: Vec<Run<'a>>,
-    /// By variant. Sums do not depend on the order, so each run adds to them when it ends: held apart until all have ended, a
-    /// histogram for each of a hundred thousand seeds would fill the memory.
+    /// Sums by variant. They do not depend on the order, so each run adds to them when it ends: separate
+    /// histograms of a hundred thousand seeds would exceed the memory.
     sums: Vec<Mutex<VariantResults>>,
-    output: Option<Ordered<Output<'r>>>,
+    output: Option<OrderedRows<Output<'r>>>,
 }
 
-/// What is kept of each run.
-struct Ran {
+/// Result of one run besides the sums.
+struct RunResult {
     variant: usize,
     failed: FailedFlows,
-    /// Captures that are complete but for their names.
-    captures: Vec<NewFile>,
-    /// What a reader should know of it.
+    /// Complete capture files that do not have their final names yet.
+    captures: Vec<AtomicFile>,
+    /// Conditions of the run that affect its numbers.
     notes: Vec<String>,
     /// Its first deadlock.
-    deadlock: Option<DeadlockFound>,
-    /// Who paused whom, as a drawing, if files are wanted and somebody did.
+    deadlock: Option<DeadlockReport>,
+    /// Drawing of the paused ports, if files are written and ports were paused.
     pauses: Option<String>,
 }
 
-impl Job<'_, '_> {
-    fn one(&self, slot: &Slot<'_>) -> Result<Ran, Error> {
-        let ran = self.simulate(slot, &self.runs[slot.number()]);
+impl BatchRun<'_, '_> {
+    fn run_item(&self, item: &WorkItem<'_>) -> Result<RunResult, Error> {
+        let ran = self.simulate(item, &self.runs[item.number()]);
         if let (Err(_), Some(output)) = (&ran, &self.output) {
             output.abandon();
         }
         ran
     }
 
-    fn simulate(&self, slot: &Slot<'_>, run: &Run<'_>) -> Result<Ran, Error> {
+    fn simulate(&self, item: &WorkItem<'_>, run: &Run<'_>) -> Result<RunResult, Error> {
         let scenario = &run.variant.scenario;
-        let mut options = slot.options(run.seed);
-        options.pauses = self.request.folder.is_some() && scenario.switch.lossless.is_some();
+        let mut options = item.options(run.seed);
+        options.log_pauses = self.request.folder.is_some() && scenario.switch.lossless.is_some();
         options.captures = run.captures.iter().map(|(link, _)| *link).collect();
         let simulation = self.runner.build(self.request.input, run.variant, &options)?;
         let graph = simulation.graph();
-        let drawn = options.pauses.then(|| graph.clone());
+        let drawn = options.log_pauses.then(|| graph.clone());
         let open = |(link, path): &(LinkId, PathBuf)| open_capture(path, self.runner.version, graph, *link);
         let captures = run.captures.iter().map(open).collect::<io::Result<Vec<_>>>().map_err(Error::File)?;
         if let (Some(output), Some(_)) = (&self.output, &scenario.series) {
             let lanes = graph.lanes().map(|lane| graph.lane_name(lane)).collect();
-            output.with(|output| output.labels[slot.number()].lanes = lanes);
+            output.with(|output| output.labels[item.number()].lanes = lanes);
         }
-        let feed = self.output.as_ref().map(|output| output.feed(slot.number()));
-        let mut watcher = Watcher { feed, captures, failed: FailedFlows::default() };
+        let feed = self.output.as_ref().map(|output| output.feed(item.number()));
+        let mut watcher = RunObserver { feed, captures, failed: FailedFlows::default() };
         let results =
-            slot.run(simulation, self.request.input.file.source(), run.variant, &options, &mut watcher)?;
-        let Watcher { feed, captures, failed } = watcher;
-        feed.map_or(Ok(()), Feed::end)?;
+            item.run(simulation, self.request.input.file.source(), run.variant, &options, &mut watcher)?;
+        let RunObserver { feed, captures, failed } = watcher;
+        feed.map_or(Ok(()), RowFeed::end)?;
         let captures = captures.into_iter().map(complete).collect::<io::Result<Vec<_>>>()?;
-        let title = format!("Who had to hold, {}, seed {}", run.variant.name, run.seed);
-        let pauses =
-            drawn.and_then(|graph| pauses::picture(title, &graph, &results)).map(|picture| picture.svg());
+        let title = format!("Paused ports, {}, seed {}", run.variant.name, run.seed);
+        let pauses = drawn
+            .and_then(|graph| pause_timeline::pause_timeline(title, &graph, &results))
+            .map(|picture| picture.svg());
         let mut sum = self.sums[run.number].lock().unwrap_or_else(PoisonError::into_inner);
         sum.collector.merge(&results.collector);
         sum.counters += results.counters;
-        Ok(Ran {
+        Ok(RunResult {
             variant: run.number,
             failed,
             captures,
@@ -172,12 +173,12 @@ impl Job<'_, '_> {
     }
 }
 
-/// What is told of each variant, all of its seeds together; and the captures.
+/// The summaries of all variants over their seeds, and the captures.
 fn compare(
     request: &Request<'_>,
     variants: &mut [VariantResults],
-    ran: Vec<Ran>,
-) -> (Vec<VariantSummary>, Vec<NewFile>) {
+    ran: Vec<RunResult>,
+) -> (Vec<VariantSummary>, Vec<AtomicFile>) {
     let names = request.variants.iter().map(|variant| &variant.name);
     let summary = |(name, sum): (&String, &VariantResults)| sum.collector.summary(name, &sum.counters);
     let mut summaries: Vec<_> = names.zip(&*variants).map(summary).collect();
@@ -188,11 +189,12 @@ fn compare(
         if summary.notes.is_empty() {
             summary.notes = one.notes;
         }
-        // Of several seeds, one that it ended says more than one that went on.
-        let known = summary.deadlock.as_ref().is_some_and(|found| found.ended_run);
-        if !known && one.deadlock.as_ref().is_some_and(|found| found.ended_run || summary.deadlock.is_none())
+        // Of several seeds, report a deadlock that ended its run rather than one that did not.
+        let known = summary.first_deadlock.as_ref().is_some_and(|found| found.ended_run);
+        if !known
+            && one.deadlock.as_ref().is_some_and(|found| found.ended_run || summary.first_deadlock.is_none())
         {
-            summary.deadlock = one.deadlock;
+            summary.first_deadlock = one.deadlock;
         }
         captures.extend(one.captures);
     }
@@ -203,18 +205,18 @@ fn unwrapped(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
-/// Where rows go: into files, and to whoever wants them.
+/// Destination of rows: files, and the caller's sink.
 struct Output<'r> {
     labels: Vec<Label>,
-    folder: Option<Folder>,
-    rows: Option<&'r mut dyn Rows>,
+    folder: Option<OutputDir>,
+    rows: Option<&'r mut dyn RowSink>,
 }
 
-/// A run, as its rows name it.
+/// Name of a run in its rows.
 struct Label {
     variant: String,
     seed: u64,
-    /// Names of what its samples are about, by number.
+    /// Names of the sampled lanes by index.
     lanes: Vec<String>,
 }
 
@@ -224,15 +226,15 @@ enum Row {
 }
 
 impl<'r> Output<'r> {
-    /// None if nobody wants rows.
+    /// Creates the output; `None` if rows have no destination.
     fn create(
         request: &Request<'_>,
         runs: &[Run<'_>],
-        rows: Option<&'r mut dyn Rows>,
-    ) -> Result<Option<Ordered<Self>>, Error> {
+        rows: Option<&'r mut dyn RowSink>,
+    ) -> Result<Option<OrderedRows<Self>>, Error> {
         let series = runs.iter().any(|run| run.variant.scenario.series.is_some());
-        let wanted = Wanted { csv: request.csv, series };
-        let folder = request.folder.as_deref().map(|path| Folder::create(path, wanted));
+        let wanted = OptionalFiles { csv: request.csv, series };
+        let folder = request.folder.as_deref().map(|path| OutputDir::create(path, wanted));
         let folder = folder.transpose().map_err(Error::File)?;
         if folder.is_none() && rows.is_none() {
             return Ok(None);
@@ -240,22 +242,22 @@ impl<'r> Output<'r> {
         let label =
             |run: &Run<'_>| Label { variant: run.variant.name.clone(), seed: run.seed, lanes: Vec::new() };
         let output = Self { labels: runs.iter().map(label).collect(), folder, rows };
-        Ok(Some(Ordered::new(output, runs.len())))
+        Ok(Some(OrderedRows::new(output, runs.len())))
     }
 }
 
-impl Sink for Output<'_> {
+impl IndexedSink for Output<'_> {
     type Row = Row;
 
     fn take(&mut self, run: usize, row: &Row) -> io::Result<()> {
         let Self { labels, folder, rows } = self;
         let Label { variant, seed, lanes } = &labels[run];
-        let origin = Origin { variant, seed: *seed };
-        let folder = folder.as_mut().map(|folder| folder as &mut dyn Rows);
+        let run_id = RunId { variant, seed: *seed };
+        let folder = folder.as_mut().map(|folder| folder as &mut dyn RowSink);
         let rows = rows.as_mut().map(|rows| &mut **rows);
         folder.into_iter().chain(rows).try_for_each(|rows| match row {
-            Row::Flow(row) => rows.on_flow(origin, row),
-            Row::Sample(row) => rows.on_sample(origin, &lanes[row.entity as usize], row),
+            Row::Flow(row) => rows.on_flow(run_id, row),
+            Row::Sample(row) => rows.on_sample(run_id, &lanes[row.entity as usize], row),
         })
     }
 }
@@ -265,31 +267,31 @@ fn open_capture(
     version: &str,
     graph: &Graph,
     link: LinkId,
-) -> io::Result<Capture<BufWriter<NewFile>>> {
-    let sink = BufWriter::new(NewFile::create(path)?);
+) -> io::Result<Capture<BufWriter<AtomicFile>>> {
+    let sink = BufWriter::new(AtomicFile::create(path)?);
     Capture::new(sink, &format!("wiremend {version}"), graph, link)
 }
 
-/// The file of a capture, complete but for its name.
-fn complete(capture: Capture<BufWriter<NewFile>>) -> io::Result<NewFile> {
+/// Returns the complete file of a capture, which does not have its final name yet.
+fn complete(capture: Capture<BufWriter<AtomicFile>>) -> io::Result<AtomicFile> {
     capture.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Sees one run.
-struct Watcher<'a, 'r> {
-    feed: Option<Feed<'a, Output<'r>>>,
-    captures: Vec<Capture<BufWriter<NewFile>>>,
+/// Observer of one run.
+struct RunObserver<'a, 'r> {
+    feed: Option<RowFeed<'a, Output<'r>>>,
+    captures: Vec<Capture<BufWriter<AtomicFile>>>,
     failed: FailedFlows,
 }
 
-impl Observer for Watcher<'_, '_> {
+impl Observer for RunObserver<'_, '_> {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
         self.failed.note(row);
         self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Flow(*row)))
     }
 
-    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
-        self.captures.iter_mut().try_for_each(|capture| capture.take(captured))
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
+        self.captures.iter_mut().try_for_each(|capture| capture.write(captured))
     }
 
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
@@ -298,25 +300,25 @@ impl Observer for Watcher<'_, '_> {
 }
 
 impl FailedFlows {
-    /// The reasons, and the first few flows of each.
+    /// Reasons, and the first few flows of each.
     pub fn by_reason(&self) -> impl Iterator<Item = (&'static str, &[u64])> {
         self.0.iter().map(|(reason, flows)| (*reason, flows.as_slice()))
     }
 
     fn note(&mut self, row: &FlowRow) {
-        if row.outcome != Outcome::Finished {
+        if row.outcome != FlowOutcome::Finished {
             let named = self.0.entry(row.outcome.reason()).or_default();
-            if named.len() < NAMED {
+            if named.len() < FLOWS_LISTED_MAX {
                 named.push(row.flow);
             }
         }
     }
 
-    /// Takes those of a run with a later seed.
+    /// Adds the failed flows of a run with a later seed.
     fn merge(&mut self, other: Self) {
         for (reason, flows) in other.0 {
             let named = self.0.entry(reason).or_default();
-            let room = NAMED - named.len();
+            let room = FLOWS_LISTED_MAX - named.len();
             named.extend(flows.into_iter().take(room));
         }
     }

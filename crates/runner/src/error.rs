@@ -1,80 +1,80 @@
-//! Why something could not be run.
+//! Errors of the runner.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why something could not be run. Each message is a line that says what is wrong, where, and what would be right.
+/// Error of a run. Each message is one line: what is wrong, where, and what is valid.
 #[derive(Debug)]
 pub enum Error {
-    /// No scenario of the library has this name; the message lists those there are.
+    /// The library has no scenario of this name; the message lists the existing ones.
     UnknownScenario(String),
     /// A scenario, or a file that it names, cannot be read.
     Unreadable {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The text is no scenario, at this place.
+    /// The text is not a valid scenario.
     Scenario(wiremend_scenario::Error),
-    /// The text is too long or not UTF-8; the message says where.
-    NoText(String),
+    /// The text is too long or not UTF-8; the message has the position.
+    NotText(String),
     /// The scenario has no such variant.
     UnknownVariant(String),
     /// The network has no such link.
     UnknownLink(String),
-    /// Two captures would go into one file.
+    /// Two captures have the same file.
     SameFile(PathBuf),
-    /// The scenario reads well, and cannot be simulated, at this place.
+    /// The scenario is valid but cannot be simulated.
     Refused {
-        /// The line with its place.
+        /// Message with its position in the scenario.
         message: String,
-        /// The machine lacks something, the scenario is fine.
+        /// Whether the machine lacks something and the scenario is fine.
         environment: bool,
     },
-    /// Frames and flows under way need more memory than is free.
+    /// Frames and flows in flight need more memory than is free.
     Memory {
         /// The scenario.
         scenario: String,
         /// The variant.
         variant: String,
-        /// What a run may take.
+        /// Memory limit of a run.
         bytes_max: u64,
     },
     /// A file or directory cannot be written; the error names it.
     File(io::Error),
-    /// [`Runner::stop`](crate::Runner::stop) was set. No file was left behind.
+    /// The flag of [`Runner::stop`](crate::Runner::stop) was set. No file was left behind.
     Interrupted,
 }
 
-/// Who can do something about an error.
+/// Who can resolve an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Whoever asked: what was asked for cannot be.
+pub enum ErrorKind {
+    /// The caller: the request is invalid.
     Input,
-    /// Whoever has the machine: it lacks something.
+    /// The operator: the machine lacks something.
     Environment,
-    /// Nobody has to.
+    /// The run was stopped on request.
     Interrupted,
 }
 
 impl Error {
-    /// Who can do something about it.
-    pub fn kind(&self) -> Kind {
+    /// Who can resolve the error.
+    pub fn kind(&self) -> ErrorKind {
         match self {
             Self::UnknownScenario(_)
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::NoText(_)
+            | Self::NotText(_)
             | Self::UnknownVariant(_)
             | Self::UnknownLink(_)
             | Self::SameFile(_)
-            | Self::Refused { environment: false, .. } => Kind::Input,
+            | Self::Refused { environment: false, .. } => ErrorKind::Input,
             Self::Refused { environment: true, .. } | Self::Memory { .. } | Self::File(_) => {
-                Kind::Environment
+                ErrorKind::Environment
             }
-            Self::Interrupted => Kind::Interrupted,
+            Self::Interrupted => ErrorKind::Interrupted,
         }
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownScenario(what)
-            | Self::NoText(what)
+            | Self::NotText(what)
             | Self::UnknownVariant(what)
             | Self::UnknownLink(what)
             | Self::Refused { message: what, .. } => f.write_str(what),
@@ -94,12 +94,12 @@ impl fmt::Display for Error {
             }
             Self::Memory { scenario, variant, bytes_max } => write!(
                 f,
-                "{scenario}: variant \"{variant}\": the frames and flows under way need more than the {} of memory that \
-                 are free; bound them by transport.window, topology.buffer or transport.qp, or lower the load",
+                "{scenario}: variant \"{variant}\": the frames and flows in flight need more than the {} of free memory; \
+                 limit them with transport.window, topology.buffer or transport.qp, or lower the load",
                 wiremend_report::human::bytes(*bytes_max as f64)
             ),
             Self::File(error) => error.fmt(f),
-            Self::Interrupted => f.write_str("interrupted; no file was left behind"),
+            Self::Interrupted => f.write_str("interrupted; no files were written"),
         }
     }
 }
@@ -119,7 +119,7 @@ impl From<wiremend_scenario::Error> for Error {
     }
 }
 
-/// An interrupted call was interrupted by us: observers have no other way to say so.
+/// `ErrorKind::Interrupted` means that the runner stopped the observer.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {

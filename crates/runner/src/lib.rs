@@ -1,8 +1,8 @@
-//! From a scenario to rows, summaries and files.
+//! Runs scenarios and returns rows, summaries and files.
 //!
-//! A scenario is read into an [`Input`]: from the library, a file, stdin or a text of one's own, with some of its values changed. A
-//! [`Request`] says which of its variants are to be run, from which seeds, and which files are wanted. A [`Runner`] runs it on all
-//! cores and returns a [`Batch`]: the numbers of each variant, and what they say.
+//! An [`Input`] is a scenario from the library, a file, stdin or a text, with overrides. A [`Request`]
+//! selects its variants, seeds and output files. A [`Runner`] runs it on all cores and returns a [`Batch`]:
+//! the results of each variant, and sentences that summarise them.
 //!
 //! ```
 //! use wiremend_runner::{Input, Request, Runner};
@@ -17,29 +17,31 @@
 //!
 //! # Rows
 //!
-//! A summary is what is left of flows when they are forgotten. Who wants the flows themselves hands [`Runner::run_with`] somebody who
-//! takes [`Rows`], or asks for a [`Request::folder`], in which they are a Parquet file. Either way they come in the same order whatever the
-//! number of threads: variant by variant, seed by seed, as flows ended in simulated time. The run whose turn it is writes through; the rows of those ahead of it are held, up to a
-//! bound, and then they wait. So memory stays bounded, and a file has the same bytes on any machine.
+//! A summary aggregates flows. To get the rows of the flows, pass a [`RowSink`] to [`Runner::run_with`], or
+//! set a [`Request::out_dir`] for a Parquet file. The order of rows does not depend on the number of threads:
+//! by variant, by seed, then by the simulated time at which flows ended. The run that is next in order writes
+//! directly. Rows of later runs are buffered up to a limit; then these runs wait. So memory is bounded, and a
+//! file has the same bytes on any machine.
 //!
-//! # One pool
+//! # Thread pool
 //!
-//! [`Runner::each`] is the only pool of threads: it runs the variants and seeds of a request, the runs of a ledger of claims, and the
-//! [years](years::Years) of a fabric. It starts work in order, longest first if the caller sorts it so, shares threads and memory between
-//! what goes on at once, tells a [`Progress`] how far it is, and returns results in order. If one fails, the others are ended; a flag
-//! that [`Runner::stop`] was given ends all, and whatever was half written goes with it.
+//! [`Runner::for_each`] is the only thread pool. It runs the variants and seeds of a request, the runs of a
+//! ledger of claims, and the [years](years::Years) of a fabric. It starts work in the given order, shares
+//! threads and memory between concurrent items, reports to a [`Progress`], and returns results in order. If
+//! one item fails, the others are stopped. The flag of [`Runner::stop`] stops all; incomplete files are
+//! removed.
 //!
-//! # What runs are given
+//! # Registered algorithms
 //!
-//! Every simulation is built by [`Runner::build`]. Threads, memory, progress and the flag are the runner's own, and so is the [`Registry`]
-//! of what a program adds to what scenarios can name: congestion controls, recovery policies, workloads and impairments. A scenario that
-//! names such things is read by [`Runner::load`].
+//! [`Runner::build`] builds every simulation. The runner sets threads, memory, progress and the stop flag,
+//! and the [`Registry`] of algorithms that a program adds to scenarios: congestion controls, recovery
+//! policies, workloads and impairments. [`Runner::load`] reads a scenario that names them.
 //!
 //! ```
 //! use wiremend_impair::{CorruptionModel, FrameFacts};
 //! use wiremend_runner::{Registry, Request, Runner};
 //!
-//! /// Hits frames that are longer than some bytes.
+//! /// Corrupts frames that are longer than a limit.
 //! #[derive(Debug)]
 //! struct LongFrames(u64);
 //!
@@ -61,27 +63,27 @@
 //!
 //! # Errors
 //!
-//! An [`Error`] is one line: where, what is wrong, what would be right. Its [`Kind`] says who can do something about it, which a
-//! command turns into an exit status.
+//! An [`Error`] is one line: where, what is wrong, what is valid. Its [`ErrorKind`] says who can resolve it;
+//! a command maps it to an exit status.
 
 mod batch;
 mod error;
-mod folder;
 mod input;
 pub mod machine;
-mod order;
-mod pauses;
+mod ordered_rows;
+mod output_dir;
+mod pause_timeline;
 mod pool;
 mod progress;
 mod request;
-mod rows;
+mod row_sink;
 pub mod years;
 
 pub use batch::{Batch, FailedFlows, VariantResults};
-pub use error::{Error, Kind};
+pub use error::{Error, ErrorKind};
 pub use input::Input;
-pub use pool::{Runner, Slot};
+pub use pool::{Runner, WorkItem};
 pub use progress::Progress;
 pub use request::Request;
-pub use rows::Rows;
+pub use row_sink::RowSink;
 pub use wiremend_sim::Registry;

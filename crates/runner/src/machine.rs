@@ -1,14 +1,14 @@
-//! What the machine has: cores, free memory, the time that a thread has computed.
+//! Properties of the machine: cores, free memory, CPU time of a thread.
 
 use std::num::NonZero;
 
-/// Threads that can run at once.
+/// Number of threads that can run at once.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Bytes that a run may take: half of what is free now, within the limits of the process and its container, because a
-/// table that grows needs room for its old and its new self. `None` where the system does not tell.
+/// Memory limit of a run: half of the free memory, within the limits of the process and its container,
+/// because a growing table needs memory for its old and new copy. `None` if the system does not report it.
 pub fn memory_bytes_max() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| available(&text));
@@ -20,20 +20,20 @@ pub fn memory_bytes_max() -> Option<u64> {
     Some(least / 2)
 }
 
-/// Seconds that this thread has computed: what a run costs, whatever else the machine does meanwhile.
-pub fn computed_s() -> f64 {
+/// CPU time of this thread in seconds: the cost of a run, independent of other programs.
+pub fn cpu_time_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The bytes that Linux calls available.
+/// `MemAvailable` in bytes.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The bytes that `ulimit -v` allows.
+/// The limit of `ulimit -v` in bytes.
 fn address_space(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
@@ -44,14 +44,14 @@ mod tests {
     use super::{address_space, available};
 
     #[test]
-    fn free_memory_is_read_from_the_line_that_tells_it() {
+    fn free_memory_is_read_from_memavailable() {
         let text = "MemTotal:       24620736 kB\nMemFree:  1 kB\nMemAvailable:   23 kB\n";
         assert_eq!(available(text), Some(23 * 1024));
         assert_eq!(available("MemFree: 5 kB\n"), None);
     }
 
     #[test]
-    fn a_limit_of_the_process_is_read_if_there_is_one() {
+    fn the_address_space_limit_is_read_if_there_is_one() {
         let line = |limit: &str| {
             format!("Limit  Soft Limit\nMax address space         {limit}    unlimited    bytes\n")
         };

@@ -1,4 +1,4 @@
-//! The one pool of threads, and what all runs in it are given.
+//! The thread pool, and the settings of all runs.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use wiremend_measure::{FlowRow, SeriesRow};
-use wiremend_scenario::{Names, Override, Variant};
+use wiremend_scenario::{Override, RegisteredNames, Variant};
 use wiremend_sim::{
-    Captured, Ending, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
+    CapturedFrame, EndReason, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
 };
 
 use crate::error::Error;
@@ -16,9 +16,9 @@ use crate::input::Input;
 use crate::machine;
 use crate::progress::{Expected, Progress};
 
-/// What runs are given beside their scenario: threads and memory, who is told how far they are, who may end them.
+/// Settings of runs besides their scenario: threads, memory, progress, stop flag.
 ///
-/// Every simulation is [built](Runner::build) by a runner. Whatever a program adds to what scenarios can name has its place here.
+/// A runner [builds](Runner::build) every simulation and holds the algorithms that a program registers.
 #[derive(Clone, Copy)]
 pub struct Runner<'a> {
     pub(crate) threads: usize,
@@ -28,7 +28,7 @@ pub struct Runner<'a> {
     registry: Option<&'a Registry>,
 }
 
-/// Nobody ends what nobody can.
+/// Default stop flag, which is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Default for Runner<'_> {
@@ -38,57 +38,57 @@ impl Default for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    /// One that uses all cores, tells nobody, and goes on to the end.
+    /// Creates a runner on all cores, without progress reports.
     pub fn new() -> Self {
         let threads = machine::cores();
         Self { threads, version: env!("CARGO_PKG_VERSION"), progress: &(), stop: &NEVER, registry: None }
     }
 
-    /// The same on so many threads. Results do not depend on it.
+    /// Sets the number of threads. Results do not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }
     }
 
-    /// The same, and somebody is told how far runs are.
+    /// Sets the receiver of progress reports.
     pub fn progress(self, progress: &'a dyn Progress) -> Self {
         Self { progress, ..self }
     }
 
-    /// The same, and runs end with [`Error::Interrupted`] once the flag is set: by Ctrl-C, or by whoever has seen enough.
+    /// Sets a flag that stops runs with [`Error::Interrupted`], for example on Ctrl-C.
     pub fn stop(self, stop: &'a AtomicBool) -> Self {
         Self { stop, ..self }
     }
 
-    /// The same under another version of the program, which summaries and captures name.
+    /// Sets the program version in summaries and captures.
     pub fn version(self, version: &'a str) -> Self {
         Self { version, ..self }
     }
 
-    /// The same for scenarios that may also name what a program has registered. They are read by [`Runner::load`].
+    /// Sets the registered algorithms. [`Runner::load`] reads scenarios that name them.
     pub fn registry(self, registry: &'a Registry) -> Self {
         Self { registry: Some(registry), ..self }
     }
 
-    /// Reads a scenario as [`Input::load`] does; it may name what is [registered](Runner::registry).
-    pub fn load(&self, name: &str, sets: &[Override]) -> Result<Input, Error> {
-        Input::load_with(name, sets, &self.names())
+    /// Loads a scenario like [`Input::load`]; it may name [registered](Runner::registry) algorithms.
+    pub fn load(&self, name: &str, overrides: &[Override]) -> Result<Input, Error> {
+        Input::load_with(name, overrides, &self.names())
     }
 
-    /// Reads a scenario as [`Input::from_text`] does; it may name what is [registered](Runner::registry).
-    pub fn load_text(&self, name: &str, text: &str, sets: &[Override]) -> Result<Input, Error> {
-        Input::from_text_with(name, text, sets, &self.names())
+    /// Loads a scenario like [`Input::from_text`]; it may name [registered](Runner::registry) algorithms.
+    pub fn load_text(&self, name: &str, text: &str, overrides: &[Override]) -> Result<Input, Error> {
+        Input::from_text_with(name, text, overrides, &self.names())
     }
 
-    fn names(&self) -> Names {
+    fn names(&self) -> RegisteredNames {
         self.registry.map(Registry::names).unwrap_or_default()
     }
 
-    /// Makes a simulation of a variant. What is wrong with it is told with its place in the file.
+    /// Builds the simulation of a variant. Errors have their position in the file.
     pub fn build(&self, input: &Input, variant: &Variant, options: &Options) -> Result<Simulation, Error> {
-        Simulation::build(&variant.scenario, input, options).map_err(|error| input.refused(&error))
+        Simulation::build(&variant.scenario, input, options).map_err(|error| input.build_error(&error))
     }
 
-    /// Options of a run that has the machine's memory to itself.
+    /// Options of a run that may use all free memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
         options.memory_bytes_max = machine::memory_bytes_max();
@@ -101,14 +101,14 @@ impl<'a> Runner<'a> {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Does something as often as there are weights, side by side on the threads, and returns what came of each in their order.
+    /// Calls `work` once per weight in parallel and returns the results in order.
     ///
-    /// Work starts in that order too; a weight says about how long one takes, compared with the others. If one fails, the others are
-    /// ended. The error that counts is that of the first which failed for a reason of its own.
-    pub fn each<T: Send>(
+    /// Work starts in order too. A weight is the approximate relative duration of an item. If an item fails,
+    /// the others are stopped, and the error of the first that failed by itself is returned.
+    pub fn for_each<T: Send>(
         &self,
         weights: &[f64],
-        work: impl Fn(&Slot<'_>) -> Result<T, Error> + Sync,
+        work: impl Fn(&WorkItem<'_>) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         let workers = self.threads.clamp(1, weights.len().max(1));
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
             while !failed.load(Ordering::Relaxed) {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(place) = results.get(number) else { return };
-                let result = work(&Slot { runner: self, number, workers, failed: &failed });
+                let result = work(&WorkItem { runner: self, number, workers, failed: &failed });
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
@@ -141,7 +141,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Those that were ended because another failed have no reason of their own.
+/// Returns the first error that is not [`Error::Interrupted`]: items that were stopped have no error of their
+/// own.
 fn all_or_first_error<T>(results: impl Iterator<Item = Result<T, Error>>) -> Result<Vec<T>, Error> {
     let (mut all, mut interrupted) = (Vec::new(), false);
     for result in results {
@@ -154,22 +155,22 @@ fn all_or_first_error<T>(results: impl Iterator<Item = Result<T, Error>>) -> Res
     if interrupted { Err(Error::Interrupted) } else { Ok(all) }
 }
 
-/// One of those that [`Runner::each`] does, while it is done.
-pub struct Slot<'p> {
+/// One item of [`Runner::for_each`].
+pub struct WorkItem<'p> {
     runner: &'p Runner<'p>,
     number: usize,
-    /// How many go on at once.
+    /// Number of concurrent items.
     workers: usize,
     failed: &'p AtomicBool,
 }
 
-impl Slot<'_> {
-    /// Its number, from 0.
+impl WorkItem<'_> {
+    /// Index of the item.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Options of a run that shares threads and memory fairly with those that go on at once.
+    /// Options of a run with its part of threads and memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = self.runner.options(seed);
         options.threads = (self.runner.threads / self.workers).max(1);
@@ -177,13 +178,13 @@ impl Slot<'_> {
         options
     }
 
-    /// Notes that this part is done, from 0 to 1, and says whether to go on.
+    /// Reports the completed fraction, from 0 to 1. Returns whether to continue.
     pub fn advance(&self, share: f64) -> bool {
         self.runner.progress.on_progress(self.number, share);
         !self.is_over()
     }
 
-    /// Runs a simulation of a variant that was built with these options; it ends early if all is over. Errors call it by `name`.
+    /// Runs the simulation of a variant; it ends early if the pool is stopped. Errors contain `name`.
     pub fn run(
         &self,
         simulation: Simulation,
@@ -193,11 +194,13 @@ impl Slot<'_> {
         observer: &mut impl Observer,
     ) -> Result<Results, Error> {
         let expected = Expected::new(&variant.scenario);
-        let results = simulation.run(&mut Watched { slot: self, expected, observer })?;
-        match results.ending {
-            Ending::Complete | Ending::TimeLimit | Ending::Stalled | Ending::Deadlock => Ok(results),
-            Ending::Interrupted => Err(Error::Interrupted),
-            Ending::Memory => Err(Error::Memory {
+        let results = simulation.run(&mut PoolObserver { item: self, expected, observer })?;
+        match results.end_reason {
+            EndReason::Complete | EndReason::TimeLimit | EndReason::Stalled | EndReason::Deadlock => {
+                Ok(results)
+            }
+            EndReason::Interrupted => Err(Error::Interrupted),
+            EndReason::MemoryLimit => Err(Error::Memory {
                 scenario: name.to_owned(),
                 variant: variant.name.clone(),
                 bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
@@ -210,22 +213,22 @@ impl Slot<'_> {
     }
 }
 
-/// An observer that does not outlive the pool.
-struct Watched<'s, O> {
-    slot: &'s Slot<'s>,
+/// An observer that ends the run when the pool is stopped.
+struct PoolObserver<'s, O> {
+    item: &'s WorkItem<'s>,
     expected: Expected,
     observer: &'s mut O,
 }
 
-impl<O: Observer> Observer for Watched<'_, O> {
+impl<O: Observer> Observer for PoolObserver<'_, O> {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
-        if self.slot.is_over() {
+        if self.item.is_over() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         self.observer.on_row(row)
     }
 
-    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         self.observer.on_frame(captured)
     }
 
@@ -234,7 +237,7 @@ impl<O: Observer> Observer for Watched<'_, O> {
     }
 
     fn on_progress(&mut self, progress: &Simulated) -> ControlFlow<()> {
-        if !self.slot.advance(self.expected.share(progress)) {
+        if !self.item.advance(self.expected.share(progress)) {
             return ControlFlow::Break(());
         }
         self.observer.on_progress(progress)
@@ -251,35 +254,35 @@ mod tests {
     fn results_come_in_order_whatever_the_threads() {
         for threads in [1, 2, 7] {
             let squares =
-                Runner::new().threads(threads).each(&[1.0; 20], |slot| Ok(slot.number() * slot.number()));
+                Runner::new().threads(threads).for_each(&[1.0; 20], |item| Ok(item.number() * item.number()));
             assert_eq!(squares.unwrap(), (0..20).map(|number| number * number).collect::<Vec<_>>());
         }
     }
 
-    /// What others are ended for is told, not that they were.
+    /// The first error of an item itself is returned, not the interruption of others.
     #[test]
-    fn the_error_that_counts_is_the_one_with_a_reason() {
+    fn the_error_of_the_failing_item_is_returned() {
         let began = AtomicU64::new(0);
-        let failed = Runner::new().threads(2).each(&[1.0; 100], |slot| {
+        let failed = Runner::new().threads(2).for_each(&[1.0; 100], |item| {
             began.fetch_add(1, Ordering::Relaxed);
-            if slot.number() == 1 {
+            if item.number() == 1 {
                 return Err(Error::UnknownVariant("mine".to_owned()));
             }
-            while slot.advance(0.5) && began.load(Ordering::Relaxed) < 3 {
+            while item.advance(0.5) && began.load(Ordering::Relaxed) < 3 {
                 std::thread::yield_now();
             }
             Err::<(), _>(Error::Interrupted)
         });
         assert!(matches!(failed, Err(Error::UnknownVariant(name)) if name == "mine"));
-        assert!(began.into_inner() < 100, "the rest is not begun");
+        assert!(began.into_inner() < 100, "the rest is not started");
     }
 
     #[test]
-    fn a_flag_ends_all() {
+    fn the_stop_flag_ends_all_items() {
         let stop = AtomicBool::new(false);
-        let ended = Runner::new().threads(2).stop(&stop).each(&[1.0; 2], |slot| {
+        let ended = Runner::new().threads(2).stop(&stop).for_each(&[1.0; 2], |item| {
             stop.store(true, Ordering::Release);
-            if slot.advance(0.1) { Ok(()) } else { Err(Error::Interrupted) }
+            if item.advance(0.1) { Ok(()) } else { Err(Error::Interrupted) }
         });
         assert!(matches!(ended, Err(Error::Interrupted)));
     }

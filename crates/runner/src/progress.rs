@@ -1,28 +1,28 @@
-//! How far runs have come.
+//! Progress of runs.
 
 use wiremend_scenario::{App, Scenario, Within};
 use wiremend_sim::Progress as Simulated;
 
-/// Is told how far runs have come, by the threads that run them.
+/// Receives progress reports from the threads of the runs.
 pub trait Progress: Sync {
-    /// Runs are about to start; they take about so long, compared with each other.
+    /// Runs are about to start; `weights` are their approximate relative durations.
     fn on_start(&self, weights: &[f64]) {
         let _ = weights;
     }
 
-    /// This part of a run is done, from 0 to 1.
+    /// A run has completed this fraction, from 0 to 1.
     fn on_progress(&self, run: usize, share: f64);
 
-    /// All have ended, or will not.
+    /// All runs have ended or were stopped.
     fn on_end(&self) {}
 }
 
-/// Tells nobody.
+/// Ignores all reports.
 impl Progress for () {
     fn on_progress(&self, _: usize, _: f64) {}
 }
 
-/// What a run is expected to come to.
+/// Expected end of a run.
 pub(crate) struct Expected {
     flows: Option<u64>,
     stop_ps: u64,
@@ -45,7 +45,7 @@ impl Expected {
         Self { flows: flows.sum(), stop_ps: scenario.stop.after.as_ps() }
     }
 
-    /// The part of the run that is behind it, by flows where their number is known and by time otherwise.
+    /// Completed fraction of the run, by flows if their number is known, by time otherwise.
     pub(crate) fn share(&self, simulated: &Simulated) -> f64 {
         let by_time = simulated.now.as_ps() as f64 / self.stop_ps as f64;
         let by_flows =

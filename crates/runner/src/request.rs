@@ -1,22 +1,22 @@
-//! What of a scenario is to be run, and what is to be kept.
+//! What to run of a scenario, and which files to write.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use wiremend_report::quoted;
+use wiremend_report::shell_quoted;
 use wiremend_scenario::Variant;
-use wiremend_sim::Plan;
-use wiremend_units::{LinkId, nearest};
+use wiremend_sim::SimulationPlan;
+use wiremend_units::{LinkId, nearest_name};
 
 use crate::error::Error;
 use crate::input::Input;
 use crate::pool::Runner;
 
-/// What of a scenario is to be run, and what is to be kept of it.
+/// The variants, seeds and output files of a run.
 pub struct Request<'a> {
     pub(crate) input: &'a Input,
     pub(crate) variants: Vec<&'a Variant>,
-    /// Those that were asked for by name.
+    /// Names of selected variants.
     names: Vec<String>,
     seed: Option<u64>,
     pub(crate) seeds: u64,
@@ -28,15 +28,15 @@ pub struct Request<'a> {
 /// One run of a request.
 pub(crate) struct Run<'a> {
     pub(crate) variant: &'a Variant,
-    /// The variant's number among those of the request.
+    /// Index of the variant in the request.
     pub(crate) number: usize,
     pub(crate) seed: u64,
-    /// Links to capture, and where to.
+    /// Links to capture, and their files.
     pub(crate) captures: Vec<(LinkId, PathBuf)>,
 }
 
 impl<'a> Request<'a> {
-    /// All variants of a scenario, once, from the seed that it names; nothing is written.
+    /// Creates a request for all variants of a scenario with its own seed and without files.
     pub fn new(input: &'a Input) -> Self {
         Self {
             input,
@@ -50,34 +50,35 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Only the variants of these names, in the order of the file; all of them if there are no names.
+    /// Selects variants by name, in the order of the file; all if `names` is empty.
     pub fn variants(self, names: &[String]) -> Result<Self, Error> {
         Ok(Self { variants: self.input.variants(names)?, names: names.to_vec(), ..self })
     }
 
-    /// From this seed on, instead of the scenario's.
+    /// Sets the first seed.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
 
-    /// Each variant with so many seeds, one after the other.
+    /// Runs each variant with this number of consecutive seeds.
     pub fn seeds(self, seeds: u64) -> Self {
         Self { seeds, ..self }
     }
 
-    /// Writes the frames of a link, such as `h0-tor`, into a pcapng file. If there are several runs, each has a file of its own, with
-    /// the variant and the seed in its name.
+    /// Captures the frames of a link, such as `h0-tor`, in a pcapng file. If there are several runs, each
+    /// file name contains the variant and the seed.
     pub fn capture(mut self, link: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         self.captures.push((link.into(), path.into()));
         self
     }
 
-    /// Writes `summary.json`, `flows.parquet`, `report.html` and perhaps `series.csv` into a directory: all of them whole, or none.
-    pub fn folder(self, path: impl Into<PathBuf>) -> Self {
+    /// Writes `summary.json`, `flows.parquet`, `report.html` and optionally `series.csv` into a directory:
+    /// all files or none.
+    pub fn out_dir(self, path: impl Into<PathBuf>) -> Self {
         Self { folder: Some(path.into()), ..self }
     }
 
-    /// Writes `flows.csv` into the directory as well.
+    /// Also writes `flows.csv`.
     pub fn csv(self) -> Self {
         Self { csv: true, ..self }
     }
@@ -87,12 +88,14 @@ impl<'a> Request<'a> {
         self.seed.unwrap_or_else(|| self.input.file.scenario.seed.get())
     }
 
-    /// The command that runs the same again.
+    /// The command that repeats the run.
     pub fn command(&self) -> String {
-        let mut words = vec!["wiremend run".to_owned(), quoted(&self.input.name)];
-        let sets = self.input.sets.iter();
-        words.extend(sets.map(|set| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)))));
-        words.extend(self.names.iter().map(|name| format!("--variant {}", quoted(name))));
+        let mut words = vec!["wiremend run".to_owned(), shell_quoted(&self.input.name)];
+        let sets = self.input.overrides.iter();
+        words.extend(
+            sets.map(|set| format!("--set {}", shell_quoted(&format!("{}={}", set.path, set.value)))),
+        );
+        words.extend(self.names.iter().map(|name| format!("--variant {}", shell_quoted(name))));
         words.push(format!("--seed {}", self.first_seed()));
         if self.seeds > 1 {
             words.push(format!("--seeds {}", self.seeds));
@@ -100,7 +103,7 @@ impl<'a> Request<'a> {
         words.join(" ")
     }
 
-    /// All runs, variants first. What is wrong with a variant shows before any of them runs.
+    /// All runs, ordered by variant. Errors of all variants are found before the first run.
     pub(crate) fn runs(&self, runner: &Runner<'_>) -> Result<Vec<Run<'a>>, Error> {
         let is_one = self.variants.len() == 1 && self.seeds == 1;
         let mut runs = Vec::new();
@@ -124,11 +127,11 @@ impl<'a> Request<'a> {
         Ok(runs)
     }
 
-    /// The links that are to be captured, which takes the network to tell.
+    /// The links to capture.
     fn links(&self, runner: &Runner<'_>, variant: &Variant) -> Result<Vec<LinkId>, Error> {
         let options = runner.options(0);
-        let plan = Plan::new(&variant.scenario, self.input, &options);
-        let plan = plan.map_err(|error| self.input.refused(&error))?;
+        let plan = SimulationPlan::new(&variant.scenario, self.input, &options);
+        let plan = plan.map_err(|error| self.input.build_error(&error))?;
         let graph = plan.graph();
         let find = |(link, _): &(String, PathBuf)| {
             graph.link_by_name(link).ok_or_else(|| {
@@ -143,7 +146,7 @@ impl<'a> Request<'a> {
 
 fn unknown_link(wanted: &str, names: &[&str]) -> String {
     const SHOWN_MAX: usize = 8;
-    let guess = nearest(wanted, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let guess = nearest_name(wanted, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     let some = names.iter().take(SHOWN_MAX).copied().collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(SHOWN_MAX) {
         0 => String::new(),
@@ -152,8 +155,8 @@ fn unknown_link(wanted: &str, names: &[&str]) -> String {
     format!("unknown link `{wanted}`{guess}; there are {some}{more}")
 }
 
-/// Refuses two captures that would go into one file: variants whose names differ only in what no file name holds, or
-/// one path in two spellings.
+/// Refuses two captures with the same file: variant names that differ only in characters that file names do
+/// not allow, or one path in two spellings.
 fn distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for path in paths {
@@ -166,7 +169,7 @@ fn distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// `link.pcapng` for a variant and perhaps a seed: `link-go-back-n-7.pcapng`.
+/// `link.pcapng` for a variant and an optional seed: `link-go-back-n-7.pcapng`.
 fn numbered(path: &Path, variant: &str, seed: Option<u64>) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let mut name = path.file_stem().unwrap_or_default().to_os_string();

@@ -1,21 +1,22 @@
-//! What NICs do beyond the specification after a loss.
+//! Loss recovery features of NICs beyond the InfiniBand specification.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
-use crate::pattern::Misfit;
+use crate::pattern::CheckError;
 use crate::quantity::Within;
-use crate::recovery::Family;
+use crate::recovery::RecoveryFamily;
 use crate::transport::Transport;
-use crate::value::{self, Shown};
+use crate::value::{self, SchemaOf};
 
-/// Accelerations that `RoCE` NICs offer for fabrics which lose packets, beside `go-back-n` and `go-back-0`. A limited send window, which
-/// belongs to them, is `transport.window`.
+/// Loss recovery features that `RoCE` NICs offer for lossy fabrics, in addition to `go-back-n` or
+/// `go-back-0`. Their third part, a limited send window, is `transport.window`.
 ///
-/// With adaptive retransmission the timer starts short and doubles after `tries` expiries without progress, until it has
-/// reached `transport.timeout`; progress makes it short again, and all short ones together cost one retry. With slow restart one
-/// packet may be outstanding after a NAK or an expiry, and one more for each that is acknowledged.
+/// With adaptive retransmission the timer starts short. It doubles after `tries` expiries without progress,
+/// up to `transport.timeout`. Progress resets it, and all short timeouts together count as one retry. With
+/// slow restart the window is one packet after a NAK or a timeout, and grows by one packet per acknowledged
+/// packet.
 ///
 /// ```toml
 /// [transport.acceleration]
@@ -28,13 +29,13 @@ use crate::value::{self, Shown};
 pub struct Acceleration {
     /// Whether the timer starts short.
     pub adaptive_retransmission: bool,
-    /// The shortest timeout. If left out: a sixteenth of `transport.timeout`.
+    /// Shortest timeout. Default: 1/16 of `transport.timeout`.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub first_timeout: Option<Span>,
-    /// How often a timeout is used before it doubles.
+    /// Number of expiries before a timeout doubles.
     pub tries: Within<u8, 1, 16>,
-    /// Whether a loss makes the window small.
+    /// Whether a loss reduces the window to one packet.
     pub slow_restart: bool,
 }
 
@@ -49,27 +50,27 @@ impl Default for Acceleration {
     }
 }
 
-/// Whether there is what it accelerates.
-pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
+/// Checks that the transport has the timers that this table changes.
+pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
     let Some(table) = &transport.acceleration else { return Ok(()) };
     let misfit = |why: String| Err((table.place, why));
-    if transport.recovery.family() != Family::GoBack {
+    if transport.recovery.family() != RecoveryFamily::GoBack {
         return misfit(format!(
-            "accelerations are those of go-back-n, and \"{}\" has timers of its own; leave out [transport.acceleration]",
+            "[transport.acceleration] needs go-back-n or go-back-0, and \"{}\" has its own timers; remove the table",
             transport.recovery.name()
         ));
     }
     if !table.adaptive_retransmission {
         return match table.first_timeout {
             Some(_) => misfit(
-                "`first_timeout` means nothing without `adaptive_retransmission`; give both, or none"
+                "`first_timeout` has no effect without `adaptive_retransmission`; set both or neither"
                     .to_owned(),
             ),
             None => Ok(()),
         };
     }
     match (transport.timeout(), table.first_timeout) {
-        (None, _) => misfit("there is no timer that could adapt; give a `timeout` above 0".to_owned()),
+        (None, _) => misfit("adaptive retransmission needs a timer; set `timeout` above 0".to_owned()),
         (Some(timeout), Some(first)) if first > timeout => {
             misfit(format!("`first_timeout` of {first} is above the timeout of {timeout}; give at most that"))
         }

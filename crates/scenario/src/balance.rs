@@ -1,26 +1,28 @@
-//! How switches spread packets over ways of the same length.
+//! Load balancing over equal-cost paths.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of several shortest ways a switch sends a packet.
+/// Choice among several shortest paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
-    /// All packets of a queue pair the same way, by a hash of its addresses and ports.
+    /// All packets of a queue pair take the same path, by a hash of addresses and ports.
     #[default]
     Ecmp,
-    /// Each packet a random way.
+    /// Each packet takes a random path.
     Spray,
-    /// Each packet the way whose port has the fewest bytes of its class, what is just leaving included; of several such, a random one.
+    /// Each packet takes the port with the fewest queued bytes of its class, including the frame in
+    /// transmission; ties are broken at random.
     Adaptive,
-    /// A random way for all packets of a queue pair that follow each other within `flowlet_gap`, and a new one after a
-    /// longer silence (`LetFlow`, NSDI 2017). A switch remembers 16 384 of them by a hash, so that some share a way.
+    /// A flowlet (packets of a queue pair with gaps below `flowlet_gap`) takes one random path; the next
+    /// flowlet draws again (`LetFlow`, NSDI 2017). A switch has 16 384 flowlet entries, indexed by a hash, so
+    /// some flowlets share an entry.
     Flowlet,
 }
 
 impl Balance {
-    /// Whether packets of a queue pair may overtake each other.
+    /// Returns whether packets of a queue pair may overtake each other.
     pub fn reorders(self) -> bool {
         self != Self::Ecmp
     }

@@ -1,14 +1,15 @@
-//! Switches that have more or less memory than the others.
+//! Buffer sizes of single switches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Bytes;
 
 use crate::name::SwitchSet;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// Memory of some switches, where it is another than that of all: the bytes that each of their output ports has (`topology.buffer`), or with
-/// [switch.lossless](#switchlossless) those that all ports of a switch share. Of several entries about a switch, the last counts.
+/// Buffer size of some switches, if it differs from the others: bytes per output port (`topology.buffer`), or
+/// with [switch.lossless](#switchlossless) bytes shared by all ports of a switch. If several entries match a
+/// switch, the last one applies.
 ///
 /// ```toml
 /// [topology]
@@ -25,10 +26,10 @@ use crate::value::{self, Placed, Shown};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
-    /// Which ones.
+    /// The switches.
     pub switches: Placed<SwitchSet>,
-    /// Their memory.
+    /// Their buffer size.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub bytes: Bytes,
 }

@@ -1,13 +1,13 @@
-//! The scenarios that come with the program, and the files that they name.
+//! The built-in scenarios and their files.
 
 use std::path::{Path, PathBuf};
 
 use crate::load::load;
-use wiremend_units::nearest;
+use wiremend_units::{canonical_name, nearest_name, nearest_names};
 
-/// A file of the library.
+/// A built-in file.
 struct Shipped {
-    /// Its path in the library.
+    /// Path in the library.
     path: &'static str,
     text: &'static str,
 }
@@ -18,7 +18,7 @@ macro_rules! shipped {
     };
 }
 
-/// All files, in the order in which they are listed: first what explains, then what measures.
+/// All files in the order of `wiremend list`: first scenarios that explain, then scenarios that measure.
 const LIBRARY: &[Shipped] = shipped![
     "tour.toml",
     "tail-packet.toml",
@@ -90,7 +90,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/requirements.toml",
 ];
 
-/// Names and titles of all scenarios.
+/// Returns the names and titles of all scenarios.
 pub fn list() -> Vec<(&'static str, String)> {
     let title = |name, text| {
         let file = load(name, text, &[]).expect("a scenario of the library is right");
@@ -99,33 +99,48 @@ pub fn list() -> Vec<(&'static str, String)> {
     scenarios().map(|(name, text)| (name, title(name, text))).collect()
 }
 
-/// The text of a scenario, or which names there are.
-pub fn get(name: &str) -> Result<&'static str, String> {
-    if let Some((_, text)) = scenarios().find(|(known, _)| *known == name) {
-        return Ok(text);
-    }
-    let known: Vec<&str> = scenarios().map(|(name, _)| name).collect();
-    let guess = nearest(name, &known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-    Err(format!("no scenario `{name}`; {guess}give a path ending in .toml or one of: {}", known.join(", ")))
+/// Returns the names of all scenarios.
+pub fn names() -> Vec<&'static str> {
+    scenarios().map(|(name, _)| name).collect()
 }
 
-/// Where the text of a file is that a scenario names: a flow list or a size table.
+/// Returns the text of a scenario. Accepts other spellings of its name (`Ping_Pong`). An error lists the
+/// nearest names.
+pub fn get(name: &str) -> Result<&'static str, String> {
+    const NEAREST: usize = 5;
+    let known = names();
+    let found = canonical_name(name, &known).and_then(|name| scenarios().find(|(known, _)| *known == name));
+    found.map(|(_, text)| text).ok_or_else(|| {
+        let guess =
+            nearest_name(name, &known).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let few = match nearest_names(name, &known, NEAREST) {
+            few if few.is_empty() => String::new(),
+            few => format!("nearest names: {}; ", few.join(", ")),
+        };
+        format!(
+            "no scenario `{name}`; {guess}{few}`wiremend list` shows all; a file needs a path ending in .toml"
+        )
+    })
+}
+
+/// Where the text of a flow list or size table is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum FileSource {
     /// In the library.
-    Shipped(&'static str),
+    BuiltIn(&'static str),
     /// In the file system.
     Path(PathBuf),
 }
 
-/// Finds the file that a scenario calls `name`. Names of the library come first (`./` in front avoids them); others
-/// are paths relative to the file of the scenario, which is `None` for one of the library.
-pub fn locate(scenario: Option<&Path>, name: &str) -> Named {
+/// Finds the file that a scenario refers to by `name`. Files of the library come first (a leading `./` avoids
+/// them). Other names are paths relative to the scenario file `scenario`, which is `None` for a built-in
+/// scenario.
+pub fn locate(scenario: Option<&Path>, name: &str) -> FileSource {
     if let Some(shipped) = LIBRARY.iter().find(|shipped| shipped.path == name) {
-        return Named::Shipped(shipped.text);
+        return FileSource::BuiltIn(shipped.text);
     }
     let folder = scenario.and_then(Path::parent).unwrap_or(Path::new(""));
-    Named::Path(folder.join(name))
+    FileSource::Path(folder.join(name))
 }
 
 fn scenarios() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -151,22 +166,27 @@ mod tests {
     #[test]
     fn a_name_nearly_right_is_answered_with_the_right_one() {
         let error = get("tuor").unwrap_err();
-        assert!(error.starts_with("no scenario `tuor`; did you mean `tour`? give a path"), "{error}");
-        assert!(error.contains("bench/perm-k8"), "{error}");
+        assert!(
+            error.starts_with("no scenario `tuor`; did you mean `tour`? nearest names: tour, "),
+            "{error}"
+        );
+        assert!(error.matches(", ").count() == 4 && error.contains("; `wiremend list` shows all"), "{error}");
         assert!(get("bench/ws50-k4.csv").is_err(), "a flow list is no scenario");
-        assert!(get("ping-pong").is_ok());
+        for spelled in ["ping-pong", "ping_pong", "PingPong", "pingpong"] {
+            assert_eq!(get(spelled), get("ping-pong"), "{spelled}");
+        }
     }
 
     #[test]
     fn named_files_come_from_the_library_or_from_beside_the_scenario() {
-        let Named::Shipped(text) = locate(None, "bench/ws50-k4.csv") else { panic!("it is shipped") };
+        let FileSource::BuiltIn(text) = locate(None, "bench/ws50-k4.csv") else { panic!("it is shipped") };
         assert!(text.contains("src,dst,bytes,start_ns"));
         let beside = locate(Some(Path::new("my/lossy.toml")), "flows.csv");
-        assert_eq!(beside, Named::Path("my/flows.csv".into()));
+        assert_eq!(beside, FileSource::Path("my/flows.csv".into()));
         let own = locate(Some(Path::new("my/lossy.toml")), "./bench/ws50-k4.csv");
-        assert_eq!(own, Named::Path("my/./bench/ws50-k4.csv".into()));
+        assert_eq!(own, FileSource::Path("my/./bench/ws50-k4.csv".into()));
         let absolute = locate(Some(Path::new("my/lossy.toml")), "/var/flows.csv");
-        assert_eq!(absolute, Named::Path("/var/flows.csv".into()));
+        assert_eq!(absolute, FileSource::Path("/var/flows.csv".into()));
     }
 
     fn files_below(folder: &Path, prefix: &str) -> Vec<String> {

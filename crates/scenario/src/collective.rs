@@ -1,36 +1,36 @@
-//! Collective operations: what groups of hosts do together.
+//! Collective operations of groups of hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::{Bytes, HostId};
 
 use crate::name::{HostRange, Hosts};
-use crate::pattern::Misfit;
+use crate::pattern::CheckError;
 use crate::quantity::Within;
 use crate::topology::Topology;
-use crate::value::{self, Place, Placed, Refusal, Scalar, Shown, Value, as_value};
+use crate::value::{self, Place, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
 
 /// Parameters of [`App::Allreduce`](crate::App::Allreduce).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllReduce {
-    /// What each member has: so many bytes are summed over all members.
+    /// Bytes of each member's input; the result, the sum over all members, has the same size.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub bytes: Bytes,
-    /// Who sends what when.
+    /// Communication algorithm.
     #[serde(default)]
     pub algorithm: Algorithm,
-    /// How often; each host begins the next time when it has all data of the last.
+    /// Number of repetitions; a host starts the next one when it has all data of the last.
     #[serde(default = "once")]
     pub iterations: Within<u32, 1, 1_000_000>,
-    /// Who works together: the number of groups, or the members of each.
+    /// Number of groups, or the members of each group.
     #[serde(default)]
     pub groups: Placed<Groups>,
-    /// How a number of groups is filled.
+    /// Assignment of hosts to groups, if `groups` is a number.
     #[serde(default)]
     pub placement: Placement,
-    /// Hosts that are divided into groups; if left out, all.
+    /// Hosts that are divided into groups. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Placed<Hosts>>,
 }
@@ -39,20 +39,20 @@ pub struct AllReduce {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllToAll {
-    /// What each member has: an equal part of it for each member, itself included.
+    /// Bytes of each member's input; each member, itself included, gets an equal part.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub bytes: Bytes,
-    /// How often; each host begins the next time when it has all data of the last.
+    /// Number of repetitions; a host starts the next one when it has all data of the last.
     #[serde(default = "once")]
     pub iterations: Within<u32, 1, 1_000_000>,
-    /// Who works together: the number of groups, or the members of each.
+    /// Number of groups, or the members of each group.
     #[serde(default)]
     pub groups: Placed<Groups>,
-    /// How a number of groups is filled.
+    /// Assignment of hosts to groups, if `groups` is a number.
     #[serde(default)]
     pub placement: Placement,
-    /// Hosts that are divided into groups; if left out, all.
+    /// Hosts that are divided into groups. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Placed<Hosts>>,
 }
@@ -61,35 +61,37 @@ fn once() -> Within<u32, 1, 1_000_000> {
     Within::fixed(1)
 }
 
-/// How the members of a group sum what they have.
+/// Communication algorithm of an all-reduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// Each member sends to the next, in 2(n − 1) steps of 1/n of the bytes: first sums go round, then results.
+    /// Each member sends to the next in 2(n − 1) steps of 1/n of the bytes: a reduce-scatter, then an
+    /// all-gather.
     #[default]
     Ring,
-    /// Pairs exchange half of what they are left with, then a quarter and so on, and results the same way back: 2 log₂ n steps
-    /// (Thakur, Rabenseifner and Gropp, 2005). For groups of 2, 4, 8, … members.
+    /// Recursive halving and doubling: pairs exchange half of the data, then a quarter and so on, and the
+    /// results in reverse order, in 2 log₂ n steps (Thakur, Rabenseifner and Gropp, 2005). For groups of 2,
+    /// 4, 8, … members.
     HalvingDoubling,
 }
 
-/// Which hosts make a group.
+/// Assignment of hosts to groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Hosts that follow each other.
+    /// Consecutive hosts form a group.
     #[default]
     Consecutive,
-    /// With g groups, every g-th host.
+    /// With g groups, every g-th host belongs to the same group.
     Strided,
 }
 
 /// Groups of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// So many, all of one size.
+    /// This number of groups of equal size.
     Count(u32),
-    /// Each by its members.
+    /// The members of each group.
     Listed(Vec<Hosts>),
 }
 
@@ -133,7 +135,7 @@ impl Value for Groups {
 
 as_value!(Groups);
 
-/// `h0..h3, h8`: the members of a group.
+/// Parses the members of a group: `h0..h3, h8`.
 fn members(scalar: &Scalar) -> Result<Hosts, Refusal> {
     let one = |text: &str| HostRange::read(&Scalar::Text(text.trim().to_owned()));
     scalar.text()?.split(',').map(one).collect::<Result<_, _>>().map(Hosts::Ranges)
@@ -149,7 +151,7 @@ fn text(hosts: &Hosts) -> Scalar {
     Scalar::Text(ranges.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// The groups of a collective, as the file has them.
+/// The groups of a collective, as written in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Members<'a> {
     groups: &'a Placed<Groups>,
@@ -158,18 +160,18 @@ pub struct Members<'a> {
 }
 
 impl AllReduce {
-    /// Who works together.
+    /// Returns the groups of this collective.
     pub fn members(&self) -> Members<'_> {
         Members { groups: &self.groups, placement: self.placement, hosts: self.hosts.as_ref() }
     }
 
-    pub(crate) fn check(&self, topology: &Topology) -> Result<(), Misfit> {
-        let groups = self.members().of(topology)?;
+    pub(crate) fn check(&self, topology: &Topology) -> Result<(), CheckError> {
+        let groups = self.members().resolve(topology)?;
         if self.algorithm == Algorithm::HalvingDoubling
             && let Some(odd) = groups.iter().find(|group| !group.len().is_power_of_two())
         {
             let why = format!(
-                "halving and doubling needs 2, 4, 8, … members, and a group has {}; use algorithm = \"ring\"",
+                "halving-doubling needs 2, 4, 8, … members, and a group has {}; use algorithm = \"ring\"",
                 odd.len()
             );
             return Err((self.groups.place, why));
@@ -183,58 +185,57 @@ impl AllReduce {
 }
 
 impl AllToAll {
-    /// Who works together.
+    /// Returns the groups of this collective.
     pub fn members(&self) -> Members<'_> {
         Members { groups: &self.groups, placement: self.placement, hosts: self.hosts.as_ref() }
     }
 
-    pub(crate) fn check(&self, topology: &Topology) -> Result<(), Misfit> {
-        let groups = self.members().of(topology)?;
+    pub(crate) fn check(&self, topology: &Topology) -> Result<(), CheckError> {
+        let groups = self.members().resolve(topology)?;
         check_part(self.bytes, groups.iter().map(Vec::len).min().unwrap_or(2) as u64)
     }
 }
 
-/// What is sent at once is a message (IBA 9.7.1).
-fn check_part(bytes: Bytes, parts: u64) -> Result<(), Misfit> {
+/// Checks that each part fits in one message (IBA 9.7.1).
+fn check_part(bytes: Bytes, parts: u64) -> Result<(), CheckError> {
     const LONGEST: u64 = 1 << 31;
     let part = bytes.get().div_ceil(parts);
     if part > LONGEST {
-        let why = format!("{bytes} are sent in messages of {}; at most 2GiB each", Bytes::new(part));
+        let why = format!("{bytes} needs messages of {}; at most 2GiB each", Bytes::new(part));
         return Err((Place(None), why));
     }
     Ok(())
 }
 
 impl Members<'_> {
-    /// The members of each group on `topology`, or where the file is wrong and how.
-    pub fn of(&self, topology: &Topology) -> Result<Vec<Vec<HostId>>, (Place, String)> {
+    /// Returns the members of each group on `topology`, or the place and reason of an error.
+    pub fn resolve(&self, topology: &Topology) -> Result<Vec<Vec<HostId>>, (Place, String)> {
         let groups = match &self.groups.value {
             Groups::Count(count) => self.divided(topology, *count as usize)?,
             Groups::Listed(groups) => {
                 if let Some(hosts) = self.hosts {
-                    let why = "the members of all groups are listed; leave out `hosts`";
+                    let why = "`groups` lists all members; remove `hosts`";
                     return Err((hosts.place, why.to_owned()));
                 }
-                let of = |hosts: &Hosts| topology.hosts(hosts).map_err(|why| (self.groups.place, why));
-                groups.iter().map(of).collect::<Result<Vec<_>, _>>()?
+                let resolved = |hosts: &Hosts| topology.hosts(hosts).map_err(|why| (self.groups.place, why));
+                groups.iter().map(resolved).collect::<Result<Vec<_>, _>>()?
             }
         };
         let at_groups = |why: String| Err((self.groups.place, why));
         if groups.iter().any(|group| group.len() < 2) {
-            return at_groups(
-                "a group of one has nobody to talk to; give each at least two members".to_owned(),
-            );
+            return at_groups("a group has only one member; give each group at least two".to_owned());
         }
         let mut seen = std::collections::BTreeSet::new();
         match groups.iter().flatten().find(|host| !seen.insert(**host)) {
-            Some(twice) => {
-                at_groups(format!("`{}` is named twice; a host is in one group", topology.host_name(*twice)))
-            }
+            Some(twice) => at_groups(format!(
+                "`{}` is listed twice; a host belongs to one group",
+                topology.host_name(*twice)
+            )),
             None => Ok(groups),
         }
     }
 
-    fn divided(&self, topology: &Topology, count: usize) -> Result<Vec<Vec<HostId>>, Misfit> {
+    fn divided(&self, topology: &Topology, count: usize) -> Result<Vec<Vec<HostId>>, CheckError> {
         let hosts = match self.hosts {
             Some(hosts) => topology.hosts(hosts).map_err(|why| (hosts.place, why))?,
             None => (0..topology.host_count()).map(HostId).collect(),
@@ -251,7 +252,7 @@ impl Members<'_> {
     }
 }
 
-/// That so many hosts are not so many groups, and what would be.
+/// Explains that `hosts` hosts do not form `count` equal groups, and suggests numbers that work.
 fn indivisible(hosts: usize, count: usize) -> String {
     let fits = |groups: &usize| hosts.is_multiple_of(*groups) && hosts >= 2 * groups;
     let below = (1..count).rev().find(fits);
@@ -264,5 +265,5 @@ fn indivisible(hosts: usize, count: usize) -> String {
     let whole = hosts / count * count;
     let fewer =
         if whole >= 2 * count { format!(", or name {whole} of them in `hosts`") } else { String::new() };
-    format!("{count} groups of equal size cannot be made of {hosts} hosts; {groups}{fewer}")
+    format!("{count} groups of equal size are impossible with {hosts} hosts; {groups}{fewer}")
 }

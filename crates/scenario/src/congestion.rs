@@ -1,4 +1,4 @@
-//! How queue pairs answer congestion.
+//! Congestion control of queue pairs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,24 +6,24 @@ use wiremend_units::{Bytes, Rate, Span};
 
 use crate::quantity::{Limit, Probability, Within};
 use crate::registered::Registered;
-use crate::value::{self, Shown};
+use crate::value::{self, SchemaOf};
 
-/// The algorithm that every queue pair follows. A program can register others with `wiremend-runner`; a scenario names them here, or
-/// gives a table: `congestion = { kind = "mine", gain = 0.5 }`.
+/// Congestion control of all queue pairs. A program can register others with `wiremend-runner`; a scenario
+/// refers to them by name or by a table: `congestion = { kind = "mine", gain = 0.5 }`.
 #[derive(Clone, Debug, PartialEq, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Congestion {
-    /// None: each queue pair sends as `rate` and `window` say.
+    /// No congestion control: each queue pair sends according to `rate` and `window`.
     #[default]
     None,
     /// DCQCN with the parameters of its paper (Zhu et al., SIGCOMM 2015); needs [switch.ecn](#switchecn).
     DcqcnPaper,
-    /// DCQCN with the parameters of the simulator that came with HPCC (Li et al., SIGCOMM 2019), which many later
-    /// papers use; needs [switch.ecn](#switchecn).
+    /// DCQCN with the parameters of the simulator published with HPCC (Li et al., SIGCOMM 2019), which many
+    /// later papers use; needs [switch.ecn](#switchecn).
     HpccLineage,
     /// A window that follows the measured delay, after Swift (Kumar et al., SIGCOMM 2020).
     Swift,
-    /// One that a program has registered.
+    /// An algorithm that a program registered.
     #[schemars(skip)]
     Registered(Registered),
 }
@@ -36,13 +36,13 @@ impl Congestion {
         ("swift", Self::Swift),
     ];
 
-    /// Why nobody knows it, if nobody does.
+    /// Returns the error if the name is neither built in nor registered.
     pub(crate) fn unknown(&self, names: &[String]) -> Option<String> {
         let Self::Registered(registered) = self else { return None };
         registered.unknown(&Self::KNOWN.map(|(name, _)| name), names)
     }
 
-    /// Whether it acts on marks, as far as this library knows.
+    /// Returns whether a built-in algorithm reacts to ECN marks.
     pub fn needs_marks(&self) -> bool {
         matches!(self, Self::DcqcnPaper | Self::HpccLineage)
     }
@@ -63,14 +63,17 @@ impl<'de> Deserialize<'de> for Congestion {
     }
 }
 
-/// Parameters of DCQCN in the place of those of the set that `transport.congestion` names: `dcqcn-paper` or `hpcc-lineage`, in
-/// this order below. What is left out is as the set says.
+/// Parameters of DCQCN that override those of `transport.congestion`. Defaults are given for `dcqcn-paper`
+/// and `hpcc-lineage`, in this order.
 ///
-/// A receiver that gets a marked packet sends the sender a congestion notification (CNP, a packet of 78 B), at most one in `cnp_interval`
-/// for each queue pair. A notification multiplies the sender's rate by 1 − α/2, where α estimates congestion: it starts as 1, rises towards 1
-/// with notifications and falls by the share `gain` in each `alpha_timer` without one. After a decrease the rate recovers in stages, one for each
-/// `increase_timer` and each `byte_counter`: in stages below `fast_recovery` half of the way to the rate before; then that target grows by
-/// `additive_increase`, and by `hyper_increase` once timer and counter both are beyond `fast_recovery`. A queue pair starts at the rate of its link.
+/// A receiver of a marked packet sends a congestion notification packet (CNP, 78 B) to the sender, at most
+/// one per `cnp_interval` and queue pair. A CNP multiplies the sender's rate by 1 − α/2, where α estimates
+/// congestion: it starts at 1, rises towards 1 with CNPs, and falls by the fraction `gain` in each
+/// `alpha_timer` without one. After a decrease the rate recovers in stages, one for each `increase_timer` and
+/// each `byte_counter`. Each stage halves the distance to the target rate, which is the rate before the
+/// decrease. From stage `fast_recovery` on, the target grows by `additive_increase` per stage, and by
+/// `hyper_increase` once both timer and counter are beyond `fast_recovery`. A queue pair starts at the rate
+/// of its link.
 ///
 /// ```toml
 /// [transport]
@@ -87,55 +90,59 @@ impl<'de> Deserialize<'de> for Congestion {
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dcqcn {
-    /// The least time between two notifications for one queue pair: `50us` or `4us`.
+    /// Minimum time between two CNPs for a queue pair: `50us` or `4us`.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub cnp_interval: Option<Span>,
-    /// The weight of the newest sign in α: `1/256` in both. Above 0; counted in parts of 65536.
+    /// Weight of the newest sample in α: `1/256` in both. Above 0, rounded to 1/65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<Probability>,
-    /// The time after which α falls: `55us` or `1us`.
+    /// Time after which α falls: `55us` or `1us`.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub alpha_timer: Option<Span>,
-    /// `0ns`: each notification acts when it comes, and raises α. Else the sender looks for notifications once in this time,
-    /// and α rises and falls with its timer: `0ns` or `4us`.
+    /// `0ns`: each CNP takes effect on arrival and raises α. Otherwise the sender checks for CNPs once in
+    /// this time, and α rises and falls with its timer: `0ns` or `4us`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub decrease_interval: Option<Span>,
-    /// Whether the rate before a decrease becomes the target even if there was no increase since the last decrease: `true` or `false`.
+    /// Whether a decrease sets the target to the current rate even if the rate has not increased since the
+    /// last decrease: `true` or `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamp_target: Option<bool>,
-    /// The time after which the rate rises: `55us` or `900us`.
+    /// Time after which the rate rises: `55us` or `900us`.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub increase_timer: Option<Span>,
-    /// Bytes on the wire after which it rises too: `10MB` or `unlimited`.
+    /// Bytes on the wire after which the rate rises too: `10MB` or `unlimited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_counter: Option<Limit<Bytes>>,
-    /// The stage from which on the target grows: `5`, or `2` in this counting.
+    /// Stage from which the target grows: `5`, or `2` in this counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fast_recovery: Option<Within<u32, 1, 1_000>>,
-    /// What the target gains in a stage: `40Mbps` or `50Mbps`.
+    /// Increase of the target per stage: `40Mbps` or `50Mbps`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub additive_increase: Option<Rate>,
-    /// What it gains when timer and counter are beyond `fast_recovery`: `400Mbps` or `100Mbps`.
+    /// Increase of the target per stage once timer and counter are beyond `fast_recovery`: `400Mbps` or
+    /// `100Mbps`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub hyper_increase: Option<Rate>,
-    /// The least rate of a queue pair: `100Mbps` in both.
+    /// Minimum rate of a queue pair: `100Mbps` in both.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub min_rate: Option<Rate>,
 }
 
 /// Parameters of `transport.congestion = "swift"`.
 ///
-/// Once a round trip the sender times a packet. While its delay is below the target, the window grows by `additive_increase` packets a round trip; above it the window
-/// shrinks by `beta` times the excess over the delay, at most by `decrease_max`, and at most once a round trip. The target is `base_target`, and `hop_target` for each switch
-/// on the way, and up to `scaling_range` more for windows below 100 packets, all of it at a tenth of a packet (§3.5 of the paper). A loss takes off `decrease_max`.
-/// A window of less than a packet is a pause between packets.
+/// The sender measures the delay of one packet per round trip. Below the target delay the window grows by
+/// `additive_increase` packets per round trip. Above it the window shrinks by `beta` times the relative
+/// excess, at most by `decrease_max`, and at most once per round trip. The target is `base_target` plus
+/// `hop_target` for each switch on the path plus up to `scaling_range` for windows below 100 packets, with
+/// the full range at a tenth of a packet (§3.5 of the paper). A loss shrinks the window by `decrease_max`. A
+/// window below one packet becomes a gap between packets.
 ///
 /// ```toml
 /// [transport]
@@ -147,23 +154,24 @@ pub struct Dcqcn {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Swift {
-    /// The delay that is wanted, from a packet's leaving to its acknowledgement's coming, but for the rest; above that of an empty network.
+    /// Base of the target delay, from the transmission of a packet to the arrival of its acknowledgement;
+    /// above that of an empty network.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub base_target: Span,
-    /// What each switch on the way adds to it.
+    /// Addition to the target for each switch on the path.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub hop_target: Span,
-    /// What a small window adds to it at most.
+    /// Largest addition to the target for a small window.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub scaling_range: Span,
-    /// What the window gains in a round trip, in packets.
+    /// Increase of the window per round trip, in packets.
     pub additive_increase: Within<u32, 1, 1_000>,
-    /// How much of the excess is taken off.
+    /// Fraction of the relative excess by which the window shrinks.
     pub beta: Probability,
-    /// The most that one decrease takes off.
+    /// Largest relative decrease of the window.
     pub decrease_max: Probability,
 }
 

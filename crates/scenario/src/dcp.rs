@@ -1,24 +1,26 @@
-//! Transports over switches that cut payloads off.
+//! Transports for trimming switches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
-use crate::pattern::Misfit;
+use crate::pattern::CheckError;
 use crate::quantity::Within;
-use crate::recovery::{Family, Recovery, idle_field};
+use crate::recovery::{Recovery, RecoveryFamily, idle_field};
 use crate::transport::{Operation, Transport};
-use crate::value::{self, Place, Shown};
+use crate::value::{self, Place, SchemaOf};
 
-/// Parameters of the schemes whose packets carry their own place, and whose headers come back when a switch has cut their payload off:
-/// `dcp`, `ndp` and `cp`. They want switches that do so: see [switch.trim](#switchtrim).
+/// Parameters of `dcp`, `ndp` and `cp`: schemes whose packets carry their own offset, and whose headers
+/// return to the sender when a switch has trimmed their payload. They need trimming switches: see
+/// [switch.trim](#switchtrim).
 ///
-/// A packet takes more bytes than usual: 4 B in the first packet of a WRITE, 20 B in later ones, 12 B in those of a SEND, 8 B more in the
-/// last one; an acknowledgement 12 B. These schemes have a timer of their own, so that `transport.timeout` means nothing to them;
-/// `transport.retry` does. `transport.window`, if it is not given, is the product of bandwidth and delay on the longest path of the
-/// empty network.
+/// Packets are longer than usual: by 4 B in the first packet of a WRITE, 20 B in later ones, 12 B in packets
+/// of a SEND, 8 B more in the last packet, and 12 B in an acknowledgement. These schemes have their own timer
+/// and ignore `transport.timeout`; they use `transport.retry`. The default of `transport.window` is the
+/// bandwidth-delay product of the longest path of the empty network.
 ///
-/// Plain DCP has no answer to corruption: a corrupted packet leaves no header. `allowance` and `probe` are two, which work together.
+/// Plain DCP cannot detect corruption, because a corrupted packet leaves no header. `allowance` and `probe`
+/// add two ways to detect it, which work together.
 ///
 /// ```toml
 /// [transport]
@@ -32,46 +34,54 @@ use crate::value::{self, Place, Shown};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dcp {
-    /// How a receiver knows what has come. If left out: `sums` for `dcp`, `bitmap` for `ndp` and `cp`.
+    /// How the receiver tracks arrived packets. Default: `sums` for `dcp`, `bitmap` for `ndp` and `cp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracking: Option<DcpTracking>,
-    /// Packets beyond the first missing one that a receiver with a bitmap or chunks can remember; the sender keeps to it. If left
-    /// out: twice the window, and 65536 for `ndp` and `cp`, which are software.
+    /// Number of packets beyond the first missing one that a receiver with a bitmap or chunks can track; the
+    /// sender respects it. Default: twice the window, and 65536 for `ndp` and `cp`, which are software.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub tracked: Option<Within<u32, 1, 4_194_304>>,
-    /// Messages, or units of them, that may be under way. Only for `dcp`.
+    /// Number of messages, or units of messages, that may be outstanding. Only for `dcp`.
+    #[schemars(extend("x-advanced" = true))]
     pub units: Within<u32, 1, 4_194_304>,
-    /// Packets that are counted together and, after a timeout, sent anew together: a message is cut into units of so many. If left
-    /// out, messages are not cut.
+    /// Number of packets that are counted together and, after a timeout, retransmitted together: messages are
+    /// split into units of this size. Default: messages are not split.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub unit: Option<Within<u32, 1, 4_194_304>>,
-    /// The timer of the last resort: when nothing of the oldest unit was sent, or none of its packets arrived, for so long, all of it is
-    /// sent anew. If left out, `8ms`, or four round trips of the longest path of the empty network if these are more.
+    /// Retransmission timeout. It expires when no packet of the oldest unit was sent or no packet of it
+    /// arrived for this time; then the whole unit is retransmitted. Default: `8ms`, or four round trips of
+    /// the longest path of the empty network if that is more.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub timeout: Option<Span>,
-    /// A read of host memory over `PCIe`. What is sent again takes two: the list of such packets is there, and so are the work
-    /// requests. Only for `dcp`.
+    /// Latency of a read of host memory over `PCIe`. A retransmission takes two reads: the list of packets to
+    /// retransmit and the work request. Only for `dcp`.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub pcie: Span,
-    /// Packets to be sent again whose entries are read together. Only for `dcp`.
+    /// Number of entries of the retransmission list that are read together. Only for `dcp`.
+    #[schemars(extend("x-advanced" = true))]
     pub batch: Within<u32, 1, 65_536>,
-    /// How long the software of `cp` takes from a header that came back to the packet.
+    /// Latency of the software of `cp` from a returned header to the retransmission.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub latency: Span,
-    /// Packets that a sender of `ndp` sends before it is pulled. If left out, the window.
+    /// Number of packets that a sender of `ndp` sends before the first pull. Default: the window.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub burst: Option<Within<u32, 1, 8_388_607>>,
-    /// The receiver names packets that later ones have passed by more than so many numbers, and that did not come back as headers. If
-    /// left out, it names none.
+    /// The receiver reports a packet as missing when later packets are ahead of it by more than this number
+    /// and its header did not return. Default: it reports none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowance: Option<Within<u32, 0, 4_194_304>>,
-    /// The sender asks what is missing when nothing of the oldest unit was sent and nothing was heard of it for so long. If left out,
-    /// it does not ask.
+    /// The sender asks for missing packets when it has sent nothing of the oldest unit and received nothing
+    /// about it for this time. Default: it does not ask.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub probe: Option<Span>,
 }
 
@@ -93,27 +103,29 @@ impl Default for Dcp {
     }
 }
 
-/// How a receiver knows what has come.
+/// How the receiver tracks arrived packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DcpTracking {
-    /// A count of packets for each unit, as published: a packet that the network doubles stands in for one that is missing.
+    /// One packet count per unit, as published: a packet that the network duplicates is counted in place of a
+    /// missing one.
     Counter,
-    /// The count and three sums of packet numbers, which tell doubles and name up to two missing packets.
+    /// The count and three sums of packet numbers, which detect duplicates and identify up to two missing
+    /// packets.
     Sums,
-    /// A bit for each packet: one step.
+    /// One bit per packet; one lookup.
     Bitmap,
-    /// Bits in chunks that are linked as disorder grows: a step for each chunk.
+    /// Bits in linked chunks, whose number grows with disorder; one lookup per chunk.
     LinkedChunks,
 }
 
-/// Whether the rest of the transport fits.
-pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
+/// Checks that the rest of the transport fits the scheme.
+pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
     let scheme = &transport.recovery.value;
-    if scheme.family() != Family::Trimming {
+    if scheme.family() != RecoveryFamily::Trimming {
         return match &transport.dcp {
             Some(table) => {
-                let why = "parameters of transports that can be trimmed, which no queue pair follows; set recovery = \"dcp\", \
+                let why = "no queue pair uses a transport for trimming; set recovery = \"dcp\", \
                            \"ndp\" or \"cp\"";
                 Err((table.place, why.to_owned()))
             }
@@ -122,7 +134,7 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
     }
     if transport.operation == Operation::Read {
         let why = format!(
-            "recovery \"{}\" is about data that travel with their requests, and those of a READ are answers; use write or send, \
+            "recovery \"{}\" needs data in requests, and the data of a READ are responses; use write or send, \
              or recovery = \"go-back-n\"",
             scheme.name()
         );
@@ -133,7 +145,8 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
 }
 
 impl Dcp {
-    /// Fields, whether they were given and do nothing with this scheme, and what they are meant for.
+    /// Returns the fields, whether each was given without effect under this scheme, and where it has an
+    /// effect.
     fn idle(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 6] {
         let usual = Self::default();
         let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| *scheme == meant);

@@ -1,19 +1,20 @@
-//! How deadlocks are noticed, and what is done about them.
+//! Detection of deadlocks, and remedies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::quantity::Within;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// How the simulator itself notices a deadlock of lossless switches. It sees all of them at once, so that it is the truth against
-/// which the remedies below are measured.
+/// Detection of deadlocks of lossless switches by the simulator. It sees all switches at the same instant, so
+/// its result is the ground truth for the remedies below.
 ///
-/// Looked for are ports that wait for each other in a circle: each holds a class because the next switch told it to, and all that
-/// came in there over it waits in ports of the same kind, so that the switch could not let it go on even if everything else left. No such port
-/// may have moved for `still`. What is found is permanent unless somebody drops frames. The instant of closure is when the last port of
-/// the circle had to hold; it depends neither on `every` nor on `still`.
+/// It searches for ports that wait for each other in a cycle: each has paused a class because the next switch
+/// told it to, and all frames of the class that entered that switch through it wait in ports of the same
+/// kind, so that the switch could not resume it even if all other frames left. No such port may have moved
+/// for `still`. A deadlock that it finds is permanent unless frames are dropped. The deadlock is dated to the
+/// instant when the last port of the cycle was paused, which depends neither on `every` nor on `still`.
 ///
 /// ```toml
 /// [deadlock]
@@ -23,15 +24,15 @@ use crate::value::{self, Placed, Shown};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Deadlock {
-    /// How often it looks.
+    /// Interval between searches.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub every: Span,
-    /// How long nothing may have moved.
+    /// Minimum time without any movement.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub still: Span,
-    /// Whether a deadlock ends the run. If left out, it does unless a remedy may end the deadlock.
+    /// Whether a deadlock ends the run. Default: yes, unless a remedy may resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_run: Option<bool>,
 }
@@ -42,9 +43,10 @@ impl Default for Deadlock {
     }
 }
 
-/// A watchdog at each port of a lossless switch, in the manner of `SONiC`: it sees nothing but its own port. If a class
-/// had to be held at two polls or more and never in between was let go, and that for `detection`, it calls a storm and
-/// does its `action`, until the class was not held for `restoration`. It cannot tell a deadlock from long congestion.
+/// A PFC watchdog at each port of a lossless switch, modelled on `SONiC`; it sees only its own port. If a
+/// class is paused at two or more polls without a resume in between, for at least `detection`, the watchdog
+/// detects a storm and performs `action` until the class has not been paused for `restoration`. It cannot
+/// distinguish a deadlock from long congestion.
 ///
 /// ```toml
 /// [switch.lossless]
@@ -58,19 +60,19 @@ impl Default for Deadlock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watchdog {
-    /// How often it looks.
+    /// Polling interval.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub poll: Span,
-    /// How long a class must have been held; at least two polls.
+    /// Minimum time for which a class is paused; at least two polls.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub detection: Span,
-    /// How long it must not have been held for the port to be as before.
+    /// Time without a pause after which the port returns to normal.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub restoration: Span,
-    /// What it does.
+    /// Reaction to a storm.
     pub action: StormAction,
 }
 
@@ -81,25 +83,25 @@ impl Default for Watchdog {
     }
 }
 
-/// What a watchdog does about a storm.
+/// Reaction of a watchdog to a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StormAction {
-    /// Drop what waits in the class at that port, and all that comes for it.
+    /// Drop the queued frames of the class at the port, and all further frames for it.
     #[default]
     Drop,
-    /// Send it although it must be held; the next switch may have no room for it.
+    /// Send the frames despite the pause; the next switch may have no room for them.
     Forward,
-    /// Say so.
+    /// Report the storm only.
     Alert,
 }
 
-/// Frames that go round lose their lossless class: they go on in another one, which may drop them.
+/// Demotes frames that are in a loop from their lossless class to a lossy one.
 ///
-/// Either by their TTL: in a network whose longest path has six switches, a frame that was sent with 64 and has less than 58 left is
-/// in a loop. Or by a tag that grows at each bounce, as in Tagger (Hu et al., `CoNEXT` 2017): a frame that comes in
-/// over a lane that does not lead away from the hosts and leaves over one that does not lead towards them has bounced, which no shortest
-/// path of a fat-tree or leaf–spine does.
+/// By TTL: in a network whose longest path has six switches, a frame that was sent with TTL 64 and has less
+/// than 58 left is in a loop. By a bounce counter, as in Tagger (Hu et al., `CoNEXT` 2017): a frame has
+/// bounced if it arrives over a lane that does not lead away from the hosts and leaves over one that does not
+/// lead towards them, which no shortest path of a fat-tree or leaf–spine does.
 ///
 /// ```toml
 /// [switch.lossless]
@@ -112,23 +114,25 @@ pub enum StormAction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Demotion {
-    /// Frames with fewer hops left than this, when they come to a switch and it has taken 1.
+    /// Demote frames whose TTL is below this value after the switch has decremented it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_below: Option<Within<u8, 1, 255>>,
-    /// Frames that have bounced more often than this.
+    /// Demote frames that have bounced more often than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounces: Option<Within<u8, 0, 254>>,
-    /// The class that they go on in; it must not be lossless.
+    /// The class of demoted frames; it must not be lossless.
     pub class: Placed<Within<u8, 0, 7>>,
 }
 
-/// Probes along pauses: our remedy for a deadlock that has formed, whatever made it.
+/// Probes along pauses: a remedy for any deadlock after it has formed.
 ///
-/// A port that had to hold a class for `after` asks its next switch why: by a frame of 64 bytes that no pause holds. A switch
-/// passes a probe on through the ports that must hold the class too and have frames which came in as the probe did, but not to a port with a
-/// lower number than the one that asked: that one asks for itself. A probe that comes back to the port that asked has gone along a circle of
-/// pauses, which proves it, and of all ports of a circle only one gets its answer. That port drops frames from the head of its
-/// class until the neighbour that the probe came from may go on, and not more than `drain`. What moves then goes around the circle.
+/// A port that has been paused for `after` sends a probe to the next switch, a frame of 64 bytes that no
+/// pause holds. A switch forwards the probe through the ports that are paused in the same class and hold
+/// frames that came in as the probe did, except ports with a lower number than the port that sent the probe:
+/// these send their own. A probe that returns to its origin has followed a cycle of pauses, which proves the
+/// deadlock, and only one port of a cycle gets its probe back. That port drops frames from the head of its
+/// class until the neighbour that the probe came from may resume, at most `drain` frames. Then frames move
+/// around the cycle again.
 ///
 /// ```toml
 /// [switch.lossless]
@@ -140,13 +144,13 @@ pub struct Demotion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Probes {
-    /// How long a class must have been held; a port asks again as often.
+    /// Time for which a class is paused before the port sends a probe, and interval between its probes.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub after: Span,
-    /// Frames that an answer may cost.
+    /// Maximum number of frames that the port drops for one probe.
     pub drain: Within<u32, 1, 65_536>,
-    /// Switches that a probe may cross.
+    /// Maximum number of switches that a probe crosses.
     pub hops: Within<u8, 1, 255>,
 }
 
@@ -156,11 +160,12 @@ impl Default for Probes {
     }
 }
 
-/// How a switch notices a routing loop by itself, within a few turns of it.
+/// Detection of routing loops by a single switch, within a few turns of a loop.
 ///
-/// It remembers of each frame a fingerprint (who sent it to whom, and its IP identification) and the TTL that it had, in a table in which a newer
-/// frame takes the place of an older one. The same frame with a smaller TTL has been here before. A retransmission is no such frame: it has
-/// a new identification. It also counts the frames whose TTL ends here.
+/// For each frame the switch stores a fingerprint (source, destination and IP identification) and the TTL, in
+/// a table where newer frames overwrite older ones. A frame that returns with a smaller TTL has been here
+/// before. A retransmission is a different frame, because it has a new identification. The switch also counts
+/// frames whose TTL expires.
 ///
 /// ```toml
 /// [switch.loops]
@@ -169,17 +174,17 @@ impl Default for Probes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Loops {
-    /// Frames that each switch remembers.
+    /// Number of fingerprints that a switch stores.
     pub entries: Within<u32, 16, 16_777_216>,
-    /// A frame that was here longer ago is another one: identifications come round.
+    /// Maximum time between two sightings of a frame; identifications repeat after a while.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub window: Span,
-    /// Frames seen again within the window that make an alarm.
+    /// Number of repeated frames within the window that raises an alarm.
     pub repeats: Within<u32, 1, 1_000_000>,
-    /// Frames whose TTL ended within the window that make an alarm.
+    /// Number of TTL expiries within the window that raises an alarm.
     pub expiries: Within<u32, 1, 1_000_000>,
-    /// What happens to a frame that is seen again.
+    /// Treatment of a repeated frame.
     pub action: LoopAction,
 }
 
@@ -195,13 +200,13 @@ impl Default for Loops {
     }
 }
 
-/// What happens to a frame that a switch has seen before.
+/// Treatment of a frame that a switch has seen before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopAction {
-    /// It goes on; the switch only says so.
+    /// Forward it; the switch only raises an alarm.
     #[default]
     Alarm,
-    /// It is dropped: our remedy for loops. It would have been lost in any case, and takes no buffer meanwhile.
+    /// Drop it. It would be lost anyway, and no longer occupies buffers.
     Drop,
 }

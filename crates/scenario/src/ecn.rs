@@ -1,21 +1,23 @@
-//! Switches that mark what waits too long.
+//! ECN marking at switches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Bytes;
 
 use crate::quantity::Probability;
-use crate::value::{self, Shown};
+use crate::value::{self, SchemaOf};
 
-/// Switches that mark frames when their queue is long (ECN, RFC 3168), by the curve of RED: no frame while at most `kmin` bytes of
-/// its class wait at its port, all frames above `kmax`, and between them with a probability that rises from 0 to `pmax`. Without this
-/// table no frame is marked.
+/// ECN marking by queue length (RFC 3168) with the RED curve: no mark up to `kmin` bytes of the frame's class
+/// at its port, a probability that rises from 0 to `pmax` between `kmin` and `kmax`, and a mark on every
+/// frame above `kmax`. Without this table, switches do not mark.
 ///
-/// The queue is that of the instant, without the frame itself, as DCQCN has it (Zhu et al., SIGCOMM 2015). It is counted in bytes on the wire,
-/// preambles and gaps included, with what is left of the frame that is just leaving. A frame is judged when it comes to the port. Data and open-loop loads can be marked;
-/// acknowledgements and congestion notifications are not. With and without [switch.lossless](#switchlossless).
+/// The queue length is the instantaneous one, without the frame itself, as in DCQCN (Zhu et al., SIGCOMM
+/// 2015). It counts bytes on the wire including preambles and gaps, and the rest of the frame in
+/// transmission. The decision is made when a frame arrives at the port. Data and open-loop frames can be
+/// marked; acknowledgements and congestion notifications cannot. Works with and without
+/// [switch.lossless](#switchlossless).
 ///
-/// The paper's curve, for 40 Gb/s:
+/// Parameters of the paper, for 40 Gb/s:
 ///
 /// ```toml
 /// [switch.ecn]
@@ -24,7 +26,7 @@ use crate::value::{self, Shown};
 /// pmax = 0.01
 /// ```
 ///
-/// That of HPCC's simulator and its descendants, for 100 Gb/s (a quarter of the sizes for 25 Gb/s):
+/// Parameters of HPCC's simulator and its descendants, for 100 Gb/s (a quarter of the sizes for 25 Gb/s):
 ///
 /// ```toml
 /// [switch.ecn]
@@ -35,14 +37,14 @@ use crate::value::{self, Shown};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ecn {
-    /// Up to so many bytes nothing is marked.
+    /// Queue length up to which no frame is marked.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub kmin: Bytes,
-    /// Above so many bytes everything is; not below `kmin`.
+    /// Queue length above which every frame is marked; at least `kmin`.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub kmax: Bytes,
-    /// The probability of a mark at `kmax`; above 0.
+    /// Marking probability at `kmax`; above 0.
     pub pmax: Probability,
 }

@@ -1,12 +1,12 @@
-//! What is wrong with a scenario, in one line.
+//! Errors in scenarios, as one line each.
 
 use std::fmt;
 
 use crate::load::Override;
-use wiremend_units::or_nearest;
+use wiremend_units::unknown_name;
 
-/// Why a text is not a scenario. Shown as exactly one line: `FILE:LINE:COLUMN: what is wrong; what is allowed`, or
-/// `--set PATH=VALUE: …` where an override is to blame.
+/// Why a text is not a scenario. Displayed as exactly one line: `FILE:LINE:COLUMN: reason; what is allowed`,
+/// or `--set PATH=VALUE: …` for an error in an override.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     origin: String,
@@ -21,19 +21,19 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Something wrong at an offset, which means more once it is known what was read.
+/// An error at an offset of the text.
 #[derive(Debug)]
-pub(crate) struct Flaw {
+pub(crate) struct LocatedError {
     pub(crate) offset: Option<usize>,
     pub(crate) message: String,
 }
 
-impl Flaw {
+impl LocatedError {
     pub(crate) fn at(span: std::ops::Range<usize>, message: String) -> Self {
         Self { offset: Some(span.start), message }
     }
 
-    /// A finding of the TOML parser itself.
+    /// Converts an error of the TOML parser.
     pub(crate) fn syntax(error: &toml::de::Error) -> Self {
         let message = match error.message().split_once(", expected ") {
             Some((found, due)) => format!("not TOML: {found}; expected {due}"),
@@ -42,13 +42,14 @@ impl Flaw {
         Self { offset: error.span().map(|span| span.start), message }
     }
 
-    /// A finding about what the TOML means.
+    /// Converts an error of the conversion from TOML to types.
     pub(crate) fn meaning(error: &toml::de::Error) -> Self {
         Self { offset: error.span().map(|span| span.start), message: rephrase(error.message()) }
     }
 }
 
-/// All that was read, to tell where a flaw is. Offsets past the end of the text stand for the overrides, one each.
+/// The text and the overrides, for error messages. Offsets beyond the end of the text stand for overrides,
+/// one each.
 #[derive(Clone, Debug)]
 pub(crate) struct Origins {
     pub(crate) source: String,
@@ -57,12 +58,12 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// The offset that stands for an override.
+    /// Returns the offset that stands for an override.
     pub(crate) fn offset_of_set(&self, index: usize) -> usize {
         self.text.len() + 1 + index
     }
 
-    pub(crate) fn error(&self, flaw: &Flaw) -> Error {
+    pub(crate) fn error(&self, flaw: &LocatedError) -> Error {
         let offset = flaw.offset.unwrap_or(0);
         let set = offset.checked_sub(self.text.len() + 1).and_then(|index| self.sets.get(index));
         let origin = if let Some(set) = set {
@@ -75,7 +76,7 @@ impl Origins {
     }
 }
 
-/// Line and column of an offset, both from 1; columns count characters.
+/// Returns the line and column of an offset, both from 1; columns count characters.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
@@ -86,7 +87,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// The text without line breaks and other control characters, and not endless.
+/// Escapes line breaks and other control characters, and truncates long texts.
 fn one_line(text: &str) -> String {
     const LONGEST: usize = 600;
     let mut line = String::new();
@@ -100,7 +101,7 @@ fn one_line(text: &str) -> String {
     line
 }
 
-/// The words of serde in ours.
+/// Rewords messages of serde.
 fn rephrase(message: &str) -> String {
     let quoted =
         |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
@@ -110,7 +111,7 @@ fn rephrase(message: &str) -> String {
             && let Some((wanted, known)) = rest.rsplit_once("`, expected ").or_else(|| rest.rsplit_once("`, there are no "))
         {
             let known = quoted(known);
-            return or_nearest(what, wanted, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            return unknown_name(what, wanted, &known.iter().map(String::as_str).collect::<Vec<_>>());
         }
     }
     if let Some(field) = message.strip_prefix("missing field ") {

@@ -1,4 +1,4 @@
-//! What links do to frames.
+//! Impairments of links.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,37 +7,37 @@ use wiremend_units::Time;
 use crate::name::LinkSet;
 use crate::quantity::{BurstLength, Probability, Within};
 use crate::registered::Registered;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// What some links do to frames: a frame that is hit arrives with a wrong frame check and is dropped. A link may
-/// have several impairments; the luck of one does not depend on the others.
+/// An impairment of some links. The receiver drops corrupted frames, because their frame check fails. A link
+/// may have several impairments, which draw independently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impair {
-    /// Which frames are hit.
+    /// Which frames are corrupted.
     #[serde(rename = "kind")]
     #[schemars(flatten)]
     pub fault: Fault,
-    /// On which links. A link is called by its two ends: `"h0-tor"`.
+    /// The links. A link is named by its two ends: `"h0-tor"`.
     pub links: Placed<LinkSet>,
-    /// In which direction. Each has its own luck and count.
+    /// The direction. Each direction draws and counts independently.
     #[serde(default)]
     pub direction: Direction,
-    /// From when on. What crosses the link earlier is neither hit nor counted.
+    /// Start time. Earlier frames are neither corrupted nor counted.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub start: Time,
-    /// Until when; if left out, without end.
+    /// End time. Default: the end of the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub stop: Option<Time>,
 }
 
-/// A direction of a link, which runs from the first end in its name to the second.
+/// A direction of a link, whose name goes from its first end to its second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Both, each on its own.
+    /// Both directions, independently.
     #[default]
     Both,
     /// From the first end to the second.
@@ -46,13 +46,13 @@ pub enum Direction {
     Backward,
 }
 
-/// Which frames are hit.
+/// Which frames are corrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(tag = "kind")]
 pub enum Fault {
-    /// Frames with at least one wrong bit; each bit of a frame, from MAC header to frame check sequence, is wrong
-    /// with the same probability, independently.
+    /// Frames with at least one bit error. Bit errors are independent, with the same probability for each bit
+    /// from the MAC header to the frame check sequence.
     ///
     /// ```toml
     /// [[impair]]
@@ -61,7 +61,7 @@ pub enum Fault {
     /// rate = "1e-8"
     /// ```
     BitErrors(BitErrors),
-    /// Each frame with the same probability, however long, independently.
+    /// Each frame with the same probability, whatever its length, independently.
     ///
     /// ```toml
     /// [[impair]]
@@ -71,8 +71,7 @@ pub enum Fault {
     /// rate = "1/256"
     /// ```
     Frames(Frames),
-    /// Several frames in a row (Gilbert 1960), from the two figures that one measures: how many frames are lost, and
-    /// how many in a row.
+    /// Bursts of consecutive frames (Gilbert 1960), given by the loss ratio and the mean burst length.
     ///
     /// ```toml
     /// [[impair]]
@@ -82,7 +81,7 @@ pub enum Fault {
     /// length = 3
     /// ```
     Bursts(Bursts),
-    /// Frames of a channel with a good and a bad state (Elliott 1963), from its four probabilities.
+    /// Frames of a channel with a good and a bad state (Elliott 1963), given by its four probabilities.
     ///
     /// ```toml
     /// [[impair]]
@@ -102,8 +101,9 @@ pub enum Fault {
     /// n = 1000
     /// ```
     Every(Every),
-    /// IPv4 frames whose identification has a given value under a mask. Hosts count identifications up from frame to
-    /// frame, so that a mask of 0xff hits one frame in 256 and each repeat has new luck.
+    /// IPv4 frames whose identification matches a value under a mask. Hosts increment the identification from
+    /// frame to frame, so a mask of 0xff selects one frame in 256, and a retransmission has another
+    /// identification.
     ///
     /// ```toml
     /// [[impair]]
@@ -113,7 +113,7 @@ pub enum Fault {
     /// value = 0xff
     /// ```
     IpId(IpId),
-    /// Frames that are named one by one.
+    /// Listed frames.
     ///
     /// ```toml
     /// [[impair]]
@@ -127,8 +127,8 @@ pub enum Fault {
     /// ]
     /// ```
     ///
-    /// Frames of a protected link can be named by what they say to its other end, and a list of such faults can be read from a file:
-    /// one that was recorded by `wiremend lab wire --record`, or written by hand.
+    /// Rules can also select frames of a protected link by their link header, and a file can list such
+    /// faults: recorded by `wiremend lab wire --record`, or written by hand.
     ///
     /// ```toml
     /// [[impair]]
@@ -138,10 +138,11 @@ pub enum Fault {
     /// faults = "recorded.faults"
     /// ```
     Script(Script),
-    /// Each frame with the same probability, as `frames` does, for estimating what a protected link still loses where that is too rare to
-    /// be counted. Losses begin on purpose, copies of what was lost are lost more often than in truth, and each such episode
-    /// counts as much as it is likely. So only the estimate says something about such a link, not what else a run counts. It is
-    /// for one direction of one link that is protected.
+    /// Importance sampling for the residual loss of a protected link, where it is too rare to be counted.
+    /// Each frame has the same loss probability, as with `frames`. The simulation starts losses on purpose,
+    /// loses copies of lost frames more often than `rate`, and weights each such episode by its likelihood
+    /// ratio. Only the estimate of the residual loss is valid in such a run, no other counter. It is for one
+    /// direction of one protected link.
     ///
     /// ```toml
     /// [[impair]]
@@ -151,7 +152,7 @@ pub enum Fault {
     /// rate = "1e-3"
     /// ```
     Tilted(Tilted),
-    /// One that a program has registered.
+    /// An impairment that a program registered.
     #[schemars(skip)]
     Registered(Registered),
 }
@@ -160,15 +161,16 @@ pub enum Fault {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tilted {
-    /// Probability that a frame is hit, in truth.
+    /// True probability that a frame is lost.
     pub rate: Probability,
-    /// The same for copies of what was lost, in most episodes.
+    /// Raised loss probability for copies of lost frames, in most episodes.
     #[serde(default = "raised")]
     pub raised: Probability,
-    /// Frames that pass between an episode and the next, at least; twice as many at most.
+    /// Minimum number of frames between two episodes; the maximum is twice this number.
     #[serde(default = "after")]
     pub after: Within<u64, 1, 1_000_000_000>,
-    /// Frames without a loss that end an episode: by then all of its losses must be mended or given up.
+    /// Number of frames without a loss that ends an episode; by then all of its losses must be recovered or
+    /// given up.
     #[serde(default = "quiet")]
     pub quiet: Within<u64, 1, 1_000_000_000>,
 }
@@ -189,7 +191,7 @@ fn quiet() -> Within<u64, 1, 1_000_000_000> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitErrors {
-    /// Probability that a bit is wrong.
+    /// Bit error ratio.
     pub rate: Probability,
 }
 
@@ -197,7 +199,7 @@ pub struct BitErrors {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// Probability that a frame is hit.
+    /// Probability that a frame is corrupted.
     pub rate: Probability,
 }
 
@@ -205,9 +207,9 @@ pub struct Frames {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
-    /// Share of all frames that is hit.
+    /// Fraction of all frames that is corrupted.
     pub loss: Probability,
-    /// Frames that are hit in a row, on average.
+    /// Mean number of consecutive corrupted frames.
     pub length: BurstLength,
 }
 
@@ -215,14 +217,14 @@ pub struct Bursts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
-    /// Probability to turn bad after a frame in the good state.
+    /// Probability of a transition to the bad state after a frame in the good state.
     pub to_bad: Probability,
-    /// Probability to turn good after a frame in the bad state.
+    /// Probability of a transition to the good state after a frame in the bad state.
     pub to_good: Probability,
-    /// Probability to hit a frame in the good state.
+    /// Loss probability in the good state.
     #[serde(default)]
     pub loss_good: Probability,
-    /// Probability to hit a frame in the bad state.
+    /// Loss probability in the bad state.
     #[serde(default = "always")]
     pub loss_bad: Probability,
 }
@@ -235,9 +237,9 @@ fn always() -> Probability {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Every {
-    /// One frame in so many is hit.
+    /// One frame in this number is corrupted.
     pub n: Within<u64, 1, 1_000_000_000_000>,
-    /// Frames that pass before counting begins: frames `offset + n`, `offset + 2n`, … are hit, from 1.
+    /// Number of frames to skip: frames `offset + n`, `offset + 2n`, … are corrupted, counted from 1.
     #[serde(default = "nothing")]
     pub offset: Within<u64, 0, 1_000_000_000_000>,
 }
@@ -250,9 +252,9 @@ fn nothing() -> Within<u64, 0, 1_000_000_000_000> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IpId {
-    /// The bits that are compared.
+    /// Mask of the bits that are compared.
     pub mask: Within<u16, 0, 0xffff>,
-    /// What they must be; no bit outside the mask.
+    /// Value of these bits; no bit outside the mask.
     pub value: Within<u16, 0, 0xffff>,
 }
 
@@ -260,38 +262,40 @@ pub struct IpId {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// A frame is hit if one of these rules hits it. Each rule counts, on its own, the frames that match it on this
+    /// Rules; a frame is corrupted if any rule selects it. Each rule counts its matches separately for each
     /// link and direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// A file with faults of protected links, each a line: direction (`forth` is forward, `back` is backward), kind and number as in a
-    /// rule's `link` and `seq`, and which transmission of that frame, from 1. `forth data 5 2` is the first copy of frame 5. What follows a
-    /// `#` is not read. A path is relative to the scenario file.
+    /// File of faults of protected links, one per line: direction (`forward` or `backward`), kind and
+    /// number as in a rule's `link` and `seq`, and the transmission of that frame, from 1. `forward
+    /// data 5 2` is the first copy of frame 5. `#` starts a comment. A path is relative to the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub faults: Option<Placed<String>>,
 }
 
-/// Hits some of the frames that match, by their order on the link.
+/// Selects some of the frames that match, by their order on the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Only frames with this packet sequence number. The first packet of a queue pair has `transport.first_psn`.
+    /// Match frames with this packet sequence number. The first packet of a queue pair has
+    /// `transport.first_psn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub psn: Option<Within<u32, 0, 0xff_ffff>>,
-    /// Only packets of this type.
+    /// Match packets of this type.
     #[serde(default)]
     pub packet: PacketKind,
-    /// Only frames on a protected link that are this to its two ends.
+    /// Match frames of this kind on a protected link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkFrame>,
-    /// Only frames on a protected link with this number, or about it. The first frame after the start of protection has 0.
+    /// Match frames on a protected link with this sequence number, or that refer to it. The first frame after
+    /// the start of protection has number 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<Within<u32, 0, 0xf_ffff>>,
-    /// The first match that is hit, from 1.
+    /// Number of the first match that is corrupted, from 1.
     #[serde(default = "once")]
     pub nth: Within<u64, 1, 1_000_000_000_000>,
-    /// How many matches in a row are hit.
+    /// Number of consecutive matches that are corrupted.
     #[serde(default = "once")]
     pub count: Within<u64, 1, 1_000_000_000_000>,
 }
@@ -300,37 +304,37 @@ fn once() -> Within<u64, 1, 1_000_000_000_000> {
     Within::fixed(1)
 }
 
-/// What a packet does in the protocol.
+/// Type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketKind {
     /// All frames.
     #[default]
     Any,
-    /// Of a SEND or a WRITE.
+    /// Packets of a SEND or WRITE.
     Data,
     /// Positive acknowledgements.
     Ack,
-    /// Negative acknowledgements, receiver-not-ready included.
+    /// Negative acknowledgements, including receiver-not-ready.
     Nak,
-    /// Requests for a READ.
+    /// Requests of a READ.
     ReadRequest,
-    /// Answers to a READ.
+    /// Responses to a READ.
     ReadResponse,
 }
 
-/// What a frame is to the two ends of a protected link.
+/// Kind of a frame on a protected link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkFrame {
-    /// A frame of somebody else's, with its number.
+    /// A frame of the traffic; its number is its sequence number.
     Data,
-    /// Says that nothing follows, with the number of the next frame.
+    /// A dummy, sent when the port becomes idle; its number is that of the next frame.
     Dummy,
-    /// An acknowledgement of its own, with the first number that is not settled.
+    /// A separate acknowledgement; its number is the first one that is not settled.
     Ack,
-    /// Says what is missing, with the first number that is.
+    /// A loss notification; its number is the first missing one.
     Missing,
-    /// Protection begins or ends; its number is 0.
+    /// Start or end of protection; its number is 0.
     Hello,
 }

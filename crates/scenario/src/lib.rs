@@ -1,8 +1,7 @@
 //! Scenario files: text in, typed and checked values out.
 //!
-//! A scenario says in TOML what a run is: a network, what its hosts do, what goes wrong on its links, and the
-//! versions of all this that are to be compared. This crate understands such a text; it simulates nothing, opens no
-//! file and knows no clock.
+//! A scenario describes a run in TOML: a network, its workloads and impairments, and the variants to compare. This
+//! crate parses such a text. It does not simulate, open files, or read a clock.
 //!
 //! ```
 //! let text = r#"
@@ -24,21 +23,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The way of a text:
+//! Steps from text to scenario:
 //!
-//! 1. It is parsed into a tree whose nodes know where they stand.
-//! 2. Overrides (`--set`) and the changes of each variant are put into copies of the tree. A value keeps its place
-//!    when it moves; an override's place is the override.
-//! 3. Tables with a `kind` are brought into a form that serde reads without a buffer, and each tree is read into
-//!    [`Scenario`]. Values refuse what they cannot be, so that an [`Error`] points at the value itself.
-//! 4. What no value can know on its own is checked: whether hosts exist, a graph is whole, a window ends after it
-//!    starts.
+//! 1. The text is parsed into a tree whose nodes have a place in the text.
+//! 2. Overrides (`--set`) and the changes of each variant are applied to copies of the tree. A value keeps its place
+//!    when it moves; the place of an override is the override.
+//! 3. Other spellings of enumerated names are replaced by the names.
+//! 4. Tables with a `kind` get a form that serde reads without a buffer, and each tree is read into a [`Scenario`].
+//!    Each type checks its own value, so that an [`Error`] points at the value itself.
+//! 5. Checks of more than one value follow: whether hosts exist, a graph is connected, an end is after its start.
 //!
-//! An error is one line: file, line, column, what is wrong, what is allowed. What can only be known later (whether a
-//! link or a flow list exists) is reported by [`File::error`] at the [`Place`] that the value remembers.
+//! An error is one line: file, line, column, reason, allowed values. Errors that are found later (a link or a flow
+//! list does not exist) are reported by [`File::error`] at the [`Place`] of the value.
 //!
-//! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
-//! as a JSON schema for editors.
+//! The doc comments of the types are the reference pages, which [`reference()`] writes. [`schema_json`] returns the
+//! same as a JSON schema for editors.
 
 mod acceleration;
 mod balance;
@@ -65,6 +64,8 @@ mod reference;
 mod registered;
 mod route;
 mod scenario;
+mod schema;
+mod spelling;
 mod switch;
 mod tcp;
 mod topology;
@@ -93,16 +94,19 @@ pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
-pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
+pub use protect::{LossSample, Profile, Protect, Scheme, SwitchKind};
 pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
-pub use recovery::{Family, Recovery, SelectiveRepeat, Tracking};
-pub use reference::{reference, schema_json};
-pub use registered::{Names, Registered};
+pub use recovery::{Recovery, RecoveryFamily, SelectiveRepeat, Tracking};
+pub use reference::{ReferencePage, reference};
+pub use registered::{Registered, RegisteredNames};
 pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
-pub use switch::{Class, Switch};
+pub use schema::schema_json;
+pub use switch::{ClassWeight, Switch};
 pub use tcp::{Protocol, Tcp, TcpCongestion, TcpEcn, TcpReordering};
-pub use topology::{Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology, Unlike};
+pub use topology::{
+    Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, LinkOverride, Pair, Shape, Topology,
+};
 pub use transport::{Mtu, Operation, QueuePairs, Transport};
 pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};

@@ -1,26 +1,28 @@
-//! Switches that stop their neighbours before they run out of memory.
+//! Priority flow control.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::{Bytes, Span};
 
 use crate::quantity::{Alpha, Within};
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// Switches that lose nothing for want of room, by priority flow control (IEEE 802.1Qbb); without this table there is none.
+/// Priority flow control (PFC, IEEE 802.1Qbb), which keeps switches from dropping frames of some classes.
+/// Without this table there is no PFC.
 ///
-/// All ports of a switch share one buffer. Frames are counted by the port that they came in by and by their class, from their
-/// arrival until they begin to leave. A frame for which its port is free never lies in the buffer. Of each port and
-/// lossless class the first `reserve` bytes have a place of their own. Beyond it, at most `alpha` times the shared bytes that are free
-/// lie in the shared part, which is what `buffer` leaves after all reserves and headrooms. A frame above that threshold lies in the headroom
-/// of its port and class, and the neighbour is sent a PFC frame that stops the class; it goes on when the headroom is empty and the
-/// bytes are `resume_offset` below the threshold, which by then may have risen or fallen. While it must wait it is told again
-/// after half of the `quanta`, and if that is lost, a pause ends by itself.
+/// All ports of a switch share one buffer. Frames are counted by ingress port and class, from arrival until
+/// their transmission starts; a frame whose output port is free is not counted. Each port and lossless class
+/// owns `reserve` bytes. Beyond these it may use up to `alpha` times the free bytes of the shared pool, which
+/// is `buffer` without all reserves and headrooms. A frame above this threshold is stored in the headroom of
+/// its port and class, and the switch sends a PFC frame that pauses the class at the neighbour. The neighbour
+/// resumes when the headroom is empty and the bytes are `resume_offset` below the threshold, which may have
+/// changed meanwhile. The switch refreshes the pause after half of the `quanta`; a pause that is not
+/// refreshed expires.
 ///
-/// PFC frames are frames of 64 bytes that leave a port before all others, take their time on the wire, and may be corrupted. Ports of
-/// switches and hosts obey them after the frame that is leaving. With headroom as computed, no frame of a lossless class is dropped
-/// on clean links. Copies that switches make (`[mend]`) come on top and may overrun it. Classes that are not lossless
-/// have neither reserve nor headroom, and what is above their threshold is dropped.
+/// PFC frames have 64 bytes, are sent before all other frames, take time on the wire, and may be corrupted.
+/// Switches and hosts obey them after the frame in transmission. With the default headroom no frame of a
+/// lossless class is dropped on clean links, except that copies made by switches (`[mend]`) may exceed it.
+/// Other classes have neither reserve nor headroom; the switch drops their frames above the threshold.
 ///
 /// ```toml
 /// [switch.lossless]
@@ -33,36 +35,40 @@ use crate::value::{self, Placed, Shown};
 pub struct Lossless {
     /// The lossless traffic classes: one to eight, each once.
     pub classes: Placed<Vec<Within<u8, 0, 7>>>,
-    /// The memory of each switch.
+    /// Buffer size of each switch.
     #[serde(default = "buffer", with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub buffer: Bytes,
-    /// The share of the free shared bytes that one port and class may have.
+    /// Factor of the free shared bytes that one port and class may use.
     #[serde(default)]
     pub alpha: Alpha,
-    /// Bytes that each port has to itself for each lossless class.
+    /// Reserved bytes of each port and lossless class.
     #[serde(default = "reserve", with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub reserve: Bytes,
-    /// Bytes above the threshold that each port may take in for each lossless class. If left out, as many as can come before the
-    /// neighbour has stopped: by the port's rate, cable and latencies, the largest frame, and `reaction`.
+    /// Headroom of each port and lossless class. Default: the bytes that can arrive before the neighbour has
+    /// stopped, computed from the port's rate, cable and latencies, the largest frame, and `reaction`.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub headroom: Option<Bytes>,
-    /// How far below its threshold a port must be for its neighbour to go on.
+    /// Distance below the threshold at which the neighbour resumes.
     #[serde(default = "resume_offset", with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub resume_offset: Bytes,
-    /// How long a neighbour is told to stop, in units of 512 bit times of its link.
+    /// Duration of a pause, in units of 512 bit times of the link.
     #[serde(default = "quanta")]
+    #[schemars(extend("x-advanced" = true))]
     pub quanta: Within<u16, 1, 65_535>,
-    /// How often each PFC frame is sent, one right after the other. The standard says once; where links corrupt, a pause that is lost
-    /// costs all that comes until it is said again.
+    /// Number of transmissions of each PFC frame, back to back. The standard says 1. On links that corrupt, a
+    /// lost PFC frame costs all frames that arrive until the pause is refreshed.
     #[serde(default = "copies")]
     pub copies: Within<u8, 1, 8>,
-    /// How long ports take from reading a PFC frame to obeying it.
+    /// Delay of ports from the reception of a PFC frame to its effect.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub reaction: Span,
 }
 
@@ -87,7 +93,7 @@ fn copies() -> Within<u8, 1, 8> {
 }
 
 impl Lossless {
-    /// The lossless classes, a bit each.
+    /// Returns the lossless classes as a bit mask.
     pub fn mask(&self) -> u8 {
         self.classes.iter().fold(0, |mask, class| mask | 1 << class.get())
     }

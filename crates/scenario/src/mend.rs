@@ -1,18 +1,18 @@
-//! What hosts and their switches do against timeouts.
+//! Dummies and copies against timeouts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::quantity::Within;
-use crate::value::{self, Shown};
+use crate::value::{self, SchemaOf};
 
-/// What keeps losses from ending in timeouts (Gao et al., JCST 2023): dummies and repeats. Without this table,
-/// nothing does.
+/// Dummies and copies that prevent timeouts after losses (Gao et al., JCST 2023). Without this table there
+/// are none.
 ///
-/// A lost tail packet, a lost tail ACK, a lost NAK, and a packet that is lost again when it is sent again: these four
-/// leave a requester waiting for its timer. Dummies help against the first two, copies of NAKs against the third,
-/// copies of retransmissions against the fourth. The copies are made by the hosts' switches.
+/// Four losses leave a requester waiting for its timer: a lost tail packet, a lost tail ACK, a lost NAK, and
+/// a retransmission that is lost again. Dummies recover the first two, copies of NAKs the third, copies of
+/// retransmissions the fourth. The switches of the hosts make the copies.
 ///
 /// ```toml
 /// [mend]
@@ -22,37 +22,44 @@ use crate::value::{self, Shown};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mend {
-    /// What holds for `dummies`, `nak_copies` and `retransmission_copies` where they are left out.
+    /// Default of `dummies`, `nak_copies` and `retransmission_copies`.
     pub preset: Preset,
-    /// Empty packets behind the last one that was posted.
+    /// Number of empty packets after the last posted packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummies: Option<Count>,
-    /// When dummies are due.
+    /// When dummies are sent.
+    #[schemars(extend("x-advanced" = true))]
     pub dummies_when: DummiesWhen,
-    /// The time T that `dummies_when` speaks of.
+    /// Time T of `dummies_when`.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub dummies_after: Span,
     /// Copies of each NAK, made by the switch of the host that sends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nak_copies: Option<Count>,
-    /// Copies of the first packet that is sent again after a NAK, made by the switch of the host that sends it. The
-    /// switch knows it by its sequence number alone, and may take another connection's for it.
+    /// Copies of the first packet that is retransmitted after a NAK, made by the switch of the host that
+    /// sends it. The switch recognizes it by its sequence number only, and may mistake another connection's
+    /// packet for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmission_copies: Option<Count>,
-    /// Sequence numbers that a switch can remember for `retransmission_copies`. A number has one place in that table,
-    /// and a later one may drive it out.
+    /// Number of sequence numbers that a switch can store for `retransmission_copies`. Each number has one
+    /// slot in the table, and a later one may overwrite it.
+    #[schemars(extend("x-advanced" = true))]
     pub registers: Within<u32, 1, 0x100_0000>,
-    /// Copies of the last packet that was posted: the older and dearer way to protect a tail. Not for READ.
+    /// Copies of the last posted packet: an older and costlier protection of tails. Not for READ.
+    #[schemars(extend("x-advanced" = true))]
     pub tail_copies: Count,
     /// Copies of every packet. One copy is "sending twice" of Wang et al. (ICCCN 2019). Not for READ.
+    #[schemars(extend("x-advanced" = true))]
     pub packet_copies: Count,
-    /// Whether a responder asks again when it sees that what was sent again was lost again: our reading of "checking
-    /// ePSN" of Wang et al. (ICCCN 2019).
+    /// Whether a responder sends another NAK when it sees that a retransmission was lost: our interpretation
+    /// of "checking ePSN" of Wang et al. (ICCCN 2019).
+    #[schemars(extend("x-advanced" = true))]
     pub check_epsn: bool,
 }
 
-/// A number of dummies or copies.
+/// Number of dummies or copies.
 pub(crate) type Count = Within<u8, 0, 16>;
 
 impl Default for Mend {
@@ -73,23 +80,23 @@ impl Default for Mend {
 }
 
 impl Mend {
-    /// Dummies behind a tail.
+    /// Returns the number of dummies after a tail.
     pub fn dummies(&self) -> u8 {
         self.dummies.map_or(self.preset.counts().0, Within::get)
     }
 
-    /// Copies of each NAK.
+    /// Returns the number of copies of each NAK.
     pub fn nak_copies(&self) -> u8 {
         self.nak_copies.map_or(self.preset.counts().1, Within::get)
     }
 
-    /// Copies of each packet that is sent again after a NAK.
+    /// Returns the number of copies of each packet that is retransmitted after a NAK.
     pub fn retransmission_copies(&self) -> u8 {
         self.retransmission_copies.map_or(self.preset.counts().2, Within::get)
     }
 }
 
-/// Dummies, copies of NAKs and copies of retransmissions that belong together.
+/// Numbers of dummies, NAK copies and retransmission copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
@@ -111,13 +118,13 @@ impl Preset {
     }
 }
 
-/// When dummies are due.
+/// When dummies are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DummiesWhen {
-    /// Everything posted was sent, nothing was posted for T, and something is not acknowledged.
+    /// When all posted packets have been sent, nothing was posted for T, and a packet is unacknowledged.
     Deferred,
-    /// Right behind each message that is posted more than T after the one before it (§5.2 of the paper). Of a batch, that
-    /// protects the first message and not the last.
+    /// Directly after each message that is posted more than T after the previous one (§5.2 of the paper). In
+    /// a batch this protects the first message, not the last.
     AtPost,
 }

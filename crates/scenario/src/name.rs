@@ -1,4 +1,4 @@
-//! Names: of the scenario, of nodes, of hosts and links that are meant.
+//! Names of scenarios and nodes, and references to hosts, links and switches.
 
 use wiremend_units::Bytes;
 
@@ -9,7 +9,7 @@ use crate::value::{Refusal, Scalar, Value, as_value};
 pub struct Line(String);
 
 impl Line {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -23,7 +23,7 @@ impl Value for Line {
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         let text = scalar.text()?.trim();
         if text.is_empty() || text.contains(char::is_control) {
-            return Err("is empty or has control characters; expected one line of text".into());
+            return Err("is empty or contains control characters; expected one line of text".into());
         }
         Ok(Self(text.to_owned()))
     }
@@ -35,12 +35,12 @@ impl Value for Line {
 
 as_value!(Line);
 
-/// The name of a node in a graph: a letter, then letters, digits and `_`.
+/// Name of a node in a graph: a letter, then letters, digits and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -56,7 +56,7 @@ impl Value for Name {
         let plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         // These words stand for sets of hosts wherever a host is named.
-        if !plain || ["all", "last"].contains(&text) {
+        if !plain || ["all", "last"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
             return Err(format!("`{text}` is not a name; expected {}", Self::expected()).into());
         }
         Ok(Self(text.to_owned()))
@@ -69,14 +69,14 @@ impl Value for Name {
 
 as_value!(Name);
 
-/// One host.
+/// Reference to one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// By its number, from 0.
+    /// By number, from 0.
     Number(u32),
-    /// By its name.
+    /// By name.
     Name(String),
-    /// The one with the highest number.
+    /// The host with the highest number.
     Last,
 }
 
@@ -109,8 +109,9 @@ impl Value for Host {
 impl Host {
     fn parse(text: &str) -> Option<Self> {
         match text.trim() {
-            "" | "all" => None,
-            "last" => Some(Self::Last),
+            "" => None,
+            text if text.eq_ignore_ascii_case("all") => None,
+            text if text.eq_ignore_ascii_case("last") => Some(Self::Last),
             text if text.bytes().all(|c| c.is_ascii_digit()) => text.parse().ok().map(Self::Number),
             text if text.contains("..") => None,
             text => Some(Self::Name(text.to_owned())),
@@ -128,21 +129,21 @@ impl Host {
 
 as_value!(Host);
 
-/// Several hosts, in order.
+/// Reference to several hosts, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Every host of the network.
+    /// All hosts of the network.
     All,
-    /// Those of these ranges, one after the other.
+    /// The hosts of these ranges, in order.
     Ranges(Vec<HostRange>),
 }
 
-/// Consecutive hosts, `first` and `last` included; a single host is both.
+/// Consecutive hosts from `first` to `last`, both included; equal for a single host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRange {
-    /// The first one.
+    /// First host.
     pub first: Host,
-    /// The last one.
+    /// Last host.
     pub last: Host,
 }
 
@@ -158,7 +159,7 @@ impl Value for Hosts {
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         match scalar {
-            Scalar::Text(text) if text == "all" => Ok(Self::All),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("all") => Ok(Self::All),
             Scalar::List(items) if items.is_empty() => {
                 Err(format!("the list is empty; expected {}", Self::expected()).into())
             }
@@ -200,16 +201,16 @@ impl HostRange {
     }
 }
 
-/// Links of the network.
+/// Reference to links of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkSet {
-    /// All of them.
+    /// All links.
     All,
-    /// Those between a host and a switch.
+    /// Links between a host and a switch.
     Hosts,
-    /// Those between two switches.
+    /// Links between two switches.
     Switches,
-    /// Those with these names: both ends, joined by `-`.
+    /// Links by name: both ends, joined by `-`.
     Named(Vec<String>),
 }
 
@@ -224,9 +225,9 @@ impl Value for LinkSet {
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         match scalar {
-            Scalar::Text(text) if text == "all" => Ok(Self::All),
-            Scalar::Text(text) if text == "hosts" => Ok(Self::Hosts),
-            Scalar::Text(text) if text == "switches" => Ok(Self::Switches),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("all") => Ok(Self::All),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("hosts") => Ok(Self::Hosts),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("switches") => Ok(Self::Switches),
             names => read_names::<Self>(names).map(Self::Named),
         }
     }
@@ -244,14 +245,14 @@ impl Value for LinkSet {
 
 as_value!(LinkSet);
 
-/// Switches of the network.
+/// Reference to switches of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SwitchSet {
-    /// Those that hosts hang on.
+    /// Switches with hosts.
     Edge,
-    /// All others.
+    /// All other switches.
     Core,
-    /// Those with these names.
+    /// Switches by name.
     Named(Vec<String>),
 }
 
@@ -266,8 +267,8 @@ impl Value for SwitchSet {
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         match scalar {
-            Scalar::Text(text) if text == "edge" => Ok(Self::Edge),
-            Scalar::Text(text) if text == "core" => Ok(Self::Core),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("edge") => Ok(Self::Edge),
+            Scalar::Text(text) if text.eq_ignore_ascii_case("core") => Ok(Self::Core),
             names => read_names::<Self>(names).map(Self::Named),
         }
     }
@@ -283,7 +284,7 @@ impl Value for SwitchSet {
 
 as_value!(SwitchSet);
 
-/// One name, or a list of some.
+/// Reads one name or a list of names.
 fn read_names<V: Value>(scalar: &Scalar) -> Result<Vec<String>, Refusal> {
     let named = |item: &Scalar| match item.text()? {
         "" => Err(Refusal::Type),
@@ -302,14 +303,14 @@ fn write_names(names: &[String]) -> Scalar {
     Scalar::List(names.iter().cloned().map(Scalar::Text).collect())
 }
 
-/// Where the sizes of flows come from.
+/// Distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// A built-in table of measured sizes, by its name.
+    /// A built-in table of measured sizes, by name.
     Table(String),
-    /// Always the same size.
+    /// One size for all flows.
     Fixed(Bytes),
-    /// A file with columns `size_bytes,cumulative_percent`, by its path.
+    /// A file with columns `size_bytes,cumulative_percent`, by path.
     File(String),
 }
 

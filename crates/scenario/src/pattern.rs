@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Traffic patterns: pairs of sources and destinations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,26 +8,26 @@ use crate::name::{Host, Hosts};
 use crate::topology::Topology;
 use crate::value::{Place, Placed};
 
-/// Who sends to whom.
+/// Pairs of sources and destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Each flow is between two different hosts at random, one of `src` and one of `dst`; both are all hosts unless
-    /// given.
+    /// Each flow has a random source of `src` and another host of `dst` as destination. Default of both: all
+    /// hosts.
     #[default]
     Uniform,
-    /// The first of `src` to the first of `dst`, the second to the second, and so on; from the first host to the
-    /// last one unless given.
+    /// The first host of `src` sends to the first of `dst`, the second to the second, and so on. Default: the
+    /// first host sends to the last.
     PointToPoint,
-    /// With n hosts in `src` (all unless given), the i-th to the one n/2 places further on, around the end.
+    /// With n hosts in `src` (default: all), the i-th sends to the one n/2 places further on, modulo n.
     Permutation,
-    /// Each of `src` to each other one of `dst`; both are all hosts unless given.
+    /// Each host of `src` sends to each other host of `dst`. Default of both: all hosts.
     FullMesh,
-    /// Each of `src` (all others unless given) to the single `dst` (the first host unless given).
+    /// Each host of `src` (default: all others) sends to the single `dst` (default: the first host).
     Incast,
 }
 
-/// A pattern with the hosts it applies to, as the file has them.
+/// A pattern with its hosts, as written in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints<'a> {
     /// The pattern.
@@ -38,13 +38,13 @@ pub struct Endpoints<'a> {
     pub dst: Option<&'a Placed<Hosts>>,
 }
 
-/// The pairs of hosts that a pattern means on a network.
+/// Pairs of hosts of a pattern on a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Exactly these pairs of source and destination.
+    /// These pairs of source and destination.
     Listed(Vec<(HostId, HostId)>),
-    /// Each source with each destination other than itself: all of them, or for [`Pattern::Uniform`] a random one
-    /// for each flow.
+    /// Each source with each destination other than itself: all of them, or for [`Pattern::Uniform`] a random
+    /// one per flow.
     Product {
         /// Sources, each once.
         src: Vec<HostId>,
@@ -54,7 +54,7 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    /// How many pairs there are.
+    /// Returns the number of pairs.
     pub fn len(&self) -> u64 {
         match self {
             Self::Listed(pairs) => pairs.len() as u64,
@@ -66,12 +66,12 @@ impl Pairs {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no pair.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All pairs, sources first, in order.
+    /// Returns all pairs, by source first.
     pub fn iter(&self) -> Box<dyn Iterator<Item = (HostId, HostId)> + '_> {
         match self {
             Self::Listed(pairs) => Box::new(pairs.iter().copied()),
@@ -91,16 +91,16 @@ impl<'a> IntoIterator for &'a Pairs {
     }
 }
 
-/// What is wrong with the endpoints, and where, if not with the table as a whole.
-pub(crate) type Misfit = (Place, String);
+/// A reason why parts of a scenario do not fit together, and its place if it is not the whole table.
+pub(crate) type CheckError = (Place, String);
 
 impl Endpoints<'_> {
-    /// The pairs that are meant on `topology`, or where the file is wrong and how.
+    /// Returns the pairs on `topology`, or the place and reason of an error.
     pub fn pairs(&self, topology: &Topology) -> Result<Pairs, (Place, String)> {
         match self.pattern {
             Pattern::Uniform | Pattern::FullMesh => {
-                let src = distinct(given(self.src, topology)?.unwrap_or_else(|| everyone(topology)));
-                let dst = distinct(given(self.dst, topology)?.unwrap_or_else(|| everyone(topology)));
+                let src = distinct(given(self.src, topology)?.unwrap_or_else(|| all_hosts(topology)));
+                let dst = distinct(given(self.dst, topology)?.unwrap_or_else(|| all_hosts(topology)));
                 if let ([src], [dst]) = (&src[..], &dst[..]) {
                     differ(topology, *src, *dst, self.place())?;
                 }
@@ -112,12 +112,12 @@ impl Endpoints<'_> {
         }
     }
 
-    fn point_to_point(&self, topology: &Topology) -> Result<Pairs, Misfit> {
+    fn point_to_point(&self, topology: &Topology) -> Result<Pairs, CheckError> {
         let src = given(self.src, topology)?.unwrap_or_else(|| vec![HostId(0)]);
         let dst = given(self.dst, topology)?.map_or_else(|| one(topology, &Host::Last), Ok)?;
         if src.len() != dst.len() {
             let why = format!(
-                "{} sources and {} destinations; `point-to-point` needs as many of each",
+                "{} sources and {} destinations; `point-to-point` needs equal numbers",
                 src.len(),
                 dst.len()
             );
@@ -128,15 +128,15 @@ impl Endpoints<'_> {
         Ok(Pairs::Listed(pairs))
     }
 
-    fn permutation(&self, topology: &Topology) -> Result<Pairs, Misfit> {
+    fn permutation(&self, topology: &Topology) -> Result<Pairs, CheckError> {
         if let Some(dst) = self.dst {
-            return Err((dst.place, "`permutation` takes no `dst`; give `src` only".to_owned()));
+            return Err((dst.place, "`permutation` takes no `dst`; set `src` only".to_owned()));
         }
-        let src = distinct(given(self.src, topology)?.unwrap_or_else(|| everyone(topology)));
+        let src = distinct(given(self.src, topology)?.unwrap_or_else(|| all_hosts(topology)));
         if src.len() < 2 {
             return Err((
                 self.place(),
-                "one host cannot be permuted; give at least two hosts in `src`".to_owned(),
+                "one host cannot be permuted; set at least two hosts in `src`".to_owned(),
             ));
         }
         let half = src.len() / 2;
@@ -144,7 +144,7 @@ impl Endpoints<'_> {
         Ok(Pairs::Listed(src.iter().copied().zip(dst).collect()))
     }
 
-    fn incast(&self, topology: &Topology) -> Result<Pairs, Misfit> {
+    fn incast(&self, topology: &Topology) -> Result<Pairs, CheckError> {
         let dst = distinct(given(self.dst, topology)?.unwrap_or_else(|| vec![HostId(0)]));
         let [dst] = dst[..] else {
             let why = format!("{} destinations; `incast` has one `dst`", dst.len());
@@ -152,41 +152,41 @@ impl Endpoints<'_> {
         };
         let src = match given(self.src, topology)? {
             Some(src) => distinct(src),
-            None => everyone(topology).into_iter().filter(|host| *host != dst).collect(),
+            None => all_hosts(topology).into_iter().filter(|host| *host != dst).collect(),
         };
         src.iter().try_for_each(|&src| differ(topology, src, dst, self.place()))?;
         Ok(Pairs::Product { src, dst: vec![dst] })
     }
 
-    /// Where to point when both ends are wrong together.
+    /// Returns the place of an error that concerns both ends.
     fn place(&self) -> Place {
         self.dst.or(self.src).map_or(Place(None), |hosts| hosts.place)
     }
 }
 
-fn given(hosts: Option<&Placed<Hosts>>, topology: &Topology) -> Result<Option<Vec<HostId>>, Misfit> {
+fn given(hosts: Option<&Placed<Hosts>>, topology: &Topology) -> Result<Option<Vec<HostId>>, CheckError> {
     hosts.map(|hosts| topology.hosts(hosts).map_err(|why| (hosts.place, why))).transpose()
 }
 
-fn everyone(topology: &Topology) -> Vec<HostId> {
+fn all_hosts(topology: &Topology) -> Vec<HostId> {
     (0..topology.host_count()).map(HostId).collect()
 }
 
-fn one(topology: &Topology, host: &Host) -> Result<Vec<HostId>, Misfit> {
+fn one(topology: &Topology, host: &Host) -> Result<Vec<HostId>, CheckError> {
     topology.host(host).map(|host| vec![host]).map_err(|why| (Place(None), why))
 }
 
-/// Each host once, at its first mention.
+/// Removes repeated hosts.
 fn distinct(hosts: Vec<HostId>) -> Vec<HostId> {
     let mut seen = std::collections::BTreeSet::new();
     hosts.into_iter().filter(|host| seen.insert(*host)).collect()
 }
 
-/// A host does not send to itself.
-pub(crate) fn differ(topology: &Topology, src: HostId, dst: HostId, place: Place) -> Result<(), Misfit> {
+/// Checks that a host does not send to itself.
+pub(crate) fn differ(topology: &Topology, src: HostId, dst: HostId, place: Place) -> Result<(), CheckError> {
     if src == dst {
         let name = topology.host_name(src);
-        return Err((place, format!("`{name}` would send to itself; `src` and `dst` are different hosts")));
+        return Err((place, format!("`{name}` would send to itself; `src` and `dst` must differ")));
     }
     Ok(())
 }

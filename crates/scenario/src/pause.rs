@@ -1,4 +1,4 @@
-//! Ports that are told to wait.
+//! Scripted pauses of ports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,13 @@ use wiremend_units::Time;
 use crate::impair::Direction;
 use crate::name::LinkSet;
 use crate::quantity::Within;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// Ports that hold a traffic class for a while, as if the other end of their link had sent them a PAUSE frame for it
-/// (IEEE 802.1Qbb); hosts obey as switches do. Other classes go on. No frame of the class begins to leave at `start` or
-/// later and before `stop`; one that has begun is finished. Where several of these tables meet, the class waits while
-/// one of them says so. At a port that PFC frames reach as well ([switch.lossless](#switchlossless)), the later word counts.
+/// Pauses one traffic class at some ports for a time, as if the other end of the link had sent a PFC PAUSE
+/// frame (IEEE 802.1Qbb). Hosts and switches obey alike; other classes continue. No frame of the class starts
+/// transmission from `start` until `stop`; a frame in transmission is completed. If several tables match a
+/// port, the class is paused while any of them applies. At a port that also receives PFC frames
+/// ([switch.lossless](#switchlossless)), the latest command applies.
 ///
 /// ```toml
 /// [[pause]]
@@ -25,19 +26,19 @@ use crate::value::{self, Placed, Shown};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// On which links. A link is called by its two ends: `"h0-tor"`.
+    /// The links. A link is named by its two ends: `"h0-tor"`.
     pub links: Placed<LinkSet>,
-    /// In which direction: the port that sends this way waits.
+    /// The direction; the port that sends in this direction pauses.
     #[serde(default)]
     pub direction: Direction,
-    /// Which traffic class.
+    /// The traffic class.
     pub class: Within<u8, 0, 7>,
-    /// From when on.
+    /// Start time.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub start: Time,
-    /// Until when; if left out, without end.
+    /// End time. Default: the end of the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub stop: Option<Time>,
 }

@@ -1,19 +1,20 @@
-//! Links that mend their own losses.
+//! Protection of links between switches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wiremend_units::{Bytes, Span, Time};
+use wiremend_units::{Bytes, Span, Time, canonical_name};
 
 use crate::impair::Direction;
 use crate::name::LinkSet;
 use crate::quantity::{Probability, Within};
-use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
+use crate::value::{self, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
 
-/// Links between switches that mend what they corrupt, before anyone else notices. Without this table, none does. A link belongs
-/// to one such table at most.
+/// Protection of links between switches against corruption: losses are recovered on the link itself. Without
+/// this table no link is protected. A link belongs to at most one table.
 ///
-/// With `linkguardian` (Joshi et al., SIGCOMM 2023) the two ends send again what was lost. All times and thresholds follow from the
-/// rate of the link and its round trip, which its ends measure when they start.
+/// `linkguardian` (Joshi et al., SIGCOMM 2023) retransmits lost frames over the link. All times and
+/// thresholds follow from the rate of the link and its round-trip time, which the two ends measure when they
+/// start.
 ///
 /// ```toml
 /// [[protect]]
@@ -22,9 +23,10 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 /// target = "1e-8"
 /// ```
 ///
-/// With `fec(k,h)` (Wharf, Giesen et al., 2018) every k frames are followed by h parities, and from any k of the k + h the rest is
-/// restored: no loss costs a round trip, and h/(k+h) of the link is spent on parities whether frames are lost or not. Of the
-/// other fields only `links`, `direction`, `flush`, `give_up`, and those about its start and end mean anything to it; the rest is refused.
+/// `fec(k,h)` (Wharf, Giesen et al., 2018) sends h parities after every k frames. The receiver restores lost
+/// frames from any k of the k + h frames. Recovery costs no round trip, but parities always take h/(k+h) of
+/// the link. Of the other fields it accepts only `links`, `direction`, `flush`, `give_up`, and those about
+/// its start and end.
 ///
 /// ```toml
 /// [[protect]]
@@ -34,103 +36,130 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Protect {
-    /// Which links. A link is called by its two ends: `"leaf0-spine1"`.
+    /// The links. A link is named by its two ends: `"leaf0-spine1"`.
     pub links: Placed<LinkSet>,
-    /// In which direction frames are protected. The other carries acknowledgements, if there are any.
+    /// The direction in which frames are protected. The other direction carries acknowledgements, if there
+    /// are any.
     #[serde(default)]
     pub direction: Direction,
-    /// By what. `"linkguardian"`: retransmission over the link; frames keep their order. `"linkguardian-nb"`: retransmission over the link; what is
-    /// sent again comes late, and nothing waits for it. `"fec(k,h)"`: h parities behind every k frames; frames keep their order.
-    /// `"fec-nb(k,h)"`: the same; what is restored comes late, and nothing waits for it.
+    /// Protocol. `"linkguardian"`: link-local retransmission; frames stay in order. `"linkguardian-nb"`:
+    /// link-local retransmission; retransmitted frames arrive late, and no frame waits for them.
+    /// `"fec(k,h)"`: h parities after every k frames; frames stay in order. `"fec-nb(k,h)"`: the same, but
+    /// restored frames arrive late, and no frame waits for them.
     pub by: Scheme,
-    /// Whose protocol; `"hardened"` if left out. Not for FEC.
+    /// Version of the protocol. Default: `"hardened"`. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub profile: Option<Profile>,
-    /// In what kind of switch; `"tofino"` for the `"paper"` profile if left out, and `"ideal"` for all else. Not for FEC.
+    /// Kind of switch. Default: `"tofino"` for the `"paper"` profile, otherwise `"ideal"`. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub switch: Option<SwitchKind>,
-    /// Traffic classes that need not keep their order, whatever `by` says: their frames never wait for others. Not for FEC.
+    /// Traffic classes whose frames never wait for others, whatever `by` says. Not for FEC.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-advanced" = true))]
     pub unordered: Vec<Within<u8, 0, 7>>,
-    /// The loss that may remain; 1e-8 if left out. Not for FEC: what remains follows from k, h and the loss.
+    /// Loss ratio that may remain. Default: 1e-8. Not for FEC, where it follows from k, h and the loss of the
+    /// link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Probability>,
-    /// The loss of the link as far as it is known, 1e-4 if left out; the ends go by it until they have measured it. Not for FEC.
+    /// Expected loss ratio of the link, which the ends use until they have measured it. Default: 1e-4. Not
+    /// for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
-    /// Copies of a frame that is sent again. If left out, as many as bring the measured loss below the target. Not for FEC.
+    /// Copies of each retransmitted frame. Default: as many as bring the measured loss below the target. Not
+    /// for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Within<u8, 1, 4>>,
-    /// Dummies when a port falls idle, 3 if left out. Each shows that frames before it are missing. At least 1 for the
-    /// hardened profile. Not for FEC.
+    /// Number of dummies when a port becomes idle; each reveals missing frames before it. Default: 3. At
+    /// least 1 for the hardened profile. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub dummies: Option<Within<u8, 0, 16>>,
-    /// How often a notification, a pause or its end is sent, once if left out: more than once where the way back corrupts too. Not for FEC.
+    /// Number of transmissions of each loss notification, pause and resume; more than one where the reverse
+    /// direction corrupts too. Default: 1. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub control_copies: Option<Within<u8, 1, 8>>,
-    /// Room for frames that are sent and not yet acknowledged; 200 kB if left out. Not for FEC: a sender keeps a block.
+    /// Buffer for sent frames that are not yet acknowledged. Default: 200 kB. Not for FEC, where a sender
+    /// stores one block.
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub tx_buffer: Option<Bytes>,
-    /// Room for frames that wait for an earlier one; 200 kB if left out. Not for FEC: no more than a block waits.
+    /// Buffer for frames that wait for an earlier one. Default: 200 kB. Not for FEC, where at most one block
+    /// waits.
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub rx_buffer: Option<Bytes>,
-    /// The sender is asked to pause when so much waits for an earlier frame. If left out, it follows from the link. Not for FEC.
+    /// Bytes in the receive buffer at which the sender is paused. Default: follows from the link. Not for
+    /// FEC.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub pause_at: Option<Bytes>,
-    /// The sender is asked to go on when so little waits. If left out, it follows from the link. Not for FEC.
+    /// Bytes in the receive buffer at which the sender resumes. Default: follows from the link. Not for FEC.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub resume_at: Option<Bytes>,
-    /// Whether the sender is asked to pause at all, as it is if this is left out. Without it the buffer overflows. Not for FEC.
+    /// Whether the receiver pauses the sender. Without it the receive buffer may overflow. Default: true. Not
+    /// for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
+    #[schemars(extend("x-advanced" = true))]
     pub backpressure: Option<bool>,
-    /// The ends take the round trip to be at least this, however short they measure it: as relays do, whose answers come from a process. If
-    /// left out, it is what they measure. Only for the hardened profile.
+    /// Lower bound of the round-trip time that the ends use, as for relays, whose processes answer late.
+    /// Default: the measured time. Only for the hardened profile.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub rtt_min: Option<Span>,
-    /// How long a missing frame is waited for. If left out, it follows from the link; with FEC, twice `flush`, or longer if the parities
-    /// may take longer.
+    /// Time after which the receiver stops waiting for a missing frame. Default: follows from the link; with
+    /// FEC, twice `flush`, or more if parities may take longer.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub give_up: Option<Span>,
-    /// How long a block waits for its k frames before its parities are sent. If left out, as long as k + 1 of the longest frames take on
-    /// the link. Only for FEC.
+    /// Time after which the parities of an incomplete block are sent. Default: the transmission time of k + 1
+    /// frames of maximum length. Only for FEC.
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub flush: Option<Span>,
-    /// From when on; with `start_at_loss`, from when on losses count.
+    /// Start time; with `start_at_loss`, the time from which losses count.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub start: Time,
-    /// The two ends stay dormant until the receiver's frame check has seen this share of the last `over` frames corrupted; a direction
-    /// starts by its own losses. If left out, they start without a reason.
+    /// Start when this fraction of the last `sample_frames` frames was corrupted, according to the receiver's frame
+    /// check. Each direction starts by its own losses. Default: start without a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_at_loss: Option<Probability>,
-    /// Frames over which a loss is measured, as many as have ten losses at `start_at_loss` if left out.
+    /// Number of frames over which the loss is measured. Default: the number with ten losses at
+    /// `start_at_loss`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<Within<u64, 1, SAMPLE_MAX>>,
-    /// What the control plane takes from a loss that is found to the start of the sending end, beside the delay of the link; none if left out.
+    #[schemars(extend("x-advanced" = true))]
+    pub sample_frames: Option<Within<u64, 1, SAMPLE_MAX>>,
+    /// Delay of the control plane from the detection of the loss to the start of the sending end, in addition
+    /// to the delay of the link. Default: 0.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
-    pub delay: Option<Span>,
-    /// Until when; if left out, without end.
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
+    pub start_delay: Option<Span>,
+    /// End time. Default: the end of the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub stop: Option<Time>,
 }
 
 impl Protect {
-    /// Whose protocol.
+    /// Returns the version of the protocol.
     pub fn profile(&self) -> Profile {
         self.profile.unwrap_or_default()
     }
 
-    /// In what kind of switch.
+    /// Returns the kind of switch.
     pub fn switch(&self) -> SwitchKind {
         self.switch.unwrap_or(match self.profile() {
             Profile::Paper => SwitchKind::Tofino,
@@ -138,61 +167,62 @@ impl Protect {
         })
     }
 
-    /// The loss that may remain.
+    /// Returns the loss ratio that may remain.
     pub fn target(&self) -> f64 {
         self.target.map_or(1e-8, Probability::get)
     }
 
-    /// The loss of the link as far as it is known.
+    /// Returns the expected loss ratio of the link.
     pub fn loss(&self) -> f64 {
         self.loss.map_or(1e-4, Probability::get)
     }
 
-    /// Dummies when a port falls idle.
+    /// Returns the number of dummies when a port becomes idle.
     pub fn dummies(&self) -> u8 {
         self.dummies.map_or(3, Within::get)
     }
 
-    /// How often a notification, a pause or its end is sent.
+    /// Returns the number of transmissions of each control frame.
     pub fn control_copies(&self) -> u8 {
         self.control_copies.map_or(1, Within::get)
     }
 
-    /// Room for frames that are sent and not yet acknowledged.
+    /// Returns the size of the transmit buffer.
     pub fn tx_buffer(&self) -> Bytes {
         self.tx_buffer.unwrap_or(BUFFER)
     }
 
-    /// Room for frames that wait for an earlier one.
+    /// Returns the size of the receive buffer.
     pub fn rx_buffer(&self) -> Bytes {
         self.rx_buffer.unwrap_or(BUFFER)
     }
 
-    /// Whether the sender is asked to pause at all.
+    /// Returns whether the receiver pauses the sender.
     pub fn backpressure(&self) -> bool {
         self.backpressure.unwrap_or(true)
     }
 
-    /// Frames over which the loss is measured that starts protection, and how many of them are corrupted when it does; nothing if
-    /// it starts without a reason.
-    pub fn sample(&self) -> Option<Sample> {
+    /// Returns the number of frames over which the loss is measured and the corrupted frames among them that
+    /// start protection; `None` if it starts without a loss.
+    pub fn sample(&self) -> Option<LossSample> {
         let loss = self.start_at_loss?.get();
         let usual = || ((SAMPLE_LOSSES / loss).ceil() as u64).min(SAMPLE_MAX);
-        let over = self.over.map_or_else(usual, Within::get);
+        let frames = self.sample_frames.map_or_else(usual, Within::get);
         // A product that is whole but for rounding stays so.
-        let corrupted = (loss * over as f64 * (1.0 - 1e-12)).ceil() as u64;
-        Some(Sample { over, corrupted })
+        let corrupted = (loss * frames as f64 * (1.0 - 1e-12)).ceil() as u64;
+        Some(LossSample { frames, corrupted })
     }
 
-    /// What belongs to `start_at_loss` and is given without it.
-    pub(crate) fn unmeasured(&self) -> Option<&'static str> {
-        let given = [("over", self.over.is_some()), ("delay", self.delay.is_some())];
+    /// Returns a field that is given without the `start_at_loss` that it belongs to.
+    pub(crate) fn field_without_start_at_loss(&self) -> Option<&'static str> {
+        let given =
+            [("sample_frames", self.sample_frames.is_some()), ("start_delay", self.start_delay.is_some())];
         let is_measured = self.start_at_loss.is_some();
         given.iter().find(|(_, is_given)| *is_given && !is_measured).map(|(field, _)| *field)
     }
 
-    /// A field that is given and means nothing to what mends the link.
-    pub(crate) fn pointless(&self) -> Option<&'static str> {
+    /// Returns a field that is given and has no effect with this protocol.
+    pub(crate) fn field_without_effect(&self) -> Option<&'static str> {
         let Scheme::Fec { .. } = self.by else { return self.flush.is_some().then_some("flush") };
         let given = [
             ("profile", self.profile.is_some()),
@@ -214,60 +244,62 @@ impl Protect {
     }
 }
 
-/// So many of so many frames.
+/// A number of frames and the corrupted ones among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// All of them.
-    pub over: u64,
-    /// Those that are corrupted.
+pub struct LossSample {
+    /// All frames.
+    pub frames: u64,
+    /// Corrupted frames.
     pub corrupted: u64,
 }
 
 const BUFFER: Bytes = Bytes::new(200_000);
-/// The daemon published with the prototype judges 1e-6 over ten million frames.
+/// The daemon published with the prototype measures 1e-6 over ten million frames.
 const SAMPLE_LOSSES: f64 = 10.0;
-/// The most frames over which a loss is measured.
+/// Maximum number of frames over which a loss is measured.
 const SAMPLE_MAX: u64 = 1_000_000_000_000_000;
 
-/// Whose protocol.
+/// Version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Ours: what the prototype cannot do, and ends that keep frames in memory.
+    /// Our version: it removes limitations of the prototype and stores frames in memory.
     #[default]
     Hardened,
-    /// The published prototype, register by register. It was built for links of 10, 25 and 100 Gb/s, knows one order for all classes,
-    /// and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out, and
-    /// `control_copies` is 1.
+    /// The published prototype, register by register. It was built for links of 10, 25 and 100 Gb/s, has one
+    /// order for all classes, and both ends start at once. Defaults of `give_up`, `pause_at` and `resume_at`
+    /// are the published ones, and `control_copies` is 1.
     Paper,
 }
 
-/// Where the ends of a protected link keep frames.
+/// Where the ends of a protected link store frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchKind {
-    /// In a loop, as the prototype's switch: buffers turn through a loopback port of 100 Gb/s that the protected ports of a switch
-    /// share, a frame is examined once a turn, and a pause is judged when one leaves for the next. Only for the `"paper"` profile.
+    /// In a loop, as in the prototype's switch: frames circulate through a loopback port of 100 Gb/s that all
+    /// protected ports of a switch share. Each turn examines a frame once, and pause thresholds are checked
+    /// when a frame leaves for its next turn. Only for the `"paper"` profile.
     Tofino,
-    /// In memory: a frame goes as soon as what it waits for is there, and only the wire takes time. With the `"paper"` profile, links
-    /// of any rate can be had; for those that it was not built for, give `give_up`, `pause_at` and `resume_at`.
+    /// In memory: a frame leaves as soon as its condition is met, and only the wire takes time. With the
+    /// `"paper"` profile links may have any rate; for rates that the prototype does not support, set
+    /// `give_up`, `pause_at` and `resume_at`.
     Ideal,
 }
 
-/// What mends a link.
+/// Protocol of a protected link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Retransmission over the link; frames keep their order.
+    /// Link-local retransmission; frames stay in order.
     Linkguardian,
-    /// Retransmission over the link; what is sent again comes late, and nothing waits for it.
+    /// Link-local retransmission; retransmitted frames arrive late, and no frame waits for them.
     LinkguardianNb,
     /// Forward error correction over frames.
     Fec {
-        /// k: frames in a block, at least 1.
+        /// k: frames per block, at least 1.
         data: u8,
-        /// h: parities behind it, at least 1 and at most 255 − k.
+        /// h: parities per block, at least 1 and at most 255 − k.
         parities: u8,
-        /// Whether frames keep their order; if not, those that are restored come late.
+        /// Whether frames stay in order; otherwise restored frames arrive late.
         ordered: bool,
     },
 }
@@ -276,7 +308,7 @@ const LINKGUARDIAN: &str = "linkguardian";
 const LINKGUARDIAN_NB: &str = "linkguardian-nb";
 const FEC: &str = "fec";
 const FEC_NB: &str = "fec-nb";
-/// The most frames of a block, parities included.
+/// Maximum number of frames per block, including parities.
 const BLOCK_MAX: u16 = 255;
 
 impl Value for Scheme {
@@ -287,10 +319,13 @@ impl Value for Scheme {
         )
     }
 
+    fn names() -> &'static [&'static str] {
+        &[LINKGUARDIAN, LINKGUARDIAN_NB]
+    }
+
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         let text = scalar.text()?;
-        let refusal =
-            || Refusal::from(format!("nothing mends a link by `{text}`; expected {}", Self::expected()));
+        let refusal = || Refusal::from(format!("unknown protection `{text}`; expected {}", Self::expected()));
         match text {
             LINKGUARDIAN => return Ok(Self::Linkguardian),
             LINKGUARDIAN_NB => return Ok(Self::LinkguardianNb),
@@ -299,10 +334,10 @@ impl Value for Scheme {
         let (name, shape) = text.split_once('(').ok_or_else(refusal)?;
         let (data, parities) =
             shape.strip_suffix(')').and_then(|shape| shape.split_once(',')).ok_or_else(refusal)?;
-        let ordered = match name {
-            FEC => true,
-            FEC_NB => false,
-            _ => return Err(refusal()),
+        let ordered = match canonical_name(name, &[FEC, FEC_NB]) {
+            Some(FEC) => true,
+            Some(_) => false,
+            None => return Err(refusal()),
         };
         let count =
             |text: &str| text.trim().parse::<u8>().ok().filter(|count| *count > 0).ok_or_else(refusal);

@@ -1,4 +1,4 @@
-//! Numbers: quantities with a unit, whole numbers in a range, probabilities, limits.
+//! Numbers: quantities with a unit, bounded integers, probabilities and limits.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use wiremend_units::{Bytes, Rate, Span, Time, parse_probability};
 
 use crate::value::{Refusal, Scalar, Value, as_value};
 
-/// Longest time that a scenario may name, so that sums of times fit their 64 bits: a million seconds.
+/// Longest time in a scenario, so that sums of times fit 64 bits: a million seconds.
 const TIME_MAX: Span = Span::from_ps(1_000_000_000_000_000_000);
 
-/// Largest size that a scenario may name: 10¹⁵ bytes, whose bits still fit 64 bits.
+/// Largest size in a scenario: 10¹⁵ bytes, whose bits fit 64 bits.
 const BYTES_MAX: Bytes = Bytes::new(1_000_000_000_000_000);
 
-/// Highest rate that a scenario may name: the shortest frame still takes several picoseconds.
+/// Highest rate in a scenario: the shortest frame still takes several picoseconds.
 const RATE_MAX: Rate = Rate::from_bits_per_s(100_000_000_000_000);
 
 impl Value for Rate {
@@ -89,32 +89,32 @@ where
     if value > *max { Err(format!("`{text}` is too large; at most {max}").into()) } else { Ok(value) }
 }
 
-/// The number in the first unit, largest first, that leaves no remainder.
+/// Writes the number in the largest unit that leaves no remainder.
 fn exact(number: u64, units: &[(&str, u64)], base: &str) -> Scalar {
     let fitting = units.iter().find(|(_, size)| number >= *size && number.is_multiple_of(*size));
     let (name, size) = fitting.copied().unwrap_or((base, 1));
     Scalar::Text(format!("{}{name}", number / size))
 }
 
-/// A whole number from `MIN` to `MAX`.
+/// An integer from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within<T, const MIN: u64, const MAX: u64>(T);
 
 impl<T: Copy + TryFrom<u64> + Into<u64>, const MIN: u64, const MAX: u64> Within<T, MIN, MAX> {
-    /// The number, if it lies in the range.
+    /// Returns the number if it is in the range.
     pub fn new(number: T) -> Option<Self> {
         (MIN..=MAX).contains(&number.into()).then_some(Self(number))
     }
 
-    /// A number that is known to lie in the range.
+    /// Returns a number that is in the range.
     ///
     /// # Panics
-    /// If it does not.
+    /// If it is not.
     pub(crate) fn fixed(number: T) -> Self {
         Self::new(number).expect("a number in its range")
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> T {
         self.0
     }
@@ -147,7 +147,7 @@ impl<T: Copy + TryFrom<u64> + Into<u64>, const MIN: u64, const MAX: u64> Value f
 
 as_value!(Within<T, MIN, MAX>, T: Copy + TryFrom<u64> + Into<u64>, const MIN: u64, const MAX: u64);
 
-/// A probability between 0 and 1, written as a number or as `"1e-4"` or `"1/1024"`.
+/// A probability from 0 to 1, written as a number or as `"1e-4"` or `"1/1024"`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
@@ -157,13 +157,13 @@ impl Probability {
     /// Always.
     pub const ONE: Self = Self(1.0);
 
-    /// A default that is known to be one.
+    /// Returns a constant probability.
     pub(crate) const fn fixed(value: f64) -> Self {
         assert!(0.0 <= value && value <= 1.0);
         Self(value)
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -189,14 +189,15 @@ impl Value for Probability {
 
 as_value!(Probability);
 
-/// A load: payload bytes over what the host's link carries. Above 0; above 1 the queues grow without end.
+/// A load: payload bytes relative to the capacity of the host's link. Above 0; above 1, queues grow without
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Load(f64);
 
 impl Load {
     const MAX: f64 = 2.0;
 
-    /// The fraction.
+    /// Returns the fraction.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -227,7 +228,7 @@ impl Value for Load {
 
 as_value!(Load);
 
-/// The share of a switch's free memory that one port and class may take.
+/// Factor of a switch's free memory that one port and class may use.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Alpha(f64);
 
@@ -236,7 +237,7 @@ impl Alpha {
     const MAX: f64 = 8.0;
     const PARTS: f64 = 65_536.0;
 
-    /// In parts of 65 536, rounded.
+    /// Returns the factor in units of 1/65536, rounded.
     pub fn parts(self) -> u32 {
         (self.0 * Self::PARTS).round() as u32
     }
@@ -277,14 +278,14 @@ impl Value for Alpha {
 
 as_value!(Alpha);
 
-/// The mean length of a burst of losses, in frames: 1 or more.
+/// Mean length of a burst of losses, in frames: at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct BurstLength(f64);
 
 impl BurstLength {
     const MAX: f64 = 1e9;
 
-    /// Frames.
+    /// Returns the number of frames.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -326,7 +327,7 @@ fn number_text(scalar: &Scalar) -> Result<String, Refusal> {
     }
 }
 
-/// At most so much, or without a limit.
+/// An upper bound, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Limit<T> {
     /// `"unlimited"`.
@@ -339,7 +340,7 @@ pub enum Limit<T> {
 const UNLIMITED: &str = "unlimited";
 
 impl<T: Copy> Limit<T> {
-    /// The limit, if there is one.
+    /// Returns the bound, if there is one.
     pub fn max(self) -> Option<T> {
         match self {
             Self::Unlimited => None,
@@ -355,6 +356,10 @@ impl<T: Value> Value for Limit<T> {
 
     fn types() -> &'static [&'static str] {
         if T::types() == ["string"] { &["string"] } else { &["integer", "string"] }
+    }
+
+    fn names() -> &'static [&'static str] {
+        &[UNLIMITED]
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
@@ -374,19 +379,23 @@ impl<T: Value> Value for Limit<T> {
 
 as_value!(Limit<T>, T: Value);
 
-/// How fast a queue pair sends.
+/// Sending rate of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pace {
-    /// `"line"`: as fast as the host's link.
+    /// `"line"`: the rate of the host's link.
     #[default]
     Line,
-    /// At a fixed rate.
+    /// A fixed rate.
     Fixed(Rate),
 }
 
 impl Value for Pace {
     fn expected() -> String {
         format!("\"line\" or {}", Rate::expected())
+    }
+
+    fn names() -> &'static [&'static str] {
+        &["line"]
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {

@@ -1,4 +1,4 @@
-//! The reference page of scenario files, made from the types.
+//! The reference page of scenario files, generated from the types.
 
 use std::fmt::Write;
 
@@ -22,22 +22,23 @@ use crate::route::Route;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
 use crate::tcp::Tcp;
-use crate::topology::{Topology, Unlike};
+use crate::topology::{LinkOverride, Topology};
 use crate::transport::Transport;
+use crate::tree::KIND;
 use crate::trim::Trim;
 use crate::workload::Workload;
 
 const OPENING: &str = r#"# Scenario files
 
-<!-- Made from the doc comments in crates/scenario: edit those, then
-cargo run -p wiremend-scenario --example reference > docs/scenarios.md -->
+<!-- Generated from the doc comments in crates/scenario: edit those, then run
+`cargo xtask docs` -->
 
-A scenario is a TOML file that says what a run is: a network, what its hosts do, what goes wrong on its links, and the
-versions of all this that one run compares. `wiremend list` names the scenarios that come with the program,
-`wiremend show NAME` prints one to copy, and `wiremend run FILE` runs one.
+A scenario is a TOML file that describes a run: a network, its workloads, the impairments of its links, and the variants
+to compare. `wiremend list` lists the built-in scenarios, `wiremend show NAME` prints one as a start for your own, and
+`wiremend run FILE` runs one. `wiremend schema` prints a JSON schema for editors.
 
 ```toml
-title = "a quarter percent of loss on one link"
+title = "0.25 % loss on one link"
 
 [topology]
 kind = "pair"
@@ -63,52 +64,90 @@ set = { "transport.recovery" = "go-back-0" }
 ```
 
 Quantities are texts with a unit: rates in `bps`, `kbps`, `Mbps`, `Gbps`, `Tbps`; times in `ps`, `ns`, `us`, `ms`,
-`s`; sizes in `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`. A field that is not listed here is refused.
+`s`; sizes in `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`. Names of values may be written in other ways: `go-back-n`,
+`go_back_n`, `GoBackN` and `gbn` are the same. Fields that are not listed here are errors.
 
 "#;
 
-/// The reference page, in Markdown.
-pub fn reference() -> String {
-    let mut page = OPENING.to_owned();
-    page.push_str("## The file\n\n");
-    push_top(&mut page, &schema::<Scenario>());
-    push_section::<Topology>(&mut page, "[topology]");
-    push_section::<Unlike>(&mut page, "[[topology.link]]");
-    push_section::<Switch>(&mut page, "[switch]");
-    push_section::<Buffer>(&mut page, "[[switch.buffer]]");
-    push_section::<Lossless>(&mut page, "[switch.lossless]");
-    push_section::<Ecn>(&mut page, "[switch.ecn]");
-    push_section::<Trim>(&mut page, "[switch.trim]");
-    push_section::<Watchdog>(&mut page, "[switch.watchdog]");
-    push_section::<Demotion>(&mut page, "[switch.demotion]");
-    push_section::<Probes>(&mut page, "[switch.probes]");
-    push_section::<Loops>(&mut page, "[switch.loops]");
-    push_section::<Deadlock>(&mut page, "[deadlock]");
-    push_section::<Transport>(&mut page, "[transport]");
-    push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
-    push_section::<Dcp>(&mut page, "[transport.dcp]");
-    push_section::<Tcp>(&mut page, "[transport.tcp]");
-    push_section::<Acceleration>(&mut page, "[transport.acceleration]");
-    push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
-    push_section::<Swift>(&mut page, "[transport.swift]");
-    push_section::<Mend>(&mut page, "[mend]");
-    push_section::<Workload>(&mut page, "[[workload]]");
-    push_section::<Impair>(&mut page, "[[impair]]");
-    push_section::<Pause>(&mut page, "[[pause]]");
-    push_section::<Route>(&mut page, "[[route]]");
-    push_section::<Protect>(&mut page, "[[protect]]");
-    push_section::<VariantTable>(&mut page, "[[variant]]");
-    push_section::<Stop>(&mut page, "[stop]");
-    push_section::<Series>(&mut page, "[series]");
-    push_section::<Engine>(&mut page, "[engine]");
-    page.truncate(page.trim_end().len());
-    page.push('\n');
-    page
+/// A page of the reference.
+pub struct ReferencePage {
+    /// Its file in `docs/reference`.
+    pub file: &'static str,
+    /// Its text in Markdown.
+    pub text: String,
 }
 
-/// The JSON schema of a scenario file, for editors that complete and check TOML.
-pub fn schema_json() -> String {
-    serde_json::to_string_pretty(&schemars::schema_for!(Scenario)).expect("a schema is JSON")
+/// Files and openings of the pages. Code hosts cut longer pages than these.
+const PAGES: [(&str, &str); 3] = [
+    ("scenarios.md", OPENING),
+    (
+        "scenario-switches.md",
+        "# Scenario files: topology and switches\n\nBack to [all fields](scenarios.md).\n\n",
+    ),
+    ("scenario-transport.md", "# Scenario files: transport\n\nBack to [all fields](scenarios.md).\n\n"),
+];
+const MAIN: usize = 0;
+const SWITCHES: usize = 1;
+const TRANSPORT: usize = 2;
+
+type PushSection = fn(&mut String, &str);
+
+/// Sections in their order: page, heading, content.
+const SECTIONS: &[(usize, &str, PushSection)] = &[
+    (SWITCHES, "[topology]", push_section::<Topology>),
+    (SWITCHES, "[[topology.link]]", push_section::<LinkOverride>),
+    (SWITCHES, "[switch]", push_section::<Switch>),
+    (SWITCHES, "[[switch.buffer]]", push_section::<Buffer>),
+    (SWITCHES, "[switch.lossless]", push_section::<Lossless>),
+    (SWITCHES, "[switch.ecn]", push_section::<Ecn>),
+    (SWITCHES, "[switch.trim]", push_section::<Trim>),
+    (SWITCHES, "[switch.watchdog]", push_section::<Watchdog>),
+    (SWITCHES, "[switch.demotion]", push_section::<Demotion>),
+    (SWITCHES, "[switch.probes]", push_section::<Probes>),
+    (SWITCHES, "[switch.loops]", push_section::<Loops>),
+    (SWITCHES, "[deadlock]", push_section::<Deadlock>),
+    (TRANSPORT, "[transport]", push_section::<Transport>),
+    (TRANSPORT, "[transport.selective-repeat]", push_section::<SelectiveRepeat>),
+    (TRANSPORT, "[transport.dcp]", push_section::<Dcp>),
+    (TRANSPORT, "[transport.tcp]", push_section::<Tcp>),
+    (TRANSPORT, "[transport.acceleration]", push_section::<Acceleration>),
+    (TRANSPORT, "[transport.dcqcn]", push_section::<Dcqcn>),
+    (TRANSPORT, "[transport.swift]", push_section::<Swift>),
+    (MAIN, "[mend]", push_section::<Mend>),
+    (MAIN, "[[workload]]", push_section::<Workload>),
+    (MAIN, "[[impair]]", push_section::<Impair>),
+    (MAIN, "[[pause]]", push_section::<Pause>),
+    (MAIN, "[[route]]", push_section::<Route>),
+    (MAIN, "[[protect]]", push_section::<Protect>),
+    (MAIN, "[[variant]]", push_section::<VariantTable>),
+    (MAIN, "[stop]", push_section::<Stop>),
+    (MAIN, "[series]", push_section::<Series>),
+    (MAIN, "[engine]", push_section::<Engine>),
+];
+
+/// Returns the pages of the reference.
+pub fn reference() -> Vec<ReferencePage> {
+    let mut pages = PAGES.map(|(file, opening)| ReferencePage { file, text: opening.to_owned() });
+    pages[MAIN].text.push_str("## The file\n\n");
+    push_top(&mut pages[MAIN].text, &schema::<Scenario>());
+    for (page, heading, push) in SECTIONS {
+        push(&mut pages[*page].text, heading);
+    }
+    for (number, page) in pages.iter_mut().enumerate() {
+        page.text = link_sections(number, page.text.trim_end());
+        page.text.push('\n');
+    }
+    pages.into()
+}
+
+/// Adds the file to links to sections that are on another page.
+fn link_sections(page: usize, text: &str) -> String {
+    let mut text = text.to_owned();
+    for (other, heading, _) in SECTIONS.iter().filter(|(other, ..)| *other != page) {
+        let anchor: String = heading.chars().filter(|c| c.is_alphanumeric() || *c == '-').collect();
+        text = text.replace(&format!("](#{anchor})"), &format!("]({}#{anchor})", PAGES[*other].0));
+    }
+    text
 }
 
 fn schema<T: JsonSchema>() -> Json {
@@ -118,16 +157,16 @@ fn schema<T: JsonSchema>() -> Json {
 
 fn push_section<T: JsonSchema>(page: &mut String, heading: &str) {
     let schema = schema::<T>();
-    write!(page, "## {heading}\n\n{}\n\n", prose(&schema)).expect("a string grows");
+    write!(page, "## {heading}\n\n{}\n\n", wrapped(&prose(&schema))).expect("a string grows");
     push_fields(page, &schema);
     for kind in schema["oneOf"].as_array().into_iter().flatten() {
-        let name = kind["properties"]["kind"]["const"].as_str().expect("each kind has a name");
-        write!(page, "### kind = \"{name}\"\n\n{}\n\n", prose(kind)).expect("a string grows");
+        let name = kind["properties"][KIND]["const"].as_str().expect("each kind has a name");
+        write!(page, "### kind = \"{name}\"\n\n{}\n\n", wrapped(&prose(kind))).expect("a string grows");
         push_fields(page, kind);
     }
 }
 
-/// The fields of the file itself; those that are tables have sections of their own.
+/// Appends the fields of the file itself; tables among them have their own sections.
 fn push_top(page: &mut String, file: &Json) {
     let rows = file["properties"].as_object().into_iter().flatten().map(|(name, field)| {
         let [name_cell, value, default, meaning] = row(name, field, is_required(file, name));
@@ -137,11 +176,21 @@ fn push_top(page: &mut String, file: &Json) {
     push_rows(page, rows.collect());
 }
 
-/// A table of the fields of an object; nothing if there are none.
+/// Appends a table of the fields of an object, or two if some are advanced; nothing if there are none.
 fn push_fields(page: &mut String, object: &Json) {
-    let mut rows = Vec::new();
-    collect_rows(&mut rows, "", object);
-    push_rows(page, rows);
+    let (mut common, mut advanced) = (Vec::new(), Vec::new());
+    let fields = object["properties"].as_object().into_iter().flatten();
+    for (name, field) in fields.filter(|(name, _)| *name != KIND) {
+        let rows = if field["x-advanced"] == true { &mut advanced } else { &mut common };
+        collect_rows(rows, name, field, is_required(object, name));
+    }
+    if advanced.is_empty() {
+        return push_rows(page, common);
+    }
+    page.push_str("Common fields:\n\n");
+    push_rows(page, common);
+    page.push_str("Advanced fields, which most scenarios leave out:\n\n");
+    push_rows(page, advanced);
 }
 
 fn push_rows(page: &mut String, rows: Vec<[String; 4]>) {
@@ -156,13 +205,12 @@ fn push_rows(page: &mut String, rows: Vec<[String; 4]>) {
     page.push('\n');
 }
 
-fn collect_rows(rows: &mut Vec<[String; 4]>, above: &str, object: &Json) {
-    let fields = object["properties"].as_object().into_iter().flatten();
-    for (name, field) in fields.filter(|(name, _)| *name != "kind") {
-        let path = format!("{above}{name}");
-        rows.push(row(&path, field, is_required(object, name)));
-        if let Some(inner) = value_of(field).1 {
-            collect_rows(rows, &format!("{path}[]."), inner);
+/// Appends a row for a field, and one for each of its own fields.
+fn collect_rows(rows: &mut Vec<[String; 4]>, path: &str, field: &Json, required: bool) {
+    rows.push(row(path, field, required));
+    if let Some(object) = value_of(field).1 {
+        for (name, inner) in object["properties"].as_object().into_iter().flatten() {
+            collect_rows(rows, &format!("{path}[].{name}"), inner, is_required(object, name));
         }
     }
 }
@@ -180,7 +228,7 @@ fn is_required(object: &Json, field: &str) -> bool {
     object["required"].as_array().is_some_and(|required| required.contains(&Json::from(field)))
 }
 
-/// What a field may be, and the fields of its own that it has if it is a list of tables.
+/// Returns the values that a field may have, and the schema of its elements if it is a list of tables.
 fn value_of(field: &Json) -> (String, Option<&Json>) {
     if let Some(alternatives) = field["anyOf"].as_array() {
         let some = alternatives.iter().find(|one| one["type"] != "null").unwrap_or(&Json::Null);
@@ -204,14 +252,14 @@ fn value_of(field: &Json) -> (String, Option<&Json>) {
     }
 }
 
-/// The words that a field may be, each with its meaning.
+/// Returns the names that a field may have, each with its meaning.
 fn words(field: &Json) -> Option<Vec<(String, String)>> {
     let alternatives = field["oneOf"].as_array()?;
     let word = |one: &Json| one["const"].is_string().then(|| (one["const"].to_string(), prose(one)));
     alternatives.iter().map(word).collect()
 }
 
-/// What a field is for, and what each of its words means, in one cell.
+/// Returns the meaning of a field and of each of its names, in one cell.
 fn meaning(field: &Json) -> String {
     let mut cell = prose(field).replace('\n', " ");
     let optional = field["anyOf"].as_array().and_then(|alternatives| alternatives.iter().find_map(words));
@@ -223,4 +271,33 @@ fn meaning(field: &Json) -> String {
 
 fn prose(schema: &Json) -> String {
     schema["description"].as_str().unwrap_or_default().trim().to_owned()
+}
+
+/// Fills the lines of paragraphs up to [`WIDTH`]. Code, tables and lists keep their lines.
+fn wrapped(text: &str) -> String {
+    let mut in_code = false;
+    let blocks = text.split("\n\n").map(|block| {
+        let is_kept = in_code || block.contains("```") || block.starts_with(['|', '-', '#']);
+        in_code ^= block.matches("```").count() % 2 == 1;
+        if is_kept { block.to_owned() } else { filled(block) }
+    });
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Longest line of prose, in characters. A link to another page grows by the name of its file.
+const WIDTH: usize = 96;
+
+fn filled(paragraph: &str) -> String {
+    let (mut text, mut column) = (String::new(), 0);
+    for word in paragraph.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 {
+            let fits = column + 1 + length <= WIDTH;
+            text.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }

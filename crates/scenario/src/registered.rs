@@ -1,20 +1,20 @@
-//! What programs have registered, as a scenario names it.
+//! References to algorithms that programs register.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml::Spanned;
-use wiremend_units::{Setting, Settings, or_nearest};
+use wiremend_units::{Setting, Settings, unknown_name};
 
-/// Something that a program has registered: its name (`"mine"`), or a table with its name and what it is set to
-/// (`{ kind = "mine", gain = 0.5 }`).
+/// An algorithm that a program registered: its name (`"mine"`), or a table with its name and settings (`{
+/// kind = "mine", gain = 0.5 }`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registered(pub Settings);
 
-/// The names that a program has registered, besides those of this library.
+/// The names that a program registered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct RegisteredNames {
     /// For `transport.congestion`.
     pub congestion: Vec<String>,
     /// For `transport.recovery`.
@@ -26,7 +26,7 @@ pub struct Names {
 }
 
 impl Registered {
-    /// One of those that this library knows, by name alone, or else something registered.
+    /// Returns the built-in algorithm of this name, which takes no settings here, or else a registered one.
     pub(crate) fn or_known<T: Clone, E: de::Error>(
         self,
         known: &[(&str, T)],
@@ -36,18 +36,18 @@ impl Registered {
             None => Ok(registered(self)),
             Some((_, known)) if self.0.iter().next().is_none() => Ok(known.clone()),
             Some((name, _)) => {
-                Err(E::custom(format!("`{name}` takes no values here; write its name alone, `\"{name}\"`")))
+                Err(E::custom(format!("`{name}` takes no settings here; write its name alone, `\"{name}\"`")))
             }
         }
     }
 
-    /// Why nobody knows it, if nobody does: neither this library nor a program that has registered names.
+    /// Returns the error if the name is neither in `known` nor in `names`.
     pub(crate) fn unknown(&self, known: &[&str], names: &[String]) -> Option<String> {
         if names.iter().any(|name| name == self.0.name()) {
             return None;
         }
         let all: Vec<_> = known.iter().copied().chain(names.iter().map(String::as_str)).collect();
-        Some(or_nearest("value", self.0.name(), &all))
+        Some(unknown_name("value", self.0.name(), &all))
     }
 }
 

@@ -1,17 +1,18 @@
-//! Entries of forwarding tables that are not the shortest way.
+//! Forwarding entries that override the shortest path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Time;
 
 use crate::name::Line;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// A forwarding entry that overrules the shortest way, for good or for a while: a wrong entry, a switch that has not
-/// converged yet, a detour. While it lasts, frames to `to` that come to `switch` leave for `next`, wherever that leads. Two such entries
-/// that send to each other are a loop, in which frames run around until their TTL is used up (`transport.ttl`, `ttl` of a
-/// `cbr` workload): each switch takes 1 from it and drops a frame at 0. Of entries that all fit a frame, one for its host counts more
-/// than one for the hosts of its switch, and that more than one for all.
+/// A forwarding entry that overrides the shortest path, permanently or for a time: a wrong entry, a switch
+/// that has not converged yet, or a detour. While it is active, `switch` forwards frames for `to` to `next`.
+/// Two entries that point at each other form a loop, in which frames circulate until their TTL expires
+/// (`transport.ttl`, or `ttl` of a `cbr` workload): each switch decrements it and drops the frame at 0. If
+/// several entries match a frame, an entry for its host takes precedence over an entry for its host's switch,
+/// and that over `all`.
 ///
 /// ```toml
 /// [[route]]
@@ -24,19 +25,19 @@ use crate::value::{self, Placed, Shown};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// The switch whose entry it is.
+    /// The switch that has the entry.
     pub switch: Placed<Line>,
-    /// Where the frames go to that it holds for: a host, a switch for all hosts on it, or `all`.
+    /// Destination of the frames: a host, a switch (all hosts attached to it), or `all`.
     pub to: Placed<Line>,
-    /// Where they leave for: a neighbour of the switch, or one of its links by name. Of several links to a neighbour, each connection
-    /// keeps to one.
+    /// Next hop: a neighbour of the switch, or one of its links by name. With several links to the neighbour,
+    /// each connection uses one of them.
     pub next: Placed<Line>,
-    /// From when on.
+    /// Start time.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub start: Time,
-    /// Until when; if left out, without end.
+    /// End time. Default: the end of the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub stop: Option<Time>,
 }

@@ -1,4 +1,4 @@
-//! A whole scenario.
+//! A complete scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,60 +15,60 @@ use crate::route::Route;
 use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::Transport;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 use crate::workload::Workload;
 
-/// A network, what its hosts do, and what goes wrong: all that a run needs but its flow lists and size tables.
+/// A network, its workloads and impairments: everything that a run needs except flow lists and size tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is, in a line.
+    /// Title, in one line.
     pub title: Line,
-    /// What it shows, in about three sentences.
+    /// Purpose and expected result, in about three sentences.
     #[serde(default)]
     pub about: String,
-    /// Where all random streams begin. The same seed gives the same run.
+    /// Seed of all random streams. The same seed gives the same run.
     #[serde(default = "seed")]
     pub seed: Seed,
     /// The network.
     pub topology: Placed<Topology>,
-    /// What its switches do with frames that wait.
+    /// Queueing and forwarding in switches.
     #[serde(default)]
     pub switch: Switch,
-    /// The reliable connection.
+    /// The transport of connections.
     #[serde(default)]
     pub transport: Placed<Transport>,
-    /// What keeps losses from ending in timeouts.
+    /// Dummies and copies that prevent timeouts.
     #[serde(default)]
     pub mend: Placed<Mend>,
-    /// How the simulator works.
+    /// Settings of the simulator.
     #[serde(default)]
     pub engine: Engine,
-    /// When a run ends.
+    /// The end of a run.
     #[serde(default)]
     pub stop: Stop,
-    /// What the hosts do: at least one thing.
+    /// Traffic of the hosts: at least one workload.
     #[serde(rename = "workload", default)]
     pub workloads: Vec<Placed<Workload>>,
-    /// What links do to frames.
+    /// Impairments of links.
     #[serde(rename = "impair", default)]
     pub impairs: Vec<Placed<Impair>>,
-    /// Ports that are told to wait.
+    /// Scripted pauses of ports.
     #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Placed<Pause>>,
-    /// Forwarding entries that are not the shortest way.
+    /// Forwarding entries that override the shortest path.
     #[serde(rename = "route", default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Placed<Route>>,
-    /// How deadlocks are noticed.
+    /// Detection of deadlocks.
     #[serde(default)]
     pub deadlock: Deadlock,
-    /// Links that mend their own losses.
+    /// Protection of links.
     #[serde(rename = "protect", default, skip_serializing_if = "Vec::is_empty")]
     pub protects: Vec<Placed<Protect>>,
-    /// What is recorded over time.
+    /// Recording over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// Versions of the scenario that one run compares.
+    /// Variants of the scenario that one run compares.
     #[serde(rename = "variant", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) variants: Vec<VariantTable>,
 }
@@ -80,32 +80,32 @@ fn seed() -> Seed {
     Within::fixed(1)
 }
 
-/// How the simulator works; nothing here changes a result.
+/// Settings of the simulator; none of them changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
-    /// How output ports are simulated.
+    /// Simulation of output ports.
     pub ports: Ports,
 }
 
-/// How output ports are simulated.
+/// Simulation of output ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ports {
-    /// The fastest way that does justice to each port.
+    /// The fastest way that is exact for each port.
     #[default]
     Auto,
-    /// Frame by frame everywhere: the same result, more slowly. A check of the simulator itself.
+    /// Frame by frame at all ports: the same result, slower. A check of the simulator itself.
     Scheduled,
 }
 
-/// When a run ends, if its flows do not end it.
+/// The end of a run, if its flows do not end it earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Stop {
-    /// The longest simulated time. Flows that are still open then end with the reason "time limit".
+    /// Maximum simulated time. Flows that are unfinished then fail with the reason "time limit".
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub after: Span,
 }
 
@@ -115,7 +115,7 @@ impl Default for Stop {
     }
 }
 
-/// What is recorded over time; nothing if the table is left out.
+/// Recording of link counters over time. Without this table nothing is recorded.
 ///
 /// ```toml
 /// [series]
@@ -125,26 +125,25 @@ impl Default for Stop {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// The time from one point to the next.
+    /// Interval between samples.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub every: Span,
-    /// The links that are recorded.
+    /// The recorded links.
     #[serde(default = "every_link")]
     pub links: Placed<LinkSet>,
 }
 
 fn every_link() -> Placed<LinkSet> {
-    Placed::nowhere(LinkSet::All)
+    Placed::without_place(LinkSet::All)
 }
 
-/// A version of the scenario: the same but for some values. One run compares all versions; without any, there is
-/// one called `base`.
+/// A variant: the scenario with some values changed. A run compares all variants; without any, there is one
+/// called `base`.
 ///
-/// A key of `set` is the path of a value, with list elements by number from 0. A table that is set is merged into
-/// the one that is there, unless it names its `kind`; everything else replaces what is there. `--set` on the
-/// command line takes the same paths and has the last word; where a version has no such list element, it does not
-/// apply.
+/// A key of `set` is the path of a value; list elements are numbered from 0. A table is merged into the
+/// existing table, unless it has a `kind`; everything else replaces the existing value. `--set` on the
+/// command line uses the same paths and is applied last; it skips variants that lack the list element.
 ///
 /// ```toml
 /// [[variant]]
@@ -157,9 +156,9 @@ fn every_link() -> Placed<LinkSet> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VariantTable {
-    /// What it is called in results; no two alike.
+    /// Name in results; unique.
     pub(crate) name: Placed<Line>,
-    /// What is different.
+    /// Changed values.
     #[serde(default)]
     #[schemars(with = "std::collections::BTreeMap<String, Anything>")]
     pub(crate) set: toml::Table,

@@ -5,35 +5,39 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::{Bytes, Span};
 
 use crate::congestion::Congestion;
-use crate::pattern::Misfit;
+use crate::pattern::CheckError;
 use crate::quantity::Within;
 use crate::scenario::Scenario;
 use crate::transport::Transport;
-use crate::value::{self, Place, Shown};
+use crate::value::{self, Place, SchemaOf};
 use crate::workload::{App, Workload};
 
-/// What connections speak.
+/// Protocol of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// `RoCEv2`, as `recovery` and what else stands here says.
+    /// `RoCEv2`, with `recovery` and the other fields of this table.
     #[default]
     Rdma,
-    /// TCP, as [transport.tcp](#transporttcp) says.
+    /// TCP, with the parameters of [transport.tcp](#transporttcp).
     Tcp,
 }
 
-/// Parameters of TCP connections, which workloads have by `transport.protocol = "tcp"` or by a `protocol` of their own, so that both kinds share
-/// links. Of what stands in `[transport]`, `class`, `ttl` and `qp` hold for them too.
+/// Parameters of TCP connections. Workloads use TCP by `transport.protocol = "tcp"` or by their own
+/// `protocol`, so that RDMA and TCP can share links. From `[transport]`, TCP also uses `class`, `ttl` and
+/// `qp`.
 ///
-/// Losses are found by time and probes (RACK-TLP, RFC 8985), or without `sack` by duplicate acknowledgements (RFC 6582); an
-/// acknowledgement tells of three blocks, and of two where there are subflows. Segments take 70 B beside their payload: Ethernet, IPv4, TCP and timestamps. Connections
-/// are not closed, and a flow ends when its last byte is acknowledged.
+/// Losses are detected by time and probes (RACK-TLP, RFC 8985), or without `sack` by duplicate
+/// acknowledgements (RFC 6582). An acknowledgement carries three SACK blocks, or two with subflows. Segments
+/// take 70 B beside their payload: Ethernet, IPv4, TCP and timestamps. Connections are not closed; a flow
+/// ends when its last byte is acknowledged.
 ///
-/// With `subflows` a connection is one of Multipath TCP (RFC 8684): each subflow has a port of its own, so that switches which hash send it its own
-/// way, or by chance that of another. What is new goes to the nearest subflow with room, and what is under way on one whose timer expires goes again over others. Segments take 20 B more
-/// (an option with a data sequence number of 8 B), acknowledgements 8 B. `lia` links the windows of subflows; with other algorithms each
-/// goes by itself. Slowdown compares with the path of the first subflow. Where hosts have one path to each other, connections have one subflow.
+/// With `subflows` a connection is a Multipath TCP connection (RFC 8684). Each subflow has its own port, so
+/// that ECMP may send it over another path. New data go to the subflow with the shortest round trip that has
+/// room, and data of a subflow whose timer expires are sent again over the others. Segments take 20 B more
+/// (an option with a data sequence number of 8 B), acknowledgements 8 B. `lia` couples the windows of
+/// subflows; with other algorithms they are independent. Slowdown is relative to the path of the first
+/// subflow. Where hosts have only one path to each other, connections have one subflow.
 ///
 /// ```toml
 /// [transport]
@@ -53,72 +57,90 @@ pub enum Protocol {
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Tcp {
-    /// What governs the congestion window.
+    /// Congestion control.
     pub congestion: TcpCongestion,
-    /// Subflows of a connection.
+    /// Number of subflows of a connection.
     pub subflows: Within<u8, 1, 8>,
     /// Largest IP packet, in bytes.
     pub mtu: Within<u16, 256, 9_216>,
-    /// Payload of a full segment, in bytes: at most `mtu` less the 52 of its headers, or 72 with `subflows`. If left out, that.
+    /// Payload of a full segment, in bytes. Default and maximum: `mtu` minus 52 bytes of headers, or minus 72
+    /// with `subflows`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub mss: Option<Within<u16, 64, 9_164>>,
-    /// The least retransmission timeout.
+    /// Minimum retransmission timeout.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub rto_min: Span,
-    /// The timeout before a round trip was measured.
+    /// Retransmission timeout before a round trip was measured.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub rto_first: Span,
-    /// How many times the timer may expire without progress; the next time, the connection is given up.
+    /// Number of timeouts without progress that a connection tolerates; after one more it fails.
+    #[schemars(extend("x-advanced" = true))]
     pub retries: Within<u8, 1, 30>,
-    /// How long a receiver may keep the acknowledgement of a single segment back; `0ns`: each segment is acknowledged.
+    /// Maximum delay of the acknowledgement of a single segment; `0ns` acknowledges each segment.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub delayed_ack: Span,
-    /// Segments that one acknowledgement stands for at most; more than 2 where receivers' NICs gather segments.
+    /// Maximum number of segments per acknowledgement; more than 2 where receivers' NICs merge segments.
+    #[schemars(extend("x-advanced" = true))]
     pub ack_every: Within<u32, 1, 64>,
-    /// Segments that are acknowledged at once when a connection is young.
+    /// Number of segments at the start of a connection that are acknowledged at once.
+    #[schemars(extend("x-advanced" = true))]
     pub quick_acks: Within<u32, 0, 1_000_000>,
-    /// Segments that may be sent before the first acknowledgement.
+    /// Initial congestion window, in segments.
+    #[schemars(extend("x-advanced" = true))]
     pub first_window: Within<u32, 1, 1_000>,
-    /// Bytes beyond the first missing one that a receiver takes: at least two segments, at most 8388607 bytes.
+    /// Bytes beyond the first missing one that a receiver accepts: at least two segments, at most 8388607
+    /// bytes.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub receive_window: Bytes,
-    /// Whether receivers tell what they hold beyond a gap.
+    /// Whether receivers send selective acknowledgements.
     pub sack: bool,
-    /// How much disorder is tolerated before a segment counts as lost. Needs `sack`: without it three duplicate acknowledgements make a loss.
+    /// Tolerance of reordering before a segment counts as lost. Needs `sack`; without it, three duplicate
+    /// acknowledgements indicate a loss.
+    #[schemars(extend("x-advanced" = true))]
     pub reordering: TcpReordering,
-    /// Whether a lost tail is probed for.
+    /// Whether the sender probes for tail losses.
+    #[schemars(extend("x-advanced" = true))]
     pub tail_probe: bool,
-    /// The tick of the hosts' clock: a probe waits two of them beside two round trips, and `cubic` looks at its curve by it, as Linux does, which has `1ms` or `4ms`.
+    /// Tick of the hosts' clock: a probe waits two ticks in addition to two round trips, and `cubic` updates
+    /// its curve once a tick. Linux has `1ms` or `4ms`.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub tick: Span,
-    /// Whether and how marks are echoed. If left out: `dctcp` for `dctcp`, `off` for others.
+    /// ECN mode. Default: `dctcp` for `dctcp`, `off` for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<TcpEcn>,
-    /// Whether the window is spread over the round trip. `bbr` does so anyway.
+    /// Whether the sender paces the window over the round trip. `bbr` always does.
     pub pacing: bool,
-    /// Bytes that leave at once when a connection is paced, at most: what segmentation offload takes.
+    /// Maximum number of bytes that a paced connection sends at once: the unit of segmentation offload.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
+    #[schemars(extend("x-advanced" = true))]
     pub burst: Bytes,
-    /// Whether a flow begins with a handshake. If not, its connection is there already, and has measured the round trip of
-    /// the longest path of the empty network.
+    /// Whether a flow starts with a handshake. If not, its connection exists already and has measured the
+    /// round trip of the longest path of the empty network.
+    #[schemars(extend("x-advanced" = true))]
     pub handshake: bool,
-    /// From a frame's arrival until the host's stack has done with it, at both ends.
+    /// Latency of the host's stack from the arrival of a frame to its processing, at both ends.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub stack_latency: Span,
 }
 
-/// Bytes of IPv4, TCP and its timestamps.
+/// Bytes of the headers of IPv4 and TCP with timestamps.
 const HEADER_BYTES: u16 = 52;
 /// Bytes of the option of Multipath TCP.
 const SIGNAL_BYTES: u16 = 20;
-/// The largest receive window.
+/// Maximum receive window.
 const WINDOW_MAX: Bytes = Bytes::new((1 << 23) - 1);
 
 impl Default for Tcp {
@@ -150,17 +172,17 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// Payload of a full segment of a connection with one subflow.
+    /// Returns the payload of a full segment of a connection with one subflow.
     pub fn mss(&self) -> u16 {
         self.mss_of(1)
     }
 
-    /// Payload of a full segment of a connection with so many subflows.
+    /// Returns the payload of a full segment of a connection with this number of subflows.
     pub fn mss_of(&self, subflows: u8) -> u16 {
         self.mss.map_or(self.mtu.get() - header_bytes(subflows), Within::get)
     }
 
-    /// How marks are echoed.
+    /// Returns the ECN mode.
     pub fn ecn(&self) -> TcpEcn {
         let usual = if self.congestion == TcpCongestion::Dctcp { TcpEcn::Dctcp } else { TcpEcn::Off };
         self.ecn.unwrap_or(usual)
@@ -171,67 +193,69 @@ const fn header_bytes(subflows: u8) -> u16 {
     HEADER_BYTES + if subflows > 1 { SIGNAL_BYTES } else { 0 }
 }
 
-/// What governs the window of a TCP connection.
+/// Congestion control of TCP connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpCongestion {
-    /// A cubic curve of the time since the last loss (RFC 9438), with `HyStart++` (RFC 9406).
+    /// CUBIC (RFC 9438), with `HyStart++` (RFC 9406).
     #[default]
     Cubic,
-    /// A reduction in proportion to the share of marked bytes (RFC 8257); needs [switch.ecn](#switchecn).
+    /// DCTCP (RFC 8257): a reduction in proportion to the fraction of marked bytes; needs
+    /// [switch.ecn](#switchecn).
     Dctcp,
-    /// A model of the path's rate and round trip (BBR, version 1).
+    /// BBR version 1: a model of the path's rate and round trip.
     Bbr,
-    /// Half after a loss, a segment more in each round trip (RFC 5681).
+    /// Reno (RFC 5681): half the window after a loss, one segment more per round trip.
     Reno,
-    /// The same with an increase that subflows share (RFC 6356); needs `subflows`.
+    /// Reno with an increase that subflows share (RFC 6356); needs `subflows`.
     Lia,
 }
 
-/// What makes a loss of a segment that others have overtaken.
+/// Criterion for the loss of a segment that later ones have overtaken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpReordering {
-    /// Time: a quarter of the least round trip, or nothing while no disorder was ever seen and three segments have overtaken; more after each
-    /// round trip in which a segment came twice (RFC 8985).
+    /// Time: a quarter of the minimum round trip, or zero while no reordering was ever seen and three
+    /// segments have overtaken; increased after each round trip with a duplicate segment (RFC 8985).
     #[default]
     Adaptive,
-    /// The same, but never more than a quarter.
+    /// As `adaptive`, but never more than a quarter of the minimum round trip.
     Fixed,
-    /// As `adaptive`, but from the first gap on, however many segments have overtaken; Linux with a `tcp_recovery` of 5.
+    /// As `adaptive`, but from the first gap on, whatever the number of segments that have overtaken; Linux
+    /// with a `tcp_recovery` of 5.
     Time,
-    /// Three segments that have overtaken (RFC 6675).
+    /// Three segments have overtaken (RFC 6675).
     Segments,
 }
 
-/// What becomes of marks of switches.
+/// ECN mode of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpEcn {
-    /// Segments cannot be marked.
+    /// Segments are not ECN-capable.
     Off,
-    /// A mark is echoed until the sender has answered (RFC 3168).
+    /// The receiver echoes a mark until the sender has reacted (RFC 3168).
     Classic,
     /// The echo tells which bytes were marked (RFC 8257).
     Dctcp,
 }
 
 impl Transport {
-    /// The parameters of its TCP connections.
+    /// Returns the parameters of TCP connections.
     pub fn tcp(&self) -> Tcp {
         self.tcp.as_ref().map(|table| table.value).unwrap_or_default()
     }
 }
 
 impl Workload {
-    /// What its connections speak.
+    /// Returns the protocol of the workload's connections.
     pub fn protocol_in(&self, transport: &Transport) -> Protocol {
         self.protocol.unwrap_or(transport.protocol)
     }
 }
 
 impl Workload {
-    /// Subflows of its connections: 1 if they do not speak TCP.
+    /// Returns the number of subflows of the workload's connections; 1 for RDMA.
     pub fn subflows_in(&self, transport: &Transport) -> u8 {
         match self.protocol_in(transport) {
             Protocol::Rdma => 1,
@@ -241,13 +265,13 @@ impl Workload {
 }
 
 impl Scenario {
-    /// The most subflows that a connection has.
+    /// Returns the largest number of subflows of a connection.
     pub fn subflows_max(&self) -> u8 {
         let workloads = self.workloads.iter().filter(|workload| !matches!(workload.app, App::Cbr(_)));
         workloads.map(|workload| workload.subflows_in(&self.transport)).max().unwrap_or(1)
     }
 
-    /// Whether a workload has connections that speak so.
+    /// Returns whether a workload has connections of this protocol.
     pub fn speaks(&self, protocol: Protocol) -> bool {
         let connects = |workload: &Workload| !matches!(workload.app, App::Cbr(_));
         let mut workloads = self.workloads.iter().filter(|workload| connects(workload));
@@ -255,22 +279,24 @@ impl Scenario {
     }
 }
 
-/// Whether the parameters fit each other and the rest.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
+/// Checks that the parameters fit each other and the rest of the scenario.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), CheckError> {
     let transport = &scenario.transport;
     let place = transport.tcp.as_ref().map_or(Place(None), |table| table.place);
     let misfit = |why: String| Err((place, why));
     check_subflows(scenario)?;
     if !scenario.speaks(Protocol::Tcp) {
         return if transport.tcp.is_some() {
-            misfit("parameters of TCP, which no workload speaks; set transport.protocol = \"tcp\", or `protocol` of a workload".into())
+            misfit(
+                "no workload uses TCP; set transport.protocol = \"tcp\", or `protocol` of a workload".into(),
+            )
         } else {
             Ok(())
         };
     }
     let tcp = transport.tcp();
     if transport.congestion.value != Congestion::None && !scenario.speaks(Protocol::Rdma) {
-        let why = "`transport.congestion` is that of queue pairs, and all workloads speak TCP; use `transport.tcp.congestion`";
+        let why = "`transport.congestion` applies to queue pairs, and all workloads use TCP; use `transport.tcp.congestion`";
         return Err((transport.congestion.place, why.to_owned()));
     }
     let headers = header_bytes(scenario.subflows_max());
@@ -283,37 +309,37 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
     }
     if tcp.rto_min > scenario.stop.after {
         return misfit(format!(
-            "a `rto_min` of {} is above the {} after which the run stops, so that a timeout never ends; give less, or more to `stop.after`",
+            "a `rto_min` of {} is above the {} of `stop.after`, so no timeout ever expires; decrease `rto_min`, or increase `stop.after`",
             tcp.rto_min, scenario.stop.after
         ));
     }
     check_values(&tcp).or_else(misfit)?;
     if !tcp.sack && tcp.reordering != TcpReordering::Adaptive {
-        return misfit("`reordering` is about what receivers tell beyond a gap, which they do not; leave it out, or set sack = true".into());
+        return misfit("`reordering` needs selective acknowledgements; remove it, or set sack = true".into());
     }
     if tcp.congestion == TcpCongestion::Dctcp && scenario.switch.ecn.is_none() {
-        return misfit("DCTCP acts on marks, and no switch makes any; add [switch.ecn]".into());
+        return misfit("DCTCP needs ECN marks; add [switch.ecn]".into());
     }
     if tcp.congestion == TcpCongestion::Dctcp && tcp.ecn() != TcpEcn::Dctcp {
-        return misfit("DCTCP wants to know which bytes were marked; leave out `ecn`".into());
+        return misfit("DCTCP needs ecn = \"dctcp\"; remove `ecn`".into());
     }
     if tcp.congestion == TcpCongestion::Lia && scenario.subflows_max() == 1 {
         return misfit(
-            "LIA links the windows of subflows, and connections have one; give `subflows`, or use \"reno\""
+            "LIA couples the windows of subflows, and connections have one; set `subflows`, or use \"reno\""
                 .into(),
         );
     }
     Ok(())
 }
 
-/// Only TCP has subflows.
-fn check_subflows(scenario: &Scenario) -> Result<(), Misfit> {
+/// Checks that only TCP workloads have subflows.
+fn check_subflows(scenario: &Scenario) -> Result<(), CheckError> {
     for workload in &scenario.workloads {
         if let Some(subflows) = &workload.subflows
             && (workload.protocol_in(&scenario.transport) == Protocol::Rdma
                 || matches!(workload.app, App::Cbr(_)))
         {
-            let why = "`subflows` are those of TCP connections, which this workload has none of; set `protocol = \"tcp\"`, or leave them out";
+            let why = "`subflows` needs TCP connections; set protocol = \"tcp\", or remove `subflows`";
             return Err((subflows.place, why.to_owned()));
         }
     }

@@ -1,4 +1,4 @@
-//! The network: its shape, its links, and which hosts it has.
+//! The network: its shape, links and hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,62 +6,65 @@ use wiremend_units::{Bytes, HostId, Rate, Span};
 
 use crate::name::{Host, Hosts, LinkSet, Name};
 use crate::quantity::{Limit, Within};
-use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
-use wiremend_units::or_nearest;
+use crate::value::{self, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
+use wiremend_units::unknown_name;
 
 /// The network: hosts with one port each, output-queued switches, and full-duplex links.
 ///
-/// `rate` and `delay` hold for all links. `host_…` and `switch_…` say otherwise for the links between a host and a
-/// switch, and for those between two switches.
+/// `rate` and `delay` apply to all links. `host_…` and `switch_…` override them for links between a host and
+/// a switch, and for links between two switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Topology {
-    /// What the network looks like.
+    /// Shape of the network.
     #[serde(rename = "kind")]
     #[schemars(flatten)]
     pub shape: Shape,
-    /// Rate of all links; at least 1 Mbps, as all rates of links.
+    /// Rate of all links. All rates of links are at least 1 Mbps.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub rate: Rate,
-    /// Propagation delay of all links; at most 10 s, as all delays and latencies.
+    /// Propagation delay of all links. All delays and latencies are at most 10 s.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub delay: Span,
-    /// Rate of links between a host and a switch, if it is another.
+    /// Rate of links between a host and a switch. Default: `rate`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub host_rate: Option<Rate>,
-    /// Delay of links between a host and a switch, if it is another.
+    /// Delay of links between a host and a switch. Default: `delay`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub host_delay: Option<Span>,
-    /// Rate of links between two switches, if it is another.
+    /// Rate of links between two switches. Default: `rate`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub switch_rate: Option<Rate>,
-    /// Delay of links between two switches, if it is another.
+    /// Delay of links between two switches. Default: `delay`.
     #[serde(with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub switch_delay: Option<Span>,
-    /// From the last bit of a frame into a switch until it may leave.
+    /// Forwarding latency of a switch, from the last bit received to the earliest transmission.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub switch_latency: Span,
-    /// From the decision of a host to send until the first bit may leave.
+    /// Transmit latency of a host, from its decision to send to the first bit.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub host_tx_latency: Span,
-    /// From the last bit of a frame into a host until the host knows it.
+    /// Receive latency of a host, from the last bit to the processing of the frame.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub host_rx_latency: Span,
-    /// Frames that wait at an output port of a switch, in bytes; what does not fit is dropped. See `[[switch.buffer]]` for
-    /// switches that have another.
+    /// Size of the queue at each output port of a switch, in bytes; frames that do not fit are dropped.
+    /// `[[switch.buffer]]` overrides it for single switches.
     pub buffer: Limit<Bytes>,
-    /// Links that are unlike the others of their kind; of several entries about a link, the last counts.
+    /// Rates and delays of single links; if several entries match a link, the last one applies.
     #[serde(rename = "link", skip_serializing_if = "Vec::is_empty")]
-    pub unlike: Vec<Placed<Unlike>>,
+    pub link_overrides: Vec<Placed<LinkOverride>>,
 }
 
 impl Default for Topology {
@@ -78,12 +81,12 @@ impl Default for Topology {
             host_tx_latency: Span::ZERO,
             host_rx_latency: Span::ZERO,
             buffer: Limit::Unlimited,
-            unlike: Vec::new(),
+            link_overrides: Vec::new(),
         }
     }
 }
 
-/// What the network looks like.
+/// Shape of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(tag = "kind")]
@@ -96,8 +99,8 @@ pub enum Shape {
     /// delay = "100ns"
     /// ```
     Pair(Pair),
-    /// A row of switches `s0`, `s1`, … with hosts at both ends: the first half of the hosts at the first switch, the
-    /// second half at the last one.
+    /// A row of switches `s0`, `s1`, … with hosts at both ends: the first half of the hosts at the first
+    /// switch, the second half at the last one.
     ///
     /// ```toml
     /// [topology]
@@ -107,8 +110,8 @@ pub enum Shape {
     /// switch_rate = "40Gbps"
     /// ```
     Chain(Chain),
-    /// The fat-tree of k-port switches of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, numbered pod by pod and in a
-    /// pod edge switch by edge switch. Switches are `edge0-0` and `agg0-0` (pod, place) and `core0`.
+    /// The fat-tree of k-port switches of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, numbered by pod and
+    /// then by edge switch. Switches are `edge0-0` and `agg0-0` (pod, number) and `core0`.
     ///
     /// ```toml
     /// [topology]
@@ -116,8 +119,8 @@ pub enum Shape {
     /// k = 4
     /// ```
     FatTree(FatTree),
-    /// Two layers, each leaf `leaf0`, … joined to each spine `spine0`, …; hosts are numbered leaf by leaf. Fewer
-    /// spines than hosts per leaf oversubscribe the network.
+    /// Two layers: each leaf `leaf0`, … is connected to each spine `spine0`, …. Hosts are numbered by leaf.
+    /// With fewer spines than hosts per leaf the network is oversubscribed.
     ///
     /// ```toml
     /// [topology]
@@ -128,9 +131,9 @@ pub enum Shape {
     /// switch_rate = "400Gbps"
     /// ```
     LeafSpine(LeafSpine),
-    /// Two data centres, each a leaf–spine network, joined by long links from spine to spine: 100 km of fibre take 500 µs.
-    /// Hosts, leaves and spines of the second have the numbers that follow those of the first, and spine i of the first is joined to spine
-    /// i of the second: with 4 spines each, `spine0-spine4`.
+    /// Two data centres, each a leaf–spine network, joined by long links between spines; 100 km of fibre take
+    /// 500 µs. Numbers of hosts, leaves and spines of the second continue those of the first. Spine i of the
+    /// first is connected to spine i of the second: with 4 spines each, `spine0-spine4`.
     ///
     /// ```toml
     /// [topology]
@@ -141,7 +144,7 @@ pub enum Shape {
     /// long_delay = "5ms"
     /// ```
     CrossDc(CrossDc),
-    /// Any network, link by link. Each host has one link, and each host reaches each other one.
+    /// Any network, given by its links. Each host has one link, and all hosts are connected.
     ///
     /// ```toml
     /// [topology]
@@ -166,7 +169,7 @@ pub struct Pair {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// Switches in the row.
+    /// Number of switches.
     pub switches: Within<u32, 1, 1000>,
     /// Hosts at each end.
     #[serde(default = "one_host")]
@@ -181,7 +184,7 @@ fn one_host() -> Within<u32, 1, 1000> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
-    /// Ports of a switch; k pods of k²/4 hosts.
+    /// Ports of a switch; there are k pods of k²/4 hosts.
     pub k: Arity,
 }
 
@@ -190,7 +193,7 @@ pub struct FatTree {
 pub struct Arity(u32);
 
 impl Arity {
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -208,9 +211,7 @@ impl Value for Arity {
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         match scalar {
             Scalar::Integer(k @ 2..=128) if k % 2 == 0 => Ok(Self(*k as u32)),
-            Scalar::Integer(k) => {
-                Err(format!("no fat-tree has k = {k}; expected {}", Self::expected()).into())
-            }
+            Scalar::Integer(k) => Err(format!("invalid k = {k}; expected {}", Self::expected()).into()),
             _ => Err(Refusal::Type),
         }
     }
@@ -226,9 +227,9 @@ as_value!(Arity);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpine {
-    /// Switches that hosts are connected to.
+    /// Switches with hosts.
     pub leaves: Within<u32, 1, 1024>,
-    /// Switches that join the leaves.
+    /// Switches that connect the leaves.
     pub spines: Within<u32, 1, 256>,
     /// Hosts at each leaf.
     pub hosts_per_leaf: Within<u32, 1, 256>,
@@ -244,16 +245,16 @@ pub struct CrossDc {
     pub spines: Within<u32, 1, 256>,
     /// Hosts at each leaf.
     pub hosts_per_leaf: Within<u32, 1, 256>,
-    /// Spines of each that have a long link, the first ones; if left out, all.
+    /// Number of spines of each data centre that have a long link, from the first. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_links: Option<Placed<Within<u32, 1, 256>>>,
     /// Delay of a long link; 100 km of fibre take 500 µs.
     #[serde(default = "hundred_km", with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub long_delay: Span,
-    /// Rate of a long link, if it is another than that of the other links between switches.
+    /// Rate of a long link. Default: that of the other links between switches.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub long_rate: Option<Rate>,
 }
 
@@ -262,13 +263,13 @@ fn hundred_km() -> Span {
 }
 
 impl CrossDc {
-    /// Spines of each data centre that have a long link.
+    /// Returns the number of long links.
     pub fn long_links(&self) -> u32 {
         self.long_links.as_ref().map_or(self.spines.get(), |links| links.get())
     }
 }
 
-/// Links that are unlike the others of their kind, in a network of any shape.
+/// Rate or delay of single links, in a network of any shape.
 ///
 /// ```toml
 /// [topology]
@@ -283,16 +284,16 @@ impl CrossDc {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Unlike {
-    /// Which ones.
+pub struct LinkOverride {
+    /// The links.
     pub links: Placed<LinkSet>,
-    /// Their rate, if it is another.
+    /// Their rate, if it differs.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub rate: Option<Rate>,
-    /// Their delay, if it is another.
+    /// Their delay, if it differs.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub delay: Option<Span>,
 }
 
@@ -300,11 +301,11 @@ pub struct Unlike {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// Names of the hosts; host numbers follow this order.
+    /// Names of the hosts, in the order of their numbers.
     pub hosts: Vec<Placed<Name>>,
     /// Names of the switches.
     pub switches: Vec<Placed<Name>>,
-    /// The links. A link is called by its ends, in the order given: `a-left`.
+    /// The links. A link is named by its ends, in this order: `a-left`.
     pub links: Vec<Placed<Link>>,
 }
 
@@ -312,21 +313,21 @@ pub struct Graph {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Two names; forward is from the first to the second.
+    /// Two nodes; forward is from the first to the second.
     #[schemars(with = "Vec<Name>", length(min = 2, max = 2))]
     pub ends: [Name; 2],
-    /// Its rate, if it is another than that of its kind.
+    /// Its rate. Default: that of its kind of link.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub rate: Option<Rate>,
-    /// Its delay, if it is another than that of its kind.
+    /// Its delay. Default: that of its kind of link.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub delay: Option<Span>,
 }
 
 impl Topology {
-    /// How many hosts there are.
+    /// Returns the number of hosts.
     pub fn host_count(&self) -> u32 {
         match &self.shape {
             Shape::Pair(_) => 2,
@@ -338,7 +339,7 @@ impl Topology {
         }
     }
 
-    /// The name of a host: `h0`, `h1`, … unless the hosts of a graph have their own.
+    /// Returns the name of a host: `h0`, `h1`, …, or the given name in a graph.
     pub fn host_name(&self, host: HostId) -> String {
         match &self.shape {
             Shape::Graph(graph) => graph.hosts[host.index()].as_str().to_owned(),
@@ -346,7 +347,7 @@ impl Topology {
         }
     }
 
-    /// The host that is meant, or that there is none such.
+    /// Returns the number of a host, or an error if there is none.
     pub fn host(&self, host: &Host) -> Result<HostId, String> {
         let count = self.host_count();
         let found = match host {
@@ -357,7 +358,7 @@ impl Topology {
         found.filter(|number| *number < count).map(HostId).ok_or_else(|| self.no_such_host(host))
     }
 
-    /// The hosts that are meant, in order, or which of them does not exist.
+    /// Returns the numbers of hosts in order, or an error if one does not exist.
     pub fn hosts(&self, hosts: &Hosts) -> Result<Vec<HostId>, String> {
         let Hosts::Ranges(ranges) = hosts else {
             return Ok((0..self.host_count()).map(HostId).collect());
@@ -367,7 +368,7 @@ impl Topology {
             let (first, last) = (self.host(&range.first)?, self.host(&range.last)?);
             if first > last {
                 let (first, last) = (self.host_name(first), self.host_name(last));
-                return Err(format!("the range {first}..{last} runs backwards; write {last}..{first}"));
+                return Err(format!("the range {first}..{last} is reversed; write {last}..{first}"));
             }
             meant.extend((first.0..=last.0).map(HostId));
         }
@@ -390,9 +391,11 @@ impl Topology {
             Host::Last => "last".to_owned(),
         };
         match &self.shape {
-            Shape::Graph(graph) => {
-                or_nearest("host", &wanted, &graph.hosts.iter().map(|name| name.as_str()).collect::<Vec<_>>())
-            }
+            Shape::Graph(graph) => unknown_name(
+                "host",
+                &wanted,
+                &graph.hosts.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
+            ),
             _ => format!("unknown host `{wanted}`; the hosts are h0 to h{}", self.host_count() - 1),
         }
     }

@@ -1,4 +1,4 @@
-//! The reliable connection of every queue pair.
+//! The reliable connection of all queue pairs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use crate::dcp::Dcp;
 use crate::quantity::{Limit, Pace, Within};
 use crate::recovery::{Recovery, SelectiveRepeat};
 use crate::tcp::{Protocol, Tcp};
-use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
+use crate::value::{self, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
 
-/// The reliable connection: the same for all queue pairs of the network.
+/// The transport of all queue pairs.
 ///
 /// ```toml
 /// [transport]
@@ -24,50 +24,58 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
-    /// What connections speak, but for workloads that have a `protocol` of their own.
+    /// Protocol of connections; a workload can override it.
     pub protocol: Protocol,
-    /// What is sent again after a loss.
+    /// Recovery scheme: which packets are retransmitted after a loss.
     pub recovery: Placed<Recovery>,
-    /// Which operation moves the data.
+    /// RDMA operation that moves the data.
     pub operation: Operation,
     /// Largest payload of a packet, in bytes.
     pub mtu: Mtu,
-    /// Timeout code t of the retransmission timer, which expires after 4.096 µs · 2^t (IBA 9.7.6.1.3): 8 is about
-    /// 1 ms, 14 is 67 ms, 16 is 268 ms. 0 means that there is no timer.
+    /// Timeout code t of the retransmission timer, which expires after 4.096 µs · 2^t (IBA 9.7.6.1.3): 8 is
+    /// about 1 ms, 14 is 67 ms, 16 is 268 ms. 0 disables the timer.
     pub timeout: Within<u8, 0, 31>,
-    /// How many times the timer may expire without progress; the next time, the queue pair fails.
+    /// Number of timeouts without progress that a queue pair tolerates; after one more it fails.
     pub retry: Within<u8, 0, 7>,
-    /// How many times a receiver may be not ready; 7 means without end. Receivers in a simulation are always ready.
+    /// Number of receiver-not-ready retries; 7 is unlimited. Simulated receivers are always ready.
+    #[schemars(extend("x-advanced" = true))]
     pub rnr_retry: Within<u8, 0, 7>,
-    /// From what shows a loss until the first packet is sent again: a NIC fetches it from its host's memory. A second
-    /// NAK for the same packet changes nothing meanwhile; later, it makes the NIC send all again once more.
+    /// Delay from the detection of a loss to the first retransmission: the NIC fetches the packet from host
+    /// memory. A second NAK for the same packet is ignored during the delay; later it starts another
+    /// retransmission.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
     pub resend_delay: Span,
-    /// Packets that may be unacknowledged.
+    /// Number of packets that may be unacknowledged.
     pub window: Limit<Within<u32, 1, 8_388_607>>,
-    /// An acknowledgement is asked for on the last packet of a message, on the one that fills the window, and at least
-    /// on one of so many packets.
+    /// The sender requests an acknowledgement with the last packet of a message, with the packet that fills
+    /// the window, and with at least one packet in this number.
+    #[schemars(extend("x-advanced" = true))]
     pub ack_every: Within<u32, 1, 8_388_607>,
-    /// Whether an acknowledgement that still waits for the port is replaced by a newer one.
+    /// Whether a newer acknowledgement replaces one that is still queued at the port.
+    #[schemars(extend("x-advanced" = true))]
     pub ack_coalescing: bool,
-    /// How flows share queue pairs.
+    /// Mapping of flows to queue pairs.
     pub qp: QueuePairs,
-    /// How fast each queue pair sends its requests. Answers to a READ leave at the rate of the link.
+    /// Sending rate of the requests of each queue pair. Responses to a READ leave at the rate of the link.
     pub rate: Pace,
-    /// Parameters of schemes that take packets in any order: see [transport.selective-repeat](#transportselective-repeat).
+    /// Parameters of schemes that accept packets in any order: see
+    /// [transport.selective-repeat](#transportselective-repeat).
     #[serde(rename = "selective-repeat", skip_serializing_if = "Option::is_none")]
     pub selective_repeat: Option<Placed<SelectiveRepeat>>,
-    /// Parameters of schemes whose packets may be trimmed: see [transport.dcp](#transportdcp).
+    /// Parameters of schemes for trimming switches: see [transport.dcp](#transportdcp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcp: Option<Placed<Dcp>>,
     /// Parameters of TCP connections: see [transport.tcp](#transporttcp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Placed<Tcp>>,
-    /// What a NIC does beyond the specification after a loss: see [transport.acceleration](#transportacceleration).
+    /// Loss recovery features of NICs beyond the specification: see
+    /// [transport.acceleration](#transportacceleration).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub acceleration: Option<Placed<Acceleration>>,
-    /// How queue pairs answer congestion; not for READ, whose data are answers.
+    /// Congestion control of queue pairs; not for READ, whose data are responses.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,14 +83,17 @@ pub struct Transport {
     /// Parameters of Swift: see [transport.swift](#transportswift).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swift: Option<Placed<Swift>>,
-    /// Traffic class of all packets, but for workloads that have their own.
+    /// Traffic class of all packets; a workload can override it.
     pub class: Within<u8, 0, 7>,
-    /// Traffic class of congestion notifications; if left out, that of the packet that was marked.
+    /// Traffic class of congestion notifications. Default: the class of the marked packet.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
     pub cnp_class: Option<Within<u8, 0, 7>>,
-    /// Time to live of all packets; each switch takes one off.
+    /// Initial TTL of all packets; each switch decrements it.
+    #[schemars(extend("x-advanced" = true))]
     pub ttl: Within<u8, 1, 255>,
-    /// Sequence number of the first packet of every queue pair; it wraps after 16777215.
+    /// Sequence number of the first packet of every queue pair; numbers wrap after 16777215.
+    #[schemars(extend("x-advanced" = true))]
     pub first_psn: Within<u32, 0, 0xff_ffff>,
 }
 
@@ -90,7 +101,7 @@ impl Default for Transport {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rdma,
-            recovery: Placed::nowhere(Recovery::GoBackN),
+            recovery: Placed::without_place(Recovery::GoBackN),
             operation: Operation::Write,
             mtu: Mtu(1024),
             timeout: Within::fixed(14),
@@ -106,7 +117,7 @@ impl Default for Transport {
             dcp: None,
             tcp: None,
             acceleration: None,
-            congestion: Placed::nowhere(Congestion::None),
+            congestion: Placed::without_place(Congestion::None),
             dcqcn: None,
             swift: None,
             class: Within::fixed(0),
@@ -118,13 +129,13 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// The time after which the retransmission timer expires, if there is one.
+    /// Returns the retransmission timeout, unless the timer is disabled.
     pub fn timeout(&self) -> Option<Span> {
         Span::from_timeout_code(self.timeout.get())
     }
 }
 
-/// Which operation moves the data.
+/// RDMA operation that moves the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -132,17 +143,17 @@ pub enum Operation {
     Write,
     /// SEND by the source.
     Send,
-    /// RDMA READ by the source: it asks, and the data come from the destination.
+    /// RDMA READ by the source: it sends requests, and the data come from the destination.
     Read,
 }
 
-/// How flows share queue pairs.
+/// Mapping of flows to queue pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueuePairs {
-    /// Each flow has a queue pair of its own.
+    /// One queue pair per flow.
     PerFlow,
-    /// One queue pair for each source and destination; flows follow one another in the order they are posted.
+    /// One queue pair per source and destination; its flows are sent in the order in which they are posted.
     PerPair,
 }
 
@@ -151,7 +162,7 @@ pub enum QueuePairs {
 pub struct Mtu(u16);
 
 impl Mtu {
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn get(self) -> u16 {
         self.0
     }
@@ -170,7 +181,7 @@ impl Value for Mtu {
         match scalar {
             Scalar::Integer(mtu @ (256 | 512 | 1024 | 2048 | 4096)) => Ok(Self(*mtu as u16)),
             Scalar::Integer(mtu) => {
-                Err(format!("no path has an mtu of {mtu}; expected {}", Self::expected()).into())
+                Err(format!("invalid mtu of {mtu}; expected {}", Self::expected()).into())
             }
             _ => Err(Refusal::Type),
         }

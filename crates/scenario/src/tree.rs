@@ -1,5 +1,5 @@
-//! The tree of a TOML text, between reading and meaning: values are set in it by path, and tables with a `kind` are
-//! brought into the form that serde reads without losing places.
+//! The tree of a TOML text before its conversion into types: values are set in it by path, and tables with a
+//! `kind` get the form that serde reads without losing places.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,36 +10,38 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use crate::error::Flaw;
+use crate::error::LocatedError;
 use crate::impair::Impair;
-use crate::registered::Names;
+use crate::registered::RegisteredNames;
 use crate::topology::Topology;
 use crate::workload::Workload;
-use wiremend_units::or_nearest;
+use wiremend_units::unknown_name;
 
-/// A value and where it stands.
+/// A value with its place in the text.
 pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 
 /// Why a value cannot be set.
-pub(crate) enum Unset {
+pub(crate) enum SetError {
     /// A list has no such element.
     Missing(String),
-    /// The path does not make sense.
+    /// The path is invalid.
     Wrong(String),
 }
 
-/// Puts `value` at `path` (`transport.recovery`, `impair.0.rate`) into the tree. Tables on the way are made;
-/// elements of lists are not. `place` is where the path stands.
+/// Sets the value at `path` (`transport.recovery`, `impair.0.rate`). Creates missing tables, but no list
+/// elements. `place` is the place of the path.
 pub(crate) fn set<'i>(
     tree: &mut Node<'i>,
     path: &str,
     place: &Range<usize>,
     value: Node<'i>,
-) -> Result<(), Unset> {
+) -> Result<(), SetError> {
     const DEEPEST: usize = 16;
     let steps: Vec<&str> = path.split('.').map(str::trim).collect();
     if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {
-        return Err(Unset::Wrong(format!("`{path}` is not a path; write one such as `transport.recovery`")));
+        return Err(SetError::Wrong(format!(
+            "`{path}` is not a path; write one such as `transport.recovery`"
+        )));
     }
     descend(tree, &steps, 0, place, value)
 }
@@ -50,7 +52,7 @@ fn descend<'i>(
     depth: usize,
     place: &Range<usize>,
     value: Node<'i>,
-) -> Result<(), Unset> {
+) -> Result<(), SetError> {
     let Some(step) = steps.get(depth) else {
         put(node, value);
         return Ok(());
@@ -62,8 +64,8 @@ fn descend<'i>(
                 return descend(inner, steps, depth + 1, place, value);
             }
             if steps.get(depth + 1).is_some_and(|next| next.parse::<usize>().is_ok()) {
-                return Err(Unset::Missing(format!(
-                    "{} has no list `{step}`; `--set` makes no elements",
+                return Err(SetError::Missing(format!(
+                    "{} has no list `{step}`; `--set` does not create list elements",
                     above()
                 )));
             }
@@ -79,24 +81,24 @@ fn descend<'i>(
         DeValue::Array(items) => {
             let count = items.len();
             let Ok(index) = step.parse::<usize>() else {
-                return Err(Unset::Wrong(format!(
-                    "{} is a list; name an element by its number from 0",
+                return Err(SetError::Wrong(format!(
+                    "{} is a list; give the number of an element, from 0",
                     above()
                 )));
             };
             let Some(item) = items.get_mut(index) else {
-                return Err(Unset::Missing(format!(
+                return Err(SetError::Missing(format!(
                     "{} has no element {index}; it has {count}, from 0",
                     above()
                 )));
             };
             descend(item, steps, depth + 1, place, value)
         }
-        other => Err(Unset::Wrong(format!("{} is a {}; it has no fields", above(), other.type_str()))),
+        other => Err(SetError::Wrong(format!("{} is a {}; it has no fields", above(), other.type_str()))),
     }
 }
 
-/// A table is merged into a table unless it names its kind; everything else replaces what is there.
+/// Merges a table into a table unless it has a kind; replaces everything else.
 fn put<'i>(node: &mut Node<'i>, value: Node<'i>) {
     let merges = |table: &DeTable| !table.contains_key(KIND);
     match (node.get_mut(), value.get_ref()) {
@@ -113,7 +115,7 @@ fn put<'i>(node: &mut Node<'i>, value: Node<'i>) {
     }
 }
 
-/// The same value, standing at `place` with all that is in it.
+/// Returns the same value with `place` for itself and all inner values.
 pub(crate) fn moved<'i>(node: Node<'i>, place: &Range<usize>) -> Node<'i> {
     let value = match node.into_inner() {
         DeValue::Array(items) => {
@@ -132,7 +134,7 @@ pub(crate) fn moved<'i>(node: Node<'i>, place: &Range<usize>) -> Node<'i> {
     Spanned::new(place.clone(), value)
 }
 
-/// How many values stand in it, itself among them.
+/// Returns the number of values in the tree, including itself.
 pub(crate) fn value_count(node: &Node) -> usize {
     1 + match node.get_ref() {
         DeValue::Array(items) => items.iter().map(value_count).sum(),
@@ -141,19 +143,20 @@ pub(crate) fn value_count(node: &Node) -> usize {
     }
 }
 
-const KIND: &str = "kind";
-/// What serde calls the kinds that programs have registered.
+pub(crate) const KIND: &str = "kind";
+/// The variant of serde for kinds that programs register.
 const REGISTERED: &str = "registered";
 
-/// Brings every table with a kind into the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read
-/// the flat form of the file only by way of a buffer that forgets the places. A table that should be a list is told so.
-pub(crate) fn nest_kinds(tree: &mut Node, names: &Names) -> Result<(), Flaw> {
+/// Gives every table with a kind the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read
+/// the flat form of the file only through a buffer that loses places. Refuses a table in place of a list, and
+/// the reverse.
+pub(crate) fn nest_kinds(tree: &mut Node, names: &RegisteredNames) -> Result<(), LocatedError> {
     static KINDS: OnceLock<[Kinds; 3]> = OnceLock::new();
     let kinds = KINDS.get_or_init(|| {
         [
-            Kinds::of::<Topology>("topology", false),
-            Kinds::of::<Workload>("workload", true),
-            Kinds::of::<Impair>("impair", true),
+            Kinds::from_schema::<Topology>("topology", false),
+            Kinds::from_schema::<Workload>("workload", true),
+            Kinds::from_schema::<Impair>("impair", true),
         ]
     });
     let DeValue::Table(fields) = tree.get_mut() else { return Ok(()) };
@@ -183,12 +186,12 @@ pub(crate) fn nest_kinds(tree: &mut Node, names: &Names) -> Result<(), Flaw> {
     }
 }
 
-fn wrong_form(span: Range<usize>, name: &str, listed: bool) -> Flaw {
+fn wrong_form(span: Range<usize>, name: &str, listed: bool) -> LocatedError {
     let (open, close) = if listed { ("[[", "]]") } else { ("[", "]") };
-    Flaw::at(span, format!("`{name}` has the wrong form; begin it with {open}{name}{close}"))
+    LocatedError::at(span, format!("`{name}` has the wrong form; begin it with {open}{name}{close}"))
 }
 
-/// The kinds of one table and the fields of each, as the types have them.
+/// The kinds of one table, and the fields of each.
 struct Kinds {
     table: &'static str,
     listed: bool,
@@ -197,7 +200,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of<T: JsonSchema>(table: &'static str, listed: bool) -> Self {
+    fn from_schema<T: JsonSchema>(table: &'static str, listed: bool) -> Self {
         let schema = schemars::schema_for!(T).to_value();
         let names = |schema: &Json| -> Vec<String> {
             schema["properties"]
@@ -214,16 +217,22 @@ impl Kinds {
         Self { table, listed, common: names(&schema), each: variants.iter().map(kind).collect() }
     }
 
-    fn nest(&self, span: Range<usize>, table: &mut DeTable, registered: &[String]) -> Result<(), Flaw> {
+    fn nest(
+        &self,
+        span: Range<usize>,
+        table: &mut DeTable,
+        registered: &[String],
+    ) -> Result<(), LocatedError> {
         let known = self.each.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = known.chain(registered.iter().map(String::as_str)).collect();
         let missing = || format!("missing field `kind`; allowed: {}", known.join(", "));
-        let (key, kind) = table.remove_entry(KIND).ok_or_else(|| Flaw::at(span.clone(), missing()))?;
+        let (key, kind) =
+            table.remove_entry(KIND).ok_or_else(|| LocatedError::at(span.clone(), missing()))?;
         let (kind_span, kind) = (kind.span(), kind.into_inner());
-        let wanted = kind.as_str().ok_or_else(|| Flaw::at(kind_span.clone(), missing()))?.to_owned();
+        let wanted = kind.as_str().ok_or_else(|| LocatedError::at(kind_span.clone(), missing()))?.to_owned();
         let Some((_, own)) = self.each.iter().find(|(name, _)| *name == wanted) else {
             if !registered.contains(&wanted) {
-                return Err(Flaw::at(kind_span, or_nearest("kind", &wanted, &known)));
+                return Err(LocatedError::at(kind_span, unknown_name("kind", &wanted, &known)));
             }
             self.nest_registered(key, kind_span, wanted, table);
             return Ok(());
@@ -237,7 +246,7 @@ impl Kinds {
             } else {
                 let allowed: Vec<_> =
                     [KIND].into_iter().chain(own.iter().chain(&self.common).map(String::as_str)).collect();
-                return Err(Flaw::at(field.span(), or_nearest("field", field.get_ref(), &allowed)));
+                return Err(LocatedError::at(field.span(), unknown_name("field", field.get_ref(), &allowed)));
             }
         }
         let mut nested = DeTable::new();
@@ -249,7 +258,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// The same for a kind that a program has registered: its fields are all those that are not common, and its name goes with them.
+    /// Nests a kind that a program registered: its fields are all those that are not common, and its name.
     fn nest_registered<'i>(
         &self,
         key: Spanned<Cow<'i, str>>,

@@ -1,27 +1,30 @@
-//! Switches that cut packets to their headers instead of dropping them.
+//! Switches that trim packets to their headers instead of dropping them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Bytes;
 
-use crate::pattern::Misfit;
+use crate::pattern::CheckError;
 use crate::quantity::{Probability, Within};
 use crate::scenario::Scenario;
-use crate::value::{self, Place, Placed, Refusal, Scalar, Shown, Value, as_value};
+use crate::value::{self, Place, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
 
-/// Switches that cut a packet to its headers when too much waits before it, and hand the headers on in a class of their own, so that the
-/// receiver learns at once what was lost (NDP, SIGCOMM 2017; DCP, SIGCOMM 2025). Without this table nothing is trimmed.
+/// Packet trimming: above a queue length, switches remove the payload of packets and forward the headers in a
+/// separate class, so that the receiver learns at once which packets were lost (NDP, SIGCOMM 2017; DCP,
+/// SIGCOMM 2025). Without this table nothing is trimmed.
 ///
-/// A packet is judged when it comes to an output port, by the bytes of its class that wait there, preambles and gaps included. Above
-/// `threshold` a data packet of a transport that can be trimmed loses its payload and becomes a header-only packet: 58 bytes of headers, a frame of
-/// 64. Header-only packets always go to the control class, whatever waits. Acknowledgements above the threshold are dropped unless `acks` says
-/// otherwise, and so is what cannot be trimmed: frames of transports that do not know trimming, and open-loop loads that
-/// are not `trimmable`. `topology.buffer` is for the other classes; header-only packets have `headers` to themselves.
+/// The switch decides when a packet arrives at an output port, by the queued bytes of its class there,
+/// including preambles and gaps. Above `threshold`, a data packet of a transport that supports trimming
+/// becomes a header-only packet: 58 bytes of headers, a frame of 64. Header-only packets always join the
+/// control class. Above the threshold the switch drops acknowledgements, unless `acks` says otherwise, and
+/// frames that cannot be trimmed: those of other transports, and open-loop loads that are not `trimmable`.
+/// `topology.buffer` is for the other classes; header-only packets have their own memory `headers`.
 ///
-/// The control class shares the link with all others by weight. Let data and header-only packets have sizes on the wire in the ratio r (13.2 at an MTU of
-/// 1024 bytes, 49.7 at 4096), and let N inputs send data at line rate to one port. With w parts for the control class to one for data, it loses nothing
-/// if w ≥ (N − 1)/(r − N), which needs N < r. Where more inputs can meet at a port, a run says so: larger incasts rely on
-/// congestion control and on the memory of the control queue.
+/// The control class shares the link with all others by weight. Let r be the ratio of the sizes of data and
+/// header-only packets on the wire (13.2 at an MTU of 1024 bytes, 49.7 at 4096), and let N inputs send data
+/// at line rate to one port. With weight w for the control class and 1 for data, it loses nothing if w ≥ (N −
+/// 1)/(r − N), which needs N < r. A run prints a note if more inputs can meet at a port: larger incasts
+/// depend on congestion control and on the memory of the control queue.
 ///
 /// ```toml
 /// [switch.trim]
@@ -32,27 +35,29 @@ use crate::value::{self, Place, Placed, Refusal, Scalar, Shown, Value, as_value}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Trim {
-    /// Bytes of a class at a port above which its packets are trimmed. If left out, one bandwidth-delay product, as UEC recommends for ports inside a
-    /// fabric: the port's rate times the longest base round trip between two hosts, that of a full packet and its acknowledgement.
+    /// Queued bytes of a class at a port above which packets are trimmed. Default: one bandwidth-delay
+    /// product, as UEC recommends for ports inside a fabric: the port's rate times the longest base
+    /// round-trip time between two hosts, for a full packet and its acknowledgement.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub threshold: Option<Bytes>,
-    /// The control class: no other packets are in it, and `[[switch.class]]` says nothing about it.
+    /// The control class. It has no other packets and no entry in `[[switch.class]]`.
     pub class: Placed<Within<u8, 0, 7>>,
-    /// The share of the control class to one part for all other classes that have a weight. Those of workloads without one
-    /// in `[[switch.class]]` have 1 each.
+    /// Weight of the control class relative to all other weighted classes. Classes of workloads without a
+    /// weight in `[[switch.class]]` have weight 1.
     pub weight: Placed<TrimWeight>,
-    /// Inputs that may send at line rate to one port. If left out, all other ports of the switch.
+    /// Number of inputs that may send at line rate to one port. Default: all other ports of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fan_in: Option<Within<u32, 1, 65_535>>,
-    /// Memory of each port's control queue; a header-only packet that finds no room is lost.
+    /// Memory of each port's control queue; header-only packets that do not fit are lost.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub headers: Bytes,
-    /// The share of data packets that each port cuts by chance, whatever waits there: losses of a known rate, as testbeds make them. What
-    /// cannot be trimmed is not hit; a link that loses as much is an `[[impair]]`.
+    /// Fraction of data packets that each port trims at random, whatever the queue length: losses at a known
+    /// ratio, as in testbeds. Frames that cannot be trimmed are not affected; `[[impair]]` corrupts those
+    /// too.
     pub share: Probability,
-    /// What becomes of acknowledgements and notifications of a transport that can be trimmed.
+    /// Treatment of acknowledgements and notifications of a transport that supports trimming.
     pub acks: TrimAcks,
 }
 
@@ -60,8 +65,8 @@ impl Default for Trim {
     fn default() -> Self {
         Self {
             threshold: None,
-            class: Placed::nowhere(Within::fixed(7)),
-            weight: Placed::nowhere(TrimWeight::FanIn),
+            class: Placed::without_place(Within::fixed(7)),
+            weight: Placed::without_place(TrimWeight::FanIn),
             fan_in: None,
             headers: Bytes::new(1_000_000),
             share: Probability::ZERO,
@@ -71,25 +76,25 @@ impl Default for Trim {
 }
 
 impl Trim {
-    /// Whether it fits the rest of the scenario.
-    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Misfit> {
+    /// Checks that the table fits the rest of the scenario.
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), CheckError> {
         if scenario.switch.lossless.is_some() {
-            let why = "a lossless switch stops its neighbours before anything is trimmed; leave out [switch.trim], or [switch.lossless]";
+            let why = "a lossless switch pauses its neighbours before it trims; remove [switch.trim] or [switch.lossless]";
             return Err((Place(None), why.to_owned()));
         }
         if let (Some(threshold), Some(buffer)) = (self.threshold, scenario.topology.buffer.max())
             && threshold > buffer
         {
             let why = format!(
-                "a `threshold` of {threshold} is above the `topology.buffer` of {buffer}, so that packets would be dropped before \
-                 they are trimmed; give at most that"
+                "a `threshold` of {threshold} is above the `topology.buffer` of {buffer}, so packets would be dropped before they \
+                 are trimmed; set at most that"
             );
             return Err((Place(None), why));
         }
         let class = self.class.get();
         let taken = |by: &str| {
             let why = format!(
-                "class {class} is {by}, and header-only packets have a class of their own; choose another"
+                "class {class} is {by}, and header-only packets need their own class; choose another"
             );
             Err((self.class.place, why))
         };
@@ -106,27 +111,27 @@ impl Trim {
     }
 }
 
-/// What trimming switches do with acknowledgements.
+/// Treatment of acknowledgements by trimming switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrimAcks {
-    /// Above the threshold they are dropped, as DCP has it: its acknowledgements are cumulative.
+    /// Drop them above the threshold, as in DCP, whose acknowledgements are cumulative.
     #[default]
     Drop,
-    /// They wait with the data as long as the buffer has room.
+    /// Queue them with data as long as the buffer has room.
     Keep,
-    /// They travel in the control class, as NDP has it.
+    /// Forward them in the control class, as in NDP.
     Control,
 }
 
-/// The weight of the control class, to one part for data.
+/// Weight of the control class, relative to 1 for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrimWeight {
     /// In hundredths.
     Fixed(u32),
-    /// The smallest that loses no header-only packet: (N − 1)/(r − N).
+    /// The smallest weight that loses no header-only packet: (N − 1)/(r − N).
     FanIn,
-    /// The cruder rule of a published re-implementation: N/r rounded up, at least 1.
+    /// The rule of a published re-implementation: N/r rounded up, at least 1.
     Ratio,
 }
 
@@ -144,6 +149,10 @@ impl Value for TrimWeight {
         &["number", "string"]
     }
 
+    fn names() -> &'static [&'static str] {
+        &["fan-in", "ratio"]
+    }
+
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         let number = match scalar {
             Scalar::Text(text) if text == "fan-in" => return Ok(Self::FanIn),
@@ -154,10 +163,7 @@ impl Value for TrimWeight {
         };
         let hundredths = (number * 100.0).round();
         if hundredths < 1.0 || hundredths > f64::from(Self::MAX) || hundredths.is_nan() {
-            let why = format!(
-                "a weight of {number} lets no header-only packet pass, or nothing else; expected {}",
-                Self::expected()
-            );
+            let why = format!("a weight of {number} is out of range; expected {}", Self::expected());
             return Err(why.into());
         }
         Ok(Self::Fixed(hundredths as u32))

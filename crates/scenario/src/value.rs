@@ -1,4 +1,4 @@
-//! How a value stands in a file: a number, a text or a list, read strictly and written back exactly.
+//! Values of fields: a number, a text or a list, read strictly and written back exactly.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,33 +8,41 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-/// A value that reads itself from a [`Scalar`]. A refusal says what is wrong and what is allowed.
+/// A value that reads itself from a [`Scalar`]. A refusal names the reason and the allowed values.
 pub(crate) trait Value: Sized {
-    /// What a reader of the file is told to write: `a rate such as "100Gbps"`.
+    /// Returns the description of allowed values: `a rate such as "100Gbps"`.
     fn expected() -> String;
-    /// The value that the file means.
+    /// Reads the value.
     fn read(scalar: &Scalar) -> Result<Self, Refusal>;
-    /// The same value as it would stand in a file.
+    /// Writes the value as it would appear in a file.
     fn write(&self) -> Scalar;
-    /// The types that it may have in a file, in the words of JSON schema.
+    /// Returns the allowed types, as in JSON schema.
     fn types() -> &'static [&'static str] {
         &["string"]
     }
-    /// Its schema; the title is what a reader is told to write.
+    /// Returns the names among its values, such as `unlimited`; other spellings of them are accepted.
+    fn names() -> &'static [&'static str] {
+        &[]
+    }
+    /// Returns the JSON schema; its title describes the allowed values.
     fn schema() -> Schema {
         let types = match Self::types() {
             [single] => Json::from(*single),
             several => Json::from(several),
         };
-        schemars::json_schema!({ "title": Self::expected(), "type": types })
+        let mut schema = schemars::json_schema!({ "title": Self::expected(), "type": types });
+        if !Self::names().is_empty() {
+            schema.insert("examples".to_owned(), Json::from(Self::names()));
+        }
+        schema
     }
 }
 
 /// Why a scalar is not the value.
 pub(crate) enum Refusal {
-    /// It is of another type: a number where a text is due.
+    /// It has another type: a number instead of a text.
     Type,
-    /// It is of the right type and still wrong.
+    /// It has the right type and is wrong for this reason.
     Because(String),
 }
 
@@ -44,7 +52,7 @@ impl<T: fmt::Display> From<T> for Refusal {
     }
 }
 
-/// What stands in the file, before it means anything.
+/// A value of the file before its interpretation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Integer(i128),
@@ -86,6 +94,10 @@ impl<T: Value> Value for Option<T> {
 
     fn types() -> &'static [&'static str] {
         T::types()
+    }
+
+    fn names() -> &'static [&'static str] {
+        T::names()
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
@@ -133,10 +145,10 @@ pub(crate) mod positive_if_given {
     }
 }
 
-/// The schema of a value: `#[schemars(with = "Shown<Rate>")]`.
-pub(crate) struct Shown<T>(PhantomData<T>);
+/// Schema of a value: `#[schemars(with = "SchemaOf<Rate>")]`.
+pub(crate) struct SchemaOf<T>(PhantomData<T>);
 
-impl<T: Value> JsonSchema for Shown<T> {
+impl<T: Value> JsonSchema for SchemaOf<T> {
     fn inline_schema() -> bool {
         true
     }
@@ -150,7 +162,7 @@ impl<T: Value> JsonSchema for Shown<T> {
     }
 }
 
-/// The three traits of a [`Value`] that is a type of this crate.
+/// Implements the three traits for a [`Value`] that is a type of this crate.
 macro_rules! as_value {
     ($type:ty $(, $($generics:tt)+)?) => {
         impl<'de $(, $($generics)+)?> serde::Deserialize<'de> for $type {
@@ -194,7 +206,7 @@ impl Serialize for Scalar {
     }
 }
 
-/// Refuses inside of the visit, so that the refusal gets the place of the value, even in a list.
+/// Refuses inside the visit, so that the error has the place of the value, even in a list.
 struct ValueVisitor<T>(PhantomData<T>);
 
 impl<T: Value> ValueVisitor<T> {
@@ -242,7 +254,7 @@ impl<'de, T: Value> Visitor<'de> for ValueVisitor<T> {
     }
 }
 
-/// An element of a list; a list in a list is none.
+/// An element of a list, which is not itself a list.
 struct Item(Scalar);
 
 impl<'de> Deserialize<'de> for Item {
@@ -265,34 +277,35 @@ impl Value for Scalar {
     }
 }
 
-/// A value with the place where it stands in the text, so that a later finding about it can be reported there.
-/// Two of them are equal if their values are, wherever they stand.
+/// A value with its place in the text, for later errors about it. Two are equal if their values are, wherever
+/// they are.
 #[derive(Clone, Debug, Default)]
 pub struct Placed<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
-/// An offset into the text of a scenario, or an override; opaque to all but [`File::error`](crate::File::error).
+/// An offset into the text of a scenario, or an override; opaque except to
+/// [`File::error`](crate::File::error).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(pub(crate) Option<usize>);
 
 impl Place {
-    /// An offset into the text, if it has a place there.
+    /// Returns the place of an offset, if there is one.
     pub const fn at_offset(offset: Option<usize>) -> Self {
         Self(offset)
     }
 
-    /// This place or, if it is nowhere, the other.
+    /// Returns this place, or `other` if it is unknown.
     pub const fn or(self, other: Self) -> Self {
         if self.0.is_some() { self } else { other }
     }
 }
 
 impl<T> Placed<T> {
-    pub(crate) fn nowhere(value: T) -> Self {
+    pub(crate) fn without_place(value: T) -> Self {
         Self { value, place: Place(None) }
     }
 }

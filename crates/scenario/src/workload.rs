@@ -1,4 +1,4 @@
-//! What the hosts do.
+//! Traffic of the hosts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,37 +11,37 @@ use crate::quantity::{Load, Within};
 use crate::registered::Registered;
 use crate::tcp::Protocol;
 use crate::transport::Transport;
-use crate::value::{self, Placed, Shown};
+use crate::value::{self, Placed, SchemaOf};
 
-/// Something that hosts do. A scenario has one or more of these tables, and they go on side by side.
+/// Traffic of hosts. A scenario has one or more of these tables, which run at the same time.
 ///
-/// A host is named by its number, by its name (`"h3"`, or as a graph calls it) or as `"last"`. Data always flow
-/// from `src` to `dst`.
+/// A host is referred to by its number, by its name (`"h3"`, or its name in a graph), or as `"last"`. Data
+/// always flow from `src` to `dst`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// What it is.
+    /// Kind of traffic.
     #[serde(rename = "kind")]
     #[schemars(flatten)]
     pub app: App,
-    /// When it begins.
+    /// Start time.
     #[serde(default, with = "value")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub start: Time,
-    /// Traffic class of its packets and their acknowledgements; if left out, `transport.class`. An open-loop load (`cbr`) has
-    /// a class of its own, 0 if left out.
+    /// Traffic class of its packets and acknowledgements. Default: `transport.class`, and 0 for an open-loop
+    /// load (`cbr`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Within<u8, 0, 7>>,
-    /// What its connections speak; if left out, `transport.protocol`.
+    /// Protocol of its connections. Default: `transport.protocol`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Subflows of its TCP connections; if left out, `transport.tcp.subflows`.
+    /// Subflows of its TCP connections. Default: `transport.tcp.subflows`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subflows: Option<Placed<Within<u8, 1, 8>>>,
 }
 
 impl Workload {
-    /// The class of its packets.
+    /// Returns the class of its packets.
     pub fn class_in(&self, transport: &Transport) -> u8 {
         match &self.app {
             App::Cbr(_) => self.load_class(),
@@ -49,19 +49,19 @@ impl Workload {
         }
     }
 
-    /// The class of an open-loop load.
+    /// Returns the class of an open-loop load.
     pub fn load_class(&self) -> u8 {
         self.class.map_or(0, Within::get)
     }
 }
 
-/// What hosts do.
+/// Kind of traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(tag = "kind")]
 pub enum App {
-    /// Flows that arrive at random (a Poisson process), with sizes drawn from a table, at a load. It ends with
-    /// the last of `flows`, or after `duration`, whatever comes first; at least one of them is given.
+    /// Flows that arrive as a Poisson process at a given load, with sizes drawn from a table. It ends after
+    /// `flows` flows or after `duration`, whichever is first; at least one of them is given.
     ///
     /// ```toml
     /// [[workload]]
@@ -82,7 +82,7 @@ pub enum App {
     /// dst = "last"
     /// ```
     Poisson(Poisson),
-    /// Flows of one size that all begin at `start`; with `every`, again and again.
+    /// Flows of one size that all start at `start`; with `every`, repeatedly.
     ///
     /// ```toml
     /// [[workload]]
@@ -93,7 +93,7 @@ pub enum App {
     /// src = "h1..last"
     /// ```
     ///
-    /// An incast that loads its destination by a tenth:
+    /// An incast that loads its destination by 10 %:
     ///
     /// ```toml
     /// [topology]
@@ -109,8 +109,8 @@ pub enum App {
     /// rounds = 10
     /// ```
     Flows(Flows),
-    /// Messages to and fro between two hosts: each side sends its message once the one of the other has arrived,
-    /// and the next iteration begins when the reply has come.
+    /// Messages back and forth between two hosts: each sends its message when the other's has arrived. An
+    /// iteration ends with the reply.
     ///
     /// ```toml
     /// [[workload]]
@@ -119,8 +119,8 @@ pub enum App {
     /// iterations = 10000
     /// ```
     PingPong(PingPong),
-    /// Messages one after the other, with some always under way. Each is a flow: with `transport.qp = "per-pair"` all
-    /// of them share one queue pair, otherwise each has its own.
+    /// Consecutive messages with a fixed number outstanding. Each message is a flow: with `transport.qp =
+    /// "per-pair"` all share one queue pair, otherwise each has its own.
     ///
     /// ```toml
     /// [[workload]]
@@ -132,8 +132,8 @@ pub enum App {
     /// count = 100
     /// ```
     Stream(Stream),
-    /// Flows from a file with the columns `src,dst,bytes,start_ns`; hosts by number, lines that begin with `#` are
-    /// comments.
+    /// Flows from a file with the columns `src,dst,bytes,start_ns`; hosts by number, and lines that start
+    /// with `#` are comments.
     ///
     /// ```toml
     /// [topology]
@@ -145,7 +145,8 @@ pub enum App {
     /// file = "bench/ws50-k4.csv"
     /// ```
     List(List),
-    /// Frames at a constant rate to a sink that counts them: no acknowledgement, no retransmission.
+    /// Open-loop frames at a constant rate to a sink that counts them: no acknowledgements, no
+    /// retransmissions.
     ///
     /// ```toml
     /// [[workload]]
@@ -158,9 +159,9 @@ pub enum App {
     /// stop = "2ms"
     /// ```
     Cbr(Cbr),
-    /// Groups of hosts that sum what each of them has until all have the sum, as data-parallel training does. A host sends the next step when it
-    /// has the data of the last one. Each message is a flow, all messages from one member to another share a queue pair of their own,
-    /// and a group's job is complete when its last message is.
+    /// All-reduce in groups of hosts, as in data-parallel training. A host sends the next step when it has
+    /// received the data of the last one. Each message is a flow, all messages from one member to another
+    /// share a queue pair, and a group's job is complete with its last message.
     ///
     /// ```toml
     /// [topology]
@@ -176,8 +177,8 @@ pub enum App {
     /// placement = "strided"
     /// ```
     Allreduce(AllReduce),
-    /// Groups of hosts in which each member sends a part of what it has to each other one, all at once, as mixtures of experts do. Flows,
-    /// queue pairs and jobs are those of `allreduce`.
+    /// All-to-all in groups of hosts, as in mixtures of experts: each member sends a part of its data to each
+    /// other member, all at once. Flows, queue pairs and jobs are as in `allreduce`.
     ///
     /// ```toml
     /// [topology]
@@ -190,7 +191,7 @@ pub enum App {
     /// groups = ["h0..h3", "h4, h6, h8"]
     /// ```
     Alltoall(AllToAll),
-    /// One that a program has registered.
+    /// A workload that a program registered.
     #[schemars(skip)]
     Registered(Registered),
 }
@@ -199,33 +200,33 @@ pub enum App {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Sizes of the flows. Tables: `websearch`, `datamining`, `datamining-vl2`, `google-rpc`, `google-search-rpc`,
-    /// `fb-hadoop`, `fb-kv`, `alibaba-storage`, `alibaba-ebs`. A path is relative to the scenario file; its columns
-    /// are `size_bytes,cumulative_percent`.
+    /// Flow sizes. Tables: `websearch`, `datamining`, `datamining-vl2`, `google-rpc`, `google-search-rpc`,
+    /// `fb-hadoop`, `fb-kv`, `alibaba-storage`, `alibaba-ebs`. A path is relative to the scenario file; its
+    /// columns are `size_bytes,cumulative_percent`.
     pub sizes: Placed<Sizes>,
-    /// Payload bytes over the rate of a host's link: the link of each source, or of the one destination of an
-    /// incast.
+    /// Payload bytes relative to the rate of a host's link: the link of each source, or of the one
+    /// destination of an incast.
     pub load: Load,
-    /// Flows in all.
+    /// Total number of flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Within<u64, 1, 1_000_000_000_000>>,
-    /// No flow begins later than this after `start`.
+    /// Time after `start` when the last flow may start.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub duration: Option<Span>,
-    /// Who sends to whom.
+    /// Pairs of sources and destinations.
     #[serde(default)]
     pub pattern: Pattern,
-    /// Sources; if left out, as the pattern says.
+    /// Sources. Default: depends on the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub src: Option<Placed<Hosts>>,
-    /// Destinations; if left out, as the pattern says.
+    /// Destinations. Default: depends on the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dst: Option<Placed<Hosts>>,
 }
 
 impl Poisson {
-    /// Who sends to whom.
+    /// Returns the pattern and its hosts.
     pub fn endpoints(&self) -> Endpoints<'_> {
         Endpoints { pattern: self.pattern, src: self.src.as_ref(), dst: self.dst.as_ref() }
     }
@@ -237,24 +238,24 @@ impl Poisson {
 pub struct Flows {
     /// Size of each flow.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub bytes: Bytes,
-    /// Who sends to whom; not `"uniform"`.
+    /// Pairs of sources and destinations; not `"uniform"`.
     pub pattern: Pattern,
-    /// Flows of each pair.
+    /// Flows per pair.
     #[serde(default = "one_flow")]
     pub count: Within<u64, 1, 1_000_000_000>,
-    /// The time after which all of them begin anew, finished or not.
+    /// Interval after which all flows start again, finished or not.
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Span>")]
+    #[schemars(with = "SchemaOf<Span>")]
     pub every: Option<Span>,
-    /// How many times they begin in all; more than once only with `every`.
+    /// Number of times that all flows start; more than 1 only with `every`.
     #[serde(default = "one_round")]
     pub rounds: Within<u32, 1, 1_000_000>,
-    /// Sources; if left out, as the pattern says.
+    /// Sources. Default: depends on the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub src: Option<Placed<Hosts>>,
-    /// Destinations; if left out, as the pattern says.
+    /// Destinations. Default: depends on the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dst: Option<Placed<Hosts>>,
 }
@@ -264,12 +265,12 @@ fn one_round() -> Within<u32, 1, 1_000_000> {
 }
 
 impl Flows {
-    /// Flows of each pair in all rounds.
+    /// Returns the number of flows per pair in all rounds.
     pub fn per_pair(&self) -> u64 {
         self.count.get() * u64::from(self.rounds.get())
     }
 
-    /// Who sends to whom.
+    /// Returns the pattern and its hosts.
     pub fn endpoints(&self) -> Endpoints<'_> {
         Endpoints { pattern: self.pattern, src: self.src.as_ref(), dst: self.dst.as_ref() }
     }
@@ -285,14 +286,14 @@ fn one_flow() -> Within<u64, 1, 1_000_000_000> {
 pub struct PingPong {
     /// Size of each message.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub bytes: Bytes,
-    /// How many times to and fro.
+    /// Number of round trips.
     pub iterations: Within<u64, 1, 1_000_000_000_000>,
-    /// Who begins.
+    /// Host that sends first.
     #[serde(default = "first")]
     pub src: Placed<Host>,
-    /// Who replies.
+    /// Host that replies.
     #[serde(default = "last")]
     pub dst: Placed<Host>,
 }
@@ -303,18 +304,18 @@ pub struct PingPong {
 pub struct Stream {
     /// Size of each message.
     #[serde(with = "value::positive")]
-    #[schemars(with = "Shown<Bytes>")]
+    #[schemars(with = "SchemaOf<Bytes>")]
     pub message: Bytes,
-    /// Messages that are posted and not yet completed.
+    /// Number of messages that are posted and not yet completed.
     #[serde(default = "depth")]
     pub depth: Within<u32, 1, 65_536>,
-    /// Messages in all; if left out, the stream ends with the run.
+    /// Total number of messages. Default: until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Within<u64, 1, 1_000_000_000_000>>,
-    /// Who asks for the transfers: with WRITE and SEND the data leave here, with READ they arrive.
+    /// Requester: with WRITE and SEND it sends the data, with READ it receives them.
     #[serde(default = "first")]
     pub src: Placed<Host>,
-    /// The other end.
+    /// Responder.
     #[serde(default = "last")]
     pub dst: Placed<Host>,
 }
@@ -327,8 +328,7 @@ fn depth() -> Within<u32, 1, 65_536> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// The file: the name of a built-in one, or a path relative to the scenario file. `start` is added to its
-    /// times.
+    /// Name of a built-in file, or path relative to the scenario file. `start` is added to its times.
     pub file: Placed<String>,
 }
 
@@ -336,27 +336,27 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
-    /// Bits per second on the wire: frames with their preamble and gap.
+    /// Rate on the wire, including preambles and gaps.
     #[serde(with = "value")]
-    #[schemars(with = "Shown<Rate>")]
+    #[schemars(with = "SchemaOf<Rate>")]
     pub rate: Rate,
-    /// Size of each frame in bytes, from the MAC header to the frame check sequence.
+    /// Frame size in bytes, from the MAC header to the frame check sequence.
     #[serde(default = "frame")]
     pub frame: Within<u16, 64, 9216>,
-    /// Time to live.
+    /// Initial TTL.
     #[serde(default = "ttl")]
     pub ttl: Within<u8, 1, 255>,
     /// Whether switches may trim its frames: see [switch.trim](#switchtrim).
     #[serde(default)]
     pub trimmable: bool,
-    /// When it ends; if left out, with the run.
+    /// End time. Default: the end of the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Shown<Time>")]
+    #[schemars(with = "SchemaOf<Time>")]
     pub stop: Option<Time>,
-    /// Who sends.
+    /// Sender.
     #[serde(default = "first")]
     pub src: Placed<Host>,
-    /// Who counts.
+    /// Receiver.
     #[serde(default = "last")]
     pub dst: Placed<Host>,
 }
@@ -370,9 +370,9 @@ fn ttl() -> Within<u8, 1, 255> {
 }
 
 fn first() -> Placed<Host> {
-    Placed::nowhere(Host::Number(0))
+    Placed::without_place(Host::Number(0))
 }
 
 fn last() -> Placed<Host> {
-    Placed::nowhere(Host::Last)
+    Placed::without_place(Host::Last)
 }

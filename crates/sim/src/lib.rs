@@ -1,8 +1,8 @@
 //! The deterministic packet-level simulator.
 //!
-//! A scenario is built into a [`Simulation`]: switches and hosts joined by lanes (one direction of a link each),
-//! applications on the hosts, and the protocol cores of `wiremend-proto` at both ends of every connection. It
-//! runs in simulated picoseconds and shows what happens to an [`Observer`].
+//! A [`Simulation`] is built from a scenario. It has switches and hosts joined by lanes (one direction of a
+//! link each), applications on the hosts, and the protocol cores of `wiremend-proto` at both ends of every
+//! connection. Its time counts picoseconds. An [`Observer`] receives the events of the run.
 //!
 //! ```text
 //!  app ──post──► host ──NIC──► lane ~~~► switch ──port──► lane ~~~► host ──► responder ──► app
@@ -10,13 +10,14 @@
 //!   └─completion──┴──────────────◄~~~ acknowledgements ◄──────────────┘
 //! ```
 //!
-//! Where to look: `event` orders events; `frame` is what travels, and `link` moves it over lanes; `port` has frames wait
-//! their turn; `protect` is the ends of links that mend their losses; `switch` forwards, balances, marks, trims, and
-//! shares the memory of lossless ports; `host` is NIC, connections and their ends; `app` is what hosts do; `engine` is
-//! what one thread owns and the course of time over all of them; `build` makes it all from a scenario; `observe` shows
-//! frames and steps of a run, and writes frames of a link as the bytes that would be on it.
+//! Modules: `event` orders events. `frame` defines frames, and `link` moves them over lanes. `port` queues
+//! frames. `protect` holds the ends of protected links. `switch` forwards, balances, marks and trims, and
+//! shares the buffers of lossless switches. `host` has the NIC and the connections. `app` has the
+//! applications. `engine` runs the partitions, one thread each. `build` makes all of it from a scenario.
+//! `observe` captures and traces frames.
 //!
-//! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
+//! The same scenario and seed give the same rows, counters and digest on any number of threads and in any
+//! build.
 
 mod app;
 mod build;
@@ -34,14 +35,18 @@ mod registry;
 mod simulation;
 mod switch;
 
-pub use app::{Action, Application, Applications, Done, Ended, Post, Raw as RawFrame, Site};
-pub use build::{BuildError, Files, Options, Phase, Plan, network, phases};
-pub use engine::{Ending, Observer, Progress};
-pub use frame::{Body, Frame, Header, HeaderId, Probe, Raw};
+pub use app::{
+    Action, Application, Applications, FlowResult, MessageResult, Post, RawFrame, WorkloadContext,
+};
+pub use build::{
+    BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
+};
+pub use engine::{EndReason, Observer, Progress};
+pub use frame::{Body, Frame, Header, HeaderId, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
-pub use observe::{Capture, Captured};
-pub use protect::EndCounters;
+pub use observe::{Capture, CapturedFrame};
+pub use protect::LinkEndCounters;
 pub use registry::Registry;
 pub use simulation::{Results, Simulation};
 pub use switch::deadlock::{Deadlock, PauseInterval};

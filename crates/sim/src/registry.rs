@@ -1,7 +1,8 @@
-//! What scenarios may name beside what their own types know: the registry.
+//! Algorithms, workloads and impairments that scenarios use by name.
 //!
-//! Something registered has a name and a function that makes it from the [`Settings`] that a scenario gives. Programs outside of this
-//! tree add their own; what is in the tree and has no table of its own in scenarios has its line in [`Registry::default`].
+//! An entry is a name and a factory function that takes the [`Settings`] of the scenario. Programs outside
+//! this tree register their own entries. Entries of this tree that have no scenario table of their own belong
+//! in [`Registry::default`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,81 +10,85 @@ use std::sync::Arc;
 
 use wiremend_impair::CorruptionModel;
 use wiremend_proto::cc::Algorithm;
-use wiremend_proto::sr::OtherScheme;
-use wiremend_scenario::{Names, Registered};
-use wiremend_units::{BadSetting, Settings, or_nearest};
+use wiremend_proto::sr::CustomScheme;
+use wiremend_scenario::{Registered, RegisteredNames};
+use wiremend_units::{BadSetting, Settings, unknown_name};
 
-use crate::app::{Applications, Site};
+use crate::app::{Applications, WorkloadContext};
 
-/// What scenarios may name beside what their own types know.
+/// Algorithms, workloads and impairments that scenarios use by name, beside the built-in ones.
 ///
-/// A function that makes something takes the values that it knows out of the [`Settings`]. What it leaves is refused as unknown.
+/// A factory removes the values that it uses from the [`Settings`]. The registry rejects the values that are
+/// left as unknown.
 #[derive(Clone)]
 pub struct Registry {
-    congestion: Makers<(), Arc<dyn Algorithm>>,
-    recovery: Makers<(), Arc<dyn OtherScheme>>,
-    workloads: Makers<Site, Applications>,
-    impairments: Makers<u64, Box<dyn CorruptionModel>>,
+    congestion: Factories<(), Arc<dyn Algorithm>>,
+    recovery: Factories<(), Arc<dyn CustomScheme>>,
+    workloads: Factories<WorkloadContext, Applications>,
+    impairments: Factories<u64, Box<dyn CorruptionModel>>,
 }
 
 impl Default for Registry {
     fn default() -> Self {
         Self {
-            congestion: Makers::new("congestion control"),
-            recovery: Makers::new("recovery"),
-            workloads: Makers::new("kind of workload"),
-            impairments: Makers::new("kind of impairment"),
+            congestion: Factories::new("congestion control"),
+            recovery: Factories::new("recovery"),
+            workloads: Factories::new("kind of workload"),
+            impairments: Factories::new("kind of impairment"),
         }
     }
 }
 
 impl Registry {
-    /// A congestion control: `transport.congestion = "NAME"`, or `transport.congestion = { kind = "NAME", … }` with values.
+    /// Registers a congestion control: `transport.congestion = "NAME"`, or `transport.congestion = { kind =
+    /// "NAME", … }` with values.
     pub fn congestion<A: Algorithm + 'static>(
         &mut self,
         name: &str,
         make: impl Fn(&mut Settings) -> Result<A, BadSetting> + Send + Sync + 'static,
     ) -> &mut Self {
-        self.congestion.add(name, move |settings, ()| make(settings).map(|made| Arc::new(made) as _));
+        self.congestion.add(name, move |settings, ()| make(settings).map(|instance| Arc::new(instance) as _));
         self
     }
 
-    /// A recovery policy for connections that take packets in any order: `transport.recovery = "NAME"`, or
-    /// `transport.recovery = { kind = "NAME", … }` with values. `[transport.selective-repeat]` is for it too.
-    pub fn recovery<S: OtherScheme + 'static>(
+    /// Registers a recovery policy for connections that accept packets in any order: `transport.recovery =
+    /// "NAME"`, or `transport.recovery = { kind = "NAME", … }` with values. The table
+    /// `[transport.selective-repeat]` applies to it.
+    pub fn recovery<S: CustomScheme + 'static>(
         &mut self,
         name: &str,
         make: impl Fn(&mut Settings) -> Result<S, BadSetting> + Send + Sync + 'static,
     ) -> &mut Self {
-        self.recovery.add(name, move |settings, ()| make(settings).map(|made| Arc::new(made) as _));
+        self.recovery.add(name, move |settings, ()| make(settings).map(|instance| Arc::new(instance) as _));
         self
     }
 
-    /// A workload: `kind = "NAME"` in `[[workload]]`, with values beside it. `make` is told where it is put.
+    /// Registers a workload: `kind = "NAME"` in `[[workload]]`, with values beside it. `make` also gets the
+    /// context of the workload.
     pub fn workload(
         &mut self,
         name: &str,
-        make: impl Fn(&mut Settings, Site) -> Result<Applications, BadSetting> + Send + Sync + 'static,
+        make: impl Fn(&mut Settings, WorkloadContext) -> Result<Applications, BadSetting> + Send + Sync + 'static,
     ) -> &mut Self {
         self.workloads.add(name, make);
         self
     }
 
-    /// An impairment: `kind = "NAME"` in `[[impair]]`, with values beside it. `make` is called for each direction of a link, with a seed
-    /// of its own.
+    /// Registers an impairment: `kind = "NAME"` in `[[impair]]`, with values beside it. `make` is called once
+    /// for each direction of a link, each time with another seed.
     pub fn impairment<M: CorruptionModel + 'static>(
         &mut self,
         name: &str,
         make: impl Fn(&mut Settings, u64) -> Result<M, BadSetting> + Send + Sync + 'static,
     ) -> &mut Self {
         self.impairments
-            .add(name, move |settings, seed| make(settings, seed).map(|made| Box::new(made) as _));
+            .add(name, move |settings, seed| make(settings, seed).map(|instance| Box::new(instance) as _));
         self
     }
 
-    /// What there is, for who reads scenarios.
-    pub fn names(&self) -> Names {
-        Names {
+    /// Returns all registered names, for the scenario parser.
+    pub fn names(&self) -> RegisteredNames {
+        RegisteredNames {
             congestion: self.congestion.names(),
             recovery: self.recovery.names(),
             workloads: self.workloads.names(),
@@ -95,16 +100,16 @@ impl Registry {
         self.congestion.make(registered, ())
     }
 
-    pub(crate) fn make_recovery(&self, registered: &Registered) -> Result<Arc<dyn OtherScheme>, BadSetting> {
+    pub(crate) fn make_recovery(&self, registered: &Registered) -> Result<Arc<dyn CustomScheme>, BadSetting> {
         self.recovery.make(registered, ())
     }
 
     pub(crate) fn make_workload(
         &self,
         registered: &Registered,
-        site: Site,
+        argument: WorkloadContext,
     ) -> Result<Applications, BadSetting> {
-        self.workloads.make(registered, site)
+        self.workloads.make(registered, argument)
     }
 
     pub(crate) fn make_impairment(
@@ -122,24 +127,24 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// How to make things of one sort, by name. Beside the settings they are told where they are put.
-struct Makers<Where, T> {
-    /// What they are, in messages.
-    what: &'static str,
-    by_name: BTreeMap<String, Make<Where, T>>,
+/// The factories of one kind, by name. `Argument` is their second argument.
+struct Factories<Argument, T> {
+    /// Name of the kind in error messages.
+    kind: &'static str,
+    by_name: BTreeMap<String, Factory<Argument, T>>,
 }
 
-type Make<Where, T> = Arc<dyn Fn(&mut Settings, Where) -> Result<T, BadSetting> + Send + Sync>;
+type Factory<Argument, T> = Arc<dyn Fn(&mut Settings, Argument) -> Result<T, BadSetting> + Send + Sync>;
 
-impl<Where, T> Makers<Where, T> {
-    fn new(what: &'static str) -> Self {
-        Self { what, by_name: BTreeMap::new() }
+impl<Argument, T> Factories<Argument, T> {
+    fn new(kind: &'static str) -> Self {
+        Self { kind, by_name: BTreeMap::new() }
     }
 
     fn add(
         &mut self,
         name: &str,
-        make: impl Fn(&mut Settings, Where) -> Result<T, BadSetting> + Send + Sync + 'static,
+        make: impl Fn(&mut Settings, Argument) -> Result<T, BadSetting> + Send + Sync + 'static,
     ) {
         self.by_name.insert(name.to_owned(), Arc::new(make));
     }
@@ -148,21 +153,21 @@ impl<Where, T> Makers<Where, T> {
         self.by_name.keys().cloned().collect()
     }
 
-    /// Makes what a scenario names.
-    fn make(&self, registered: &Registered, site: Where) -> Result<T, BadSetting> {
+    /// Calls the factory that a scenario names.
+    fn make(&self, registered: &Registered, argument: Argument) -> Result<T, BadSetting> {
         let mut settings = registered.0.clone();
         let Some(make) = self.by_name.get(settings.name()) else {
             let names: Vec<_> = self.by_name.keys().map(String::as_str).collect();
-            return Err(settings.error(or_nearest(self.what, settings.name(), &names)));
+            return Err(settings.error(unknown_name(self.kind, settings.name(), &names)));
         };
-        let made = make(&mut settings, site)?;
+        let instance = make(&mut settings, argument)?;
         settings.finish()?;
-        Ok(made)
+        Ok(instance)
     }
 }
 
-impl<Where, T> Clone for Makers<Where, T> {
+impl<Argument, T> Clone for Factories<Argument, T> {
     fn clone(&self) -> Self {
-        Self { what: self.what, by_name: self.by_name.clone() }
+        Self { kind: self.kind, by_name: self.by_name.clone() }
     }
 }

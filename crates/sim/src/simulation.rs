@@ -1,4 +1,4 @@
-//! A scenario made ready to run, and what came out of it.
+//! A simulation that is ready to run, and the results of a run.
 
 use std::io;
 use std::sync::Arc;
@@ -6,137 +6,139 @@ use std::sync::Arc;
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Added, Collector, Counters, DeadlockFound, Deadlocks, TimeoutCounts, TraceRecord, Trims, VariantSummary,
+    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, TimeoutCounts, TraceRecord, Trims,
+    VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
 
-use crate::build::{BuildError, Built, Files, Options, Plan};
-use crate::engine::{Ending, Limits, Observer, Part, Ran, run};
+use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
+use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
 use crate::host::HostCounters;
 use crate::link::LaneCounters;
 use crate::network::Network;
-use crate::protect::{self, EndCounters};
+use crate::protect::{self, LinkEndCounters};
 use crate::switch::deadlock::{Deadlock, PauseInterval};
 use crate::switch::{PauseCounters, SwitchCounters, lossless};
 
 /// A run that is ready to start.
 pub struct Simulation {
-    parts: Vec<Part>,
+    partitions: Vec<Partition>,
     limits: Limits,
     net: Arc<Network>,
     notes: Vec<String>,
 }
 
-/// What came out of a run.
+/// Results of a run.
 pub struct Results {
-    /// Why it ended.
-    pub ending: Ending,
+    /// Why the run ended.
+    pub end_reason: EndReason,
     /// Simulated time at the end.
     pub end: Time,
-    /// Flows, their times and the digest.
+    /// Flow statistics and the digest.
     pub collector: Collector,
     /// Sums over all hosts and links.
     pub counters: Counters,
-    /// By host.
+    /// Counters of each host.
     pub hosts: Vec<HostCounters>,
-    /// What each switch added.
-    pub switches: Vec<Added>,
-    /// By lane.
+    /// Copies that each switch added.
+    pub switches: Vec<ExtraFrames>,
+    /// Counters of each lane.
     pub lanes: Vec<LaneCounters>,
-    /// Both ends of every protected link.
-    pub guards: Vec<EndCounters>,
-    /// Every lossless switch.
-    pub buffers: Vec<SwitchCounters>,
-    /// Every port that PFC frames reached, or were sent to in vain.
-    pub pauses: Vec<PauseCounters>,
-    /// Deadlocks, in the order in which they were found.
+    /// Counters of both ends of every protected link.
+    pub link_ends: Vec<LinkEndCounters>,
+    /// Buffer counters of every lossless switch.
+    pub lossless_switches: Vec<SwitchCounters>,
+    /// PFC counters of every port to which a PFC frame was sent.
+    pub port_pauses: Vec<PauseCounters>,
+    /// Deadlocks, in the order of detection.
     pub deadlocks: Vec<Deadlock>,
-    /// The first of them by name.
-    pub deadlock: Option<DeadlockFound>,
-    /// When ports had to hold, if that was asked for.
+    /// The first deadlock, with the names of its lanes.
+    pub deadlock: Option<DeadlockReport>,
+    /// Pause intervals of ports, if [`Options::log_pauses`] is set.
     pub pause_log: Vec<PauseInterval>,
-    /// Of a link whose rare losses are made frequent.
+    /// Loss episodes of the lane with `tilted` losses (importance sampling).
     pub episodes: Episodes,
-    /// The steps of the traced flow.
+    /// Trace of the traced flow.
     pub trace: Vec<TraceRecord>,
-    /// Further steps of it that were too many to keep.
+    /// Number of trace records beyond the limit, which were not kept.
     pub trace_left_out: u64,
-    /// Frames that were on a link when the run ended, or waited for one.
+    /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
-    /// What a reader of all this should know of the scenario.
+    /// Remarks about the scenario for readers of the results.
     pub notes: Vec<String>,
 }
 
 impl Simulation {
-    /// Builds the network of a scenario and puts its applications on the hosts.
+    /// Builds the network of a scenario and places its applications on the hosts.
     pub fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Self, BuildError> {
-        Ok(Self::new(Plan::new(scenario, files, options)?))
+        Ok(Self::new(SimulationPlan::new(scenario, files, options)?))
     }
 
-    /// Makes what was planned.
-    pub fn new(plan: Plan<'_>) -> Self {
-        let Built { parts, limits, net, notes } = plan.assemble();
-        Self { parts, limits, net, notes }
+    /// Builds the simulation of a plan.
+    pub fn new(plan: SimulationPlan<'_>) -> Self {
+        let AssembledRun { partitions, limits, net, notes } = plan.assemble();
+        Self { partitions, limits, net, notes }
     }
 
-    /// The network.
+    /// Returns the topology graph.
     pub fn graph(&self) -> &Graph {
         &self.net.graph
     }
 
-    /// What a reader of the results should know of the scenario, a sentence each.
+    /// Returns remarks about the scenario for readers of the results, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Threads that it will run on.
+    /// Returns the number of threads of the run.
     pub fn threads(&self) -> usize {
-        self.parts.len()
+        self.partitions.len()
     }
 
-    /// Runs to the end. The error is the observer's.
+    /// Runs to the end. An error comes from the observer.
     pub fn run(mut self, observer: &mut dyn Observer) -> io::Result<Results> {
-        let ran = run::run(&mut self.parts, &self.limits, observer)?;
+        let ran = run::run(&mut self.partitions, &self.limits, observer)?;
         Ok(self.results(ran))
     }
 
-    fn results(mut self, ran: Ran) -> Results {
-        let Ran { mut collector, deadlocks, end, ending } = ran;
+    fn results(mut self, ran: RunOutcome) -> Results {
+        let RunOutcome { mut collector, deadlocks, end, end_reason } = ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
-        counters.events = self.parts.iter().map(|part| part.events).sum();
-        counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();
+        counters.events = self.partitions.iter().map(|partition| partition.events).sum();
+        counters.dropped_frames.ttl =
+            self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
         add_to_digest(&mut collector, &hosts, &lanes);
         let switches = self.added(&mut counters, &mut collector);
-        let guards = self.protection(&mut counters, &mut collector);
-        let (buffers, pauses) = self.flow_control(end, &mut counters, &mut collector);
+        let link_ends = self.protection(&mut counters, &mut collector);
+        let (lossless_switches, port_pauses) = self.flow_control(end, &mut counters, &mut collector);
         counters.deadlocks = self.remedies(&deadlocks);
         counters.dropped_frames.remedy = counters.deadlocks.dropped_frames();
-        if self.limits.deadlock.is_some() || counters.deadlocks != Deadlocks::default() {
+        if self.limits.deadlock.is_some() || counters.deadlocks != DeadlockCounts::default() {
             for (name, value) in counters.deadlocks.named() {
                 collector.add_counter(name, 0, value);
             }
         }
         let deadlock =
-            deadlocks.first().map(|first| first.named(&self.net.graph, ending == Ending::Deadlock));
+            deadlocks.first().map(|first| first.named(&self.net.graph, end_reason == EndReason::Deadlock));
         let pause_log = self.pause_log(end);
-        let in_flight = self.parts.iter().map(|part| part.lanes.under_way()).sum();
-        let rare = self.parts.iter().find_map(|part| part.ports.rare());
-        let episodes = rare.map_or(Episodes::default(), |rare| rare.episodes);
-        let (trace, trace_left_out) = self.parts[0].lanes.watch.take_trace();
+        let in_flight = self.partitions.iter().map(|partition| partition.lanes.in_flight()).sum();
+        let tracked = self.partitions.iter().find_map(|partition| partition.ports.loss_episodes());
+        let episodes = tracked.map_or(Episodes::default(), |tracked| tracked.episodes);
+        let (trace, trace_left_out) = self.partitions[0].lanes.recorder.take_trace();
         Results {
-            ending,
+            end_reason,
             end,
             collector,
             counters,
             hosts,
             switches,
             lanes,
-            guards,
-            buffers,
-            pauses,
+            link_ends,
+            lossless_switches,
+            port_pauses,
             deadlocks,
             deadlock,
             pause_log,
@@ -148,37 +150,39 @@ impl Simulation {
         }
     }
 
-    /// The part that a node belongs to.
-    fn part(&self, node: NodeId) -> &Part {
-        &self.parts[usize::from(self.parts[0].owner_of_node[node.index()])]
+    fn partition(&self, node: NodeId) -> &Partition {
+        &self.partitions[usize::from(self.partitions[0].node_partitions[node.index()])]
     }
 
     fn host_counters(&self) -> Vec<HostCounters> {
         let graph = &self.net.graph;
-        let counters = |host: HostId| self.part(graph.host_node(host)).hosts[host.index()].counters.clone();
+        let counters =
+            |host: HostId| self.partition(graph.host_node(host)).hosts[host.index()].counters.clone();
         graph.hosts().map(counters).collect()
     }
 
-    /// What a lane carries is counted where it ends; what is done before it, where it begins.
+    /// Transmitted frames are counted at the receiving end of a lane; drops, marks and trims at the sending
+    /// end.
     fn lane_counters(&self) -> Vec<LaneCounters> {
         let graph = &self.net.graph;
         let counters = |lane| {
-            let LaneCounters { dropped, marked, trims, .. } = self.part(graph.lane_from(lane)).counters(lane);
-            LaneCounters { dropped, marked, trims, ..self.part(graph.lane_to(lane)).counters(lane) }
+            let LaneCounters { dropped, marked, trims, .. } =
+                self.partition(graph.lane_from(lane)).counters(lane);
+            LaneCounters { dropped, marked, trims, ..self.partition(graph.lane_to(lane)).counters(lane) }
         };
         graph.lanes().map(counters).collect()
     }
 
-    /// What each switch added.
-    fn added(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<Added> {
+    /// Returns the copies that each switch added, and adds them to the sums and the digest.
+    fn added(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<ExtraFrames> {
         let graph = &self.net.graph;
         let by_switch = |switch| {
-            let repeaters = self.part(graph.switch_node(switch)).repeaters.as_ref();
-            repeaters.map_or(Added::default(), |repeaters| repeaters.added(switch))
+            let repeaters = self.partition(graph.switch_node(switch)).repeaters.as_ref();
+            repeaters.map_or(ExtraFrames::default(), |repeaters| repeaters.added(switch))
         };
         let switches: Vec<_> = graph.switches().map(by_switch).collect();
         for (number, added) in switches.iter().enumerate() {
-            counters.added += *added;
+            counters.extra_frames += *added;
             counters.extra_bytes += added.bytes();
             for (name, value) in added.named() {
                 collector.add_counter(name, number as u64, value);
@@ -187,22 +191,22 @@ impl Simulation {
         switches
     }
 
-    /// What both ends of every protected link did.
-    fn protection(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<EndCounters> {
+    /// Returns the counters of both ends of every protected link, and adds them to the sums and the digest.
+    fn protection(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<LinkEndCounters> {
         let graph = &self.net.graph;
-        let summary = |lane| Some(self.part(graph.lane_from(lane)).ports.guard(lane)?.summary());
-        let guards: Vec<_> = graph.lanes().filter_map(summary).collect();
-        for end in &guards {
+        let summary = |lane| Some(self.partition(graph.lane_from(lane)).ports.link_end(lane)?.summary());
+        let link_ends: Vec<_> = graph.lanes().filter_map(summary).collect();
+        for end in &link_ends {
             counters.protection += end.sum;
             counters.extra_bytes += end.sum.bytes();
             for (name, value) in protect::named(end) {
                 collector.add_counter(name, u64::from(end.lane.0), value);
             }
         }
-        guards
+        link_ends
     }
 
-    /// What lossless switches did, and what became of it.
+    /// Returns the PFC counters of switches and ports, and adds them to the sums and the digest.
     fn flow_control(
         &self,
         end: Time,
@@ -210,49 +214,52 @@ impl Simulation {
         collector: &mut Collector,
     ) -> (Vec<SwitchCounters>, Vec<PauseCounters>) {
         let graph = &self.net.graph;
-        let of = |node| self.part(node).ports.as_lossless();
-        let buffers: Vec<_> = graph
+        let lossless_ports = |node| self.partition(node).ports.as_lossless();
+        let lossless_switches: Vec<_> = graph
             .switches()
-            .filter_map(|switch| of(graph.switch_node(switch))?.switch_counters(switch))
+            .filter_map(|switch| lossless_ports(graph.switch_node(switch))?.switch_counters(switch))
             .collect();
-        let pauses: Vec<_> =
-            graph.lanes().filter_map(|lane| of(graph.lane_from(lane))?.pause_counters(lane, end)).collect();
-        counters.flow_control = lossless::sum(graph, &buffers, &pauses);
-        for of in &buffers {
-            for (name, value) in of.counts.named() {
-                collector.add_counter(name, u64::from(of.switch.0), value);
+        let port_pauses: Vec<_> = graph
+            .lanes()
+            .filter_map(|lane| lossless_ports(graph.lane_from(lane))?.pause_counters(lane, end))
+            .collect();
+        counters.flow_control = lossless::sum(graph, &lossless_switches, &port_pauses);
+        for switch in &lossless_switches {
+            for (name, value) in switch.counts.named() {
+                collector.add_counter(name, u64::from(switch.switch.0), value);
             }
         }
-        for of in &pauses {
-            for (name, value) in of.named() {
-                collector.add_counter(name, u64::from(of.lane.0), value);
+        for port in &port_pauses {
+            for (name, value) in port.named() {
+                collector.add_counter(name, u64::from(port.lane.0), value);
             }
         }
-        (buffers, pauses)
+        (lossless_switches, port_pauses)
     }
 
-    /// What was done about deadlocks, and which of it there was reason for.
-    fn remedies(&self, deadlocks: &[Deadlock]) -> Deadlocks {
-        let mut sum = Deadlocks {
+    /// Sums the counters of deadlocks and remedies. Counts the storms and proofs that no deadlock caused.
+    fn remedies(&self, deadlocks: &[Deadlock]) -> DeadlockCounts {
+        let mut sum = DeadlockCounts {
             found: deadlocks.len() as u64,
             resolved: deadlocks.iter().filter(|deadlock| deadlock.resolved).count() as u64,
             closed_ns: deadlocks.first().map(|first| first.closed.as_ns()),
-            stood_ns: deadlocks.iter().map(|deadlock| deadlock.seen.since(deadlock.closed).as_ns()).sum(),
-            ..Deadlocks::default()
+            duration_ns: deadlocks.iter().map(|deadlock| deadlock.seen.since(deadlock.closed).as_ns()).sum(),
+            ..DeadlockCounts::default()
         };
-        let every = self.limits.deadlock.map_or(Span::ZERO, |watch| watch.every);
-        // One that was gone at the next look may have stood until then.
+        let every = self.limits.deadlock.map_or(Span::ZERO, |check| check.every);
+        // A deadlock that was gone at the next check may have lasted until that check.
         let stood = |deadlock: &Deadlock, at: Time| deadlock.closed <= at && at <= deadlock.seen + every;
         let is_false = |at: &&Time| !deadlocks.iter().any(|deadlock| stood(deadlock, **at));
-        for part in &self.parts {
-            if let Some(lossless) = part.ports.as_lossless() {
-                let care = &lossless.care;
-                sum += care.counts;
-                sum.false_storms += care.storms.iter().filter(is_false).count() as u64;
-                sum.false_proofs += care.proofs.iter().filter(is_false).count() as u64;
+        for partition in &self.partitions {
+            if let Some(lossless) = partition.ports.as_lossless() {
+                let remedies = &lossless.remedies;
+                sum += remedies.counts;
+                sum.false_storms += remedies.storms.iter().filter(is_false).count() as u64;
+                sum.false_probe_detections +=
+                    remedies.probe_detections.iter().filter(is_false).count() as u64;
             }
-            if let Some(passage) = &part.passage {
-                sum += passage.counts;
+            if let Some(transit) = &partition.transit {
+                sum += transit.counts;
             }
         }
         sum
@@ -260,16 +267,19 @@ impl Simulation {
 
     fn pause_log(&self, end: Time) -> Vec<PauseInterval> {
         let graph = &self.net.graph;
-        let of = |lane| self.part(graph.lane_from(lane)).ports.as_lossless();
-        graph.lanes().flat_map(|lane| of(lane).map_or(Vec::new(), |of| of.pause_log(lane, end))).collect()
+        let lossless_ports = |lane| self.partition(graph.lane_from(lane)).ports.as_lossless();
+        graph
+            .lanes()
+            .flat_map(|lane| lossless_ports(lane).map_or(Vec::new(), |ports| ports.pause_log(lane, end)))
+            .collect()
     }
 }
 
 impl Results {
-    /// What the tables and `summary.json` show.
+    /// Returns the summary for tables and `summary.json`.
     pub fn summary(&self, name: &str) -> VariantSummary {
         let (deadlock, notes) = (self.deadlock.clone(), self.notes.clone());
-        VariantSummary { deadlock, notes, ..self.collector.summary(name, &self.counters) }
+        VariantSummary { first_deadlock: deadlock, notes, ..self.collector.summary(name, &self.counters) }
     }
 }
 
@@ -280,12 +290,12 @@ fn sum(hosts: &[HostCounters], lanes: &[LaneCounters]) -> Counters {
         timeouts += host.timeouts;
         sum.packets_sent += host.tx_frames;
         sum.extra_bytes += host.extra_bytes;
-        sum.added += host.added;
+        sum.extra_frames += host.extra_frames;
         sum.naks += host.naks;
         sum.nak_copies += host.nak_copies;
         sum.retransmitted_packets += host.retransmitted_packets;
         sum.retransmitted_bytes += host.retransmitted_bytes;
-        sum.dropped_frames.late += host.late_frames;
+        sum.dropped_frames.no_connection += host.late_frames;
         sum.congestion.cnps_sent += host.cnps_sent;
         sum.congestion.cnps_received += host.cnps_received;
     }

@@ -1,63 +1,60 @@
-//! One end: both engines with memory, and what was asked of them.
+//! A host: requester, responder and memory, with the works posted to it.
 
 use std::collections::BTreeMap;
 
-use wiremend_proto::dcp::Pulls;
+use wiremend_proto::dcp::PullQueue;
 use wiremend_proto::engine::{
-    Arrival, Completion, Message, Op, Place, Requester as _, Responder as _, Status, Work,
+    Completion, Message, Op, Placement, ReadPlacement, Requester as _, Responder as _, Status, Work,
 };
 use wiremend_units::mix;
 
-use crate::protocol::{Placing, Protocol};
+use crate::protocol::{PayloadOrder, Protocol};
 
 /// A message that arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Received {
-    /// What it was.
+pub struct ReceivedMessage {
+    /// Operation.
     pub op: Op,
-    /// Its bytes, for SEND.
+    /// Bytes of a SEND.
     pub bytes: Vec<u8>,
-    /// Its length.
+    /// Length in bytes.
     pub len: u32,
-    /// Its immediate data.
+    /// Immediate data.
     pub imm: Option<u32>,
-    /// Its number.
+    /// Message sequence number.
     pub msn: u32,
 }
 
-/// The payload of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Payload {
-    /// Of a request: which work, and where in its message.
+    /// Request: work identifier and offset in its message.
     Request(u64, u32),
-    /// Of a READ response.
     Response(Vec<u8>),
-    /// Of a packet that no engine has sent.
+    /// Packet that no engine has sent.
     Forged,
 }
 
-/// One end.
+/// One host.
 pub struct Host<P: Protocol> {
-    /// Sends what is posted here.
+    /// Requester of the works posted here.
     pub requester: P::Requester,
-    /// Takes what is posted at the other end.
+    /// Responder to the works of the peer.
     pub responder: P::Responder,
-    pub(crate) pulls: Pulls<()>,
-    /// The path by which the last request came.
-    pub(crate) heard: u16,
-    /// What the peer may read and write.
+    pub(crate) pulls: PullQueue<()>,
+    /// Path of the last request that arrived.
+    pub(crate) last_path: u16,
+    /// Memory that the peer may read and write.
     pub(crate) memory: Vec<u8>,
-    /// Works in posting order.
     pub(crate) posted: Vec<Work>,
-    /// What READs brought.
+    /// Results of READs by work.
     sinks: BTreeMap<u64, Vec<u8>>,
     pub(crate) completions: Vec<Completion>,
-    pub(crate) received: Vec<Received>,
-    /// Receive buffers of SENDs that are arriving.
+    pub(crate) received: Vec<ReceivedMessage>,
+    /// Receive buffers of incomplete SENDs.
     buffers: BTreeMap<u64, Vec<u8>>,
-    /// Payload bytes of requests that were put in their place, repetitions included.
+    /// Payload bytes written by requests, duplicates included.
     pub(crate) placed: u64,
-    /// What went wrong with the order of bytes.
+    /// First violation of byte order or memory bounds.
     disorder: Option<String>,
 }
 
@@ -66,8 +63,8 @@ impl<P: Protocol> Host<P> {
         Self {
             requester,
             responder,
-            pulls: Pulls::new(),
-            heard: 0,
+            pulls: PullQueue::new(),
+            last_path: 0,
             memory: Vec::new(),
             posted: Vec::new(),
             sinks: BTreeMap::new(),
@@ -90,14 +87,19 @@ impl<P: Protocol> Host<P> {
         self.requester.is_idle() && !self.responder.has_output()
     }
 
-    /// The bytes of a READ response.
     pub(crate) fn fetch(&self, addr: u64, len: u16) -> Vec<u8> {
         let from = addr as usize;
         self.memory.get(from..from + len as usize).map_or_else(|| vec![0; len as usize], <[u8]>::to_vec)
     }
 
-    /// Puts the bytes of a request where they belong.
-    pub(crate) fn place(&mut self, placing: Placing, is_send: bool, place: Place, payload: &Payload) {
+    /// Writes the payload of a request to memory or a receive buffer.
+    pub(crate) fn place(
+        &mut self,
+        payload_order: PayloadOrder,
+        is_send: bool,
+        place: Placement,
+        payload: &Payload,
+    ) {
         self.placed += place.len as u64;
         let bytes = payload.bytes(place.len);
         let offset = place.offset as usize;
@@ -111,10 +113,10 @@ impl<P: Protocol> Host<P> {
             return;
         }
         let buffer = self.buffers.entry(place.addr).or_default();
-        if offset == 0 && placing == Placing::Restarting {
+        if offset == 0 && payload_order == PayloadOrder::Restarting {
             buffer.clear();
         }
-        if offset != buffer.len() && placing != Placing::AnyOrder {
+        if offset != buffer.len() && payload_order != PayloadOrder::AnyOrder {
             let had = buffer.len();
             self.disorder.get_or_insert_with(|| format!("bytes at {offset} after {had} bytes of a message"));
         }
@@ -122,16 +124,16 @@ impl<P: Protocol> Host<P> {
         buffer[offset..offset + bytes.len()].copy_from_slice(&bytes);
     }
 
-    /// Messages complete in order, so that the first buffer belongs to the first SEND with bytes.
+    /// Completes a message. Messages complete in order, so the first buffer belongs to the first SEND with
+    /// bytes.
     pub(crate) fn complete(&mut self, message: Message) {
         let Message { op, len, imm, msn } = message;
         let buffer = if op == Op::Send && len > 0 { self.buffers.pop_first() } else { None };
         let bytes = buffer.map_or(Vec::new(), |(_, bytes)| bytes);
-        self.received.push(Received { op, bytes, len, imm, msn });
+        self.received.push(ReceivedMessage { op, bytes, len, imm, msn });
     }
 
-    /// Puts the bytes of a READ response where they belong.
-    pub(crate) fn arrive(&mut self, arrival: Arrival, payload: &Payload) {
+    pub(crate) fn arrive(&mut self, arrival: ReadPlacement, payload: &Payload) {
         let bytes = payload.bytes(arrival.len);
         let from = arrival.offset as usize;
         let sink = self.sinks.get_mut(&arrival.work).and_then(|sink| sink.get_mut(from..from + bytes.len()));
@@ -141,22 +143,22 @@ impl<P: Protocol> Host<P> {
         }
     }
 
-    /// What is wrong at the two ends with the works that this one posted.
-    pub(crate) fn check(&self, peer: &Self, placing: Placing) -> Result<(), String> {
+    /// Checks the works that this host posted at both ends.
+    pub(crate) fn check(&self, peer: &Self, payload_order: PayloadOrder) -> Result<(), String> {
         if let Some(disorder) = self.disorder.as_ref().or(peer.disorder.as_ref()) {
             return Err(disorder.clone());
         }
         let ids = |len: usize| self.posted.iter().take(len).map(|work| work.id);
         if !self.completions.iter().map(|completion| completion.id).eq(ids(self.completions.len())) {
-            return Err("completions are not in the order of posting".to_owned());
+            return Err("completions are not in posting order".to_owned());
         }
         self.check_statuses()?;
         let done = self.completions.iter().filter(|completion| completion.status == Status::Success).count();
         if peer.received.len() < done || peer.received.len() > self.posted.len() {
             let (received, posted) = (peer.received.len(), self.posted.len());
-            return Err(format!("{received} messages arrived of {posted} posted and {done} completed"));
+            return Err(format!("{received} messages arrived; {posted} were posted and {done} completed"));
         }
-        // Dummies are messages as well, of which nobody is told.
+        // Dummies take message numbers too, but are not reported.
         let numbered = self.requester.counters().dummies == 0;
         for ((work, received), index) in self.posted.iter().zip(&peer.received).zip(0..) {
             if (received.op, received.len, received.imm) != (work.op, work.len, work.imm)
@@ -165,14 +167,14 @@ impl<P: Protocol> Host<P> {
                 return Err(format!("{work:?} arrived as {received:?}"));
             }
             let completed = (index as usize) < done;
-            if placing != Placing::Counted && (work.op != Op::Read || completed) {
+            if payload_order != PayloadOrder::Counted && (work.op != Op::Read || completed) {
                 self.check_bytes(peer, work, received)?;
             }
         }
         Ok(())
     }
 
-    /// Successes, then one failure, then what was flushed.
+    /// Checks the order of statuses: successes, one failure, flushed works.
     fn check_statuses(&self) -> Result<(), String> {
         let mut failed = false;
         for completion in &self.completions {
@@ -182,13 +184,13 @@ impl<P: Protocol> Host<P> {
                 _ => !std::mem::replace(&mut failed, true),
             };
             if !right {
-                return Err(format!("{completion:?} is out of place"));
+                return Err(format!("{completion:?} is out of order"));
             }
         }
         Ok(())
     }
 
-    fn check_bytes(&self, peer: &Self, work: &Work, received: &Received) -> Result<(), String> {
+    fn check_bytes(&self, peer: &Self, work: &Work, received: &ReceivedMessage) -> Result<(), String> {
         let bytes = match work.op {
             Op::Send => received.bytes.as_slice(),
             Op::Write => &peer.memory[work.addr as usize..][..work.len as usize],
@@ -214,8 +216,7 @@ impl Payload {
     }
 }
 
-/// The byte of a message at an offset: differs from message to message and from packet to packet, and from what memory
-/// holds before.
+/// Byte of a message at an offset. It differs between messages, between packets and from initial memory.
 pub(crate) fn pattern(id: u64, at: u32) -> u8 {
     (mix(id).wrapping_add((at as u64).wrapping_mul(0x9E37_79B9)) >> 13) as u8 | 1
 }

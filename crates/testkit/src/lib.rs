@@ -1,8 +1,8 @@
-//! Two hosts with a fake clock, two lanes that lose what a test tells them to, and real bytes in memory.
+//! Two hosts with a fake clock, two lanes with scripted or random losses, and real bytes in memory.
 //!
-//! A [`Pair`] is the smallest host of the protocol cores, whichever [`Protocol`] they speak: it polls them when a port is
-//! free, carries packets with their payload for a fixed delay, and keeps what arrived, so that a test can compare memory
-//! byte for byte. A test reads as a story: which packet is lost, what is posted, what must have happened in the end.
+//! A [`Pair`] is a minimal host of the cores of any [`Protocol`]. It polls them when a port is free, carries
+//! packets with payload over a fixed delay, and stores what arrives, so that tests can compare memory byte by
+//! byte. A test states which packets are lost, what is posted, and what must be true in the end.
 //!
 //! ```
 //! use wiremend_proto::rc::Config;
@@ -16,22 +16,23 @@
 //! assert_eq!(pair.requester(Side::A).timeouts, 0);
 //! ```
 //!
-//! [`Linked`] is the same for the two ends of a protected link: [`LinkPair`] for ours, and [`PrototypePair`] for the published
-//! one, so that a story can be told of both.
+//! [`EndpointPair`] is the same for the two ends of a protected link: [`LinkPair`] for this project's
+//! protocol and [`PrototypePair`] for the published one.
 
-mod dice;
 mod host;
 mod lane;
 mod link;
 mod pair;
 mod protocol;
+mod random;
 
-pub use dice::Dice;
-pub use host::{Host, Received};
-pub use lane::{Direction, Fate, Luck, Path, Sighting};
+pub use host::{Host, ReceivedMessage};
+pub use lane::{Direction, Fate, Path, RandomFaults, SentPacket};
 pub use link::{
-    Course, Departure, Frame, FrameNo, Kind, Leaving, LinkConveyor, LinkEnd, LinkPair, LinkSignal, Linked,
-    Order, Passing, PrototypeConfig, PrototypeEnd, PrototypePair, PrototypeSignal,
+    Departure, EndpointPair, Frame, FrameKind, FrameNo, LineRateLink, LinkCommand, LinkEnd, LinkPair,
+    LinkSignal, LinkTransmit, PrototypeConfig, PrototypeEnd, PrototypePair, PrototypeSignal, RunHistory,
+    WireFrame,
 };
-pub use pair::{Cause, Ending, Expired, Pair, Side};
-pub use protocol::{Multipath, Placing, Protocol};
+pub use pair::{Pair, RunEnd, Side, TimeoutCause, TimeoutRecord};
+pub use protocol::{Multipath, PayloadOrder, Protocol};
+pub use random::Random;

@@ -1,15 +1,15 @@
-//! The two ends and the events between them.
+//! Two connected hosts and the events between them.
 
 use std::collections::BTreeMap;
 
 use wiremend_proto::engine::{
-    Completion, Expiry, Op, Outcome, Purpose, Requester as _, RequesterCounters, Responder as _,
+    Completion, Expiry, Op, Purpose, RequestOutcome, Requester as _, RequesterCounters, Responder as _,
     ResponderCounters, Work,
 };
 use wiremend_units::{Psn, QpNum, Span, Time};
 
-use crate::host::{Host, Payload, Received, pattern};
-use crate::lane::{Direction, Fate, Lane, Luck, Path, Sighting};
+use crate::host::{Host, Payload, ReceivedMessage, pattern};
+use crate::lane::{Direction, Fate, Lane, Path, RandomFaults, SentPacket};
 use crate::protocol::Protocol;
 
 /// Two hosts with a connection.
@@ -17,62 +17,61 @@ pub struct Pair<P: Protocol> {
     protocol: P,
     now: Time,
     hosts: [Host<P>; 2],
-    /// What A sends, what B sends.
+    /// Lanes from A and from B.
     lanes: [Lane<P::Packet>; 2],
-    /// What arrives when; things of one time in the order in which they were sent.
-    under_way: BTreeMap<(Time, u64), Arriving<P::Packet>>,
+    /// Packets in flight by arrival time and order of departure.
+    in_flight: BTreeMap<(Time, u64), Arriving<P::Packet>>,
     order: u64,
-    /// Requests leave so long after one another at least.
     pace: Span,
-    expired: Vec<Expired>,
+    expired: Vec<TimeoutRecord>,
     trace: Option<Vec<String>>,
     next_id: u64,
 }
 
-/// One of the two ends.
+/// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The first end; sends forward.
+    /// First host; sends forward.
     A,
-    /// The second end; sends backward.
+    /// Second host; sends backward.
     B,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// Both ends have nothing left to do.
+pub enum RunEnd {
+    /// Both hosts are idle.
     Idle,
-    /// Nothing will ever happen again although something is left to do.
+    /// No event is left, but a host is not idle.
     Stuck,
-    /// The bound on events or time was reached.
-    Bounded,
+    /// The limit of events or time was reached.
+    LimitReached,
 }
 
-/// Why a retransmission timer expired (JCST §3.1, Figs. 2 to 5).
+/// Cause of a retransmission timeout (JCST §3.1, Figs. 2 to 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cause {
-    /// The responder has the packet: its acknowledgement was lost.
+pub enum TimeoutCause {
+    /// The responder has the packet; its ACK was lost.
     TailAck,
-    /// The responder has asked for the packet, and the question was lost.
+    /// The responder has sent a NAK, which was lost.
     Nak,
-    /// The question arrived, and what was sent because of it was lost.
+    /// The NAK arrived, and the retransmission was lost.
     Twice,
-    /// Nothing came behind the lost packet that would have shown the loss.
+    /// No later packet has shown the loss.
     TailPacket,
 }
 
-/// An expiry with its time and cause.
+/// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Expired {
-    /// When.
+pub struct TimeoutRecord {
+    /// Time.
     pub at: Time,
-    /// At which end.
+    /// Host.
     pub side: Side,
-    /// What the requester says.
+    /// Report of the requester.
     pub expiry: Expiry,
-    /// What both ends' states show.
-    pub cause: Cause,
+    /// Cause, from the states of both ends.
+    pub cause: TimeoutCause,
 }
 
 struct Arriving<P> {
@@ -82,7 +81,6 @@ struct Arriving<P> {
     path: u16,
 }
 
-/// What happens next.
 enum Event {
     Arrival,
     RequesterTimer(Side),
@@ -91,21 +89,20 @@ enum Event {
     PortFree,
 }
 
-/// Events after which a run is given up.
 const EVENTS_MAX: u64 = 3_000_000;
 const SIDES: [Side; 2] = [Side::A, Side::B];
 
 impl<P: Protocol> Pair<P> {
-    /// Two ends 1 µs apart whose ports send a packet every 100 ns.
+    /// Two hosts 1 µs apart whose ports send a packet every 100 ns.
     pub fn new(protocol: P) -> Self {
-        protocol.check().expect("a test configures what can work");
+        protocol.check().expect("the configuration is valid");
         let lane = || Lane::new(Span::from_us(1), Span::from_ns(100));
         Self {
             hosts: hosts(&protocol, Psn::new(0)),
             protocol,
             now: Time::ZERO,
             lanes: [lane(), lane()],
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             order: 0,
             pace: Span::ZERO,
             expired: Vec::new(),
@@ -114,25 +111,26 @@ impl<P: Protocol> Pair<P> {
         }
     }
 
-    /// Both ends number their packets from `first` on.
+    /// Sets the first packet number of both hosts.
     pub fn starting_at(mut self, first: Psn) -> Self {
         self.hosts = hosts(&self.protocol, first);
         self
     }
 
-    /// One-way delay of both lanes.
+    /// Sets the one-way delay of both lanes.
     pub fn delay(mut self, delay: Span) -> Self {
         self.lanes.iter_mut().for_each(|lane| lane.paths[0].0.delay = delay);
         self
     }
 
-    /// Time that a full packet occupies the port of a direction. Answers that meet a busy port wait and coalesce.
+    /// Sets the transmission time of a full packet at the port of a direction. Responses at a busy port wait
+    /// and coalesce.
     pub fn spacing(mut self, direction: Direction, spacing: Span) -> Self {
         self.lanes[direction as usize].spacing = spacing;
         self
     }
 
-    /// What lies between the two ends, both ways. Packets take the path that their sender chooses.
+    /// Sets the paths of both directions. The sender chooses the path of a packet.
     pub fn paths(mut self, paths: &[Path]) -> Self {
         for lane in &mut self.lanes {
             lane.paths = paths.iter().map(|path| (*path, Time::ZERO)).collect();
@@ -140,45 +138,46 @@ impl<P: Protocol> Pair<P> {
         self
     }
 
-    /// Loses these packets of a direction, counted from 1.
+    /// Drops these packets of a direction, counted from 1.
     pub fn drop_nth<const COUNT: usize>(self, direction: Direction, nths: [u64; COUNT]) -> Self {
-        self.fate(direction, move |sighting| nths.contains(&sighting.nth))
+        self.fate(direction, move |sent| nths.contains(&sent.nth))
     }
 
-    /// Decides on the packets of a direction. Every rule sees every packet, in order; the first that does not let it pass decides.
+    /// Adds a rule for the packets of a direction. Every rule sees every packet; the first that does not pass
+    /// it decides.
     pub fn fate<F: Into<Fate<P::Packet>>>(
         mut self,
         direction: Direction,
-        mut rule: impl FnMut(&Sighting<P::Packet>) -> F + 'static,
+        mut rule: impl FnMut(&SentPacket<P::Packet>) -> F + 'static,
     ) -> Self {
-        self.lanes[direction as usize].rule(Box::new(move |sighting| rule(sighting).into()));
+        self.lanes[direction as usize].rule(Box::new(move |sent| rule(sent).into()));
         self
     }
 
-    /// Lets chance act on all paths.
-    pub fn impair(mut self, luck: Luck, seed: u64) -> Self {
+    /// Sets random faults on all paths.
+    pub fn impair(mut self, faults: RandomFaults, seed: u64) -> Self {
         for lane in &mut self.lanes {
-            lane.paths.iter_mut().for_each(|(path, _)| path.luck = luck);
+            lane.paths.iter_mut().for_each(|(path, _)| path.faults = faults);
         }
         self.seed(seed)
     }
 
-    /// What chance depends on.
+    /// Sets the seed of random faults.
     pub fn seed(mut self, seed: u64) -> Self {
         self.lanes[0].seed(seed * 2);
         self.lanes[1].seed(seed * 2 + 1);
         self
     }
 
-    /// A lets one packet be under way, and keeps it back for so long after the one before, as congestion control does whose
-    /// window is less than a packet.
+    /// Limits A to one packet in flight and spaces its requests, as congestion control with a window below
+    /// one packet does.
     pub fn pace(mut self, span: Span) -> Self {
         self.pace = span;
-        self.hosts[0].requester.allow(1);
+        self.hosts[0].requester.set_window(1);
         self
     }
 
-    /// Keeps a line per packet and expiry.
+    /// Records a line per packet and timeout.
     pub fn traced(mut self) -> Self {
         self.trace = Some(Vec::new());
         self
@@ -189,12 +188,12 @@ impl<P: Protocol> Pair<P> {
         self.post(side, Op::Send, len, None);
     }
 
-    /// Posts a WRITE into memory of its own at the peer.
+    /// Posts a WRITE to new memory of the peer.
     pub fn write(&mut self, side: Side, len: u32) {
         self.post(side, Op::Write, len, None);
     }
 
-    /// Posts a READ of memory of its own at the peer.
+    /// Posts a READ of new memory of the peer.
     pub fn read(&mut self, side: Side, len: u32) {
         self.post(side, Op::Read, len, None);
     }
@@ -217,40 +216,40 @@ impl<P: Protocol> Pair<P> {
         self.settle();
     }
 
-    /// Runs until both ends are idle, nothing can happen any more, or too much has happened.
-    pub fn run_until_idle(&mut self) -> Ending {
+    /// Runs until both hosts are idle, no event is left, or the limit is reached.
+    pub fn run_until_idle(&mut self) -> RunEnd {
         self.run(Time::MAX)
     }
 
-    /// Runs until both ends are idle, and checks that [everything arrived](Self::assert_delivered).
+    /// Runs until both hosts are idle and [checks delivery](Self::assert_delivered).
     #[track_caller]
     pub fn run_until_delivered(&mut self) {
-        assert_eq!(self.run_until_idle(), Ending::Idle);
+        assert_eq!(self.run_until_idle(), RunEnd::Idle);
         self.assert_delivered();
     }
 
-    /// Runs for so long at most.
-    pub fn run_for(&mut self, span: Span) -> Ending {
+    /// Runs for at most this time.
+    pub fn run_for(&mut self, span: Span) -> RunEnd {
         let end = self.now + span;
         let ending = self.run(end);
         self.now = self.now.max(end);
         ending
     }
 
-    fn run(&mut self, end: Time) -> Ending {
+    fn run(&mut self, end: Time) -> RunEnd {
         for _ in 0..EVENTS_MAX {
             let Some((at, event)) = self.next_event() else {
                 let idle = self.hosts.iter().all(Host::is_idle);
-                return if idle { Ending::Idle } else { Ending::Stuck };
+                return if idle { RunEnd::Idle } else { RunEnd::Stuck };
             };
             if at > end {
-                return Ending::Bounded;
+                return RunEnd::LimitReached;
             }
             self.now = self.now.max(at);
             match event {
                 Event::Arrival => {
-                    let arriving = self.under_way.pop_first();
-                    self.arrive(arriving.expect("something arrives").1);
+                    let arriving = self.in_flight.pop_first();
+                    self.arrive(arriving.expect("a packet arrives").1);
                 }
                 Event::RequesterTimer(side) => self.on_timeout(side),
                 Event::ResponderTimer(side) => self.hosts[side as usize].responder.on_timeout(self.now),
@@ -259,12 +258,12 @@ impl<P: Protocol> Pair<P> {
             }
             self.settle();
         }
-        Ending::Bounded
+        RunEnd::LimitReached
     }
 
-    /// What comes first; of things at one time, packets before timers.
+    /// Returns the next event. At equal times packets come before timers.
     fn next_event(&self) -> Option<(Time, Event)> {
-        let arrival = self.under_way.first_key_value().map(|((at, _), _)| (*at, Event::Arrival));
+        let arrival = self.in_flight.first_key_value().map(|((at, _), _)| (*at, Event::Arrival));
         let of_side = |side: Side| {
             let (host, lane) = (&self.hosts[side as usize], &self.lanes[side as usize]);
             let pull = Some(host.pulls.due()).filter(|due| *due != Time::MAX);
@@ -280,7 +279,7 @@ impl<P: Protocol> Pair<P> {
         std::iter::once(arrival).chain(of_sides).flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// Hands a packet to the end that a direction leads to, as if it had come over the wire.
+    /// Delivers a packet at the end of a direction, as if it had arrived over the wire.
     pub fn inject(&mut self, direction: Direction, packet: P::Packet) {
         let at = if direction == Direction::Forward { Side::B } else { Side::A };
         self.arrive(Arriving { at, packet, payload: Payload::Forged, path: 0 });
@@ -291,18 +290,18 @@ impl<P: Protocol> Pair<P> {
         let Arriving { at, packet, payload, path } = arriving;
         let (host, config) = (&mut self.hosts[at as usize], self.protocol.config());
         if P::is_answer(packet) {
-            host.requester.heard_by(path);
+            host.requester.on_response_path(path);
             if let Some(arrival) = host.requester.on_packet(config, self.now, &packet) {
                 host.arrive(arrival, &payload);
             }
             return;
         }
-        host.heard = path;
+        host.last_path = path;
         let outcome = host.responder.on_packet(config, self.now, &packet);
-        (0..P::take_owed(&mut host.responder)).for_each(|_| host.pulls.push(()));
-        if let Outcome::Accepted { place, completed } = outcome {
+        (0..P::take_pulls_owed(&mut host.responder)).for_each(|_| host.pulls.push(()));
+        if let RequestOutcome::Accepted { placement: place, completed } = outcome {
             if let Some(place) = place {
-                host.place(self.protocol.placing(), P::is_send(packet), place, &payload);
+                host.place(self.protocol.payload_order(), P::is_send(packet), place, &payload);
             }
             if let Some(message) = completed.filter(|_| !packet.into().is_dummy()) {
                 host.complete(message);
@@ -320,7 +319,7 @@ impl<P: Protocol> Pair<P> {
         }
     }
 
-    /// Sends what can be sent, and reports what completed.
+    /// Sends what can be sent and collects completions.
     fn settle(&mut self) {
         for side in SIDES {
             let host = &mut self.hosts[side as usize];
@@ -329,20 +328,20 @@ impl<P: Protocol> Pair<P> {
         }
     }
 
-    /// Answers go first.
+    /// Sends one packet, responses first. Returns whether there was one.
     fn transmit(&mut self, side: Side) -> bool {
         let (host, config) = (&mut self.hosts[side as usize], self.protocol.config());
         let announced = (host.responder.has_output(), host.requester.ready(config, self.now));
         let (packet, payload, path, copy, again, pace);
         if let Some(answer) = host.responder.poll_transmit(config) {
-            assert!(announced.0, "an answer is announced");
+            assert!(announced.0, "has_output announces a response");
             let bytes = P::source(answer).map_or(Vec::new(), |(addr, len)| host.fetch(addr, len));
             (packet, payload, copy, again) = (answer, Payload::Response(bytes), 0, false);
-            (path, pace) = (host.heard ^ host.responder.path_of(&answer), Span::ZERO);
+            (path, pace) = (host.last_path ^ host.responder.response_path(&answer), Span::ZERO);
         } else if let Some(sent) = host.requester.poll_transmit(config, self.now) {
-            assert!(announced.1, "a request is announced");
+            assert!(announced.1, "ready announces a request");
             (packet, payload) = (sent.packet, Payload::Request(sent.work, sent.offset));
-            (copy, again) = (sent.copy, sent.purpose == Purpose::Again);
+            (copy, again) = (sent.copy, sent.purpose == Purpose::Retransmission);
             (path, pace) = (sent.path, self.pace);
         } else {
             return false;
@@ -350,14 +349,14 @@ impl<P: Protocol> Pair<P> {
         let acknowledged = host.requester.acknowledged();
         let lane = &mut self.lanes[side as usize];
         let nth = lane.sent.len() as u64 + 1;
-        let sighting = Sighting { at: self.now, packet, nth, copy, again, path, acknowledged };
-        let arrivals = lane.carry(sighting, self.protocol.wire_share(packet));
+        let sent = SentPacket { at: self.now, packet, nth, copy, again, path, acknowledged };
+        let arrivals = lane.carry(sent, self.protocol.wire_share(packet));
         lane.free_at = lane.free_at.max(self.now + pace);
-        self.note(side, &sighting, arrivals.is_empty());
+        self.note(side, &sent, arrivals.is_empty());
         for (at, packet) in arrivals {
             self.order += 1;
             let arriving = Arriving { at: side.peer(), packet, payload: payload.clone(), path };
-            self.under_way.insert((at, self.order), arriving);
+            self.in_flight.insert((at, self.order), arriving);
         }
         true
     }
@@ -365,119 +364,120 @@ impl<P: Protocol> Pair<P> {
     fn on_timeout(&mut self, side: Side) {
         let host = &mut self.hosts[side as usize];
         let Some(expiry) = host.requester.on_timeout(self.protocol.config(), self.now) else { return };
-        let (expected, nak_sent) = self.hosts[side.peer() as usize].responder.standing(expiry.path);
+        let (expected, nak_sent) = self.hosts[side.peer() as usize].responder.path_state(expiry.path);
         let cause = if expected.distance(expiry.oldest) > 0 {
-            Cause::TailAck
+            TimeoutCause::TailAck
         } else if !nak_sent {
-            Cause::TailPacket
+            TimeoutCause::TailPacket
         } else if expiry.nak_received {
-            Cause::Twice
+            TimeoutCause::Twice
         } else {
-            Cause::Nak
+            TimeoutCause::Nak
         };
         let fatal = if expiry.fatal { " fatal" } else { "" };
         let line = format!("{:?} timeout psn {}: {cause:?}{fatal}", side, expiry.oldest);
         self.trace.iter_mut().for_each(|trace| trace.push(line.clone()));
-        self.expired.push(Expired { at: self.now, side, expiry, cause });
+        self.expired.push(TimeoutRecord { at: self.now, side, expiry, cause });
     }
 
-    fn note(&mut self, side: Side, sighting: &Sighting<P::Packet>, lost: bool) {
+    fn note(&mut self, side: Side, sent: &SentPacket<P::Packet>, lost: bool) {
         let Some(trace) = &mut self.trace else { return };
-        let copy = if sighting.copy > 0 { format!(" copy {}", sighting.copy) } else { String::new() };
-        let packet = P::describe(sighting.packet);
+        let copy = if sent.copy > 0 { format!(" copy {}", sent.copy) } else { String::new() };
+        let packet = P::describe(sent.packet);
         trace.push(format!("{side:?} {packet}{copy}{}", if lost { " LOST" } else { "" }));
     }
 
-    /// The lines kept by [`Self::traced`], in the order in which packets were sent.
+    /// Lines recorded by [`Self::traced`], in order of departure.
     pub fn trace(&self) -> &[String] {
         self.trace.as_deref().unwrap_or_default()
     }
 
-    /// The time.
+    /// Current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// One end.
+    /// A host.
     pub fn host(&mut self, side: Side) -> &mut Host<P> {
         &mut self.hosts[side as usize]
     }
 
-    /// The requester of A.
+    /// Requester of A.
     pub fn sender(&self) -> &P::Requester {
         &self.hosts[0].requester
     }
 
-    /// The responder of B.
+    /// Responder of B.
     pub fn receiver(&self) -> &P::Responder {
         &self.hosts[1].responder
     }
 
-    /// What a requester has counted.
+    /// Counters of a requester.
     pub fn requester(&self, side: Side) -> RequesterCounters {
         self.hosts[side as usize].requester.counters()
     }
 
-    /// What a responder has counted.
+    /// Counters of a responder.
     pub fn responder(&self, side: Side) -> ResponderCounters {
         self.hosts[side as usize].responder.counters()
     }
 
-    /// What the works posted at an end came to.
+    /// Completions of a host.
     pub fn completions(&self, side: Side) -> &[Completion] {
         &self.hosts[side as usize].completions
     }
 
-    /// Messages that arrived at an end.
-    pub fn received(&self, side: Side) -> &[Received] {
+    /// Messages that arrived at a host.
+    pub fn received(&self, side: Side) -> &[ReceivedMessage] {
         &self.hosts[side as usize].received
     }
 
-    /// Payload bytes of requests that an end has put in their place, repetitions included.
+    /// Payload bytes that requests have written at a host, duplicates included.
     pub fn placed(&self, side: Side) -> u64 {
         self.hosts[side as usize].placed
     }
 
-    /// Packets that a direction has carried, lost ones included.
+    /// Packets sent in a direction, lost ones included.
     pub fn carried(&self, direction: Direction) -> u64 {
         self.sent(direction).len() as u64
     }
 
-    /// These packets as they left.
-    pub fn sent(&self, direction: Direction) -> &[Sighting<P::Packet>] {
+    /// Packets sent in a direction.
+    pub fn sent(&self, direction: Direction) -> &[SentPacket<P::Packet>] {
         &self.lanes[direction as usize].sent
     }
 
-    /// Packets that a direction has lost.
+    /// Packets lost in a direction.
     pub fn lost(&self, direction: Direction) -> u64 {
         self.lanes[direction as usize].lost
     }
 
-    /// Every expiry.
-    pub fn expired(&self) -> &[Expired] {
+    /// All timeouts.
+    pub fn expired(&self) -> &[TimeoutRecord] {
         &self.expired
     }
 
-    /// The causes of all expiries.
-    pub fn causes(&self) -> Vec<Cause> {
+    /// Causes of all timeouts.
+    pub fn causes(&self) -> Vec<TimeoutCause> {
         self.expired.iter().map(|expired| expired.cause).collect()
     }
 
-    /// What is wrong with order, completions or memory; everything that completed must be there, byte for byte.
+    /// Checks order, completions and memory: everything that completed must have arrived, byte for byte.
     pub fn check(&self) -> Result<(), String> {
-        let ([a, b], placing) = (&self.hosts, self.protocol.placing());
-        a.check(b, placing).and_then(|()| b.check(a, placing))
+        let ([a, b], payload_order) = (&self.hosts, self.protocol.payload_order());
+        a.check(b, payload_order).and_then(|()| b.check(a, payload_order))
     }
 
-    /// Everything posted completed with success, every byte is in its place, every message arrived once, and nothing is left to do.
+    /// Asserts that all works completed with success, all bytes and messages arrived once, and both hosts are
+    /// idle.
     #[track_caller]
     pub fn assert_delivered(&self) {
-        self.check().expect("what completed is there");
+        self.check().expect("completed works have arrived");
         for host in &self.hosts {
-            assert_eq!(host.completions.len(), host.posted.len(), "everything posted completes");
+            assert_eq!(host.completions.len(), host.posted.len(), "all works complete");
             let failed = host.completions.iter().find(|completion| completion.status.code() != 0);
-            assert_eq!(failed, None, "everything completes with success");
-            assert!(host.is_idle(), "nothing is left to do");
+            assert_eq!(failed, None, "all works succeed");
+            assert!(host.is_idle(), "the host is idle");
         }
     }
 }
@@ -490,7 +490,7 @@ fn hosts<P: Protocol>(protocol: &P, first: Psn) -> [Host<P>; 2] {
 }
 
 impl Side {
-    /// The other end.
+    /// The other host.
     pub const fn peer(self) -> Self {
         match self {
             Self::A => Self::B,

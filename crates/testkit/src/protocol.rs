@@ -1,4 +1,4 @@
-//! The engines that a pair can connect, and the few things that a protocol adds to their contract.
+//! Protocols that a pair can run, and what each adds to the engine traits.
 
 use std::fmt::Debug;
 
@@ -8,76 +8,76 @@ use wiremend_proto::{Packet, dcp, rc, sr, tcp};
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::Opcode;
 
-/// A protocol with its parameters: makes the two engines of a connection.
+/// A protocol with its parameters. Creates the two engines of a connection.
 pub trait Protocol {
-    /// What both engines share.
+    /// Configuration of both engines.
     type Config;
-    /// What they send.
+    /// Packet.
     type Packet: Copy + Debug + Into<Packet>;
-    /// The end that was asked to move data.
+    /// Requester.
     type Requester: Requester<Config = Self::Config, Packet = Self::Packet>;
-    /// The end that takes them.
+    /// Responder.
     type Responder: Responder<Config = Self::Config, Packet = Self::Packet>;
 
-    /// What both engines share.
+    /// Configuration of both engines.
     fn config(&self) -> &Self::Config;
-    /// Why it cannot work.
+    /// Checks the configuration.
     fn check(&self) -> Result<(), String>;
-    /// A requester that numbers its packets from `first` on, if it chooses.
+    /// Creates a requester. Its packet numbers start at `first`, if the protocol allows it.
     fn requester(&self, peer: QpNum, first: Psn) -> Self::Requester;
-    /// Its peer.
+    /// Creates a responder.
     fn responder(&self, peer: QpNum, first: Psn) -> Self::Responder;
-    /// How payload comes.
-    fn placing(&self) -> Placing;
+    /// Order in which payload arrives.
+    fn payload_order(&self) -> PayloadOrder;
 
-    /// The packet is for the requester of the host that receives it.
+    /// Whether a packet is for the requester of the host that receives it.
     fn is_answer(packet: Self::Packet) -> bool {
         packet.into().is_response()
     }
 
-    /// Its payload goes into a receive buffer.
+    /// Whether the payload goes into a receive buffer.
     fn is_send(_packet: Self::Packet) -> bool {
         false
     }
 
-    /// Where a READ response takes its payload from, and its length.
+    /// Address and length of the payload of a READ response.
     fn source(_packet: Self::Packet) -> Option<(u64, u16)> {
         None
     }
 
-    /// How long it takes on the wire, in thousandths of what a full packet takes.
+    /// Transmission time, in thousandths of that of a full packet.
     fn wire_share(&self, _packet: Self::Packet) -> u64 {
         1_000
     }
 
-    /// In a trace.
+    /// Text for traces.
     fn describe(packet: Self::Packet) -> String {
         format!("{packet:?}")
     }
 
-    /// Pulls that the host of the responder owes since the last call.
-    fn take_owed(_responder: &mut Self::Responder) -> u32 {
+    /// Pulls that the responder's host owes since the last call.
+    fn take_pulls_owed(_responder: &mut Self::Responder) -> u32 {
         0
     }
 
-    /// The host lets the responder send a pull.
+    /// Lets the responder send a pull.
     fn grant_pull(_responder: &mut Self::Responder) {}
 }
 
-/// How the payload of messages comes to its host.
+/// Order in which the payload of messages arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Placing {
-    /// In the order of bytes.
+pub enum PayloadOrder {
+    /// In order, from the first byte to the last.
     InOrder,
-    /// In the order of bytes, perhaps several times from the start of a message.
+    /// In order, but a message may restart from its first byte.
     Restarting,
     /// In any order.
     AnyOrder,
-    /// A stream: its bytes are counted, not kept.
+    /// A stream whose bytes are counted, not stored.
     Counted,
 }
 
-/// What the protocols of RDMA have in common.
+/// Items that all RDMA protocols share.
 macro_rules! common {
     ($protocol:ident) => {
         type Config = $protocol::Config;
@@ -106,8 +106,12 @@ impl Protocol for rc::Config {
         rc::Responder::new(peer, first)
     }
 
-    fn placing(&self) -> Placing {
-        if self.recovery == rc::Recovery::GoBackZero { Placing::Restarting } else { Placing::InOrder }
+    fn payload_order(&self) -> PayloadOrder {
+        if self.recovery == rc::Recovery::GoBackZero {
+            PayloadOrder::Restarting
+        } else {
+            PayloadOrder::InOrder
+        }
     }
 
     fn is_send(packet: rc::Packet) -> bool {
@@ -134,8 +138,8 @@ impl Protocol for sr::Config {
         sr::Responder::new(self, peer, first)
     }
 
-    fn placing(&self) -> Placing {
-        Placing::AnyOrder
+    fn payload_order(&self) -> PayloadOrder {
+        PayloadOrder::AnyOrder
     }
 
     fn is_send(packet: sr::Packet) -> bool {
@@ -154,11 +158,11 @@ impl Protocol for dcp::Config {
         dcp::Responder::new(self, peer, first)
     }
 
-    fn placing(&self) -> Placing {
-        Placing::AnyOrder
+    fn payload_order(&self) -> PayloadOrder {
+        PayloadOrder::AnyOrder
     }
 
-    /// A header that comes back is for the requester, too.
+    /// A trimmed header that returns to its sender is for the requester too.
     fn is_answer(packet: dcp::Packet) -> bool {
         !matches!(packet, dcp::Packet::Data(data) if !data.is_bounced())
     }
@@ -167,8 +171,8 @@ impl Protocol for dcp::Config {
         packet.opcode() <= Opcode::SendOnlyImm
     }
 
-    fn take_owed(responder: &mut dcp::Responder) -> u32 {
-        responder.take_owed()
+    fn take_pulls_owed(responder: &mut dcp::Responder) -> u32 {
+        responder.take_pulls_owed()
     }
 
     fn grant_pull(responder: &mut dcp::Responder) {
@@ -176,7 +180,7 @@ impl Protocol for dcp::Config {
     }
 }
 
-/// What decides on hidden choices of a sender, such as when CUBIC's first epoch ends.
+/// Seed of random choices of a sender, such as the first step of BBR's cycle.
 const RANDOM: u64 = 5;
 
 impl Protocol for tcp::Config {
@@ -201,8 +205,8 @@ impl Protocol for tcp::Config {
         tcp::Receiver::new(self, peer)
     }
 
-    fn placing(&self) -> Placing {
-        Placing::Counted
+    fn payload_order(&self) -> PayloadOrder {
+        PayloadOrder::Counted
     }
 
     fn wire_share(&self, segment: Segment) -> u64 {
@@ -210,12 +214,12 @@ impl Protocol for tcp::Config {
     }
 }
 
-/// TCP with several subflows.
+/// Multipath TCP.
 #[derive(Clone, Debug)]
 pub struct Multipath {
-    /// What all subflows share.
+    /// Configuration of all subflows.
     pub config: tcp::Config,
-    /// How many there are.
+    /// Number of subflows.
     pub subflows: u8,
 }
 
@@ -241,8 +245,8 @@ impl Protocol for Multipath {
         multipath::Receiver::new(&self.config, peer, self.subflows)
     }
 
-    fn placing(&self) -> Placing {
-        Placing::Counted
+    fn payload_order(&self) -> PayloadOrder {
+        PayloadOrder::Counted
     }
 
     fn wire_share(&self, segment: Segment) -> u64 {

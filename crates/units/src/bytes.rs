@@ -1,4 +1,4 @@
-//! Sizes.
+//! Sizes in bytes.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
@@ -11,25 +11,25 @@ use crate::quantity::{BadQuantity, Quantity, Unit, short};
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
 
-    /// A number of bytes.
+    /// Creates a size in bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Multiples of 1024 bytes.
+    /// Creates a size in multiples of 1024 bytes.
     pub const fn kib(kib: u64) -> Self {
         Self(kib * 1024)
     }
 
-    /// The number.
+    /// Number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Bits.
+    /// Number of bits.
     pub const fn bits(self) -> u64 {
         self.0 * 8
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_know_decimal_and_binary_multiples() {
+    fn sizes_have_decimal_and_binary_units() {
         assert_eq!("64KiB".parse::<Bytes>().unwrap(), Bytes::kib(64));
         assert_eq!("1.5MB".parse::<Bytes>().unwrap(), Bytes::new(1_500_000));
         assert_eq!("1 kB".parse::<Bytes>().unwrap(), Bytes::new(1_000));

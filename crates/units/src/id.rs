@@ -1,4 +1,4 @@
-//! Identifiers: small integers that cannot be mixed up.
+//! Identifiers: integers with distinct types.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ macro_rules! id {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// The position in an array of such things.
+            /// Index in an array.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -49,13 +49,13 @@ id!(
     "lane"
 );
 id!(
-    /// A flow: what an application asked to be moved, and when.
+    /// A flow: a transfer that an application posts.
     FlowId(u64),
     "flow"
 );
 
 impl LaneId {
-    /// The cable that this lane is a direction of.
+    /// The cable of this lane.
     pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
@@ -91,12 +91,12 @@ impl QpNum {
         Self(number & Self::MAX)
     }
 
-    /// From the wire: three bytes, most significant first.
+    /// Reads three bytes, most significant first.
     pub const fn from_be_bytes(bytes: [u8; 3]) -> Self {
         Self(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]))
     }
 
-    /// To the wire: three bytes, most significant first.
+    /// Writes three bytes, most significant first.
     pub const fn to_be_bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]

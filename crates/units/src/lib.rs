@@ -1,8 +1,8 @@
-//! Integers that carry their unit: time in picoseconds, rates in bit/s, sizes in bytes, identifiers that cannot
-//! be mixed up, shares of lost frames, and the 24-bit sequence numbers of `RoCE`. Beside them stand [`Settings`], values of a scenario for what is
-//! registered by name, and the [nearest](or_nearest) of some names, for messages about one that is not known.
+//! Integers with units: time in picoseconds, rates in bit/s, sizes in bytes, identifiers of distinct types,
+//! loss rates, and the 24-bit sequence numbers of `RoCE`. Also [`Settings`], the scenario values of
+//! registered algorithms, and [`unknown_name`], the error message for a name with a suggestion.
 //!
-//! Everything below the statistics computes with these types and never with floating point, so that the same
+//! All code below the statistics computes with these integers and without floating point, so that the same
 //! seed gives the same bytes on every machine.
 
 mod bytes;
@@ -24,5 +24,5 @@ pub use psn::Psn;
 pub use quantity::{BadQuantity, parse_probability};
 pub use rate::Rate;
 pub use settings::{BadSetting, FromSetting, Setting, Settings};
-pub use suggest::{nearest, or_nearest};
+pub use suggest::{canonical_name, nearest_name, nearest_names, unknown_name};
 pub use time::{Span, Time};

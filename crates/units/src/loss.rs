@@ -1,20 +1,20 @@
-//! Loss rates without floating point, and how many copies they need (LG §3.4).
+//! Loss rates without floating point, and the number of copies for a target (LG §3.4).
 
-/// A share of frames, in parts per 10¹².
+/// A loss rate in parts per 10¹².
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct LossRate(u64);
 
 impl LossRate {
-    /// All.
+    /// A loss rate of 1.
     pub const ONE: Self = Self(1_000_000_000_000);
 
-    /// So many parts per 10¹², at most all.
-    pub const fn parts_per_trillion(parts: u64) -> Self {
+    /// Creates a loss rate from parts per 10¹², limited to 1.
+    pub const fn from_parts_per_trillion(parts: u64) -> Self {
         if parts > Self::ONE.0 { Self::ONE } else { Self(parts) }
     }
 
-    /// `missed` of `sent`, rounded up.
-    pub const fn of(missed: u64, sent: u64) -> Self {
+    /// Loss rate of `missed` of `sent` frames, rounded up.
+    pub const fn from_counts(missed: u64, sent: u64) -> Self {
         if sent == 0 {
             return Self(0);
         }
@@ -22,18 +22,18 @@ impl LossRate {
         if parts > Self::ONE.0 as u128 { Self::ONE } else { Self(parts as u64) }
     }
 
-    /// In parts per 10¹².
+    /// Loss rate in parts per 10¹².
     pub const fn as_parts_per_trillion(self) -> u64 {
         self.0
     }
 
-    /// So many times as much, at most all.
+    /// `count` times the rate, limited to 1.
     pub const fn times(self, count: u64) -> Self {
-        Self::parts_per_trillion(self.0.saturating_mul(count))
+        Self::from_parts_per_trillion(self.0.saturating_mul(count))
     }
 
-    /// The least number of copies, at least one, with which no more than `target` stays lost: all of them and the
-    /// original must be (LG Eq. 2). Nothing if more than `copies_max` were needed.
+    /// Smallest number of copies, at least one, with which at most `target` stays lost: the original and all
+    /// copies must be lost (LG Eq. 2). `None` if more than `copies_max` copies are necessary.
     pub fn copies_for(self, target: Self, copies_max: u8) -> Option<u8> {
         let mut left = self.0;
         (1..=copies_max).find(|_| {
@@ -43,17 +43,17 @@ impl LossRate {
     }
 }
 
-/// How many copies of a frame that is asked for again are sent (LG §3.4).
+/// Number of copies of each retransmitted frame (LG §3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyCount {
-    /// So many.
+    /// A fixed number.
     Fixed(u8),
-    /// By LG Eq. 2 from the loss that is measured; from this one as long as nothing was measured.
+    /// From LG Eq. 2 with the measured loss rate; with this rate until a measurement exists.
     Measured(LossRate),
 }
 
 impl CopyCount {
-    /// More copies of what is asked for are never sent.
+    /// Most copies of a retransmitted frame.
     pub const MAX: u8 = 4;
 }
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn ten_to_minus(exponent: u32) -> LossRate {
-        LossRate::parts_per_trillion(10_u64.pow(12 - exponent))
+        LossRate::from_parts_per_trillion(10_u64.pow(12 - exponent))
     }
 
     /// L1: one copy at 1e-5 and 1e-4, two at 1e-3, for a target of 1e-8.
@@ -75,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_rounded_up() {
-        assert_eq!(LossRate::of(1, 3).as_parts_per_trillion(), 333_333_333_334);
-        assert_eq!(LossRate::of(0, 0), LossRate::default());
-        assert_eq!(LossRate::of(5, 3), LossRate::ONE);
+    fn a_loss_rate_is_rounded_up() {
+        assert_eq!(LossRate::from_counts(1, 3).as_parts_per_trillion(), 333_333_333_334);
+        assert_eq!(LossRate::from_counts(0, 0), LossRate::default());
+        assert_eq!(LossRate::from_counts(5, 3), LossRate::ONE);
     }
 }

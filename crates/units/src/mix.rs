@@ -1,4 +1,5 @@
-//! One fixed hash for fair ties, path choice and seeds: the finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
+//! A fixed hash for tie-breaking, path choice and seeds: the finaliser of `SplitMix64` (Steele, Lea, Flood
+//! 2014).
 
 /// Mixes 64 bits so that each output bit depends on each input bit.
 pub const fn mix(value: u64) -> u64 {
@@ -8,8 +9,8 @@ pub const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of the random stream that serves one purpose for one entity. Streams never share draws, so adding
-/// one entity changes no other entity's luck.
+/// Seed of the random stream of one entity for one purpose. Streams never share draws, so an additional
+/// entity does not change the draws of others.
 pub const fn stream_seed(seed: u64, purpose: u64, entity: u64) -> u64 {
     mix(mix(mix(seed) ^ purpose) ^ entity)
 }

@@ -1,4 +1,4 @@
-//! Packet sequence numbers: 24 bits that wrap (IBA 9.7.2).
+//! Packet sequence numbers: 24 bits with wrap-around (IBA 9.7.2).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Psn(u32);
 const MASK: u32 = (1 << 24) - 1;
 
 impl Psn {
-    /// Half of the space: two numbers further apart than this cannot be ordered.
+    /// Half of the number space: two numbers further apart cannot be ordered.
     pub const HALF: u32 = 1 << 23;
 
     /// The low 24 bits of `number`.
@@ -17,12 +17,12 @@ impl Psn {
         Self(number & MASK)
     }
 
-    /// From the wire: three bytes, most significant first.
+    /// Reads three bytes, most significant first.
     pub const fn from_be_bytes(bytes: [u8; 3]) -> Self {
         Self(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]))
     }
 
-    /// To the wire: three bytes, most significant first.
+    /// Writes three bytes, most significant first.
     pub const fn to_be_bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
@@ -33,12 +33,12 @@ impl Psn {
         self.0
     }
 
-    /// The number `steps` ahead, wrapping.
+    /// The number `steps` ahead, with wrap-around.
     pub const fn ahead(self, steps: u32) -> Self {
         Self(self.0.wrapping_add(steps) & MASK)
     }
 
-    /// How far `self` is ahead of `other`, negative if behind: the 24-bit difference, sign-extended.
+    /// Distance from `other` to `self`, negative if behind: the 24-bit difference, sign-extended.
     pub const fn distance(self, other: Self) -> i32 {
         (self.0.wrapping_sub(other.0) << 8) as i32 >> 8
     }

@@ -1,19 +1,19 @@
-//! Reading numbers with units exactly, without floating point, and writing them shortly.
+//! Exact parsing of numbers with units, without floating point, and short formatting.
 
-/// A name and how many base units it stands for.
+/// Name of a unit and its size in base units.
 pub(crate) struct Unit {
     pub(crate) name: &'static str,
     pub(crate) size: u64,
 }
 
-/// A kind of quantity: what it is called, how it is written, its units.
+/// A kind of quantity: its name, an example, its units.
 pub(crate) struct Quantity {
     pub(crate) what: &'static str,
     pub(crate) example: &'static str,
     pub(crate) units: &'static [Unit],
 }
 
-/// Why a text is not the quantity it should be, with what would be.
+/// Error of an invalid quantity, with a valid example.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadQuantity(String);
 
@@ -26,7 +26,7 @@ impl std::fmt::Display for BadQuantity {
 impl std::error::Error for BadQuantity {}
 
 impl Quantity {
-    /// Base units in `text`, which is a decimal number and a unit. Fractions must come out whole.
+    /// Parses a decimal number with a unit into base units. The result must be a whole number.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, BadQuantity> {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
@@ -67,7 +67,7 @@ fn decimal(text: &str) -> Option<u64> {
     if digits.is_empty() { None } else { digits.parse().ok() }
 }
 
-/// A probability between 0 and 1: `1e-3`, `0.001`, `1/256`.
+/// Parses a probability between 0 and 1: `1e-3`, `0.001`, `1/256`.
 pub fn parse_probability(text: &str) -> Result<f64, BadQuantity> {
     let text = text.trim();
     let refuse = |why: &str| {

@@ -13,29 +13,29 @@ pub struct Rate(u64);
 const BITS_PS_PER_BYTE_S: u128 = 8 * 1_000_000_000_000;
 
 impl Rate {
-    /// A rate in bit/s. Panics on zero: nothing ever leaves such a link.
+    /// Creates a rate in bit/s. Panics on zero.
     pub const fn from_bits_per_s(bits_per_s: u64) -> Self {
         assert!(bits_per_s > 0, "a rate is never zero");
         Self(bits_per_s)
     }
 
-    /// A rate in Gb/s.
+    /// Creates a rate in Gb/s.
     pub const fn gbps(gbps: u64) -> Self {
         Self::from_bits_per_s(gbps * 1_000_000_000)
     }
 
-    /// bit/s.
+    /// The rate in bit/s.
     pub const fn bits_per_s(self) -> u64 {
         self.0
     }
 
-    /// Time to put `len` on the wire, rounded up so that a link never sends too fast.
+    /// Serialization time of `len`, rounded up so that a link never exceeds its rate.
     pub const fn serialize(self, len: Bytes) -> Span {
         let ps = (len.get() as u128 * BITS_PS_PER_BYTE_S).div_ceil(self.0 as u128);
         Span::from_ps(ps as u64)
     }
 
-    /// Bytes that fit into `span`, rounded down.
+    /// Bytes that are sent in `span`, rounded down.
     pub const fn bytes_in(self, span: Span) -> Bytes {
         Bytes::new((span.as_ps() as u128 * self.0 as u128 / BITS_PS_PER_BYTE_S) as u64)
     }

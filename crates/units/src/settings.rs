@@ -1,34 +1,34 @@
-//! Values that a scenario gives to something that a program has registered by name.
+//! Values that a scenario gives to a registered algorithm.
 //!
-//! Whoever registers it takes what it knows, one value after the other. What is left over then is unknown.
+//! The algorithm takes the values that it knows, one after the other. Values that are left over are unknown.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::{Bytes, Rate, Span, or_nearest};
+use crate::{Bytes, Rate, Span, unknown_name};
 
-/// The name of something registered, and the values that a scenario gives it.
+/// Name of a registered algorithm, and the values that a scenario gives it.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     name: String,
-    /// Where the name stands in the scenario.
+    /// Offset of the name in the scenario's text.
     offset: Option<usize>,
     values: BTreeMap<String, (Setting, Option<usize>)>,
-    /// The keys that were asked for.
+    /// Keys that were requested.
     known: Vec<&'static str>,
 }
 
-/// Where they stand does not matter.
+/// Offsets are ignored.
 impl PartialEq for Settings {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.iter().eq(other.iter())
     }
 }
 
-/// A value as it stands in a scenario.
+/// A value in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// A text: also times, rates and sizes with their unit.
+    /// Text, including times, rates and sizes with units.
     Text(String),
     /// A whole number.
     Integer(i64),
@@ -38,51 +38,51 @@ pub enum Setting {
     Flag(bool),
 }
 
-/// Why something registered cannot work as it is set, and where the scenario says so.
+/// Error of an invalid setting, with its position in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSetting {
-    /// The offset in the scenario's text, if it has one.
+    /// Offset in the scenario's text, if it has one.
     pub offset: Option<usize>,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is valid.
     pub what: String,
 }
 
-/// A type that settings can be read as.
+/// A type that a setting can be converted to.
 pub trait FromSetting: Sized {
-    /// What a user is to write: `a time such as "10us"`.
+    /// Expected value, for error messages: `a time such as "10us"`.
     const EXPECTED: &'static str;
 
-    /// The value; `None` if the setting is of another type or form.
+    /// Converts a setting; `None` if it has another type or form.
     fn from_setting(setting: &Setting) -> Option<Self>;
 }
 
 impl Settings {
-    /// Nothing but a name, which stands at that offset of the scenario's text.
+    /// Creates settings without values; `offset` is the position of the name in the scenario's text.
     pub fn new(name: impl Into<String>, offset: Option<usize>) -> Self {
         Self { name: name.into(), offset, ..Self::default() }
     }
 
-    /// One more value, which stands at that offset.
+    /// Adds a value at `offset` of the scenario's text.
     pub fn insert(&mut self, key: impl Into<String>, value: Setting, offset: Option<usize>) {
         self.values.insert(key.into(), (value, offset));
     }
 
-    /// What it is registered as.
+    /// Registered name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Keys and values, in the order of keys.
+    /// Keys and values, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Setting)> {
         self.values.iter().map(|(key, (value, _))| (key.as_str(), value))
     }
 
-    /// An error about the whole.
+    /// Creates an error at the position of the name.
     pub fn error(&self, what: impl Into<String>) -> BadSetting {
         BadSetting { offset: self.offset, what: what.into() }
     }
 
-    /// Takes a value, if it is given.
+    /// Takes an optional value.
     pub fn take<T: FromSetting>(&mut self, key: &'static str) -> Result<Option<T>, BadSetting> {
         self.known.push(key);
         let Some((setting, offset)) = self.values.remove(key) else { return Ok(None) };
@@ -90,14 +90,14 @@ impl Settings {
         value.map(Some).ok_or_else(|| BadSetting { offset, what: format!("`{key}` must be {}", T::EXPECTED) })
     }
 
-    /// Takes a value that must be given.
+    /// Takes a mandatory value.
     pub fn require<T: FromSetting>(&mut self, key: &'static str) -> Result<T, BadSetting> {
         let missing = self.error(format!("`{}` needs `{key}`: {}", self.name, T::EXPECTED));
         self.take(key)?.ok_or(missing)
     }
 
-    /// Takes a value that lies within bounds; `usual` if it is not given.
-    pub fn within<T>(
+    /// Takes a value within bounds; `usual` if it is not given.
+    pub fn take_within<T>(
         &mut self,
         key: &'static str,
         bounds: RangeInclusive<T>,
@@ -115,12 +115,12 @@ impl Settings {
         Err(BadSetting { offset, what })
     }
 
-    /// Refuses what nobody has taken.
+    /// Returns an error if values are left that were not taken.
     pub fn finish(self) -> Result<(), BadSetting> {
         match self.values.into_iter().next() {
             None => Ok(()),
             Some((key, (_, offset))) => {
-                Err(BadSetting { offset, what: or_nearest("field", &key, &self.known) })
+                Err(BadSetting { offset, what: unknown_name("field", &key, &self.known) })
             }
         }
     }
@@ -187,23 +187,23 @@ mod tests {
     #[test]
     fn values_are_taken_by_type_and_have_defaults() {
         let mut settings = settings();
-        assert_eq!(settings.within("eta", 0.5..=1.0, 0.9), Ok(0.95));
+        assert_eq!(settings.take_within("eta", 0.5..=1.0, 0.9), Ok(0.95));
         assert_eq!(settings.take("round_trip"), Ok(Some(Span::from_us(13))));
-        assert_eq!(settings.within("stages", 0..=10, 1_u64), Ok(5));
-        assert_eq!(settings.within("absent", 0..=10, 1_u64), Ok(1));
+        assert_eq!(settings.take_within("stages", 0..=10, 1_u64), Ok(5));
+        assert_eq!(settings.take_within("absent", 0..=10, 1_u64), Ok(1));
         assert_eq!(settings.finish(), Ok(()));
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
-        let told = |error: BadSetting| (error.offset, error.what);
+    fn errors_name_the_setting_and_its_position() {
+        let parts = |error: BadSetting| (error.offset, error.what);
         let mut settings = settings();
         let wrong = settings.take::<Rate>("round_trip").unwrap_err();
-        assert_eq!(told(wrong), (Some(30), "`round_trip` must be a rate such as \"100Gbps\"".to_owned()));
-        let far = settings.within("eta", 0.0..=0.5, 0.1).unwrap_err();
-        assert_eq!(told(far), (Some(20), "`eta` is 0.95; it must lie between 0 and 0.5".to_owned()));
+        assert_eq!(parts(wrong), (Some(30), "`round_trip` must be a rate such as \"100Gbps\"".to_owned()));
+        let far = settings.take_within("eta", 0.0..=0.5, 0.1).unwrap_err();
+        assert_eq!(parts(far), (Some(20), "`eta` is 0.95; it must lie between 0 and 0.5".to_owned()));
         let missing = settings.require::<Bytes>("window").unwrap_err();
-        assert_eq!(told(missing), (Some(5), "`hpcc` needs `window`: a size such as \"64KiB\"".to_owned()));
+        assert_eq!(parts(missing), (Some(5), "`hpcc` needs `window`: a size such as \"64KiB\"".to_owned()));
         let _ = settings.take::<u64>("stage");
         let unknown = settings.finish().unwrap_err();
         assert_eq!(unknown.offset, Some(40));

@@ -1,11 +1,53 @@
-//! What somebody may have meant.
+//! Other spellings of known names, and suggestions for misspelled ones.
 
-/// More names than this are not listed: a network has a hundred thousand links, and a message has one line.
+/// Names from papers and other simulators in folded form, and our names for them.
+const OTHER_NAMES: [(&str, &str); 18] = [
+    ("irn", "selective-repeat"),
+    ("sr", "selective-repeat"),
+    ("gbn", "go-back-n"),
+    ("gb0", "go-back-0"),
+    ("rack", "rack-tlp"),
+    ("dcqcn", "dcqcn-paper"),
+    ("newreno", "reno"),
+    ("roce", "rdma"),
+    ("rocev2", "rdma"),
+    ("lg", "linkguardian"),
+    ("lgnb", "linkguardian-nb"),
+    ("letflow", "flowlet"),
+    ("packetspray", "spray"),
+    ("spineleaf", "leaf-spine"),
+    ("p2p", "point-to-point"),
+    ("hadoop", "fb-hadoop"),
+    ("facebookhadoop", "fb-hadoop"),
+    ("vl2", "datamining-vl2"),
+];
+
+/// Returns the known name that `wanted` spells. Case, `-`, `_` and spaces do not matter, and names from papers are
+/// accepted. Returns `None` if no name matches, or more than one.
+pub fn canonical_name<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
+    if let Some(exact) = known.iter().find(|name| **name == wanted) {
+        return Some(exact);
+    }
+    let folded = fold(wanted);
+    let spelled = |wanted: &str| {
+        let mut alike = known.iter().filter(|name| fold(name) == wanted);
+        alike.next().filter(|_| alike.next().is_none()).copied()
+    };
+    let other = || OTHER_NAMES.iter().find(|(other, _)| *other == folded).map(|(_, ours)| *ours);
+    spelled(&folded).or_else(|| known.iter().find(|name| Some(**name) == other()).copied())
+}
+
+/// Removes separators and case from a name.
+fn fold(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// Most names in a message: a network may have a hundred thousand links.
 const NAMES_MAX: usize = 24;
 
-/// `unknown field `recovry`; did you mean `recovery`? allowed: recovery, …`, with the question only where one of the
-/// names is near.
-pub fn or_nearest(what: &str, wanted: &str, known: &[&str]) -> String {
+/// Error message ``unknown field `recovry`; did you mean `recovery`? allowed: recovery, …``. The question is
+/// left out if no name is similar.
+pub fn unknown_name(what: &str, wanted: &str, known: &[&str]) -> String {
     let shown = shorten(wanted);
     let names = match known.get(..NAMES_MAX) {
         Some(first) if known.len() > NAMES_MAX => {
@@ -13,26 +55,38 @@ pub fn or_nearest(what: &str, wanted: &str, known: &[&str]) -> String {
         }
         _ => known.join(", "),
     };
-    match nearest(wanted, known) {
+    match nearest_name(wanted, known) {
         Some(near) => format!("unknown {what} `{shown}`; did you mean `{near}`? allowed: {names}"),
         None if known.is_empty() => format!("unknown {what} `{shown}`; none is allowed here"),
         None => format!("unknown {what} `{shown}`; allowed: {names}"),
     }
 }
 
-/// The known name that is nearest to `wanted`, if it is near: at most a third of its letters away.
-pub fn nearest<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
-    const LONGEST: usize = 64;
-    if wanted.len() > LONGEST {
-        return None;
-    }
-    let wanted = wanted.to_lowercase();
-    let by_distance = known.iter().map(|name| (distance(&wanted, &name.to_lowercase()), *name));
-    let (edits, name) = by_distance.min_by_key(|(edits, _)| *edits)?;
+/// The known name that is most similar to `wanted`, if at most a third of its letters differ.
+pub fn nearest_name<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (edits, name) = by_distance(wanted, known).into_iter().next()?;
     (edits <= (name.chars().count() / 3).max(1)).then_some(name)
 }
 
-/// Letters to insert, delete, replace or swap with a neighbour: the restricted edit distance of Damerau (1964).
+/// Returns the `count` known names that are most similar to `wanted`, the most similar first.
+pub fn nearest_names<'a>(wanted: &str, known: &[&'a str], count: usize) -> Vec<&'a str> {
+    by_distance(wanted, known).into_iter().take(count).map(|(_, name)| name).collect()
+}
+
+/// Returns the known names with their distance from `wanted`, sorted; none for a text that is too long for a name.
+fn by_distance<'a>(wanted: &str, known: &[&'a str]) -> Vec<(usize, &'a str)> {
+    const LONGEST: usize = 64;
+    if wanted.len() > LONGEST {
+        return Vec::new();
+    }
+    let wanted = wanted.to_lowercase();
+    let mut names: Vec<_> =
+        known.iter().map(|name| (distance(&wanted, &name.to_lowercase()), *name)).collect();
+    names.sort_by_key(|(edits, _)| *edits);
+    names
+}
+
+/// Number of letters to insert, delete, replace or swap: the restricted edit distance of Damerau (1964).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
@@ -53,7 +107,7 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// Enough of a name to know it by.
+/// The first 60 characters of a name.
 fn shorten(text: &str) -> String {
     const SHOWN: usize = 60;
     if text.chars().count() <= SHOWN {
@@ -68,9 +122,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_list_of_names_is_cut() {
+    fn a_long_list_of_names_is_shortened() {
         let links: Vec<String> = (0..1000).map(|number| format!("h{number}-tor")).collect();
-        let message = or_nearest("link", "h7-tr", &links.iter().map(String::as_str).collect::<Vec<_>>());
+        let message = unknown_name("link", "h7-tr", &links.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(
             message.starts_with("unknown link `h7-tr`; did you mean `h7-tor`? allowed: h0-tor, "),
             "{message}"
@@ -79,13 +133,32 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_recognised_and_strangers_are_not() {
+    fn similar_names_are_suggested_and_others_are_not() {
         let known = ["recovery", "retry", "rate", "qp"];
-        assert_eq!(nearest("recovry", &known), Some("recovery"));
-        assert_eq!(nearest("erty", &["retry"]), None);
-        assert_eq!(nearest("rtery", &["retry"]), Some("retry"));
-        assert_eq!(nearest("Rate", &known), Some("rate"));
-        assert_eq!(nearest("congestion", &known), None);
-        assert_eq!(nearest("pq", &known), Some("qp"));
+        assert_eq!(nearest_name("recovry", &known), Some("recovery"));
+        assert_eq!(nearest_name("erty", &["retry"]), None);
+        assert_eq!(nearest_name("rtery", &["retry"]), Some("retry"));
+        assert_eq!(nearest_name("Rate", &known), Some("rate"));
+        assert_eq!(nearest_name("congestion", &known), None);
+        assert_eq!(nearest_name("pq", &known), Some("qp"));
+    }
+    #[test]
+    fn case_and_separators_do_not_count() {
+        let known = ["go-back-n", "selective-repeat", "fat-tree", "dcqcn-paper"];
+        for [spelled, meant] in [
+            ["go_back_n", "go-back-n"],
+            ["GoBackN", "go-back-n"],
+            ["gbn", "go-back-n"],
+            ["IRN", "selective-repeat"],
+            ["fattree", "fat-tree"],
+            ["Fat Tree", "fat-tree"],
+            ["DCQCN", "dcqcn-paper"],
+        ] {
+            assert_eq!(canonical_name(spelled, &known), Some(meant), "{spelled}");
+        }
+        assert_eq!(canonical_name("go-back-m", &known), None);
+        assert_eq!(canonical_name("lg", &known), None, "its name is not known here");
+        assert_eq!(canonical_name("AB", &["a-b", "a_b"]), None, "two names are spelled so");
+        assert_eq!(canonical_name("a-b", &["a-b", "a_b"]), Some("a-b"));
     }
 }

@@ -10,14 +10,14 @@ use crate::quantity::{BadQuantity, Quantity, Unit};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Time(u64);
 
-/// The distance between two points in time, in picoseconds.
+/// A duration in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of a run.
     pub const ZERO: Self = Self(0);
-    /// Later than any event: "never".
+    /// Later than any event; used for "never".
     pub const MAX: Self = Self(u64::MAX);
 
     /// A time given in picoseconds.
@@ -40,19 +40,19 @@ impl Time {
         self.0 / 1_000
     }
 
-    /// The span since `earlier`; zero if `earlier` is later.
+    /// Duration since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, or [`Time::MAX`] where that does not fit.
+    /// `self + span`, or [`Time::MAX`] on overflow.
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero duration.
     pub const ZERO: Self = Self(0);
 
     /// A span given in picoseconds.
@@ -85,13 +85,13 @@ impl Span {
         self.0 / 1_000
     }
 
-    /// Seconds, for statistics and people.
+    /// Seconds, for statistics and output.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
 
-    /// The local ACK timeout that a `RoCE` timeout code stands for: 4.096 µs · 2^code; code 0 means "no timer"
-    /// (IBA 9.7.6.1.3). Codes have five bits.
+    /// Local ACK timeout of a `RoCE` timeout code: 4.096 µs · 2^code. Code 0 means no timer (IBA 9.7.6.1.3).
+    /// Codes have five bits.
     pub const fn from_timeout_code(code: u8) -> Option<Self> {
         assert!(code < 32, "a timeout code has five bits");
         if code == 0 { None } else { Some(Self(4_096_000 << code)) }
@@ -165,7 +165,7 @@ impl std::iter::Sum for Span {
     }
 }
 
-/// `12.5us`, `67.1ms`: three or four digits and the unit that suits them.
+/// `12.5us`, `67.1ms`: at most four digits and a suitable unit.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, ps) = match self.0 {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_read_back_as_written() {
+    fn spans_parse_back_to_the_same_text() {
         for text in ["0ns", "1ps", "12.5us", "67.11ms", "3s", "999ns"] {
             assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
         }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_unit_is_refused_with_the_remedy() {
+    fn a_time_without_unit_is_refused_with_an_example() {
         let error = "15".parse::<Span>().unwrap_err().to_string();
         assert!(error.contains("1us") && error.contains("ms"), "{error}");
     }

@@ -1,6 +1,6 @@
 //! The two checksums of a frame: the invariant CRC of the transport (IBA 7.8, A17) and the Ethernet FCS.
 //!
-//! Both are the CRC-32 of Ethernet and travel least significant byte first, unlike everything else here.
+//! Both are the CRC-32 of Ethernet and are sent least significant byte first, unlike all other fields.
 
 use crc32fast::Hasher;
 
@@ -10,28 +10,28 @@ use crate::{BthRepr, Malformed, UdpRepr};
 /// The length of either checksum.
 pub const CRC_BYTES: usize = 4;
 
-/// What the ICRC of a packet says about it.
+/// Result of an ICRC check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Icrc {
-    /// The packet is as it was sent.
+    /// The ICRC matches.
     Good,
-    /// Something was changed that nobody on the way may change.
+    /// An invariant field was changed.
     Bad,
-    /// The capture or a switch cut the packet, and the ICRC with it.
+    /// The packet is truncated and has no ICRC.
     Unchecked,
 }
 
-/// The CRC after eight bytes of ones: they stand where `InfiniBand` has its local route header.
+/// The CRC after eight bytes of ones, which replace the local route header of `InfiniBand`.
 const AFTER_ROUTE_HEADER: u32 = !0xDEBB_20E3;
 /// IPv4 with all options.
 const MAX_IP_BYTES: usize = 60;
 const MAX_MASKED_BYTES: usize = MAX_IP_BYTES + UdpRepr::BYTES + BthRepr::BYTES;
 const _: () = assert!(IPV6_BYTES <= MAX_IP_BYTES);
 
-/// The ICRC of the packet whose IP header, UDP header, BTH, extension headers, payload and pad `packet` holds.
+/// The ICRC of a packet. `packet` holds IP header, UDP header, BTH, extension headers, payload and pad.
 ///
-/// What routers may change counts as ones: service class, TTL and header checksum (flow label and hop limit in
-/// version 6), the UDP checksum, and the congestion byte of the BTH.
+/// Fields that routers may change count as ones: service class, TTL and header checksum (flow label and hop
+/// limit in version 6), the UDP checksum, and the congestion byte of the BTH.
 pub fn icrc(packet: &[u8]) -> Result<u32, Malformed> {
     let ip_len = ip_header_len(packet)?;
     let masked_len = ip_len + UdpRepr::BYTES + BthRepr::BYTES;
@@ -68,7 +68,7 @@ pub fn fcs(frame: &[u8]) -> u32 {
     crc32fast::hash(frame)
 }
 
-/// Whether a frame ends with its right FCS.
+/// Whether a frame ends with a valid FCS.
 pub fn fcs_matches(frame_with_fcs: &[u8]) -> bool {
     let split = frame_with_fcs.split_last_chunk();
     split.is_some_and(|(frame, found)| fcs(frame) == u32::from_le_bytes(*found))
@@ -79,12 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_start_value_stands_for_eight_bytes_of_ones() {
+    fn the_start_value_is_the_crc_of_eight_bytes_of_ones() {
         assert_eq!(crc32fast::hash(&[0xFF; 8]), AFTER_ROUTE_HEADER);
     }
 
     #[test]
-    fn an_fcs_notices_any_single_flipped_bit() {
+    fn an_fcs_detects_every_single_bit_error() {
         let mut frame = b"as it was sent, sixty bytes or more".to_vec();
         frame.extend(fcs(&frame).to_le_bytes());
         assert!(fcs_matches(&frame));

@@ -1,7 +1,7 @@
-//! The header of a link that sends parities behind what it carries, version 1. Bit by bit: `docs/link-wire.md`.
+//! The header of a link with forward error correction, version 1. Format: `docs/reference/link-header.md`.
 //!
-//! As with [`link`](crate::link), a frame of somebody else's is left as it is, and the header stands between its addresses and whatever followed
-//! them. A parity is a frame of the link's own.
+//! As with [`link`](crate::link), a carried frame is unchanged, and the header is between its addresses and
+//! the rest. A parity is a control frame of the link.
 //!
 //! ```text
 //!                     ┌──────────── added ────────────┐
@@ -10,16 +10,16 @@
 //! ```
 //!
 //! ```
-//! use wiremend_wire::fec::{Received, Signal};
+//! use wiremend_wire::fec::{FecFrame, FecHeader};
 //!
 //! let frame = [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x06][..], &[0; 46]].concat();
-//! let signal = Signal::Data { block: 100, index: 3, parities: 1 };
+//! let header = FecHeader::Data { block: 100, index: 3, parities: 1 };
 //! let mut buffer = [&[0; 8][..], &frame].concat();
-//! let start = signal.encapsulate(&mut buffer, 8)?;
-//! assert_eq!(Received::parse(&buffer[start..])?.carried, &frame[12..]);
+//! let start = header.encapsulate(&mut buffer, 8)?;
+//! assert_eq!(FecFrame::parse(&buffer[start..])?.carried, &frame[12..]);
 //!
-//! let (received, start) = Signal::decapsulate(&mut buffer, start)?;
-//! assert_eq!((received, &buffer[start..]), (signal, &frame[..]));
+//! let (received, start) = FecHeader::decapsulate(&mut buffer, start)?;
+//! assert_eq!((received, &buffer[start..]), (header, &frame[..]));
 //! # Ok::<(), wiremend_wire::Malformed>(())
 //! ```
 
@@ -28,56 +28,56 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{MIN_FRAME_BYTES, MacAddr, Malformed, Trailer, view};
 
-/// For experiments within a network, the second of the two (IEEE 802 clause 9.2.3).
+/// The second local experimental `EtherType` (IEEE 802 clause 9.2.3).
 pub const ETHERTYPE: u16 = 0x88B6;
-/// The version of the format that is written, and the only one that is read.
+/// The version that is written, and the only one that is read.
 pub const VERSION: u8 = crate::numbers::FEC_VERSION;
-/// The most frames of a block, parities included.
+/// Most frames of a block, parities included.
 const BLOCK_MAX: u16 = 255;
 
-/// The header of a frame on a link with error correction. A block is named by the number of its first frame, so that a receiver
-/// that has missed the end of one, or all of it, can still tell how many frames it had.
+/// The header of a frame on a link with error correction. A block is identified by the number of its first
+/// frame, so that a receiver that missed the end of a block can compute its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Signal {
-    /// A frame of somebody else's follows.
+pub enum FecHeader {
+    /// A carried frame follows.
     Data {
-        /// Of which block.
+        /// Number of the block.
         block: u16,
-        /// Its place in the block, from 0.
+        /// Position in the block, from 0.
         index: u8,
-        /// How many parities there will be.
+        /// Number of parities of the block.
         parities: u8,
     },
-    /// A parity of the frames of a block follows. It closes the block.
+    /// A parity of the frames of a block follows. It ends the block.
     Parity {
-        /// Of which block.
+        /// Number of the block.
         block: u16,
-        /// Its place in the block: from `data_count` on.
+        /// Position in the block, from `data_count`.
         index: u8,
-        /// How many frames the block has.
+        /// Number of data frames of the block.
         data_count: u8,
-        /// How many parities there are.
+        /// Number of parities of the block.
         parities: u8,
     },
 }
 
-/// A frame that came with a header.
+/// A received frame with an FEC header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received<'a> {
-    /// What the header says.
-    pub signal: Signal,
-    /// Destination and source: of the frame that is carried, or of the link's own.
+pub struct FecFrame<'a> {
+    /// The header.
+    pub header: FecHeader,
+    /// Destination and source of the carried frame or of the control frame.
     pub addresses: &'a [u8; ADDRESSES_BYTES],
-    /// What follows the addresses in the frame that is carried, its `EtherType` first; or the parity.
+    /// The carried frame behind its addresses, from its `EtherType` on; or the parity.
     pub carried: &'a [u8],
 }
 
-/// What stands behind the `EtherType`.
+/// The header behind the `EtherType`.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct View {
     version: u8,
-    /// Frames of the block; 0 in front of one of them.
+    /// Data frames of the block; 0 in a data header.
     data_count: u8,
     block: U16,
     index: u8,
@@ -90,19 +90,19 @@ const ETHERTYPE_BYTES: usize = 2;
 const LENGTH_BYTES: usize = 2;
 const HEADER_BYTES: usize = ETHERTYPE_BYTES + size_of::<View>();
 
-/// Whether such a header follows the addresses of a frame.
+/// Whether an FEC header follows the addresses of a frame.
 #[inline]
 pub fn recognises(frame: &[u8]) -> bool {
     frame.get(ADDRESSES_BYTES..ADDRESSES_BYTES + ETHERTYPE_BYTES) == Some(&ETHERTYPE.to_be_bytes())
 }
 
-impl Signal {
-    /// Whether it travels in front of a frame of somebody else's; the other is a frame of the link's own.
+impl FecHeader {
+    /// Whether a carried frame follows; otherwise it is a control frame.
     pub const fn is_data(&self) -> bool {
         matches!(self, Self::Data { .. })
     }
 
-    /// Bytes by which the frame behind it grows. None in a frame of the link's own.
+    /// Bytes that the header adds to a carried frame; 0 in a control frame.
     #[inline]
     pub const fn added_len(&self) -> u32 {
         match self {
@@ -111,15 +111,15 @@ impl Signal {
         }
     }
 
-    /// The length of the frame that carries a parity of `parity_bytes`.
+    /// Length of the frame that carries a parity of `parity_bytes`.
     pub const fn parity_frame_len(parity_bytes: usize, trailer: Trailer) -> usize {
         let len = ADDRESSES_BYTES + HEADER_BYTES + LENGTH_BYTES + parity_bytes;
         let least = MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes();
         trailer.bytes() + if len < least { least } else { len }
     }
 
-    /// Puts a data header into the frame that lies in `buffer` from `start` on, without its FCS, and gives its new start: there are
-    /// at least `self.added_len()` bytes of room before it. Only addresses move.
+    /// Inserts a data header into the frame at `start` of `buffer`, without its FCS, and returns its new
+    /// start. At least `self.added_len()` bytes before `start` must be free. Only the addresses move.
     pub fn encapsulate(&self, buffer: &mut [u8], start: usize) -> Result<usize, Malformed> {
         assert!(self.is_data(), "only a data header stands in front of a frame");
         assert!(start >= HEADER_BYTES, "{start} bytes before a frame are too few for a header");
@@ -130,16 +130,18 @@ impl Signal {
         Ok(new_start)
     }
 
-    /// Takes a header out of the frame that lies in `buffer` from `start` on, without its FCS: what it says, and where the frame
-    /// starts that it carried, which is as it was before [`Signal::encapsulate`]. A frame of the link's own stays as it is.
+    /// Removes the header from the frame at `start` of `buffer`, without its FCS. Returns the header and the
+    /// start of the carried frame, which is as before [`FecHeader::encapsulate`]. A control frame is
+    /// unchanged.
     pub fn decapsulate(buffer: &mut [u8], start: usize) -> Result<(Self, usize), Malformed> {
-        let signal = Received::parse(&buffer[start..])?.signal;
-        let new_start = start + signal.added_len() as usize;
+        let header = FecFrame::parse(&buffer[start..])?.header;
+        let new_start = start + header.added_len() as usize;
         buffer.copy_within(start..start + ADDRESSES_BYTES, new_start);
-        Ok((signal, new_start))
+        Ok((header, new_start))
     }
 
-    /// Writes the frame of a parity into `buffer`, which has [its length](Self::parity_frame_len). `source` is the port's address.
+    /// Writes the frame of a parity into `buffer` of [its length](Self::parity_frame_len). `source` is the
+    /// port's address.
     pub fn emit_parity(&self, parity: &[u8], source: MacAddr, trailer: Trailer, buffer: &mut [u8]) {
         assert!(!self.is_data(), "a data header stands in front of a frame");
         let len = u16::try_from(parity.len()).expect("a parity is not much longer than a frame");
@@ -169,14 +171,14 @@ impl Signal {
         view::fill(&View { version: VERSION, data_count, block: block.into(), index, parities }, rest);
     }
 
-    /// Places that no block has are refused.
+    /// Reads a header; refuses positions outside a block.
     fn read(view: &View) -> Result<Self, Malformed> {
         let View { version, data_count, block, index, parities } = *view;
         if version != VERSION {
             return Err(Malformed::FecVersion(version));
         }
         let block = block.get();
-        let (signal, end) = if data_count == 0 {
+        let (header, end) = if data_count == 0 {
             (Self::Data { block, index, parities }, u16::from(index) + 1)
         } else {
             (Self::Parity { block, index, data_count, parities }, u16::from(data_count))
@@ -184,12 +186,12 @@ impl Signal {
         let last = end + u16::from(parities);
         let is_place =
             parities > 0 && last <= BLOCK_MAX && (data_count == 0 || (end..last).contains(&u16::from(index)));
-        if is_place { Ok(signal) } else { Err(Malformed::FecPlace { index, data_count, parities }) }
+        if is_place { Ok(header) } else { Err(Malformed::FecPlace { index, data_count, parities }) }
     }
 }
 
-impl<'a> Received<'a> {
-    /// Reads a frame without its FCS.
+impl<'a> FecFrame<'a> {
+    /// Parses a frame without its FCS.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Malformed> {
         let (addresses, rest) = frame.split_first_chunk().ok_or(Malformed::Truncated("Ethernet header"))?;
         let (ethertype, rest) = view::split::<U16>(rest, "EtherType")?;
@@ -197,19 +199,19 @@ impl<'a> Received<'a> {
             return Err(Malformed::EtherType(ethertype.get()));
         }
         let (view, rest) = view::split::<View>(rest, "FEC header")?;
-        let signal = Signal::read(view)?;
-        if signal.is_data() {
+        let header = FecHeader::read(view)?;
+        if header.is_data() {
             if rest.len() < ETHERTYPE_BYTES {
                 return Err(Malformed::Truncated("EtherType of the carried frame"));
             }
-            return Ok(Self { signal, addresses, carried: rest });
+            return Ok(Self { header, addresses, carried: rest });
         }
-        // A bridge would have forwarded a frame to anybody else: it is not from the other end of this link.
+        // A bridge forwards frames to other addresses, so this frame is not from the other end of the link.
         if addresses[..size_of::<MacAddr>()] != MacAddr::NEAREST_BRIDGE.0 {
             return Err(Malformed::LinkDestination);
         }
         let (len, rest) = view::split::<U16>(rest, "length of the parity")?;
         let carried = rest.get(..usize::from(len.get())).ok_or(Malformed::Truncated("parity"))?;
-        Ok(Self { signal, addresses, carried })
+        Ok(Self { header, addresses, carried })
     }
 }

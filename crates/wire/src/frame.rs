@@ -7,56 +7,56 @@ use crate::{
     frame_len,
 };
 
-/// A `RoCEv2` frame from the MAC header to the end of the payload. Lengths, pad and checksums follow from it.
+/// A `RoCEv2` frame from the MAC header to the end of the payload. Lengths, pad and checksums are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RoceFrame<'a> {
-    /// The hop.
+    /// MAC header.
     pub ethernet: EthernetRepr,
-    /// The path.
+    /// IP header.
     pub ip: IpRepr,
-    /// Entropy: constant for a queue pair, different between them.
+    /// Entropy for path choice: constant for a queue pair.
     pub source_port: u16,
-    /// The transport header.
+    /// Base transport header.
     pub bth: BthRepr,
-    /// The extension headers; their layout is that of the operation.
+    /// Extension headers; their layout follows from the opcode.
     pub extension: Extension,
-    /// The payload without pad.
+    /// Payload without pad.
     pub payload: &'a [u8],
 }
 
-/// A frame that was read, and what is known about the reading.
+/// A parsed frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received<'a> {
-    /// The frame; if it is truncated, with as much payload as there is.
+pub struct ReceivedFrame<'a> {
+    /// The frame; if it is truncated, with the available payload.
     pub frame: RoceFrame<'a>,
-    /// How long the payload was when it was sent.
+    /// Length of the payload when it was sent.
     pub payload_len: usize,
-    /// Whether the packet is as it was sent.
+    /// Result of the ICRC check.
     pub icrc: Icrc,
 }
 
-impl Received<'_> {
-    /// The length of the frame when it was sent, MAC header to FCS.
+impl ReceivedFrame<'_> {
+    /// Length of the frame when it was sent, MAC header to FCS.
     pub fn original_frame_len(&self) -> u32 {
         frame_len(self.frame.bth.opcode, self.payload_len as u32, self.frame.encapsulation())
     }
 }
 
 impl<'a> RoceFrame<'a> {
-    /// What the transport packet is wrapped in.
+    /// Headers below the transport.
     pub const fn encapsulation(&self) -> Encapsulation {
         Encapsulation { ip: self.ip.version(), vlan_tags: self.ethernet.vlans.count() as u8 }
     }
 
-    /// The length of the frame, padded for Ethernet.
+    /// Length of the frame with Ethernet padding.
     pub fn buffer_len(&self, trailer: Trailer) -> usize {
         let with_fcs = frame_len(self.bth.opcode, self.payload.len() as u32, self.encapsulation());
         with_fcs as usize - Trailer::Fcs.bytes() + trailer.bytes()
     }
 
-    /// Reads a frame that starts with the MAC header, whole or cut after its headers. What follows the ICRC (padding,
-    /// FCS) is not looked at.
-    pub fn parse(bytes: &'a [u8]) -> Result<Received<'a>, Malformed> {
+    /// Parses a frame from the MAC header on, complete or truncated after its headers. Bytes after the ICRC
+    /// (padding, FCS) are ignored.
+    pub fn parse(bytes: &'a [u8]) -> Result<ReceivedFrame<'a>, Malformed> {
         let (ethernet, ethertype, packet) = EthernetRepr::parse(bytes)?;
         let (ip, protocol, ip_body) = IpRepr::parse(ethertype, packet)?;
         if protocol != PROTOCOL_UDP {
@@ -84,10 +84,14 @@ impl<'a> RoceFrame<'a> {
         };
         let payload = &rest[..payload_len.min(rest.len())];
         let source_port = udp.source_port;
-        Ok(Received { frame: Self { ethernet, ip, source_port, bth, extension, payload }, payload_len, icrc })
+        Ok(ReceivedFrame {
+            frame: Self { ethernet, ip, source_port, bth, extension, payload },
+            payload_len,
+            icrc,
+        })
     }
 
-    /// Writes the frame into `buffer`, which has its length.
+    /// Writes the frame into `buffer` of its length.
     pub fn emit(&self, trailer: Trailer, buffer: &mut [u8]) {
         assert_eq!(buffer.len(), self.buffer_len(trailer), "a buffer has the length its frame asks for");
         let (mac, rest) = buffer.split_at_mut(self.ethernet.buffer_len());
@@ -105,7 +109,7 @@ impl<'a> RoceFrame<'a> {
         bytes
     }
 
-    /// IP header to ICRC.
+    /// Writes IP header to ICRC.
     fn emit_packet(&self, packet: &mut [u8]) {
         assert_eq!(
             self.extension.layout(),
@@ -130,12 +134,12 @@ impl<'a> RoceFrame<'a> {
         *icrc = crc::icrc(covered).expect("an own packet has its headers").to_le_bytes();
     }
 
-    /// Bytes that fill the last word of the payload (IBA 9.2).
+    /// Bytes that pad the payload to whole words (IBA 9.2).
     const fn pad(&self) -> usize {
         self.payload.len().wrapping_neg() & 0b11
     }
 
-    /// UDP header to ICRC.
+    /// Length from UDP header to ICRC.
     const fn datagram_len(&self) -> usize {
         let transport = BthRepr::BYTES + self.extension.buffer_len();
         UdpRepr::BYTES + transport + self.payload.len() + self.pad() + CRC_BYTES

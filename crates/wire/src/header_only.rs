@@ -1,32 +1,33 @@
-//! What a switch leaves of a packet that it cuts (DCP).
+//! Header-only packets of trimming switches (DCP).
 //!
-//! Two bits of the IP header tell the sorts of packets apart: the low ones of the DSCP, which leave the class of the other four and
-//! the congestion mark alone. Behind the BTH of data lies the number of the unit, as messages are numbered, and its round. A switch that cuts a packet keeps
-//! everything up to there, changes the bits and corrects the IP and UDP lengths; there is no ICRC any more. Of the 57 bytes that
-//! DCP counts 54 are headers and 3 the number; the round makes 58, and Ethernet pads to 64 with the FCS.
+//! The two low bits of the DSCP are a tag for the kind of packet; the other four DSCP bits and ECN are
+//! unchanged. In data packets, the BTH is followed by the unit number, which numbers messages, and its round.
+//! A switch that trims a packet keeps everything up to there, changes the tag and corrects the IP and UDP
+//! lengths; the ICRC is gone. Of the 57 bytes that DCP counts, 54 are headers and 3 the number; the round
+//! makes 58, and Ethernet pads to 64 with the FCS.
 
 use crate::network::PROTOCOL_UDP;
 use crate::{
     BthRepr, EthernetRepr, Icrc, IpRepr, MIN_FRAME_BYTES, Malformed, ROCE_PORT, RoceFrame, Trailer, UdpRepr,
 };
 
-/// Which sort of packet the low bits of a DSCP tell.
+/// Tag in the low bits of a DSCP.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
-pub enum Tag {
-    /// Nothing that knows of cutting: dropped where others are cut.
+pub enum DcpTag {
+    /// Other packets: dropped where DCP packets are trimmed.
     Other = 0,
     /// An acknowledgement.
     Ack = 1,
-    /// Data, which may be cut.
+    /// Data, which may be trimmed.
     Data = 2,
-    /// Headers without payload.
+    /// Header-only packet.
     HeaderOnly = 3,
 }
 
-impl Tag {
-    /// The tag in a DSCP.
-    pub const fn of(dscp: u8) -> Self {
+impl DcpTag {
+    /// The tag of a DSCP.
+    pub const fn from_dscp(dscp: u8) -> Self {
         match dscp & 0b11 {
             0 => Self::Other,
             1 => Self::Ack,
@@ -41,20 +42,20 @@ impl Tag {
     }
 }
 
-/// A frame without payload.
+/// A header-only frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HeaderOnly {
-    /// The hop.
+    /// MAC header.
     pub ethernet: EthernetRepr,
-    /// The path; its DSCP has the [`Tag::HeaderOnly`].
+    /// IP header; its DSCP has the tag [`DcpTag::HeaderOnly`].
     pub ip: IpRepr,
-    /// As in the packet that was cut.
+    /// UDP source port of the trimmed packet.
     pub source_port: u16,
-    /// The transport header of that packet.
+    /// BTH of the trimmed packet.
     pub bth: BthRepr,
-    /// Its unit, 24 bits.
+    /// Unit number, 24 bits.
     pub unit: u32,
-    /// The unit's round.
+    /// Round of the unit.
     pub round: u8,
 }
 
@@ -62,14 +63,14 @@ impl HeaderOnly {
     const UNIT_BYTES: usize = 4;
     const DATAGRAM_BYTES: usize = UdpRepr::BYTES + BthRepr::BYTES + Self::UNIT_BYTES;
 
-    /// The length of the frame, padded for Ethernet.
+    /// Length of the frame with Ethernet padding.
     pub fn buffer_len(&self, trailer: Trailer) -> usize {
         let own = self.ethernet.buffer_len() + self.ip.buffer_len() + Self::DATAGRAM_BYTES;
         own.max(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes()) + trailer.bytes()
     }
 
-    /// Reads a frame that starts with the MAC header. What is not tagged so, or is an ordinary packet all the same because its ICRC
-    /// holds, is refused.
+    /// Parses a frame from the MAC header on. Refuses frames without the tag, and ordinary packets with a
+    /// valid ICRC.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let (ethernet, ethertype, packet) = EthernetRepr::parse(bytes)?;
         let (ip, protocol, body) = IpRepr::parse(ethertype, packet)?;
@@ -85,7 +86,7 @@ impl HeaderOnly {
             IpRepr::V6(ip) => ip.class.dscp,
         };
         let is_whole = RoceFrame::parse(bytes).is_ok_and(|frame| frame.icrc == Icrc::Good);
-        if Tag::of(dscp) != Tag::HeaderOnly || body.len != Self::DATAGRAM_BYTES || is_whole {
+        if DcpTag::from_dscp(dscp) != DcpTag::HeaderOnly || body.len != Self::DATAGRAM_BYTES || is_whole {
             return Err(Malformed::Length("header-only packet"));
         }
         let (bth, _, rest) = BthRepr::parse(datagram.bytes)?;
@@ -95,7 +96,7 @@ impl HeaderOnly {
         Ok(Self { ethernet, ip, source_port: udp.source_port, bth, unit, round })
     }
 
-    /// Writes the frame into `buffer`, which has its length.
+    /// Writes the frame into `buffer` of its length.
     pub fn emit(&self, trailer: Trailer, buffer: &mut [u8]) {
         assert_eq!(buffer.len(), self.buffer_len(trailer), "a buffer has the length its frame asks for");
         buffer.fill(0);
@@ -129,7 +130,7 @@ mod tests {
         IpRepr::V4(Ipv4Repr {
             source: [10, 0, 0, 1].into(),
             destination: [10, 0, 0, 2].into(),
-            class: TrafficClass { dscp: Tag::HeaderOnly.dscp(7), ecn: Ecn::Congested },
+            class: TrafficClass { dscp: DcpTag::HeaderOnly.dscp(7), ecn: Ecn::Ce },
             identification: 9,
             dont_fragment: true,
             ttl: 64,
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_reads_back_whatever_the_operation() {
+    fn headers_of_all_operations_parse_back() {
         for opcode in [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::SendOnly, Opcode::WriteLastImm] {
             let bth = BthRepr::new(opcode, QpNum::new(3), Psn::new(0xFF_FFFE));
             let header = HeaderOnly {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_packet_of_the_same_length_and_class_is_none() {
+    fn an_ordinary_packet_with_the_tag_is_refused() {
         let bth = BthRepr::new(Opcode::SendOnly, QpNum::new(3), Psn::new(5));
         let (extension, payload) = (Extension::Bare, &[][..]);
         let frame = RoceFrame { ethernet: ethernet(), ip: ip(), source_port: 1, bth, extension, payload };

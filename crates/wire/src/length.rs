@@ -1,19 +1,19 @@
-//! How long a frame is, without building it.
+//! Frame lengths without building frames.
 
 use crate::crc::CRC_BYTES;
 use crate::{BthRepr, IpVersion, Opcode, UdpRepr};
 
 /// The shortest Ethernet frame, MAC header to FCS.
 pub const MIN_FRAME_BYTES: u32 = 64;
-/// What a frame costs on the wire beyond its own bytes: preamble and start (8), gap (12).
+/// Bytes on the wire besides the frame: preamble and start delimiter (8), inter-frame gap (12).
 pub const WIRE_OVERHEAD_BYTES: u32 = 20;
 
-/// What a transport packet is wrapped in, as far as it has a length.
+/// Headers below the transport that affect the length.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Encapsulation {
-    /// The version of IP.
+    /// IP version.
     pub ip: IpVersion,
-    /// VLAN tags.
+    /// Number of VLAN tags.
     pub vlan_tags: u8,
 }
 
@@ -21,13 +21,13 @@ impl Encapsulation {
     /// IPv4 without a tag.
     pub const IPV4: Self = Self { ip: IpVersion::V4, vlan_tags: 0 };
 
-    /// IP header and tags.
+    /// Length of IP header and tags.
     const fn bytes(self) -> u32 {
         self.ip.header_bytes() as u32 + 4 * self.vlan_tags as u32
     }
 }
 
-/// The length of a frame, MAC header to FCS and at least [`MIN_FRAME_BYTES`], that carries `payload_bytes`.
+/// Length of a frame that carries `payload_bytes`, MAC header to FCS, at least [`MIN_FRAME_BYTES`].
 ///
 /// ```
 /// use wiremend_wire::{Encapsulation, Opcode, frame_len};
@@ -40,7 +40,7 @@ pub const fn frame_len(opcode: Opcode, payload_bytes: u32, encapsulation: Encaps
     if len < MIN_FRAME_BYTES { MIN_FRAME_BYTES } else { len }
 }
 
-/// By operation: MAC header, UDP, BTH, extension headers, ICRC and FCS.
+/// By opcode: length of MAC header, UDP, BTH, extension headers, ICRC and FCS.
 static HEADERS: [u8; 256] = headers();
 
 const fn headers() -> [u8; 256] {
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// 62 bytes of headers are two too few for Ethernet.
+    /// 62 bytes of headers are two less than the Ethernet minimum.
     #[test]
     fn a_middle_packet_without_payload_is_padded() {
         assert_eq!(HEADERS[Opcode::SendMiddle as usize] as u32 + Encapsulation::IPV4.bytes(), 62);

@@ -1,16 +1,15 @@
-//! Bytes and values of everything that `RoCEv2` puts on a wire, and of the capture files that hold it.
+//! Packet formats of `RoCEv2` and of capture files.
 //!
 //! # Two layers
 //!
-//! A header exists twice. Inside its module lies the *view*: a struct laid over the bytes, as wide as the specification
-//! says and proved so at compile time. Outside there is the *repr*: a small value with names and types instead of shifts
-//! and masks. `parse` goes from bytes to the value and the bytes after it, and refuses what is not that header with a
-//! [`Malformed`]; it never panics, whatever the bytes are. `emit` fills a buffer of exactly `buffer_len`
-//! bytes, or `BYTES` where all headers of a kind have one length.
+//! Each header has two types. The private *view* is a struct with the layout of the specification, checked at
+//! compile time. The public *repr* is a value with named fields. `parse` reads a value from bytes and returns
+//! the remaining bytes; it returns [`Malformed`] for other bytes and never panics. `emit` fills a buffer of
+//! exactly `buffer_len` bytes, or `BYTES` if all headers of a kind have one length.
 //!
-//! A value holds what its bytes mean, not how they are arranged: lengths, pad, checksums and the announcement of the next
-//! header are computed from what is carried, so there is no value whose parts contradict each other. Reserved bits and
-//! IPv4 options do not survive a round trip; everything with a meaning does.
+//! A value holds only fields that are independent: lengths, pad, checksums and the type of the next header
+//! are computed, so that a value cannot be inconsistent. Reserved bits and IPv4 options are lost in a round
+//! trip; all other fields are kept.
 //!
 //! # One frame
 //!
@@ -20,9 +19,9 @@
 //! └─────────────────────────────────────────────── RoceFrame ─────────────────────────────────────────────────────┘
 //! ```
 //!
-//! [`RoceFrame`] is the whole: reading one tells whether the ICRC is right, or that it could not be checked because the
-//! capture cut the frame. [`frame_len`] gives the length of a frame from its operation and payload, for those who count
-//! frames and never build them. [`PauseFrame`] is the other kind of frame such a link carries.
+//! [`RoceFrame`] is a complete frame. Parsing reports whether the ICRC is valid, or that the capture
+//! truncated the frame. [`frame_len`] computes the length of a frame from its opcode and payload without
+//! building it. [`PauseFrame`] is a PFC or pause frame.
 //!
 //! ```
 //! use wiremend_units::{Psn, QpNum};
@@ -33,7 +32,7 @@
 //!     ip: IpRepr::V4(Ipv4Repr {
 //!         source: [10, 0, 0, 1].into(),
 //!         destination: [10, 0, 0, 2].into(),
-//!         class: TrafficClass { dscp: 26, ecn: Ecn::Capable0 },
+//!         class: TrafficClass { dscp: 26, ecn: Ecn::Ect0 },
 //!         identification: 1,
 //!         dont_fragment: true,
 //!         ttl: 64,
@@ -49,18 +48,19 @@
 //! # Ok::<(), Malformed>(())
 //! ```
 //!
-//! # Packets that were cut
+//! # Trimmed packets
 //!
-//! [`HeaderOnly`] is what a switch leaves of a packet that it has no room for.
+//! [`HeaderOnly`] is the rest of a packet that a switch has trimmed.
 //!
-//! # Links that mend
+//! # Protected links
 //!
-//! [`link`] is the header by which the two ends of a link send again what it corrupts; [`fec`] is the one by which they restore it from
-//! parities.
+//! [`link`] is the header of links with local retransmission; [`fec`] is the header of links with forward
+//! error correction.
 //!
 //! # Captures
 //!
-//! [`pcap`] writes pcapng with nanoseconds and a comment per packet, and reads pcapng and the older pcap from any machine.
+//! [`pcap`] writes pcapng with nanosecond timestamps and a comment per packet, and reads pcapng and pcap of
+//! either byte order.
 
 pub mod fec;
 pub mod link;
@@ -80,8 +80,8 @@ mod transport;
 mod view;
 
 pub use crc::{CRC_BYTES, Icrc, fcs, fcs_matches, icrc};
-pub use frame::{Received, RoceFrame};
-pub use header_only::{HeaderOnly, Tag};
+pub use frame::{ReceivedFrame, RoceFrame};
+pub use header_only::{DcpTag, HeaderOnly};
 pub use length::{Encapsulation, MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, frame_len};
 pub use mac::MacAddr;
 pub use malformed::Malformed;

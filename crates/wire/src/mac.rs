@@ -25,10 +25,11 @@ pub struct MacAddr(pub [u8; 6]);
 const _: () = assert!(size_of::<MacAddr>() == 6);
 
 impl MacAddr {
-    /// The link-local group that pause frames go to; bridges never forward it (IEEE 802.3 annex 31B).
+    /// The link-local group address of pause frames; bridges never forward it (IEEE 802.3 annex 31B).
     pub const PAUSE: Self = Self([0x01, 0x80, 0xC2, 0x00, 0x00, 0x01]);
 
-    /// The group of whoever is at the other end of the cable; no bridge forwards it (IEEE 802.1Q table 8-1).
+    /// The group address of the nearest bridge, at the other end of the cable; no bridge forwards it (IEEE
+    /// 802.1Q table 8-1).
     pub const NEAREST_BRIDGE: Self = Self([0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E]);
 
     /// A locally administered unicast address that carries `number` in its low four bytes.

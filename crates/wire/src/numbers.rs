@@ -1,10 +1,10 @@
-//! Numbers that both ends of a wire must agree on, and that messages about malformed bytes name.
+//! Port and version numbers that both ends of a link must agree on.
 
 /// The UDP port of `RoCEv2` (IBA A17).
 pub const ROCE_PORT: u16 = 4791;
 
-/// The version of the header of a protected link.
+/// Version of the link header.
 pub(crate) const LINK_VERSION: u8 = 1;
 
-/// The version of the header of a link with error correction.
+/// Version of the FEC header.
 pub(crate) const FEC_VERSION: u8 = 1;

@@ -1,5 +1,5 @@
-//! MAC control frames that stop a link: priority flow control (IEEE 802.1Qbb) and the pause before it (IEEE 802.3
-//! annex 31B). They never leave the link.
+//! MAC control frames: priority flow control (IEEE 802.1Qbb) and link-level pause (IEEE 802.3 annex 31B).
+//! They are never forwarded.
 
 use wiremend_units::{Bytes, Rate, Span};
 use zerocopy::byteorder::big_endian::U16;
@@ -7,28 +7,28 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{EthernetRepr, MIN_FRAME_BYTES, MacAddr, Malformed, Trailer, Vlans, view};
 
-/// MAC control follows.
+/// `EtherType` of MAC control frames.
 pub const ETHERTYPE_MAC_CONTROL: u16 = 0x8808;
 
-/// A whole pause frame.
+/// A complete pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PauseFrame {
-    /// Who asks its neighbour to stop.
+    /// Address of the sender.
     pub source: MacAddr,
-    /// What shall stop.
+    /// Content.
     pub pause: Pause,
 }
 
-/// What stops, and for how long.
+/// Content of a pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pause {
-    /// Everything.
+    /// Pauses the whole link.
     Link(Quanta),
-    /// By class: those named stop or go, the others are not affected.
+    /// Pauses or resumes single classes; classes with `None` are not affected.
     Classes([Option<Quanta>; 8]),
 }
 
-/// A pause time in units of 512 bit times; none means "go on".
+/// A pause time in units of 512 bit times; 0 resumes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Quanta(pub u16);
 
@@ -46,12 +46,12 @@ const MAC_BYTES: usize = 14;
 const OPCODE_BYTES: usize = 2;
 
 impl Quanta {
-    /// Go on at once.
+    /// Resumes immediately.
     pub const RESUME: Self = Self(0);
     /// The longest pause.
     pub const MAX: Self = Self(u16::MAX);
 
-    /// How long this is on a link of that rate.
+    /// The duration at this link rate.
     pub const fn span(self, rate: Rate) -> Span {
         const QUANTUM_BYTES: u64 = 512 / 8;
         rate.serialize(Bytes::new(self.0 as u64 * QUANTUM_BYTES))
@@ -59,12 +59,12 @@ impl Quanta {
 }
 
 impl PauseFrame {
-    /// The length of the frame: the shortest there is.
+    /// Length of the frame: the Ethernet minimum.
     pub const fn buffer_len(&self, trailer: Trailer) -> usize {
         MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes() + trailer.bytes()
     }
 
-    /// Reads a frame. Padding and FCS are not looked at.
+    /// Parses a frame. Padding and FCS are ignored.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let (ethernet, ethertype, rest) = EthernetRepr::parse(bytes)?;
         if ethertype != ETHERTYPE_MAC_CONTROL {
@@ -84,7 +84,7 @@ impl PauseFrame {
         Ok(Self { source: ethernet.source, pause })
     }
 
-    /// Writes the frame into `buffer`, which has its length.
+    /// Writes the frame into `buffer` of its length.
     pub fn emit(&self, trailer: Trailer, buffer: &mut [u8]) {
         assert_eq!(buffer.len(), self.buffer_len(trailer), "a buffer has the length its frame asks for");
         buffer.fill(0);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(Quanta::MAX.span(Rate::gbps(400)).as_ns(), 83_884);
     }
 
-    /// Class 3 stops, class 5 goes on.
+    /// Pauses class 3, resumes class 5.
     #[test]
     fn a_pfc_frame_has_the_right_bytes() {
         let mut classes = [None; 8];

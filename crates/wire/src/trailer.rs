@@ -1,11 +1,11 @@
-//! How the bytes of a frame end.
+//! End of a frame's bytes.
 
 use crate::fcs;
 
-/// What follows the padding of a frame.
+/// Bytes after the padding of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Trailer {
-    /// Nothing: as captures and network drivers hand frames over.
+    /// None: as in captures and network drivers.
     #[default]
     None,
     /// The FCS: as on the wire.
@@ -13,7 +13,7 @@ pub enum Trailer {
 }
 
 impl Trailer {
-    /// Its length.
+    /// Length of the trailer.
     pub const fn bytes(self) -> usize {
         match self {
             Self::None => 0,
@@ -21,7 +21,7 @@ impl Trailer {
         }
     }
 
-    /// Computes the last bytes of a frame that is complete but for them.
+    /// Computes the FCS of a complete frame.
     pub(crate) fn seal(self, frame: &mut [u8]) {
         if let Self::Fcs = self {
             let (covered, last) = frame.split_last_chunk_mut().expect("a frame is longer than its FCS");

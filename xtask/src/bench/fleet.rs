@@ -1,4 +1,4 @@
-//! `cargo xtask bench fleet`: a year of the published fabric, smaller ones beside it, and a plan.
+//! `cargo xtask bench fleet`: a year of the published fabric and of smaller ones, and a plan.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::usage::{self, Usage};
 use crate::shell::{self, call};
 
-/// Pods, from small to the published size: the cost of an event must not grow with them.
+/// Numbers of pods up to the published size. The cost of an event must not grow with them.
 const PODS: [u32; 4] = [33, 65, 130, 261];
 const CONSTRAINTS: [&str; 2] = ["0.5", "0.75"];
-/// What a year may take, each (the aim): CPU seconds and bytes.
+/// Limits of a year: CPU seconds and bytes.
 const CPU_S_MAX: f64 = 2.0;
 const BYTES_MAX: u64 = 200_000_000;
-/// Links that corrupt in the plan, of 100 224.
+/// Corrupting links of the plan, of 100 224.
 const CORRUPTING: u32 = 300;
 const LINKS: u32 = 100_224;
 
-/// Measures and prints; fails if an aim is missed at the published size.
+/// Measures and prints; fails if a limit is exceeded at the published size.
 pub(super) fn run(program: &Path, repeat: u32) -> Result<()> {
     println!("a year                   events    CPU s   wall s  events/CPU s  peak MB");
     let mut missed = Vec::new();
@@ -55,19 +55,19 @@ pub(super) fn run(program: &Path, repeat: u32) -> Result<()> {
         usage.wall_s * 1e3,
         usage.peak_bytes as f64 / 1e6
     );
-    ensure!(missed.is_empty(), "slower or larger than it should be: {}", missed.join("; "));
+    ensure!(missed.is_empty(), "limits exceeded: {}", missed.join("; "));
     Ok(())
 }
 
-/// The least time of several runs, and the most memory.
+/// Shortest time and largest memory of several runs.
 fn best(program: &Path, command: &str, repeat: u32) -> Result<(String, Usage)> {
     let mut best: Option<(String, Usage)> = None;
     for _ in 0..repeat {
-        let (stdout, usage) = usage::of(&call(program, command))?;
+        let (stdout, usage) = usage::run_measured(&call(program, command))?;
         best = Some(match best {
             None => (stdout, usage),
             Some((before, least)) => {
-                ensure!(before == stdout, "`{command}` printed something else the second time");
+                ensure!(before == stdout, "`{command}` printed different output when repeated");
                 let usage = Usage {
                     cpu_s: least.cpu_s.min(usage.cpu_s),
                     wall_s: least.wall_s.min(usage.wall_s),
@@ -90,7 +90,7 @@ fn row(what: &str, events: u64, usage: Usage) -> String {
     )
 }
 
-/// Links all over the fabric, some of them in the same pod.
+/// A fabric state with corrupting links, some of them in the same pod.
 fn corrupting() -> String {
     let mut text = "time,0\n".to_owned();
     for number in 0..CORRUPTING {

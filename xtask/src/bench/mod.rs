@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: how fast the simulator is, what memory it takes, what a second thread brings.
+//! `cargo xtask bench`: speed and memory of the simulator, and the speed-up of a second thread.
 //!
-//! Each run is a process of its own. Counts and digests must be the same for each repetition and number of threads;
-//! of times the least is taken, of memory the most.
+//! Each run is a separate process. Counts and digests must be equal for all repetitions and numbers of
+//! threads. The result is the shortest time and the largest memory.
 
 mod fleet;
 mod monitor;
@@ -16,24 +16,24 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
-use crate::Trouble;
+use crate::TaskError;
 use crate::shell::{self, call, command};
 use plan::Other;
 pub(crate) use plan::Plan;
 use sample::Sample;
 pub(crate) use usage::measure;
 
-/// The same scenario on one thread and on two.
+/// A scenario on one thread and on two.
 struct Pair {
     one: Sample,
     two: Sample,
 }
 
 /// Runs the plan, prints the table, writes the JSON.
-pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
+pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
     if plan.instructions && !shell::succeeds(&mut command("valgrind --version")) {
-        return Err(Trouble::Lacking(
-            "valgrind counts instructions; get it by `apt-get install valgrind`".into(),
+        return Err(TaskError::MissingProgram(
+            "valgrind is missing, which counts instructions: apt-get install valgrind".into(),
         ));
     }
     if plan.other == Some(Other::Relay) {
@@ -64,16 +64,16 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
     let differing: Vec<_> =
         pairs.iter().filter(|pair| !pair.agrees()).map(|pair| &*pair.one.scenario).collect();
     if !differing.is_empty() {
-        return Err(Trouble::No(anyhow!(
-            "other results with another number of threads: {}",
+        return Err(TaskError::Failed(anyhow!(
+            "digests differ between one and two threads: {}",
             differing.join(", ")
         )));
     }
     Ok(())
 }
 
-/// What a link's end costs a frame, and a relay on real ports.
-fn relay() -> Result<(), Trouble> {
+/// Measures the cost per frame of a link end, and of a relay on real ports.
+fn relay() -> Result<(), TaskError> {
     for (package, bench) in [("wiremend-proto", "link_speed"), ("wiremend-dataplane", "relay_speed")] {
         shell::run(&mut command(&format!("cargo bench --quiet -p {package} --bench {bench}")))?;
     }
@@ -90,7 +90,7 @@ impl Pair {
     }
 }
 
-/// Runs all scenarios once, then all again: what is compared meets the same hours of a machine that is not always equally fast.
+/// Runs all scenarios once, then all again, so that compared runs see the same load of the machine.
 fn sample(program: &Path, plan: &Plan) -> Result<Vec<Pair>> {
     let mut pairs: Vec<Pair> = Vec::new();
     for round in 0..plan.repeat {
@@ -110,7 +110,8 @@ fn sample(program: &Path, plan: &Plan) -> Result<Vec<Pair>> {
 }
 
 fn run_once(program: &Path, scenario: &str, threads: u32) -> Result<Sample> {
-    let (stdout, usage) = usage::of(&call(program, &format!("run {scenario} --threads {threads} --json")))?;
+    let (stdout, usage) =
+        usage::run_measured(&call(program, &format!("run {scenario} --threads {threads} --json")))?;
     let summary = serde_json::from_str(&stdout).with_context(|| format!("summary of {scenario}"))?;
     Sample::new(scenario, threads, &summary, usage)
 }
@@ -118,7 +119,7 @@ fn run_once(program: &Path, scenario: &str, threads: u32) -> Result<Sample> {
 const HEADINGS: &str = "\
 scenario              threads  packet-hops    CPU s   wall s  Mhops/CPU s  events/hop  peak MB  speed-up  digest";
 
-/// A line of the table; for a second thread, with what it brought over the first.
+/// A line of the table; for two threads with the speed-up.
 fn row(sample: &Sample, one: Option<&Sample>) -> String {
     let Sample { scenario, threads, packet_hops, usage, .. } = sample;
     let (mega_hops, per_hop) = (sample.hops_per_cpu_s() / 1e6, sample.events_per_hop());
@@ -135,12 +136,13 @@ fn row(sample: &Sample, one: Option<&Sample>) -> String {
     row
 }
 
-/// What lossless switches and congestion control cost: packet-hops per CPU second against the same workload without them.
+/// Cost of lossless switches and congestion control: packet-hops per CPU second relative to the same workload
+/// without them.
 fn costs(pairs: &[Pair]) -> Vec<String> {
-    let of = |name: String| pairs.iter().find(|pair| pair.one.scenario == name);
+    let find = |name: String| pairs.iter().find(|pair| pair.one.scenario == name);
     let cost = |with: &Pair| {
         let size = with.one.scenario.strip_prefix("bench/dcqcn-")?;
-        let share = with.one.hops_per_cpu_s() / of(format!("bench/perm-{size}"))?.one.hops_per_cpu_s();
+        let share = with.one.hops_per_cpu_s() / find(format!("bench/perm-{size}"))?.one.hops_per_cpu_s();
         Some(format!("PFC and DCQCN on, {size}: {share:.2} of the packet-hops per CPU second without"))
     };
     pairs.iter().filter_map(cost).collect()
@@ -166,10 +168,12 @@ fn report(pairs: &[Pair], repeat: u32, instructions_per_hop: Option<f64>) -> Val
     })
 }
 
-/// Short, since valgrind is some fifty times slower than the machine, and does not know large pages, which longer ones take.
+/// A short run, because valgrind is about fifty times slower and does not support large pages, which longer
+/// runs use.
 const SHORT_RUN: &str = "run bench/perm-k4 --set workload.0.bytes=1MB --threads 1 --json";
 
-/// Instructions per packet-hop: unlike time, the same on a busy machine, so that a regression of one percent shows.
+/// Instructions per packet-hop. Unlike time they do not depend on the load of the machine, so that a
+/// regression of 1 % shows.
 fn count_instructions(program: &Path) -> Result<f64> {
     let log = shell::target_dir()?.join("instructions.log");
     let mut valgrind = command("valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null");
@@ -177,12 +181,12 @@ fn count_instructions(program: &Path) -> Result<f64> {
     let summary = shell::json(&mut valgrind)?;
     let hops = summary["variants"][0]["packet_hops"].as_u64().context("a summary without packet_hops")?;
     let log = fs::read_to_string(&log).with_context(|| format!("cannot read `{}`", log.display()))?;
-    let instructions = instructions_in(&log).context("valgrind did not count")?;
-    ensure!(hops > 0, "no packet moved");
+    let instructions = instructions_in(&log).context("valgrind printed no instruction count")?;
+    ensure!(hops > 0, "the run moved no packet");
     Ok(instructions as f64 / hops as f64)
 }
 
-/// The count in a line like `==123== I refs:  1,234,567`.
+/// Reads the count in a line like `==123== I refs:  1,234,567`.
 fn instructions_in(log: &str) -> Option<u64> {
     let line = log.lines().find(|line| line.contains("I ") && line.contains("refs:"))?;
     line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
@@ -193,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_of_valgrind_is_read() {
+    fn the_instruction_count_of_valgrind_is_read() {
         let log =
             "==12== Cachegrind, a profiler\n==12== Command: x\n==12== \n==12== I   refs:      1,234,567\n";
         assert_eq!(instructions_in(log), Some(1_234_567));
@@ -201,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_lines_up_and_the_report_says_what_differs() {
+    fn the_table_is_aligned_and_the_report_shows_differences() {
         let usage = usage::Usage { cpu_s: 2.0, wall_s: 2.0, peak_bytes: 50_000_000 };
         let one = Sample {
             scenario: "bench/perm-k16".to_owned(),

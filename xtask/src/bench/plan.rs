@@ -1,4 +1,4 @@
-//! What to measure, as asked on the command line.
+//! Arguments of `cargo xtask bench`.
 
 use std::path::PathBuf;
 
@@ -18,30 +18,30 @@ const SCENARIOS: &[&str] = &[
 ];
 const QUICK: &[&str] = &["perm-k4", "dcqcn-k4", "incast-k8", "ws50-k4", "protected-100g"];
 
-/// What to measure, how often, and where to write it.
+/// What to measure, how often, and the output file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(super) scenarios: Vec<String>,
     pub(super) repeat: u32,
     pub(super) instructions: bool,
-    /// Something else than the simulator.
+    /// Another benchmark than the simulator.
     pub(super) other: Option<Other>,
     pub(super) json: Option<PathBuf>,
 }
 
-/// What is measured beside the simulator.
+/// Benchmarks besides the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Other {
-    /// Protection on real ports.
+    /// Relays on real ports.
     Relay,
-    /// A fabric's year.
+    /// A year of a fabric.
     Fleet,
     /// Daemons and planners.
     Monitor,
 }
 
 impl Plan {
-    /// Reads the arguments after `bench`; an error says what is wrong.
+    /// Parses the arguments after `bench`.
     pub(crate) fn from_args(args: &[String]) -> Result<Self, String> {
         let mut plan =
             Self { scenarios: Vec::new(), repeat: 0, instructions: false, other: None, json: None };
@@ -74,7 +74,7 @@ impl Plan {
     }
 }
 
-/// The scenario of a name, which may be written with or without its folder.
+/// The scenario of a name with or without its folder.
 fn named(name: &str) -> Result<String, String> {
     let short = name.strip_prefix("bench/").unwrap_or(name);
     if !SCENARIOS.contains(&short) {
@@ -88,20 +88,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_is_measured_three_times_unless_asked_otherwise() {
+    fn all_scenarios_are_measured_three_times_by_default() {
         let plan = plan("").unwrap();
         assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (12, 3, false, None));
     }
 
     #[test]
-    fn options_and_names_are_taken() {
+    fn options_and_names_are_parsed() {
         let plan = plan("--repeat 5 perm-k8 --json out.json bench/ws50-k4 --instructions").unwrap();
         assert_eq!(plan.scenarios, ["bench/perm-k8", "bench/ws50-k4"]);
         assert_eq!((plan.repeat, plan.instructions, plan.json), (5, true, Some("out.json".into())));
     }
 
     #[test]
-    fn quick_is_once_and_only_small_networks() {
+    fn quick_runs_small_networks_once() {
         let plan = plan("--quick").unwrap();
         assert_eq!((plan.repeat, plan.scenarios.join(" ").contains("k16")), (1, false));
     }

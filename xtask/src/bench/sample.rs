@@ -1,11 +1,11 @@
-//! One scenario on one number of threads: what it did, and the best of what it took.
+//! Measurement of one scenario on one number of threads.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::usage::Usage;
 
-/// Counts of a run (the same each time) and what it took (the least of several).
+/// Counts of a run (equal for all repetitions), its shortest time and largest memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub(super) scenario: String,
@@ -17,7 +17,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Reads `summary.json` of a run; several variants count together.
+    /// Reads `summary.json` of a run; variants are added.
     pub(super) fn new(scenario: &str, threads: u32, summary: &Value, usage: Usage) -> Result<Self> {
         let variants = summary["variants"].as_array().context("a summary without variants")?;
         let sum = |key: &str| -> Result<u64> {
@@ -47,7 +47,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Takes a repetition in: the least time, the most memory. It must have computed the same.
+    /// Adds a repetition: shortest time, largest memory. Its digest must be equal.
     pub(super) fn repeated(&mut self, again: &Self) -> Result<()> {
         ensure!(self.digest == again.digest, "{} differs from run to run", self.scenario);
         let (one, two) = (self.usage, again.usage);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variants_count_together() {
+    fn variants_are_added() {
         let sample = Sample::new("x", 1, &json!({"variants": [variant(3), variant(4)]}), usage(2.0)).unwrap();
         assert_eq!((sample.packet_hops, sample.events, sample.digest.as_str()), (7, 14, "d3 d4"));
         assert!((sample.hops_per_cpu_s() - 3.5).abs() < 1e-9);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_that_lacks_something_is_refused() {
+    fn an_incomplete_summary_is_refused() {
         let summaries =
             [json!({}), json!({"variants": []}), json!({"variants": [{"digest": "d", "events": 1}]})];
         for summary in summaries {

@@ -1,7 +1,7 @@
-//! What a program takes of the machine: CPU time, wall time, memory.
+//! CPU time, wall time and memory of a program.
 //!
-//! The kernel tells a parent what its finished children took together. So a program to be measured is run as the only
-//! child of a fresh process of ours (`xtask measure PROGRAM ARGS…`), which hands both its usage and its output on.
+//! The kernel reports the usage of all finished children of a process together. So the measured program is
+//! the only child of a new process (`xtask measure PROGRAM ARGS…`), which prints its usage and its output.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use crate::shell;
 
-/// What one run of a program took.
+/// Usage of one run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Usage {
-    /// User and system time of all its threads.
+    /// User and system time of all threads.
     pub(super) cpu_s: f64,
     pub(super) wall_s: f64,
-    /// The most memory that was resident at once.
+    /// Largest resident memory.
     pub(super) peak_bytes: u64,
 }
 
-/// Runs a program in a process of its own and returns its standard output with what it took.
-pub(super) fn of(program: &Command) -> Result<(String, Usage)> {
+/// Runs a program in a separate process; returns its standard output and its usage.
+pub(super) fn run_measured(program: &Command) -> Result<(String, Usage)> {
     let mut measure = Command::new(std::env::current_exe().context("our own program")?);
     measure.arg("measure").arg(program.get_program()).args(program.get_args()).current_dir(shell::root());
     let measured = shell::json(measure.stdin(Stdio::null()))?;
@@ -37,7 +37,7 @@ pub(super) fn of(program: &Command) -> Result<(String, Usage)> {
     Ok((measured["stdout"].as_str().context("measured without stdout")?.to_owned(), usage))
 }
 
-/// The other side: runs the program named first in `args` and prints what [`of`] reads.
+/// The `xtask measure` command: runs the program in `args` and prints the input of [`run_measured`].
 pub(crate) fn measure(args: &[String]) -> Result<()> {
     let (program, args) = args.split_first().context("measure what?")?;
     println!("{}", measured(Command::new(program).args(args))?);
@@ -57,5 +57,5 @@ fn measured(program: &mut Command) -> Result<Value> {
     }))
 }
 
-/// Linux counts resident memory in KiB, macOS in bytes.
+/// Unit of `ru_maxrss`: KiB on Linux, bytes on macOS.
 const MAX_RSS_UNIT: u64 = if cfg!(target_os = "macos") { 1 } else { 1024 };

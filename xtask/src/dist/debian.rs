@@ -1,4 +1,4 @@
-//! The Debian package: files where Debian wants them, and a control file.
+//! The Debian package: files in Debian's directories, and a control file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use super::{Contents, PAPERS, file_name, place};
 use crate::shell::{self, command};
 
-/// Builds `wiremend_VERSION_ARCHITECTURE.deb` and reads it back.
+/// Builds `wiremend_VERSION_ARCHITECTURE.deb` and checks it.
 pub(super) fn pack(dist: &Path, contents: &Contents) -> Result<PathBuf> {
     let architecture = architecture(&contents.binary.target)?;
     let top = dist.join("debian");
@@ -69,9 +69,9 @@ fn control(contents: &Contents, architecture: &str, size_kib: u64) -> String {
     )
 }
 
-/// Services; none is enabled by installing them.
+/// Systemd units; installing does not enable them.
 const UNITS: [&str; 3] = ["wiremend-relay@.service", "wiremend-monitor.service", "wiremend-planner.service"];
-/// Files to begin with.
+/// Sample configurations.
 const SAMPLES: [&str; 4] =
     ["monitor.toml", "planner.toml", "prometheus/wiremend.rules.yml", "grafana/wiremend-links.json"];
 
@@ -85,7 +85,7 @@ License: MIT or Apache-2.0
  The texts are in LICENSE-MIT and LICENSE-APACHE beside this file.
 ";
 
-/// What Debian calls the processor of a target.
+/// Debian architecture of a target.
 fn architecture(target: &str) -> Result<&'static str> {
     match target.split('-').next() {
         Some("x86_64") => Ok("amd64"),
@@ -94,7 +94,7 @@ fn architecture(target: &str) -> Result<&'static str> {
     }
 }
 
-/// Size of all files below a folder, each rounded up, as `Installed-Size` wants it.
+/// Size of all files below a directory, each rounded up to KiB, for `Installed-Size`.
 fn kib_below(folder: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
@@ -111,7 +111,7 @@ mod tests {
     use crate::dist::Binary;
 
     #[test]
-    fn the_control_file_has_what_dpkg_asks_for() {
+    fn the_control_file_has_the_mandatory_fields() {
         let binary = Binary { path: PathBuf::new(), target: "x86_64-unknown-linux-musl".to_owned() };
         let contents = Contents {
             binary,
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_of_services_is_there() {
+    fn packed_units_and_samples_exist() {
         for file in UNITS.iter().chain(&SAMPLES) {
             assert!(shell::root().join("deploy").join(file).is_file(), "{file}");
         }
     }
 
     #[test]
-    fn a_processor_without_a_name_in_debian_is_refused() {
+    fn an_architecture_unknown_to_debian_is_refused() {
         assert!(architecture("sparc64-unknown-linux-gnu").is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask dist`: a tarball and a Debian package around one static binary.
+//! `cargo xtask dist`: a tarball and a Debian package with one static binary.
 //!
-//! The same commit gives the same bytes: no path of the machine is left in the binary, times are those of the commit,
-//! owners, modes and order of files are fixed.
+//! The same commit gives the same bytes: the binary contains no path of the machine, file times are those of
+//! the commit, and owners, modes and order of files are fixed.
 
 mod binary;
 mod debian;
@@ -15,28 +15,28 @@ use crate::docs::{self, SHELLS};
 use crate::shell::{self, call, command};
 use binary::Binary;
 
-/// What every package holds besides the binary and what it writes itself.
+/// Documents in every package.
 const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// What is packed, before it is laid out in one way or another.
+/// Contents of all packages.
 struct Contents {
     binary: Binary,
     version: String,
     description: String,
     /// Man pages in `man1/`, completions in `completions/`.
     pages: PathBuf,
-    /// The time of the commit, in seconds since 1970, which all files get.
+    /// Time of the commit in seconds since 1970, for all files.
     epoch: String,
 }
 
-/// Builds everything into `target/dist` and tries it.
+/// Builds all packages in `target/dist` and tests them.
 pub(crate) fn run() -> Result<()> {
     let dist = shell::target_dir()?.join("dist");
     if dist.exists() {
         fs::remove_dir_all(&dist).with_context(|| format!("cannot clear `{}`", dist.display()))?;
     }
     for paper in PAPERS {
-        ensure!(shell::root().join(paper).is_file(), "there is no {paper} to pack");
+        ensure!(shell::root().join(paper).is_file(), "{paper} does not exist");
     }
     let pages = dist.join("pages");
     let binary = Binary::build()?;
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
     let tarball = pack_tarball(&dist, &contents)?;
     try_tarball(&dist, &tarball, &contents)?;
     let package = debian::pack(&dist, &contents)?;
-    fs::remove_dir_all(&contents.pages).context("cannot remove the pages again")?;
+    fs::remove_dir_all(&contents.pages).context("cannot remove the pages")?;
 
     let names = [&tarball, &package].map(|path| file_name(path));
     let sums = shell::output(command("sha256sum --").args(names).current_dir(&dist))?;
@@ -73,21 +73,21 @@ fn pack_tarball(dist: &Path, contents: &Contents) -> Result<PathBuf> {
     let tarball = dist.join(format!("{name}.tar.gz"));
     let order = "--sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=gnu";
     let tar = format!("tar {order} --mtime=@{} --create --use-compress-program=gzip", contents.epoch);
-    // gzip without name and time, as it is when it reads from a pipe.
+    // gzip reads from a pipe, so it stores neither name nor time.
     shell::run(command(&tar).arg("--file").arg(&tarball).arg(&name).current_dir(dist))?;
     fs::remove_dir_all(&top).with_context(|| format!("cannot remove `{}`", top.display()))?;
     Ok(tarball)
 }
 
-/// Unpacks the tarball elsewhere and runs what is in it.
+/// Unpacks the tarball and runs its binary.
 fn try_tarball(dist: &Path, tarball: &Path, contents: &Contents) -> Result<()> {
     let trial = dist.join("trial");
     fs::create_dir_all(&trial)?;
     shell::run(command("tar --extract --strip-components=1 --file").arg(tarball).current_dir(&trial))?;
     let program = trial.join("wiremend");
-    let said = shell::output(&mut call(&program, "--version"))?;
-    ensure!(said.contains(&contents.version), "the packed binary says it is `{}`", said.trim());
-    println!("{} (from the tarball)", said.trim());
+    let version = shell::output(&mut call(&program, "--version"))?;
+    ensure!(version.contains(&contents.version), "the packed binary prints version `{}`", version.trim());
+    println!("{} (from the tarball)", version.trim());
     shell::output(&mut call(&program, "run tail-packet --json"))?;
     fs::remove_dir_all(&trial).with_context(|| format!("cannot remove `{}`", trial.display()))
 }
@@ -104,7 +104,7 @@ impl Contents {
     }
 }
 
-/// Copies a file to a place whose folders need not be there yet.
+/// Copies a file and creates its directories.
 fn place(from: &Path, to: &Path) -> Result<()> {
     let folder = to.parent().context("a file at the root")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;

@@ -1,4 +1,4 @@
-//! How long a stream is interrupted when the process is killed that carries it.
+//! Length of the interruption when the process that carries a stream is killed.
 //!
 //! ```text
 //!   wiremend lab shell ─► host A: xtask outage-send ─► host B: xtask outage-receive
@@ -21,12 +21,12 @@ const AT_B: &str = "198.18.0.2:7000";
 const GAP: Duration = Duration::from_micros(500);
 const KILLED_AFTER: Duration = Duration::from_secs(1);
 const LASTS: Duration = Duration::from_secs(4);
-/// A datagram of one byte ends the stream; others are longer.
+/// A datagram of one byte ends the stream; all others are longer.
 const END: &[u8] = &[0];
 const STREAM: &[u8] = &[7; 100];
 const RECEIVER_READY: Duration = Duration::from_millis(300);
 
-/// The relay at either end is killed once.
+/// Kills the relay at each end once.
 pub(super) fn figures(program: &Path) -> Result<Vec<Figure>> {
     let own = env::current_exe().context("this program has a path")?;
     ["link-a", "link-b"]
@@ -34,14 +34,17 @@ pub(super) fn figures(program: &Path) -> Result<Vec<Figure>> {
         .map(|link| {
             let mut lab = shell::call(program, "lab shell --loss 1e-3 --active --");
             lab.arg(&own).arg("outage-send").arg(program).arg(link);
-            let seconds: f64 =
-                shell::output(&mut lab)?.trim().parse().context("the receiver says seconds")?;
+            let seconds: f64 = shell::output(&mut lab)?
+                .trim()
+                .parse()
+                .context("the output of the receiver is not a number of seconds")?;
             Ok(Figure::new(format!("relay at {link} killed: silence at host B"), seconds, " s", Most(1.0)))
         })
         .collect()
 }
 
-/// On host A: sends, and kills the relay of this link in between. The receiver says on our standard output how long it heard nothing.
+/// On host A: sends a stream and kills the relay of this link meanwhile. The receiver prints the longest gap
+/// to our standard output.
 pub(crate) fn send(arguments: &[String]) -> Result<()> {
     let [program, link] = arguments else { anyhow::bail!("outage-send PROGRAM LINK") };
     let place = env::var("WIREMEND_LAB").context("inside a lab")?;
@@ -60,7 +63,7 @@ pub(crate) fn send(arguments: &[String]) -> Result<()> {
     let begun = Instant::now();
     let mut killed = false;
     while begun.elapsed() < LASTS {
-        // What an interface does not take for a moment is part of the outage.
+        // Datagrams that the interface refuses are part of the outage.
         let _ = socket.send_to(STREAM, AT_B);
         if !killed && begun.elapsed() > KILLED_AFTER {
             shell::run(&mut shell::command(&format!("kill -KILL {carrier}")))?;
@@ -76,7 +79,7 @@ pub(crate) fn send(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// On host B: the longest time without a datagram, in seconds.
+/// On host B: prints the longest time without a datagram, in seconds.
 pub(crate) fn receive() -> Result<()> {
     let socket = UdpSocket::bind(AT_B).context("a socket on host B")?;
     let mut buffer = [0; 200];

@@ -1,4 +1,4 @@
-//! Checks on the program as it is built: the quick ledger, and the same digests from both ends of optimisation.
+//! Checks on the built program: the quick ledger, and equal digests of debug and optimised builds.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use super::runner;
 use crate::ledger;
 use crate::shell::{self, call, command};
 
-/// Every claim has the verdict that `docs/VALIDATION.md` gives it.
+/// Every claim has the verdict that is documented.
 pub(super) fn check_ledger() -> Result<()> {
     ledger::check(&optimised()?)
 }
 
-/// A debug build computes what an optimised one does. It is that of an example, which takes half of the time of the whole program.
+/// A debug build computes the same as an optimised one. An example is enough and builds in half the time.
 pub(super) fn compare_digests() -> Result<()> {
     shell::run(&mut command(runner::BUILD))?;
     shell::run(&mut command("cargo build --quiet -p wiremend-runner --example digests"))?;
@@ -24,12 +24,12 @@ pub(super) fn compare_digests() -> Result<()> {
     };
     let (optimised, debug) = (digests_by("test-release")?, digests_by("debug")?);
     print!("{optimised}");
-    ensure!(!optimised.is_empty() && optimised == debug, "the debug build says\n{debug}");
+    ensure!(!optimised.is_empty() && optimised == debug, "the debug build prints\n{debug}");
     Ok(())
 }
 
-/// The program as the tests were run on it. Building it alone would choose other features of its dependencies, and
-/// so compile most of them again.
+/// The program of the test build. Building it alone would select other features of its dependencies and
+/// compile most of them again.
 fn optimised() -> Result<PathBuf> {
     shell::run(&mut command(runner::BUILD))?;
     let program = shell::target_dir()?.join("test-release").join("wiremend");

@@ -1,7 +1,7 @@
-//! The folders of a crate look one way: none reaches another that reaches back.
+//! Modules of a crate depend on each other in one direction.
 //!
-//! The nodes are the modules at the top of a crate, folders and files; an edge is a path that begins with `crate::`. Tests do not
-//! count. A cycle that a folder takes part in is refused; small files of one folder may know each other.
+//! Nodes are the top-level modules of a crate; an edge is a path that starts with `crate::`. Tests do not
+//! count. A cycle with a folder is refused; files of one folder may use each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::shell;
 
-/// Which modules each module uses.
+/// The modules that each module uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// Looks at all crates.
+/// Checks all crates.
 pub(super) fn check() -> Result<()> {
     let crates = fs::read_dir(shell::root().join("crates")).context("no folder `crates`")?;
     let mut sources: Vec<_> = crates.flatten().map(|entry| entry.path().join("src")).collect();
@@ -31,7 +31,7 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// The cycles of a crate that a folder takes part in.
+/// Cycles of a crate that contain a folder.
 fn cycles_of(source: &Path) -> Result<Vec<Vec<String>>> {
     let uses = uses(source)?;
     let is_folder = |module: &String| source.join(module).is_dir();
@@ -47,13 +47,13 @@ fn uses(source: &Path) -> Result<Uses> {
     let mut uses = Uses::new();
     for (module, texts) in &texts {
         let names = texts.iter().flat_map(|(depth, text)| names(text, *depth == 0));
-        let of = names.filter_map(|name| modules.get(name).or_else(|| owners.get(name)));
-        uses.insert(module.clone(), of.filter(|other| *other != module).cloned().collect());
+        let used = names.filter_map(|name| modules.get(name).or_else(|| owners.get(name)));
+        uses.insert(module.clone(), used.filter(|other| *other != module).cloned().collect());
     }
     Ok(uses)
 }
 
-/// All source below a folder, by the module at the top, with how deep it lies below that.
+/// All source below a folder, by top-level module, with the depth below it.
 fn read(top: &Path, folder: &Path, texts: &mut BTreeMap<String, Vec<(usize, String)>>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -73,7 +73,7 @@ fn read(top: &Path, folder: &Path, texts: &mut BTreeMap<String, Vec<(usize, Stri
     Ok(())
 }
 
-/// Without comments, and without the tests at the end.
+/// Removes comments, and the tests at the end.
 fn code(text: &str) -> String {
     let is_test = |line: &str| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test");
     let mut lines = text.lines().peekable();
@@ -90,7 +90,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// What the root of a crate passes on, by name, and the module it comes from.
+/// Names that the root of a crate re-exports, with their modules.
 fn owners(roots: &[(usize, String)], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut owners = BTreeMap::new();
     for statement in roots.iter().flat_map(|(_, text)| text.split(';')) {
@@ -107,7 +107,7 @@ fn owners(roots: &[(usize, String)], modules: &BTreeSet<String>) -> BTreeMap<Str
     owners
 }
 
-/// First names of all paths from the root of the crate; `super::` leads there too at the top.
+/// First names of all paths from the root of the crate, including `super::` at the top level.
 fn names(text: &str, is_top: bool) -> Vec<&str> {
     let mut names = Vec::new();
     for prefix in ["crate::", "super::"].into_iter().take(if is_top { 2 } else { 1 }) {
@@ -147,7 +147,7 @@ fn identifier(text: &str) -> Option<&str> {
     (end > 0).then(|| &text[..end])
 }
 
-/// Groups of modules that reach each other, by reachability: there are few modules.
+/// Groups of modules that reach each other.
 fn cycles(uses: &Uses) -> Vec<Vec<String>> {
     let reached: BTreeMap<_, _> = uses.keys().map(|module| (module, reachable(uses, module))).collect();
     let mut cycles = Vec::new();
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_from_the_root_are_found_however_they_are_written() {
+    fn all_forms_of_paths_from_the_root_are_found() {
         let text = "use crate::{a::{B, C}, d, e::F};\nfn f(g: crate::g::H) { super::i::j() }\n";
         assert_eq!(names(text, false), ["a", "d", "e", "g"]);
         assert_eq!(names(text, true), ["a", "d", "e", "g", "i"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_root_passes_on_belongs_to_its_module() {
+    fn re_exported_names_belong_to_their_module() {
         let roots = [(0, "mod a;\npub use a::{B, C};\nuse std::fmt;\n".to_owned())];
         let owners = owners(&roots, &BTreeSet::from(["a".to_owned()]));
         assert_eq!(owners.keys().collect::<Vec<_>>(), ["B", "C"]);

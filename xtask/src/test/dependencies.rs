@@ -1,7 +1,7 @@
-//! What may enter the dependency tree, as `deny.toml` says: licences, sources, and versions declared in one place.
+//! Rules of `deny.toml` for dependencies: licences, sources, and one declaration per dependency.
 //!
-//! cargo-deny checks it where it is installed, and advisories with it. It takes minutes to compile, so elsewhere the same rules are
-//! checked here, on what `cargo metadata` tells.
+//! cargo-deny checks them if it is installed, with advisories. It takes minutes to compile, so otherwise the
+//! same rules are checked here with `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,12 +29,13 @@ pub(super) fn check() -> Result<()> {
         println!("{line}");
     }
     several_versions(packages);
-    ensure!(wrong.is_empty(), "{} places to mend", wrong.len());
+    ensure!(wrong.is_empty(), "{} violations", wrong.len());
     println!("{} packages; advisories are not checked without cargo-deny", packages.len());
     Ok(())
 }
 
-/// The packages that some target of ours needs. `cargo tree` knows which features each target chooses, `cargo metadata` the rest.
+/// The packages that our targets need. `cargo tree` selects features by target, `cargo metadata` has the
+/// rest.
 fn packages(rules: &Table) -> Result<Vec<Value>> {
     let targets = rules["graph"]["targets"].as_array().context("deny.toml names no targets")?;
     let mut needed = BTreeSet::new();
@@ -54,11 +55,11 @@ fn packages(rules: &Table) -> Result<Vec<Value>> {
     Ok(all.iter().filter(is_needed).cloned().collect())
 }
 
-/// The database of advisories comes over the network; a machine without it can still be checked for all else.
+/// The advisory database needs the network; without it the other rules are checked.
 fn by_cargo_deny() -> Result<()> {
     shell::run(&mut command("cargo deny check --hide-inclusion-graph bans licenses sources"))?;
     if !shell::succeeds(&mut command("cargo deny fetch db")) {
-        println!("skipped: the database of advisories is out of reach");
+        println!("skipped: the advisory database is not reachable");
         return Ok(());
     }
     shell::run(&mut command("cargo deny check advisories"))
@@ -73,7 +74,7 @@ fn text<'a>(package: &'a Value, key: &str) -> &'a str {
     package[key].as_str().unwrap_or_default()
 }
 
-/// Packages whose licence is not allowed, and allowed licences that nothing has.
+/// Packages with a licence that is not allowed, and allowed licences that no package has.
 fn licences(packages: &[Value], allowed: &[&str]) -> Vec<String> {
     let refused = packages.iter().filter(|package| !is_allowed(text(package, "license"), allowed));
     let refused = refused.map(|package| {
@@ -95,7 +96,8 @@ fn words(expression: &str) -> impl Iterator<Item = &str> {
     expression.split([' ', '/', '(', ')']).filter(|word| !word.is_empty())
 }
 
-/// Whether an SPDX expression can be met: one side of each OR, both of each AND. `/` is how old manifests write OR.
+/// Whether an SPDX expression can be satisfied: one side of each OR, both of each AND. Old manifests write
+/// `/` for OR.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let tokens: Vec<_> = text.split_whitespace().collect();
@@ -103,7 +105,7 @@ fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     any_of(&mut rest, allowed) == Some(true) && rest.is_empty()
 }
 
-/// `None` here and below: it is no expression.
+/// `None` here and below: not an expression.
 fn any_of(rest: &mut &[&str], allowed: &[&str]) -> Option<bool> {
     let mut holds = all_of(rest, allowed)?;
     while take(rest, "OR") {
@@ -134,7 +136,7 @@ fn one(rest: &mut &[&str], allowed: &[&str]) -> Option<bool> {
     Some(allowed.contains(first))
 }
 
-/// Whether the next token is this one, which is taken then.
+/// Whether the next token is this one; consumes it.
 fn take(rest: &mut &[&str], token: &str) -> bool {
     let is_next = rest.first() == Some(&token);
     if is_next {
@@ -143,7 +145,7 @@ fn take(rest: &mut &[&str], token: &str) -> bool {
     is_next
 }
 
-/// Packages from elsewhere than the one registry or this repository.
+/// Packages from other sources than the registry and this repository.
 fn sources(packages: &[Value]) -> Vec<String> {
     let registries: BTreeSet<_> = packages
         .iter()
@@ -179,14 +181,14 @@ fn declarations(packages: &[Value]) -> Result<Vec<String>> {
             }
         }
     }
-    // Crates of our own are looked after by the table of crates.
+    // Our own crates are checked by the table of crates.
     let outside = declared.iter().filter(|(_, value)| value.get("path").is_none());
     let unused = outside.filter(|(name, _)| !used.contains(*name));
     wrong.extend(unused.map(|(name, _)| format!("Cargo.toml: nothing uses `{name}`")));
     Ok(wrong)
 }
 
-/// All dependencies of a manifest, those of some targets and those of tests too.
+/// All dependencies of a manifest, including those of targets and tests.
 fn dependencies(manifest: &Table) -> Vec<(&String, &toml::Value)> {
     const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(toml::Value::as_table);
@@ -196,7 +198,7 @@ fn dependencies(manifest: &Table) -> Vec<(&String, &toml::Value)> {
     tables.flatten().collect()
 }
 
-/// Says which packages are there in several versions: each costs compile time.
+/// Prints packages with several versions, which cost compile time.
 fn several_versions(packages: &[Value]) {
     let mut versions = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
@@ -213,7 +215,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn licences_are_met_as_their_expressions_say() {
+    fn licence_expressions_are_evaluated() {
         let allowed = ["MIT", "Apache-2.0", "Unicode-3.0"];
         let met = [
             "MIT",
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn licences_that_nothing_has_are_named() {
+    fn unused_licences_are_reported() {
         let packages = [json!({ "name": "a", "version": "1.0.0", "license": "MIT OR Zlib" })];
         assert!(licences(&packages, &["MIT", "Zlib"]).is_empty());
         assert_eq!(licences(&packages, &["MIT", "ISC"]), ["deny.toml: nothing has the licence `ISC`"]);
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sources_than_the_registry_are_named() {
+    fn other_sources_than_the_registry_are_reported() {
         let package = |name: &str, source: Value| json!({ "name": name, "source": source });
         let packages = [
             package("own", Value::Null),

@@ -1,4 +1,4 @@
-//! Examples run to their end, and fuzzers compile.
+//! Examples run, and fuzz targets compile.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::runner;
 use crate::shell::{self, call, command};
 
-/// Runs every example of the workspace in an empty folder.
+/// Runs every example of the workspace in an empty directory.
 pub(super) fn run() -> Result<()> {
     shell::run(&mut command(runner::BUILD))?;
     let target = shell::target_dir()?;
@@ -17,7 +17,7 @@ pub(super) fn run() -> Result<()> {
     let folder = target.join("examples");
     for example in examples {
         let program = target.join("test-release/examples").join(&example);
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
         let output = shell::output(call(&program, "").current_dir(&folder))?;
         println!("{example}: {} lines", output.lines().count());
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove `{}`", folder.display()))?;
@@ -31,10 +31,10 @@ fn examples_of(package: &Value) -> Vec<String> {
     examples.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect()
 }
 
-/// The fuzz targets compile. They are a workspace of their own, since fuzzing instruments all of it.
+/// Compiles the fuzz targets, which are a separate workspace because fuzzing instruments all its crates.
 pub(super) fn check_fuzzers() -> Result<()> {
     let mut cargo = command("cargo check --quiet --locked --bins --manifest-path fuzz/Cargo.toml");
-    // Nothing is linked, so libFuzzer itself, which is C++, need not be compiled.
+    // Nothing is linked, so libFuzzer, which is C++, is not compiled.
     let target = shell::target_dir()?.join("fuzz");
     cargo.env("CUSTOM_LIBFUZZER_PATH", target.join("libfuzzer.a")).arg("--target-dir").arg(target);
     shell::run(&mut cargo)
@@ -46,7 +46,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn examples_are_told_from_other_targets() {
+    fn examples_are_selected_from_the_targets() {
         let targets = json!([{ "kind": ["lib"], "name": "a" }, { "kind": ["example"], "name": "b" }]);
         assert_eq!(examples_of(&json!({ "targets": targets })), ["b"]);
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: every check there is, cheap ones first, and a closing line that counts the tests.
+//! `cargo xtask test`: all checks, cheap ones first, and a last line with the number of tests.
 //!
-//! A check that fails does not stop the others, so that one run shows all there is to mend. No check is ended because a machine is
-//! slow: a hang is found test by test.
+//! A failing check does not stop the others. There is no time limit for a check; a hanging test is detected
+//! by its own time.
 
 mod builds;
 mod cycles;
@@ -9,6 +9,7 @@ mod dependencies;
 mod examples;
 mod layers;
 mod needs;
+mod pages;
 mod portable;
 mod process;
 mod runner;
@@ -20,15 +21,16 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 
-use crate::Trouble;
-use crate::shell::{self, command, spoken};
+use crate::TaskError;
+use crate::shell::{self, command, format_duration};
 use tally::Tally;
 
-/// A check: its name, and what it does. Only the tests themselves add to the tally.
+/// Name and function of a check. Only the tests add to the tally.
 type Check = (&'static str, fn(&mut Tally) -> Result<()>);
 
 const CHECKS: &[Check] = &[
     ("committed files", |_| tree::check()),
+    ("Markdown pages", |_| pages::check()),
     ("crates use only what lies below them", |_| layers::check()),
     ("folders of a crate use each other one way", |_| cycles::check()),
     ("format", |_| shell::run(&mut command("cargo fmt --all --check"))),
@@ -46,14 +48,15 @@ const CHECKS: &[Check] = &[
     ("debug and release agree", |_| builds::compare_digests()),
 ];
 
-/// Runs all checks, or those whose names contain one of `names`; with `install`, first installs what they need.
-pub(crate) fn run(install: bool, names: &[String]) -> Result<(), Trouble> {
+/// Runs all checks, or those whose names contain one of `names`; with `install`, first installs missing
+/// programs.
+pub(crate) fn run(install: bool, names: &[String]) -> Result<(), TaskError> {
     let started = Instant::now();
     let is_wanted = |check: &&Check| names.is_empty() || names.iter().any(|name| check.0.contains(&**name));
     let checks: Vec<_> = CHECKS.iter().filter(is_wanted).collect();
     if checks.is_empty() {
         let all: Vec<_> = CHECKS.iter().map(|(name, _)| *name).collect();
-        return Err(Trouble::Usage(format!("no check of that name; there are: {}", all.join("; "))));
+        return Err(TaskError::Usage(format!("unknown check; valid: {}", all.join("; "))));
     }
     needs::meet(install)?;
     let mut tally = Tally::default();
@@ -62,9 +65,9 @@ pub(crate) fn run(install: bool, names: &[String]) -> Result<(), Trouble> {
         println!("\n== {name}");
         let started = Instant::now();
         match check(&mut tally) {
-            Ok(()) => println!("ok, {}", spoken(started.elapsed())),
+            Ok(()) => println!("ok, {}", format_duration(started.elapsed())),
             Err(error) => {
-                println!("FAILED, {}: {error:#}", spoken(started.elapsed()));
+                println!("FAILED, {}: {error:#}", format_duration(started.elapsed()));
                 failed.push(*name);
             }
         }
@@ -73,11 +76,11 @@ pub(crate) fn run(install: bool, names: &[String]) -> Result<(), Trouble> {
         "\n{} of {} checks ok, {}",
         checks.len() - failed.len(),
         checks.len(),
-        spoken(started.elapsed())
+        format_duration(started.elapsed())
     );
     println!("{tally}");
     if !failed.is_empty() {
-        return Err(Trouble::No(anyhow!("failed: {}", failed.join("; "))));
+        return Err(TaskError::Failed(anyhow!("failed: {}", failed.join("; "))));
     }
     Ok(())
 }

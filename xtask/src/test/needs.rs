@@ -1,14 +1,14 @@
-//! What the checks need of the machine: looked for, and installed where asked.
+//! Programs that the checks need.
 
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
 use super::portable;
-use crate::Trouble;
+use crate::TaskError;
 use crate::shell::{self, command};
 
-/// Something that must be there, why, and where it comes from.
+/// A required program, its use, and its source.
 struct Need {
     what: &'static str,
     why: &'static str,
@@ -16,27 +16,27 @@ struct Need {
     from: Source,
 }
 
-/// How to tell whether it is there.
+/// How to detect it.
 enum Probe {
-    /// By a command that succeeds.
+    /// A command that succeeds.
     Runs(&'static str),
     Holds(fn() -> bool),
 }
 
 #[derive(Clone, Copy)]
 enum Source {
-    /// Packages of Debian.
+    /// Debian packages.
     Debian(&'static str),
     /// A component of the Rust toolchain.
     Toolchain(&'static str),
 }
 
-/// A program of a Debian package, which is there if a command succeeds.
+/// A program of a Debian package, detected by a command.
 const fn debian(what: &'static str, why: &'static str, probe: &'static str, package: &'static str) -> Need {
     Need { what, why, probe: Probe::Runs(probe), from: Source::Debian(package) }
 }
 
-/// The same of a component of the Rust toolchain.
+/// A component of the Rust toolchain, detected by a command.
 const fn toolchain(what: &'static str, why: &'static str, probe: &'static str) -> Need {
     Need { what, why, probe: Probe::Runs(probe), from: Source::Toolchain(what) }
 }
@@ -46,27 +46,27 @@ const NEEDS: &[Need] = &[
     debian("tshark", "reads the captures that runs write", "tshark --version", "tshark"),
     debian(
         "qemu",
-        "runs guests with a kernel that speaks RoCE",
+        "runs guests with a kernel that supports RoCE",
         "qemu-system-x86_64 --version",
         "qemu-system-x86",
     ),
-    debian("busybox", "is what guests have of a system", "busybox true", "busybox-static"),
+    debian("busybox", "is the user space of guests", "busybox true", "busybox-static"),
     debian("perftest", "measures RoCE in guests", "test -x /usr/bin/ib_write_lat", "perftest"),
     debian(
         "soft-RoCE",
-        "is what perftest speaks in guests",
+        "is the RDMA provider of perftest in guests",
         "test -e /etc/libibverbs.d/rxe.driver",
         "ibverbs-providers",
     ),
     debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
-    debian("redis", "is what daemons tell each other by", "redis-server --version", "redis-server"),
+    debian("redis", "connects the daemons", "redis-server --version", "redis-server"),
     debian(
         "prometheus",
         "brings promtool, which reads metrics and alert rules",
         "promtool --version",
         "prometheus",
     ),
-    debian("openssl", "makes the certificates of a server that tests talk to", "openssl version", "openssl"),
+    debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),
     Need {
@@ -77,17 +77,17 @@ const NEEDS: &[Need] = &[
     },
 ];
 
-/// Installs packages of Debian without questions, and without letting their services start.
+/// Installs Debian packages without questions and without starting services.
 const INSTALL_DEBIAN: &str = "sh xtask/install-debian.sh";
 
-/// Sees to it that everything is there: installs what is missing, or says what that is.
-pub(super) fn meet(install: bool) -> Result<(), Trouble> {
+/// Checks that all programs exist; installs missing ones, or lists them.
+pub(super) fn meet(install: bool) -> Result<(), TaskError> {
     let missing = missing();
     if missing.is_empty() {
         return Ok(());
     }
     if !install {
-        return Err(Trouble::Lacking(explain(&missing)));
+        return Err(TaskError::MissingProgram(explain(&missing)));
     }
     let packages: Vec<_> = missing.iter().filter_map(|need| need.from.debian()).collect();
     if !packages.is_empty() {
@@ -102,7 +102,7 @@ pub(super) fn meet(install: bool) -> Result<(), Trouble> {
         }
     }
     let missing = self::missing();
-    if missing.is_empty() { Ok(()) } else { Err(Trouble::Lacking(explain(&missing))) }
+    if missing.is_empty() { Ok(()) } else { Err(TaskError::MissingProgram(explain(&missing))) }
 }
 
 fn missing() -> Vec<&'static Need> {
@@ -110,11 +110,11 @@ fn missing() -> Vec<&'static Need> {
 }
 
 fn explain(missing: &[&Need]) -> String {
-    let mut text = String::from("the tests need what is not here:\n");
+    let mut text = String::from("missing programs:\n");
     for Need { what, why, from, .. } in missing {
-        writeln!(text, "  {what:<12} {why}; get it by `{}`", from.install_line()).expect("text grows");
+        writeln!(text, "  {what:<12} {why}; install it with `{}`", from.install_line()).expect("text grows");
     }
-    text + "`cargo xtask test --install` installs all of it"
+    text + "`cargo xtask test --install` installs all of them"
 }
 
 impl Probe {
@@ -140,7 +140,7 @@ impl Source {
 }
 
 fn is_root() -> Result<bool> {
-    Ok(shell::output(&mut command("id -u")).context("who we are")?.trim() == "0")
+    Ok(shell::output(&mut command("id -u")).context("cannot read the user id")?.trim() == "0")
 }
 
 #[cfg(test)]
@@ -148,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_with_the_way_to_get_it() {
+    fn missing_programs_are_listed_with_the_install_command() {
         let need = |what| NEEDS.iter().find(|need| need.what == what).unwrap();
         let text = explain(&[need("tshark"), need("clippy")]);
         let [opening, tshark, clippy, closing] = text.lines().collect::<Vec<_>>()[..] else {
             panic!("{text}")
         };
-        assert_eq!(opening, "the tests need what is not here:");
+        assert_eq!(opening, "missing programs:");
         assert!(tshark.contains("captures") && tshark.ends_with("`apt-get install tshark`"), "{tshark}");
         assert!(clippy.ends_with("`rustup component add clippy`"), "{clippy}");
         assert!(closing.contains("--install"), "{closing}");

@@ -1,4 +1,4 @@
-//! Ending a process with everything it has started.
+//! Kills a process with all its descendants.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use crate::shell::{self, command};
 
 /// Kills a process and all processes below it.
 pub(super) fn kill_tree(process: u32) {
-    // The parent first: once its children are gone it could end by itself, and successfully.
+    // The parent first: without its children it could exit successfully.
     let all: Vec<_> = std::iter::once(process).chain(descendants(process)).map(|id| id.to_string()).collect();
-    // The shell has its own `kill`; the program of that name is not on every machine.
+    // `kill` is a shell builtin; the program of that name is not on every machine.
     shell::succeeds(command("sh -c").arg(format!("kill -KILL {}", all.join(" "))));
 }
 
-/// The processes below one, as Linux lists them; none elsewhere, where there is no such list.
+/// Descendants of a process on Linux; none on other systems.
 fn descendants(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
@@ -38,7 +38,7 @@ mod tests {
         let below = descendants(child.id());
         kill_tree(child.id());
         assert!(!child.wait().unwrap().success());
-        // An orphan that was killed is gone once its new parent has looked at it.
+        // A killed orphan disappears after its new parent has reaped it.
         let is_running = |id: &u32| {
             let status = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"));
             status.is_ok_and(|text| !text.contains("State:\tZ") && !text.contains("State:\tX"))

@@ -1,7 +1,7 @@
-//! The tests of the whole workspace, each in a process of its own.
+//! Runs all tests of the workspace, each in its own process.
 //!
-//! A test that hangs is found by the time since it began, so that neither compiling nor the tests before it count, and a slow
-//! machine finishes. Tests on real interfaces (those in a module `wire`) run one at a time, beside the others.
+//! A hanging test is detected by the time since its start, so compilation and earlier tests do not count.
+//! Tests on real interfaces (module `wire`) run one at a time, in parallel with the others.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,32 +16,32 @@ use serde_json::Value;
 
 use super::process::kill_tree;
 use super::tally::Tally;
-use crate::shell::{self, command, spoken};
+use crate::shell::{self, command, format_duration};
 
-/// A test that takes longer hangs: the longest takes two minutes, nearly all of which it waits.
+/// Time limit of a test. The longest test takes two minutes, mostly waiting.
 const TEST_TIME_MAX: Duration = Duration::from_mins(15);
-/// How often a running test is looked at.
-const LOOK: Duration = Duration::from_millis(5);
-/// A line tells of progress each time that so many have ended.
+/// Polling interval of a running test.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Number of tests between two progress lines.
 const REPORT_EVERY: usize = 200;
-/// How many of the slowest tests are named.
-const SLOWEST: usize = 5;
-/// The module of tests that run one at a time.
-const ALONE: &str = "wire::";
+/// Number of slowest tests that are listed.
+const SLOWEST_LISTED: usize = 5;
+/// Module of tests that run one at a time.
+const SERIAL_MODULE: &str = "wire::";
 
-/// The arguments with which cargo compiles the tests.
+/// The command that compiles the tests.
 pub(super) const BUILD: &str = "cargo test --quiet --workspace --profile test-release --no-run";
 
-/// Compiles all tests, and runs them.
+/// Compiles and runs all tests.
 pub(super) fn run(tally: &mut Tally) -> Result<()> {
     let begun = Instant::now();
     let programs = programs()?;
-    println!("compiled {} test programs, {}", programs.len(), spoken(begun.elapsed()));
+    println!("compiled {} test programs, {}", programs.len(), format_duration(begun.elapsed()));
     let tests = list(&programs, tally)?;
     let mut results = Run::new(&tests)?.all();
     results.sort_by_key(|result| std::cmp::Reverse(result.took));
-    for result in results.iter().take(SLOWEST) {
-        println!("{:>12}  {}", spoken(result.took), result.test.full_name());
+    for result in results.iter().take(SLOWEST_LISTED) {
+        println!("{:>12}  {}", format_duration(result.took), result.test.full_name());
     }
     let failed = results.iter().filter(|result| result.failed).count() as u64;
     *tally += Tally { passed: results.len() as u64 - failed, failed, skipped: 0 };
@@ -51,12 +51,12 @@ pub(super) fn run(tally: &mut Tally) -> Result<()> {
     documents
 }
 
-/// A program that cargo has made of tests.
+/// A test program.
 struct Program {
-    /// The package, and the target if that is not its library.
+    /// The package, and the target if it is not the library.
     name: String,
     path: PathBuf,
-    /// The folder of its package, where cargo would run it.
+    /// Directory of its package, in which cargo would run it.
     folder: PathBuf,
 }
 
@@ -77,7 +77,7 @@ fn programs() -> Result<Vec<Program>> {
     artifacts.filter_map(|message| program(&message).transpose()).collect()
 }
 
-/// The program that a message of cargo tells of; none if it tells of something else.
+/// The test program in a message of cargo, if there is one.
 fn program(message: &Value) -> Result<Option<Program>> {
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
     let Some(path) = message["executable"].as_str().filter(|_| is_test) else { return Ok(None) };
@@ -92,7 +92,7 @@ fn program(message: &Value) -> Result<Option<Program>> {
     Ok(Some(Program { name, path: path.into(), folder }))
 }
 
-/// Every test of the programs. Those that are ignored are counted and left out.
+/// All tests of the programs. Ignored tests are counted and left out.
 fn list<'a>(programs: &'a [Program], tally: &mut Tally) -> Result<Vec<Test<'a>>> {
     let mut tests = Vec::new();
     for program in programs {
@@ -123,15 +123,15 @@ impl Test<'_> {
     }
 
     fn is_alone(&self) -> bool {
-        self.name.starts_with(ALONE)
+        self.name.starts_with(SERIAL_MODULE)
     }
 
-    /// Runs it; why it failed, if it did.
+    /// Runs the test; returns the reason of a failure.
     fn run(&self, output: &Path) -> Option<String> {
         self.judge(output).unwrap_or_else(|error| Some(format!("{error:#}")))
     }
 
-    /// What it prints goes to a file: a pipe would be kept open by anything that it leaves running.
+    /// Writes the output to a file: a process that the test leaves running would keep a pipe open.
     fn judge(&self, output: &Path) -> Result<Option<String>> {
         let file = File::create(output).with_context(|| format!("cannot write `{}`", output.display()))?;
         let mut command = self.program.command();
@@ -142,18 +142,18 @@ impl Test<'_> {
         let status = wait(&mut child, TEST_TIME_MAX)?;
         let bytes = fs::read(output).with_context(|| format!("cannot read `{}`", output.display()))?;
         let text = String::from_utf8_lossy(&bytes);
-        // A test that starts test programs of its own may show what they say; the last word is this one's.
+        // A test that runs other test programs may print their results; the last result is its own.
         let result = text.lines().rev().find_map(Tally::from_line);
         let passed = result == Some(Tally { passed: 1, failed: 0, skipped: 0 });
         Ok(match status {
-            None => Some(format!("{text}\nhung: ended after {}", spoken(TEST_TIME_MAX))),
+            None => Some(format!("{text}\nhung: killed after {}", format_duration(TEST_TIME_MAX))),
             Some(status) if status.success() && passed => None,
             Some(status) => Some(format!("{text}\n{status}")),
         })
     }
 }
 
-/// Waits for a process for so long; one that takes longer is ended with all that it started, and has no status.
+/// Waits for a process at most `time_max`; then kills it with its descendants and returns no status.
 fn wait(child: &mut Child, time_max: Duration) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
@@ -165,13 +165,13 @@ fn wait(child: &mut Child, time_max: Duration) -> Result<Option<ExitStatus>> {
             child.wait().context("waiting for a test that was ended")?;
             return Ok(None);
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
 struct Run<'a> {
     tests: &'a [Test<'a>],
-    /// Where each test prints to.
+    /// Directory of the tests' output files.
     folder: PathBuf,
     results: Mutex<Vec<Outcome<'a>>>,
 }
@@ -179,11 +179,11 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(tests: &'a [Test<'a>]) -> Result<Self> {
         let folder = shell::target_dir()?.join("test-output");
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
         Ok(Self { tests, folder, results: Mutex::default() })
     }
 
-    /// Runs ordinary tests on all cores, and beside them, one at a time, those that must not disturb each other.
+    /// Runs ordinary tests on all cores, and tests of module `wire` one at a time.
     fn all(self) -> Vec<Outcome<'a>> {
         let [alone, others]: [Vec<&Test<'a>>; 2] = [true, false]
             .map(|is_alone| self.tests.iter().filter(|test| test.is_alone() == is_alone).collect());
@@ -208,7 +208,7 @@ impl<'a> Run<'a> {
         let failure = test.run(&self.folder.join(thread));
         let (took, failed) = (begun.elapsed(), failure.is_some());
         if let Some(failure) = failure {
-            println!("FAILED {}, {}\n{failure}", test.full_name(), spoken(took));
+            println!("FAILED {}, {}\n{failure}", test.full_name(), format_duration(took));
         }
         let mut results = self.results.lock().expect("no thread panicked");
         results.push(Outcome { test, took, failed });
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Examples in documents, which rustdoc compiles and runs together.
+/// Runs the examples in documentation.
 fn examples_in_documents(tally: &mut Tally) -> Result<()> {
     let mut cargo = command("cargo test --workspace --profile test-release --doc --no-fail-fast");
     let output = cargo.stderr(Stdio::inherit()).output().context("cannot start cargo test")?;
@@ -237,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_programs_of_tests_are_taken_from_the_messages_of_cargo() {
+    fn test_programs_are_selected_from_the_messages_of_cargo() {
         let message = |test: bool| {
             json!({
                 "reason": "compiler-artifact", "profile": { "test": test }, "executable": "/target/it-1",
@@ -251,16 +251,16 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_hangs_is_ended_and_one_that_ends_is_not() {
+    fn a_hanging_process_is_killed_and_others_are_not() {
         let mut sleeping = command("sleep 600").spawn().unwrap();
         assert!(wait(&mut sleeping, Duration::from_millis(20)).unwrap().is_none());
         let mut ending = command("true").spawn().unwrap();
         assert!(wait(&mut ending, Duration::from_mins(5)).unwrap().unwrap().success());
     }
 
-    /// A test program that passes nothing does not pass.
+    /// A test program that passes no test fails.
     #[test]
-    fn a_test_passes_if_its_program_says_so() {
+    fn a_test_passes_if_its_program_reports_it() {
         let folder = shell::root().to_owned();
         let script = |text: &str| {
             let path =

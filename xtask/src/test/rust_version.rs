@@ -1,13 +1,13 @@
-//! Nothing needs a newer Rust than the one that is declared.
+//! No dependency needs a newer Rust than the declared version.
 //!
-//! Lints do the rest: clippy knows since when each function of the standard library is there (`incompatible_msrv`).
+//! Clippy checks functions of the standard library (`incompatible_msrv`).
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::shell::{self, command};
 
-/// Compares the versions that packages ask for with the one that ours declare.
+/// Compares the versions that packages need with the declared one.
 pub(super) fn check() -> Result<()> {
     let metadata = shell::json(&mut command("cargo metadata --format-version 1 --locked"))?;
     let packages = metadata["packages"].as_array().context("cargo metadata without packages")?;
@@ -20,7 +20,7 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// What our own packages declare, all the same.
+/// The version that all our packages declare.
 fn declared(packages: &[Value]) -> Result<(u32, u32)> {
     let mut own = packages.iter().filter(|package| package["source"].is_null()).map(wanted);
     let declared = own.next().context("no package of our own")?;
@@ -31,7 +31,7 @@ fn declared(packages: &[Value]) -> Result<(u32, u32)> {
     Ok(declared)
 }
 
-/// Major and minor version; zero if a package asks for none.
+/// Major and minor version; zero if a package declares none.
 fn wanted(package: &Value) -> (u32, u32) {
     let mut parts =
         package["rust_version"].as_str().unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0));

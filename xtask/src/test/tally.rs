@@ -26,7 +26,7 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// The sum of all lines `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which each test program ends with.
+    /// Adds all lines `test result: ok. 3 passed; 0 failed; 1 ignored; …` of test programs.
     pub(super) fn from_output(output: &str) -> Self {
         let mut sum = Self::default();
         output.lines().filter_map(Self::from_line).for_each(|part| sum += part);
@@ -72,7 +72,7 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn what_is_no_result_counts_nothing() {
+    fn other_lines_count_nothing() {
         for line in ["", "test result", "test result: ok", "test result: ok. x passed; 0 failed"] {
             assert_eq!(Tally::from_line(line), None, "{line}");
         }

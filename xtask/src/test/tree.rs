@@ -1,4 +1,4 @@
-//! Rules for what is committed: nothing that only one machine understands, nothing left undone, no endless files.
+//! Rules for committed files: no machine-specific paths, no unfinished work, no long files.
 
 use std::fs;
 use std::path::Path;
@@ -7,15 +7,15 @@ use anyhow::{Context, Result, ensure};
 
 use crate::shell::{self, command};
 
-/// Texts that may be in no file, and why. Split, since this file is committed too.
+/// Forbidden texts and the reason. They are split, because this file is committed too.
 const BANNED: &[(&str, &str)] = &[
     (concat!("/wo", "rk/"), "a path of one machine"),
     (concat!("../sha", "red"), "a path outside of the repository"),
     (concat!("TO", "DO"), "do it, or leave it out"),
-    (concat!("FIX", "ME"), "mend it"),
+    (concat!("FIX", "ME"), "fix it"),
 ];
 
-/// A longer source file is more than one thing.
+/// Most lines of a source file.
 const LINES_MAX: usize = 600;
 
 /// Checks every file that is committed or about to be.
@@ -23,7 +23,7 @@ pub(super) fn check() -> Result<()> {
     let mut wrong = Vec::new();
     let files = files()?;
     for file in &files {
-        // What is not text (corpus of the fuzzer, captures) or was just deleted has nothing to say.
+        // Binary files and deleted files are skipped.
         let Ok(text) = fs::read_to_string(shell::root().join(file)) else { continue };
         wrong.extend(banned(file, &text));
         if Path::new(file).extension() != Some("rs".as_ref()) {
@@ -37,23 +37,23 @@ pub(super) fn check() -> Result<()> {
     for line in &wrong {
         println!("{line}");
     }
-    ensure!(wrong.is_empty(), "{} places to mend", wrong.len());
+    ensure!(wrong.is_empty(), "{} violations", wrong.len());
     println!("{} files", files.len());
     Ok(())
 }
 
 /// Paths of all files that git has or would add.
-fn files() -> Result<Vec<String>> {
-    // A clone may belong to somebody else than who tests it; listing it is harmless.
+pub(super) fn files() -> Result<Vec<String>> {
+    // The clone may belong to another user; listing it is harmless.
     let mut git =
         command("git -c safe.directory=* ls-files -z --cached --others --exclude-standard --deduplicate");
     let list = shell::output(&mut git).context("the list of files")?;
     let files: Vec<_> = list.split_terminator('\0').map(str::to_owned).collect();
-    ensure!(!files.is_empty(), "git knows no files here");
+    ensure!(!files.is_empty(), "git lists no files");
     Ok(files)
 }
 
-/// The lines of a file that hold what is banned.
+/// Lines of a file with forbidden texts.
 fn banned(file: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_banned_is_found_with_its_line() {
+    fn forbidden_texts_are_found_with_their_line() {
         let text = format!("fine\n// {}: later\n", BANNED[2].0);
         assert_eq!(banned("a.rs", &text), [format!("a.rs:2: `{}`: {}", BANNED[2].0, BANNED[2].1)]);
         assert!(banned("a.rs", "a network\nwork/flows\nto do\n").is_empty());

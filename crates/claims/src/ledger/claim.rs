@@ -1,41 +1,42 @@
-//! Something that a paper says.
+//! A claim of a paper.
 
 use std::time::Instant;
 
-use wiremend_report::ledger::{Entry, Origin};
+use wiremend_report::ledger::{ClaimResult, Origin, Source, Statement};
+use wiremend_scenario::Override;
 
 use super::run::commands;
 use super::{Finding, Results, Run};
 
-/// Something that a paper says, and how it is measured.
+/// A claim of a paper, and its measurement.
 pub struct Claim {
-    /// Its name in the ledger.
+    /// Identifier in the ledger: `J1`.
     pub id: &'static str,
-    /// What it is about, in a few words.
+    /// Subject of the claim in a few words.
     pub title: &'static str,
-    /// Who says so, and where.
-    pub source: &'static str,
-    /// What the paper says, with its numbers.
+    /// The paper, and the place in it.
+    pub source: Source,
+    /// The claim of the paper, with its numbers.
     pub paper: &'static str,
-    /// What is measured, and what counts as reproduced.
+    /// The measurement, and the criteria for `reproduced`.
     pub method: &'static str,
-    /// The runs that it needs; none if it only computes.
+    /// Returns the runs that the claim needs; none if it only computes.
     pub(crate) runs: fn(Effort) -> Vec<Run>,
-    /// What follows from them.
+    /// Judges the outcomes of the runs.
     pub(crate) judge: fn(&Results<'_>) -> Finding,
 }
 
-/// How much is simulated.
+/// Amount of simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effort {
-    /// Enough to come to the same verdict, in seconds.
+    /// Enough for the same verdict, within seconds.
     Quick,
-    /// What figures are quoted from.
+    /// The effort of the published results.
     Full,
 }
 
 impl Effort {
-    /// As it is written.
+    /// `quick` or `full`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -43,7 +44,7 @@ impl Effort {
         }
     }
 
-    /// One of two values: for those that only this decides on.
+    /// Returns one of two values.
     pub fn choose<T>(self, quick: T, full: T) -> T {
         match self {
             Self::Quick => quick,
@@ -53,28 +54,36 @@ impl Effort {
 }
 
 impl Claim {
-    /// Its page of the ledger.
-    pub fn entry(&self, results: &Results<'_>, origin: Origin) -> Entry {
-        // Some claims are reckoned while they are judged, and have no runs.
-        let begun = Instant::now();
+    /// The texts that do not depend on a measurement.
+    pub const fn statement(&self) -> Statement {
+        let Self { id, title, source, paper, method, .. } = *self;
+        Statement { id, title, source, paper, method }
+    }
+
+    /// The commands that start its runs one by one, with the changes of the user. None if the claim only
+    /// computes.
+    pub fn commands(&self, effort: Effort, sets: &[Override]) -> Vec<String> {
+        commands(&(self.runs)(effort), sets)
+    }
+
+    /// Judges the claim.
+    pub fn judge(&self, results: &Results<'_>, origin: Origin) -> ClaimResult {
+        // Claims without runs compute while they are judged.
+        let start = Instant::now();
         let Finding { verdict, measured, why, checks, table, figures } = (self.judge)(results);
-        let judged_s = begun.elapsed().as_secs_f64();
+        let judging_s = start.elapsed().as_secs_f64();
         let runs = (self.runs)(results.effort());
-        let ran_s: f64 = runs.iter().map(|run| results.of(run).took_s).sum();
-        Entry {
+        let running_s: f64 = runs.iter().map(|run| results.outcome(run).took_s).sum();
+        let computing_s = judging_s + running_s;
+        ClaimResult {
             id: self.id.to_owned(),
-            title: self.title.to_owned(),
-            source: self.source.to_owned(),
             verdict,
-            paper: self.paper.to_owned(),
             measured,
             why,
-            method: self.method.to_owned(),
             checks,
             table,
             figures,
-            computing_s: judged_s + ran_s,
-            runs: commands(&runs, results.sets()),
+            computing_s,
             origin,
         }
     }

@@ -1,11 +1,11 @@
-//! From checks to a verdict.
+//! Collects checks and derives the verdict.
 
 use wiremend_report::ledger::{Check, Figure, Table, Verdict};
 use wiremend_report::plot::{Bars, Plot};
 
 use super::number::Test;
 
-/// What came out of a claim.
+/// Result of judging a claim.
 pub(crate) struct Finding {
     pub(crate) verdict: Verdict,
     pub(crate) measured: String,
@@ -15,11 +15,11 @@ pub(crate) struct Finding {
     pub(crate) figures: Vec<Figure>,
 }
 
-/// A claim while it is judged.
+/// Collects the checks of a claim.
 ///
-/// What [must](Self::must) hold and does not makes the claim *not reproduced*. What is held against the paper's
-/// [print](Self::printed) and misses it makes the claim *differ*, for the reason that goes with it: the reason is measured by
-/// what must hold.
+/// A check that [must](Self::must) hold and misses makes the claim *not reproduced*. A miss against a number
+/// that the paper [printed](Self::printed) makes the claim *differ*, for the given reason. Checks that must
+/// hold measure that reason.
 #[derive(Default)]
 pub(crate) struct Judgement {
     checks: Vec<Check>,
@@ -28,21 +28,21 @@ pub(crate) struct Judgement {
     figures: Vec<Figure>,
 }
 
-/// Misses that a sentence names.
-const MISSES_NAMED: usize = 4;
+/// Largest number of misses that the reason of a verdict lists.
+const MISSES_LISTED_MAX: usize = 4;
 
 impl Judgement {
-    /// Nothing checked yet.
+    /// A judgement without checks.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// This must hold.
+    /// Adds a check that must hold.
     pub(crate) fn must(&mut self, what: impl Into<String>, test: Test) {
         self.check(what.into(), test, false);
     }
 
-    /// The paper prints this. If it does not hold, the paper is wrong, or speaks of something else, because of `reason`.
+    /// Adds a check against a number that the paper prints. `reason` explains a miss.
     pub(crate) fn printed(&mut self, what: impl Into<String>, test: Test, reason: &str) {
         if !test.holds && !self.reasons.iter().any(|known| known == reason) {
             self.reasons.push(reason.to_owned());
@@ -50,28 +50,28 @@ impl Judgement {
         self.check(what.into(), test, true);
     }
 
-    /// Shows more numbers. The names of columns stand in one line, with `|` between them.
+    /// Sets the table. `columns` has the column heads, separated by `|`.
     pub(crate) fn table(&mut self, columns: &str, rows: Vec<Vec<String>>) {
         let columns = columns.split('|').map(|column| column.trim().to_owned()).collect();
         self.table = Some(Table { columns, rows });
     }
 
-    /// Shows curves. `name` is the name of the file: the claim's id, and what tells several of its figures apart.
+    /// Adds a plot. `name` is the file name: the id of the claim, and a suffix if it has several figures.
     pub(crate) fn plot(&mut self, name: &str, plot: &Plot) {
         self.figures.push(Figure { name: name.to_owned(), caption: plot.title.clone(), svg: plot.svg() });
     }
 
-    /// Shows bars.
+    /// Adds a bar chart.
     pub(crate) fn bars(&mut self, name: &str, bars: &Bars) {
         self.figures.push(Figure { name: name.to_owned(), caption: bars.title.clone(), svg: bars.svg() });
     }
 
-    /// The verdict, with what was measured in a sentence or two. `why` is said of a claim that is reproduced.
+    /// Derives the verdict. `measured` summarizes the result; `why` is the reason given for *reproduced*.
     pub(crate) fn finding(self, measured: impl Into<String>, why: &str) -> Finding {
-        assert!(self.checks.iter().any(|check| !check.as_printed), "a claim that cannot fail is none");
+        assert!(self.checks.iter().any(|check| !check.as_printed), "a claim needs a check that can fail");
         let misses: Vec<_> = self.checks.iter().filter(|check| !check.holds && !check.as_printed).collect();
         let (verdict, why) = if !misses.is_empty() {
-            (Verdict::NotReproduced, told(&misses))
+            (Verdict::NotReproduced, misses_text(&misses))
         } else if self.reasons.is_empty() {
             (Verdict::Reproduced, why.to_owned())
         } else {
@@ -87,11 +87,12 @@ impl Judgement {
     }
 }
 
-fn told(misses: &[&Check]) -> String {
-    let told = |check: &&Check| format!("{}: {} instead of {}", check.what, check.measured, check.wanted);
-    let mut text: Vec<_> = misses.iter().take(MISSES_NAMED).map(told).collect();
-    if misses.len() > MISSES_NAMED {
-        text.push(format!("and {} more", misses.len() - MISSES_NAMED));
+fn misses_text(misses: &[&Check]) -> String {
+    let miss_text =
+        |check: &&Check| format!("{}: {} instead of {}", check.what, check.measured, check.wanted);
+    let mut text: Vec<_> = misses.iter().take(MISSES_LISTED_MAX).map(miss_text).collect();
+    if misses.len() > MISSES_LISTED_MAX {
+        text.push(format!("and {} more", misses.len() - MISSES_LISTED_MAX));
     }
     text.join("; ")
 }
@@ -117,12 +118,12 @@ mod tests {
         let bad = judged(2.0, 3.0, 2.0);
         assert_eq!(bad.verdict, Verdict::NotReproduced);
         assert_eq!(bad.why, "the exact form: 2 instead of 3 within 1 %");
-        // A paper that is wrong does not excuse a measurement that is.
+        // A wrong number in the paper does not excuse a wrong measurement.
         assert_eq!(judged(2.0, 3.0, 4.0).verdict, Verdict::NotReproduced);
     }
 
     #[test]
-    #[should_panic(expected = "a claim that cannot fail is none")]
+    #[should_panic(expected = "a claim needs a check that can fail")]
     fn a_claim_without_a_check_is_a_bug() {
         let _ = Judgement::new().finding("nothing", "it is so");
     }

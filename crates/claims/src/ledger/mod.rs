@@ -1,16 +1,15 @@
-//! The frame of the ledger: from claims to verdicts.
+//! From claims to verdicts.
 //!
-//! A [`Claim`] names the runs that it needs and a function that judges their outcomes. The frame takes the runs of
-//! all claims that were asked for, each once however many claims want it, and spreads them over the cores, the longest
-//! first ([`Schedule`]). What a run came to is a small value that does not grow with its flows; with a [`Store`] it is kept
-//! on disk, so that a long ledger goes on where it was interrupted.
+//! A [`Claim`] lists its runs and has a function that judges their outcomes. A [`Schedule`] collects the runs
+//! of all chosen claims, each once even if several claims share it, and distributes them over the cores,
+//! longest first. The outcome of a run has a size that does not depend on its number of flows. A [`Store`]
+//! keeps outcomes on disk, so that an interrupted measurement continues.
 //!
-//! A verdict is computed. A judgement collects checks, each of which holds what was measured against what
-//! is wanted; the claim says what to check, and the checks say what follows. So every claim can fail, and `--set` is how to
-//! see it fail: it changes the scenario of all runs.
+//! Verdicts are computed from checks, each of which compares a measured value with a criterion. Every claim
+//! can fail: `--set` changes the scenarios of all runs and shows it.
 
-mod affected;
 mod claim;
+mod flow_groups;
 mod judgement;
 pub(crate) mod number;
 mod outcome;
@@ -24,7 +23,7 @@ pub use results::Results;
 pub use schedule::Schedule;
 pub use store::Store;
 pub(crate) use {
-    affected::{Group, Met},
+    flow_groups::{Group, GroupCounts},
     judgement::{Finding, Judgement},
     outcome::Outcome,
     run::Run,

@@ -1,42 +1,43 @@
-//! What can be asked of a measured number.
+//! Criteria for measured numbers.
 //!
-//! Every question gives a [`Test`]: what is wanted, what was measured, both for people to read, and whether it holds.
+//! Each method returns a [`Test`]: the criterion and the measured value as text, and whether the criterion is
+//! met.
 //!
-//! Chance is met with intervals at a [`LEVEL`] at which a true claim misses once in ten thousand times, since the ledger asks
-//! a hundred questions and its seeds are fixed: a miss stays until somebody explains it. The intervals are exact.
+//! Random variation is covered by exact intervals at confidence [`LEVEL`]. The level is high because the
+//! ledger has hundreds of checks and fixed seeds: a false miss would stay until somebody explains it.
 
 use wiremend_measure::interval::{self, Interval};
 use wiremend_report::human;
 
-/// The chance that an interval holds the truth.
+/// Confidence level of all intervals.
 pub(crate) const LEVEL: f64 = 0.9999;
 
-/// An answer.
+/// Result of a check.
 pub(crate) struct Test {
     pub(crate) wanted: String,
     pub(crate) measured: String,
     pub(crate) holds: bool,
 }
 
-/// A value and how it is written.
+/// A value and its text format.
 #[derive(Clone, Copy)]
 pub(crate) struct Number {
     value: f64,
     show: fn(f64) -> String,
 }
 
-/// How often something happened.
+/// Number of events.
 #[derive(Clone, Copy)]
 pub(crate) struct Count(u64);
 
-/// How often something happened, and how often it could have.
+/// Number of events in a number of trials.
 #[derive(Clone, Copy)]
 pub(crate) struct Share {
     count: u64,
     of: u64,
 }
 
-/// The mean of all, the least and the most.
+/// Mean, minimum and maximum.
 pub(crate) fn spread(all: impl Iterator<Item = f64> + Clone) -> [f64; 3] {
     let mean = all.clone().sum::<f64>() / all.clone().count() as f64;
     [mean, all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max)]
@@ -57,7 +58,7 @@ pub(crate) fn rate_bps(value: f64) -> Number {
     Number { value, show: human::rate_bps }
 }
 
-/// A fraction, written in per cent.
+/// A fraction, shown in per cent.
 pub(crate) fn fraction(value: f64) -> Number {
     Number { value, show: |value| format!("{} %", human::percent(value)) }
 }
@@ -67,18 +68,18 @@ pub(crate) fn number(value: f64) -> Number {
     Number { value, show: shown }
 }
 
-/// How often something happened.
+/// A number of events.
 pub(crate) fn count(count: u64) -> Count {
     Count(count)
 }
 
-/// How often something happened of how often it could have.
+/// A number of events in a number of trials.
 pub(crate) fn share(count: u64, of: u64) -> Share {
-    assert!(count <= of, "nothing happens more often than it can");
+    assert!(count <= of, "there are no more events than trials");
     Share { count, of }
 }
 
-/// The first and each that follows: none is below the one before it, but for `slack`, a part of it.
+/// Checks that the numbers ascend. Each may be smaller than the one before by the fraction `slack`.
 pub(crate) fn ascending(numbers: &[(&str, Number)], slack: f64) -> Test {
     let names: Vec<_> = numbers.iter().map(|(name, _)| *name).collect();
     let values: Vec<_> = numbers.iter().map(|(_, number)| number.text()).collect();
@@ -111,13 +112,13 @@ impl Number {
         self.test(wanted, (low..=high).contains(&self.value))
     }
 
-    /// No further from `wanted` than this part of it.
+    /// Within the relative distance `part` of `wanted`.
     pub(crate) fn near(self, wanted: f64, part: f64) -> Test {
         let off = (self.value - wanted).abs();
         self.test((self.show)(wanted) + &within(part), off <= part * wanted.abs())
     }
 
-    /// As people read it.
+    /// The value as text.
     pub(crate) fn text(self) -> String {
         (self.show)(self.value)
     }
@@ -128,13 +129,13 @@ impl Number {
 }
 
 impl Count {
-    /// Exactly so often.
+    /// Equal to `wanted`.
     pub(crate) fn is(self, wanted: u64) -> Test {
         Test { wanted: human::count(wanted), measured: human::count(self.0), holds: self.0 == wanted }
     }
 
-    /// As often as one expects of rare events that come independently: the Poisson interval of the count holds
-    /// `expectation`.
+    /// Consistent with `expectation` for rare independent events: the Poisson interval of the count contains
+    /// it.
     pub(crate) fn expected(self, expectation: f64) -> Test {
         let interval = interval::poisson(self.0, LEVEL);
         Test {
@@ -146,7 +147,7 @@ impl Count {
 }
 
 impl Count {
-    /// As often as a form expects that only approximates: its part `off` may be missing, beside what chance leaves open.
+    /// Like [`Self::expected`] for an approximate expectation, whose relative error may be `off`.
     pub(crate) fn about(self, expectation: f64, off: f64) -> Test {
         let Interval { low, high } = interval::poisson(self.0, LEVEL);
         let interval = Interval { low: low * (1.0 - off), high: high * (1.0 + off) };
@@ -156,7 +157,7 @@ impl Count {
 }
 
 impl Share {
-    /// As often as each try succeeds with `probability`: the interval of Clopper and Pearson holds it.
+    /// Consistent with `probability`: the Clopper-Pearson interval of the share contains it.
     pub(crate) fn expected(self, probability: f64) -> Test {
         let interval = interval::clopper_pearson(self.count, self.of, LEVEL);
         Test {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_agree_with_what_chance_allows() {
+    fn counts_agree_within_the_poisson_interval() {
         assert!(count(0).expected(0.095).holds);
         assert!(count(1571).expected(1562.0).holds);
         assert!(!count(1571).expected(1300.0).holds);
@@ -237,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn shares_agree_with_what_chance_allows() {
+    fn shares_agree_within_the_clopper_pearson_interval() {
         assert!(share(1_020, 1_000_000).expected(1e-3).holds);
         assert!(!share(1_020, 1_000_000).expected(2e-3).holds);
-        assert!(!share(0, 0).expected(0.5).holds, "what was never tried shows nothing");
+        assert!(!share(0, 0).expected(0.5).holds, "without trials there is no agreement");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is kept of a run: enough to judge and to draw, and no more for more flows.
+//! The stored outcome of a run. Its size does not depend on the number of flows.
 
 use std::collections::BTreeMap;
 
@@ -11,46 +11,46 @@ use wiremend_sim::{PauseCounters, Results};
 use wiremend_units::LaneId;
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
 
-use super::affected::{Affected, Group, Met};
+use super::flow_groups::{CountsByGroup, Group, GroupCounts};
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// Flows, times, causes, packets, the digest.
+    /// Flows, completion times, timeouts by cause, packets, the digest.
     pub(crate) summary: VariantSummary,
-    /// What each direction of each link carried, by its name: `h0>tor`.
+    /// Counters of each lane (direction of a link) by name: `h0>tor`.
     lanes: BTreeMap<String, Lane>,
-    /// Of a link whose rare losses are made frequent.
+    /// Loss episodes of a link with importance sampling (`impair.kind = "tilted"`).
     #[serde(default)]
     pub(crate) episodes: Episodes,
-    /// What was sampled, if the run samples something: by direction of a link and by metric.
+    /// Sampled series by lane and metric, if the scenario samples any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     series: BTreeMap<String, BTreeMap<String, Vec<Sample>>>,
-    /// What receivers had to do to know what they have.
+    /// Work of receivers to track received packets.
     #[serde(default)]
     pub(crate) tracking: Tracking,
-    /// What TCP connections did, and their flows by what they met.
+    /// Counters of TCP connections, and of their flows by group.
     #[serde(default)]
     pub(crate) tcp: Tcp,
     #[serde(default)]
-    pub(crate) affected: Affected,
-    /// How long it took to compute.
+    pub(crate) flow_groups: CountsByGroup,
+    /// Computing time in seconds.
     pub(crate) took_s: f64,
 }
 
-/// What receivers had to do to know what they have, over all hosts.
+/// Work of receivers to track received packets: sums and maxima over all hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tracking {
-    /// Packets that had been received before: sent again, or copied, in vain.
+    /// Packets that had been received before.
     pub(crate) duplicates: u64,
-    /// Packets that were looked up, and the accesses to memory that this took.
+    /// Tracked packets, and the memory accesses for them.
     pub(crate) packets: u64,
     pub(crate) steps: u64,
-    /// The most bytes in use at once, of what is taken as needed.
+    /// Most memory that a host allocated for tracking.
     pub(crate) peak_bytes: u64,
-    /// The largest distance of a packet from the first missing one.
+    /// Largest distance of a received packet from the first missing one.
     pub(crate) disorder_max: u64,
-    /// Payload of messages completely received.
+    /// Payload of completely received messages.
     pub(crate) delivered_bytes: u64,
     pub(crate) delivered_messages: u64,
 }
@@ -71,14 +71,14 @@ impl Tracking {
     }
 }
 
-/// What TCP connections did, over all hosts; see [`tcp::Counters`].
+/// Counters of TCP connections, summed over all hosts; see [`tcp::Counters`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tcp {
     pub(crate) recoveries: u64,
     pub(crate) undone: u64,
     pub(crate) probes: u64,
     pub(crate) twice: u64,
-    /// Answers to marks.
+    /// Window reductions because of ECN.
     pub(crate) reductions: u64,
 }
 
@@ -97,28 +97,29 @@ impl Tcp {
     }
 }
 
-/// A point of a series: when in nanoseconds, and what.
+/// A sample: time in nanoseconds and value.
 pub(crate) type Sample = (u64, u64);
 
-/// What one direction of a link carried.
+/// Counters of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lane {
     pub(crate) rate_bps: u64,
-    /// Frames that have crossed, corrupted ones included.
+    /// Transmitted frames, including corrupted ones.
     pub(crate) tx_frames: u64,
-    /// Bytes of these, MAC header to FCS.
+    /// Bytes of these frames, MAC header to FCS.
     pub(crate) tx_bytes: u64,
     pub(crate) corrupted: u64,
     pub(crate) dropped: u64,
-    /// How long its sender had to hold a class.
+    /// Time in which PFC paused a class of the sender, summed over classes.
     #[serde(default)]
     pub(crate) paused_ns: u64,
 }
 
 impl Outcome {
     pub(crate) fn new(name: &str, graph: &Graph, results: &Results, took_s: f64) -> Self {
-        let held = |port: &PauseCounters| (port.lane, port.paused.iter().map(|paused| paused.as_ns()).sum());
-        let paused: BTreeMap<LaneId, u64> = results.pauses.iter().map(held).collect();
+        let pause_ns =
+            |port: &PauseCounters| (port.lane, port.paused.iter().map(|paused| paused.as_ns()).sum());
+        let paused: BTreeMap<LaneId, u64> = results.port_pauses.iter().map(pause_ns).collect();
         let lane = |lane: LaneId| {
             let counted = &results.lanes[lane.index()];
             let carried = Lane {
@@ -138,12 +139,12 @@ impl Outcome {
             series: BTreeMap::new(),
             tracking: Tracking::new(results),
             tcp: Tcp::new(results),
-            affected: Affected::new(),
+            flow_groups: CountsByGroup::new(),
             took_s,
         }
     }
 
-    /// The same, with what was sampled.
+    /// Adds the sampled series.
     pub(crate) fn with_series(mut self, graph: &Graph, samples: &[SeriesRow]) -> Self {
         for row in samples {
             let lane = self.series.entry(graph.lane_name(LaneId(row.entity))).or_default();
@@ -153,38 +154,38 @@ impl Outcome {
         self
     }
 
-    /// The same, with what its flows met.
-    pub(super) fn with_affected(self, affected: Affected) -> Self {
-        Self { affected, ..self }
+    /// Adds the counts of flows by group.
+    pub(super) fn with_flow_groups(self, flow_groups: CountsByGroup) -> Self {
+        Self { flow_groups, ..self }
     }
 
-    /// What the flows of a group met.
-    pub(crate) fn met(&self, group: Group) -> Met {
-        self.affected.get(&group).copied().unwrap_or_default()
+    /// Counts of a group.
+    pub(crate) fn group_counts(&self, group: Group) -> GroupCounts {
+        self.flow_groups.get(&group).copied().unwrap_or_default()
     }
 
-    /// What was sampled of a direction of a link.
+    /// Samples of a metric of a lane.
     pub(crate) fn series(&self, lane: &str, metric: Metric) -> &[Sample] {
         self.series.get(lane).and_then(|metrics| metrics.get(metric.key())).map_or(&[], Vec::as_slice)
     }
 
-    /// What a direction of a link carried. Nothing, if there is no such link in the scenario any more.
+    /// Counters of a lane. All are 0 if a change of the scenario removed the link.
     pub(crate) fn lane(&self, name: &str) -> Lane {
         let nothing = Lane { rate_bps: 0, tx_frames: 0, tx_bytes: 0, corrupted: 0, dropped: 0, paused_ns: 0 };
         self.lanes.get(name).copied().unwrap_or(nothing)
     }
 
-    /// Every direction of every link by its name.
+    /// All lanes by name.
     pub(crate) fn lanes(&self) -> impl Iterator<Item = (&str, &Lane)> {
         self.lanes.iter().map(|(name, lane)| (name.as_str(), lane))
     }
 
-    /// Bytes on all links, MAC header to FCS, each link that a frame crossed counted.
+    /// Bytes transmitted on all links, MAC header to FCS.
     pub(crate) fn bytes_on_links(&self) -> u64 {
         self.lanes.values().map(|lane| lane.tx_bytes).sum()
     }
 
-    /// The part of the time that a direction of a link was busy.
+    /// Fraction of the time in which a lane was transmitting.
     pub(crate) fn utilisation(&self, lane: &str) -> f64 {
         let lane = self.lane(lane);
         let wire_bytes = lane.tx_bytes + lane.tx_frames * u64::from(WIRE_OVERHEAD_BYTES);
@@ -192,7 +193,7 @@ impl Outcome {
         if bits_max > 0.0 { wire_bytes as f64 * 8.0 / bits_max } else { 0.0 }
     }
 
-    /// The same of the busiest direction of all links.
+    /// Highest utilisation of all lanes.
     pub(crate) fn busiest(&self) -> f64 {
         self.lanes.keys().map(|lane| self.utilisation(lane)).fold(0.0, f64::max)
     }

@@ -1,4 +1,4 @@
-//! The outcomes of all runs, for those who judge.
+//! Outcomes of all runs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use wiremend_scenario::Override;
 
 use super::{Effort, Outcome, Run};
 
-/// The outcomes of all runs that claims asked for.
+/// Outcomes of all runs of the chosen claims.
 pub struct Results<'a> {
     effort: Effort,
     sets: &'a [Override],
@@ -30,41 +30,39 @@ impl<'a> Results<'a> {
         Self { effort, sets, runner, program: None, outcomes }
     }
 
-    /// The same, for claims that ask the program `wiremend` for a laboratory: this is it. Without, they are not reproduced.
+    /// Sets the `wiremend` program, which claims start for measurements in the lab. Without it these claims
+    /// are not reproduced.
     pub fn with_program(self, program: PathBuf) -> Self {
         Self { program: Some(program), ..self }
     }
 
-    /// What `wiremend lab` prints as JSON for these arguments. It is a process of its own, since it makes networks, for which a process
-    /// must have one thread.
+    /// Output of `wiremend lab` with these arguments, parsed as JSON. The lab creates network namespaces,
+    /// which needs a process with one thread, so it runs in its own process.
     pub(crate) fn lab<T: DeserializeOwned>(&self, arguments: &[&str]) -> Option<T> {
         let program = self.program.as_ref()?;
         let output = Command::new(program).arg("lab").args(arguments).output().ok()?;
         serde_json::from_slice(&output.stdout).ok()
     }
 
-    /// Where claims run what is no simulation of packets.
+    /// The runner, for claims that run fleet simulations.
     pub(crate) fn runner(&self) -> &Runner<'a> {
         &self.runner
     }
 
-    /// How much was simulated.
+    /// The effort of the runs.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 
-    /// What the user changed in all scenarios.
-    pub(crate) fn sets(&self) -> &'a [Override] {
-        self.sets
-    }
-
-    /// What came of a run.
-    pub(crate) fn of(&self, run: &Run) -> &Outcome {
+    /// Outcome of a run.
+    pub(crate) fn outcome(&self, run: &Run) -> &Outcome {
         let command = run.command(self.sets);
-        self.outcomes.get(&command).unwrap_or_else(|| panic!("a claim asks for its runs first: {command}"))
+        self.outcomes
+            .get(&command)
+            .unwrap_or_else(|| panic!("a claim judges a run that it does not list: {command}"))
     }
 
-    /// How long all of them took to compute, one after the other.
+    /// Sum of the computing times of all runs.
     pub fn computing_s(&self) -> f64 {
         self.outcomes.values().map(|outcome| outcome.took_s).sum()
     }

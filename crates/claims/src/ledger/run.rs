@@ -5,9 +5,9 @@ use std::fmt::Display;
 
 use wiremend_scenario::Override;
 
-use wiremend_report::quoted;
+use wiremend_report::shell_quoted;
 
-/// One variant of a scenario of the library, with one seed. Two claims that ask for the same run share it.
+/// One variant of a built-in scenario with one seed. Claims that need the same run share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     scenario: &'static str,
@@ -18,28 +18,28 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run of a scenario of the library, without changes.
-    pub(crate) fn of(scenario: &'static str) -> Self {
+    /// A run of the first variant of a built-in scenario, without changes.
+    pub(crate) fn new(scenario: &'static str) -> Self {
         Self { scenario, variant: None, sets: Vec::new(), seed: None, seconds: 1.0 }
     }
 
-    /// The same of this variant, instead of the first.
+    /// Selects a variant.
     pub(crate) fn variant(self, name: impl Into<String>) -> Self {
         Self { variant: Some(name.into()), ..self }
     }
 
-    /// The same with a value changed.
+    /// Changes a value of the scenario.
     pub(crate) fn set(mut self, path: &str, value: impl Display) -> Self {
         self.sets.push(Override { path: path.to_owned(), value: value.to_string() });
         self
     }
 
-    /// The same from another seed than the scenario's.
+    /// Replaces the seed of the scenario.
     pub(crate) fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
     }
 
-    /// About how long it takes on one core, optimised: long runs start first.
+    /// Sets the expected computing time of an optimised build on one core. Long runs start first.
     pub(crate) fn seconds(self, seconds: f64) -> Self {
         Self { seconds, ..self }
     }
@@ -48,11 +48,11 @@ impl Run {
         self.scenario
     }
 
-    pub(crate) fn wanted_variant(&self) -> Option<&str> {
+    pub(crate) fn chosen_variant(&self) -> Option<&str> {
         self.variant.as_deref()
     }
 
-    pub(crate) fn wanted_seed(&self) -> Option<u64> {
+    pub(crate) fn chosen_seed(&self) -> Option<u64> {
         self.seed
     }
 
@@ -60,23 +60,24 @@ impl Run {
         self.seconds
     }
 
-    /// Its own changes, and then those of the user, which win.
+    /// The changes of this run, followed by those of the user, which take precedence.
     pub(crate) fn sets(&self, user: &[Override]) -> Vec<Override> {
         [self.sets.as_slice(), user].concat()
     }
 
-    /// The command that runs it: what tells it from every other.
+    /// The command of this run. It identifies the run.
     pub(crate) fn command(&self, user: &[Override]) -> String {
-        let mut words = vec!["wiremend run".to_owned(), quoted(self.scenario)];
-        words.extend(self.variant.iter().map(|name| format!("--variant {}", quoted(name))));
-        let set = |set: Override| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)));
+        let mut words = vec!["wiremend run".to_owned(), shell_quoted(self.scenario)];
+        words.extend(self.variant.iter().map(|name| format!("--variant {}", shell_quoted(name))));
+        let set = |set: Override| format!("--set {}", shell_quoted(&format!("{}={}", set.path, set.value)));
         words.extend(self.sets(user).into_iter().map(set));
         words.extend(self.seed.map(|seed| format!("--seed {seed}")));
         words.join(" ")
     }
 }
 
-/// The commands that run all of these, each once: runs which differ only in seeds that follow each other have one command.
+/// The commands of these runs, without repetition. Runs that differ only in consecutive seeds share a
+/// command.
 pub(crate) fn commands(runs: &[Run], user: &[Override]) -> Vec<String> {
     let mut series: Vec<(String, BTreeSet<Option<u64>>)> = Vec::new();
     for run in runs {
@@ -87,7 +88,7 @@ pub(crate) fn commands(runs: &[Run], user: &[Override]) -> Vec<String> {
         });
         series[place].1.insert(run.seed);
     }
-    let told = |(command, seeds): &(String, BTreeSet<Option<u64>>)| {
+    let with_seeds = |(command, seeds): &(String, BTreeSet<Option<u64>>)| {
         let own = seeds.contains(&None).then(|| command.clone());
         let seeds: Vec<_> = seeds.iter().copied().flatten().collect();
         let ranges = seeds.chunk_by(|seed, next| seed + 1 == *next);
@@ -97,7 +98,7 @@ pub(crate) fn commands(runs: &[Run], user: &[Override]) -> Vec<String> {
         };
         own.into_iter().chain(ranges.map(range)).collect::<Vec<_>>()
     };
-    series.iter().flat_map(told).collect()
+    series.iter().flat_map(with_seeds).collect()
 }
 
 #[cfg(test)]
@@ -105,8 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_by_its_command_and_not_by_its_cost() {
-        let run = Run::of("claims/livelock").variant("go-back-0 READ").set("stop.after", "30ms").seed(7);
+    fn the_command_identifies_a_run_and_the_cost_does_not() {
+        let run = Run::new("claims/livelock").variant("go-back-0 READ").set("stop.after", "30ms").seed(7);
         let user = ["topology.rate=10Gbps".parse().unwrap()];
         assert_eq!(
             run.command(&user),
@@ -117,9 +118,10 @@ mod tests {
     }
 
     #[test]
-    fn seeds_that_follow_each_other_are_one_command() {
-        let run = |seed| Run::of("nak").seed(seed);
-        let runs = [run(2), Run::of("tour"), run(1), run(7), run(3), run(2), Run::of("nak"), Run::of("tour")];
+    fn consecutive_seeds_share_a_command() {
+        let run = |seed| Run::new("nak").seed(seed);
+        let runs =
+            [run(2), Run::new("tour"), run(1), run(7), run(3), run(2), Run::new("nak"), Run::new("tour")];
         assert_eq!(
             commands(&runs, &[]),
             [

@@ -1,22 +1,22 @@
-//! All runs of all claims, over the cores.
+//! Distributes the runs of claims over the cores.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use wiremend_measure::{FlowRow, SeriesRow};
-use wiremend_runner::{Error as RunError, Input, Runner, Slot, machine};
+use wiremend_runner::{Error as RunError, Input, Runner, WorkItem, machine};
 use wiremend_scenario::Override;
 use wiremend_sim::Observer;
 
-use super::affected::Sorter;
+use super::flow_groups::FlowGrouper;
 use super::{Claim, Effort, Outcome, Results, Run, Store};
 use crate::error::Error;
 
-/// The runs that some claims need, made ready: what is wrong with one shows before any of them starts.
+/// The runs of the chosen claims, loaded and checked before the first one starts.
 pub struct Schedule<'a> {
     effort: Effort,
     sets: &'a [Override],
-    /// The longest first.
+    /// Longest first.
     jobs: Vec<Job>,
 }
 
@@ -30,12 +30,12 @@ struct Job {
 }
 
 impl<'a> Schedule<'a> {
-    /// Prepares the runs of the claims, each once, with what the user changes in all of them.
+    /// Loads the runs of the claims, each once, with the changes of the user.
     pub fn new(claims: &[&Claim], effort: Effort, sets: &'a [Override]) -> Result<Self, Error> {
         Self::from_runs(claims.iter().flat_map(|claim| (claim.runs)(effort)).collect(), effort, sets)
     }
 
-    /// The same of runs that no claim asks for.
+    /// Loads runs that belong to no claim.
     pub(crate) fn from_runs(runs: Vec<Run>, effort: Effort, sets: &'a [Override]) -> Result<Self, Error> {
         let mut jobs: Vec<Job> = Vec::new();
         for run in runs {
@@ -52,7 +52,7 @@ impl<'a> Schedule<'a> {
         Ok(Self { effort, sets, jobs })
     }
 
-    /// Computes what the store does not have, and keeps it there.
+    /// Computes the outcomes that `store` lacks, and adds them to it.
     pub fn run(&self, runner: &Runner<'a>, store: Option<&Store>) -> Result<Results<'a>, Error> {
         let mut outcomes = BTreeMap::new();
         let mut open = Vec::new();
@@ -71,7 +71,7 @@ impl<'a> Schedule<'a> {
 
 fn compute(jobs: &[&Job], runner: &Runner<'_>, store: Option<&Store>) -> Result<Vec<Outcome>, Error> {
     let weights: Vec<_> = jobs.iter().map(|job| job.expected_s).collect();
-    let outcomes = runner.each(&weights, |slot| jobs[slot.number()].run(runner, slot, store));
+    let outcomes = runner.for_each(&weights, |item| jobs[item.number()].run(runner, item, store));
     outcomes.map_err(|error| match error {
         RunError::Memory { scenario, .. } => Error::Memory { command: scenario },
         error => Error::Run(error),
@@ -81,27 +81,32 @@ fn compute(jobs: &[&Job], runner: &Runner<'_>, store: Option<&Store>) -> Result<
 impl Job {
     fn new(run: &Run, command: String, user: &[Override]) -> Result<Self, Error> {
         let input = Input::load(run.scenario(), &run.sets(user))?;
-        let wanted: Vec<_> = run.wanted_variant().map(str::to_owned).into_iter().collect();
-        // With --set even the list of variants may be another.
+        let wanted: Vec<_> = run.chosen_variant().map(str::to_owned).into_iter().collect();
+        // `--set` may have replaced the list of variants.
         let name = input.variants(&wanted)?[0].name.clone();
         let variant = input.file.variants.iter().position(|variant| variant.name == name).unwrap_or(0);
-        let seed = run.wanted_seed().unwrap_or_else(|| input.file.variants[variant].scenario.seed.get());
+        let seed = run.chosen_seed().unwrap_or_else(|| input.file.variants[variant].scenario.seed.get());
         Ok(Self { command, input, variant, seed, expected_s: run.expected_s() })
     }
 
-    fn run(&self, runner: &Runner<'_>, slot: &Slot<'_>, store: Option<&Store>) -> Result<Outcome, RunError> {
+    fn run(
+        &self,
+        runner: &Runner<'_>,
+        item: &WorkItem<'_>,
+        store: Option<&Store>,
+    ) -> Result<Outcome, RunError> {
         let variant = &self.input.file.variants[self.variant];
-        let computed_s = machine::computed_s();
-        let mut options = slot.options(self.seed);
-        // How long it took is told, so that it computes on one thread whatever the number of cores.
+        let computed_s = machine::cpu_time_s();
+        let mut options = item.options(self.seed);
+        // The computing time is reported, so a run uses one thread on any machine.
         options.threads = 1;
         let simulation = runner.build(&self.input, variant, &options)?;
         let graph = simulation.graph().clone();
-        let mut watcher = Watcher { samples: Vec::new(), sorter: Sorter::new(&variant.scenario) };
-        let results = slot.run(simulation, &self.command, variant, &options, &mut watcher)?;
-        let outcome = Outcome::new(&variant.name, &graph, &results, machine::computed_s() - computed_s)
-            .with_series(&graph, &watcher.samples)
-            .with_affected(watcher.sorter.sorted());
+        let mut observer = RunObserver { samples: Vec::new(), grouper: FlowGrouper::new(&variant.scenario) };
+        let results = item.run(simulation, &self.command, variant, &options, &mut observer)?;
+        let outcome = Outcome::new(&variant.name, &graph, &results, machine::cpu_time_s() - computed_s)
+            .with_series(&graph, &observer.samples)
+            .with_flow_groups(observer.grouper.finish());
         if let Some(store) = store {
             store.put(&self.command, self.input.file.text(), &outcome).map_err(RunError::File)?;
         }
@@ -109,15 +114,15 @@ impl Job {
     }
 }
 
-/// Sees what a run samples, and its flows.
-struct Watcher {
+/// Collects the samples and flows of a run.
+struct RunObserver {
     samples: Vec<SeriesRow>,
-    sorter: Sorter,
+    grouper: FlowGrouper,
 }
 
-impl Observer for Watcher {
+impl Observer for RunObserver {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
-        self.sorter.add(row);
+        self.grouper.add(row);
         Ok(())
     }
 

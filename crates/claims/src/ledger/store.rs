@@ -1,4 +1,4 @@
-//! Outcomes on disk, so that a long ledger goes on where it was interrupted.
+//! Outcomes on disk, so that an interrupted measurement continues.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -6,21 +6,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wiremend_report::write_whole;
+use wiremend_report::write_atomic;
 
 use super::Outcome;
 use crate::error::Error;
 
-/// A directory of outcomes: a file for each, which appears whole.
+/// A directory with one file for each outcome. Files are written atomically.
 pub struct Store {
     directory: PathBuf,
-    /// The program as it is, to the byte: a change that nobody has committed yet is another program.
+    /// Version and hash of the executable: outcomes of another build are not used.
     program: String,
 }
 
-/// What a file holds: the outcome, and all that it depends on.
+/// Content of a file: the outcome, and everything it depends on.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredOutcome {
     program: String,
     command: String,
     scenario: String,
@@ -28,33 +28,34 @@ struct Kept {
 }
 
 impl Store {
-    /// Opens a directory, or makes it, for this version of the program.
+    /// Opens or creates the directory, for this version of the program.
     pub fn open(directory: &Path, version: &str) -> Result<Self, Error> {
         fs::create_dir_all(directory).map_err(|error| {
-            let what = format!("cannot make the directory `{}`: {error}", directory.display());
+            let what = format!("cannot create the directory `{}`: {error}", directory.display());
             Error::File(io::Error::new(error.kind(), what))
         })?;
         Ok(Self { directory: directory.to_owned(), program: program(version) })
     }
 
-    /// The outcome of a run of this text, if this program has computed it before. What cannot be read was not.
+    /// Returns the outcome of a run if this program has stored it. Unreadable files are ignored.
     pub(crate) fn get(&self, command: &str, scenario: &str) -> Option<Outcome> {
         let text = fs::read_to_string(self.path(command, scenario)).ok()?;
-        let kept: Kept = serde_json::from_str(&text).ok()?;
-        let is_same = kept.program == self.program && kept.command == command && kept.scenario == scenario;
-        is_same.then_some(kept.outcome)
+        let stored: StoredOutcome = serde_json::from_str(&text).ok()?;
+        let is_same =
+            stored.program == self.program && stored.command == command && stored.scenario == scenario;
+        is_same.then_some(stored.outcome)
     }
 
-    /// Keeps an outcome.
+    /// Stores an outcome.
     pub(crate) fn put(&self, command: &str, scenario: &str, outcome: &Outcome) -> io::Result<()> {
-        let kept = Kept {
+        let stored = StoredOutcome {
             program: self.program.clone(),
             command: command.to_owned(),
             scenario: scenario.to_owned(),
             outcome: outcome.clone(),
         };
-        let text = serde_json::to_string(&kept).expect("an outcome is plain values");
-        write_whole(&self.path(command, scenario), &text)
+        let text = serde_json::to_string(&stored).expect("an outcome is plain values");
+        write_atomic(&self.path(command, scenario), &text)
     }
 
     fn path(&self, command: &str, scenario: &str) -> PathBuf {
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_comes_back_for_the_same_run_only() {
+    fn an_outcome_is_returned_only_for_the_same_run() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("runs"), "1.0").unwrap();
         let summary = serde_json::to_value(Collector::new().summary("base", &Counters::default())).unwrap();

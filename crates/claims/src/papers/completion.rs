@@ -1,16 +1,16 @@
-//! Distributions of completion times, as runs keep them.
+//! Distributions of completion times.
 
 use wiremend_report::plot::{Curve, Line};
 
 use crate::ledger::Outcome;
 
-/// A distribution as a curve.
+/// The distribution as a curve.
 pub(super) fn distribution(name: &str, outcome: &Outcome) -> Curve {
     let points = outcome.summary.fct_cdf.iter().map(|point| (point.value as f64 / 1e3, point.at_most));
     Curve { name: name.to_owned(), points: points.collect(), line: Line::StepAfter }
 }
 
-/// The slowest flows of a distribution: from this share of all flows on.
+/// The part of the distribution above the share `from` of all flows.
 pub(super) fn slowest(name: &str, outcome: &Outcome, from: f64) -> Curve {
     let mut curve = distribution(name, outcome);
     curve.points.retain(|&(_, at_most)| at_most > from);
@@ -18,8 +18,9 @@ pub(super) fn slowest(name: &str, outcome: &Outcome, from: f64) -> Curve {
     curve
 }
 
-/// A quantile of the completion times, in nanoseconds, exactly where the summary has it: next to a cliff of the distribution a
-/// point of the curve may lie on its other side. Without end if no flow finished.
+/// A quantile of the completion times in nanoseconds, from the summary if it has this quantile: near a step
+/// of the distribution the nearest point of the curve may lie on the other side of the step. Infinite if no
+/// flow finished.
 pub(super) fn exact_ns(outcome: &Outcome, quantile: f64) -> f64 {
     let Some(fct) = outcome.summary.fct_ns else { return f64::INFINITY };
     let known = [(0.5, fct.p50), (0.99, fct.p99), (0.999, fct.p999), (1.0, fct.max)];
@@ -27,20 +28,20 @@ pub(super) fn exact_ns(outcome: &Outcome, quantile: f64) -> f64 {
     found.map_or_else(|| quantile_ns(outcome, quantile), |(_, ns)| ns)
 }
 
-/// A quantile of the completion times as the curve shows it, in nanoseconds; without end if no flow finished.
+/// A quantile of the completion times in nanoseconds, from the curve. Infinite if no flow finished.
 pub(super) fn quantile_ns(outcome: &Outcome, quantile: f64) -> f64 {
     let points = &outcome.summary.fct_cdf;
     let found = points.iter().find(|point| point.at_most >= quantile - 1e-9).or(points.last());
     found.map_or(f64::INFINITY, |point| point.value as f64 / 1e3)
 }
 
-/// The share of flows that took longer than this.
+/// Share of flows that took longer than `ns`.
 pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
     let below = outcome.summary.fct_cdf.iter().take_while(|point| point.value as f64 / 1e3 <= ns).last();
     1.0 - below.map_or(0.0, |point| point.at_most)
 }
 
-/// The largest difference between the shares of flows that took at most some time: Kolmogorov's distance.
+/// Kolmogorov distance of two distributions.
 pub(super) fn apart(one: &Outcome, other: &Outcome) -> f64 {
     let times = [one, other].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
     let difference = |ns: f64| (share_above(one, ns) - share_above(other, ns)).abs();

@@ -1,13 +1,13 @@
-//! What all claims of Joshi et al. (SIGCOMM 2023) share: LinkGuardian, and the testbed in which it was measured.
+//! Common parts of the claims of Joshi et al. (SIGCOMM 2023), LinkGuardian.
 
-/// The paper, for which the place in it follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!(
-            "Joshi et al., Masking Corruption Packet Losses in Datacenter Networks with Link-local Retransmission, ",
-            "SIGCOMM 2023, ",
-            $place
-        )
-    };
+use wiremend_report::ledger::Source;
+
+/// The paper, and a place in it.
+pub(super) const fn source(place: &'static str) -> Source {
+    Source {
+        name: "Joshi et al. 2023",
+        citation: "Joshi et al., Masking Corruption Packet Losses in Datacenter Networks with Link-local Retransmission, \
+                   SIGCOMM 2023",
+        place,
+    }
 }
-pub(super) use source;

@@ -1,9 +1,9 @@
-//! W4: TCP of a kernel and TCP of the simulator, over the same chain.
+//! W4: TCP of Linux and TCP of the simulator over the same path.
 
 use serde_json::Value;
 use wiremend_measure::median;
 use wiremend_report::human;
-use wiremend_report::lab::State;
+use wiremend_report::lab::LinkState;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::joshi::source;
@@ -14,21 +14,28 @@ pub(super) const CLAIMS: &[Claim] = &[CLAIM];
 
 const CLAIM: Claim = Claim {
     id: "W4",
-    title: "TCP of a kernel and TCP of the simulator",
-    source: source!("not asked there: it measured kernels"),
-    paper: "Figures of TCP over a corrupting link are those of Linux; a simulator must have them too where it simulates the same",
-    method: "wiremend lab tcp: this machine's kernel over a link of 200 Mb/s and 100 µs that corrupts frames both ways, with a queue of 256 KiB, a path of 4 ms each way behind it, and real relays; and claims/kernel, \
-             the same chain simulated with the kernel's timers and clock. CUBIC and BBR, at 1e-4, 1e-3 and 1e-2 (quick the last alone), corrupting and protected: transfers of 2 s, 7 rounds in the lab and 10 seeds in the simulator (quick 3 rounds, 4 seeds). Goodput from \
-             the first byte on is told as a share of what the same control has over the clean link, which protects too. They agree (reproduced) if the medians of the shares differ by at most 15 % (quick 30 %) where the kernel keeps at least half, and by at most a factor of 1.5 (quick 2) where it keeps less: \
-             2 s at a loss of 1e-3 see some ten losses, and what else a machine does disturbs single rounds",
+    title: "TCP of Linux and TCP of the simulator",
+    source: source("not asked there: it measured kernels"),
+    paper: "The paper measured TCP of Linux over a corrupting link. The simulator must give the same results in the \
+           same setting",
+    method: "wiremend lab tcp runs the kernel of this machine over a link of 200 Mb/s and 100 µs that corrupts \
+            frames in both directions, with a queue of 256 KiB, a path of 4 ms each way behind it, and real relays. \
+            The scenario claims/kernel simulates the same path with the timers and the clock tick of the kernel. \
+            CUBIC and BBR at loss rates 1e-4, 1e-3 and 1e-2 (quick: only 1e-2), corrupting and protected: transfers \
+            of 2 s, 7 rounds in the lab and 10 seeds in the simulator (quick: 3 rounds, 4 seeds). Goodput, counted \
+            from the first byte, is given as a share of the same congestion control's goodput over the clean link, \
+            which is protected too. Reproduced if the medians of the shares differ by at most 15 % (quick: 30 %) \
+            where the kernel keeps at least half, and by at most a factor of 1.5 (quick: 2) where it keeps less: a \
+            transfer of 2 s at a loss rate of 1e-3 has about ten losses, and other load on the machine disturbs \
+            single rounds",
     runs,
     judge,
 };
 
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
-const MEASURED: [State; 2] = [State::Corrupting, State::Protected];
-/// A share below which losses decide on it.
-const LITTLE: f64 = 0.5;
+const MEASURED: [LinkState; 2] = [LinkState::Corrupting, LinkState::Protected];
+/// Below this share the result depends on few losses, and the tolerance is wider.
+const LOW_SHARE: f64 = 0.5;
 
 fn losses(effort: Effort) -> &'static [f64] {
     effort.choose(&[1e-2], &[1e-4, 1e-3, 1e-2])
@@ -38,29 +45,29 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
     1..=effort.choose(4, 10)
 }
 
-/// How long a transfer lasts.
+/// Duration of a transfer in seconds.
 const SECONDS: u32 = 2;
 
-fn run(control: &str, loss: f64, state: State, seed: u64) -> Run {
-    let run = Run::of("claims/kernel")
+fn run(control: &str, loss: f64, state: LinkState, seed: u64) -> Run {
+    let run = Run::new("claims/kernel")
         .variant(state.name())
         .set("transport.tcp.congestion", control)
         .set("stop.after", format!("{SECONDS}s"))
         .seed(seed)
         .seconds(0.06);
-    if state == State::Clean { run } else { run.set("impair.0.rate", loss) }
+    if state == LinkState::Clean { run } else { run.set("impair.0.rate", loss) }
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
     let at = |control, loss| {
         let of = move |state| seeds(effort).map(move |seed| run(control, loss, state, seed));
-        State::ALL.into_iter().flat_map(of)
+        LinkState::ALL.into_iter().flat_map(of)
     };
     let of = |control| losses(effort).iter().flat_map(move |&loss| at(control, loss));
     CONTROLS.into_iter().flat_map(of).collect()
 }
 
-/// Goodput as a share of clean, from several trials.
+/// Goodput as a share of that over the clean link, from several trials.
 struct Share {
     median: f64,
     least: f64,
@@ -68,7 +75,7 @@ struct Share {
 }
 
 impl Share {
-    fn of(shares: &[f64]) -> Option<Self> {
+    fn from_samples(shares: &[f64]) -> Option<Self> {
         let least = shares.iter().copied().reduce(f64::min)?;
         let most = shares.iter().copied().reduce(f64::max)?;
         Some(Self { median: median(shares), least, most })
@@ -80,11 +87,11 @@ impl Share {
     }
 }
 
-/// What both did in one state.
+/// Kernel and simulator in one state of the link.
 struct Pair {
     control: &'static str,
     loss: f64,
-    state: State,
+    state: LinkState,
     kernel: Share,
     simulator: Share,
 }
@@ -98,9 +105,9 @@ impl Pair {
         self.simulator.median / self.kernel.median
     }
 
-    /// By which factor the shares may differ.
+    /// Factor by which the shares may differ.
     fn band(&self, effort: Effort) -> f64 {
-        if self.kernel.median < LITTLE { effort.choose(2.0, 1.5) } else { effort.choose(1.3, 1.15) }
+        if self.kernel.median < LOW_SHARE { effort.choose(2.0, 1.5) } else { effort.choose(1.3, 1.15) }
     }
 
     fn row(&self) -> Vec<String> {
@@ -116,7 +123,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut pairs = Vec::new();
     for control in CONTROLS {
         for (loss, lab) in &labs {
-            let of = |&state: &State| pair(results, lab, control, *loss, state);
+            let of = |&state: &LinkState| pair(results, lab, control, *loss, state);
             pairs.extend(MEASURED.iter().filter_map(of));
         }
     }
@@ -129,33 +136,39 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     judgement.table("| kernel | simulator | ratio", pairs.iter().map(Pair::row).collect());
     judgement.plot("w4", &figure(&pairs));
-    let told = |pair: &Pair| {
+    let text = |pair: &Pair| {
         let [kernel, simulator] = [&pair.kernel, &pair.simulator].map(|share| human::percent(share.median));
         format!("{} {kernel} and {simulator} %", pair.name())
     };
-    let told: Vec<_> = pairs.iter().filter(|pair| pair.state == State::Corrupting).map(told).collect();
+    let text: Vec<_> = pairs.iter().filter(|pair| pair.state == LinkState::Corrupting).map(text).collect();
     judgement.finding(
-        format!("Kept by kernel and simulator: {}", told.join("; ")),
+        format!("Kept by kernel and simulator: {}", text.join("; ")),
         "Both go by the same algorithms, delays and queue. CUBIC of RFC 9438 would keep 1.4 times as much at 1e-2: Linux counts whole segments, and while the window stays looks at its curve only 32 times in a second, which is \
          less often than round trips of 8.4 ms come; the simulator does so too where hosts have a clock that ticks. What is left is the processor's share of a round trip in the lab, where four processes share it with the kernel",
     )
 }
 
-fn pair(results: &Results<'_>, lab: &Value, control: &'static str, loss: f64, state: State) -> Option<Pair> {
+fn pair(
+    results: &Results<'_>,
+    lab: &Value,
+    control: &'static str,
+    loss: f64,
+    state: LinkState,
+) -> Option<Pair> {
     let effort = results.effort();
-    let goodput = |state, seed| results.of(&run(control, loss, state, seed)).summary.goodput_bps as f64;
+    let goodput = |state, seed| results.outcome(&run(control, loss, state, seed)).summary.goodput_bps as f64;
     let simulated: Vec<_> =
-        seeds(effort).map(|seed| goodput(state, seed) / goodput(State::Clean, seed)).collect();
-    let kernel = Share::of(&of_clean(lab, control, state)?)?;
-    Some(Pair { control, loss, state, kernel, simulator: Share::of(&simulated)? })
+        seeds(effort).map(|seed| goodput(state, seed) / goodput(LinkState::Clean, seed)).collect();
+    let kernel = Share::from_samples(&shares_of_clean(lab, control, state)?)?;
+    Some(Pair { control, loss, state, kernel, simulator: Share::from_samples(&simulated)? })
 }
 
-/// Shares round by round: what else the machine did hit a round's states alike.
-fn of_clean(lab: &Value, control: &str, state: State) -> Option<Vec<f64>> {
+/// Shares by round: other load on the machine affects all states of a round.
+fn shares_of_clean(lab: &Value, control: &str, state: LinkState) -> Option<Vec<f64>> {
     let all = lab["goodputs"].as_array()?.iter().find(|goodput| goodput["control"] == control)?;
-    let rounds = |state: State| all["states"][state as usize]["tenths"].as_array();
+    let rounds = |state: LinkState| all["states"][state as usize]["tenths"].as_array();
     let bytes = |tenths: &Value| Some(tenths.as_array()?.iter().filter_map(Value::as_f64).sum::<f64>());
-    let shares = rounds(state)?.iter().zip(rounds(State::Clean)?);
+    let shares = rounds(state)?.iter().zip(rounds(LinkState::Clean)?);
     shares.map(|(tenths, clean)| Some(bytes(tenths)? / bytes(clean)?)).collect()
 }
 
@@ -169,8 +182,9 @@ fn lab(results: &Results<'_>, loss: f64) -> Option<Value> {
 fn figure(pairs: &[Pair]) -> Plot {
     let curves = CONTROLS.into_iter().flat_map(|control| {
         let curve = move |who: &str, share: fn(&Pair) -> &Share| {
-            let meant = |pair: &&Pair| pair.control == control && pair.state == State::Corrupting;
-            let points = pairs.iter().filter(meant).map(|pair| (pair.loss, share(pair).median)).collect();
+            let is_corrupting = |pair: &&Pair| pair.control == control && pair.state == LinkState::Corrupting;
+            let points =
+                pairs.iter().filter(is_corrupting).map(|pair| (pair.loss, share(pair).median)).collect();
             Curve { name: format!("{control}, {who}"), points, line: Line::Marked }
         };
         [curve("kernel", |pair| &pair.kernel), curve("simulator", |pair| &pair.simulator)]

@@ -1,8 +1,8 @@
-//! What papers say: a folder for each paper, a file for each claim. A question that no paper asks stands beside the claim that raised it.
+//! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W6) are
+//! beside the claim that raised them.
 //!
-//! A claim is a [`Claim`] in the list of its paper: texts, the runs that it needs of scenarios in the library
-//! (`scenarios/claims/`), and a function that judges them. Its thresholds stand in its method, so that a verdict can be
-//! disputed.
+//! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that judges their
+//! outcomes. Its method states all thresholds.
 
 mod completion;
 mod corruption;
@@ -21,7 +21,7 @@ mod mending;
 use crate::error::Error;
 use crate::ledger::Claim;
 
-/// The claims of each paper, and questions of our own.
+/// The claims of each paper, and our own questions.
 const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
     mending::PING_PONG,
@@ -46,11 +46,11 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
     PAPERS.iter().copied().flatten()
 }
 
-/// The claim of an id, in capitals or not.
+/// Finds a claim by its id, in upper or lower case.
 pub fn find(id: &str) -> Result<&'static Claim, Error> {
     all().find(|claim| claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let known: Vec<_> = all().map(|claim| claim.id).collect();
-        Error::UnknownClaim(wiremend_units::or_nearest("claim", id, &known))
+        Error::UnknownClaim(wiremend_units::unknown_name("claim", id, &known))
     })
 }
 
@@ -62,11 +62,11 @@ mod tests {
     use crate::ledger::{Effort, Schedule};
 
     #[test]
-    fn ids_are_unique_and_claims_say_what_they_are() {
+    fn ids_are_unique_and_texts_are_complete() {
         let ids: BTreeSet<_> = all().map(|claim| claim.id).collect();
         assert_eq!(ids.len(), all().count());
         for claim in all() {
-            for text in [claim.title, claim.source, claim.paper, claim.method] {
+            for text in [claim.title, &claim.source.to_string(), claim.paper, claim.method] {
                 assert!(
                     !text.is_empty() && !text.ends_with('.') && !text.contains("  "),
                     "{}: {text}",
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_of_every_claim_can_be_prepared() {
+    fn every_run_of_every_claim_loads() {
         let claims: Vec<_> = all().collect();
         for effort in [Effort::Quick, Effort::Full] {
             assert!(Schedule::new(&claims, effort, &[]).is_ok());

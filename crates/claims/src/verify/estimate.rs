@@ -1,13 +1,13 @@
-//! From counts to the answer.
+//! Estimates derived from the counts.
 
 use wiremend_measure::Collector;
 use wiremend_measure::interval::{Interval, clopper_pearson};
-use wiremend_model::tune::Choice;
+use wiremend_model::tune::Candidate;
 
-use super::Verdict;
-use super::counted::{Counted, TOLD, around};
+use super::PromiseVerdict;
+use super::counted::{REPORTED_LEVEL, TrialCounts, scaled_poisson};
 
-/// The chance of a timeout per flow at the asked corruption.
+/// Probability of a timeout per flow at the original corruption rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) probability: f64,
@@ -15,12 +15,12 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// What was promised, scaled cause by cause by what was counted over what the model expected there. The interval is
-    /// that of the counts: each cause has its share of the risk, so that all hold together.
-    pub(super) fn new(promised: &Choice, counted: &[Counted]) -> Self {
+    /// Scales the promised probability of each cause by counted over expected timeouts. The error probability
+    /// of the interval is divided among the causes (Bonferroni).
+    pub(super) fn new(promised: &Candidate, counted: &[TrialCounts]) -> Self {
         let whole: f64 = promised.timeouts.iter().sum();
-        let clusters = counted.iter().map(Counted::clusters).fold(1.0, f64::max);
-        let level = 1.0 - (1.0 - TOLD) / promised.timeouts.len() as f64;
+        let clusters = counted.iter().map(TrialCounts::clusters).fold(1.0, f64::max);
+        let level = 1.0 - (1.0 - REPORTED_LEVEL) / promised.timeouts.len() as f64;
         let (mut middle, mut low, mut high) = (0.0, 0.0, 0.0);
         for (cause, timeouts) in promised.timeouts.iter().enumerate() {
             let count: u64 = counted.iter().map(|counted| counted.timeouts[cause]).sum();
@@ -29,7 +29,7 @@ impl Estimate {
                 continue;
             }
             let weight = promised.timeout * timeouts / whole / expected;
-            let interval = around(count, clusters, level);
+            let interval = scaled_poisson(count, clusters, level);
             middle += weight * count as f64;
             low += weight * interval.low;
             high += weight * interval.high;
@@ -38,31 +38,31 @@ impl Estimate {
     }
 }
 
-/// How many flows take longer than they may.
-pub(super) struct Late {
+/// Flows that exceed a completion time limit.
+pub(super) struct LateFlows {
     pub(super) quantile: f64,
     /// In seconds.
     pub(super) limit: f64,
     pub(super) flows: u64,
-    /// Flows that take longer than the limit, or never end.
+    /// Flows that take longer than the limit, or do not finish.
     pub(super) missed: u64,
-    /// The quantile in seconds, and between which times it lies.
+    /// The quantile in seconds, and its confidence interval.
     pub(super) reached: f64,
     pub(super) interval: Interval,
 }
 
-impl Late {
+impl LateFlows {
     pub(super) fn new(collector: &Collector, quantile: f64, limit: f64) -> Self {
         let times = collector.fct_ps();
         let (flows, finished) = (collector.flows(), times.count());
-        // The share of flows at or below a time, from the times themselves: bisection on the rank.
+        // Bisection over ranks finds the number of flows within the limit.
         let (mut in_time, mut above) = (0, finished + 1);
         while above - in_time > 1 {
             let rank = u64::midpoint(in_time, above);
             let time = times.quantile(rank as f64 / finished as f64).unwrap_or(u64::MAX);
             if time as f64 <= limit * 1e12 { in_time = rank } else { above = rank }
         }
-        let ranks = clopper_pearson((quantile * flows as f64) as u64, flows, TOLD);
+        let ranks = clopper_pearson((quantile * flows as f64) as u64, flows, REPORTED_LEVEL);
         let at = |share: f64| {
             let share = share * flows as f64 / finished as f64;
             let time = (share <= 1.0).then(|| times.quantile(share)).flatten();
@@ -78,19 +78,19 @@ impl Late {
         }
     }
 
-    /// The share of flows that are late.
+    /// Confidence interval of the share of late flows.
     pub(super) fn share(&self) -> Interval {
-        clopper_pearson(self.missed, self.flows, TOLD)
+        clopper_pearson(self.missed, self.flows, REPORTED_LEVEL)
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> PromiseVerdict {
         let (share, allowed) = (self.share(), 1.0 - self.quantile);
         if share.high <= allowed {
-            Verdict::Confirmed
+            PromiseVerdict::Confirmed
         } else if share.low > allowed {
-            Verdict::NotConfirmed
+            PromiseVerdict::NotConfirmed
         } else {
-            Verdict::Undecided
+            PromiseVerdict::Undecided
         }
     }
 }

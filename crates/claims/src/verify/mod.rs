@@ -1,145 +1,155 @@
-//! What `tune` promises, held against simulation.
+//! Tests predictions of `wiremend tune` by simulation.
 //!
-//! A promise of one timeout in a million flows cannot be counted in seconds, so the test is accelerated. The same network with
-//! the same mechanisms is simulated at raised corruption, with flows cut short where long ones would mostly go back;
-//! there timeouts are frequent enough to count, and each cause has to come as often as the exact model says. What the
-//! model promises at the asked corruption is then scaled, cause by cause, by counted over expected. Some flows go at the
-//! asked corruption itself: they show nothing, or what does not fit. A promised completion time is counted directly.
+//! One timeout in a million flows cannot be counted within seconds, so the test is accelerated. It simulates
+//! the same network and mechanisms at raised corruption, where timeouts are frequent, and shortens flows that
+//! would mostly retransmit. Each cause must occur as often as the exact model predicts. The prediction for
+//! the original corruption is then scaled, cause by cause, by counted over expected timeouts. Some flows run
+//! at the original corruption: they may reveal a contradiction. A promised completion time is counted
+//! directly.
 //!
-//! Work is measured in packets and not by the clock, so that the same question has the same answer everywhere.
+//! Work is measured in packets and not in time, so that a question has the same answer on every machine.
 
-mod bench;
 mod counted;
 mod estimate;
+mod output;
 mod plan;
-mod told;
+mod testbed;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wiremend_model::tune::Choice;
-use wiremend_model::{Corruption, FlowSize, Next, Nic, Path as LinkPath, Sizes, Target, Times};
+use wiremend_model::tune::Candidate;
+use wiremend_model::{
+    ConnectionTimes, Corruption, FlowSize, FrameSizes, NextFlow, Nic, Path as LinkPath, Target,
+};
 use wiremend_runner::{Input, Request, Runner};
 use wiremend_units::Bytes;
 
-use self::bench::Bench;
-use self::counted::Counted;
-use self::estimate::{Estimate, Late};
+use self::counted::TrialCounts;
+use self::estimate::{Estimate, LateFlows};
 use self::plan::plan;
+use self::testbed::Testbed;
 use crate::error::Error;
 
-/// Each trial is divided into so many runs, for as many cores.
+/// Runs of a trial, for as many cores.
 const RUNS: u64 = 4;
 
-/// What is to be verified.
+/// A prediction of the model to test.
 pub struct Promise<'a> {
-    /// What it is about, with sizes told apart finely.
-    pub subject: &'a Subject,
-    /// The mechanisms, and what the model expects of them.
-    pub choice: &'a Choice,
-    /// What is promised.
+    /// Network and flows, with a fine resolution of flow sizes.
+    pub subject: &'a PromiseSetting,
+    /// The mechanisms, and the timeouts that the model predicts with them.
+    pub choice: &'a Candidate,
+    /// The promised probability or completion time.
     pub target: Target,
 }
 
-/// Links, flows and times that a promise is about.
-pub struct Subject {
+/// Links, flows and times of a promise.
+pub struct PromiseSetting {
     /// Sizes of frames.
-    pub sizes: Sizes,
-    /// What links do to frames.
+    pub sizes: FrameSizes,
+    /// Corruption of the links.
     pub corruption: Corruption,
-    /// Links on the way.
+    /// Links of the path.
     pub path: LinkPath,
-    /// Sizes of flows, told apart finely.
+    /// Sizes of flows, with a fine resolution.
     pub flows: Vec<FlowSize>,
     /// Round trip, timeout, rate and gaps.
-    pub times: Times,
-    /// What a NIC does about NAKs.
+    pub times: ConnectionTimes,
+    /// Reaction of the NIC to NAKs.
     pub nic: Nic,
-    /// What comes behind a flow, if it does not follow from gaps.
-    pub next: Option<Next>,
-    /// Where a simulation takes sizes of flows from.
+    /// Traffic behind a flow, if it does not follow from the gaps.
+    pub next: Option<NextFlow>,
+    /// Flow sizes for the simulation.
     pub source: FlowSource,
 }
 
-impl Subject {
-    /// The loss of a full frame on a corrupting link.
+impl PromiseSetting {
+    /// Loss of a full frame on a corrupting link.
     fn beta(&self) -> f64 {
         self.corruption.loss(f64::from(self.sizes.full()), 1)
     }
 }
 
-/// Where a simulation takes sizes of flows from.
+/// Flow sizes for the simulation.
 pub enum FlowSource {
-    /// All have one size.
+    /// One size for all flows.
     Bytes(Bytes),
     /// A table in a file.
     File(PathBuf),
-    /// A table of the library.
+    /// A built-in table.
     Workload(String),
 }
 
-/// How much is simulated.
+/// Amount of simulation.
 #[derive(Clone, Copy)]
-pub struct Effort {
-    /// Seconds on two quiet cores, about.
+pub struct VerifyEffort {
+    /// Approximate duration on two idle cores, in seconds.
     pub seconds: f64,
     /// The first of four seeds for each trial.
     pub seed: u64,
 }
 
-/// What came of it.
+/// Result of a verification.
 pub struct Verified {
-    counted: Vec<Counted>,
-    finding: Finding,
-    /// The scenario that was simulated, a variant for each trial.
+    counted: Vec<TrialCounts>,
+    finding: TargetResult,
+    /// The simulated scenario, with a variant for each trial.
     scenario: String,
     seed: u64,
 }
 
-/// What is found out, by the kind of target.
-enum Finding {
-    /// How often flows wait for a timer at the asked corruption.
+/// Result by kind of target.
+enum TargetResult {
+    /// Probability of a timeout at the original corruption, and the promised bound.
     Timeouts { estimate: Estimate, allowed: f64 },
-    /// How many flows take too long.
-    Late(Late),
+    /// Flows that take too long.
+    Late(LateFlows),
 }
 
 /// Whether the promise holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum PromiseVerdict {
     /// It holds.
     Confirmed,
-    /// It does not.
+    /// It does not hold.
     NotConfirmed,
-    /// Too few flows to tell.
+    /// Too few flows to decide.
     Undecided,
 }
 
 impl Promise<'_> {
-    /// Whether it can be simulated.
+    /// Returns an error if the promise cannot be simulated.
     pub fn check(&self) -> Result<(), Error> {
-        Bench::new(self).map(drop)
+        Testbed::new(self).map(drop)
     }
 
     /// Simulates and compares.
-    pub fn verify(&self, runner: &Runner<'_>, effort: Effort) -> Result<Verified, Error> {
-        Bench::new(self)?.verify(self, runner, effort)
+    pub fn verify(&self, runner: &Runner<'_>, effort: VerifyEffort) -> Result<Verified, Error> {
+        Testbed::new(self)?.verify(self, runner, effort)
     }
 }
 
-impl Bench<'_> {
-    fn verify(&self, promise: &Promise<'_>, runner: &Runner<'_>, effort: Effort) -> Result<Verified, Error> {
+impl Testbed<'_> {
+    fn verify(
+        &self,
+        promise: &Promise<'_>,
+        runner: &Runner<'_>,
+        effort: VerifyEffort,
+    ) -> Result<Verified, Error> {
         let trials = plan(self, promise, effort.seconds);
         let scenario = self.text(&trials);
         let input = Input::from_text("tune", &scenario, &[])?;
         let sums = runner.run(&Request::new(&input).seed(effort.seed).seeds(RUNS))?.variants;
         let counted: Vec<_> =
-            trials.into_iter().zip(&sums).map(|(trial, sum)| Counted::new(trial, sum)).collect();
+            trials.into_iter().zip(&sums).map(|(trial, sum)| TrialCounts::new(trial, sum)).collect();
         let finding = match promise.target {
             Target::Timeout(allowed) => {
-                Finding::Timeouts { estimate: Estimate::new(promise.choice, &counted), allowed }
+                TargetResult::Timeouts { estimate: Estimate::new(promise.choice, &counted), allowed }
             }
-            Target::Fct { quantile, limit } => Finding::Late(Late::new(&sums[0].collector, quantile, limit)),
+            Target::Fct { quantile, limit } => {
+                TargetResult::Late(LateFlows::new(&sums[0].collector, quantile, limit))
+            }
         };
         Ok(Verified { counted, finding, scenario, seed: effort.seed })
     }
@@ -147,53 +157,59 @@ impl Bench<'_> {
 
 impl Verified {
     /// Whether the promise holds.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> PromiseVerdict {
         match &self.finding {
-            Finding::Late(late) => late.verdict(),
-            Finding::Timeouts { estimate, allowed } => {
-                let fits = self.counted.iter().all(Counted::agrees) && estimate.interval.low <= *allowed;
-                if fits { Verdict::Confirmed } else { Verdict::NotConfirmed }
+            TargetResult::Late(late) => late.verdict(),
+            TargetResult::Timeouts { estimate, allowed } => {
+                let fits = self.counted.iter().all(TrialCounts::agrees) && estimate.interval.low <= *allowed;
+                if fits { PromiseVerdict::Confirmed } else { PromiseVerdict::NotConfirmed }
             }
         }
     }
 
-    /// Keeps the scenario, for `wiremend run`.
+    /// Writes the scenario to a file for `wiremend run`.
     pub fn write_scenario(&self, path: &Path) -> io::Result<()> {
-        wiremend_report::write_whole(path, &self.scenario)
+        wiremend_report::write_atomic(path, &self.scenario)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use wiremend_model::tune::Question as Tuning;
-    use wiremend_model::{Mend, Operation, Rewind, Setting};
+    use wiremend_model::tune::TuneProblem as Tuning;
+    use wiremend_model::{MendCounts, ModelSetting, Operation, Rewind};
 
     use super::*;
 
     /// Flows of 2560 B that are alone, over one link.
-    struct Asked {
-        subject: Subject,
-        choice: Choice,
+    struct Example {
+        subject: PromiseSetting,
+        choice: Candidate,
     }
 
-    impl Asked {
-        fn new(beta: f64, mend: Mend) -> Self {
-            let sizes = Sizes::real(1024, Operation::Write);
-            let times =
-                Times { rtt: 10e-6, rto: 67_108_864e-9, rate: 100e9, hold: 0.0, gap: None, busy: 0.0 };
-            let subject = Subject {
+    impl Example {
+        fn new(beta: f64, mend: MendCounts) -> Self {
+            let sizes = FrameSizes::on_wire(1024, Operation::Write);
+            let times = ConnectionTimes {
+                rtt: 10e-6,
+                rto: 67_108_864e-9,
+                rate: 100e9,
+                hold: 0.0,
+                gap: None,
+                busy: 0.0,
+            };
+            let subject = PromiseSetting {
                 sizes,
-                corruption: Corruption::of_full_frame(beta, sizes.full()),
+                corruption: Corruption::from_full_frame_loss(beta, sizes.full()),
                 path: LinkPath { links: 1, access_links: 0, omega: 1.0 },
-                flows: vec![FlowSize::only(2560, 1024)],
+                flows: vec![FlowSize::fixed(2560, 1024)],
                 times,
                 nic: Nic { rewind: Rewind::Unknown, flight_packets: times.flight_packets(&sizes) },
                 next: None,
                 source: FlowSource::Bytes(Bytes::new(2560)),
             };
-            let Subject { sizes, corruption, path, nic, .. } = subject;
+            let PromiseSetting { sizes, corruption, path, nic, .. } = subject;
             let choice = Tuning {
-                setting: Setting { sizes, corruption, mend: Mend::NONE, next: times.next(), nic },
+                setting: ModelSetting { sizes, corruption, mend: MendCounts::NONE, next: times.next(), nic },
                 path,
                 flows: &subject.flows,
                 times,
@@ -210,40 +226,43 @@ mod tests {
             Promise { subject, choice, target: Target::Timeout(choice.timeout * 1.5) }
         }
 
-        /// Verified on a bench that has these mechanisms.
-        fn on(&self, mend: Mend, seconds: f64, seed: u64) -> Verified {
+        /// Verifies in a simulation with these mechanisms.
+        fn on(&self, mend: MendCounts, seconds: f64, seed: u64) -> Verified {
             let promise = self.promise();
-            let mut bench = Bench::new(&promise).unwrap();
-            bench.mend = mend;
-            bench.verify(&promise, &Runner::new(), Effort { seconds, seed }).unwrap()
+            let mut testbed = Testbed::new(&promise).unwrap();
+            testbed.mend = mend;
+            testbed.verify(&promise, &Runner::new(), VerifyEffort { seconds, seed }).unwrap()
         }
     }
 
     fn unexplained(verified: &Verified) -> Vec<&'static str> {
-        verified.counted.iter().flat_map(Counted::unexplained).collect()
+        verified.counted.iter().flat_map(TrialCounts::unexplained).collect()
     }
 
     #[test]
-    fn a_mechanism_that_is_missing_is_noticed_and_its_cause_named() {
-        let promised = Mend::new(1, 1, 1);
-        let asked = Asked::new(1e-3, promised);
+    fn a_missing_mechanism_is_detected_and_its_cause_named() {
+        let promised = MendCounts::new(1, 1, 1);
+        let asked = Example::new(1e-3, promised);
         let whole = asked.on(promised, 0.6, 1);
-        assert_eq!((whole.verdict(), unexplained(&whole)), (Verdict::Confirmed, vec![]));
+        assert_eq!((whole.verdict(), unexplained(&whole)), (PromiseVerdict::Confirmed, vec![]));
         assert!(whole.counted.len() == 3 && !whole.counted[1].trial.is_asked, "two raised rates");
-        let cases =
-            [(Mend::new(0, 1, 1), "tail packet"), (Mend::new(1, 0, 1), "NAK"), (Mend::new(1, 1, 0), "twice")];
+        let cases = [
+            (MendCounts::new(0, 1, 1), "tail packet"),
+            (MendCounts::new(1, 0, 1), "NAK"),
+            (MendCounts::new(1, 1, 0), "retransmission"),
+        ];
         for (simulated, cause) in cases {
             let missing = asked.on(simulated, 0.6, 1);
-            assert_eq!(missing.verdict(), Verdict::NotConfirmed, "{simulated:?}");
+            assert_eq!(missing.verdict(), PromiseVerdict::NotConfirmed, "{simulated:?}");
             assert!(unexplained(&missing).contains(&cause), "{simulated:?}: {:?}", unexplained(&missing));
         }
     }
 
-    /// Where timeouts can be counted at the asked rate, what raised rates say about it is compared with that.
+    /// Compares the estimate from raised rates with the count at the original rate.
     #[test]
-    fn what_raised_rates_say_has_no_bias() {
-        let mend = Mend::new(1, 1, 1);
-        let asked = Asked::new(0.08, mend);
+    fn estimates_from_raised_rates_are_unbiased() {
+        let mend = MendCounts::new(1, 1, 1);
+        let asked = Example::new(0.08, mend);
         let counted = asked.on(mend, 0.6, 1000);
         assert_eq!(counted.counted.len(), 1, "by counting alone");
         let counted = counted.counted[0].total() as f64 / counted.counted[0].flows as f64;
@@ -253,7 +272,7 @@ mod tests {
             Estimate::new(&asked.choice, &verified.counted[1..]).probability
         });
         let mean = estimates.sum::<f64>() / 10.0;
-        // Of about 200 timeouts at the rate itself, and 600 or more at raised ones.
+        // About 200 timeouts at the original rate, and 600 or more at raised rates.
         assert!((mean / counted - 1.0).abs() < 0.25, "{mean:e} estimated, {counted:e} counted");
     }
 }

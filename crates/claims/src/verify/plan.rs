@@ -1,54 +1,55 @@
-//! At which corruption timeouts can be counted, and in how many flows.
+//! Chooses corruption rates at which timeouts can be counted, and numbers of flows.
 
 use wiremend_model::{Cause, Corruption, FlowSize, Target, flow, recovery};
 
-use super::bench::{Arrivals, Bench};
+use super::testbed::{Arrivals, Testbed};
 use super::{Promise, RUNS};
 use crate::ledger::number::shown;
 
-/// Flows that are simulated alike.
+/// Flows with the same sizes and corruption.
 pub(super) struct Trial {
-    /// The name of its variant.
+    /// Name of its variant.
     pub(super) name: String,
-    /// The loss of a full frame on a corrupting link.
+    /// Loss of a full frame on a corrupting link.
     pub(super) beta: f64,
     pub(super) corruption: Corruption,
-    /// Whether this is the corruption that was asked about.
+    /// Whether this is the original corruption rate.
     pub(super) is_asked: bool,
-    /// The size of all flows, where they are not as asked.
+    /// Size of all flows, if they are shortened.
     pub(super) cut: Option<u32>,
     pub(super) sizes: Vec<FlowSize>,
     pub(super) flows_per_run: u64,
-    /// Timeouts of a flow by the model, by [`Cause`].
+    /// Timeouts of a flow by the model, indexed by [`Cause`].
     pub(super) timeouts: [f64; 4],
-    /// Loss of a full frame on the whole way.
+    /// Loss of a full frame on the path.
     pub(super) path_loss: f64,
 }
 
-/// So many timeouts of the cause that matters most are wanted …
+/// Timeouts of the most important cause to aim for, at least.
 const COUNT_MIN: f64 = 60.0;
-/// … and more than so many show no more.
+/// More timeouts than this add no precision.
 const COUNT_MAX: f64 = 600.0;
-/// On the whole way no more than this is lost: beyond, a simulation spends its time going back.
+/// Largest loss of the path. Above it a simulation spends its time on retransmissions.
 const PATH_LOSS_MAX: f64 = 0.3;
-/// Rates that are nearer than this factor show the same.
-const FURTHER: f64 = 1.2;
-/// Flows of more packets than this are cut at raised corruption, for the same reason.
+/// Rates whose ratio is below this factor give no new information.
+const RATE_RATIO_MIN: f64 = 1.2;
+/// Longer flows are shortened at raised corruption, because they would mostly retransmit.
 const PACKETS_MAX: f64 = 32.0;
-/// Packets of flows that are cut: so many and a half. With few a tail is soon lost, with more a packet is soon lost twice.
+/// Packets of shortened flows, plus half a packet. Short flows lose their tail often, longer ones a packet
+/// twice.
 const CUT: [u32; 2] = [2, 16];
-/// The part of the work that goes into flows as they were asked about.
+/// Fraction of the work for flows at the original corruption.
 const ASKED_PART: f64 = 1.0 / 3.0;
-/// Timeouts that go on at the same time on one queue pair, at most: the model has them one by one.
+/// Largest mean number of simultaneous timeouts of a queue pair. The model assumes one at a time.
 const AT_ONCE_MAX: f64 = 0.02;
-/// Seconds on one core that a flow takes, and each of its packets over each link.
+/// Computing time on one core of a flow, and of each of its packets on each link.
 const FLOW_S: f64 = 4e-6;
 const HOP_S: f64 = 1.2e-7;
 const CORES: f64 = 2.0;
 
-/// What to simulate in so many seconds: the asked flows at the asked corruption first.
-pub(super) fn plan(bench: &Bench<'_>, promise: &Promise<'_>, seconds: f64) -> Vec<Trial> {
-    let planner = Planner { bench, promise };
+/// Chooses the trials for a computing time. The first one is at the original corruption.
+pub(super) fn plan(testbed: &Testbed<'_>, promise: &Promise<'_>, seconds: f64) -> Vec<Trial> {
+    let planner = Planner { testbed, promise };
     let work = seconds * CORES;
     let asked = planner.sizes(None);
     let corruption = promise.subject.corruption;
@@ -68,17 +69,17 @@ pub(super) fn plan(bench: &Bench<'_>, promise: &Promise<'_>, seconds: f64) -> Ve
 }
 
 struct Planner<'a> {
-    bench: &'a Bench<'a>,
+    testbed: &'a Testbed<'a>,
     promise: &'a Promise<'a>,
 }
 
 impl Planner<'_> {
     fn sizes(&self, cut: Option<u32>) -> Vec<FlowSize> {
         let subject = self.promise.subject;
-        cut.map_or_else(|| subject.flows.clone(), |bytes| vec![FlowSize::only(bytes, subject.sizes.mtu)])
+        cut.map_or_else(|| subject.flows.clone(), |bytes| vec![FlowSize::fixed(bytes, subject.sizes.mtu)])
     }
 
-    /// What flows are cut to, where that is needed.
+    /// Sizes of shortened flows, if flows have to be shortened.
     fn cuts(&self) -> Vec<Option<u32>> {
         let subject = self.promise.subject;
         if flow::mean_packets(&subject.flows) <= PACKETS_MAX {
@@ -87,7 +88,7 @@ impl Planner<'_> {
         CUT.map(|packets| Some(packets * subject.sizes.mtu + subject.sizes.mtu / 2)).to_vec()
     }
 
-    /// Trials at two raised rates: the lowest at which enough can be counted, and twice that.
+    /// Trials at two raised rates: the lowest with enough timeouts, and twice that.
     fn raised(&self, cut: Option<u32>, work: f64) -> Vec<Trial> {
         let sizes = self.sizes(cut);
         let subject = self.promise.subject;
@@ -104,16 +105,18 @@ impl Planner<'_> {
             if suffices(middle) { high = middle } else { low = middle }
         }
         let twice = (2.0 * high).min(top);
-        // No higher than the asked rate is no trial of its own, unless its flows are.
-        let rates =
-            [(high, cut.is_some() || high > FURTHER * subject.beta()), (twice, twice > FURTHER * high)];
+        // A rate that is not raised makes no trial of its own, unless the flows are shortened.
+        let rates = [
+            (high, cut.is_some() || high > RATE_RATIO_MIN * subject.beta()),
+            (twice, twice > RATE_RATIO_MIN * high),
+        ];
         rates.into_iter().filter(|rate| rate.1).map(|(beta, _)| self.trial(cut, beta, work)).collect()
     }
 
-    /// The highest rate up to `most` at which timeouts of one queue pair do not meet.
+    /// The highest rate up to `most` at which timeouts of a queue pair do not overlap.
     fn bounded(&self, sizes: &[FlowSize], most: f64) -> f64 {
-        let Arrivals::Random { gap } = self.bench.arrivals else { return most };
-        let times = self.bench.times(sizes);
+        let Arrivals::Random { gap } = self.testbed.arrivals else { return most };
+        let times = self.testbed.times(sizes);
         let meet = 1.0 + times.rto / gap / (1.0 - times.busy);
         let mut beta = most;
         while beta > self.promise.subject.beta()
@@ -132,7 +135,7 @@ impl Planner<'_> {
         if matches!(self.promise.target, Target::Timeout(_)) {
             flows = flows.min(COUNT_MAX / self.expected(&sizes, corruption));
         }
-        let what = cut.map_or_else(|| self.bench.sizes_name(), |bytes| format!("{bytes} B"));
+        let what = cut.map_or_else(|| self.testbed.sizes_name(), |bytes| format!("{bytes} B"));
         Trial {
             name: format!("β = {}, {what}", shown(beta)),
             beta,
@@ -150,7 +153,7 @@ impl Planner<'_> {
         let subject = self.promise.subject;
         match subject.corruption {
             as_asked if beta <= subject.beta() => as_asked,
-            Corruption::Bits(_) => Corruption::of_full_frame(beta, subject.sizes.full()),
+            Corruption::Bits(_) => Corruption::from_full_frame_loss(beta, subject.sizes.full()),
             Corruption::Frames(_) => Corruption::Frames(beta),
         }
     }
@@ -163,30 +166,30 @@ impl Planner<'_> {
 
     /// Timeouts of a flow, by cause.
     fn all(&self, sizes: &[FlowSize], corruption: Corruption) -> [f64; 4] {
-        self.bench.expected(self.promise.choice.mend, corruption, sizes).timeouts
+        self.testbed.expected(self.promise.choice.mend, corruption, sizes).timeouts
     }
 
-    /// Timeouts of a flow that are to be counted: of the cause that most of them have at the asked corruption. If that
-    /// is one of tails, longer flows show the others.
+    /// Timeouts per flow of the most frequent cause at the original corruption. If that is a lost tail,
+    /// longer flows cover the other causes.
     fn expected(&self, sizes: &[FlowSize], corruption: Corruption) -> f64 {
         let all = self.all(sizes, corruption);
         let main = self.promise.choice.main_cause();
         let is_of_tails = matches!(main, Cause::TailPacket | Cause::TailAck);
         let is_long = flow::mean_packets(sizes) > f64::from(CUT[1]);
         let wanted = if is_of_tails && is_long {
-            all[Cause::Nak as usize] + all[Cause::Twice as usize]
+            all[Cause::Nak as usize] + all[Cause::Retransmission as usize]
         } else {
             all[main as usize]
         };
         wanted.max(f64::MIN_POSITIVE)
     }
 
-    /// Flows that so many seconds of one core are enough for.
+    /// Number of flows for `work` seconds on one core.
     fn affordable(&self, sizes: &[FlowSize], corruption: Corruption, work: f64) -> f64 {
         let packets = flow::mean_packets(sizes);
         let flight = self.promise.subject.nic.flight_packets.min(packets);
         let sent = packets / recovery::go_back_n(self.path_loss(corruption), flight);
         let added = f64::from(self.promise.choice.mend.dummies);
-        work / (FLOW_S + 2.0 * self.bench.hops() * (sent + added) * HOP_S)
+        work / (FLOW_S + 2.0 * self.testbed.hops() * (sent + added) * HOP_S)
     }
 }

@@ -1,37 +1,37 @@
-//! Whether `explain` is right: histories of counters whose cause is known, because the simulator made it.
+//! Tests `explain` with counter histories of simulated links, whose cause is known.
 //!
-//! Frames on a link are captured and counted as its two ends would. What the simulator cannot do wrong (an MTU that differs, flow control that one end
-//! has off) is done by the counting end.
+//! Frames of a link are captured and counted like the two ports of the link would. The counting port adds
+//! faults that the simulator does not have: a different MTU, and flow control that is off at one end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
-use wiremend_monitor::{Cause, Counter, Counters, Growth, Snapshot, Thresholds, explain};
-use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
+use wiremend_monitor::{Counter, CounterGrowth, Counters, PortSnapshot, SlowLinkCause, Thresholds, explain};
+use wiremend_sim::{CapturedFrame, Files, Observer, Options, Results, Simulation};
 use wiremend_units::{LaneId, LinkId, Time};
 use wiremend_wire::Ecn;
 
-/// What happens, why, and which link is looked at.
-struct Story {
+/// A simulated history, its cause, and the observed link.
+struct History {
     what: &'static str,
-    cause: Cause,
+    cause: SlowLinkCause,
     link: LinkId,
     /// Hosts that send to `b`.
     senders: &'static [&'static str],
-    /// What makes it so.
+    /// Additional lines of the scenario.
     more: &'static str,
     fault: Fault,
 }
 
-/// What the counting ends do wrong.
+/// Faults of the counting ports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// The host takes no frames longer than this.
+    /// The host drops frames longer than this.
     Length(u16),
-    /// The first end does not hear pause frames.
-    Deaf,
+    /// The first port ignores pause frames.
+    IgnoresPauses,
 }
 
 /// The link between the two switches, and that of the receiving host.
@@ -58,81 +58,89 @@ delay = "1us"
 
 const ONE: &[&str] = &["a"];
 const THREE: &[&str] = &["a", "c", "d"];
-const LOSES: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"left-right\"\nrate = 1e-3\n";
-const LOSES_LAST: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"b-right\"\nrate = 1e-3\n";
+const LOSS: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"left-right\"\nrate = 1e-3\n";
+const LOSS_LAST: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"b-right\"\nrate = 1e-3\n";
 const BURSTS: &str = "[[impair]]\nkind = \"bursts\"\nlinks = \"b-right\"\nloss = 1e-3\nlength = 4\n";
-const OVERTAKE: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"left-right\"\nrate = 1e-3\n\
+const REORDER: &str = "[[impair]]\nkind = \"frames\"\nlinks = \"left-right\"\nrate = 1e-3\n\
     [[protect]]\nlinks = \"left-right\"\nby = \"linkguardian-nb\"\nrx_buffer = \"1MB\"\ntx_buffer = \"1MB\"\n";
-/// A line of the topology, behind which it stands.
-const SMALL: &str = "buffer = \"200kB\"\n";
-const MARKS: &str =
+/// Belongs to the table `topology`, which it follows.
+const SMALL_BUFFER: &str = "buffer = \"200kB\"\n";
+const MARKING: &str =
     "[switch.lossless]\nclasses = [0]\n[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n";
 const PAUSES: &str = "[switch.lossless]\nclasses = [0]\n";
 
-const fn story(
+const fn history(
     what: &'static str,
-    cause: Cause,
+    cause: SlowLinkCause,
     link: LinkId,
     senders: &'static [&'static str],
     more: &'static str,
-) -> Story {
-    Story { what, cause, link, senders, more, fault: Fault::None }
+) -> History {
+    History { what, cause, link, senders, more, fault: Fault::None }
 }
 
-const STORIES: &[Story] = &[
-    story("one flow, nothing wrong", Cause::Healthy, LAST, ONE, ""),
-    story("the same, between switches", Cause::Healthy, MIDDLE, ONE, ""),
-    story("loss on another link of the path", Cause::Healthy, LAST, ONE, LOSES),
-    story("a link between switches loses 1e-3", Cause::Corruption, MIDDLE, ONE, LOSES),
-    story("the receiver's link loses 1e-3", Cause::Corruption, LAST, ONE, LOSES_LAST),
-    story("losses in bursts", Cause::Corruption, LAST, ONE, BURSTS),
-    story("losses while others send too", Cause::Corruption, MIDDLE, THREE, LOSES),
-    story("three senders, small buffers", Cause::Congestion, LAST, THREE, SMALL),
-    story("three senders, marks and DCQCN", Cause::Congestion, LAST, THREE, MARKS),
-    story("three senders, pauses", Cause::Congestion, MIDDLE, THREE, PAUSES),
-    story("packets overtake each other", Cause::Reordering, LAST, ONE, OVERTAKE),
-    Story { fault: Fault::Length(1000), ..story("an MTU that differs", Cause::Configuration, LAST, ONE, "") },
-    Story {
-        fault: Fault::Deaf,
-        ..story("pauses that one end ignores", Cause::Configuration, MIDDLE, THREE, PAUSES)
+const HISTORIES: &[History] = &[
+    history("one flow, no fault", SlowLinkCause::Healthy, LAST, ONE, ""),
+    history("the same, between switches", SlowLinkCause::Healthy, MIDDLE, ONE, ""),
+    history("loss on another link of the path", SlowLinkCause::Healthy, LAST, ONE, LOSS),
+    history("a link between switches loses 1e-3", SlowLinkCause::Corruption, MIDDLE, ONE, LOSS),
+    history("the receiver's link loses 1e-3", SlowLinkCause::Corruption, LAST, ONE, LOSS_LAST),
+    history("losses in bursts", SlowLinkCause::Corruption, LAST, ONE, BURSTS),
+    history("losses with other traffic", SlowLinkCause::Corruption, MIDDLE, THREE, LOSS),
+    history("three senders, small buffers", SlowLinkCause::Congestion, LAST, THREE, SMALL_BUFFER),
+    history("three senders, ECN marks and DCQCN", SlowLinkCause::Congestion, LAST, THREE, MARKING),
+    history("three senders, pause frames", SlowLinkCause::Congestion, MIDDLE, THREE, PAUSES),
+    history("packets overtake each other", SlowLinkCause::Reordering, LAST, ONE, REORDER),
+    History {
+        fault: Fault::Length(1000),
+        ..history("MTU mismatch", SlowLinkCause::Configuration, LAST, ONE, "")
+    },
+    History {
+        fault: Fault::IgnoresPauses,
+        ..history("one end ignores pause frames", SlowLinkCause::Configuration, MIDDLE, THREE, PAUSES)
     },
 ];
 
-/// The table in the documents is what comes out here.
+/// docs/operate/monitor.md has this table.
 #[test]
-fn causes_that_are_known_are_found() {
-    let mut found: BTreeMap<(&str, Cause), BTreeMap<Cause, u64>> = BTreeMap::new();
+fn known_causes_are_found() {
+    let mut found: BTreeMap<(&str, SlowLinkCause), BTreeMap<SlowLinkCause, u64>> = BTreeMap::new();
     let mut wrong = String::new();
-    for story in STORIES {
+    for history in HISTORIES {
         for seed in 1..=SEEDS {
-            let explained = story.explained(seed);
-            *found.entry((story.what, story.cause)).or_default().entry(explained.cause).or_default() += 1;
-            if explained.cause != story.cause {
-                let _ = writeln!(wrong, "{}, seed {seed}: {explained:?}", story.what);
+            let explained = history.explained(seed);
+            *found.entry((history.what, history.cause)).or_default().entry(explained.cause).or_default() += 1;
+            if explained.cause != history.cause {
+                let _ = writeln!(wrong, "{}, seed {seed}: {explained:?}", history.what);
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    let documented = include_str!("../../../../docs/monitor.md");
+    let documented = include_str!("../../../../docs/operate/monitor.md");
     for row in matrix(&found) {
-        assert!(documented.contains(&row), "docs/monitor.md lacks\n{}", matrix(&found).join("\n"));
+        assert!(documented.contains(&row), "docs/operate/monitor.md lacks\n{}", matrix(&found).join("\n"));
     }
 }
 
-/// A row for each story: what was the cause, and how often each was found.
-fn matrix(found: &BTreeMap<(&str, Cause), BTreeMap<Cause, u64>>) -> Vec<String> {
-    let row = |story: &Story| {
-        let of = &found[&(story.what, story.cause)];
+/// A row for each history: the cause, and how often each cause was found.
+fn matrix(found: &BTreeMap<(&str, SlowLinkCause), BTreeMap<SlowLinkCause, u64>>) -> Vec<String> {
+    let row = |history: &History| {
+        let of = &found[&(history.what, history.cause)];
         let cells = CAUSES.map(|cause| of.get(&cause).map_or_else(|| "·".to_owned(), u64::to_string));
-        format!("| {} | {} | {} |", story.what, story.cause, cells.join(" | "))
+        format!("| {} | {} | {} |", history.what, history.cause, cells.join(" | "))
     };
-    STORIES.iter().map(row).collect()
+    HISTORIES.iter().map(row).collect()
 }
 
-const CAUSES: [Cause; 5] =
-    [Cause::Corruption, Cause::Configuration, Cause::Congestion, Cause::Reordering, Cause::Healthy];
+const CAUSES: [SlowLinkCause; 5] = [
+    SlowLinkCause::Corruption,
+    SlowLinkCause::Configuration,
+    SlowLinkCause::Congestion,
+    SlowLinkCause::Reordering,
+    SlowLinkCause::Healthy,
+];
 
-impl Story {
+impl History {
     fn explained(&self, seed: u64) -> wiremend_monitor::Explanation {
         let scenario = wiremend_scenario::load("history.toml", &self.text(), &[])
             .unwrap_or_else(|error| panic!("{}: {error}", self.what))
@@ -142,8 +150,8 @@ impl Story {
         let options = Options { captures: vec![self.link], ..Options::new(seed) };
         let simulation = Simulation::build(&scenario, &NoFiles, &options).expect("a small network");
         let mut ends = [Port::new(self, 0), Port::new(self, 1)];
-        let mut watch = Watch { link: self.link, ends: &mut ends };
-        let results = simulation.run(&mut watch).expect("counting cannot fail");
+        let mut observer = LinkObserver { link: self.link, ends: &mut ends };
+        let results = simulation.run(&mut observer).expect("counting cannot fail");
         for end in &mut ends {
             end.finish(&results);
         }
@@ -152,7 +160,7 @@ impl Story {
     }
 
     fn text(&self) -> String {
-        let congestion = if self.more == MARKS { "congestion = \"dcqcn-paper\"\n" } else { "" };
+        let congestion = if self.more == MARKING { "congestion = \"dcqcn-paper\"\n" } else { "" };
         let mut text = format!("{TOPOLOGY}{}[transport]\ntimeout = 8\n{congestion}", self.more);
         for sender in self.senders {
             let _ = write!(
@@ -173,14 +181,14 @@ impl Files for NoFiles {
     }
 }
 
-/// Hands frames to the ends of the link that is looked at.
-struct Watch<'a, 's> {
+/// Passes frames to the ports of the observed link.
+struct LinkObserver<'a, 's> {
     link: LinkId,
     ends: &'a mut [Port<'s>; 2],
 }
 
-impl Observer for Watch<'_, '_> {
-    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
+impl Observer for LinkObserver<'_, '_> {
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         let to = usize::from(captured.lane == self.link.forward());
         self.ends[to].arrives(captured);
         self.ends[1 - to].counters.add(Counter::TxGood, 1);
@@ -188,46 +196,46 @@ impl Observer for Watch<'_, '_> {
     }
 }
 
-/// An end of a link, and what it counts.
+/// A port of a link, and its counters.
 struct Port<'a> {
-    story: &'a Story,
-    /// Frames arrive by this lane, and leave by the other.
+    history: &'a History,
+    /// Frames arrive on this lane and leave on the other.
     arrival: LaneId,
     departure: LaneId,
     is_host: bool,
     counters: Counters,
-    /// Of each queue pair that sends to this host: the number that comes next, and whether it was asked for.
+    /// Expected PSN of each queue pair that sends to this host, and whether a NAK was sent for it.
     expected: BTreeMap<(u32, u32), (u32, bool)>,
 }
 
 impl<'a> Port<'a> {
-    fn new(story: &'a Story, end: usize) -> Self {
-        let lanes = [story.link.backward(), story.link.forward()];
+    fn new(history: &'a History, end: usize) -> Self {
+        let lanes = [history.link.backward(), history.link.forward()];
         let mut counters = Counters::default();
         for counter in
             [Counter::RxGood, Counter::RxCrc, Counter::TxGood, Counter::RxPauses, Counter::TxPauses]
         {
             counters.set(counter, 0);
         }
-        let is_host = story.link == LAST && end == 0;
+        let is_host = history.link == LAST && end == 0;
         let (arrival, departure) = (lanes[end], lanes[1 - end]);
-        Self { story, arrival, departure, is_host, counters, expected: BTreeMap::new() }
+        Self { history, arrival, departure, is_host, counters, expected: BTreeMap::new() }
     }
 
-    fn arrives(&mut self, captured: &Captured) {
+    fn arrives(&mut self, captured: &CapturedFrame) {
         let frame = &captured.frame;
         let mut count = |counter| self.counters.add(counter, 1);
         if captured.corrupted {
             return count(Counter::RxCrc);
         }
-        if matches!(self.story.fault, Fault::Length(most) if frame.len > most && self.is_host) {
+        if matches!(self.history.fault, Fault::Length(most) if frame.len > most && self.is_host) {
             return count(Counter::RxLength);
         }
         count(Counter::RxGood);
         if !self.is_host {
             return;
         }
-        if frame.ecn() == Ecn::Congested {
+        if frame.ecn() == Ecn::Ce {
             count(Counter::EcnMarked);
         }
         let Some(packet) = frame.packet() else { return };
@@ -239,13 +247,13 @@ impl<'a> Port<'a> {
         }
         let psn = packet.psn().get();
         let from = (frame.src.0, packet.dest_qp().get());
-        let (expected, is_asked) = self.expected.entry(from).or_insert((psn, false));
+        let (expected, nak_sent) = self.expected.entry(from).or_insert((psn, false));
         let ahead = psn.wrapping_sub(*expected) & 0xFF_FFFF;
         if ahead == 0 {
-            (*expected, *is_asked) = ((psn + 1) & 0xFF_FFFF, false);
+            (*expected, *nak_sent) = ((psn + 1) & 0xFF_FFFF, false);
         } else if ahead < 0x80_0000 {
-            // A gap is counted once, as it is asked for once.
-            if !std::mem::replace(is_asked, true) {
+            // A gap is counted once, because the responder sends one NAK.
+            if !std::mem::replace(nak_sent, true) {
                 count(Counter::OutOfSequence);
             }
         } else {
@@ -253,12 +261,12 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// What is counted elsewhere than on the wire.
+    /// Adds counters that do not follow from captured frames.
     fn finish(&mut self, results: &Results) {
         self.counters.add(Counter::TxDiscards, results.lanes[self.departure.index()].dropped);
-        for pauses in &results.pauses {
-            // They stop what leaves by that lane, so they came by the other.
-            if pauses.lane == self.departure && self.story.fault != Fault::Deaf {
+        for pauses in &results.port_pauses {
+            // A pause of the departure lane arrived on the other lane.
+            if pauses.lane == self.departure && self.history.fault != Fault::IgnoresPauses {
                 self.counters.add(Counter::RxPauses, pauses.received);
             }
             if pauses.lane == self.arrival {
@@ -272,10 +280,10 @@ impl<'a> Port<'a> {
         }
     }
 
-    fn growth(&self, end: Time) -> Growth {
+    fn growth(&self, end: Time) -> CounterGrowth {
         let zero = self.counters.iter().map(|(counter, _)| (counter, 0)).collect();
-        let snapshot = |counters| Snapshot { up: true, counters, ..Snapshot::default() };
+        let snapshot = |counters| PortSnapshot { up: true, counters, ..PortSnapshot::default() };
         let (before, after) = (snapshot(zero), snapshot(self.counters));
-        Growth::over([(Time::ZERO, &before), (end.max(Time::from_ns(1)), &after)])
+        CounterGrowth::over([(Time::ZERO, &before), (end.max(Time::from_ns(1)), &after)])
     }
 }

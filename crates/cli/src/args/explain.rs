@@ -1,4 +1,4 @@
-//! Arguments of what is answered by reckoning: `model`, `tune` and `check`.
+//! Arguments of the commands that compute instead of simulate: `model`, `tune` and `check`.
 
 use std::num::NonZeroU8;
 use std::path::PathBuf;
@@ -6,14 +6,17 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use wiremend_fabric::deadlock::Alpha;
-use wiremend_model::Mend;
+use wiremend_model::MendCounts;
 use wiremend_scenario::Override;
 use wiremend_units::{Bytes, Rate, Span, parse_probability};
 
-/// What corruption costs RDMA
+use super::ADVANCED;
+use super::choice::choice;
+
+/// Compute what corruption costs RDMA
 ///
-/// How often a flow waits for its retransmission timer and why, how long that makes it, and what dummies and copies change
-/// and cost. Exactly, and beside it as the corruption paper (Gao et al., JCST 2022) prints it.
+/// Computes how often a flow waits for its retransmission timer and why, the resulting completion time, and what dummies and
+/// copies change and cost: exactly, and by the formulas of the corruption paper (Gao et al., JCST 2022).
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -22,9 +25,7 @@ use wiremend_units::{Bytes, Rate, Span, parse_probability};
     after_help = "\
 Examples:
   wiremend model --beta 1e-3 --links 4
-  wiremend model --beta 1/128 --bytes 1024B --next at-once --dummies 2 --nak-copies 1 --retransmission-copies 1
   wiremend model --beta 1e-3 --links 4 --workload datamining --dummies 2 --plot timeouts.svg
-  wiremend model --alpha 1e-9 --links 6 --omega 0.01 --cdf mine.csv --mtu 4096 --json
   wiremend model phy --attenuation 9"
 )]
 pub(crate) struct Model {
@@ -36,10 +37,10 @@ pub(crate) struct Model {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) mend: MendArgs,
-    /// T: dummies wait so long for more data before they are sent
-    #[arg(long, value_name = "TIME", default_value = "0s")]
+    /// Time T between the last packet and its dummies
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) hold: Span,
-    /// Draw the probability of a timeout against the corruption into this file
+    /// Plot the timeout probability over the loss ratio into this file
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     /// Print JSON
@@ -54,46 +55,46 @@ pub(crate) enum ModelCommand {
     Phy(Phy),
 }
 
-/// The links of the path
+/// The links of a path
 #[derive(Args, Debug)]
 pub(crate) struct Link {
-    /// A corrupting link loses a full frame with this probability; shorter frames less often
+    /// Probability that a corrupting link loses a full frame; shorter frames are lost less often
     #[arg(long, value_name = "B", value_parser = loss, conflicts_with_all = ["alpha", "drop"])]
     pub(crate) beta: Option<f64>,
-    /// A corrupting link makes a bit wrong with this probability
-    #[arg(long, value_name = "A", value_parser = loss, conflicts_with = "drop")]
+    /// Bit error ratio of a corrupting link
+    #[arg(long, value_name = "A", value_parser = loss, conflicts_with = "drop", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) alpha: Option<f64>,
-    /// A corrupting link loses every frame with this probability, however short
-    #[arg(long, value_name = "P", value_parser = loss)]
+    /// Probability that a corrupting link loses a frame of any length
+    #[arg(long, value_name = "P", value_parser = loss, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) drop: Option<f64>,
-    /// Links of the path that may corrupt, between the switches of the two hosts
+    /// Number of links between switches that may corrupt
     #[arg(long, value_name = "L", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=32))]
     pub(crate) links: u32,
-    /// Links that may corrupt between a host and its own switch, where no copy helps
-    #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1))]
+    /// Number of links between a host and its switch that may corrupt; switches cannot copy packets before them
+    #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) access_links: u32,
-    /// Probability that such a link does corrupt
-    #[arg(long, value_name = "W", default_value = "1", value_parser = probability)]
+    /// Probability that a link which may corrupt does
+    #[arg(long, value_name = "W", default_value = "1", value_parser = probability, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) omega: f64,
 }
 
 /// The flows
 #[derive(Args, Debug)]
 pub(crate) struct Flows {
-    /// Sizes of flows: a table of `wiremend list`
+    /// Flow sizes: a table from `wiremend list`
     #[arg(long, value_name = "NAME", default_value = "websearch", conflicts_with_all = ["cdf", "bytes"])]
     pub(crate) workload: String,
-    /// Sizes of flows: a file of lines `size_bytes,cumulative_percent`
+    /// Flow sizes: a file of lines `size_bytes,cumulative_percent`
     #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
     pub(crate) cdf: Option<PathBuf>,
-    /// All flows have this size
+    /// One size for all flows
     #[arg(long, value_name = "SIZE")]
     pub(crate) bytes: Option<Bytes>,
     /// Payload of a full packet
-    #[arg(long, value_name = "BYTES", default_value_t = 1024, value_parser = mtu)]
+    #[arg(long, value_name = "BYTES", default_value_t = 1024, value_parser = mtu, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) mtu: u32,
-    /// The operation that moves the data
-    #[arg(long, value_name = "OP", default_value = "write")]
+    /// RDMA operation
+    #[arg(long, value_name = "OP", default_value = "write", value_parser = choice::<OperationChoice>(), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) operation: OperationChoice,
 }
 
@@ -103,30 +104,30 @@ pub(crate) enum OperationChoice {
     Send,
 }
 
-/// Times, and what comes behind a flow
+/// Times, and the load of a queue pair
 #[derive(Args, Debug)]
 pub(crate) struct Times {
-    /// Retransmission timer
+    /// Retransmission timeout
     #[arg(long, value_name = "TIME", default_value = "67.108864ms")]
     pub(crate) rto: Span,
-    /// Round trip of a small packet
+    /// Round-trip time of a small packet
     #[arg(long, value_name = "TIME", default_value = "10us")]
     pub(crate) rtt: Span,
     /// Rate of the links
-    #[arg(long, value_name = "RATE", default_value = "100Gbps")]
+    #[arg(long, value_name = "RATE", default_value = "100Gbps", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) rate: Rate,
-    /// What comes next on the same queue pair: nothing before the timer fires, or a flow as soon as this one completes
-    #[arg(long, value_name = "WHAT", default_value = "nothing", conflicts_with_all = ["gap", "load"])]
+    /// Next flow on the same queue pair: none before the timer expires, or one as soon as this flow completes
+    #[arg(long, value_name = "WHEN", default_value = "nothing", value_parser = choice::<NextChoice>(), conflicts_with_all = ["gap", "load"], help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) next: NextChoice,
-    /// Flows follow one another on the same queue pair, at random, after gaps of this mean
-    #[arg(long, value_name = "TIME", conflicts_with = "load")]
+    /// Mean of the random gaps between flows on one queue pair
+    #[arg(long, value_name = "TIME", conflicts_with = "load", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) gap: Option<Span>,
-    /// Flows arrive at random on one queue pair and fill this share of the link
-    #[arg(long, value_name = "U", value_parser = load)]
+    /// Load of the link by flows that arrive at random on one queue pair
+    #[arg(long, value_name = "U", value_parser = load, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) load: Option<f64>,
-    /// Copies of a NAK make the sender repeat a packet each, or count once, or nobody knows and nothing relies on it
+    /// Reaction of the sender to copies of a NAK: it retransmits for each copy, or once. `unknown` relies on neither
     /// [default: each; for tune: unknown]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = choice::<RewindChoice>(), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) rewind: Option<RewindChoice>,
 }
 
@@ -143,26 +144,26 @@ pub(crate) enum RewindChoice {
     Unknown,
 }
 
-/// What is done about it
+/// Dummies and copies
 #[derive(Args, Debug)]
 pub(crate) struct MendArgs {
-    /// Dummies behind each flow
+    /// Dummies after each flow
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = few)]
     pub(crate) dummies: u32,
-    /// Copies of each NAK that the responder's switch adds
+    /// Copies of each NAK, made by the responder's switch
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = few)]
     pub(crate) nak_copies: u32,
-    /// Copies of each retransmission that the requester's switch adds
+    /// Copies of each retransmission, made by the requester's switch
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = few)]
     pub(crate) retransmission_copies: u32,
-    /// Repeats of each flow's last packet
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = few)]
+    /// Copies of each flow's last packet
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = few, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) tail_repeat: u32,
 }
 
 impl MendArgs {
-    pub(crate) fn get(&self) -> Mend {
-        Mend {
+    pub(crate) fn get(&self) -> MendCounts {
+        MendCounts {
             dummies: self.dummies,
             nak_copies: self.nak_copies,
             retransmission_copies: self.retransmission_copies,
@@ -171,57 +172,54 @@ impl MendArgs {
     }
 }
 
-/// From light, bit errors or counters to lost frames
+/// Compute the frame loss ratio from attenuation, bit errors or counters
 ///
-/// Attenuation makes the eye close; then bits go wrong, some of which forward error correction mends; what is left loses
-/// frames. Without a source it shows where each generation of links breaks.
+/// Attenuation causes bit errors. Forward error correction corrects some of them, and the rest cause frame loss. Without
+/// an input it shows the attenuation at which each generation of links fails.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend model phy
   wiremend model phy --attenuation 9 --plot attenuation.svg
-  wiremend model phy --ber 1e-5 --frame 1102B
   wiremend model phy --corrected-bits 81234 --bits 3e12
-  wiremend model phy --codewords 9.1e9,5.2e7,3.1e5,2200,17 --uncorrectable 0 --code rs544 --interleaved 2
-  wiremend model phy --bad-frames 12 --frames 1e8")]
+  wiremend model phy --codewords 9.1e9,5.2e7,3.1e5,2200,17 --interleaved 2")]
 pub(crate) struct Phy {
     /// Optical attenuation, in dB
     #[arg(long, value_name = "DB", value_parser = decibel, conflicts_with_all = ["ber", "bits", "codewords", "frames"])]
     pub(crate) attenuation: Option<f64>,
-    /// Bit error rate before forward error correction
+    /// Bit error ratio before forward error correction
     #[arg(long, value_name = "B", value_parser = probability, conflicts_with_all = ["bits", "codewords", "frames"])]
     pub(crate) ber: Option<f64>,
-    /// Bits that were corrected (`rx_corrected_bits_phy`) …
+    /// Corrected bits (`rx_corrected_bits_phy`), with --bits
     #[arg(long, value_name = "N", value_parser = count, requires = "bits")]
     pub(crate) corrected_bits: Option<f64>,
-    /// … of so many that came (`rx_bits_phy`)
+    /// Received bits (`rx_bits_phy`)
     #[arg(long, value_name = "N", value_parser = count, requires = "corrected_bits", conflicts_with_all = ["codewords", "frames"])]
     pub(crate) bits: Option<f64>,
-    /// Codewords with 0, 1, 2, … wrong symbols
+    /// Number of codewords with 0, 1, 2, … symbol errors
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, conflicts_with = "frames")]
     pub(crate) codewords: Vec<f64>,
-    /// Codewords that could not be corrected
+    /// Number of uncorrectable codewords
     #[arg(long, value_name = "N", value_parser = count, default_value = "0", requires = "codewords")]
     pub(crate) uncorrectable: f64,
-    /// The code of these codewords
-    #[arg(long, value_name = "CODE", default_value = "rs544")]
+    /// FEC code of the codewords
+    #[arg(long, value_name = "CODE", default_value = "rs544", value_parser = choice::<CodeChoice>())]
     pub(crate) code: CodeChoice,
-    /// Codewords side by side: 1 up to 50G, 2 up to 400G, 4 beyond
+    /// Number of interleaved codewords: 1 up to 50G, 2 up to 400G, 4 beyond
     #[arg(long, value_name = "X", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) interleaved: u32,
-    /// Frames with a wrong check (`rx_crc_errors_phy`) …
+    /// Frames with CRC errors (`rx_crc_errors_phy`), with --frames
     #[arg(long, value_name = "N", value_parser = count, requires = "frames")]
     pub(crate) bad_frames: Option<f64>,
-    /// … of so many that came
+    /// Received frames
     #[arg(long, value_name = "N", value_parser = count, requires = "bad_frames")]
     pub(crate) frames: Option<f64>,
-    /// Size of a frame, from MAC header to check
+    /// Frame size from MAC header to frame check sequence
     #[arg(long, value_name = "SIZE", default_value = "1518B")]
     pub(crate) frame: Bytes,
-    /// Attenuation at which a 10G link has a bit error rate of 1e-12, in dB
+    /// Attenuation at which a 10G link has a bit error ratio of 1e-12, in dB
     #[arg(long, value_name = "DB", default_value = "11", value_parser = decibel)]
     pub(crate) budget: f64,
-    /// Draw frame loss against attenuation into this file
+    /// Plot the frame loss ratio over the attenuation into this file
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     /// Print JSON
@@ -237,15 +235,14 @@ pub(crate) enum CodeChoice {
 
 /// Find the cheapest dummies and copies that reach a target
 ///
-/// All combinations are reckoned. Printed are the one that costs the fewest bytes, what each packet of it buys, and what
-/// more or less money would get. The exit status is 1 if none reaches the target; then what can be reached is told.
+/// Evaluates all combinations. Prints the one with the fewest extra bytes, the benefit of each of its packets, and the
+/// results with more or fewer packets. If no combination reaches the target, prints the best one; the exit status is 1.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend tune --beta 1e-3 --workload websearch --target-timeout 1e-6
   wiremend tune --beta 1e-3 --workload websearch --target-timeout 1e-6 --verify
-  wiremend tune --beta 1e-3 --links 4 --workload google-rpc --target-p9999 100us
-  wiremend tune --beta 1e-2 --bytes 4KiB --gap 1ms --hold-max 200us --target-timeout 1e-7 --json")]
+  wiremend tune --beta 1e-3 --links 4 --workload google-rpc --target-p9999 100us")]
 pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) link: Link,
@@ -255,8 +252,8 @@ pub(crate) struct Tune {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Dummies may wait so long for more data, if that saves some (T)
-    #[arg(long, value_name = "TIME", default_value = "0s")]
+    /// Longest time T between the last packet and its dummies, if that saves some
+    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) hold_max: Span,
     #[command(flatten)]
     pub(crate) verify: VerifyArgs,
@@ -265,84 +262,81 @@ pub(crate) struct Tune {
     pub(crate) json: bool,
 }
 
-/// Whether it is simulated as well
+/// The simulation of a recommendation
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
-    /// Simulate what was chosen and compare; the exit status is 1 unless that confirms it
+    /// Simulate the recommendation and compare; the exit status is 1 unless the simulation confirms it
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Simulate about as much as two quiet cores do in this time
-    #[arg(long = "verify-for", value_name = "TIME", default_value = "30s", value_parser = effort, requires = "verify")]
+    /// Amount of simulation, as the time that two idle cores would take
+    #[arg(long = "verify-for", value_name = "TIME", default_value = "30s", value_parser = effort, requires = "verify", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) duration: Span,
-    /// Begin the simulation's random streams here
-    #[arg(long = "verify-seed", value_name = "SEED", default_value_t = 1, requires = "verify")]
+    /// Seed of the simulation
+    #[arg(long = "verify-seed", value_name = "SEED", default_value_t = 1, requires = "verify", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) seed: u64,
-    /// Write what was simulated into this file, for `wiremend run`
-    #[arg(long = "verify-scenario", value_name = "FILE.toml", requires = "verify")]
+    /// Write the simulated scenario into this file, for `wiremend run`
+    #[arg(long = "verify-scenario", value_name = "FILE.toml", requires = "verify", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) scenario: Option<PathBuf>,
 }
 
-/// What is wanted
+/// The target
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct TargetArgs {
-    /// At most this probability of a timeout per flow
+    /// Highest timeout probability per flow
     #[arg(long = "target-timeout", value_name = "P", value_parser = probability)]
     pub(crate) timeout: Option<f64>,
-    /// 99.9 % of the flows take at most this long
+    /// Highest 99.9th percentile of the completion time
     #[arg(long = "target-p999", value_name = "TIME")]
     pub(crate) p999: Option<Span>,
-    /// 99.99 % of the flows take at most this long
+    /// Highest 99.99th percentile of the completion time
     #[arg(long = "target-p9999", value_name = "TIME")]
     pub(crate) p9999: Option<Span>,
 }
 
-/// Foresee deadlocks of a lossless network
+/// Find possible deadlocks of a lossless network
 ///
-/// With priority-based flow control a buffer that is full pauses the one before it. This examines which buffers wait for which on
-/// the routes of a scenario, and lists those that wait in a circle: routing loops, with the least rate of packets that
-/// makes a loop a deadlock and the time that takes, and circles in which all packets would arrive. Or it says that there
-/// are none, and why.
+/// With priority-based flow control a full buffer pauses the buffers in front of it. This command computes which buffers
+/// can wait for which on the routes of a scenario, and lists every cycle: routing loops, with the lowest rate of packets
+/// that makes the loop a deadlock and the time that takes, and cycles without a loop. Without a cycle it explains why
+/// there is none.
 ///
-/// Routes are all shortest ways. --fail also takes links down, one after the other, and examines the routes twice: while
-/// only the switches at the link know, and after all have recomputed.
+/// Routes are all shortest paths. --fail also takes links down, one after the other, and examines the routes twice: while
+/// only the switches at the link have reacted, and after all switches have recomputed their routes.
 ///
-/// The exit status is 1 if there is a circle.
+/// The exit status is 1 if there is a cycle.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend check tour
   wiremend check tour --set topology.k=16 --fail 1
   wiremend check tour --override edge0-0:h0:agg0-0 --rate 2Gbps --alpha 1/16
-  wiremend check deadlock --rate 5Gbps
   wiremend check mine.toml --override s1:h3:s0 --ttl 16 --json")]
 pub(crate) struct Check {
-    /// A name of `wiremend list`, a path to a .toml file, or - for stdin
+    /// A name from `wiremend list`, a path to a .toml file, or - for stdin
     #[arg(value_name = "SCENARIO", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) scenario: String,
-    /// Change a value: a path such as topology.k; may be given several times
+    /// Change a value, such as topology.k=8; repeatable
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Override>,
-    /// The variant whose network is meant [default: the first]
+    /// The variant to check [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// Take up to so many links between switches down, in all ways; alike links of a fat-tree or leaf–spine once
+    /// Number of failed links between switches, in all combinations; equivalent links of a fat-tree or leaf–spine once
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3))]
     pub(crate) fail: u32,
-    /// Beside the routes of the scenario: at this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
-    /// several times
+    /// Add a route: this switch forwards packets for a host, or for all hosts of a switch, to this neighbour; repeatable
     #[arg(long = "override", value_name = "SWITCH:DEST:NEXT")]
     pub(crate) overrides: Vec<String>,
-    /// Packets enter a loop at this rate [default: that of the loop's slowest link]
+    /// Rate of packets that enter a loop [default: rate of the loop's slowest link]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// Packets enter a loop with this TTL, 1 to 255
+    /// TTL of packets that enter a loop, 1 to 255
     #[arg(long, value_name = "N", default_value = "64", value_parser = ttl)]
     pub(crate) ttl: NonZeroU8,
-    /// α: the share of the free buffer that an ingress queue may take before it pauses, 1/128 to 8
+    /// α: factor of the free buffer that an ingress queue may take before it pauses its sender, 1/128 to 8
     #[arg(long, value_name = "A", default_value = "1/16")]
     pub(crate) alpha: Alpha,
-    /// Buffer that the ports of a switch share, without headroom
+    /// Shared buffer of a switch, without headroom
     #[arg(long, value_name = "SIZE", default_value = "12MB", value_parser = shared_buffer)]
     pub(crate) buffer: Bytes,
     /// Print JSON
@@ -351,7 +345,7 @@ pub(crate) struct Check {
 }
 
 fn ttl(text: &str) -> Result<NonZeroU8, String> {
-    text.parse().map_err(|_| "a TTL is a whole number from 1 to 255".to_owned())
+    text.parse().map_err(|_| "expected a whole number from 1 to 255".to_owned())
 }
 
 fn shared_buffer(text: &str) -> Result<Bytes, String> {
@@ -359,11 +353,11 @@ fn shared_buffer(text: &str) -> Result<Bytes, String> {
     if (1_000..=1_000_000_000_000).contains(&bytes.get()) {
         Ok(bytes)
     } else {
-        Err("a switch shares 1kB to 1000GB".to_owned())
+        Err("a shared buffer has 1kB to 1000GB".to_owned())
     }
 }
 
-/// Beyond, hardly anything gets through, and nothing here is meant for that.
+/// Highest loss ratio of a link: the formulas assume that most frames arrive.
 const LOSS_MAX: f64 = 0.5;
 
 fn probability(text: &str) -> Result<f64, String> {
@@ -375,7 +369,7 @@ fn loss(text: &str) -> Result<f64, String> {
     if value > 0.0 && value <= LOSS_MAX {
         Ok(value)
     } else {
-        Err(format!("a corrupting link corrupts more than nothing and at most {LOSS_MAX}"))
+        Err(format!("expected a loss ratio above 0, at most {LOSS_MAX}"))
     }
 }
 
@@ -384,22 +378,22 @@ fn effort(text: &str) -> Result<Span, String> {
     if (0.1..=86_400.0).contains(&span.as_secs_f64()) {
         Ok(span)
     } else {
-        Err("from 100ms to 86400s are possible".to_owned())
+        Err("expected a time from 100ms to 86400s".to_owned())
     }
 }
 
 fn load(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
-        _ => Err("a load is a share of the link, above 0 and below 1, such as 0.6".to_owned()),
+        _ => Err("expected a load above 0 and below 1, such as 0.6".to_owned()),
     }
 }
 
 fn few(text: &str) -> Result<u32, String> {
-    let most = Mend::EACH_MAX;
+    let most = MendCounts::EACH_MAX;
     match text.parse() {
         Ok(value) if value <= most => Ok(value),
-        _ => Err(format!("a whole number from 0 to {most} is needed")),
+        _ => Err(format!("expected a whole number from 0 to {most}")),
     }
 }
 
@@ -413,13 +407,13 @@ fn mtu(text: &str) -> Result<u32, String> {
 fn decibel(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=60.0).contains(&value) => Ok(value),
-        _ => Err("decibels from 0 to 60 are needed, such as 9.5".to_owned()),
+        _ => Err("expected decibels from 0 to 60, such as 9.5".to_owned()),
     }
 }
 
 fn count(text: &str) -> Result<f64, String> {
     match text.replace('_', "").parse::<f64>() {
         Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        _ => Err("a count is needed, such as 81234 or 3e12".to_owned()),
+        _ => Err("expected a count such as 81234 or 3e12".to_owned()),
     }
 }

@@ -1,27 +1,29 @@
-//! Arguments of what is asked about whole fabrics.
+//! Arguments of `fleet`: whole fabrics.
 
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
-use wiremend_fleet::{Generator, Inside, Policy};
+use wiremend_fleet::{LossDistribution, Policy, TraceGenerator};
 use wiremend_units::{Rate, parse_probability};
 
-/// Decide which corrupting links of a fabric to take out
+use super::ADVANCED;
+use super::choice::choice;
+
+/// Choose which corrupting links of a fabric to disable
 ///
-/// A year of a fabric whose links begin to corrupt frames, under several policies; and a plan for the state
-/// that a real one is in.
+/// Simulates a year of a fabric whose links start to corrupt frames, under several policies, and plans which links
+/// of a real fabric to drain.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
-    arg_required_else_help = false,
     after_help = "\
 Examples:
   wiremend fleet run --constraint 0.75
   wiremend fleet plan state.csv --fabric fabric.csv
   wiremend fleet trace --seed 7 > year.csv
 
-docs/fleet.md explains the files and the answers."
+docs/operate/fleet.md describes the files and the output."
 )]
 pub(crate) struct Fleet {
     #[command(subcommand)]
@@ -36,59 +38,58 @@ pub(crate) enum FleetCommand {
     Table(FleetTable),
 }
 
-/// Run a year of a fabric under several policies
+/// Simulate a year of a fabric under several policies
 ///
-/// Policies: none, disable-all, corropt, linkguardian, linkguardian+corropt (as published),
-/// linkguardian+corropt-aware (an optimizer that knows what protection leaves). Behind a colon, the part of
-/// the pods that have protection: linkguardian+corropt:0.5.
-/// With --out it writes these files, each whole or not at all:
+/// Policies: none, disable-all, corropt, linkguardian, linkguardian+corropt (as published), and
+/// linkguardian+corropt-aware (its optimizer uses the loss and speed of protected links). A suffix gives the
+/// fraction of pods with protection: linkguardian+corropt:0.5.
+/// --out writes these files, each complete or not at all:
 ///
-///   summary.json   what --json prints
+///   summary.json   the output of --json
 ///   series.csv     every state of the first seed
-///   report.html    everything to look at, in one file
+///   report.html    table, plots and conclusions in one page
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend fleet run --fabric facebook --pods 261 --constraint 0.75 --policy corropt,linkguardian+corropt
-  wiremend fleet run --constraint 0.5 --seeds 20 --out results
-  wiremend fleet run --trace year.csv --from-day 4 --table paper --json
-  wiremend fleet run --fabric fabric.csv --policy corropt --technicians 10"
+  wiremend fleet run --constraint 0.75 --policy corropt,linkguardian+corropt --seeds 20 --out results
+  wiremend fleet run --fabric fabric.csv --policy corropt --technicians 10
+  wiremend fleet run --trace year.csv --from-day 4 --table paper --json"
 )]
 pub(crate) struct FleetRun {
     #[command(flatten)]
     pub(crate) fabric: Fabric,
-    /// The part of its ways to the top that every ToR keeps
-    #[arg(long, value_name = "PART", default_value = "0.75", value_parser = parse_part)]
+    /// Fraction of its paths to the top tier that every ToR keeps
+    #[arg(long, value_name = "FRACTION", default_value = "0.75", value_parser = parse_fraction)]
     pub(crate) constraint: f64,
-    /// Links that begin to corrupt, from a file: lines of `time_s,link,loss_rate[,repair_s]`
+    /// Read corruption events from a file of lines `time_s,link,loss_rate[,repair_s]`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "mttf", "losses", "causes", "both_ways", "exclude_repair"])]
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) draw: Draw,
-    /// Run so many seeds, one after the other from the first, and say what chance leaves open
+    /// Number of seeds, counted up from the first; results get confidence intervals
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) seeds: u64,
-    /// What is done about them, separated by commas
+    /// Policies, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "corropt,linkguardian+corropt")]
     pub(crate) policy: Vec<Policy>,
-    /// What protection leaves of loss and speed: paper; 25G, 100G, 400G, LG-100G (measured by this program); or a file
+    /// Loss and speed of protected links: paper; 25G, 100G, 400G, LG-100G (measured by this program); or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) table: String,
-    /// Averages begin with this day, counted from 0; published traces have four days before their first event
-    #[arg(long, value_name = "DAY", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=36_500))]
+    /// First day of averages, counted from 0; published traces have four days before their first event
+    #[arg(long, value_name = "DAY", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=36_500), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) from_day: u64,
-    /// Averages cover so many days
+    /// Number of days in averages
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=36_500))]
     pub(crate) days: u64,
-    /// The part of repairs that change nothing
-    #[arg(long, value_name = "PART", default_value = "0", value_parser = parse_probability)]
+    /// Fraction of repairs that fail
+    #[arg(long, value_name = "FRACTION", default_value = "0", value_parser = parse_probability, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) repairs_fail: f64,
-    /// At most so many links are under repair at once; others wait
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Highest number of simultaneous repairs; other links wait
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) technicians: Option<u32>,
-    /// Run so many seeds side by side. Results do not depend on it [default: all cores]
+    /// Number of seeds in parallel; does not change results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write the results into this directory
@@ -99,11 +100,11 @@ pub(crate) struct FleetRun {
     pub(crate) json: bool,
 }
 
-/// Plan which links to drain, from the state that a fabric is in
+/// Plan which links to drain, from the current state of a fabric
 ///
-/// Says which ToRs have too few ways already, which of the links that corrupt should be drained now and which
-/// have to stay and why, what can go as repairs return, and what waiting costs.
-/// With --drain it only answers whether these links may go: the exit status is 1 if one may not.
+/// Lists ToRs that have too few paths already, corrupting links to drain now, corrupting links that must stay and
+/// why, links that can be drained after repairs, and the cost of waiting.
+/// With --drain it only checks whether these links may be drained; the exit status is 1 if one may not.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -113,7 +114,7 @@ Examples:
   wiremend fleet plan state.csv --fabric fabric.csv --drain tor-3-2:Ethernet49
   wiremend fleet plan state.json --fabric fabric.json --max-age 1h --out plan --json
 
-docs/fleet.md has the formats of both files."
+docs/operate/fleet.md describes both file formats."
 )]
 pub(crate) struct FleetPlan {
     /// The state: a .csv or .json file, or - for CSV on stdin
@@ -121,23 +122,23 @@ pub(crate) struct FleetPlan {
     pub(crate) state: PathBuf,
     #[command(flatten)]
     pub(crate) fabric: Fabric,
-    /// The part of its ways to the top that every ToR keeps; the state may say another for some
-    #[arg(long, value_name = "PART", default_value = "0.75", value_parser = parse_part)]
+    /// Fraction of its paths to the top tier that every ToR keeps; the state may override it per ToR
+    #[arg(long, value_name = "FRACTION", default_value = "0.75", value_parser = parse_fraction)]
     pub(crate) constraint: f64,
-    /// May this link be drained? A number, or an end as SWITCH:PORT; may be given several times, one after the other
+    /// Check this link: its number, or one end as SWITCH:PORT; repeatable, drained in this order
     #[arg(long, value_name = "LINK")]
     pub(crate) drain: Vec<String>,
-    /// Refuse a state that is older: 90s, 15m, 2h, 1d
+    /// Maximum age of the state: 90s, 15m, 2h, 1d
     #[arg(long, value_name = "AGE", default_value = "15m", value_parser = parse_age)]
     pub(crate) max_age: u64,
-    /// Take this for the present time, such as 2026-11-15T12:00:00Z [default: the clock]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// Current time, such as 2026-11-15T12:00:00Z [default: the clock]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) now: Option<i64>,
-    /// What protection would leave of loss and speed: paper, 25G, 100G, 400G, LG-100G, or a file
+    /// Loss and speed of protected links: paper, 25G, 100G, 400G, LG-100G, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) table: String,
-    /// What links carry, as a part of their rate
-    #[arg(long, value_name = "PART", default_value = "0.3", value_parser = parse_part)]
+    /// Utilization of links
+    #[arg(long, value_name = "FRACTION", default_value = "0.3", value_parser = parse_fraction, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) load: f64,
     /// Write plan.json, pods.svg and report.html into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "drain")]
@@ -147,7 +148,7 @@ pub(crate) struct FleetPlan {
     pub(crate) json: bool,
 }
 
-/// Draw which links of a fabric begin to corrupt, and when
+/// Generate a random trace of links that start to corrupt
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -159,18 +160,18 @@ pub(crate) struct FleetTrace {
     pub(crate) fabric: Fabric,
     #[command(flatten)]
     pub(crate) draw: Draw,
-    /// So many days
+    /// Number of days
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=36_500))]
     pub(crate) days: u64,
-    /// Write it into this file instead of printing it
+    /// Write the trace into this file [default: stdout]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Measure what protection leaves of loss and speed, as a table for `--table`
+/// Measure the loss and speed of a protected link, as a table for `--table`
 ///
-/// Frames of 1518 B at line rate over one link that protects itself, simulated packet by packet, for losses from 1e-6 to 1e-2.
-/// The tables 25G, 100G and 400G that come along were made by this command.
+/// Simulates frames of 1518 B at line rate over one protected link, for loss ratios from 1e-6 to 1e-2. This command made
+/// the built-in tables 25G, 100G and 400G.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -178,21 +179,21 @@ Examples:
   wiremend fleet table --rate 400Gbps --quick
   wiremend fleet table --rate 25Gbps --by prototype")]
 pub(crate) struct FleetTable {
-    /// The rate of the link
+    /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "100Gbps")]
     pub(crate) rate: Rate,
-    /// Which protection: ours, or the published prototype register by register
-    #[arg(long, value_name = "NAME", default_value = "hardened")]
+    /// Protocol: `hardened` (ours) or `prototype` (the published switch program)
+    #[arg(long, value_name = "NAME", default_value = "hardened", value_parser = choice::<By>())]
     pub(crate) by: By,
-    /// Simulate less time: less precise
+    /// Simulate less time, with less precision
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run so many simulations side by side. Results do not depend on it [default: all cores]
+    /// Number of simulations in parallel; does not change results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 }
 
-/// Whose protection is measured.
+/// The measured protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum By {
     Hardened,
@@ -208,50 +209,50 @@ pub(crate) struct Fabric {
     /// Pods of a facebook fabric [default: 261]
     #[arg(long, value_name = "N")]
     pub(crate) pods: Option<u32>,
-    /// ToRs of each of its pods [default: 48]
-    #[arg(long, value_name = "N")]
+    /// ToRs of each pod of a facebook fabric [default: 48]
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) tors: Option<u32>,
-    /// Fabric switches of each of its pods, and planes [default: 4]
-    #[arg(long, value_name = "N")]
+    /// Fabric switches of each pod of a facebook fabric, one per plane [default: 4]
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) fabrics: Option<u32>,
-    /// Spines of each of its planes [default: 48], or of a leaf-spine fabric [default: 16]
-    #[arg(long, value_name = "N")]
+    /// Spines of each plane of a facebook fabric [default: 48], or of a leaf-spine fabric [default: 16]
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) spines: Option<u32>,
     /// Ports of each switch of a fat-tree [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) k: Option<u32>,
     /// Leaves of a leaf-spine fabric [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) leaves: Option<u32>,
-    /// The rate of all links, unless a file says it [default: 100Gbps]
-    #[arg(long, value_name = "RATE")]
+    /// Rate of all links, if the file has none [default: 100Gbps]
+    #[arg(long, value_name = "RATE", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) link_rate: Option<Rate>,
 }
 
-/// How links begin to corrupt
+/// The distribution of corruption events
 #[derive(Args, Debug)]
 pub(crate) struct Draw {
-    /// Start all random streams from this seed
+    /// Seed of all random streams
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The mean time until a link corrupts, in hours
-    #[arg(long, value_name = "HOURS", default_value = "10000", value_parser = parse_hours)]
+    /// Mean time until a link corrupts, in hours
+    #[arg(long, value_name = "HOURS", default_value = "10000", value_parser = parse_hours, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) mttf: f64,
-    /// How losses lie inside the published buckets
-    #[arg(long, value_name = "HOW", default_value = "uniform")]
+    /// Distribution of loss ratios inside each published bucket
+    #[arg(long, value_name = "HOW", default_value = "uniform", value_parser = choice::<Losses>(), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) losses: Losses,
-    /// Links fail for a reason, and some together with their neighbours
-    #[arg(long)]
+    /// Draw a root cause for each event; some causes affect neighbouring links too
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) causes: bool,
-    /// The part of links that corrupt in both directions; 0.082 was seen
-    #[arg(long, value_name = "PART", default_value = "0", value_parser = parse_probability)]
+    /// Fraction of events in both directions of a link; 0.082 in published measurements
+    #[arg(long, value_name = "FRACTION", default_value = "0", value_parser = parse_probability, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) both_ways: f64,
-    /// A link can corrupt again only after a repair
-    #[arg(long)]
+    /// Draw no event for a link before it is repaired
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) exclude_repair: bool,
 }
 
-/// How losses lie inside a bucket.
+/// Distribution of loss ratios inside a bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Losses {
     Uniform,
@@ -259,32 +260,32 @@ pub(crate) enum Losses {
 }
 
 impl Draw {
-    pub(crate) fn generator(&self) -> Generator {
-        Generator {
+    pub(crate) fn generator(&self) -> TraceGenerator {
+        TraceGenerator {
             mttf_h: self.mttf,
-            inside: match self.losses {
-                Losses::Uniform => Inside::Uniform,
-                Losses::LogUniform => Inside::LogUniform,
+            distribution: match self.losses {
+                Losses::Uniform => LossDistribution::Uniform,
+                Losses::LogUniform => LossDistribution::LogUniform,
             },
             exclude_repair: self.exclude_repair,
             causes: self.causes,
-            both_ways: self.both_ways,
+            both_directions_share: self.both_ways,
         }
     }
 }
 
-fn parse_part(text: &str) -> Result<f64, String> {
-    let part: Option<f64> = text.parse().ok().filter(|part| *part > 0.0 && *part <= 1.0);
-    part.ok_or_else(|| "write a part above 0, at most 1, such as 0.75".to_owned())
+fn parse_fraction(text: &str) -> Result<f64, String> {
+    let fraction: Option<f64> = text.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
+    fraction.ok_or_else(|| "expected a fraction above 0, at most 1, such as 0.75".to_owned())
 }
 
 fn parse_hours(text: &str) -> Result<f64, String> {
     let hours: Option<f64> = text.parse().ok().filter(|hours| (1.0..=1e9).contains(hours));
-    hours.ok_or_else(|| "write hours, from 1 to 1e9".to_owned())
+    hours.ok_or_else(|| "expected hours from 1 to 1e9".to_owned())
 }
 
 fn parse_age(text: &str) -> Result<u64, String> {
-    let refuse = || "write an age such as 90s, 15m, 2h or 1d".to_owned();
+    let refuse = || "expected an age such as 90s, 15m, 2h or 1d".to_owned();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(refuse)?;
     let scale = match unit {
         "s" => 1,
@@ -298,5 +299,5 @@ fn parse_age(text: &str) -> Result<u64, String> {
 
 fn parse_time(text: &str) -> Result<i64, String> {
     let time = wiremend_fleet::plan::parse_timestamp(text);
-    time.ok_or_else(|| "write a time such as 2026-11-15T12:00:00Z, or seconds since 1970".to_owned())
+    time.ok_or_else(|| "expected a time such as 2026-11-15T12:00:00Z, or seconds since 1970".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What watches ports: find links that corrupt, and say why links are slow.
+//! Arguments of `monitor`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,14 +7,15 @@ use clap::{Args, Subcommand, ValueEnum};
 use wiremend_monitor::{Name, Thresholds};
 use wiremend_units::{Span, parse_probability};
 
-/// Find links that corrupt, and say why links are slow
+use super::ADVANCED;
+use super::choice::choice;
+
+/// Find links that corrupt packets, and explain slow links
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend monitor run --config /etc/wiremend/monitor.toml
-  wiremend monitor control --config /etc/wiremend/planner.toml
   wiremend monitor record eth0 --for 60s > here.jsonl
-  wiremend monitor replay here.jsonl
   wiremend monitor explain here.jsonl there.jsonl")]
 pub(crate) struct Monitor {
     #[command(subcommand)]
@@ -36,9 +37,9 @@ pub(crate) enum MonitorCommand {
 
 /// Watch the ports of this machine, and protect links that corrupt
 ///
-/// Reads the ports, tells the other ends of their links over Redis what it sees, and protects what this end
-/// sends over links that corrupt, by relays that run here. By default it only observes: `mode = "act"` in
-/// the file lets it act. Without Redis it goes on watching and leaves everything as it is.
+/// Reads port counters, publishes its observations in Redis for the other ends of the links, and activates
+/// the relays of this machine on links that corrupt. By default it only observes; `mode = "act"` in the
+/// configuration lets it act. Without Redis it continues to observe and changes nothing.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -51,49 +52,49 @@ Examples:
 pub(crate) struct MonitorRun {
     #[command(flatten)]
     pub(crate) service: Service,
-    /// Where the kernel's tree is
-    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    /// Path of sysfs
+    #[arg(long, value_name = "DIR", default_value = "/sys", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) sysfs: PathBuf,
     #[command(flatten)]
     pub(crate) place: super::operate::RunDir,
 }
 
-/// What runs until it is stopped: by which file, how long, and how it tells of itself.
+/// A service: its configuration, run time, log and metrics
 #[derive(Args, Debug)]
 pub(crate) struct Service {
-    /// The file to go by
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// Stop after this time [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
     pub(crate) duration: Option<Span>,
-    /// How it says what happens
-    #[arg(long, value_enum, default_value_t = Log::Text)]
+    /// Format of the log
+    #[arg(long, default_value = "text", value_parser = choice::<Log>())]
     pub(crate) log: Log,
     #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) metrics: Prometheus,
 }
 
-/// How it looks to Prometheus.
+/// Metrics for Prometheus
 #[derive(Args, Debug)]
-pub(crate) struct Shown {
-    /// Serve metrics for Prometheus at this port, of the loopback unless an address is given too
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = super::operate::parse_listen)]
+pub(crate) struct Prometheus {
+    /// Serve Prometheus metrics on this port or address:port [default address: 127.0.0.1]
+    #[arg(long, value_name = "PORT", value_parser = super::operate::parse_listen)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// Serve metrics also to other machines, if --metrics-listen names such an address
-    #[arg(long, requires = "metrics_listen")]
+    /// Allow --metrics-listen with an address that other machines reach
+    #[arg(long, requires = "metrics_listen", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) metrics_public: bool,
     /// Write metrics to this file every 15 seconds, for the textfile collector of `node_exporter`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) textfile: Option<PathBuf>,
 }
 
-/// Advise what to do about links that corrupt: drain, protect, wait
+/// Run the planner of a fabric: advise for each corrupting link to drain, protect or wait
 ///
-/// Knows the whole fabric, hears over Redis what all ports see, and says what should be done about each link that
-/// corrupts so that every ToR keeps its ways to the top. Of several that run at once one leads. By default
-/// daemons take it as advice: `mode = "act"` in the file binds those whose own mode is "advised". When more than one link in a
-/// hundred turns bad within five minutes, it stops acting until `wiremend monitor release`.
+/// Reads the observations of all ports from Redis and publishes advice for each corrupting link, so that every ToR
+/// keeps enough paths to the top tier. Of several planners one leads. By default the advice does not bind; `mode = "act"`
+/// in the configuration binds monitors whose mode is "advised". If more than 1 % of the links turn bad within five
+/// minutes, the planner stops acting until `wiremend monitor release`.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -107,59 +108,59 @@ pub(crate) struct MonitorControl {
     pub(crate) service: Service,
 }
 
-/// Let planners act again, after too much had turned bad at once
+/// Let planners act again, after too many links turned bad at once
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend monitor release --config /etc/wiremend/planner.toml")]
 pub(crate) struct MonitorRelease {
-    /// The file of a planner
+    /// Configuration file of a planner
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 }
 
-/// How a daemon says what happens.
+/// Format of the log.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Log {
-    /// Lines to read
+    /// One line of text per event
     Text,
-    /// A line of JSON each, with its time
+    /// One line of JSON per event, with its time
     Json,
 }
 
-/// Look whether a file can be gone by, and say what it means
+/// Check a configuration file and print its settings
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend monitor check-config /etc/wiremend/monitor.toml
   wiremend monitor check-config --planner /etc/wiremend/planner.toml")]
 pub(crate) struct MonitorCheck {
-    /// The file
+    /// Configuration file
     #[arg(value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// It is that of a planner
+    /// The file configures a planner
     #[arg(long)]
     pub(crate) planner: bool,
 }
 
-/// Say that the link at a port was repaired: it counts as clean from here on
+/// Report that the link at a port was repaired; it counts as clean from now on
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend monitor repaired --config /etc/wiremend/monitor.toml eth0")]
 pub(crate) struct MonitorRepaired {
-    /// The file of the daemon at this end
+    /// Configuration file of the monitor at this end
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// The port at this end
+    /// Ports at this end
     #[arg(value_name = "PORT", required = true)]
     pub(crate) ports: Vec<Name>,
 }
 
-/// Print the Redis command that makes the user of a node
+/// Print the Redis command that creates the user of a node
 ///
-/// Each switch or host should have a user of its own, which writes under its own name alone. With one for all,
-/// each could speak for every other.
+/// Give each switch or host its own user. A user can write only under the name of its node, so that no node can
+/// publish records of another.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -169,21 +170,21 @@ Examples:
   wiremend monitor acl planner --planner --password-file planner.secret | redis-cli"
 )]
 pub(crate) struct MonitorAcl {
-    /// It is a planner, which writes advice and nothing else
+    /// The node is a planner, which writes only advice
     #[arg(long)]
     pub(crate) planner: bool,
     /// The switch or host
     #[arg(value_name = "NODE")]
     pub(crate) node: Name,
-    /// The file that holds its password, and nothing else
+    /// File that contains the password and nothing else
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: PathBuf,
 }
 
-/// Write down what ports of this machine count, a line of JSON for each reading
+/// Record the port counters of this machine, one line of JSON per reading
 ///
-/// Reads what the kernel, the driver (as `ethtool -S` does) and RDMA devices count, under one name for all
-/// makers. Counters that cannot be read are said once and left out.
+/// Reads counters of the kernel, the driver (as `ethtool -S` does) and RDMA devices, under the same names for all
+/// vendors. Reports each counter that cannot be read once, and omits it.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -193,10 +194,10 @@ Examples:
   wiremend monitor record --node leaf-1 --every 5s --for 1h > leaf-1.jsonl"
 )]
 pub(crate) struct MonitorRecord {
-    /// The ports [default: all that have a device behind them]
+    /// Ports [default: all physical ones]
     #[arg(value_name = "IF")]
     pub(crate) interfaces: Vec<String>,
-    /// What this machine is called in the record [default: its host name]
+    /// Name of this machine in the record [default: its host name]
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
     /// Time between readings
@@ -205,16 +206,16 @@ pub(crate) struct MonitorRecord {
     /// Stop after this time [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
     pub(crate) duration: Option<Span>,
-    /// Where the kernel's tree is
-    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    /// Path of sysfs
+    #[arg(long, value_name = "DIR", default_value = "/sys", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) sysfs: PathBuf,
 }
 
-/// Say what a daemon would have seen in records of ports
+/// Run the detector over recorded counters
 ///
-/// Goes through readings that were written down, by the time that they bear, and tells when a link would have
-/// counted as corrupting or clean again: to try thresholds on the past, or to see why a daemon said what it did.
-/// Exit status 1 if a port corrupts at the end.
+/// Processes recorded readings in order of their timestamps and prints when each link counts as corrupting or as
+/// clean again. Use it to try thresholds on past data, or to understand a decision of a monitor.
+/// The exit status is 1 if a port corrupts at the end.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -225,13 +226,13 @@ Examples:
   wiremend monitor replay leaf-1.jsonl spine-3.jsonl --json"
 )]
 pub(crate) struct MonitorReplay {
-    /// Records of ports (`wiremend monitor record`), or - for stdin
+    /// Files of `wiremend monitor record`, or - for stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
-    /// Loss from which a link counts as corrupting
+    /// Loss ratio from which a link counts as corrupting
     #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
     pub(crate) threshold: f64,
-    /// Frames over which a loss is judged
+    /// Number of frames over which the loss ratio is measured
     #[arg(long, value_name = "FRAMES", default_value_t = Thresholds::default().window_frames)]
     pub(crate) window: u64,
     /// Print JSON
@@ -239,10 +240,10 @@ pub(crate) struct MonitorReplay {
     pub(crate) json: bool,
 }
 
-/// Say why a link is slow, from what both its ends count
+/// Explain why a link is slow, from the counters of both ends
 ///
-/// Joins the counters of both ends and says for each link: corruption, congestion, reordering, configuration
-/// or healthy, with the numbers that led there. Exit status 1 if a link is not healthy.
+/// Prints for each link the cause with the counters that show it: corruption, congestion, reordering,
+/// configuration or healthy. The exit status is 1 if a link is not healthy.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -253,13 +254,13 @@ Examples:
   wiremend monitor explain all.jsonl --link a:eth0=b:eth0 --json"
 )]
 pub(crate) struct MonitorExplain {
-    /// Records of ports (`wiremend monitor record`), or - for stdin
+    /// Files of `wiremend monitor record`, or - for stdin
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
-    /// A link, by its two ends; may be given several times [default: the only two ports there are]
+    /// A link by its two ends; repeatable [default: the only two ports in the files]
     #[arg(long = "link", value_name = "NODE:PORT=NODE:PORT")]
     pub(crate) links: Vec<String>,
-    /// Loss from which a link counts as corrupting
+    /// Loss ratio from which a link counts as corrupting
     #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
     pub(crate) threshold: f64,
     /// Print JSON
@@ -274,7 +275,7 @@ fn parse_span(text: &str) -> Result<Span, String> {
 fn parse_every(text: &str) -> Result<Span, String> {
     let every = parse_span(text)?;
     if every < Span::from_ms(10) {
-        return Err("ports are read at most once in 10ms".to_owned());
+        return Err("expected at least 10ms".to_owned());
     }
     Ok(every)
 }

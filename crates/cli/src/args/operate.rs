@@ -1,4 +1,4 @@
-//! What operates real links: relays that protect them, and a laboratory.
+//! Arguments of the commands on real links: `relay` and `lab`.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,11 +7,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use wiremend_units::{Bytes, Rate, Span, parse_probability};
 
+use super::ADVANCED;
+use super::choice::choice;
+
 /// Protect a link between two Linux machines
 ///
-/// A relay stands at each end of a link that corrupts frames, between an interface on the side of hosts
-/// (--lan) and one on the side of the link (--link), and masks the link's losses from everything that
-/// crosses it. While it protects nothing, the kernel forwards by itself.
+/// A relay runs at each end of a link that corrupts frames. It forwards between an interface towards the hosts
+/// (--lan) and the interface of the link (--link), and retransmits frames that the link corrupts. While it does
+/// not protect a direction, the kernel forwards that direction.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -19,10 +22,9 @@ use wiremend_units::{Bytes, Rate, Span, parse_probability};
 Examples:
   wiremend relay run --lan eth1 --link eth2 --active
   wiremend relay status --watch
-  wiremend relay set --copies 2
   wiremend relay restore --link eth2
 
-docs/relay.md takes you from two interfaces to a protected link."
+docs/operate/relay.md is a guide from two interfaces to a protected link."
 )]
 pub(crate) struct Relay {
     #[command(subcommand)]
@@ -33,13 +35,13 @@ pub(crate) struct Relay {
 pub(crate) enum RelayCommand {
     Run(Box<RelayRun>),
     Status(RelayStatus),
-    /// Protect what a relay sends
+    /// Start to protect the frames that a relay sends
     #[command(after_help = "\
 Examples:
   wiremend relay activate
   wiremend relay activate --link eth2")]
     Activate(RelayWhich),
-    /// End the protection of what a relay sends, without losing a frame
+    /// Stop protecting the frames that a relay sends, without losing one
     #[command(after_help = "\
 Examples:
   wiremend relay deactivate
@@ -53,112 +55,112 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend relay run --lan eth1 --link eth2 --active --switch-offloads
+  wiremend relay run --lan eth1 --link eth2 --active --disable-offloads
   wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 9469
   wiremend relay run --lan eth1 --link eth2 --class pcp=3:ordered --class dscp=46:non-blocking --mode off
 
-It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding; `wiremend relay
-restore` gives the interfaces back.")]
+It needs CAP_NET_RAW and CAP_NET_ADMIN. After it ends or is killed, the kernel forwards the frames;
+`wiremend relay restore` resets the interfaces.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RelayRun {
-    /// The interface on the side of hosts
+    /// The interface towards the hosts
     #[arg(long, value_name = "IF")]
     pub(crate) lan: String,
-    /// The interface on the side of the link
+    /// The interface of the link
     #[arg(long, value_name = "IF")]
     pub(crate) link: String,
-    /// Protect from the start, instead of when told to
+    /// Protect from the start [default: from `relay activate` on]
     #[arg(long)]
     pub(crate) active: bool,
-    /// Whether frames wait for those before them; of frames that are of no class
-    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    /// Protection of frames that no --class matches
+    #[arg(long, default_value = "ordered", value_parser = choice::<Mode>())]
     pub(crate) mode: Mode,
-    /// Frames with this VLAN priority or DSCP are `ordered`, `non-blocking`, or not protected at all (`off`): pcp=3:off, dscp=24-31:ordered
-    #[arg(long = "class", value_name = "WHICH:HOW")]
+    /// Protection of frames with this VLAN priority or DSCP, such as pcp=3:off or dscp=24-31:ordered; repeatable
+    #[arg(long = "class", value_name = "MATCH:MODE")]
     pub(crate) classes: Vec<String>,
-    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    /// Copies of each retransmitted frame [default: follows from the measured loss]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub(crate) copies: Option<u8>,
-    /// The loss that may remain
+    /// Loss ratio that may remain after protection
     #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
     pub(crate) target_loss: f64,
-    /// How fast the link is [default: what its interface says]
+    /// Rate of the link [default: as its interface reports]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// Room in the queue to the link
-    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
-    pub(crate) queue: Bytes,
-    /// Frames handed to the link's interface in advance
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) handed: u32,
-    /// The round trip is taken to be at least this [default: what recoveries take]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) rtt_min: Option<Span>,
-    /// A frame is waited for so long
-    #[arg(long, value_name = "TIME", default_value = "20ms")]
-    pub(crate) give_up: Span,
-    /// How frames come in and go out
-    #[arg(long, value_enum, default_value_t = PortChoice::Auto)]
-    pub(crate) port: PortChoice,
-    /// How to wait for frames
-    #[arg(long, value_enum, default_value_t = PollMode::Sleep)]
-    pub(crate) poll: PollMode,
-    /// Stay on this processor
-    #[arg(long, value_name = "N")]
-    pub(crate) cpu: Option<usize>,
-    /// Another `EtherType` for the link's header; both ends must agree
-    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype)]
-    pub(crate) ethertype: u16,
-    /// This user may change things too, beside root
-    #[arg(long, value_name = "UID")]
-    pub(crate) user: Option<u32>,
-    /// Serve metrics for Prometheus at this port, of the loopback unless an address is given too
-    #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, default_missing_value = "9469", value_parser = parse_listen)]
+    /// Disable offloads that merge or split frames; they are restored at the end
+    #[arg(long)]
+    pub(crate) disable_offloads: bool,
+    /// Serve Prometheus metrics on this port or address:port [default: 127.0.0.1:9469]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "9469", value_parser = parse_listen)]
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// Serve metrics also to other machines, if --metrics-listen names such an address
-    #[arg(long, requires = "metrics_listen")]
-    pub(crate) metrics_public: bool,
-    /// Switch off offloads that merge or cut frames; what they were is restored at the end
-    #[arg(long)]
-    pub(crate) switch_offloads: bool,
-    /// Run on interfaces with priority flow control, which ends at a relay
-    #[arg(long)]
-    pub(crate) end_pfc: bool,
     /// Wait for interfaces that are down or have no carrier
     #[arg(long)]
     pub(crate) wait: bool,
-    /// Give the interfaces back at the end, instead of letting the kernel go on forwarding
-    #[arg(long)]
+    /// Size of the queue to the link
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) queue: Bytes,
+    /// Maximum number of frames in the transmit ring of the link's interface
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) device_frames: u32,
+    /// Lower bound of the round-trip time [default: as measured by retransmissions]
+    #[arg(long, value_name = "TIME", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) rtt_min: Option<Span>,
+    /// Time after which the receiver stops waiting for a missing frame
+    #[arg(long, value_name = "TIME", default_value = "20ms", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) give_up: Span,
+    /// How frames are received and sent
+    #[arg(long, default_value = "auto", value_parser = choice::<PortChoice>(), help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) port: PortChoice,
+    /// How to wait for frames
+    #[arg(long, default_value = "sleep", value_parser = choice::<PollMode>(), help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) poll: PollMode,
+    /// Pin the relay to this CPU
+    #[arg(long, value_name = "N", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) cpu: Option<usize>,
+    /// `EtherType` of the link header; the same at both ends
+    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype, help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) ethertype: u16,
+    /// User who may change settings, besides root and the user that runs the relay
+    #[arg(long, value_name = "UID", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) user: Option<u32>,
+    /// Allow --metrics-listen with an address that other machines reach
+    #[arg(long, requires = "metrics_listen", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) metrics_public: bool,
+    /// Run on interfaces with priority flow control (PFC), although the relay does not forward PFC frames
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) allow_pfc: bool,
+    /// Reset the interfaces at the end, so that the kernel does not forward
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) release: bool,
     #[command(flatten)]
     pub(crate) place: RunDir,
-    /// Carries frames itself; another process watches it
+    /// Forward frames in this process, which another process supervises
     #[arg(long, hide = true)]
     pub(crate) watched: bool,
 }
 
-/// Where relays and cables keep their sockets
+/// Directory of the sockets of relays and cables
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunDir {
-    /// Where sockets are kept [default: /run/wiremend, or wiremend in `$XDG_RUNTIME_DIR`]
-    #[arg(long, value_name = "DIR")]
+    /// Directory of control sockets [default: /run/wiremend, or wiremend in `$XDG_RUNTIME_DIR`]
+    #[arg(long, value_name = "DIR", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) run_dir: Option<PathBuf>,
 }
 
-/// Which relay
+/// A running relay
 #[derive(Args, Debug)]
 pub(crate) struct RelayWhich {
-    /// The relay of this link [default: the only one there is]
+    /// The relay of this link [default: the only one]
     #[arg(long, value_name = "IF")]
     pub(crate) link: Option<String>,
     #[command(flatten)]
     pub(crate) place: RunDir,
 }
 
-/// Give back the interfaces of a relay that does not run any more
+/// Reset the interfaces of a relay that has ended
 ///
-/// Offloads, promiscuity and addresses are put back as they were before the first relay, and the kernel
-/// forwards no longer.
+/// Restores offloads, promiscuous mode and addresses as they were before the first relay, and stops the kernel's
+/// forwarding between the interfaces.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -168,17 +170,17 @@ Examples:
   wiremend relay restore --link eth2 --forward"
 )]
 pub(crate) struct RelayRestore {
-    /// Of the relay of this link [default: of all that do not run]
+    /// The relay of this link [default: all that have ended]
     #[arg(long, value_name = "IF")]
     pub(crate) link: Option<String>,
-    /// Let the kernel go on forwarding, and put back offloads only
+    /// Restore offloads only; the kernel continues to forward
     #[arg(long)]
     pub(crate) forward: bool,
     #[command(flatten)]
     pub(crate) place: RunDir,
 }
 
-/// Show how a relay stands
+/// Show the state and counters of a relay
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -188,70 +190,69 @@ Examples:
 pub(crate) struct RelayStatus {
     #[command(flatten)]
     pub(crate) which: RelayWhich,
-    /// Show it again every second, until Ctrl-C
+    /// Update every second until Ctrl-C
     #[arg(long, conflicts_with = "json")]
     pub(crate) watch: bool,
-    /// Print all there is as JSON
+    /// Print all counters as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Change what a relay goes by
+/// Change settings of a running relay
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend relay set --copies 2
   wiremend relay set --link eth2 --mode non-blocking --target-loss 1e-6
-  wiremend relay set --class pcp=3:ordered --class dscp=0:off
-  wiremend relay set --class none")]
+  wiremend relay set --class pcp=3:ordered --class dscp=0:off")]
 pub(crate) struct RelaySet {
     #[command(flatten)]
     pub(crate) which: RelayWhich,
-    /// Whether frames wait for those before them; of frames that are of no class
-    #[arg(long, value_enum)]
+    /// Protection of frames that no class matches
+    #[arg(long, value_parser = choice::<Mode>())]
     pub(crate) mode: Option<Mode>,
-    /// Classes of frames as in `relay run`, in place of all there were; `none`: no classes
-    #[arg(long = "class", value_name = "WHICH:HOW")]
+    /// Replace all classes, as in `relay run`; `none` removes them
+    #[arg(long = "class", value_name = "MATCH:MODE")]
     pub(crate) classes: Vec<String>,
-    /// Copies of each frame that is asked for; 0: by the loss that is measured
+    /// Copies of each retransmitted frame; 0: follows from the measured loss
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
     pub(crate) copies: Option<u8>,
-    /// The loss that may remain
+    /// Loss ratio that may remain after protection
     #[arg(long, value_name = "P", value_parser = parse_probability)]
     pub(crate) target_loss: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Mode {
-    /// Frames arrive in order
+    /// Retransmit; deliver frames in order
     Ordered,
-    /// No frame waits for another
+    /// Retransmit; deliver each frame at once, so that retransmitted ones come late
     NonBlocking,
-    /// What is lost stays lost
+    /// Do not retransmit
     Off,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum PortChoice {
-    /// XDP where the driver hands frames over without copying, else packet sockets
+    /// XDP if the driver supports zero copy, else packet sockets
     Auto,
-    /// Packet sockets
+    /// Packet sockets (`AF_PACKET`)
     Packet,
-    /// Past the kernel's stack, in the driver
+    /// `AF_XDP` in the driver
     Xdp,
-    /// Past the kernel's stack, with any driver
+    /// `AF_XDP` with any driver, slower
     XdpGeneric,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum PollMode {
-    /// Sleep until there is something
+    /// Sleep until a frame or a timer is due
     Sleep,
-    /// Never sleep: a processor of its own
+    /// Poll without sleeping; takes a whole CPU
     Busy,
 }
 
-/// Try things out between namespaces of this machine
+/// Test relays and transports on this machine, in network namespaces
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -268,25 +269,25 @@ pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
     Roce(Box<LabRoce>),
     Shell(Box<LabShell>),
-    /// End labs that still run, and say which
+    Auto(LabAuto),
+    Wire(Box<LabWire>),
+    /// Stop labs that still run, and list them
     #[command(after_help = "\
 Examples:
   wiremend lab down")]
     Down,
-    Wire(Box<LabWire>),
-    Auto(LabAuto),
 }
 
-/// Let daemons find a link that corrupts, protect it, and let it be after its repair
+/// Test that monitors detect a corrupting link, protect it, and stop after its repair
 ///
-/// Builds the same chain as `lab tcp`, a Redis of its own, and a `wiremend monitor run` at each end that may
-/// act. A transfer runs throughout. After two seconds the link begins to corrupt, and nobody tells the daemons;
-/// later it is repaired, and somebody does. With --out it writes these files:
+/// Builds the network of `lab tcp` with a Redis server and one `wiremend monitor run` at each end in mode "act".
+/// A TCP transfer runs throughout. After two seconds the link starts to corrupt frames. Later the link is repaired
+/// and the command reports the repair to the monitors. --out writes these files:
 ///
-///   auto.svg    the transfer over time, and what was decided when
+///   auto.svg    goodput over time with the monitors' actions
 ///   auto.json   all numbers
 ///
-/// Exit status 1 if the link was not protected, or not let be.
+/// The exit status is 1 if the monitors did not protect the link, or did not stop after the repair.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -295,23 +296,23 @@ Examples:
   wiremend lab auto
   wiremend lab auto --loss 1e-2 --out results
 
-It needs redis-server, and root or user namespaces; it touches nothing outside of its own networks."
+It needs redis-server, and root or user namespaces. It changes nothing outside its own namespaces."
 )]
 pub(crate) struct LabAuto {
-    /// How fast the link is
+    /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
     pub(crate) rate: Rate,
     #[command(flatten)]
     pub(crate) transfer: LabTransfer,
 }
 
-/// What a transfer over a chain meets, and what is kept of it
+/// The link of a transfer, and where results go
 #[derive(Args, Debug)]
 pub(crate) struct LabTransfer {
-    /// The share of frames that are hit, in both directions
+    /// Loss ratio of the link in each direction
     #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
     pub(crate) loss: f64,
-    /// How long a frame is under way between the link and host B: the rest of its path
+    /// One-way delay between the link and host B
     #[arg(long, value_name = "TIME", default_value = "4ms")]
     pub(crate) path_delay: Span,
     #[command(flatten)]
@@ -324,13 +325,13 @@ pub(crate) struct LabTransfer {
     pub(crate) json: bool,
 }
 
-/// Send TCP over a link that corrupts, without and with protection
+/// Measure TCP over a corrupting link, without and with protection
 ///
-/// Builds host A, a relay, a wire, a relay and host B in networks of its own, and measures what TCP of this
-/// kernel gets through: over the clean link, over one that corrupts, and over one that corrupts and is
-/// protected. Then it lets one transfer see all three. With --out it writes these files:
+/// Builds host A, a relay, a cable, a relay and host B in network namespaces. Measures the goodput and latency of this
+/// kernel's TCP over a clean link, a corrupting link, and a corrupting link that is protected. Then runs one
+/// transfer through all three phases. --out writes these files:
 ///
-///   goodput.svg   the transfer over time
+///   goodput.svg   goodput of that transfer over time
 ///   tcp.json      all numbers
 #[derive(Args, Debug)]
 #[command(
@@ -341,33 +342,32 @@ Examples:
   wiremend lab tcp --loss 1e-2 --cc cubic --out results
   wiremend lab tcp --rate 100Mbps --delay 1ms --mode non-blocking
 
-It needs root, or user namespaces; it touches nothing outside of its own networks."
+It needs root or user namespaces. It changes nothing outside its own namespaces."
 )]
 pub(crate) struct LabTcp {
-    /// How fast the link is [default: 200Mbps, or half of what this machine carries if that is less]
+    /// Rate of the link [default: 200Mbps, or half of the rate that this machine forwards if that is less]
     #[arg(long, value_name = "RATE", value_parser = parse_lab_rate)]
     pub(crate) rate: Option<Rate>,
-    /// How long each transfer lasts; the one over time takes six times as long
+    /// Length of each transfer in seconds; the one through all phases takes six times as long
     #[arg(long, value_name = "S", default_value = "2", value_parser = parse_seconds)]
     pub(crate) seconds: f64,
-    /// How often everything is measured; medians are told
+    /// Number of measurements; the results are medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Congestion controls [default: cubic and bbr, as far as the kernel has them]
+    /// Congestion controls [default: cubic and bbr, if the kernel has them]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
-    /// Only bulk transfers: no requests, and none over time
+    /// Measure bulk transfers only: no requests, no transfer through all phases
     #[arg(long)]
     pub(crate) bulk: bool,
     #[command(flatten)]
     pub(crate) transfer: LabTransfer,
 }
 
-/// Send RoCE over a link that corrupts, without and with protection
+/// Measure RoCE over a corrupting link, without and with protection
 ///
-/// Puts two guests with Debian's own kernel and its soft-RoCE, emulated by QEMU, at the ends of a link, and has
-/// perftest measure latency and bandwidth: over the clean link, over one that corrupts, and over one that
-/// corrupts and is protected.
+/// Connects two QEMU guests with Debian's kernel and its soft-RoCE driver by a link. perftest measures latency and
+/// bandwidth over a clean link, a corrupting link, and a corrupting link that is protected.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -377,19 +377,19 @@ Examples:
   wiremend lab roce --loss 1/256 --rounds 5
   wiremend lab roce --json
 
-It needs root, or user namespaces, and some packages of Debian, which it names if they are missing."
+It needs root or user namespaces, and some Debian packages; it lists those that are missing."
 )]
 pub(crate) struct LabRoce {
-    /// The share of frames that are hit, in both directions
+    /// Loss ratio of the link in each direction
     #[arg(long, value_name = "P", default_value = "1/128", value_parser = parse_probability)]
     pub(crate) loss: f64,
-    /// How often everything is measured; medians are told
+    /// Number of measurements; the results are medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Messages of each measurement of latency
+    /// Messages per latency measurement
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) messages: u32,
-    /// Messages of 64 KiB of each measurement of bandwidth
+    /// Messages of 64 KiB per bandwidth measurement
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) bulk_messages: u32,
     #[command(flatten)]
@@ -402,10 +402,10 @@ pub(crate) struct LabRoce {
     pub(crate) json: bool,
 }
 
-/// Start a shell on a host behind a link that corrupts
+/// Start a shell on a host behind a corrupting link
 ///
-/// Builds host A, a relay, a wire, a relay and host B in networks of its own and starts $SHELL, or a command,
-/// on host A. When it ends, everything is gone.
+/// Builds host A, a relay, a cable, a relay and host B in network namespaces and starts $SHELL, or a command, on host
+/// A. Removes everything when the shell ends.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -415,56 +415,56 @@ Examples:
   wiremend lab shell --loss 0.1 -- ping -c 50 -i 0.02 198.18.0.2
   wiremend lab shell -- sh -c '$ON_B iperf3 -s -1 & sleep 1; iperf3 -c 198.18.0.2'
 
-It needs root, or user namespaces; it touches nothing outside of its own networks."
+It needs root or user namespaces. It changes nothing outside its own namespaces."
 )]
 pub(crate) struct LabShell {
-    /// The share of frames that are hit, in both directions
+    /// Loss ratio of the link in each direction
     #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
     pub(crate) loss: f64,
     /// Protect the link
     #[arg(long)]
     pub(crate) active: bool,
-    /// How fast the link is
+    /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
     pub(crate) rate: Rate,
-    /// How long a frame is under way between the link and host B: the rest of its path
+    /// One-way delay between the link and host B
     #[arg(long, value_name = "TIME", default_value = "4ms")]
     pub(crate) path_delay: Span,
     #[command(flatten)]
     pub(crate) chain: LabChain,
-    /// What to run on host A [default: $SHELL]
+    /// The command to run on host A [default: $SHELL]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
-/// What the link of a lab is like
+/// The link of a lab
 #[derive(Args, Debug, Clone)]
 pub(crate) struct LabChain {
-    /// How long a frame is under way on the link
+    /// One-way delay of the link
     #[arg(long, value_name = "TIME", default_value = "100us")]
     pub(crate) delay: Span,
-    /// Room before the link
+    /// Size of the queue in front of the link
     #[arg(long, value_name = "SIZE", default_value = "256KiB")]
     pub(crate) queue: Bytes,
     #[command(flatten)]
     pub(crate) mending: LabMending,
 }
 
-/// How the link of a lab is mended, and its luck
+/// The protection of the link of a lab, and the seed
 #[derive(Args, Debug, Clone)]
 pub(crate) struct LabMending {
-    /// Whether frames wait for those before them, while they are protected
-    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    /// Protection of frames, while the link is protected
+    #[arg(long, default_value = "ordered", value_parser = choice::<Mode>())]
     pub(crate) mode: Mode,
-    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    /// Copies of each retransmitted frame [default: follows from the measured loss]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub(crate) copies: Option<u8>,
-    /// Start all random streams from this seed
+    /// Seed of all random streams
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
-/// Join two interfaces as a cable would, and corrupt what crosses it
+/// Connect two interfaces by an emulated cable that corrupts frames
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -472,65 +472,65 @@ Examples:
   wiremend lab wire --a veth1 --b veth2 --socket wire.sock &
   wiremend lab wire --change --socket wire.sock --loss 1e-2
 
-A frame that is hit is dropped and counted, as its frame check would have it.")]
+The cable drops and counts each corrupted frame, as a receiver does whose frame check fails.")]
 pub(crate) struct LabWire {
-    /// One end
+    /// Interface at end A
     #[arg(long, value_name = "IF", required_unless_present = "change")]
     pub(crate) a: Option<String>,
-    /// The other end
+    /// Interface at end B
     #[arg(long, value_name = "IF", required_unless_present = "change")]
     pub(crate) b: Option<String>,
-    /// How fast it is [default: as fast as the machine]
+    /// Rate of the cable [default: as fast as the machine]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// How long a frame is under way
+    /// One-way delay
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub(crate) delay: Span,
-    /// Room before each direction
+    /// Size of the queue in front of each direction
     #[arg(long, value_name = "SIZE", default_value = "256KiB")]
     pub(crate) queue: Bytes,
     #[command(flatten)]
-    pub(crate) ailment: LabAilment,
-    /// Hit the frames of a protected link that this list names, a line each: `forth data 5 1` is frame 5
-    /// from A to B, the first time that it is sent
-    #[arg(long, value_name = "FILE", conflicts_with = "change")]
-    pub(crate) faults: Option<PathBuf>,
-    /// Write down the frames of a protected link that are hit, for --faults and for scenarios
-    #[arg(long, value_name = "FILE", conflicts_with = "change")]
-    pub(crate) record: Option<PathBuf>,
-    /// The `EtherType` of the protected link's header, for --faults and --record
-    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype)]
-    pub(crate) ethertype: u16,
-    /// Start all random streams from this seed
+    pub(crate) impairment: LabImpairment,
+    /// Seed of all random streams
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Listen here, to be changed while it runs
+    /// Path of the control socket, for --change
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Change what runs at --socket instead, and print its counts
+    /// Change the impairment of the running cable at --socket, and print its counters
     #[arg(long, requires = "socket")]
     pub(crate) change: bool,
+    /// Drop the frames of a protected link that this file lists, one per line: `forward data 5 1` is the first transmission
+    /// of frame 5 from A to B
+    #[arg(long, value_name = "FILE", conflicts_with = "change", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) faults: Option<PathBuf>,
+    /// Record the dropped frames of a protected link, for --faults and for scenarios
+    #[arg(long, value_name = "FILE", conflicts_with = "change", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) record: Option<PathBuf>,
+    /// `EtherType` of the protected link's header, for --faults and --record
+    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype, help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) ethertype: u16,
     /// How to wait for frames
-    #[arg(long, value_enum, default_value_t = PollMode::Sleep)]
+    #[arg(long, default_value = "sleep", value_parser = choice::<PollMode>(), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) poll: PollMode,
 }
 
-/// What a cable does to frames
+/// The impairment of a cable
 #[derive(Args, Debug, Clone)]
-pub(crate) struct LabAilment {
-    /// The share of frames that are hit, in both directions
+pub(crate) struct LabImpairment {
+    /// Loss ratio in each direction
     #[arg(long, value_name = "P", value_parser = parse_probability)]
     pub(crate) loss: Option<f64>,
-    /// The share of frames that are hit from B to A [default: that of --loss]
+    /// Loss ratio from B to A [default: that of --loss]
     #[arg(long, value_name = "P", value_parser = parse_probability)]
     pub(crate) loss_back: Option<f64>,
-    /// They are hit in bursts of so many, on average
+    /// Mean number of consecutive frames that are lost
     #[arg(long, value_name = "FRAMES")]
     pub(crate) burst: Option<f64>,
-    /// The share of bits that are flipped
+    /// Bit error ratio
     #[arg(long, value_name = "P", value_parser = parse_probability)]
     pub(crate) ber: Option<f64>,
-    /// Every N-th frame is hit
+    /// Drop every N-th frame
     #[arg(long, value_name = "N")]
     pub(crate) every: Option<u64>,
 }
@@ -548,7 +548,7 @@ fn parse_lab_rate(text: &str) -> Result<Rate, String> {
     if allowed.contains(&rate) { Ok(rate) } else { Err("a link of the lab has 1Mbps to 100Gbps".into()) }
 }
 
-/// A port alone is one of the loopback.
+/// A port without an address is one of the loopback interface.
 pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<u16>() {
         Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),

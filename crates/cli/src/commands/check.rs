@@ -1,41 +1,43 @@
-//! `wiremend check`: whether a lossless network can lock up.
+//! `wiremend check`: possible deadlocks of a lossless network.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use wiremend_fabric::deadlock::{
-    Case, Check, CheckError, Cycle, Destination, Failures, Order, Override, Reroute, Survey, Verdict,
+    CheckError, DeadlockCheck, DeadlockVerdict, Destination, FailureCase, FailureCases, FailureSurvey,
+    LaneCycle, LaneOrder, Reroute, RouteOverride,
 };
 use wiremend_fabric::{Graph, Node, Topology};
 use wiremend_report::human;
 use wiremend_runner::Input;
-use wiremend_sim::Phase;
+use wiremend_sim::ForwardingPhase;
 use wiremend_units::{NodeId, Rate, Span, Time};
 
 use crate::args::explain::Check as Asked;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-/// Circles that are printed; JSON has more.
+/// Maximum number of printed cycles; JSON has more.
 const SHOWN_MAX: usize = 8;
-/// Names in a row that are printed.
+/// Maximum number of printed names in a list.
 const NAMES_MAX: usize = 6;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let input = Input::load(&asked.scenario, &asked.set)?;
     let variant = input.variants(asked.variant.as_slice())?[0];
     let (graph, topology) =
-        wiremend_sim::network(&variant.scenario).map_err(|error| input.refused(&error))?;
+        wiremend_sim::build_graph(&variant.scenario).map_err(|error| input.build_error(&error))?;
     let overrides = asked.overrides.iter().map(|text| parse_override(&graph, text));
     let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
     let refused = |error: CheckError| Failure::Input(described(&graph, &error));
-    let phases = wiremend_sim::phases(&variant.scenario, &graph).map_err(|error| input.refused(&error))?;
+    let phases = wiremend_sim::forwarding_phases(&variant.scenario, &graph)
+        .map_err(|error| input.build_error(&error))?;
     let (phase, check, verdict) = worst(&graph, phases, &overrides).map_err(refused)?;
     let as_built = overrides.is_empty() && phase.overrides.is_empty();
     let failures = failures(asked.fail, topology.as_ref().filter(|_| as_built), &graph);
     let failures = failures.map_err(refused)?;
     let survey = failures.and_then(|failures| check.survey(&failures));
-    let answer = Told {
+    let report = Report {
         asked,
         graph: &graph,
         phase: &phase,
@@ -43,25 +45,26 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
         verdict: &verdict,
         survey: survey.as_ref(),
     };
-    terminal::print(&if asked.json { format!("{:#}\n", answer.json()) } else { answer.text() })?;
-    let is_cyclic = |survey: &Survey| survey.cyclic_everywhere + survey.cyclic_at_the_link > 0;
+    terminal::print(&if asked.json { format!("{:#}\n", report.json()) } else { report.text() })?;
+    let is_cyclic = |survey: &FailureSurvey| survey.cyclic_everywhere + survey.cyclic_at_the_link > 0;
     let is_free = verdict.order.is_some() && !survey.as_ref().is_some_and(is_cyclic);
     Ok(if is_free { Answer::Yes } else { Answer::No })
 }
 
-/// The first time in which the routes have circles, or else the last of the scenario's entries, or the routes as they are.
+/// Returns the first phase whose routes have cycles, or else the last phase with entries of the scenario, or the only one.
 fn worst<'g>(
     graph: &'g Graph,
-    phases: Vec<Phase>,
-    overrides: &[Override],
-) -> Result<(Phase, Check<'g>, Verdict), CheckError> {
+    phases: Vec<ForwardingPhase>,
+    overrides: &[RouteOverride],
+) -> Result<(ForwardingPhase, DeadlockCheck<'g>, DeadlockVerdict), CheckError> {
     let mut worst = None;
     for phase in phases {
-        // What is asked for here has the last word.
-        let is_new =
-            |one: &&Override| !overrides.iter().any(|asked| (asked.switch, asked.to) == (one.switch, one.to));
+        // Overrides of the command line replace those of the scenario.
+        let is_new = |one: &&RouteOverride| {
+            !overrides.iter().any(|asked| (asked.switch, asked.to) == (one.switch, one.to))
+        };
         let all: Vec<_> = overrides.iter().chain(phase.overrides.iter().filter(is_new)).copied().collect();
-        let check = Check::new(graph, &all)?;
+        let check = DeadlockCheck::new(graph, &all)?;
         let verdict = check.verdict();
         let is_cyclic = verdict.order.is_none();
         if worst.is_none() || is_cyclic || !phase.overrides.is_empty() {
@@ -74,17 +77,22 @@ fn worst<'g>(
     Ok(worst.expect("time has a phase"))
 }
 
-fn failures(count: u32, topology: Option<&Topology>, graph: &Graph) -> Result<Option<Failures>, CheckError> {
-    let alike = topology.filter(|_| count == 1).and_then(|shape| Failures::one_of_each_kind(shape, graph));
+fn failures(
+    count: u32,
+    topology: Option<&Topology>,
+    graph: &Graph,
+) -> Result<Option<FailureCases>, CheckError> {
+    let alike =
+        topology.filter(|_| count == 1).and_then(|shape| FailureCases::one_of_each_kind(shape, graph));
     match (count, alike) {
         (0, _) => Ok(None),
         (_, Some(alike)) => Ok(Some(alike)),
-        _ => Failures::up_to(count, graph).map(Some),
+        _ => FailureCases::up_to(count, graph).map(Some),
     }
 }
 
-/// `SWITCH:DEST:NEXT`. Names may have colons in them too: then it is what fits.
-fn parse_override(graph: &Graph, text: &str) -> Result<Override, Failure> {
+/// Parses `SWITCH:DEST:NEXT`. Names may contain colons: the split with three known names is used.
+fn parse_override(graph: &Graph, text: &str) -> Result<RouteOverride, Failure> {
     let node = |name: &str| graph.node_by_name(name);
     let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).collect();
     for (place, first) in colons.iter().enumerate() {
@@ -93,28 +101,28 @@ fn parse_override(graph: &Graph, text: &str) -> Result<Override, Failure> {
             if let (Some(at), Some(to), Some(next)) = names
                 && let Node::Switch(switch) = graph.node(at)
             {
-                return Ok(Override { switch, to, next });
+                return Ok(RouteOverride { switch, to, next });
             }
         }
     }
-    Err(Failure::Input(format!("--override {text}: {}", what_is_wrong(graph, text))))
+    Err(Failure::Input(format!("--override {text}: {}", override_error(graph, text))))
 }
 
-fn what_is_wrong(graph: &Graph, text: &str) -> String {
+fn override_error(graph: &Graph, text: &str) -> String {
     let parts: Vec<&str> = text.split(':').collect();
     let [at, to, next] = parts[..] else {
         return "write SWITCH:DEST:NEXT, such as edge0-0:h3:agg0-1".to_owned();
     };
     let switches: Vec<&str> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
     match graph.node_by_name(at).map(|node| graph.node(node)) {
-        None => return wiremend_units::or_nearest("switch", at, &switches),
-        Some(Node::Host(_)) => return format!("`{at}` is a host; a switch forwards"),
+        None => return wiremend_units::unknown_name("switch", at, &switches),
+        Some(Node::Host(_)) => return format!("`{at}` is a host, not a switch"),
         Some(Node::Switch(_)) => {}
     }
     let all: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
     let (what, name) =
         if graph.node_by_name(to).is_none() { ("destination", to) } else { ("neighbour", next) };
-    wiremend_units::or_nearest(what, name, &all)
+    wiremend_units::unknown_name(what, name, &all)
 }
 
 fn described(graph: &Graph, error: &CheckError) -> String {
@@ -126,22 +134,22 @@ fn described(graph: &Graph, error: &CheckError) -> String {
     format!("{option}{}", error.describe(graph))
 }
 
-/// What is told.
-struct Told<'a> {
+/// The result to render.
+struct Report<'a> {
     asked: &'a Asked,
     graph: &'a Graph,
-    /// When the routes are as they were looked at.
-    phase: &'a Phase,
-    check: &'a Check<'a>,
-    verdict: &'a Verdict,
-    survey: Option<&'a Survey>,
+    /// The phase of the checked routes.
+    phase: &'a ForwardingPhase,
+    check: &'a DeadlockCheck<'a>,
+    verdict: &'a DeadlockVerdict,
+    survey: Option<&'a FailureSurvey>,
 }
 
-impl Told<'_> {
+impl Report<'_> {
     fn text(&self) -> String {
         let count = |count: usize| human::count(count as u64);
         let mut text = format!(
-            "Looked at  {} switches, {} lanes between them, {} classes of destinations, {} dependencies\n",
+            "Checked    {} switches, {} lanes between them, {} destination classes, {} dependencies\n",
             count(self.graph.switch_count() as usize),
             count(self.check.lane_count()),
             count(self.check.class_count()),
@@ -151,20 +159,20 @@ impl Told<'_> {
             text.push_str(&labelled("Routes", &self.when()));
         }
         if let Some(order) = self.verdict.order {
-            text.push_str(&labelled("Verdict", "none: no buffer waits for itself on these routes"));
-            text.push_str(&labelled("Because", &reason(order)));
+            text.push_str(&labelled("Verdict", "no deadlock: no buffer can wait for itself on these routes"));
+            text.push_str(&labelled("Reason", &reason(order)));
         } else {
             let lanes: u32 = self.verdict.components.iter().map(|component| component.lanes).sum();
-            let circles = format!("{} lanes wait for each other in circles", human::count(lanes.into()));
-            text.push_str(&labelled("Verdict", &circles));
+            let cycles = format!("{} lanes can wait for each other in cycles", human::count(lanes.into()));
+            text.push_str(&labelled("Verdict", &cycles));
         }
-        text.push_str(&self.circles(self.verdict, SHOWN_MAX));
+        text.push_str(&self.cycles(self.verdict, SHOWN_MAX));
         match self.survey {
             Some(survey) => text.push_str(&self.surveyed(survey)),
             None if self.asked.fail > 0 => {
                 text.push_str(&labelled(
                     "Failures",
-                    "not looked at, since the routes have circles without any",
+                    "not checked, because the routes have cycles without any failure",
                 ));
             }
             None => {}
@@ -172,31 +180,32 @@ impl Told<'_> {
         text
     }
 
-    /// When the scenario's entries hold.
+    /// Describes when the entries of the scenario are active.
     fn when(&self) -> String {
-        let Phase { start, stop, overrides } = self.phase;
+        let ForwardingPhase { start, stop, overrides } = self.phase;
         let until = stop.map_or("on".to_owned(), |stop| format!("to {stop}"));
         let entries = match overrides.len() {
             1 => "an entry".to_owned(),
             many => format!("{} entries", human::count(many as u64)),
         };
-        format!("as they are from {start} {until}, with {entries} of the scenario")
+        format!("from {start} {until}, with {entries} of the scenario")
     }
 
-    fn circles(&self, verdict: &Verdict, max: usize) -> String {
+    fn cycles(&self, verdict: &DeadlockVerdict, max: usize) -> String {
         let (mut text, mut figures) = (String::new(), String::new());
-        let all: Vec<&Cycle> = verdict.components.iter().flat_map(|component| &component.cycles).collect();
+        let all: Vec<&LaneCycle> =
+            verdict.components.iter().flat_map(|component| &component.cycles).collect();
         for cycle in all.iter().take(max) {
             let lanes = some(cycle.lanes.iter().map(|lane| self.graph.lane_name(*lane)), " → ");
             if cycle.looping.is_empty() {
-                let what = format!("{} lanes, no loop, all packets would arrive: {lanes}", cycle.lanes.len());
-                text.push_str(&labelled("Circle", &what));
+                let what = format!("{} lanes, without a routing loop: {lanes}", cycle.lanes.len());
+                text.push_str(&labelled("Cycle", &what));
                 continue;
             }
             let whose = some(cycle.looping.iter().map(|whose| self.destination(*whose)), ", ");
             let what = format!("of {} switches, for {whose}: {lanes}", cycle.lanes.len());
             text.push_str(&labelled("Loop", &what));
-            // Loops that are alike have the same figures; once is enough.
+            // Equivalent loops have the same figures, which are printed once.
             if figures != self.filling(cycle) {
                 figures = self.filling(cycle);
                 text.push_str(&labelled("", &figures));
@@ -209,7 +218,7 @@ impl Told<'_> {
         text
     }
 
-    fn filling(&self, cycle: &Cycle) -> String {
+    fn filling(&self, cycle: &LaneCycle) -> String {
         let Some(figures) = self.figures(cycle) else { return String::new() };
         let Asked { ttl, alpha, buffer, .. } = self.asked;
         let mut text = format!(
@@ -220,12 +229,12 @@ impl Told<'_> {
             Some(fill) => {
                 write!(text, "at {} in about {fill} (α = {alpha}, {buffer} shared)", figures.injected)
             }
-            None => write!(text, "{} drain, no deadlock", figures.injected),
+            None => write!(text, "no deadlock at {}", figures.injected),
         };
         text
     }
 
-    fn figures(&self, cycle: &Cycle) -> Option<Figures> {
+    fn figures(&self, cycle: &LaneCycle) -> Option<Figures> {
         let Asked { rate, ttl, alpha, buffer, .. } = *self.asked;
         let found = cycle.routing_loop(self.graph)?;
         let injected = rate.unwrap_or(found.rate);
@@ -237,19 +246,23 @@ impl Told<'_> {
         })
     }
 
-    fn surveyed(&self, survey: &Survey) -> String {
+    fn surveyed(&self, survey: &FailureSurvey) -> String {
         let how = if survey.by_symmetry {
-            format!(" ({} examined, which stand for all that are alike)", survey.examined)
+            format!(" ({} checked, which represent all equivalent ones)", survey.examined)
         } else {
             String::new()
         };
         let cases = human::count(survey.cases);
-        let ways = if survey.cases == 1 { "way" } else { "ways" };
+        let combinations = if survey.cases == 1 { "combination" } else { "combinations" };
         let none_or = |count: u64| if count == 0 { "none".to_owned() } else { human::count(count) };
         let what = format!(
-            "{cases} {ways} to take up to {} down{how}: {} make circles while only the switches at the link know, {} after all \
-             have rerouted",
-            if self.asked.fail == 1 { "1 link".to_owned() } else { format!("{} links", self.asked.fail) },
+            "{cases} {combinations} of up to {}{how}: {} with cycles while only the switches at the link have rerouted, {} \
+             after all have rerouted",
+            if self.asked.fail == 1 {
+                "1 failed link".to_owned()
+            } else {
+                format!("{} failed links", self.asked.fail)
+            },
             none_or(survey.cyclic_at_the_link),
             none_or(survey.cyclic_everywhere),
         );
@@ -257,7 +270,7 @@ impl Told<'_> {
         for case in survey.examples.iter().take(SHOWN_MAX / 2) {
             let links = some(case.links.iter().map(|link| self.graph.link_name(*link)), ", ");
             text.push_str(&labelled("Without", &format!("{links}, {}", in_words(case.reroute))));
-            text.push_str(&self.circles(&case.verdict, 1));
+            text.push_str(&self.cycles(&case.verdict, 1));
         }
         text
     }
@@ -278,7 +291,7 @@ impl Told<'_> {
         value["scenario"] = json!(self.asked.scenario);
         value["switches"] = json!(self.graph.switch_count());
         value["lanes"] = json!(self.check.lane_count());
-        let Phase { start, stop, overrides } = self.phase;
+        let ForwardingPhase { start, stop, overrides } = self.phase;
         value["routes"] = json!({
             "entries": overrides.len(),
             "start_s": start.since(Time::ZERO).as_secs_f64(),
@@ -286,7 +299,7 @@ impl Told<'_> {
         });
         value["classes"] = json!(self.check.class_count());
         value["failures"] = json!(self.survey.map(|survey| {
-            let case = |case: &Case| {
+            let case = |case: &FailureCase| {
                 let mut value = self.verdict_json(&case.verdict);
                 let links: Vec<_> = case.links.iter().map(|link| self.graph.link_name(*link)).collect();
                 value["links"] = json!(links);
@@ -309,7 +322,7 @@ impl Told<'_> {
         value
     }
 
-    fn verdict_json(&self, verdict: &Verdict) -> Value {
+    fn verdict_json(&self, verdict: &DeadlockVerdict) -> Value {
         let components = verdict.components.iter().map(|component| {
             let cycles: Vec<_> = component.cycles.iter().map(|cycle| self.cycle_json(cycle)).collect();
             json!({ "lanes": component.lanes, "cycles": cycles })
@@ -322,7 +335,7 @@ impl Told<'_> {
         })
     }
 
-    fn cycle_json(&self, cycle: &Cycle) -> Value {
+    fn cycle_json(&self, cycle: &LaneCycle) -> Value {
         let switch = |lane: &wiremend_units::LaneId| self.name(self.graph.lane_from(*lane));
         let mut value = json!({
             "kind": if cycle.looping.is_empty() { "dependency" } else { "loop" },
@@ -340,7 +353,7 @@ impl Told<'_> {
     }
 }
 
-/// What makes a loop a deadlock.
+/// When a loop becomes a deadlock.
 struct Figures {
     exact: Rate,
     fluid: Rate,
@@ -348,27 +361,25 @@ struct Figures {
     fill: Option<Span>,
 }
 
-/// Why nothing waits in a circle.
-fn reason(order: Order) -> String {
+/// Explains why there is no cycle.
+fn reason(order: LaneOrder) -> String {
     let up_down = if order.up_down {
-        "every route goes up, away from the hosts, and then down: no lane down waits for one up. "
+        "every route goes up, away from the hosts, and then down: no downward lane waits for an upward one. "
     } else {
         ""
     };
     let ranks = order.ranks;
-    format!(
-        "{up_down}Computed: {ranks} ranks order the lanes, and each waits only for lanes of a higher rank"
-    )
+    format!("{up_down}The lanes have {ranks} ranks, and each waits only for lanes of a higher rank")
 }
 
 fn in_words(reroute: Reroute) -> &'static str {
     match reroute {
         Reroute::Everywhere => "after all switches have rerouted",
-        Reroute::AtTheLink => "while only the switches at the link know",
+        Reroute::AtTheLink => "while only the switches at the link have rerouted",
     }
 }
 
-/// The first of many names.
+/// Joins the first names and counts the rest.
 fn some(names: impl ExactSizeIterator<Item = String>, between: &str) -> String {
     let more = names.len().saturating_sub(NAMES_MAX);
     let mut text = names.take(NAMES_MAX).collect::<Vec<_>>().join(between);
@@ -378,10 +389,10 @@ fn some(names: impl ExactSizeIterator<Item = String>, between: &str) -> String {
     text
 }
 
-/// Text beside its label, as wide as the terminal.
+/// Renders a label and text wrapped to the width of the terminal.
 fn labelled(label: &str, text: &str) -> String {
     const INDENT: usize = 11;
-    let lines = wiremend_report::terminal::wrapped(text, terminal::stdout().width.saturating_sub(INDENT));
+    let lines = wiremend_report::terminal::wrap(text, terminal::stdout().width.saturating_sub(INDENT));
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     lines.lines().zip(labels).fold(String::new(), |mut all, (line, label)| {
         let _ = writeln!(all, "{label:<INDENT$}{line}");

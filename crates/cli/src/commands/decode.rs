@@ -1,4 +1,4 @@
-//! `wiremend capture decode`: captured frames, a line each.
+//! `wiremend capture decode`: prints captured frames, one per line.
 
 use std::fmt;
 use std::fs::File;
@@ -6,10 +6,10 @@ use std::io::{self, BufWriter, Read, Write};
 
 use serde::Serialize;
 use wiremend_wire::fec;
-use wiremend_wire::link::Dialect;
-use wiremend_wire::pcap::{CaptureError, Fault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
+use wiremend_wire::link::LinkCodec;
+use wiremend_wire::pcap::{CaptureError, CaptureFault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
 use wiremend_wire::{
-    AethRepr, EthernetRepr, HeaderOnly, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, Received,
+    AethRepr, EthernetRepr, HeaderOnly, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, ReceivedFrame,
     RoceFrame, Syndrome,
 };
 
@@ -40,7 +40,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
             Ok(None) => break None,
             Err(error) => break Some(error),
         };
-        // The reader lends either a packet or its interfaces: the packet is copied.
+        // The reader lends either a packet or its interfaces, so the packet is copied.
         bytes.clear();
         bytes.extend_from_slice(packet.bytes);
         let comment = packet.comment.map(str::to_owned);
@@ -50,7 +50,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
         count.add(&line);
         terminal::written(line.write(&mut out, asked.json))?;
         if is_stdin {
-            // Frames may come live.
+            // A live capture needs its output at once.
             terminal::written(out.flush())?;
         }
     };
@@ -62,11 +62,11 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-/// Why a file cannot be read on.
+/// Returns the failure of a damaged file.
 fn damaged(name: &str, error: &CaptureError, count: &Count) -> Failure {
     let what = match &error.fault {
-        Fault::Io(error) => return Failure::unreadable(name, error),
-        Fault::Truncated(_) if error.offset == 0 => "at byte 0: the file is empty".to_owned(),
+        CaptureFault::Io(error) => return Failure::unreadable(name, error),
+        CaptureFault::Truncated(_) if error.offset == 0 => "at byte 0: the file is empty".to_owned(),
         _ => error.to_string(),
     };
     let after = if count.frames == 0 { String::new() } else { format!(", after {}", frames(count.frames)) };
@@ -77,7 +77,7 @@ fn frames(count: u64) -> String {
     format!("{count} {}", if count == 1 { "frame" } else { "frames" })
 }
 
-/// How many frames there were of each kind.
+/// Number of frames by kind.
 #[derive(Default)]
 struct Count {
     frames: u64,
@@ -109,19 +109,19 @@ impl fmt::Display for Count {
     }
 }
 
-/// What is told of a frame.
+/// The output for one frame.
 #[derive(Serialize)]
 struct Line<'a> {
-    /// Since the first frame, which need not be the earliest.
+    /// Time since the first frame of the file, which need not be the earliest.
     time_ns: i128,
-    /// As the file has it: since 1970, or since the start of a run.
+    /// Timestamp of the file: since 1970, or since the start of a run.
     clock_ns: u64,
     interface: String,
     source: Option<String>,
     destination: Option<String>,
     captured_bytes: usize,
     original_bytes: u32,
-    /// What the two ends of a protected link say by this frame.
+    /// Link header of a protected link.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
     #[serde(flatten)]
@@ -134,7 +134,7 @@ struct Line<'a> {
 enum What {
     #[serde(rename = "rocev2")]
     Roce(Roce),
-    /// Something else that is right in itself, or too short a piece of it to tell.
+    /// A valid frame of another protocol, or one that is truncated too early to tell.
     Other {
         what: String,
     },
@@ -150,11 +150,11 @@ struct Roce {
     psn: u32,
     ack_request: bool,
     aeth: Option<Aeth>,
-    /// Of the RETH: bytes of the whole message.
+    /// Length of the whole message, from the RETH.
     reth_bytes: Option<u32>,
     payload_bytes: usize,
     icrc: &'static str,
-    /// Payload, pad or ICRC are not all there.
+    /// Payload, pad or ICRC are incomplete.
     truncated: bool,
 }
 
@@ -239,7 +239,7 @@ impl fmt::Display for Roce {
     }
 }
 
-/// From whom to whom: by IP if it is, by Ethernet otherwise.
+/// Returns source and destination: IP addresses, or else Ethernet addresses.
 fn ends(bytes: &[u8]) -> Option<(String, String)> {
     let (ethernet, ethertype, packet) = EthernetRepr::parse(bytes).ok()?;
     Some(match IpRepr::parse(ethertype, packet) {
@@ -249,7 +249,7 @@ fn ends(bytes: &[u8]) -> Option<(String, String)> {
     })
 }
 
-fn roce(received: &Received<'_>) -> What {
+fn roce(received: &ReceivedFrame<'_>) -> What {
     let RoceFrame { bth, extension, .. } = &received.frame;
     What::Roce(Roce {
         operation: bth.opcode.name(),
@@ -291,20 +291,20 @@ const fn reason(code: NakCode) -> &'static str {
 
 type Ends = Option<(String, String)>;
 
-/// Reads a frame, and what a link header carries.
+/// Decodes a frame and its link header.
 fn ethernet(packet: &Packet<'_>) -> (Option<String>, What, Ends) {
-    let dialect = Dialect::default();
+    let dialect = LinkCodec::default();
     let header = if dialect.recognises(packet.bytes) {
         dialect.parse(packet.bytes).map(|received| LinkHeader {
-            words: describe(&received.signal),
-            added_len: received.signal.added_len(),
-            carried: received.signal.is_data().then(|| [received.addresses, received.carried].concat()),
+            words: describe(&received.header),
+            added_len: received.header.added_len(),
+            carried: received.header.is_data().then(|| [received.addresses, received.carried].concat()),
         })
     } else if fec::recognises(packet.bytes) {
-        fec::Received::parse(packet.bytes).map(|received| LinkHeader {
-            words: describe_fec(received.signal),
-            added_len: received.signal.added_len(),
-            carried: received.signal.is_data().then(|| [received.addresses, received.carried].concat()),
+        fec::FecFrame::parse(packet.bytes).map(|received| LinkHeader {
+            words: describe_fec(received.header),
+            added_len: received.header.added_len(),
+            carried: received.header.is_data().then(|| [received.addresses, received.carried].concat()),
         })
     } else {
         return (None, network(packet), ends(packet.bytes));
@@ -320,11 +320,11 @@ fn ethernet(packet: &Packet<'_>) -> (Option<String>, What, Ends) {
     }
 }
 
-/// What the header of a protected link says, and the frame behind it.
+/// A link header and the frame after it.
 struct LinkHeader {
     words: String,
     added_len: u32,
-    /// Nothing behind the link's own.
+    /// `None` for control frames of the link.
     carried: Option<Vec<u8>>,
 }
 
@@ -335,7 +335,7 @@ fn network(packet: &Packet<'_>) -> What {
     RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
 }
 
-/// What a frame is, or what is wrong with it.
+/// Names the protocol of a frame that is not RoCE, or its defect.
 fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
     let is_cut = packet.bytes.len() < packet.original_len as usize;
     let what = match why {
@@ -356,12 +356,12 @@ fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
         Malformed::Protocol(58) => "ICMPv6".to_owned(),
         Malformed::Protocol(protocol) => format!("IP protocol {protocol}"),
         Malformed::UdpPort(port) => format!("UDP to port {port}"),
-        // IBA 9.2: UC, RD, UD and XRC have operations that are not read here.
+        // IBA 9.2: operations of UC, RD, UD and XRC are not decoded.
         Malformed::Opcode(opcode) if matches!(opcode >> 5, 1 | 2 | 3 | 5) => {
-            format!("RoCEv2 of another service than RC, opcode {opcode:#04x}")
+            format!("RoCEv2 of a service other than RC, opcode {opcode:#04x}")
         }
         Malformed::Fragment => "an IPv4 fragment".to_owned(),
-        Malformed::Truncated(header) if is_cut => format!("the capture cuts it within the {header}"),
+        Malformed::Truncated(header) if is_cut => format!("truncated within the {header}"),
         Malformed::Truncated(_) => {
             return What::Malformed { what: format!("a runt of {} bytes: {why}", packet.bytes.len()) };
         }
@@ -370,7 +370,7 @@ fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
     What::Other { what }
 }
 
-/// What a switch left of a packet (DCP).
+/// Renders a trimmed packet (DCP).
 fn header_only(header: &HeaderOnly) -> String {
     let HeaderOnly { bth, unit, round, .. } = header;
     let (operation, qp, psn) = (bth.opcode.name(), bth.dest_qp.get(), bth.psn);

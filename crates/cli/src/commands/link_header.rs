@@ -1,23 +1,23 @@
-//! The header of a protected link in words.
+//! Link headers as text.
 
 use wiremend_wire::fec;
-use wiremend_wire::link::{Ack, HelloKind, Missing, Signal};
+use wiremend_wire::link::{Ack, HelloKind, LinkHeader, Missing};
 
-/// What a header says, in a line.
-pub(super) fn describe(signal: &Signal) -> String {
+/// Renders a link header as one line.
+pub(super) fn describe(signal: &LinkHeader) -> String {
     let own = match signal {
-        Signal::Data { epoch, seq, ordered, again, .. } => format!(
+        LinkHeader::Data { epoch, seq, ordered, retransmitted, .. } => format!(
             "link data {seq}, epoch {epoch}{}{}",
             if *ordered { ", ordered" } else { "" },
-            if *again { ", again" } else { "" }
+            if *retransmitted { ", retransmitted" } else { "" }
         ),
-        Signal::Dummy { epoch, next, .. } => format!("link dummy, next {next}, epoch {epoch}"),
-        Signal::Loose { epoch, next, .. } => {
+        LinkHeader::Dummy { epoch, next, .. } => format!("link dummy, next {next}, epoch {epoch}"),
+        LinkHeader::Unprotected { epoch, next, .. } => {
             format!("link frame without protection, next {next}, epoch {epoch}")
         }
-        Signal::Ack(_) => "link".to_owned(),
-        Signal::Missing(missing) => holes(missing),
-        Signal::Hello(hello) => {
+        LinkHeader::Ack(_) => "link".to_owned(),
+        LinkHeader::Missing(missing) => holes(missing),
+        LinkHeader::Hello(hello) => {
             let kind = match hello.kind {
                 HelloKind::Open => "open",
                 HelloKind::Accept => "accept",
@@ -31,13 +31,13 @@ pub(super) fn describe(signal: &Signal) -> String {
     signal.ack().map_or(own.clone(), |ack| format!("{own}, {}", acknowledged(ack)))
 }
 
-/// What a header of a link with error correction says.
-pub(super) fn describe_fec(signal: fec::Signal) -> String {
+/// Renders a header of a link with FEC.
+pub(super) fn describe_fec(signal: fec::FecHeader) -> String {
     match signal {
-        fec::Signal::Data { block, index, parities } => {
-            format!("FEC data, block {block}, place {index}, parities {parities}")
+        fec::FecHeader::Data { block, index, parities } => {
+            format!("FEC data, block {block}, index {index}, parities {parities}")
         }
-        fec::Signal::Parity { block, index, data_count, parities } => {
+        fec::FecHeader::Parity { block, index, data_count, parities } => {
             let place = index - data_count + 1;
             format!("FEC parity {place} of {parities}, block {block}, frames {data_count}")
         }

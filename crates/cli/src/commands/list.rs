@@ -1,4 +1,4 @@
-//! `wiremend list`: what there is to run and to choose from.
+//! `wiremend list`: built-in scenarios, flow-size tables and recovery schemes.
 
 use serde::Serialize;
 use wiremend_fabric::WORKLOADS;
@@ -34,16 +34,16 @@ pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
     }
     let mut text = String::new();
     section(&mut text, "Scenarios (wiremend run NAME, wiremend show NAME)", &listed.scenarios);
-    section(&mut text, "\nTables of flow sizes (sizes = \"NAME\")", &listed.sizes);
+    section(&mut text, "\nFlow-size tables (sizes = \"NAME\")", &listed.sizes);
     section(&mut text, "\nLoss recovery (transport.recovery = \"NAME\")", &listed.recovery);
     terminal::print(&text)?;
     Ok(Answer::Yes)
 }
 
-/// A scheme, as scenarios call it, and when it wins.
+/// A recovery scheme: its name, behaviour, and the conditions under which it is best.
 fn recovery(scheme: &Recovery) -> Line {
-    let [name, does, wins] = scheme.told();
-    Line { name, what: format!("{does}; wins when {wins}") }
+    let [name, behaviour, best] = scheme.description();
+    Line { name, what: format!("{behaviour}; best when {best}") }
 }
 
 fn section(text: &mut String, heading: &str, lines: &[Line]) {

@@ -1,9 +1,11 @@
-//! `wiremend man`: manual pages, one for each command.
+//! `wiremend man`: manual pages, one per command, and the reference in Markdown.
 
+use std::fmt::Write;
 use std::fs;
 
 use clap_mangen::Man as Manual;
-use wiremend_report::write_whole;
+use wiremend_report::write_atomic;
+use wiremend_scenario::reference;
 
 use crate::args::{self, Man};
 use crate::failure::{Answer, Failure};
@@ -11,23 +13,49 @@ use crate::failure::{Answer, Failure};
 pub(super) fn run(asked: &Man) -> Result<Answer, Failure> {
     let directory = &asked.directory;
     fs::create_dir_all(directory).map_err(|error| {
-        Failure::Environment(format!("cannot make the directory `{}`: {error}", directory.display()))
+        Failure::Environment(format!("cannot create the directory `{}`: {error}", directory.display()))
     })?;
     let mut all = args::command();
     all.build();
+    if asked.markdown {
+        let mut pages: Vec<_> = reference().into_iter().map(|page| (page.file, page.text)).collect();
+        pages.push(("cli.md", command_page(&all)));
+        for (file, text) in pages {
+            write_atomic(&directory.join(file), &text).map_err(|error| Failure::file(&error))?;
+        }
+        return Ok(Answer::Yes);
+    }
     for command in with_parts(&all) {
         let manual = Manual::new(command.clone());
         let mut page = Vec::new();
         let written = manual.render(&mut page);
         let path = directory.join(manual.get_filename());
-        let written = written.and_then(|()| write_whole(&path, &String::from_utf8_lossy(&page)));
+        let written = written.and_then(|()| write_atomic(&path, &String::from_utf8_lossy(&page)));
         written.map_err(|error| Failure::file(&error))?;
     }
     Ok(Answer::Yes)
 }
 
-/// A command and all below it.
+/// Returns a command and all commands below it.
 fn with_parts(command: &clap::Command) -> Vec<&clap::Command> {
     let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
     std::iter::once(command).chain(parts.flat_map(with_parts)).collect()
+}
+
+/// Width of help texts in the page.
+const WIDTH: usize = 116;
+
+/// The help of all commands on one page.
+fn command_page(all: &clap::Command) -> String {
+    let mut page =
+        "# Command line\n\n<!-- Written by `cargo xtask docs` from the definitions of the options. -->\n\n\
+                    Terms are in the [glossary](../glossary.md).\n"
+            .to_owned();
+    for command in with_parts(all) {
+        let name = command.get_bin_name().unwrap_or("wiremend");
+        let help = command.clone().term_width(WIDTH).render_long_help().to_string();
+        let lines: Vec<_> = help.lines().map(str::trim_end).collect();
+        write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()).expect("a string grows");
+    }
+    page
 }

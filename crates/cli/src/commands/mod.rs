@@ -1,4 +1,4 @@
-//! A file for each command.
+//! The commands, one file each.
 
 mod check;
 mod completions;
@@ -14,6 +14,7 @@ mod phy;
 mod relay;
 mod repro;
 mod run;
+mod schema;
 mod show;
 mod trace;
 mod tune;
@@ -27,13 +28,13 @@ use crate::args::{Arguments, CaptureCommand, Command, VERSION};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 
-/// What runs scenarios: on so many threads or all cores, with a bar, until Ctrl-C.
+/// Returns a runner of scenarios on these threads or all cores, with a progress bar and a stop flag.
 fn runner<'a>(threads: Option<u16>, progress: &'a Progress, stop: &'a AtomicBool) -> Runner<'a> {
     let runner = Runner::new().version(VERSION).progress(progress).stop(stop);
     threads.map_or(runner, |threads| runner.threads(usize::from(threads)))
 }
 
-/// Does what the arguments ask for; without a command, the tour.
+/// Runs the command; without one, the scenario `tour`.
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         Some(Command::Run(asked)) => run::run(&asked),
@@ -50,10 +51,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Capture(asked)) => match asked.command {
             CaptureCommand::Decode(asked) => decode::run(&asked),
         },
-        Some(Command::Fleet(asked)) => fleet::run(&asked),
         Some(Command::Relay(asked)) => relay::run(&asked),
-        Some(Command::Lab(asked)) => lab::run(&asked),
         Some(Command::Monitor(asked)) => monitor::run(&asked),
+        Some(Command::Fleet(asked)) => fleet::run(&asked),
+        Some(Command::Lab(asked)) => lab::run(&asked),
+        Some(Command::Schema(_)) => schema::run(),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
         None => run::tour(),

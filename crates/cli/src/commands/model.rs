@@ -1,15 +1,15 @@
-//! `wiremend model`: what corruption costs, exactly and as printed.
+//! `wiremend model`: the cost of corruption, exactly and by the formulas of the paper.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use wiremend_model::timeout::expected;
 use wiremend_model::{
-    Cause, Corruption, Cost, Expected, Mend, Penalty, Printed, Rewind, cost, flow, penalty, recovery,
+    Cause, Corruption, Cost, Expected, MendCounts, PaperModel, Penalty, Rewind, cost, flow, penalty, recovery,
 };
 use wiremend_report::plot::{self, Axis, Curve, Line, Plot, Scale, Unit};
 use wiremend_report::terminal::Terminal;
-use wiremend_report::{grid, human, write_whole};
+use wiremend_report::{human, text_table, write_atomic};
 
 use crate::args::explain::Model;
 use crate::failure::{Answer, Failure};
@@ -22,18 +22,18 @@ pub(super) fn run(asked: &Model) -> Result<Answer, Failure> {
     if let Some(path) = &asked.plot {
         let coarse = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Each)?;
         let drawing = drawing(&coarse, asked.mend.get());
-        write_whole(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
+        write_atomic(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
     }
-    let reckoned = Reckoned::new(&question, asked.mend.get());
+    let report = ModelReport::new(&question, asked.mend.get());
     if asked.json {
-        terminal::print(&format!("{:#}\n", reckoned.json()))?;
+        terminal::print(&format!("{:#}\n", report.json()))?;
     } else {
-        terminal::print(&reckoned.text(terminal::stdout()))?;
+        terminal::print(&report.text(terminal::stdout()))?;
     }
     Ok(Answer::Yes)
 }
 
-/// A quantity in both forms.
+/// A quantity by the formula of the paper and exactly.
 struct Pair {
     what: &'static str,
     key: &'static str,
@@ -42,39 +42,39 @@ struct Pair {
 }
 
 impl Pair {
-    /// How far the printed form is off.
+    /// Relative error of the formula of the paper.
     fn error(&self) -> f64 {
         self.printed / self.exact - 1.0
     }
 }
 
-/// Everything there is to say.
-struct Reckoned<'a> {
+/// All results.
+struct ModelReport<'a> {
     question: &'a Question,
-    mend: Mend,
+    mend: MendCounts,
     bare: Expected,
     mended: Expected,
     cost: Cost,
     bare_penalty: Penalty,
     penalty: Penalty,
-    printed: Printed,
+    printed: PaperModel,
 }
 
-impl<'a> Reckoned<'a> {
-    fn new(question: &'a Question, mend: Mend) -> Self {
+impl<'a> ModelReport<'a> {
+    fn new(question: &'a Question, mend: MendCounts) -> Self {
         let Question { path, flows, times, .. } = question;
         let setting = question.setting(mend);
-        let bare = expected(&question.setting(Mend::NONE), path, flows);
+        let bare = expected(&question.setting(MendCounts::NONE), path, flows);
         let mended = expected(&setting, path, flows);
         Self {
             question,
             mend,
             bare,
             mended,
-            cost: cost::cost_of(&setting, path, flows, times.idle_share(), &mended),
+            cost: cost::cost_from(&setting, path, flows, times.idle_share(), &mended),
             bare_penalty: penalty::penalty(&bare, times),
             penalty: penalty::penalty(&mended, times),
-            printed: Printed {
+            printed: PaperModel {
                 beta: question.beta,
                 links: f64::from(path.links + path.access_links),
                 omega: path.omega,
@@ -83,13 +83,13 @@ impl<'a> Reckoned<'a> {
         }
     }
 
-    /// Probabilities per packet: what the paper prints.
+    /// Returns the probabilities per packet, as in the paper.
     fn pairs(&self) -> Vec<Pair> {
         let Question { sizes, corruption, path, beta, flows, .. } = self.question;
         let one_link = |bytes: u32| corruption.loss(f64::from(bytes), 1);
         let packets = flow::mean_packets(flows);
         let per_packet = |cause: Cause| self.mended.timeouts[cause as usize] / packets;
-        let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
         let printed = &self.printed;
         let tail = if tail_repeat > 0 {
             printed.tail_with_repeats(tail_repeat)
@@ -110,17 +110,17 @@ impl<'a> Reckoned<'a> {
             ),
             pair("timeout: NAK", "nak", printed.nak(nak_copies + 1), per_packet(Cause::Nak)),
             pair(
-                "timeout: twice",
-                "twice",
+                "timeout: retransmission",
+                "retransmission",
                 printed.twice(retransmission_copies + 1),
-                per_packet(Cause::Twice),
+                per_packet(Cause::Retransmission),
             ),
         ]
     }
 
-    /// Bytes added, as shares of the flow's own.
+    /// Returns the added bytes relative to the flow's own.
     fn costs(&self) -> Vec<(Pair, f64)> {
-        let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
         let printed = [
             self.printed.cost_of_dummies(dummies),
             self.printed.cost_of_nak_copies(nak_copies + 1),
@@ -149,15 +149,15 @@ impl<'a> Reckoned<'a> {
             .map(|pair| vec![pair.what.to_owned(), sci(pair.printed), sci(pair.exact), error(pair.error())])
             .collect();
         let _ = writeln!(text, "\nPer packet");
-        text.push_str(&grid(&["", "as printed", "exact", "off by"], &rows, terminal));
+        text.push_str(&text_table(&["", "as printed", "exact", "off by"], &rows, terminal));
         let _ = writeln!(text, "\nPer flow");
         text.push_str(&self.flow_table(terminal));
-        if self.mend != Mend::NONE {
-            let _ = writeln!(text, "\nBytes added, as a share of the flow's own frames");
+        if self.mend != MendCounts::NONE {
+            let _ = writeln!(text, "\nAdded bytes relative to the flow's own frames");
             text.push_str(&self.cost_table(terminal));
         }
         text.push('\n');
-        text.push_str(&wiremend_report::terminal::wrapped(&self.closing(), terminal.width));
+        text.push_str(&wiremend_report::terminal::wrap(&self.closing(), terminal.width));
         text
     }
 
@@ -165,7 +165,7 @@ impl<'a> Reckoned<'a> {
         let Question { sizes, beta, path, flows, flows_name, corruption, .. } = self.question;
         let law = match corruption {
             Corruption::Bits(alpha) => format!("bit errors {}", sci(*alpha)),
-            Corruption::Frames(_) => "all frames alike".to_owned(),
+            Corruption::Frames(_) => "for any frame length".to_owned(),
         };
         let mut text = String::new();
         let _ = writeln!(
@@ -178,7 +178,7 @@ impl<'a> Reckoned<'a> {
         );
         let access = match path.access_links {
             0 => String::new(),
-            links => format!(", and {links} before the switch that copies"),
+            links => format!(", and {links} between a host and its switch"),
         };
         let _ =
             writeln!(text, "Path     {} links{access}; each corrupts with ω = {}", path.links, path.omega);
@@ -194,7 +194,7 @@ impl<'a> Reckoned<'a> {
     }
 
     fn flow_table(&self, terminal: Terminal) -> String {
-        let is_mended = self.mend != Mend::NONE;
+        let is_mended = self.mend != MendCounts::NONE;
         let mut rows = Vec::new();
         let mut row = |what: &str, bare: String, mended: String| {
             let mut cells = vec![what.to_owned(), bare];
@@ -204,8 +204,8 @@ impl<'a> Reckoned<'a> {
             rows.push(cells);
         };
         for cause in Cause::ALL {
-            let of = |met: &Expected| sci(met.timeouts[cause as usize]);
-            row(&format!("timeouts: {}", cause.name()), of(&self.bare), of(&self.mended));
+            let timeouts = |met: &Expected| sci(met.timeouts[cause as usize]);
+            row(&format!("timeouts: {}", cause.name()), timeouts(&self.bare), timeouts(&self.mended));
         }
         row("timeouts", sci(self.bare.total()), sci(self.mended.total()));
         row("flows with a timeout", share(self.bare.probability), share(self.mended.probability));
@@ -213,7 +213,7 @@ impl<'a> Reckoned<'a> {
         row("mean time lost", time(self.bare_penalty.total()), time(self.penalty.total()));
         row("  waiting for the timer", time(self.bare_penalty.timeouts), time(self.penalty.timeouts));
         let headings = if is_mended { vec!["", "bare", "mended"] } else { vec!["", "bare"] };
-        grid(&headings, &rows, terminal)
+        text_table(&headings, &rows, terminal)
     }
 
     fn cost_table(&self, terminal: Terminal) -> String {
@@ -227,12 +227,12 @@ impl<'a> Reckoned<'a> {
             .collect();
         let all = [String::new(), share(self.cost.share()), String::new(), share(self.cost.backward_share())];
         rows.push([vec!["all".to_owned()], all.to_vec()].concat());
-        grid(&["", "as printed", "exact", "off by", "other direction"], &rows, terminal)
+        text_table(&["", "as printed", "exact", "off by", "other direction"], &rows, terminal)
     }
 
-    /// What to take home.
+    /// Returns the conclusions.
     fn closing(&self) -> String {
-        let met = if self.mend == Mend::NONE { &self.bare } else { &self.mended };
+        let met = if self.mend == MendCounts::NONE { &self.bare } else { &self.mended };
         let most = |a: &Cause, b: &Cause| met.timeouts[*a as usize].total_cmp(&met.timeouts[*b as usize]);
         let main = Cause::ALL.into_iter().max_by(most).expect("there are causes");
         let mut text = String::new();
@@ -244,10 +244,10 @@ impl<'a> Reckoned<'a> {
                 in_words(main)
             );
         }
-        if self.mend != Mend::NONE {
+        if self.mend != MendCounts::NONE {
             let _ = write!(
                 text,
-                " The mechanisms take {} % more bytes and {} work requests per flow.",
+                " The mechanisms add {} % of bytes and {} work requests per flow.",
                 human::percent(self.cost.share()),
                 round(self.cost.work_requests)
             );
@@ -256,7 +256,7 @@ impl<'a> Reckoned<'a> {
         let loss = self.question.path.packet_loss(self.question.beta);
         let _ = write!(
             text,
-            " Going back takes its own share: at line rate {} % of what go-back-N sends counts.",
+            " At line rate the goodput of go-back-N is {} % of the bytes sent.",
             human::percent(recovery::go_back_n(loss, flight))
         );
         text
@@ -304,14 +304,14 @@ impl<'a> Reckoned<'a> {
     }
 }
 
-/// The probability of a timeout against the corruption.
-fn drawing(question: &Question, mend: Mend) -> Plot {
+/// Plots the timeout probability over the loss ratio.
+fn drawing(question: &Question, mend: MendCounts) -> Plot {
     const PER_DECADE: i32 = 4;
     let betas: Vec<f64> =
         (-8 * PER_DECADE..=-PER_DECADE).map(|i| 10_f64.powf(f64::from(i) / f64::from(PER_DECADE))).collect();
-    let at = |&beta: &f64, mend: Mend| {
+    let at = |&beta: &f64, mend: MendCounts| {
         let corruption = match question.corruption {
-            Corruption::Bits(_) => Corruption::of_full_frame(beta, question.sizes.full()),
+            Corruption::Bits(_) => Corruption::from_full_frame_loss(beta, question.sizes.full()),
             Corruption::Frames(_) => Corruption::Frames(beta),
         };
         expected(&question.setting_with(mend, corruption), &question.path, &question.flows)
@@ -322,17 +322,17 @@ fn drawing(question: &Question, mend: Mend) -> Plot {
         line: Line::Straight,
     };
     let mut curves = Vec::new();
-    if mend != Mend::NONE {
+    if mend != MendCounts::NONE {
         let mended: Vec<_> = betas.iter().map(|beta| at(beta, mend)).collect();
         curves.push(curve(mend_text(mend), &mended, &|met| met.probability));
     }
-    let bare: Vec<_> = betas.iter().map(|beta| at(beta, Mend::NONE)).collect();
+    let bare: Vec<_> = betas.iter().map(|beta| at(beta, MendCounts::NONE)).collect();
     curves.push(curve("bare".to_owned(), &bare, &|met| met.probability));
     for cause in Cause::ALL {
         let name = format!("bare: {}", cause.name());
         curves.push(curve(name, &bare, &|met| met.probabilities[cause as usize]));
     }
-    // What is never seen would only flatten the rest.
+    // Very small values would flatten the rest.
     let low = |curves: &[Curve]| {
         let values = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.1));
         values.filter(|value| *value > 1e-15).fold(1.0, f64::min)
@@ -351,9 +351,9 @@ fn drawing(question: &Question, mend: Mend) -> Plot {
     }
 }
 
-/// What is done, in words.
-pub(super) fn mend_text(mend: Mend) -> String {
-    let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = mend;
+/// Describes dummies and copies.
+pub(super) fn mend_text(mend: MendCounts) -> String {
+    let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = mend;
     let parts = [
         (dummies, "dummy", "dummies"),
         (nak_copies, "NAK copy", "NAK copies"),
@@ -366,18 +366,18 @@ pub(super) fn mend_text(mend: Mend) -> String {
     if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
 }
 
-pub(super) fn mend_json(mend: Mend) -> Value {
+pub(super) fn mend_json(mend: MendCounts) -> Value {
     json!({ "dummies": mend.dummies, "nak_copies": mend.nak_copies,
         "retransmission_copies": mend.retransmission_copies, "tail_repeat": mend.tail_repeat })
 }
 
-/// A cause, as the end of a sentence.
+/// Describes a cause, as the end of a sentence.
 pub(super) fn in_words(cause: Cause) -> &'static str {
     match cause {
         Cause::TailPacket => "a lost tail",
         Cause::TailAck => "a lost tail ACK",
         Cause::Nak => "a lost NAK",
-        Cause::Twice => "a packet lost twice",
+        Cause::Retransmission => "a lost retransmission",
     }
 }
 
@@ -396,7 +396,7 @@ fn met_json(met: &Expected, penalty: &Penalty) -> Value {
             "repeats": penalty.repeats, "dummies": penalty.dummies, "next_flow": penalty.next_flow } })
 }
 
-/// A number, in powers of ten if it is small.
+/// Renders a number, in scientific notation if it is small.
 pub(super) fn sci(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -407,12 +407,12 @@ pub(super) fn sci(value: f64) -> String {
     }
 }
 
-/// A share in per cent if it is one, in powers of ten if it is tiny.
+/// Renders a fraction in percent, or in scientific notation if it is tiny.
 pub(super) fn share(value: f64) -> String {
     if value > 0.0 && value < 1e-5 { sci(value) } else { format!("{} %", human::percent(value)) }
 }
 
-/// How far something is off: in per cent, or as a factor.
+/// Renders a relative error in percent, or as a factor.
 fn error(relative: f64) -> String {
     match relative {
         error if !error.is_finite() => "–".to_owned(),

@@ -1,10 +1,10 @@
-//! `wiremend model phy`: from light, bit errors or counters to lost frames.
+//! `wiremend model phy`: the frame loss ratio from attenuation, bit errors or counters.
 
 use serde_json::{Value, json};
 use wiremend_model::counters::{self, Histogram};
 use wiremend_model::phy::{Code, Generation, Optics};
 use wiremend_report::plot::{self, Axis, Curve, Line, Plot, Scale, Unit};
-use wiremend_report::{grid, write_whole};
+use wiremend_report::{text_table, write_atomic};
 
 use super::model::sci;
 use crate::args::explain::{CodeChoice, Phy};
@@ -19,26 +19,26 @@ pub(super) fn run(asked: &Phy) -> Result<Answer, Failure> {
     let optics = Optics { budget_db: asked.budget, ..Optics::default() };
     if let Some(path) = &asked.plot {
         let drawing = drawing(&optics, frame);
-        write_whole(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
+        write_atomic(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
     }
     let table = table(asked, &optics, frame)?;
     if asked.json {
         terminal::print(&format!("{:#}\n", table.json()))?;
     } else {
         let text =
-            format!("{}\n\n{}", table.title, grid(&table.headings, &table.cells(), terminal::stdout()));
+            format!("{}\n\n{}", table.title, text_table(&table.headings, &table.cells(), terminal::stdout()));
         terminal::print(&text)?;
     }
     Ok(Answer::Yes)
 }
 
-/// An answer: a row for each generation of links, or for each way to look at counters.
+/// A result: one row per generation of links, or per interpretation of counters.
 struct Table {
     title: String,
     headings: Vec<&'static str>,
     keys: Vec<&'static str>,
     rows: Vec<(String, Vec<Option<f64>>)>,
-    /// How numbers are written.
+    /// Format of numbers.
     write: fn(f64) -> String,
 }
 
@@ -75,9 +75,9 @@ fn table(asked: &Phy, optics: &Optics, frame: f64) -> Result<Table, Failure> {
     }
     if let (Some(bad), Some(frames)) = (asked.bad_frames, asked.frames) {
         let loss = ratio("bad-frames", bad, "frames", frames)?;
-        return Ok(counted("what the counters say", vec![("frames with a wrong check", None, loss)], frame));
+        return Ok(counted("by counters", vec![("frames with CRC errors", None, loss)], frame));
     }
-    if asked.codewords.is_empty() { Ok(overview(optics, frame)) } else { of_codewords(asked, frame) }
+    if asked.codewords.is_empty() { Ok(overview(optics, frame)) } else { from_codewords(asked, frame) }
 }
 
 fn ratio(part_name: &str, part: f64, whole_name: &str, whole: f64) -> Result<f64, Failure> {
@@ -85,11 +85,11 @@ fn ratio(part_name: &str, part: f64, whole_name: &str, whole: f64) -> Result<f64
         return Ok(part / whole);
     }
     Err(Failure::Input(format!(
-        "--{part_name} {part} of --{whole_name} {whole} cannot be; the second counts all, the first a part of them"
+        "--{part_name} {part} of --{whole_name} {whole} is impossible; --{whole_name} counts all of them"
     )))
 }
 
-/// Where each generation breaks.
+/// Computes the attenuation at which each generation fails.
 fn overview(optics: &Optics, frame: f64) -> Table {
     const LOSSES: [f64; 4] = [1e-8, 1e-5, 1e-3, 1e-1];
     let row = |generation: &Generation| {
@@ -97,7 +97,7 @@ fn overview(optics: &Optics, frame: f64) -> Table {
         (generation.name.to_owned(), LOSSES.iter().map(at).collect())
     };
     Table {
-        title: format!("Attenuation in dB at which frames of {frame} B are lost with this probability"),
+        title: format!("Attenuation in dB for this loss ratio of {frame}-byte frames"),
         headings: vec!["", "1e-8", "1e-5", "1e-3", "1e-1"],
         keys: vec!["loss_1e-8_db", "loss_1e-5_db", "loss_1e-3_db", "loss_1e-1_db"],
         rows: Generation::ALL.iter().map(row).collect(),
@@ -107,7 +107,7 @@ fn overview(optics: &Optics, frame: f64) -> Table {
 
 fn at_attenuation(optics: &Optics, attenuation: f64, frame: f64) -> Table {
     let row = |generation: &Generation| {
-        let point = optics.at(generation, attenuation, frame);
+        let point = optics.operating_point(generation, attenuation, frame);
         let codewords = generation.code.map(|code| code.codeword_loss(point.bit_error_rate));
         (
             generation.name.to_owned(),
@@ -134,7 +134,7 @@ fn at_error_rate(rate: f64, frame: f64) -> Table {
     };
     let codes = [("no FEC", None), ("RS(528,514)", Some(Code::RS528)), ("RS(544,514)", Some(Code::RS544))];
     Table {
-        title: format!("At a bit error rate of {} before FEC, frames of {frame} B", sci(rate)),
+        title: format!("At a bit error ratio of {} before FEC, frames of {frame} B", sci(rate)),
         headings: vec!["", "codewords lost", "frames lost"],
         keys: vec!["codeword_loss", "frame_loss"],
         rows: codes.into_iter().map(row).collect(),
@@ -142,7 +142,7 @@ fn at_error_rate(rate: f64, frame: f64) -> Table {
     }
 }
 
-fn of_codewords(asked: &Phy, frame: f64) -> Result<Table, Failure> {
+fn from_codewords(asked: &Phy, frame: f64) -> Result<Table, Failure> {
     let code = match asked.code {
         CodeChoice::Rs528 => Code::RS528,
         CodeChoice::Rs544 => Code::RS544,
@@ -157,20 +157,20 @@ fn of_codewords(asked: &Phy, frame: f64) -> Result<Table, Failure> {
     }
     let histogram = Histogram { corrected: &asked.codewords, uncorrectable: asked.uncorrectable };
     if histogram.total() <= 0.0 {
-        return Err(Failure::Input("--codewords: no codeword was counted; wait and read again".to_owned()));
+        return Err(Failure::Input("--codewords: all counts are zero".to_owned()));
     }
     let mut rows = vec![
-        ("seen: not correctable", histogram.observed_codeword_loss()),
-        ("to expect: symbols go wrong independently", histogram.independent_codeword_loss(code)),
+        ("observed: uncorrectable", histogram.observed_codeword_loss()),
+        ("expected: independent symbol errors", histogram.independent_codeword_loss(code)),
     ];
     if let Some(loss) = histogram.extrapolated_codeword_loss(code) {
-        rows.push(("to expect: the histogram goes on as it began", loss));
+        rows.push(("expected: extrapolated histogram", loss));
     }
     let rows = rows
         .into_iter()
         .map(|(name, loss)| (name, Some(loss), counters::frame_loss(loss, frame, asked.interleaved)))
         .collect();
-    Ok(counted("what the codewords say", rows, frame))
+    Ok(counted("by codewords", rows, frame))
 }
 
 fn counted(what: &str, rows: Vec<(&str, Option<f64>, f64)>, frame: f64) -> Table {
@@ -186,15 +186,15 @@ fn counted(what: &str, rows: Vec<(&str, Option<f64>, f64)>, frame: f64) -> Table
     }
 }
 
-/// Frame loss against attenuation, as in Fig. 1 of `LinkGuardian`.
+/// Plots the frame loss ratio over attenuation, as in Fig. 1 of `LinkGuardian`.
 fn drawing(optics: &Optics, frame: f64) -> Plot {
     const STEP_DB: f64 = 0.05;
     const LEAST: f64 = 1e-9;
     let curve = |generation: &Generation| {
         let start = optics.attenuation_for(generation, LEAST, frame);
         let points = (0..400).map(|i| start + f64::from(i) * STEP_DB);
-        let points = points.map(|db| (db, optics.at(generation, db, frame).frame_loss));
-        // One point at certainty is enough.
+        let points = points.map(|db| (db, optics.operating_point(generation, db, frame).frame_loss));
+        // The curve ends at certain loss.
         let rising: Vec<_> = points.take_while(|point| point.1 < 0.999_9).collect();
         Curve { name: generation.name.to_owned(), points: rising, line: Line::Straight }
     };
@@ -202,8 +202,8 @@ fn drawing(optics: &Optics, frame: f64) -> Plot {
     let ends = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
     let (first, last) = ends.fold((f64::MAX, f64::MIN), |(low, high), db| (low.min(db), high.max(db)));
     Plot {
-        title: format!("Lost frames of {frame} B against attenuation"),
-        description: "The faster and the denser the signal, the sooner a link breaks.".to_owned(),
+        title: format!("Loss ratio of {frame}-byte frames over attenuation"),
+        description: "Faster and denser signals fail at lower attenuation.".to_owned(),
         x: Axis::new("optical attenuation in dB", Scale::Linear, Unit::Number)
             .with_range(first.floor(), last.ceil()),
         y: Axis::new("frames lost", Scale::Log, Unit::Number).with_range(LEAST, 1.0),

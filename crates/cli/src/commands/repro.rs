@@ -1,4 +1,4 @@
-//! `wiremend repro`: the ledger of claims.
+//! `wiremend repro`: measures claims of papers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,34 +7,40 @@ use std::path::Path;
 use serde_json::json;
 use wiremend_claims::ledger::{Claim, Effort, Schedule, Store};
 use wiremend_claims::{Error, origin, papers};
-use wiremend_report::ledger::{Entry, Ledger, Origin, Verdict};
+use wiremend_report::ledger::{ClaimResult, Ledger, Origin, Statement, Verdict};
 use wiremend_report::plot::standalone;
-use wiremend_report::terminal::wrapped;
-use wiremend_report::write_whole;
+use wiremend_report::terminal::wrap;
+use wiremend_report::write_atomic;
 
 use crate::args::{Repro, VERSION};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 use crate::{signals, terminal};
-use wiremend_report::quoted;
-
-/// Where the figures lie, seen from `VALIDATION.md`.
-const FIGURES: &str = "images/claims";
+use wiremend_report::shell_quoted;
 
 pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
-    signals::catch()?;
-    let chosen = choose(asked)?;
-    if chosen.is_empty() {
-        terminal::print(&listed(asked.json))?;
+    if let (Some(file), Some(directory)) = (&asked.pages, &asked.out) {
+        write_pages(&read(file)?, directory)?;
         return Ok(Answer::Yes);
     }
-    let earlier = asked.merge.as_deref().map(|path| read(path, asked)).transpose()?;
+    signals::catch()?;
+    let chosen = choose(asked)?;
+    if chosen.is_empty() || asked.commands {
+        let text = if chosen.is_empty() { listed(asked.json) } else { commands(asked, &chosen) };
+        terminal::print(&text)?;
+        return Ok(Answer::Yes);
+    }
+    let earlier = asked.merge.as_deref().map(|path| earlier(path, asked)).transpose()?;
     let ledger = measure(asked, &chosen)?;
     if let Some(directory) = &asked.out {
         write(&ledger, earlier, directory)?;
     }
-    terminal::print(&if asked.json { ledger.json() } else { told(asked, &ledger) })?;
+    terminal::print(&if asked.json { ledger.json() } else { rendered(asked, &ledger) })?;
     Ok(if ledger.count(Verdict::NotReproduced) == 0 { Answer::Yes } else { Answer::No })
+}
+
+fn effort(asked: &Repro) -> Effort {
+    if asked.quick { Effort::Quick } else { Effort::Full }
 }
 
 fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
@@ -52,7 +58,7 @@ fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
 }
 
 fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
-    let effort = if asked.quick { Effort::Quick } else { Effort::Full };
+    let effort = effort(asked);
     let schedule = Schedule::new(chosen, effort, &asked.set)?;
     let store = asked.out.as_deref().map(|path| Store::open(&path.join("runs"), VERSION)).transpose()?;
     let (progress, stop) = (Progress::default(), signals::stop());
@@ -66,7 +72,7 @@ fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
         Err(_) => results,
     };
     let origin = origin(command(asked), VERSION);
-    let claims = chosen.iter().map(|claim| claim.entry(&results, origin.clone())).collect();
+    let claims = chosen.iter().map(|claim| claim.judge(&results, origin.clone())).collect();
     let Origin { command, version, date, machine } = origin;
     Ok(Ledger {
         schema: Ledger::SCHEMA,
@@ -85,56 +91,100 @@ fn suspended(kept: &Path) -> Failure {
     Failure::Suspended(signals::caught().unwrap_or(0), kept.to_owned())
 }
 
-/// A ledger that was measured before, with the same effort.
-fn read(path: &Path, asked: &Repro) -> Result<Ledger, Failure> {
+/// Reads a `ledger.json`.
+fn read(path: &Path) -> Result<Ledger, Failure> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(&name, &error))?;
     let ledger: Ledger = serde_json::from_str(&text).map_err(|error| {
         Failure::Input(format!("{name}: {error}; expected a ledger.json of `wiremend repro --out`"))
     })?;
-    let effort = if asked.quick { Effort::Quick } else { Effort::Full };
-    if ledger.effort != effort.name() || !ledger.changed.is_empty() {
-        let what = format!("{name}: measured with other effort or changes; the two do not go together");
-        return Err(Failure::Input(what));
+    if ledger.schema != Ledger::SCHEMA {
+        let (schema, known) = (ledger.schema, Ledger::SCHEMA);
+        return Err(Failure::Input(format!("{name}: schema {schema}; this program reads schema {known}")));
     }
     Ok(ledger)
 }
 
-/// The command that measures the same again.
+/// Reads a ledger that was measured earlier with the same effort and without changes.
+fn earlier(path: &Path, asked: &Repro) -> Result<Ledger, Failure> {
+    let ledger = read(path)?;
+    if ledger.effort != effort(asked).name() || !ledger.changed.is_empty() {
+        let name = path.display();
+        return Err(Failure::Input(format!(
+            "{name}: measured with other effort or with --set; cannot merge"
+        )));
+    }
+    Ok(ledger)
+}
+
+/// The commands of the runs of the claims, one per line. A comment replaces them for a claim without runs.
+fn commands(asked: &Repro, chosen: &[&Claim]) -> String {
+    let mut text = String::new();
+    for claim in chosen {
+        let commands = claim.commands(effort(asked), &asked.set);
+        if commands.is_empty() {
+            let _ = writeln!(text, "# {}: no runs of scenarios; `wiremend repro {0}` computes it", claim.id);
+        }
+        for command in commands {
+            let _ = writeln!(text, "{command}");
+        }
+    }
+    text
+}
+
+/// The command that repeats this measurement.
 fn command(asked: &Repro) -> String {
     let mut words = vec!["wiremend repro".to_owned()];
     words.extend(asked.all.then(|| "--all".to_owned()));
-    words.extend(asked.ids.iter().map(|id| quoted(id)));
+    words.extend(asked.ids.iter().map(|id| shell_quoted(id)));
     words.extend(asked.quick.then(|| "--quick".to_owned()));
-    let set = |set: &wiremend_scenario::Override| quoted(&format!("{}={}", set.path, set.value));
+    let set = |set: &wiremend_scenario::Override| shell_quoted(&format!("{}={}", set.path, set.value));
     words.extend(asked.set.iter().map(|changed| format!("--set {}", set(changed))));
     words.join(" ")
 }
 
-/// Figures first: the documents that show them come when they are there. The gallery has what was measured now.
+/// Writes figures first, then the documents that show them. The gallery has only the claims measured now.
 fn write(ledger: &Ledger, earlier: Option<Ledger>, directory: &Path) -> Result<(), Failure> {
     let ids: Vec<_> = papers::all().map(|claim| claim.id).collect();
     let whole = earlier.map_or_else(|| ledger.clone(), |earlier| ledger.clone().merged_with(earlier, &ids));
-    let figures = directory.join(FIGURES);
+    let figures = directory.join(Ledger::FIGURES);
     let write = || {
         fs::create_dir_all(&figures)?;
         for figure in ledger.claims.iter().flat_map(|claim| &claim.figures) {
-            write_whole(&figures.join(format!("{}.svg", figure.name)), &standalone(&figure.svg))?;
+            write_atomic(&figures.join(format!("{}.svg", figure.name)), &standalone(&figure.svg))?;
         }
-        write_whole(&directory.join("gallery.html"), &ledger.gallery())?;
-        // What was changed says nothing about the papers, and must not be taken for it.
-        if ledger.changed.is_empty() {
-            write_whole(&directory.join("VALIDATION.md"), &whole.validation(FIGURES))?;
-        }
-        write_whole(&directory.join("ledger.json"), &whole.json())
+        write_atomic(&directory.join("gallery.html"), &ledger.gallery(&statements()))?;
+        write_atomic(&directory.join("ledger.json"), &whole.json())
+    };
+    write().map_err(|error| Failure::file(&error))?;
+    // Results with changes must not be mistaken for results about the papers.
+    if ledger.changed.is_empty() { write_pages(&whole, directory) } else { Ok(()) }
+}
+
+/// Writes the index and the page of each claim.
+fn write_pages(ledger: &Ledger, directory: &Path) -> Result<(), Failure> {
+    let statements = statements();
+    if let Some(claim) =
+        ledger.claims.iter().find(|claim| statements.iter().all(|statement| statement.id != claim.id))
+    {
+        return Err(Failure::Input(format!("unknown claim `{}` in the ledger", claim.id)));
+    }
+    let write = || {
+        fs::create_dir_all(directory)?;
+        let pages = ledger.pages(&statements);
+        pages.iter().try_for_each(|page| write_atomic(&directory.join(&page.name), &page.text))
     };
     write().map_err(|error| Failure::file(&error))
+}
+
+fn statements() -> Vec<Statement> {
+    papers::all().map(Claim::statement).collect()
 }
 
 fn listed(is_json: bool) -> String {
     if is_json {
         let claims: Vec<_> = papers::all()
-            .map(|claim| json!({ "id": claim.id, "title": claim.title, "source": claim.source, "paper": claim.paper }))
+            .map(|claim| json!({ "id": claim.id, "title": claim.title, "source": claim.source.to_string(), "paper": claim.paper, "method": claim.method }))
             .collect();
         return format!("{:#}\n", json!({ "claims": claims }));
     }
@@ -145,35 +195,41 @@ fn listed(is_json: bool) -> String {
     text
 }
 
-/// Claims that were asked for by name are told at length; of all claims there is a table, and what is not as claimed.
-fn told(asked: &Repro, ledger: &Ledger) -> String {
+/// Claims named by id are shown in full. `--all` gives a line for each claim, and the reason if it is not
+/// reproduced.
+fn rendered(asked: &Repro, ledger: &Ledger) -> String {
     let mut text = String::new();
     if !asked.all {
-        ledger.claims.iter().for_each(|claim| text.push_str(&at_length(claim)));
+        ledger.claims.iter().for_each(|claim| text.push_str(&in_full(claim)));
     }
     if asked.all || ledger.claims.len() > 1 {
-        ledger.claims.iter().for_each(|claim| text.push_str(&in_short(claim)));
+        ledger.claims.iter().for_each(|claim| text.push_str(&in_brief(claim)));
         let _ = writeln!(text, "{}", ledger.tally());
     }
     if !ledger.changed.is_empty() {
         let changed = ledger.changed.join(", ");
-        let _ = writeln!(text, "changed in all runs: {changed}; this says nothing about the papers");
+        let _ = writeln!(text, "changed in all runs: {changed}; the verdicts do not apply to the papers");
     }
     text
 }
 
-fn in_short(claim: &Entry) -> String {
-    let Entry { id, verdict, title, why, .. } = claim;
-    let name = format!("{:<14}", verdict.name());
-    let mut text = format!("{id:<4} {} {}  {title}\n", verdict.sign(), coloured(&name, *verdict));
+fn statement(claim: &ClaimResult) -> Statement {
+    papers::find(&claim.id).expect("claims of the program were measured").statement()
+}
+
+fn in_brief(claim: &ClaimResult) -> String {
+    let ClaimResult { id, verdict, why, .. } = claim;
+    let name = coloured(&format!("{:<14}", verdict.name()), *verdict);
+    let mut text = format!("{id:<4} {} {name}  {}\n", verdict.sign(), statement(claim).title);
     if *verdict != Verdict::Reproduced {
         text.push_str(&paragraph("", why));
     }
     text
 }
 
-fn at_length(claim: &Entry) -> String {
-    let Entry { id, title, verdict, paper, source, method, measured, why, checks, .. } = claim;
+fn in_full(claim: &ClaimResult) -> String {
+    let Statement { id, title, source, paper, method } = statement(claim);
+    let ClaimResult { verdict, measured, why, checks, .. } = claim;
     let mut text = format!("{id} {title}: {}\n", coloured(verdict.name(), *verdict));
     text.push_str(&paragraph("paper", &format!("{paper} ({source})")));
     text.push_str(&paragraph("method", method));
@@ -181,12 +237,8 @@ fn at_length(claim: &Entry) -> String {
     text.push_str(&paragraph("why", why));
     for (number, check) in checks.iter().enumerate() {
         let heading = if number == 0 { "checks" } else { "" };
-        let sign = match (check.holds, check.as_printed) {
-            (true, _) => '✓',
-            (false, true) => '≠',
-            (false, false) => '✗',
-        };
         let printed = if check.as_printed { " (as printed)" } else { "" };
+        let sign = check.sign();
         let line = format!("{sign} {}{printed}: {}; wanted {}", check.what, check.measured, check.wanted);
         text.push_str(&paragraph(heading, &line));
     }
@@ -196,7 +248,7 @@ fn at_length(claim: &Entry) -> String {
 
 fn paragraph(heading: &str, text: &str) -> String {
     let width = terminal::stdout().width.min(110);
-    let lines = wrapped(text, width - 12);
+    let lines = wrap(text, width - 12);
     let mut shown = String::new();
     for (number, line) in lines.lines().enumerate() {
         let left = if number == 0 { heading } else { "" };

@@ -1,9 +1,9 @@
-//! `wiremend run`: all variants of a scenario, compared.
+//! `wiremend run`: compares the variants of a scenario.
 
 use std::fmt::Write as _;
 
 use wiremend_measure::VariantSummary;
-use wiremend_report::terminal::{self as draw, wrapped};
+use wiremend_report::terminal::{self as draw, wrap};
 use wiremend_report::to_json;
 use wiremend_runner::{Batch, Input, Request};
 
@@ -17,9 +17,9 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
     let (progress, stop) = (Progress::default(), signals::stop());
     let batch = super::runner(asked.threads, &progress, &stop).run(&request(asked, &input)?)?;
-    terminal::print(&if asked.json { to_json(&batch.summary) } else { told(&input, &batch) })?;
+    terminal::print(&if asked.json { to_json(&batch.summary) } else { rendered(&input, &batch) })?;
     let is_deadlocked =
-        |variant: &VariantSummary| variant.deadlock.as_ref().is_some_and(|found| found.ended_run);
+        |variant: &VariantSummary| variant.first_deadlock.as_ref().is_some_and(|found| found.ended_run);
     Ok(if batch.summary.variants.iter().any(is_deadlocked) { Answer::No } else { Answer::Yes })
 }
 
@@ -32,12 +32,12 @@ fn request<'a>(asked: &Run, input: &'a Input) -> Result<Request<'a>, Failure> {
         request = request.capture(&capture.link, &capture.path);
     }
     if let Some(path) = &asked.out {
-        request = request.folder(path);
+        request = request.out_dir(path);
     }
     Ok(if asked.csv { request.csv() } else { request })
 }
 
-/// What a newcomer sees who asks for nothing.
+/// Runs the scenario `tour` and prints next steps, for `wiremend` without arguments.
 pub(super) fn tour() -> Result<Answer, Failure> {
     let scenario = Scenario { name: "tour".to_owned(), set: Vec::new(), seed: None };
     let answer = run(&Run {
@@ -52,32 +52,31 @@ pub(super) fn tour() -> Result<Answer, Failure> {
     })?;
     terminal::print(
         "\nNext:\n  \
-         wiremend trace tour --variant go-back-n --flow slowest   the slowest flow, packet by packet\n  \
-         wiremend run tour --out results                          the same with files: open results/report.html\n  \
-         wiremend list                                            more scenarios\n  \
-         wiremend --help                                          all commands\n",
+         wiremend trace tour --variant go-back-n --flow slowest   show the slowest flow, packet by packet\n  \
+         wiremend run tour --out results                          write files; open results/report.html\n  \
+         wiremend list                                            list all scenarios\n  \
+         wiremend --help                                          show all commands\n",
     )?;
     Ok(answer)
 }
 
-/// What people read: what it is, the table, a plot, what it says.
-fn told(input: &Input, batch: &Batch) -> String {
+/// Renders the title, the table, a plot and the conclusions.
+fn rendered(input: &Input, batch: &Batch) -> String {
     let Batch { summary, variants, sentences } = batch;
     let screen = terminal::stdout();
     let prose = screen.width.min(100);
     let mut text = format!("{}\n", bold(input.title(), screen));
-    text.push_str(&wrapped(&input.file.scenario.about, prose));
+    text.push_str(&wrap(&input.file.scenario.about, prose));
     text.push('\n');
     text.push_str(&draw::table(&summary.variants, screen));
     for (variant, results) in summary.variants.iter().zip(variants) {
         for (reason, flows) in results.failed.by_reason() {
             let flows: Vec<_> = flows.iter().map(u64::to_string).collect();
-            let _ =
-                writeln!(text, "{}: the first with \"{reason}\": flow {}", variant.name, flows.join(", "));
+            let _ = writeln!(text, "{}: first flows with \"{reason}\": {}", variant.name, flows.join(", "));
         }
     }
     for note in wiremend_report::notes(&summary.variants) {
-        text.push_str(&wrapped(&format!("note: {note}"), prose));
+        text.push_str(&wrap(&format!("note: {note}"), prose));
     }
     let plot = draw::tail_plot(&summary.variants, screen);
     if !plot.is_empty() {
@@ -87,7 +86,7 @@ fn told(input: &Input, batch: &Batch) -> String {
     if !sentences.is_empty() {
         text.push('\n');
         for sentence in sentences {
-            text.push_str(&wrapped(&format!("• {sentence}"), prose));
+            text.push_str(&wrap(&format!("• {sentence}"), prose));
         }
     }
     text

@@ -1,4 +1,4 @@
-//! `wiremend show`: a scenario's file, to copy.
+//! `wiremend show`: the file of a built-in scenario.
 
 use wiremend_scenario::builtin;
 

@@ -1,14 +1,14 @@
-//! `wiremend trace`: one flow as a ladder.
+//! `wiremend trace`: the packets of one flow as a ladder diagram.
 
 use std::io;
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
-use wiremend_measure::{Fate, FlowRow, TracePacket, TraceRecord, TraceWhat};
-use wiremend_report::{Ladder, plot, write_whole};
+use wiremend_measure::{Fate, FlowRow, TraceEvent, TracePacket, TraceRecord};
+use wiremend_report::{Ladder, plot, write_atomic};
 use wiremend_runner::{Input, Runner};
 use wiremend_scenario::Variant;
-use wiremend_sim::{Ending, Observer, Options, Progress, Results};
+use wiremend_sim::{EndReason, Observer, Options, Progress, Results};
 use wiremend_units::{FlowId, NodeId};
 
 use crate::args::{FlowChoice, Trace};
@@ -33,7 +33,10 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
     if results.trace_left_out > 0 {
-        terminal::say(&format!("the flow has {} more steps; the first are kept", results.trace_left_out));
+        terminal::say(&format!(
+            "the flow has {} more steps; only the first are shown",
+            results.trace_left_out
+        ));
     }
     let name = |node: NodeId| names[node.index()].clone();
     if asked.json {
@@ -48,7 +51,7 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     let ladder = Ladder::new(&title, &results.trace, name, asked.steps as usize);
     match &asked.svg {
         Some(path) => {
-            write_whole(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?;
+            write_atomic(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?;
         }
         None => terminal::print(&ladder.text(terminal::stdout()))?,
     }
@@ -62,7 +65,7 @@ fn title(input: &Input, variant: &Variant, flow: u64) -> String {
     }
 }
 
-/// The flow that took longest; one that never finished takes longer than any other.
+/// Returns the slowest flow; a flow that did not finish is slower than any other.
 fn slowest(input: &Input, variant: &Variant, options: &Options) -> Result<u64, Failure> {
     let mut seen = Seen::default();
     simulate(input, variant, options, &mut seen)?;
@@ -81,20 +84,20 @@ fn simulate(
     let graph = simulation.graph();
     let names = graph.nodes().map(|node| graph.name(node).to_owned()).collect();
     let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;
-    match results.ending {
-        Ending::Memory => Err(Failure::Environment(format!(
-            "{}: the frames and flows under way need more memory than is free; bound them by transport.window",
+    match results.end_reason {
+        EndReason::MemoryLimit => Err(Failure::Environment(format!(
+            "{}: not enough memory for the frames and flows in flight; limit them by transport.window",
             input.file.source()
         ))),
-        // The traced flow has ended and nothing else matters, or somebody pressed Ctrl-C.
+        // The traced flow has ended, or Ctrl-C was pressed.
         _ => signals::caught().map_or(Ok((results, names)), |signal| Err(Failure::Interrupted(signal))),
     }
 }
 
-/// What is remembered of the flows of a run.
+/// Statistics of the flows of a run.
 #[derive(Default)]
 struct Seen {
-    /// The run may end with this flow.
+    /// The run may stop after this flow.
     wanted: Option<u64>,
     has_ended: bool,
     slowest: Option<((bool, u64), u64)>,
@@ -122,7 +125,7 @@ impl Observer for Seen {
         let (first, last) = self.numbers.unwrap_or((row.flow, row.flow));
         self.numbers = Some((first.min(row.flow), last.max(row.flow)));
         let took = ((!row.outcome.is_finished(), row.fct().as_ps()), row.flow);
-        // Of several that took as long, the first.
+        // The first of several equally slow flows.
         if self.slowest.is_none_or(|slowest| took.0 > slowest.0) {
             self.slowest = Some(took);
         }
@@ -139,12 +142,12 @@ impl Observer for Seen {
     }
 }
 
-/// A step for programs.
+/// Renders a step as JSON.
 fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
     let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "again": packet.retransmission });
-    let (what, details) = match &record.what {
-        TraceWhat::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
-        TraceWhat::Sent { packet: sent, to, arrive, fate } => (
+    let (what, details) = match &record.event {
+        TraceEvent::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
+        TraceEvent::Sent { packet: sent, to, arrive, fate } => (
             "sent",
             json!({
                 "packet": packet(sent),
@@ -153,20 +156,20 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
                 "corrupted": *fate == Fate::Corrupt,
             }),
         ),
-        TraceWhat::Dropped { packet: dropped, why } => {
-            ("dropped", json!({ "packet": packet(dropped), "why": why.reason() }))
+        TraceEvent::Dropped { packet: dropped, reason } => {
+            ("dropped", json!({ "packet": packet(dropped), "why": reason.describe() }))
         }
-        TraceWhat::Accepted { psn } => ("accepted", json!({ "psn": psn.get() })),
-        TraceWhat::Duplicate { psn } => ("duplicate", json!({ "psn": psn.get() })),
-        TraceWhat::Gap { psn, expected } => ("gap", json!({ "psn": psn.get(), "expected": expected.get() })),
-        TraceWhat::NakSent { expected } => ("nak", json!({ "expected": expected.get() })),
-        TraceWhat::Rewound { psn } => ("rewound", json!({ "psn": psn.get() })),
-        TraceWhat::TimerFired { oldest, cause } => (
+        TraceEvent::Accepted { psn } => ("accepted", json!({ "psn": psn.get() })),
+        TraceEvent::Duplicate { psn } => ("duplicate", json!({ "psn": psn.get() })),
+        TraceEvent::Gap { psn, expected } => ("gap", json!({ "psn": psn.get(), "expected": expected.get() })),
+        TraceEvent::NakSent { expected } => ("nak", json!({ "expected": expected.get() })),
+        TraceEvent::Rewound { psn } => ("rewound", json!({ "psn": psn.get() })),
+        TraceEvent::TimerFired { oldest, cause } => (
             "timer",
             json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }),
         ),
-        TraceWhat::Completed => ("completed", json!({})),
-        TraceWhat::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),
+        TraceEvent::Completed => ("completed", json!({})),
+        TraceEvent::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),
     };
     let mut step = json!({ "time_ps": record.time.as_ps(), "node": name(record.node), "what": what });
     if let (Value::Object(step), Value::Object(details)) = (&mut step, details) {

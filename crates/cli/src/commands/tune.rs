@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_claims::verify::{Effort, Promise, Verdict, Verified};
-use wiremend_model::tune::{self, Choice, TRIED_MAX, Target, Tuned};
-use wiremend_model::{Mend, Rewind, penalty};
+use wiremend_claims::verify::{Promise, PromiseVerdict, Verified, VerifyEffort};
+use wiremend_model::tune::{self, Candidate, TRIED_MAX, Target, TuneResult};
+use wiremend_model::{MendCounts, Rewind, penalty};
 use wiremend_report::terminal::Terminal;
-use wiremend_report::{grid, human};
+use wiremend_report::{human, text_table};
 
 use super::model::{in_words, mend_json, mend_text, share};
 use crate::args::explain::{TargetArgs, Tune, VerifyArgs};
@@ -24,8 +24,8 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
         check_physics(&fine, quantile, limit)?;
     }
     let holds = holds(&question, target, asked.hold_max.as_secs_f64());
-    let tuned = tune::tune(&tune::Question {
-        setting: question.setting(Mend::NONE),
+    let tuned = tune::tune(&tune::TuneProblem {
+        setting: question.setting(MendCounts::NONE),
         path: question.path,
         flows: &question.flows,
         times: question.times,
@@ -38,13 +38,13 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
     let promise = promise.map(|choice| Promise { subject: &subject, choice, target });
     promise.as_ref().map_or(Ok(()), Promise::check)?;
     if !asked.json {
-        // What is reckoned is there at once, what is simulated later.
+        // The computed result is printed at once, before the simulation.
         terminal::print(&text(&question, target, &tuned, terminal::stdout()))?;
     }
     let verified = promise.map(|promise| verify(&asked.verify, &promise)).transpose()?;
-    let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == Verdict::Confirmed);
+    let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == PromiseVerdict::Confirmed);
     if asked.json {
-        let mut json = json_of(target, &tuned);
+        let mut json = result_json(target, &tuned);
         if let Some(verified) = verified {
             json["verified"] = verified.json();
         }
@@ -58,7 +58,7 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
 fn verify(asked: &VerifyArgs, promise: &Promise<'_>) -> Result<Verified, Failure> {
     signals::catch()?;
     let (progress, stop) = (Progress::default(), signals::stop());
-    let effort = Effort { seconds: asked.duration.as_secs_f64(), seed: asked.seed };
+    let effort = VerifyEffort { seconds: asked.duration.as_secs_f64(), seed: asked.seed };
     let verified = promise.verify(&super::runner(None, &progress, &stop), effort)?;
     if let Some(path) = &asked.scenario {
         verified.write_scenario(path).map_err(|error| Failure::file(&error))?;
@@ -74,25 +74,24 @@ fn target(asked: &TargetArgs) -> Result<Target, Failure> {
         (_, Some(limit), _) => Ok(fct(0.999, limit)),
         (.., Some(limit)) => Ok(fct(0.9999, limit)),
         _ => Err(Failure::Input(
-            "--target-timeout: no timeout at all cannot be promised over links that corrupt; ask for a small probability, \
-             such as 1e-9"
+            "--target-timeout: a probability of 0 is impossible over links that corrupt; give a small one, such as 1e-9"
                 .to_owned(),
         )),
     }
 }
 
-/// No mechanism makes a flow faster than the link carries it.
+/// Checks that the target is possible on a clean link.
 fn check_physics(question: &Question, quantile: f64, limit: f64) -> Result<(), Failure> {
     let mut clean = question.path;
     clean.omega = 0.0;
-    let setting = question.setting(Mend::NONE);
+    let setting = question.setting(MendCounts::NONE);
     let alone = penalty::quantile(&setting, &clean, &question.flows, &question.times, quantile);
     if limit >= alone {
         return Ok(());
     }
     let time = |seconds: f64| human::time_ns(seconds * 1e9);
     Err(Failure::Input(format!(
-        "--target: {} is below what {} need on a perfect link: p{} is {} at this rate; ask for more time, or raise --rate",
+        "--target: {} is below the time of {} on a clean link: p{} is {} at this rate; raise the target or --rate",
         time(limit),
         question.flows_name,
         quantile * 100.0,
@@ -100,7 +99,7 @@ fn check_physics(question: &Question, quantile: f64, limit: f64) -> Result<(), F
     )))
 }
 
-/// Values of T worth trying: none, and some up to what may be waited. Without gaps there is nothing to save.
+/// Returns the values of T to try: zero and some up to the limit. Without gaps, only zero.
 fn holds(question: &Question, target: Target, hold_max: f64) -> Vec<f64> {
     let most = match target {
         Target::Timeout(_) => hold_max,
@@ -112,12 +111,12 @@ fn holds(question: &Question, target: Target, hold_max: f64) -> Vec<f64> {
     [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| part * most).to_vec()
 }
 
-fn text(question: &Question, target: Target, tuned: &Tuned, terminal: Terminal) -> String {
+fn text(question: &Question, target: Target, tuned: &TuneResult, terminal: Terminal) -> String {
     let mut text = String::new();
     let wanted = match target {
-        Target::Timeout(chance) => format!("at most {} of the flows wait for a timer", share(chance)),
+        Target::Timeout(chance) => format!("at most {} of flows with a timeout", share(chance)),
         Target::Fct { quantile, limit } => {
-            format!("{} % of the flows take at most {}", quantile * 100.0, human::time_ns(limit * 1e9))
+            format!("{} % of flows take at most {}", quantile * 100.0, human::time_ns(limit * 1e9))
         }
     };
     let links = match question.path.links {
@@ -126,37 +125,38 @@ fn text(question: &Question, target: Target, tuned: &Tuned, terminal: Terminal) 
     };
     let _ = writeln!(
         text,
-        "Wanted   {wanted}, for {} at β = {:.2e} on {links}",
+        "Target   {wanted}, for {} at β = {:.2e} on {links}",
         question.flows_name, question.beta
     );
     let end = tuned.chosen.unwrap_or(tuned.best);
     let held =
         if end.hold > 0.0 { format!(", T = {}", human::time_ns(end.hold * 1e9)) } else { String::new() };
     if tuned.chosen.is_some() {
-        let _ = writeln!(text, "Take     {}{held}", mend_text(end.mend));
+        let _ = writeln!(text, "Use      {}{held}", mend_text(end.mend));
     } else {
-        let _ = writeln!(text, "Result   not possible with up to {TRIED_MAX} of each");
-        let _ = writeln!(text, "Nearest  {}{held}: {} miss it", mend_text(end.mend), share(end.missed));
+        let _ = writeln!(text, "Result   impossible with up to {TRIED_MAX} of each");
+        let _ =
+            writeln!(text, "Nearest  {}{held}: {} of flows miss it", mend_text(end.mend), share(end.missed));
     }
     let _ = writeln!(
         text,
-        "Costs    {} of the bytes, {:.2} work requests per flow",
+        "Costs    {} more bytes, {:.2} work requests per flow",
         share(end.cost),
         end.work_requests
     );
-    let _ = writeln!(text, "\nWhat each packet buys");
+    let _ = writeln!(text, "\nBenefit of each packet");
     text.push_str(&choices(&tuned.steps, target, terminal));
-    let _ = writeln!(text, "\nWhat more or less money gets");
+    let _ = writeln!(text, "\nAlternatives");
     text.push_str(&choices(&tuned.frontier, target, terminal));
     text.push('\n');
-    let left = format!("What is left of timeouts comes mostly from {}.", in_words(end.main_cause()));
-    text.push_str(&wiremend_report::terminal::wrapped(&left, terminal.width));
+    let left = format!("Most remaining timeouts are caused by {}.", in_words(end.main_cause()));
+    text.push_str(&wiremend_report::terminal::wrap(&left, terminal.width));
     text
 }
 
-fn choices(choices: &[Choice], target: Target, terminal: Terminal) -> String {
+fn choices(choices: &[Candidate], target: Target, terminal: Terminal) -> String {
     let is_fct = matches!(target, Target::Fct { .. });
-    let row = |choice: &Choice| {
+    let row = |choice: &Candidate| {
         let mut cells = vec![mend_text(choice.mend), share(choice.timeout)];
         if is_fct {
             cells.push(share(choice.missed));
@@ -166,19 +166,19 @@ fn choices(choices: &[Choice], target: Target, terminal: Terminal) -> String {
     };
     let rows: Vec<_> = choices.iter().map(row).collect();
     let headings: &[&str] = if is_fct {
-        &["", "flows with a timeout", "flows too late", "bytes added"]
+        &["", "flows with a timeout", "flows over the limit", "added bytes"]
     } else {
-        &["", "flows with a timeout", "bytes added"]
+        &["", "flows with a timeout", "added bytes"]
     };
-    grid(headings, &rows, terminal)
+    text_table(headings, &rows, terminal)
 }
 
-fn json_of(target: Target, tuned: &Tuned) -> Value {
+fn result_json(target: Target, tuned: &TuneResult) -> Value {
     let target = match target {
         Target::Timeout(chance) => json!({ "timeout": chance }),
         Target::Fct { quantile, limit } => json!({ "quantile": quantile, "limit_s": limit }),
     };
-    let all = |choices: &[Choice]| choices.iter().map(choice_json).collect::<Vec<_>>();
+    let all = |choices: &[Candidate]| choices.iter().map(choice_json).collect::<Vec<_>>();
     json!({
         "target": target,
         "reached": tuned.chosen.is_some(),
@@ -189,7 +189,7 @@ fn json_of(target: Target, tuned: &Tuned) -> Value {
     })
 }
 
-fn choice_json(choice: &Choice) -> Value {
+fn choice_json(choice: &Candidate) -> Value {
     let mut value = mend_json(choice.mend);
     value["hold_s"] = json!(choice.hold);
     value["timeout_probability"] = json!(choice.timeout);

@@ -1,4 +1,4 @@
-//! What cannot be: one line that says where and what, the right exit code, and nothing left behind.
+//! Bad input: one line with place and reason, the right exit code, and no files left behind.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,7 +7,7 @@ use tempfile::{TempDir, tempdir};
 
 use crate::program::{ended, files, rows, wiremend, wiremend_in, wiremend_with};
 
-/// Sixteen hosts, and flows from a list.
+/// Sixteen hosts with flows from a list.
 const WITH_LIST: &str = "\
 title = \"flows from a file\"
 [topology]
@@ -30,7 +30,12 @@ bytes = \"10KB\"
 
 #[test]
 fn an_unknown_scenario_is_answered_with_the_nearest() {
-    wiremend(&["run", "tuor"]).refused_for(2, "no scenario `tuor`; did you mean `tour`?");
+    let line = wiremend(&["run", "tuor"]).refused(2);
+    assert!(
+        line.starts_with("wiremend: no scenario `tuor`; did you mean `tour`? nearest names: tour, "),
+        "{line}"
+    );
+    assert!(line.len() < 200 && line.contains("; `wiremend list` shows all"), "{line}");
     wiremend(&["show", "nak.toml"]).refused_for(2, "no scenario `nak.toml`");
     wiremend(&["run", "no/such.toml"]).refused_for(2, "no/such.toml: cannot be read: ");
 }
@@ -56,7 +61,7 @@ fn bad_values_name_file_line_and_column() {
         r#"
         bytes = "10KB" | bytes = "10 parsecs" | :7:9: 
         kind = "pair" | kind = "pair"\nrate = "0Gbps" | :4:8: 
-        kind = "pair" | kind = "fat-tree"\nk = 5 | :4:5: no fat-tree has k = 5; expected an even number
+        kind = "pair" | kind = "fat-tree"\nk = 5 | :4:5: invalid k = 5; expected an even number
         bytes = "10KB" | bytes = "10KB"\n[[impair]]\nkind = "frames"\nlinks = "all"\nrate = 1.5 | :11:8: 
         bytes = "10KB" | bytes = "10KB"\n[[impair]]\nkind = "frames"\nlinks = "all"\nrate = -0.1 | :11:8: 
         bytes = "10KB" | bytes = "10KB"\nsrc = "h7" | :8:7: unknown host `h7`
@@ -77,7 +82,7 @@ fn bytes_that_are_no_text_are_shown_where_they_stand() {
     let directory = tempdir().unwrap();
     fs::write(directory.path().join("bad.toml"), b"title = \"x\"\na = \"\xff\"\n").unwrap();
     let line = wiremend_in(directory.path(), &["run", "bad.toml"]).refused(2);
-    assert!(line.starts_with("wiremend: bad.toml:2:6: not text"), "{line}");
+    assert!(line.starts_with("wiremend: bad.toml:2:6: not UTF-8"), "{line}");
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn a_bad_override_names_itself() {
     wiremend(&["run", "tour", "--set", "topology"]).refused(2);
 }
 
-/// Runs a scenario whose flow list is this, and tells what is wrong with it.
+/// Runs a scenario with this flow list and returns the error.
 fn refused_list(write: impl FnOnce(&Path)) -> String {
     let directory = tempdir().unwrap();
     fs::write(directory.path().join("list.toml"), WITH_LIST).unwrap();
@@ -124,12 +129,12 @@ fn an_empty_or_missing_list_is_refused() {
     assert!(line.contains("it is a directory"), "{line}");
 }
 
-/// A gigabyte of zeros takes no room on disk and must take none in memory.
-/// In a scenario, and at a wire.
+/// A sparse file of one gigabyte must not be read into memory.
+/// In a scenario, and for `lab wire`.
 #[test]
 fn a_list_of_faults_with_a_bad_line_is_refused() {
     let directory = tempdir().unwrap();
-    fs::write(directory.path().join("bad.faults"), "forth data 5 1\nback nak 5 1\n").unwrap();
+    fs::write(directory.path().join("bad.faults"), "forward data 5 1\nbackward nak 5 1\n").unwrap();
     let why = "bad.faults: line 2: unknown kind `nak`; allowed: data, dummy, ack, missing, hello\n";
     let impair = "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nfaults = \"bad.faults\"\n";
     fs::write(directory.path().join("s.toml"), format!("{SMALL}{impair}")).unwrap();
@@ -159,13 +164,13 @@ fn a_scenario_too_long_to_be_one_is_refused() {
 }
 
 #[test]
-fn an_unwritable_directory_is_the_machines_fault() {
+fn an_unwritable_directory_exits_with_3() {
     let line = wiremend(&["run", "nak", "--out", "/dev/null/results"]).refused(3);
-    assert!(line.contains("cannot make the directory `/dev/null/results`"), "{line}");
+    assert!(line.contains("cannot create the directory `/dev/null/results`"), "{line}");
     wiremend(&["run", "nak", "--capture", "h0-tor=/dev/null/x.pcapng"]).refused_for(3, "/dev/null/x.pcapng");
 }
 
-/// `/dev/full` is a disk that is always full; files that exist and are none are written to as they are.
+/// `/dev/full` behaves as a full disk; special files are written in place.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
@@ -180,7 +185,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     wiremend(&["run", "nak", "--capture", "h0-tor=/dev/full"]).refused_for(3, "/dev/full");
 }
 
-/// A file system with hardly any room, where the test may mount one.
+/// A file system of 64 KiB, where the test may mount one.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_fills_up_on_the_way_is_left_empty() {
@@ -203,7 +208,7 @@ fn a_directory_that_fills_up_on_the_way_is_left_empty() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing is left behind");
 }
 
-/// The largest fat-tree has 524 288 hosts. Where memory is short, that is found before the network is built.
+/// The largest fat-tree has 524 288 hosts. A lack of memory is found before the network is built.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_network_that_does_not_fit_in_memory_is_refused_before_it_is_built() {
@@ -223,7 +228,7 @@ fn a_network_that_does_not_fit_in_memory_is_refused_before_it_is_built() {
     );
 }
 
-/// Each flow that is under way has its connection.
+/// Each open flow has a connection.
 #[cfg(target_os = "linux")]
 #[test]
 fn flows_at_once_that_do_not_fit_in_memory_are_refused_before_they_begin() {
@@ -232,12 +237,12 @@ fn flows_at_once_that_do_not_fit_in_memory_are_refused_before_they_begin() {
     let output = shell.args(["-c", run, env!("CARGO_BIN_EXE_wiremend")]).output().unwrap();
     let line = ended(output).refused(3);
     assert!(
-        line.contains("1000000 flows at once need about 1.4GB") && line.contains("transport.qp"),
+        line.contains("1000000 concurrent flows need about 1.4GB") && line.contains("transport.qp"),
         "{line}"
     );
 }
 
-/// A load that piles up frames without end stops when they fill the memory that there is.
+/// A load whose queues grow without bound stops when memory is full.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_run_that_fills_memory_is_stopped() {
@@ -275,7 +280,7 @@ fn arguments_that_are_none_are_refused_in_one_line() {
     wiremend(&["run", "nak", "--csv"]).refused(2);
 }
 
-/// Two switches, and a link between them to protect.
+/// Two switches with a protected link between them.
 const PROTECTED: &str = "\
 title = \"a protected link\"
 [topology]
@@ -300,8 +305,8 @@ fn lossless_switches_that_cannot_work_are_refused_with_the_remedy() {
         r#"
         alpha = 9 | an alpha of 9 is out of range; expected a factor from 1/128 to 8
         headroom = "10MB" | switch `s0`: headroom of 20MB and reserves of 8kB do not fit into a buffer of 12MB; give
-        resume_offset = "12MB" | switch `s0`: no port that is stopped could ever go on:
-        quanta = 3 | is over before it can be said again; it needs at least
+        resume_offset = "12MB" | switch `s0`: a paused port could never resume:
+        quanta = 3 | ends before its refresh; it needs at least
     "#,
     ) {
         let refused = wiremend_with(&format!("{lossless}{line}\n"), &["run", "-"]).refused(2);
@@ -320,7 +325,7 @@ fn protection_that_cannot_work_is_refused_with_the_remedy() {
         profile = "paper"\nrx_buffer = "5kB"\ntx_buffer = "5kB" | `rx_buffer` of 5kB is too small for rate and round trip of the link; at least 
         pause_at = "20kB"\nresume_at = "30kB" | resume_at of 30kB must be below pause_at of 20kB
         copies = 5 | from 1 to 4
-        [[protect]]\nby = "linkguardian"\nlinks = "switches" | the link `s0-s1` is protected twice; once is enough
+        [[protect]]\nby = "linkguardian"\nlinks = "switches" | the link `s0-s1` is protected twice; remove one entry
     "#,
     ) {
         let line = wiremend_with(&format!("{PROTECTED}{lines}\n"), &["run", "-"]).refused(2);
@@ -329,17 +334,18 @@ fn protection_that_cannot_work_is_refused_with_the_remedy() {
     let at_a_host = PROTECTED.replace("switches\"", "h0-s0\"");
     let line = wiremend_with(&at_a_host, &["run", "-"]).refused(2);
     assert!(
-        line.contains("the link `h0-s0` ends at a host; links between switches can be protected"),
+        line.contains("the link `h0-s0` ends at a host; only links between switches can be protected"),
         "{line}"
     );
 }
 
-/// What is named as the least works, and a byte less does not.
+/// The minimum that the error names works, and a byte less does not.
 #[test]
 fn the_least_buffer_that_is_named_works() {
     let with = |tx: &str| wiremend_with(&format!("{PROTECTED}tx_buffer = \"{tx}\"\n"), &["run", "-"]);
     let line = with("1kB").refused(2);
-    let least = line.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let least =
+        line.split("at least ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap().to_owned();
     with(&least).ok();
     let kilobytes: u64 = least.strip_suffix("kB").unwrap().parse().unwrap();
     with(&format!("{}B", (kilobytes - 1) * 1_000 - 1)).refused(2);
@@ -350,13 +356,13 @@ fn losses_are_tilted_on_one_direction_of_a_protected_link_only() {
     let tilted = "[[impair]]\nkind = \"tilted\"\nrate = \"1e-3\"\n";
     let refused =
         |lines: &str| wiremend_with(&format!("{PROTECTED}{tilted}{lines}\n"), &["run", "-"]).refused(2);
-    assert!(refused("links = \"switches\"").contains("`s1>s0` is one too many"));
+    assert!(refused("links = \"switches\"").contains("`s1>s0` is the second lane with `tilted`"));
     assert!(refused("links = \"h0-s0\"\ndirection = \"forward\"").contains("is not protected"));
     let good = format!("{PROTECTED}{tilted}links = \"switches\"\ndirection = \"forward\"\n");
     wiremend_with(&good, &["run", "-"]).ok();
 }
 
-/// All packets are corrupted: retries run out, and the run says so and ends by itself.
+/// All packets are corrupted: retries are exhausted, and the run reports it and ends.
 #[test]
 fn a_run_that_can_never_finish_ends_and_names_its_flows() {
     let lossy = format!(
@@ -364,14 +370,14 @@ fn a_run_that_can_never_finish_ends_and_names_its_flows() {
     );
     let text = wiremend_with(&lossy, &["run", "-"]).ok();
     assert!(text.contains("0/1") && text.contains("failed: 1 retries exhausted"), "{text}");
-    assert!(text.contains("the first with \"retries exhausted\": flow 0"), "{text}");
+    assert!(text.contains("first flows with \"retries exhausted\": 0"), "{text}");
     assert!(text.contains("No flow finished."), "{text}");
     let summary = wiremend_with(&lossy, &["run", "-", "--json"]).json();
     assert_eq!(summary["variants"][0]["finished"], 0);
     assert_eq!(summary["variants"][0]["failed"]["retry_exceeded"], 1);
 }
 
-/// A new directory for results goes again if a run fails; one that was there stays.
+/// A run that fails removes a directory that it created, but not one that existed.
 #[test]
 fn only_what_was_made_is_removed() {
     let directory: TempDir = tempdir().unwrap();

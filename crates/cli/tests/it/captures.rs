@@ -1,4 +1,4 @@
-//! Captured frames, read by others: tshark, and an ICRC computed bit by bit from the specification.
+//! Captured frames, checked by tshark and by an ICRC computed bit by bit from the specification.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::Command;
 use tempfile::{TempDir, tempdir};
 
 use wiremend_proto::fec::codec::Codec;
-use wiremend_wire::fec::{self, Received, Signal};
+use wiremend_wire::fec::{self, FecFrame, FecHeader};
 
 use crate::program::{assert_has, files, wiremend, wiremend_with};
 
-/// Messages that do not fill their last word, both ways, with loss, retransmission and open-loop frames between.
+/// Messages whose length is no multiple of four, in both directions, with losses, retransmissions and open-loop frames.
 const SCENARIO: &str = "\
 title = \"a little of everything\"
 [topology]
@@ -145,7 +145,7 @@ fn payload_is_a_pattern_that_a_retransmission_repeats() {
     assert!(full > 20, "{full}");
 }
 
-/// Each frame of a block can be restored from the others and the parities, as they stand in the file.
+/// Each frame of a block can be restored from the others and the parities in the file.
 #[test]
 fn parities_restore_the_frames_before_them() {
     let directory = tempdir().unwrap();
@@ -161,16 +161,16 @@ fn parities_restore_the_frames_before_them() {
         for mut frame in
             frames(&fs::read(&path).unwrap()).filter(|frame| fec::recognises(frame)).map(<[u8]>::to_vec)
         {
-            if let Signal::Parity { data_count, .. } = Received::parse(&frame).unwrap().signal {
+            if let FecHeader::Parity { data_count, .. } = FecFrame::parse(&frame).unwrap().header {
                 assert_eq!(usize::from(data_count), block.len());
-                came.push(Received::parse(&frame).unwrap().carried.to_vec());
+                came.push(FecFrame::parse(&frame).unwrap().carried.to_vec());
                 if came.len() == parities {
                     restored += restore_each(&block, &came);
                     block.clear();
                     came.clear();
                 }
             } else {
-                let (_, start) = Signal::decapsulate(&mut frame, 0).unwrap();
+                let (_, start) = FecHeader::decapsulate(&mut frame, 0).unwrap();
                 block.push(frame[start..].to_vec());
             }
         }
@@ -193,7 +193,7 @@ fn restore_each(block: &[Vec<u8>], parities: &[Vec<u8>]) -> usize {
     block.len()
 }
 
-/// A lossless switch stops a host and lets it go on, in frames as they are on the wire.
+/// A lossless switch pauses a host and resumes it; the PFC frames are captured.
 #[test]
 fn pfc_frames_are_captured_as_they_are_sent() {
     let scenario = "title = \"incast\"\n[topology]\nkind = \"chain\"\nswitches = 1\nhosts_per_end = 2\n[transport]\nclass = 3\n\
@@ -221,7 +221,7 @@ fn several_variants_have_a_capture_each() {
     assert_eq!(files(directory.path()), ["link-go-back-n_read.pcapng", "link-go-back-n_send.pcapng"]);
 }
 
-/// A long queue before the link: what stands in it when the run ends has not crossed it.
+/// Frames that are still queued before the link when the run ends are not captured.
 #[test]
 fn a_capture_shows_what_crossed_the_link_in_order() {
     const INCAST: &str = "\
@@ -248,7 +248,7 @@ after = \"40us\"
     assert!(*times.last().unwrap() < 40_000, "{:?}", times.last());
 }
 
-/// DCP: what a switch cuts goes on as a header, comes back as one, and is sent again.
+/// DCP: a trimmed packet is captured as a header, as a returned header, and as a retransmission.
 #[test]
 fn headers_without_payload_are_captured_on_their_way_there_and_back() {
     const INCAST: &str = "\
@@ -320,7 +320,7 @@ pub(crate) fn has_tshark() -> bool {
     is_there
 }
 
-/// What tshark makes of a file: a line for each frame.
+/// Returns the output of tshark for a file, one line per frame.
 fn dissect(path: &Path) -> Vec<String> {
     const NAMES: &str = "frame.protocols _ws.malformed _ws.expert.message infiniband.bth.opcode udp.dstport \
         frame.time_relative ip.src ip.dst frame.interface_name frame.comment eth.src ip.dsfield.dscp";
@@ -339,7 +339,7 @@ fn fields(line: &str) -> [&str; 12] {
     fields.try_into().unwrap_or_else(|_| panic!("too few fields: {line}"))
 }
 
-/// The frames of a pcapng file: the enhanced packet blocks, whatever else there is.
+/// Returns the frames of a pcapng file: its enhanced packet blocks.
 pub(crate) fn frames(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! `wiremend check`: circles of buffers, with their figures; or none, with the reason.
+//! `wiremend check`: cycles of buffers with their figures, or none with the reason.
 
 use crate::program::{assert_has, wiremend, wiremend_with};
 
@@ -9,9 +9,11 @@ const TWO: &str = "title = \"two switches\"\n[topology]\nkind = \"chain\"\nswitc
 const LOOP: [&str; 4] = ["check", "-", "--override", "s1:h3:s0"];
 
 #[test]
-fn a_fat_tree_has_none_and_the_reason_is_said() {
+fn a_fat_tree_has_no_cycle_and_the_reason_is_given() {
     let text = wiremend(&["check", "tour"]).ok();
-    for part in ["Looked at  ", " lanes between them", "none: no buffer waits", "goes up, away", "4 ranks"] {
+    for part in
+        ["Checked    ", " lanes between them", "no deadlock: no buffer can wait", "goes up, away", "4 ranks"]
+    {
         assert!(text.replace("\n           ", " ").contains(part), "`{part}` in {text}");
     }
     let json = wiremend(&["check", "tour", "--set", "topology.k=4", "--json"]).json();
@@ -29,7 +31,7 @@ fn the_loop_of_two_switches_has_its_figures() {
     assert_has(
         &text,
         "\
-        2 lanes wait for each other in circles | Loop       of 2 switches, for h3: s0>s1 → s1>s0 | \
+        2 lanes can wait for each other in cycles | Loop       of 2 switches, for h3: s0>s1 → s1>s0 | \
         deadlock above 1.25Gbps at TTL 64 | at 2Gbps in about 128ms (α = 1, 12MB shared)",
     );
     for (ttl, least) in [("64", 1_250_000_000), ("32", 2_500_000_000_u64), ("16", 5_000_000_000)] {
@@ -47,7 +49,7 @@ fn the_loop_of_two_switches_has_its_figures() {
 }
 
 #[test]
-fn failed_links_make_loops_until_all_switches_know() {
+fn failed_links_make_loops_until_all_switches_reroute() {
     let told = wiremend(&["check", "tour", "--set", "topology.k=4", "--fail", "1", "--json"]);
     assert_eq!(told.code, Some(1), "{}", told.stderr);
     let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
@@ -62,26 +64,26 @@ fn failed_links_make_loops_until_all_switches_know() {
         .replace("\n           ", " ");
     assert_has(
         &text,
-        "32 ways to take up to 1 link down (2 examined | 32 make circles while only | none after all",
+        "32 combinations of up to 1 failed link (2 checked | 32 with cycles while only | none after all",
     );
     // Two switches have no way around the link between them, and nobody to send back to.
     let text = wiremend_with(TWO, &["check", "-", "--fail", "1"]).ok();
-    assert!(text.contains("1 way to take up to 1 link down: none make circles"), "{text}");
+    assert!(text.contains("1 combination of up to 1 failed link: none with cycles"), "{text}");
     let text = wiremend_with(TWO, &[&LOOP[..], &["--fail", "1"]].concat()).stdout;
-    assert!(text.contains("not looked at"), "{text}");
+    assert!(text.contains("not checked"), "{text}");
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_remedy() {
+fn bad_input_is_refused_with_the_remedy() {
     let cases: &[(&[&str], &str)] = &[
         (&["--override", "s1:h3"], "write SWITCH:DEST:NEXT"),
         (&["--override", "s9:h3:s0"], "unknown switch `s9`"),
         (&["--override", "h1:h3:s0"], "`h1` is a host"),
         (&["--override", "s1:h9:s0"], "unknown destination `h9`"),
         (&["--override", "s1:h3:s7"], "unknown neighbour `s7`"),
-        (&["--override", "s1:h3:h0"], "no link joins `s1` and `h0`; its neighbours are h2, h3, s0"),
-        (&["--override", "s1:h3:h2"], "passes nothing on"),
-        (&["--override", "s1:h3:s0", "--override", "s1:h3:s0"], "leave one"),
+        (&["--override", "s1:h3:h0"], "no link connects `s1` and `h0`; its neighbours are h2, h3, s0"),
+        (&["--override", "s1:h3:h2"], "does not forward"),
+        (&["--override", "s1:h3:s0", "--override", "s1:h3:s0"], "remove one"),
         (&["--ttl", "0"], "from 1 to 255"),
         (&["--ttl", "256"], "from 1 to 255"),
         (&["--alpha", "0"], "from 1/128 to 8"),
@@ -98,6 +100,9 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         assert!(line.contains(part), "`{part}` in {line}");
     }
     let line = wiremend(&["check", "tour", "--set", "topology.k=8", "--fail", "3"]).refused(2);
-    assert!(line.contains("--fail: 2796416 cases of failed links are too many: at most 10000"), "{line}");
+    assert!(
+        line.contains("--fail: 2796416 combinations of failed links are too many: at most 10000"),
+        "{line}"
+    );
     wiremend(&["check", "tuor"]).refused_for(2, "did you mean `tour`");
 }

@@ -1,6 +1,7 @@
-//! The ledger of claims.
+//! `wiremend repro`: claims, their results and the committed pages.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ fn livelock_and_waste_are_reproduced() {
     let claims = ledger["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 2);
     for (claim, id) in claims.iter().zip(["V1", "V2"]) {
-        for field in ["id", "verdict", "paper", "measured", "why", "source", "method"] {
+        for field in ["id", "verdict", "measured", "why"] {
             assert!(claim[field].as_str().is_some_and(|text| !text.is_empty()), "{field} of {claim}");
         }
         assert_eq!(
@@ -31,45 +32,45 @@ fn livelock_and_waste_are_reproduced() {
 }
 
 #[test]
-fn claims_are_listed_and_told() {
+fn claims_are_listed_and_shown_in_full() {
     let text = wiremend(&["repro"]).ok();
     assert!(text.contains("V1") && text.contains("Guo et al."), "{text}");
     let text = wiremend(&["repro", "V2", "--quick"]).ok();
     assert_has(
         &text,
-        "V2 what one drop costs go-back-N: reproduced | paper | method | measured | why | checks",
+        "V2 retransmissions of go-back-N after one drop: reproduced | paper | method | measured | why | checks",
     );
 }
 
 #[test]
-fn a_mechanism_that_is_changed_turns_its_claims_red() {
+fn changing_a_mechanism_makes_its_claims_fail() {
     for (claim, set) in [
-        // Frames are hit whatever their size.
+        // The corruption probability no longer depends on the frame size.
         ("J1", "impair.0.kind=frames"),
-        // Links are worse than they should be.
+        // The bit error rate is higher than the criterion assumes.
         ("J2", "impair.0.rate=2e-6"),
         // No NAK is lost.
         ("J3", "impair.0.direction=forward"),
         // Without copies there are as many timeouts as there were without the mechanism.
         ("J7", "mend.retransmission_copies=0"),
         ("J8", "mend.dummies=0"),
-        // The next flow shows a lost tail.
+        // The next flow on the same queue pair reveals a lost tail.
         ("J5", "transport.qp=per-pair"),
-        // Protection that never starts.
+        // Protection never starts.
         ("L9", "protect.0.start=1000s"),
-        // Where no tail is lost, no timer decides.
+        // At this loss rate no tail packet is lost, so no timeout occurs.
         ("L10", "impair.0.rate=1e-5"),
-        // Without order there is something left to the ends.
+        // Without in-order delivery the hosts retransmit too.
         ("W1", "protect.0.by=linkguardian-nb"),
         // Without go-back-0 there is no livelock.
         ("V1", "transport.recovery=go-back-n"),
-        // Without drops there is none either.
+        // Without drops there is no livelock.
         ("V1", "impair=[]"),
-        // Go-back-0 wastes all that came before the drop.
+        // Go-back-0 discards everything before the drop.
         ("V2", "transport.recovery=go-back-0"),
-        // Without a drop there is nothing to waste.
+        // Without a drop nothing is sent twice.
         ("V2", "impair=[]"),
-        // Nobody looks long enough to see that nothing moves.
+        // The observation window is longer than the run, so no deadlock is detected.
         ("P1", "deadlock.still=3s"),
         // Without a wrong entry there is no loop.
         ("P3", "route=[]"),
@@ -86,7 +87,55 @@ fn a_mechanism_that_is_changed_turns_its_claims_red() {
 }
 
 #[test]
-fn what_cannot_be_changed_or_is_no_claim_is_refused() {
+fn commands_of_a_claim_are_printed_and_runnable() {
+    let text = wiremend(&["repro", "v2", "--quick", "--commands", "--set", "transport.first_psn=0"]).ok();
+    assert!(text.lines().count() > 1, "{text}");
+    for line in text.lines() {
+        assert!(line.starts_with("wiremend run claims/waste --"), "{line}");
+        assert!(line.contains(" --set transport.first_psn=0"), "{line}");
+    }
+    let words: Vec<_> = text.lines().next().unwrap().split(' ').skip(1).collect();
+    wiremend(&words).ok();
+    assert!(wiremend(&["repro", "L16", "--commands"]).ok().starts_with("# L16: "));
+    wiremend(&["repro", "V1", "--commands", "--json"]).refused(2);
+}
+
+/// The committed pages are those that this program writes from the committed results.
+#[test]
+fn committed_pages_are_current() {
+    const WIDTH_MAX: usize = 120;
+    const BYTES_MAX: usize = 60_000;
+    const REMEDY: &str = "run `cargo xtask ledger --pages`";
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation");
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    let ledger = committed.join("ledger.json");
+    wiremend(&["repro", "--pages", ledger.to_str().unwrap(), "--out", out.to_str().unwrap()]).ok();
+    let pages = files(out);
+    let is_page = |name: &String| Path::new(name).extension() == Some("md".as_ref());
+    let known: Vec<_> = files(&committed).into_iter().filter(is_page).collect();
+    assert_eq!(known, pages, "{REMEDY}");
+    for name in &pages {
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        assert_eq!(fs::read_to_string(committed.join(name)).unwrap(), text, "{name}: {REMEDY}");
+        assert!(text.len() <= BYTES_MAX, "{name}: {} bytes", text.len());
+        for line in text.lines().filter(|line| !line.starts_with('|')) {
+            assert!(line.chars().count() <= WIDTH_MAX, "{name}: {line}");
+        }
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            assert!(committed.join(link).is_file(), "{name}: `{link}` does not exist");
+        }
+    }
+    wiremend(&["repro", "--pages", ledger.to_str().unwrap()]).refused(2);
+    fs::write(out.join("ledger.json"), fs::read_to_string(ledger).unwrap().replace("\"J1\"", "\"J99\""))
+        .unwrap();
+    let unknown = out.join("ledger.json");
+    let arguments = ["repro", "--pages", unknown.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    wiremend(&arguments).refused_for(2, "unknown claim `J99`");
+}
+
+#[test]
+fn unknown_claims_and_invalid_changes_are_refused() {
     wiremend(&["repro", "V1O"]).refused_for(2, "unknown claim `V1O`; did you mean `V1`?");
     let line = wiremend(&["repro", "V1", "--set", "transport.recovry=go-back-n"]).refused(2);
     assert!(line.contains("did you mean `recovery`?"), "{line}");
@@ -96,30 +145,33 @@ fn what_cannot_be_changed_or_is_no_claim_is_refused() {
 }
 
 #[test]
-fn a_ledger_leaves_a_gallery_a_document_and_figures() {
+fn a_ledger_writes_a_gallery_pages_and_figures() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("ledger");
     let text = wiremend(&["repro", "V1", "V2", "J1", "--quick", "--out", out.to_str().unwrap()]).ok();
     assert!(text.contains("V1   ✓ reproduced") && text.contains("0 not reproduced"), "{text}");
     assert!(text.contains("J1   ≠ differs") && text.contains("A zero-length WRITE carries a RETH"), "{text}");
-    assert_eq!(files(&out), ["VALIDATION.md", "gallery.html", "images", "ledger.json", "runs"]);
+    let names = ["README.md", "gallery.html", "images", "j1.md", "ledger.json", "runs", "v1.md", "v2.md"];
+    assert_eq!(files(&out), names);
     let ledger: Value = serde_json::from_str(&fs::read_to_string(out.join("ledger.json")).unwrap()).unwrap();
-    let page = fs::read_to_string(out.join("VALIDATION.md")).unwrap();
+    let index = fs::read_to_string(out.join("README.md")).unwrap();
     let gallery = fs::read_to_string(out.join("gallery.html")).unwrap();
     assert_eq!(ledger["command"], "wiremend repro V1 V2 J1 --quick");
     for claim in ledger["claims"].as_array().unwrap() {
         let (id, verdict) = (claim["id"].as_str().unwrap(), claim["verdict"].as_str().unwrap());
-        assert!(page.contains(&format!("| [{id}](#{}) | {verdict} | ", id.to_lowercase())), "{id} in {page}");
+        let name = format!("{}.md", id.to_lowercase());
+        assert!(index.contains(&format!("| [{id}]({name}) | {verdict} | ")), "{id} in {index}");
+        let page = fs::read_to_string(out.join(name)).unwrap();
         assert!(gallery.contains(&format!("<section id=\"{id}\">")), "{id}");
         for figure in claim["figures"].as_array().unwrap() {
-            let name = format!("images/claims/{}.svg", figure["name"].as_str().unwrap());
+            let name = format!("images/{}.svg", figure["name"].as_str().unwrap());
             assert!(page.contains(&name) && out.join(&name).is_file(), "{name}");
         }
     }
 }
 
 #[test]
-fn claims_join_a_ledger_of_before() {
+fn claims_are_merged_into_an_earlier_ledger() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     wiremend(&["repro", "J2", "V2", "--quick", "--out", &at("before")]).ok();
@@ -140,11 +192,11 @@ fn claims_join_a_ledger_of_before() {
             [("J2", old), ("V1", new), ("V2", new)].map(|(id, by)| (Value::from(id), Value::from(by)))
         )
     );
-    let page = fs::read_to_string(at("now/VALIDATION.md")).unwrap();
+    let index = fs::read_to_string(at("now/README.md")).unwrap();
     assert!(
-        page.contains(&format!("| J2 | `{old}` | quick |"))
-            && page.contains(&format!("| V1 V2 | `{new}` | quick |")),
-        "{page}"
+        index.contains(&format!("| J2 | `{old}` | quick |"))
+            && index.contains(&format!("| V1 V2 | `{new}` | quick |")),
+        "{index}"
     );
     wiremend(&["repro", "V2", "--out", &at("full"), "--merge", &before]).refused_for(2, "other effort");
     fs::write(at("bad.json"), "{}").unwrap();
@@ -154,7 +206,7 @@ fn claims_join_a_ledger_of_before() {
 }
 
 #[test]
-fn results_with_changes_are_marked_and_not_written_to_the_document() {
+fn results_with_changes_are_marked_and_get_no_pages() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
     wiremend(&["repro", "V2", "--quick", "--set", "transport.first_psn=0", "--out", out]).ok();
@@ -164,7 +216,7 @@ fn results_with_changes_are_marked_and_not_written_to_the_document() {
 }
 
 #[test]
-fn threads_do_not_matter_and_what_is_kept_is_not_computed_again() {
+fn results_do_not_depend_on_threads_and_stored_runs_are_not_repeated() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
     let claims = |arguments: &[&str]| {
@@ -179,9 +231,9 @@ fn threads_do_not_matter_and_what_is_kept_is_not_computed_again() {
     assert_eq!(first, claims(&["--threads", "1"]).0);
     let kept = files(&directory.path().join("runs"));
     assert_eq!(kept.len(), 15, "six runs of V1 and nine of V2");
-    // The time that is told is the time of the runs that were kept, to the last digit.
+    // The computing time is that of the stored runs, to the last digit.
     assert_eq!(claims(&["--out", out]), (first.clone(), computing));
-    // As after an interruption: some are there, some are not, one is damaged.
+    // After an interruption some outcomes are present, some are missing, and one is damaged.
     for name in kept.iter().step_by(2) {
         fs::remove_file(directory.path().join("runs").join(name)).unwrap();
     }
@@ -192,17 +244,17 @@ fn threads_do_not_matter_and_what_is_kept_is_not_computed_again() {
 
 #[cfg(unix)]
 #[test]
-fn after_ctrl_c_the_same_command_goes_on() {
+fn after_ctrl_c_the_outcomes_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
-    // Long enough that it cannot end by itself.
+    // The run takes much longer than the test waits.
     let arguments = ["repro", "V1", "--threads", "1", "--set", "stop.after=100s", "--out", out];
     let mut program = command();
     let child = program.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let runs = directory.path().join("runs");
     let started = Instant::now();
     while !runs.is_dir() {
-        assert!(started.elapsed() < Duration::from_secs(30), "it never started");
+        assert!(started.elapsed() < Duration::from_secs(30), "the program did not start a run");
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(200));
@@ -210,14 +262,14 @@ fn after_ctrl_c_the_same_command_goes_on() {
     assert!(kill.success());
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert!(ended.stderr.contains("what is done is kept in"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("results so far are in"), "{}", ended.stderr);
     assert_eq!(files(directory.path()), ["runs"]);
     assert!(files(&runs).iter().all(|name| !name.contains("partial")), "{:?}", files(&runs));
 }
 
-/// Fewer iterations are enough to see what is missing.
+/// 50 000 iterations are enough to see the difference.
 #[test]
-fn a_mechanism_that_is_left_out_turns_the_ping_pong_red() {
+fn the_ping_pong_fails_without_one_of_its_mechanisms() {
     let judged = |set: &str| {
         let fewer = "workload.0.iterations=50000";
         let ended = wiremend(&["repro", "J12", "--quick", "--json", "--set", fewer, "--set", set]);

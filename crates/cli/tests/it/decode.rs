@@ -1,4 +1,4 @@
-//! `wiremend capture decode`: frames of our own runs, of others, and files that are damaged.
+//! `wiremend capture decode`: frames of our own runs and of other programs, and damaged files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn every_frame_of_a_captured_run_is_decoded() {
     assert!(lines[0].trim_start().starts_with("0 ns  "), "{}", lines[0]);
     let among = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
     // The data packet and the NAK for it.
-    assert_eq!(among("\"corrupted on this link; shown as it was sent\""), 2, "{text}");
+    assert_eq!(among("\"corrupted on this link; shown as sent\""), 2, "{text}");
     assert!(among("  AETH NAK (PSN sequence error) MSN 0  ") > 0, "{text}");
     assert!(among("  AETH ACK MSN 1  ") > 0 && among("  AckReq  ") > 0 && among("WRITE first") > 0, "{text}");
     assert!(among("  RETH ") > 0, "{text}");
@@ -84,7 +84,7 @@ fn a_flipped_bit_of_the_payload_is_a_bad_icrc() {
     assert!(count.ends_with(": 1 frame: 1 RoCEv2, 0 other, 0 malformed; 1 with a bad ICRC\n"), "{count}");
 }
 
-/// The older format in either byte order, where interfaces have no name and clocks may go back.
+/// The pcap format in either byte order, without interface names and with timestamps that may decrease.
 #[test]
 fn a_big_endian_pcap_reads_as_a_little_endian_one() {
     let (frame, nak) = (send_only(), nak());
@@ -125,9 +125,9 @@ fn frames_that_are_not_roce_say_what_they_are() {
         (&pfc, "02:00:00:00:00:07 → 01:80:c2:00:00:01  other: PFC pause, class 3: 65535 quanta\n"),
         (&tcp, "10.0.0.1 → 10.0.0.2  other: TCP\n"),
         (&changed(37, 9), "10.0.0.1 → 10.0.0.2  other: UDP to port 4617\n"),
-        (&changed(42, 0x2A), "other: RoCEv2 of another service than RC, opcode 0x2a\n"),
-        (&changed(24, 0), "malformed: the IPv4 header does not match its checksum\n"),
-        (&good[..9], "malformed: a runt of 9 bytes: the bytes end within the Ethernet header\n"),
+        (&changed(42, 0x2A), "other: RoCEv2 of a service other than RC, opcode 0x2a\n"),
+        (&changed(24, 0), "malformed: wrong IPv4 header checksum\n"),
+        (&good[..9], "malformed: a runt of 9 bytes: truncated in the Ethernet header\n"),
         (&[], "malformed: a runt of 0 bytes: "),
     ];
     for (frame, expected) in checks {
@@ -155,13 +155,13 @@ fn cut_frames_say_so_and_comments_stay_in_their_line() {
         lines[0].contains("  payload 60  ICRC unchecked (truncated)  captured 70 of 118 bytes"),
         "{text}"
     );
-    assert!(lines[1].contains("other: the capture cuts it within the UDP header  captured 40 of"), "{text}");
+    assert!(lines[1].contains("other: truncated within the UDP header  captured 40 of"), "{text}");
     assert!(lines[1].ends_with("  \"two\\nlines\"") && !text.contains('\u{1b}'), "{text}");
     assert!(count.contains(": 2 frames: 1 RoCEv2, 1 other, 0 malformed; 0 with"), "{count}");
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
+fn other_files_are_refused() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("x.pcapng");
     let noise: Vec<u8> = (0..4096_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
@@ -171,8 +171,8 @@ fn what_is_no_capture_is_refused() {
     for (bytes, expected) in [
         (noise.as_slice(), "at byte 0: [01, ".to_owned()),
         (&[], "at byte 0: the file is empty".to_owned()),
-        (b"\n\r", "at byte 2: the file ends within the file header".to_owned()),
-        (&long_block, format!("at byte {at}: a block of 268435456 bytes (at most 1048576)")),
+        (b"\n\r", "at byte 2: the file is truncated in the file header".to_owned()),
+        (&long_block, format!("at byte {at}: block of 268435456 bytes; at most 1048576")),
     ] {
         fs::write(&path, bytes).unwrap();
         let line = decode(&path, &[]).refused(2);
@@ -184,12 +184,12 @@ fn what_is_no_capture_is_refused() {
         assert!(line.contains(&format!("{}: cannot be read: ", missing.display())), "{line}");
     }
     let line = wiremend(&["capture"]).refused(2);
-    assert!(line.contains("requires a subcommand") && line.contains("decode"), "{line}");
+    assert!(line.contains("needs a command") && line.contains("decode"), "{line}");
 }
 
-/// Wherever a file ends, the frames before are printed, and the error names the last byte.
+/// Wherever a file is truncated, the frames before are printed and the error names the offset.
 #[test]
-fn a_truncated_capture_is_decoded_up_to_there() {
+fn a_truncated_capture_is_decoded_up_to_the_end() {
     let directory = tempdir().unwrap();
     let path = captured(&directory);
     let whole = decode(&path, &[]).ok();
@@ -207,7 +207,11 @@ fn a_truncated_capture_is_decoded_up_to_there() {
             continue;
         }
         assert_eq!(ended.code, Some(2), "{at}: {}", ended.stderr);
-        assert!(ended.stderr.contains(&format!(": at byte {at}: the file ends within ")), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains(&format!(": at byte {at}: the file is truncated in ")),
+            "{}",
+            ended.stderr
+        );
         let read = ended.stdout.lines().count();
         partial += usize::from(read > 0);
         let after = format!(", after {read} frame");
@@ -217,7 +221,7 @@ fn a_truncated_capture_is_decoded_up_to_there() {
 }
 
 #[test]
-fn nobody_has_to_read_all_of_it() {
+fn a_reader_may_close_the_pipe_early() {
     let directory = tempdir().unwrap();
     let frame = send_only();
     let packets = vec![(0, frame.as_slice()); 20_000];
@@ -260,7 +264,7 @@ fn decode(path: &Path, options: &[&str]) -> Ended {
     wiremend(&[&["capture", "decode", path], options].concat())
 }
 
-/// What is printed of these bytes, and the count.
+/// Returns the output for these bytes, and the summary.
 fn decoded(bytes: &[u8]) -> (String, String) {
     let directory = tempdir().unwrap();
     let path = directory.path().join("file");
@@ -289,7 +293,7 @@ fn roce(bth: BthRepr, extension: Extension, payload: &[u8]) -> Vec<u8> {
     let ip = Ipv4Repr {
         source: [10, 0, 0, 1].into(),
         destination: [10, 0, 0, 2].into(),
-        class: TrafficClass { dscp: 26, ecn: Ecn::Capable0 },
+        class: TrafficClass { dscp: 26, ecn: Ecn::Ect0 },
         identification: 1,
         dont_fragment: true,
         ttl: 64,
@@ -313,7 +317,7 @@ fn classic(big_endian: bool, packets: &[(u32, &[u8])]) -> Vec<u8> {
     file
 }
 
-/// Where the blocks of a little-endian pcapng file end.
+/// Returns the ends of the blocks of a little-endian pcapng file.
 fn block_ends(file: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;

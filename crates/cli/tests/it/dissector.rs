@@ -1,18 +1,18 @@
-//! The header of a protected link in Wireshark: our Lua dissector held against our own reader, frame by frame.
+//! The link header in Wireshark: our Lua dissector compared with our own parser, frame by frame.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::tempdir;
-use wiremend_wire::link::{Ack, Dialect, Hello, HelloKind, Hole, Missing, Signal};
+use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkCodec, LinkHeader, Missing};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{MacAddr, RoceFrame, Trailer};
 
 use crate::captures::{frames, has_tshark};
 use crate::program::wiremend_with;
 
-/// Both ways, with losses both ways, so that every kind of header is on the link; at the end protection stops.
+/// Traffic and losses in both directions, so that every kind of header appears; at the end protection stops.
 const SCENARIO: &str = "\
 title = \"a protected link\"
 seed = 3
@@ -47,7 +47,7 @@ by = \"linkguardian\"
 stop = \"300us\"
 ";
 
-/// What is asked of tshark about each frame, in this order.
+/// The fields that tshark prints for each frame, in this order.
 const FIELDS: [&str; 20] = [
     "wiremend.version",
     "wiremend.kind",
@@ -84,8 +84,9 @@ fn every_header_of_a_run_reads_in_wireshark_as_it_does_here() {
     assert_eq!(dissected.len(), frames(&file).count());
     let mut seen = [0; 5];
     for (frame, found) in frames(&file).zip(&dissected) {
-        let received = Dialect::default().recognises(frame).then(|| Dialect::default().parse(frame).unwrap());
-        let signal = received.as_ref().map(|received| received.signal);
+        let received =
+            LinkCodec::default().recognises(frame).then(|| LinkCodec::default().parse(frame).unwrap());
+        let signal = received.as_ref().map(|received| received.header);
         assert_eq!(found.header, expected(signal.as_ref()), "{signal:?}");
         assert_eq!(found.malformed, "", "{signal:?}");
         if let Some(signal) = signal {
@@ -103,7 +104,7 @@ fn every_header_of_a_run_reads_in_wireshark_as_it_does_here() {
     assert!(dissected.iter().any(|found| found.protocols.contains("wiremend:ip:udp:infiniband")));
 }
 
-/// Every kind of header, whole and damaged in each of its bytes: refused there if refused here, and read alike otherwise.
+/// Every kind of header, intact and with each byte damaged: the dissector refuses what the parser refuses, and otherwise agrees.
 #[test]
 fn damaged_headers_are_refused_in_wireshark_where_they_are_here() {
     if !has_tshark() {
@@ -128,10 +129,10 @@ fn damaged_headers_are_refused_in_wireshark_where_they_are_here() {
     assert_eq!(dissected.len(), tried.len());
     let mut refused = 0;
     for (frame, found) in tried.iter().zip(&dissected) {
-        match Dialect::default().parse(frame) {
+        match LinkCodec::default().parse(frame) {
             Ok(received) => {
                 assert_eq!(found.malformed, "", "{received:?}");
-                let mut header = expected(Some(&received.signal));
+                let mut header = expected(Some(&received.header));
                 // A hello may have an ACK word, which is stepped over.
                 header[2] = (frame[14] >> 2 & 1).to_string();
                 assert_eq!(found.header, header, "{frame:02x?}");
@@ -145,7 +146,7 @@ fn damaged_headers_are_refused_in_wireshark_where_they_are_here() {
     assert!(refused > 200 && tried.len() - refused > 200, "{refused} of {}", tried.len());
 }
 
-/// A tag, a length in place of an `EtherType`, and one that nobody knows: what stands behind a header may be anything.
+/// A VLAN tag, a length instead of an `EtherType`, and an unknown `EtherType`: any frame may follow a link header.
 #[test]
 fn whatever_is_carried_is_dissected_behind_its_header() {
     if !has_tshark() {
@@ -169,10 +170,10 @@ fn whatever_is_carried_is_dissected_behind_its_header() {
     );
 }
 
-/// What tshark says of a frame.
+/// The output of tshark for a frame.
 struct Dissected {
     header: Vec<String>,
-    /// Why the header is refused; nothing if it is not.
+    /// Why the header is refused; empty if it is not.
     malformed: String,
     protocols: String,
     psn: String,
@@ -180,7 +181,7 @@ struct Dissected {
 
 fn dissect(path: &Path) -> Vec<Dissected> {
     let script: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "wiremend-link.lua"].iter().collect();
+        [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "reference", "wiremend-link.lua"].iter().collect();
     let mut command = Command::new("tshark");
     command.arg("-X").arg(format!("lua_script:{}", script.display()));
     command.arg("-r").arg(path).args(["-n", "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"]);
@@ -204,8 +205,8 @@ impl Dissected {
     }
 }
 
-/// What tshark should say of a header, by our own reader; nothing where there is none.
-fn expected(signal: Option<&Signal>) -> Vec<String> {
+/// The expected output of tshark for a header, from our own parser; `None` without a header.
+fn expected(signal: Option<&LinkHeader>) -> Vec<String> {
     let mut fields = [const { String::new() }; FIELDS.len()];
     let mut set = |name: &str, value: String| {
         let at = FIELDS.iter().position(|field| field.strip_prefix("wiremend.") == Some(name)).unwrap();
@@ -222,18 +223,18 @@ fn expected(signal: Option<&Signal>) -> Vec<String> {
         set("ack.next", next.to_string());
     }
     match *signal {
-        Signal::Data { epoch, seq, ordered, again, .. } => {
+        LinkHeader::Data { epoch, seq, ordered, retransmitted, .. } => {
             set("epoch", epoch.to_string());
             set("seq", seq.to_string());
             set("ordered", bit(ordered));
-            set("again", bit(again));
+            set("again", bit(retransmitted));
         }
-        Signal::Dummy { epoch, next, .. } | Signal::Loose { epoch, next, .. } => {
+        LinkHeader::Dummy { epoch, next, .. } | LinkHeader::Unprotected { epoch, next, .. } => {
             set("epoch", epoch.to_string());
             set("next", next.to_string());
         }
-        Signal::Ack(_) => {}
-        Signal::Missing(Missing { upto, holes, hole_count, .. }) => {
+        LinkHeader::Ack(_) => {}
+        LinkHeader::Missing(Missing { upto, holes, hole_count, .. }) => {
             let listed = |what: fn(&Hole) -> String| {
                 holes[..usize::from(hole_count)].iter().map(what).collect::<Vec<_>>().join(",")
             };
@@ -242,7 +243,7 @@ fn expected(signal: Option<&Signal>) -> Vec<String> {
             set("hole.first", listed(|hole| hole.first.to_string()));
             set("hole.len", listed(|hole| hole.len.to_string()));
         }
-        Signal::Hello(Hello { kind, epoch, stamp_ns, rtt_ns }) => {
+        LinkHeader::Hello(Hello { kind, epoch, stamp_ns, rtt_ns }) => {
             let stamp = if kind == HelloKind::Close { "hello.next" } else { "hello.stamp" };
             set("hello.kind", (HELLOS.iter().position(|one| *one == kind).unwrap() + 1).to_string());
             set("hello.epoch", epoch.to_string());
@@ -253,14 +254,14 @@ fn expected(signal: Option<&Signal>) -> Vec<String> {
     fields.to_vec()
 }
 
-fn kind(signal: &Signal) -> usize {
+fn kind(signal: &LinkHeader) -> usize {
     match signal {
-        Signal::Data { .. } => 0,
-        Signal::Dummy { .. } => 1,
-        Signal::Ack(_) => 2,
-        Signal::Missing(_) => 3,
-        Signal::Hello(_) => 4,
-        Signal::Loose { .. } => 5,
+        LinkHeader::Data { .. } => 0,
+        LinkHeader::Dummy { .. } => 1,
+        LinkHeader::Ack(_) => 2,
+        LinkHeader::Missing(_) => 3,
+        LinkHeader::Hello(_) => 4,
+        LinkHeader::Unprotected { .. } => 5,
     }
 }
 
@@ -274,40 +275,41 @@ fn samples() -> Vec<Vec<u8>> {
     for (place, hole) in (0..).zip(&mut holes) {
         *hole = Hole { first: (0xF_FFF0 + place * 7) & 0xF_FFFF, len: 2 + place as u16 };
     }
-    let hello = |kind| Signal::Hello(Hello { kind, epoch: 0x8000_0001, stamp_ns: u32::MAX, rtt_ns: 2013 });
+    let hello =
+        |kind| LinkHeader::Hello(Hello { kind, epoch: 0x8000_0001, stamp_ns: u32::MAX, rtt_ns: 2013 });
     let mut own = vec![
-        Signal::Dummy { epoch: 15, next: 0, ack: None },
-        Signal::Dummy { epoch: 1, next: 7, ack: Some(ack) },
-        Signal::Ack(ack),
-        Signal::Missing(Missing { ack, upto: 40, holes, hole_count: 6 }),
-        Signal::Missing(Missing { ack, upto: 0xF_FFFF, holes, hole_count: 1 }),
+        LinkHeader::Dummy { epoch: 15, next: 0, ack: None },
+        LinkHeader::Dummy { epoch: 1, next: 7, ack: Some(ack) },
+        LinkHeader::Ack(ack),
+        LinkHeader::Missing(Missing { ack, upto: 40, holes, hole_count: 6 }),
+        LinkHeader::Missing(Missing { ack, upto: 0xF_FFFF, holes, hole_count: 1 }),
     ];
     own.extend(HELLOS.map(hello));
     let mut frames: Vec<_> = own
         .iter()
         .map(|signal| {
-            let mut frame = vec![0; Dialect::default().own_len(Trailer::None)];
-            Dialect::default().emit_own(signal, MacAddr::local(3), Trailer::None, &mut frame);
+            let mut frame = vec![0; LinkCodec::default().control_len(Trailer::None)];
+            LinkCodec::default().emit_control(signal, MacAddr::local(3), Trailer::None, &mut frame);
             frame
         })
         .collect();
     let carried = [&[0x12, 0x34][..], &[0; 20]].concat();
     frames.push(encapsulated(&carried));
-    frames.push(behind(&Signal::Loose { epoch: 7, next: 0x8_0001, ack: None }, &carried));
+    frames.push(behind(&LinkHeader::Unprotected { epoch: 7, next: 0x8_0001, ack: None }, &carried));
     frames
 }
 
-/// A frame of these bytes behind its addresses, with a data header.
+/// Returns a frame with a data header and these bytes after the addresses.
 fn encapsulated(carried: &[u8]) -> Vec<u8> {
     let ack = Some(Ack { epoch: 2, next: 5, pause: false });
-    behind(&Signal::Data { epoch: 3, seq: 0xF_FFFF, ordered: true, again: true, ack }, carried)
+    behind(&LinkHeader::Data { epoch: 3, seq: 0xF_FFFF, ordered: true, retransmitted: true, ack }, carried)
 }
 
-fn behind(signal: &Signal, carried: &[u8]) -> Vec<u8> {
+fn behind(signal: &LinkHeader, carried: &[u8]) -> Vec<u8> {
     let addresses = [MacAddr::local(1).0, MacAddr::local(2).0].concat();
     let room = signal.added_len() as usize;
     let mut buffer = [&vec![0; room], &addresses, carried].concat();
-    assert_eq!(Dialect::default().encapsulate(signal, &mut buffer, room), Ok(0));
+    assert_eq!(LinkCodec::default().encapsulate(signal, &mut buffer, room), Ok(0));
     buffer
 }
 

@@ -1,4 +1,4 @@
-//! `wiremend fleet`: years, traces, plans, and what is refused.
+//! `wiremend fleet`: years, traces, plans and errors.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn sample(name: &str) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
 
-/// Two links of one ToR of four: at 75 % the first goes and the second stays, and goes when the first is back.
+/// Two of the four links of a ToR: at 75 % the first is disabled, and the second only after the first is repaired.
 const TRACE: &str = "time_s,link,loss_rate,repair_s\n86400,0,1e-3,86400\n86400,1,1e-4,43200\n129600,0,1e-2\n";
 
 #[test]
@@ -44,7 +44,7 @@ fn a_trace_with_repair_times_gives_the_counters_that_follow_by_hand() {
 }
 
 #[test]
-fn averages_begin_where_they_are_told_to() {
+fn averages_begin_at_the_given_day() {
     let arguments =
         ["fleet", "run", "--pods", "1", "--trace", "-", "--from-day", "1", "--days", "1", "--json"];
     let json = wiremend_with(TRACE, &arguments).json();
@@ -88,7 +88,7 @@ fn seeds_leave_intervals_and_files_are_written_whole() {
 }
 
 #[test]
-fn a_plan_for_the_sample_says_what_goes_what_stays_and_why() {
+fn a_plan_lists_drains_and_reasons() {
     let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
     let plan = ["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z"];
     let json = wiremend(&[&plan[..], &["--json"]].concat()).json();
@@ -105,20 +105,20 @@ fn a_plan_for_the_sample_says_what_goes_what_stays_and_why() {
     assert!(keep[0].starts_with("ams-p2-tor2:Ethernet52"), "{keep:?}");
     assert_eq!(
         json["keep"][1]["because"],
-        serde_json::json!({ "tor": "ams-p1-tor3", "ways": 8, "need": 12, "all": 16 })
+        serde_json::json!({ "tor": "ams-p1-tor3", "paths": 8, "required": 12, "total": 16 })
     );
     assert_eq!(
         json["broken"],
-        serde_json::json!([{ "tor": "ams-p2-tor6", "ways": 14, "need": 16, "all": 16 }])
+        serde_json::json!([{ "tor": "ams-p2-tor6", "paths": 14, "required": 16, "total": 16 }])
     );
     assert_eq!(names(&json["order"][0]["drain"]), ["ams-p1-tor3:Ethernet50 ams-p1-fab2:Ethernet1/3"]);
     let text = wiremend(&plan).ok().replace("\n           ", " ");
     assert_has(
         &text,
         "\
-        of 2026-11-15T12:00:00Z, 3 min old | ToR ams-p2-tor6 has 14 of 16 ways, and needs 16 | \
-        Drain now  ams-p1-tor1:Ethernet50 | would keep 10 of 16 ways to the top, and needs 12 | \
-        when ams-p1-tor3:Ethernet49 ams-p1-fab1:Ethernet1/3 is back, drain | the sum of loss rates is",
+        of 2026-11-15T12:00:00Z, 3 min old | ToR ams-p2-tor6 has 14 of 16 paths, and needs 16 | \
+        Drain now  ams-p1-tor1:Ethernet50 | would keep 10 of 16 paths to the top tier, and needs 12 | \
+        when ams-p1-tor3:Ethernet49 ams-p1-fab1:Ethernet1/3 is back, drain | the sum of loss ratios is",
     );
 }
 
@@ -149,7 +149,7 @@ fn one_link_is_answered_by_yes_or_no() {
     assert_eq!(ask(&["ams-p1-tor1:Ethernet50", "ams-p1-tor1:Ethernet51"]).code, Some(1));
     let cable = ask(&["ams-p1-fab4:Ethernet2/2/1"]);
     assert!(cable.code == Some(1) && cable.stdout.contains("would keep 10 of 16"), "{}", cable.stdout);
-    assert!(ask(&["ams-p1-tor1:Ethernet99"]).refused(2).contains("no such link"));
+    assert!(ask(&["ams-p1-tor1:Ethernet99"]).refused(2).contains("unknown link"));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_plan_leaves_its_pictures() {
     wiremend_in(directory.path(), &plan).ok();
     assert_eq!(files(&directory.path().join("p")), ["plan.json", "pods.svg", "report.html"]);
     let svg = fs::read_to_string(directory.path().join("p/pods.svg")).unwrap();
-    assert!(svg.contains("ams-p1") && svg.contains("corrupts, has to stay"));
+    assert!(svg.contains("ams-p1") && svg.contains("corrupts, stays in service"));
 }
 
 #[test]
@@ -168,14 +168,14 @@ fn a_stale_state_is_refused() {
     let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
     let plan =
         |more: &[&str]| wiremend(&[&["fleet", "plan", &state, "--fabric", &fabric][..], more].concat());
-    plan(&["--now", "2026-11-15T13:00:00Z"]).refused_for(2, "60 min old: too stale to plan from");
+    plan(&["--now", "2026-11-15T13:00:00Z"]).refused_for(2, "60 min old: too old to plan from");
     assert_eq!(plan(&["--now", "2026-11-15T13:00:00Z", "--max-age", "1h"]).code, Some(0));
-    assert!(plan(&["--now", "2026-11-15T11:00:00Z"]).refused(2).contains("which is to come"));
-    assert!(plan(&["--max-age", "soon"]).refused(2).contains("write an age such as"));
+    assert!(plan(&["--now", "2026-11-15T11:00:00Z"]).refused(2).contains("which is in the future"));
+    assert!(plan(&["--max-age", "soon"]).refused(2).contains("expected an age such as"));
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_line() {
+fn bad_input_is_refused_in_one_line() {
     let directory = tempdir().unwrap();
     let in_file = |text: &str, arguments: &[&str]| {
         fs::write(directory.path().join("f.csv"), text).unwrap();
@@ -185,13 +185,10 @@ fn what_cannot_be_is_refused_in_one_line() {
     for (text, part) in [
         ("switch,a,0\nlink,a,1,b,1\n", "f.csv:2:6: a link to the unknown switch `b`"),
         ("switch,a,0\nswitch,c,0\nswitch,b,1\nlink,a,1,b,1\n", "f.csv: ToR `c` has no uplinks"),
-        (
-            "switch,a,1\nswitch,b,1\nlink,a,1,b,1\n",
-            "f.csv:3:6: `a` and `b` are of one tier: a cycle among tiers",
-        ),
+        ("switch,a,1\nswitch,b,1\nlink,a,1,b,1\n", "f.csv:3:6: `a` and `b` are in the same tier"),
         (
             "switch,a,0\nswitch,b,1\nlink,a,1,b,1\nlink,a,1,b,1\n",
-            "f.csv:4:6: port `1` of `a` has link 0 already",
+            "f.csv:4:6: port `1` of `a` already has link 0",
         ),
         ("\n", "f.csv: no fabric"),
     ] {
@@ -208,14 +205,14 @@ fn what_cannot_be_is_refused_in_one_line() {
         assert!(line.contains(part), "`{part}` in {line}");
     }
     for (arguments, part) in [
-        (&["--constraint", "0"][..], "write a part above 0, at most 1"),
-        (&["--constraint", "1.5"], "write a part above 0, at most 1"),
+        (&["--constraint", "0"][..], "expected a fraction above 0, at most 1"),
+        (&["--constraint", "1.5"], "expected a fraction above 0, at most 1"),
         (&["--fabric", "facebok"], "did you mean `facebook`"),
         (&["--fabric", "no.csv"], "no.csv: cannot be read"),
         (&["--fabric", "fat-tree", "--k", "5"], "k = 5 is out of range: an even number"),
-        (&["--fabric", "fat-tree", "--pods", "5"], "--pods: a fat-tree fabric has none"),
-        (&["--policy", "corropt,corropt"], "`corropt` is there twice"),
-        (&["--policy", "nothing"], "no policy `nothing`"),
+        (&["--fabric", "fat-tree", "--pods", "5"], "--pods: not for a fat-tree fabric"),
+        (&["--policy", "corropt,corropt"], "`corropt` is listed twice"),
+        (&["--policy", "nothing"], "unknown policy `nothing`"),
         (&["--table", "papre"], "did you mean `paper`"),
         (&["--trace", "x", "--seeds", "2"], "cannot be used with"),
     ] {

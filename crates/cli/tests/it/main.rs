@@ -7,6 +7,7 @@ mod claims;
 mod deadlock;
 mod decode;
 mod dissector;
+mod documents;
 mod fleet;
 mod model;
 mod monitor;
@@ -14,6 +15,7 @@ mod planner;
 mod program;
 mod runs;
 mod segments;
+mod surface;
 mod traces;
 mod tune;
 #[cfg(target_os = "linux")]

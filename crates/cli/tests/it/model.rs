@@ -1,4 +1,4 @@
-//! `wiremend model`: both forms, as table, JSON and plot; and what cannot be asked.
+//! `wiremend model`: exact and printed formulas as table, JSON and plot, and errors.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ fn both_forms_stand_side_by_side() {
     let text = wiremend(&["model", "--beta", "1e-3", "--links", "4", "--dummies", "2"]).ok();
     assert_has(
         &text,
-        "1102 B | 78 B | 66 B | E(1/S) = 0.0576 | 5.98e-4 | as printed | exact | off by | twice | mended",
+        "1102 B | 78 B | 66 B | E(1/S) = 0.0576 | 5.98e-4 | as printed | exact | off by | retransmission | mended",
     );
     let tail = text.lines().find(|line| line.starts_with("timeout: tail packet")).expect("a line");
     assert!(tail.ends_with('×') || tail.ends_with('%'), "{tail}");
 }
 
-/// The bare ping-pong of 1/128: tail β/(1 − β), and the ACK of what arrived.
+/// The ping-pong at 1/128 without mechanisms: tail β/(1 − β), and the ACKs of packets that arrived.
 #[test]
 fn json_has_every_number() {
     let json = wiremend(&[&PING_PONG[..], &["--json"]].concat()).json();
@@ -30,7 +30,7 @@ fn json_has_every_number() {
     assert!((number("/link/alpha") - 8.896_522e-7).abs() < 1e-12);
     assert!((number("/per_packet/tail_packet/printed") - 1.0 / 128.0).abs() < 1e-12);
     assert!((number("/per_packet/tail_packet/error") + 1.0 / 128.0).abs() < 1e-6);
-    assert!(json["per_packet"]["twice"]["error"].is_null(), "nothing is sent twice");
+    assert!(json["per_packet"]["retransmission"]["error"].is_null(), "nothing is sent twice");
     let more =
         ["--dummies", "2", "--nak-copies", "1", "--retransmission-copies", "1", "--rewind", "once", "--json"];
     let mended = wiremend(&[&PING_PONG[..], &more].concat()).json();
@@ -40,7 +40,7 @@ fn json_has_every_number() {
     assert!((dummies - 156.0 / 1102.0).abs() < 1e-9);
 }
 
-/// Flows on a shared queue pair rescue one another's tails.
+/// The next flow on a shared queue pair reveals a lost tail.
 #[test]
 fn a_next_flow_rescues_tails() {
     let bare = |more: &[&str]| {
@@ -59,14 +59,14 @@ fn plots_are_whole_files() {
     let model = ["model", "--beta", "1e-3", "--dummies", "1", "--plot", "timeouts.svg"];
     wiremend_in(directory.path(), &model).ok();
     wiremend_in(directory.path(), &["model", "phy", "--plot", "phy.svg"]).ok();
-    for (name, label) in [("timeouts.svg", "bare: twice"), ("phy.svg", "50G with FEC")] {
+    for (name, label) in [("timeouts.svg", "bare: retransmission"), ("phy.svg", "50G with FEC")] {
         let svg = fs::read_to_string(directory.path().join(name)).unwrap();
         assert!(svg.contains(label) && svg.trim_end().ends_with("</svg>"), "{name}");
     }
 }
 
 #[test]
-fn light_bits_and_counters_lead_to_lost_frames() {
+fn attenuation_bit_errors_and_counters_give_the_frame_loss() {
     let row = |arguments: &[&str], index: usize, key: &str| {
         let json = wiremend(&[&["model", "phy", "--json"][..], arguments].concat()).json();
         json["rows"][index][key].as_f64().expect("a number")
@@ -86,7 +86,7 @@ fn light_bits_and_counters_lead_to_lost_frames() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_remedy() {
+fn bad_input_is_refused_with_the_remedy() {
     let directory = tempdir().unwrap();
     for (name, text) in [
         ("falls.csv", "100,50\n50,100\n"),
@@ -99,8 +99,8 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     }
     let cases: &[(&[&str], &str)] = &[
         (&["model"], "give --beta 1e-3"),
-        (&["model", "--beta", "0"], "more than nothing and at most 0.5"),
-        (&["model", "--beta", "0.6"], "more than nothing and at most 0.5"),
+        (&["model", "--beta", "0"], "above 0, at most 0.5"),
+        (&["model", "--beta", "0.6"], "above 0, at most 0.5"),
         (&["model", "--beta=-1"], "between 0 and 1"),
         (&["model", "--beta", "lots"], "write `1e-3`"),
         (&["model", "--alpha", "0.1"], "loses more than half of all full frames; at most 7.86e-5"),
@@ -116,11 +116,11 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (&["model", "--beta", "1e-3", "--cdf", "ends.csv"], "ends.csv: line 2: the last point is at 90 %"),
         (&["model", "--beta", "1e-3", "--cdf", "one.csv"], "one.csv: line 1: a distribution of 1 points"),
         (&["model", "--beta", "1e-3", "--cdf", "none.csv"], "none.csv: cannot be read"),
-        (&["model", "--beta", "1e-3", "--rtt", "0s"], "--rtt: a time above zero"),
+        (&["model", "--beta", "1e-3", "--rtt", "0s"], "--rtt: expected a time above zero"),
         (&["model", "--beta", "1e-3", "--alpha", "1e-9"], "cannot be used with"),
         (&["model", "phy", "--attenuation", "99"], "from 0 to 60"),
-        (&["model", "phy", "--corrected-bits", "9", "--bits", "3"], "the second counts all"),
-        (&["model", "phy", "--codewords", "0,0"], "no codeword was counted"),
+        (&["model", "phy", "--corrected-bits", "9", "--bits", "3"], "counts all of them"),
+        (&["model", "phy", "--codewords", "0,0"], "all counts are zero"),
         (&["model", "phy", "--codewords", "1,1,1,1,1,1,1,1,1", "--code", "rs528"], "give at most 8"),
         (&["model", "phy", "--frame", "10B"], "64 to 65536"),
     ];
@@ -131,8 +131,8 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     wiremend_in(directory.path(), &["model", "--beta", "1e-3", "--cdf", "good.csv"]).ok();
 }
 
-/// The hardest questions take less than 50 ms on an idle machine. Here other tests run beside them, and assertions are on:
-/// the fastest of five counts, with room.
+/// The most expensive inputs take less than 50 ms on an idle machine. Other tests run in parallel, with assertions:
+/// the fastest of five runs counts, with a margin.
 #[test]
 fn answers_come_at_once() {
     for arguments in [

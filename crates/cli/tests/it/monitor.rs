@@ -1,4 +1,4 @@
-//! `wiremend monitor`: what ports count, from a tree that looks as `/sys` does to a verdict.
+//! `wiremend monitor`: from counters in a copy of sysfs to a verdict.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::program::{command, wiremend, wiremend_with};
 
-/// Two daemons and a real Redis: one end sees the loss, the other says what it would do. Then Redis dies.
+/// Two monitors and a real Redis: one end detects the loss, the other reports its action. Then Redis dies.
 #[test]
-fn a_daemon_tells_the_other_end_what_it_sees() {
+fn a_monitor_publishes_its_observations() {
     let directory = tempfile::tempdir().unwrap();
     let Some(mut redis) = redis(directory.path()) else { return };
     let (leaf_tree, spine_tree) = (directory.path().join("leaf"), directory.path().join("spine"));
@@ -18,20 +18,20 @@ fn a_daemon_tells_the_other_end_what_it_sees() {
     port(&spine_tree, 0, 0);
     let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
     let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
-    leaf.says("`leaf-1` only observes; links that it watches: 1");
+    leaf.says("`leaf-1` only observes; monitored links: 1");
     let file = directory.path().join("leaf-1.toml");
     let second = wiremend(&["monitor", "run", "--for", "10s", "--config", file.to_str().unwrap()]);
     assert_eq!(second.code, Some(3), "{}", second.stderr);
-    assert!(second.stderr.contains("another daemon goes by"), "{}", second.stderr);
+    assert!(second.stderr.contains("another daemon uses"), "{}", second.stderr);
     await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&leaf_tree, 1_000_000, 1_000);
-    leaf.says("eth0: corrupts, 1000 of ");
-    let done = || cli(directory.path(), &["HGET", "wiremend:done:spine-3:eth0", "body"]);
+    leaf.says("eth0: corrupts: 1000 of ");
+    let done = || cli(directory.path(), &["HGET", "wiremend:action:spine-3:eth0", "body"]);
     await_that(|| done().contains("this node only observes"));
     redis.kill().unwrap();
     redis.wait().unwrap();
-    leaf.says("no word with Redis");
-    spine.says("watching goes on, nothing is changed");
+    leaf.says("cannot use Redis");
+    spine.says("keeps reading ports and changes no protection");
     leaf.ends();
     spine.ends();
 }
@@ -53,11 +53,11 @@ fn a_file_is_checked_before_anything_is_done() {
     fs::write(file, "secret\n").unwrap();
     let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
     assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(" >secret\n"), "{text}");
-    assert!(text.contains(" ~wiremend:seen:leaf-1:* "), "{text}");
+    assert!(text.contains(" ~wiremend:observation:leaf-1:* "), "{text}");
 }
 
 #[test]
-fn ports_are_written_down_and_explained() {
+fn ports_are_recorded_and_explained() {
     let tree = tempfile::tempdir().unwrap();
     port(tree.path(), 1_000_000, 7);
     let record = |name: &str, node: &str| {
@@ -82,9 +82,9 @@ fn a_link_that_corrupts_is_named_with_its_numbers() {
     assert_eq!(told.code, Some(1), "{}", told.stderr);
     for part in [
         "a:eth0 - b:eth0: corruption",
-        "corruption    at b:eth0: 1000 of 1001000 frames arrived broken: 1.0e-3",
+        "corruption    at b:eth0: 1000 of 1001000 frames corrupted: loss 1.0e-3",
         "loss          to b:eth0: 1000 of 1001000 frames",
-        "loss          to a:eth0: none of 1000000 frames, so hardly more than 4.6e-6",
+        "loss          to a:eth0: 0 of 1000000 frames; at most 4.6e-6 with 99 % confidence",
     ] {
         assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
     }
@@ -96,13 +96,13 @@ fn a_link_that_corrupts_is_named_with_its_numbers() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused_in_a_line() {
+fn invalid_records_are_refused_in_one_line() {
     for (input, arguments, why) in [
         (CORRUPTING, &["--link", "a:eth0=c:eth0"][..], "unknown port `c:eth0`; did you mean"),
         (CORRUPTING, &["--link", "a:eth0"], "write NODE:PORT=NODE:PORT"),
         (CORRUPTING, &["--threshold", "1e-20"], "not between 1e-15 and 0.5"),
-        ("", &[], "there are 0 ports"),
-        (ONCE, &[], "was read once"),
+        ("", &[], "0 ports () instead of the two ends"),
+        (ONCE, &[], "has one reading"),
         ("{}", &[], "line 1: missing field `time_s`"),
     ] {
         let told = wiremend_with(input, &[&["monitor", "explain", "-"][..], arguments].concat());
@@ -116,13 +116,13 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
 }
 
 #[test]
-fn what_was_written_down_is_seen_again() {
+fn recorded_counters_are_replayed() {
     let told = wiremend_with(CORRUPTING, &["monitor", "replay", "-"]);
     assert_eq!(told.code, Some(1), "{}", told.stderr);
     for part in [
-        "9.000 s  b:eth0: corrupts, 1000 of 1001000 frames arrived broken (1.0e-3)",
-        "a:eth0: not corrupting at the end; 0 of 1000000 frames broken",
-        "b:eth0: corrupts at the end; 1000 of 1001000 frames broken",
+        "9.000 s  b:eth0: corrupts: 1000 of 1001000 frames corrupted (loss 1.0e-3)",
+        "a:eth0: not corrupting at the end; 0 of 1000000 frames bad",
+        "b:eth0: corrupts at the end; 1000 of 1001000 frames bad",
     ] {
         assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
     }
@@ -134,7 +134,7 @@ fn what_was_written_down_is_seen_again() {
     let twice = format!("{CORRUPTING}{CORRUPTING}");
     let told = wiremend_with(&twice, &["monitor", "replay", "-"]);
     assert_eq!(told.code, Some(2));
-    assert!(told.stderr.contains("`a:eth0` was read at 9s and then at 0ns"), "{}", told.stderr);
+    assert!(told.stderr.contains("`a:eth0` has a reading at 9s and then one at 0ns"), "{}", told.stderr);
     let told = wiremend_with("", &["monitor", "replay", "-"]);
     assert_eq!((told.code, told.stderr.as_str()), (Some(2), "wiremend: -: no reading of a port\n"));
 }
@@ -162,7 +162,7 @@ pub(crate) fn port(root: &Path, good: u64, bad: u64) {
     }
 }
 
-/// A process of this test alone.
+/// A process that ends with the test.
 pub(crate) struct Daemon {
     child: Child,
     lines: std::sync::mpsc::Receiver<String>,
@@ -241,9 +241,9 @@ pub(crate) fn cli(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
-/// Whether the daemon at this port has read its counters: it then says what it sees, even if that is nothing.
+/// Returns whether the monitor has read the counters of this port: it then publishes an observation.
 pub(crate) fn has_read(directory: &Path, port: &str) -> bool {
-    cli(directory, &["EXISTS", &format!("wiremend:seen:{port}")]).trim() == "1"
+    cli(directory, &["EXISTS", &format!("wiremend:observation:{port}")]).trim() == "1"
 }
 
 pub(crate) fn await_that(mut holds: impl FnMut() -> bool) {

@@ -1,4 +1,4 @@
-//! `wiremend monitor control`: daemons and a planner as processes, through a real Redis.
+//! `wiremend monitor control`: monitors and a planner as processes, with a real Redis.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -13,9 +13,9 @@ const FABRIC: &str = "\
 [[switch]]\nname = \"leaf-1\"\nlevel = 0\n[[switch]]\nname = \"spine-3\"\nlevel = 1\n\
 [[link]]\na = \"leaf-1:eth0\"\nb = \"spine-3:eth0\"\n";
 
-/// The only way of a ToR corrupts: it has to stay, nothing protects it, and everybody can see that.
+/// The only path of a ToR corrupts: the link must stay, has no protection, and the advice says so.
 #[test]
-fn a_planner_says_what_should_be_done() {
+fn a_planner_publishes_advice() {
     let directory = tempfile::tempdir().unwrap();
     let Some(mut server) = redis(directory.path()) else { return };
     let tree = directory.path().join("leaf");
@@ -38,15 +38,15 @@ fn a_planner_says_what_should_be_done() {
             .arg(&planner)
             .args(["--metrics-listen", &planner_port.to_string()]),
     );
-    first.says("this planner leads");
+    first.says("this planner is the leader");
     await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&tree, 1_000_000, 1_000);
     leaf.says("eth0: corrupts");
     first.says(
-        "leaf-1:eth0 - spine-3:eth0: wait: it loses 1.0e-3, and has to stay: leaf-1 would keep 0 of 1 ways",
+        "leaf-1:eth0 - spine-3:eth0: wait: it loses 1.0e-3, and must stay: leaf-1 would keep 0 of 1 paths",
     );
     let advice = || cli(directory.path(), &["HGET", "wiremend:advice:leaf-1:eth0", "body"]);
-    await_that(|| advice().contains("no relay stands where it is sent"));
+    await_that(|| advice().contains("no relay runs on the sending port"));
     await_that(|| get(planner_port).contains("wiremend_planner_link_advice{node=\"leaf-1\",device=\"eth0\""));
     await_that(|| get(leaf_port).contains("wiremend_monitor_corrupting{device=\"eth0\"} 1\n"));
     await_that(|| {
@@ -56,18 +56,18 @@ fn a_planner_says_what_should_be_done() {
     let other = directory.path().join("other.toml");
     fs::copy(&planner, &other).unwrap();
     let mut second = Daemon::start(command().args(["monitor", "control", "--config"]).arg(&other));
-    second.says("another planner leads");
+    second.says("another planner is the leader");
     wiremend(&["monitor", "release", "--config", planner.to_str().unwrap()]).ok();
     server.kill().unwrap();
     server.wait().unwrap();
-    first.says("what was advised stands");
+    first.says("stored advice stays in effect");
     for daemon in [&mut leaf, &mut first, &mut second] {
         daemon.ends();
     }
 }
 
 #[test]
-fn what_a_planner_cannot_go_by_is_refused_in_a_line() {
+fn an_invalid_planner_configuration_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let told = |text: &str| {
         let file = planner_config(directory.path(), text);
@@ -77,9 +77,13 @@ fn what_a_planner_cannot_go_by_is_refused_in_a_line() {
     };
     assert_eq!(told("").0, Some(0));
     for (text, code, why) in [
-        ("relays = [\"leaf-9:eth0\"]\n", 2, "`leaf-9:eth0` is no switch and no NODE:PORT of the fabric"),
+        (
+            "relays = [\"leaf-9:eth0\"]\n",
+            2,
+            "`leaf-9:eth0` is neither a switch nor a NODE:PORT of the fabric",
+        ),
         ("relay = []\n", 2, "planner.toml:1:1: unknown field `relay`"),
-        ("fabric = \"fabric.csv\"\n", 2, "leave one"),
+        ("fabric = \"fabric.csv\"\n", 2, "not both"),
     ] {
         let (ended, stderr) = told(text);
         assert_eq!(ended, Some(code), "{stderr}");
@@ -87,9 +91,9 @@ fn what_a_planner_cannot_go_by_is_refused_in_a_line() {
     }
 }
 
-/// TLS without a certificate, a port that is not there, a tree that is not there.
+/// TLS without a certificate, a missing port, a missing sysfs.
 #[test]
-fn what_a_daemon_lacks_is_said_with_the_remedy() {
+fn a_missing_requirement_is_reported_with_the_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let file = config(directory.path());
     let plain = fs::read_to_string(&file).unwrap();
@@ -111,7 +115,12 @@ fn what_a_daemon_lacks_is_said_with_the_remedy() {
     let tree = tree.to_str().unwrap();
     for (text, sysfs, code, why) in [
         (tls("[redis.tls]"), tree, 2, "leaf-1.toml:5:1: missing field `ca_file`"),
-        (tls("[redis.tls]\nca_file = \"no.pem\""), tree, 3, "who signed that of Redis in PEM belongs there"),
+        (
+            tls("[redis.tls]\nca_file = \"no.pem\""),
+            tree,
+            3,
+            "the file must contain the CA certificate of the Redis server in PEM",
+        ),
         (tls("[redis.tls]\nca_file = \"a\"\nkey_file = \"b\""), tree, 2, "belong together"),
         (
             plain.replace("port = \"eth0\"", "port = \"eth1\""),
@@ -119,7 +128,7 @@ fn what_a_daemon_lacks_is_said_with_the_remedy() {
             2,
             "link eth1: unknown interface `eth1`; did you mean `eth0`",
         ),
-        (plain.clone(), "nowhere", 3, "say by --sysfs where they are"),
+        (plain.clone(), "nowhere", 3, "set --sysfs to the mount point of sysfs"),
     ] {
         let (ended, stderr) = run(&text, sysfs);
         assert_eq!(ended, Some(code), "{stderr}");

@@ -1,4 +1,4 @@
-//! Running the program.
+//! Runs the program.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -7,14 +7,14 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What a call of the program came to.
+/// The result of a call of the program.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// The program, in no particular terminal.
+/// Returns the program, without settings of the terminal.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wiremend"));
     command.env_remove("COLUMNS").env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
@@ -50,18 +50,18 @@ pub(crate) fn ended(output: Output) -> Ended {
 }
 
 impl Ended {
-    /// It worked: what it printed.
+    /// Asserts success and returns stdout.
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self.stdout
     }
 
-    /// It worked: what it printed, as JSON.
+    /// Asserts success and returns stdout as JSON.
     pub(crate) fn json(self) -> Value {
         serde_json::from_str(&self.ok()).expect("stdout is JSON")
     }
 
-    /// It refused, with this code, one line and nothing else.
+    /// Asserts that it failed with this code and one line on stderr, and returns the line.
     pub(crate) fn refused(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stdout, "");
@@ -70,25 +70,25 @@ impl Ended {
         self.stderr
     }
 
-    /// It refused as above, for this reason among others.
+    /// Asserts that it failed as above with this reason.
     pub(crate) fn refused_for(self, code: i32, reason: &str) {
         assert_has(&self.refused(code), reason);
     }
 }
 
-/// All parts stand in the text; there is ` | ` between them.
+/// Asserts that the text contains all parts, which are separated by ` | `.
 pub(crate) fn assert_has(text: &str, parts: &str) {
     for part in parts.split(" | ") {
         assert!(text.contains(part), "`{part}` in {text}");
     }
 }
 
-/// The words of a command line.
+/// Splits a command line into words.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// The rows of a table, a line each: cells with `|` between them, in which `\n` is a line break.
+/// Returns the rows of a table, one per line: cells separated by `|`, in which `\n` is a line break.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [String; N]> {
     table.trim().lines().map(|line| {
         let cells: Vec<_> = line.split('|').map(|cell| cell.trim().replace("\\n", "\n")).collect();
@@ -96,7 +96,7 @@ pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [String;
     })
 }
 
-/// The files of a directory, hidden ones too, in order.
+/// Returns the sorted file names of a directory, including hidden ones.
 pub(crate) fn files(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("the directory is there");
     let mut names: Vec<_> = entries

@@ -1,4 +1,4 @@
-//! Runs that work: their files, their sameness, and how the program behaves among others.
+//! Successful runs: their files, their reproducibility, and pipes, terminals and signals.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::tempdir;
 
 use crate::program::{assert_has, command, ended, files, wiremend, wiremend_with};
 
-/// The tour, small enough to be run many times.
+/// The tour with few flows, to run many times.
 const SMALL: [&str; 4] = ["run", "tour", "--set", "workload.0.flows=300"];
 
 fn small(more: &[&str]) -> Vec<String> {
@@ -47,7 +47,7 @@ fn the_number_of_threads_and_the_kind_of_ports_change_nothing() {
     assert_ne!(digests_with(&["--seed", "2"]), one);
 }
 
-/// Links that mend their losses do not mend pauses: who looks for a reason is told.
+/// Protected links do not protect PFC frames: the notes of a run explain drops.
 #[test]
 fn lossless_switches_that_drop_say_why() {
     let told = wiremend(&["run", "pauses"]);
@@ -58,8 +58,8 @@ fn lossless_switches_that_drop_say_why() {
     );
     let small = ["run", "pauses", "--variant", "clean", "--set", "switch.lossless.headroom=3kB"];
     let text = wiremend(&small).ok().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("more came after their pauses than their headroom holds"), "{text}");
-    let clean = wiremend(&["run", "pauses", "--variant", "protected, told twice"]);
+    assert!(text.contains("more bytes arrived after the pause than the headroom holds"), "{text}");
+    let clean = wiremend(&["run", "pauses", "--variant", "protected, PFC sent twice"]);
     assert!(!clean.ok().contains("switches dropped"));
 }
 
@@ -134,7 +134,10 @@ fn the_page_tells_what_the_terminal_does() {
     let directory = tempdir().unwrap();
     let text = wiremend(&small(&["--out", directory.path().to_str().unwrap()])).ok();
     let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
-    assert!(page.contains("corruption met and mended") && page.contains("wiremend run tour --set"), "{page}");
+    assert!(
+        page.contains("corruption and its remedies") && page.contains("wiremend run tour --set"),
+        "{page}"
+    );
     let plain = |text: &str| text.replace("&quot;", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
     let (text, page) = (plain(&text), plain(&page));
     let told = text.split("• ").nth(1).unwrap().trim();
@@ -142,7 +145,7 @@ fn the_page_tells_what_the_terminal_does() {
 }
 
 #[test]
-fn what_is_shown_can_be_run() {
+fn printed_scenarios_can_be_run() {
     let shown = wiremend(&["show", "twice"]).ok();
     assert_eq!(
         digests(&wiremend_with(&shown, &["run", "-", "--json"]).json()),
@@ -222,14 +225,14 @@ fn a_closed_pipe_is_no_panic() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_stdout_is_told() {
+fn a_full_stdout_is_reported() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let end = ended(command().args(["run", "nak"]).stdout(full).output().unwrap());
     assert_eq!(end.code, Some(3));
     assert!(end.stderr.starts_with("wiremend: cannot write to stdout: "), "{}", end.stderr);
 }
 
-/// Ctrl-C in the middle: the files that were begun go, and so does the directory.
+/// Ctrl-C during a run removes incomplete files and the directory.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
@@ -253,7 +256,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
     assert!(files(directory.path()).is_empty(), "{:?}", files(directory.path()));
 }
 
-/// On a terminal there are colours, unless they are not wanted, and a program without arguments gives the tour.
+/// A terminal gets colours unless `NO_COLOR` is set, and the program without arguments runs the tour.
 #[cfg(target_os = "linux")]
 #[test]
 fn terminals_get_colours_and_the_tour() {
@@ -288,11 +291,11 @@ fn terminals_get_colours_and_the_tour() {
     assert!(piped.contains("Next:") && piped.contains("to the slowest"), "the tour too: {piped}");
 }
 
-/// What is said must be so: here nothing begins, and there what is lost is noticed by nobody.
+/// Conclusions must be true: in one run no flow starts, in the other no loss is detected.
 #[test]
 fn nothing_is_claimed_that_did_not_happen() {
     let late = wiremend(&["run", "nak", "--set", "workload.0.start=100s"]).ok();
-    assert!(late.contains("Nothing was sent before the run ended."), "{late}");
+    assert!(late.contains("No packet was sent before the run ended."), "{late}");
     let open_loop = "title = \"t\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"cbr\"\nrate = \"1Gbps\"\nstop = \"1ms\"\n\
                      [[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 0.5\n";
     let lost = wiremend_with(open_loop, &["run", "-"]).ok();

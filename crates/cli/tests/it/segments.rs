@@ -1,4 +1,4 @@
-//! Captured segments of TCP connections, read by tshark.
+//! Captured TCP segments, checked by tshark.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +29,7 @@ direction = \"backward\"
 rate = \"0.02\"
 ";
 
-/// Handshake, blocks and checksums are as tshark knows them, and each byte of the stream is there.
+/// tshark finds handshake, SACK blocks and checksums correct, and every byte of the stream.
 #[test]
 fn tshark_follows_a_captured_stream() {
     if !has_tshark() {

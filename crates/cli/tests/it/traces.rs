@@ -1,15 +1,15 @@
-//! The four ways to a timeout (JCST §3.1, Figs. 2–5), counted and drawn.
+//! The four causes of a timeout (JCST §3.1, Figs. 2–5), counted and drawn.
 
 use tempfile::tempdir;
 
 use crate::program::{wiremend, wiremend_with};
 
-/// Scenario, the cause as summaries call it, and as ladders do.
+/// Scenario, name of the cause in summaries, and in ladder diagrams.
 const CAUSES: [(&str, &str, &str); 4] = [
     ("tail-packet", "tail_packet", "tail packet lost"),
     ("tail-ack", "tail_ack", "tail ACK lost"),
     ("nak", "nak", "NAK lost"),
-    ("twice", "twice", "lost twice"),
+    ("twice", "retransmission", "retransmission lost"),
 ];
 
 #[test]
@@ -54,13 +54,13 @@ fn the_slowest_flow_of_many_can_be_asked_for() {
     let arguments =
         ["trace", "tour", "--variant", "go-back-n", "--flow", "slowest", "--set", "workload.0.flows=400"];
     let text = wiremend(&arguments).ok();
-    assert!(text.contains("go-back-n: corruption met and mended"), "{text}");
+    assert!(text.contains("go-back-n: corruption and its remedies"), "{text}");
     assert!(text.contains("completes") || text.contains("fails"), "{text}");
     let again = wiremend(&arguments).ok();
     assert_eq!(text, again);
 }
 
-/// Others go on over the same connection, and other flows queue before the same link.
+/// Other messages use the same connection, and other flows queue before the same link.
 #[test]
 fn a_trace_ends_with_its_flow_and_is_in_order() {
     let stream = "title = \"t\"\n[topology]\nkind = \"pair\"\n[transport]\nqp = \"per-pair\"\n\
@@ -80,7 +80,7 @@ fn a_trace_ends_with_its_flow_and_is_in_order() {
 }
 
 #[test]
-fn a_trace_too_long_to_keep_has_its_end_and_says_so() {
+fn a_long_trace_is_truncated_with_a_note() {
     let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=50MB", "--json"];
     let ended = wiremend(&arguments);
     assert!(ended.stderr.contains(" more steps"), "{}", ended.stderr);
@@ -94,7 +94,7 @@ fn a_trace_is_drawn_or_written_not_both() {
     wiremend(&["trace", "nak", "--json", "--svg", "x.svg"]).refused_for(2, "cannot be used with");
 }
 
-/// Every element that begins ends, in order, and quotes pair up.
+/// Checks that every element is closed in order and quotes are balanced.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in xml.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! `wiremend tune`: the cheapest mechanisms that reach a target, or what can be reached.
+//! `wiremend tune`: the cheapest mechanisms that reach a target, or the best possible ones.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn parameters_are_named_with_their_price() {
     let text = wiremend(&WEBSEARCH).ok();
     assert_has(
         &text,
-        "Take     1 dummy, 1 NAK copy, 2 retransmission copies | Costs    0.2 | nothing | bytes added",
+        "Use      1 dummy, 1 NAK copy, 2 retransmission copies | Costs    0.2 | nothing | added bytes",
     );
     let json = wiremend(&[&WEBSEARCH[..], &["--json"]].concat()).json();
     assert_eq!(json["reached"], true);
@@ -28,7 +28,7 @@ fn parameters_are_named_with_their_price() {
     assert!(costs.is_sorted() && missed.iter().rev().is_sorted(), "{frontier:?}");
 }
 
-/// What `tune` promises is what `model` reckons for the same parameters.
+/// `tune` and `model` compute the same for the same parameters.
 #[test]
 fn tune_and_model_agree() {
     let tuned = wiremend(&[&WEBSEARCH[..], &["--json"]].concat()).json();
@@ -44,7 +44,7 @@ fn tune_and_model_agree() {
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
 
-/// With gaps on a shared queue pair, dummies that wait are cheaper, as long as the target allows.
+/// With gaps on a shared queue pair, delayed dummies are cheaper, if the target allows them.
 #[test]
 fn dummies_wait_if_the_target_allows() {
     let ask = ["tune", "--beta", "1e-2", "--bytes", "4KiB", "--gap", "1ms", "--hold-max", "200us", "--json"];
@@ -55,20 +55,20 @@ fn dummies_wait_if_the_target_allows() {
     assert!(number(&slow, "/chosen/work_requests") < number(&fast, "/chosen/work_requests"));
 }
 
-/// On the link between a host and its own switch no copy helps: what is lost there twice stays lost.
+/// Switches cannot copy packets before the link of the sending host, so two losses there cause a timeout.
 #[test]
-fn what_cannot_be_reached_is_answered_with_what_can() {
+fn an_impossible_target_is_answered_with_the_best_result() {
     let ask =
         ["tune", "--beta", "1e-2", "--access-links", "1", "--bytes", "4KiB", "--target-timeout", "1e-12"];
     let ended = wiremend(&ask);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(ended.stdout.contains("not possible with up to 6 of each"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("impossible with up to 6 of each"), "{}", ended.stdout);
     assert!(ended.stdout.contains("Nearest  "), "{}", ended.stdout);
     let json: Value = serde_json::from_str(&wiremend(&[&ask[..], &["--json"]].concat()).stdout).unwrap();
     assert!(json["chosen"].is_null() && number(&json, "/best/missed") > 1e-4);
 }
 
-/// One flow in twenty million cannot be waited for: it is counted at raised rates, and the scenario repeats that.
+/// One timeout in twenty million flows is too rare to count: the simulation raises the loss, and the scenario repeats it.
 #[test]
 fn a_rare_timeout_is_confirmed_at_raised_rates() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -95,12 +95,12 @@ fn a_verification_is_told_in_a_table_and_a_sentence() {
     let text = wiremend(&[&ask[..], &["--verify", "--verify-for", "500ms"]].concat()).ok();
     assert_has(
         &text,
-        "Take     1 dummy | counted (expected) | β = 0.01, 2.048kB | yes | Confirmed:  | timers fired",
+        "Use      1 dummy | counted (expected) | β = 0.01, 2.048kB | yes | Confirmed:  | timeouts",
     );
 }
 
-/// A completion time is counted at the asked rate. On a shared queue pair flows wait behind one that waits for its timer; the
-/// model leaves that out, and the simulation does not.
+/// A completion time is measured at the given loss. On a shared queue pair flows wait for one that waits for its timer; the
+/// model ignores that, and the simulation does not.
 #[test]
 fn a_completion_time_is_counted() {
     let ask = ["tune", "--bytes", "10KiB", "--verify", "--verify-for", "500ms", "--target-p999", "60us"];
@@ -114,14 +114,14 @@ fn a_completion_time_is_counted() {
 }
 
 #[test]
-fn what_physics_forbids_is_refused() {
+fn impossible_targets_are_refused() {
     for [arguments, remedy] in rows(
         "
         tune --beta 1e-3 | --target-timeout
         tune --target-timeout 1e-6 | give --beta 1e-3
-        tune --beta 1e-3 --target-timeout 0 | ask for a small probability
+        tune --beta 1e-3 --target-timeout 0 | give a small one
         tune --beta 1e-3 --target-timeout 2 | between 0 and 1
-        tune --beta 1e-3 --workload websearch --target-p999 100us | 100 µs is below what websearch need on a perfect link: p99.9 is 2.
+        tune --beta 1e-3 --workload websearch --target-p999 100us | 100 µs is below the time of websearch on a clean link: p99.9 is 2.
         tune --beta 1e-3 --target-timeout 1e-6 --target-p999 1s | cannot be used with
         tune --beta 1e-3 --omega 7 --target-timeout 1e-6 | between 0 and 1
         tune --beta 1e-3 --target-timeout 1e-6 --verify-seed 2 | --verify
@@ -129,7 +129,7 @@ fn what_physics_forbids_is_refused() {
         tune --beta 1e-3 --target-timeout 1e-6 --verify --omega 0.5 | --omega 1
         tune --beta 1e-3 --target-timeout 1e-6 --verify --next at-once | give it as --bytes
         tune --beta 1e-3 --target-timeout 1e-6 --verify --gap 10us | of the link; at most 95 %
-        tune --beta 1e-3 --target-timeout 1e-6 --verify --rtt 30ns | --rtt: 3 links at this rate take
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --rtt 30ns | --rtt: 3 links at this rate have a round trip of
     ",
     ) {
         wiremend(&words(&arguments)).refused_for(2, &remedy);

@@ -1,10 +1,10 @@
-//! What a relay costs: frames per second of processor time, beside a bare forwarder on the same kind of port and the kernel's own
-//! redirect; and how long recovery takes, beside a round trip over the same wire.
+//! Cost of a relay: frames per second of CPU time, compared with a bare forwarder on the same type of port
+//! and the kernel's redirect; and recovery times, compared with a round trip over the same wire.
 //!
-//! Everything stands in a network namespace of its own. Frames are sent as fast as they are taken, at most a window ahead; times
-//! are those of the thread that carries, with what the kernel does on its behalf.
+//! The benchmark runs in its own network namespace. The generator keeps at most a window of frames in flight.
+//! CPU times are those of the forwarding thread, in user and kernel mode.
 
-mod carrier;
+mod device;
 mod recovery;
 mod traffic;
 
@@ -15,30 +15,32 @@ use std::thread;
 use std::time::Duration;
 
 use wiremend_dataplane::net::offload::Offload;
-use wiremend_dataplane::net::{self, End, Interface, NetNs, Saved, tc};
+use wiremend_dataplane::net::{self, Interface, NetNs, SavedConfig, VethEnd, tc};
 use wiremend_dataplane::sys::sched::thread_time;
 use wiremend_dataplane::sys::xdp::XdpMode;
 
-use carrier::{forwarder, relay};
+use device::{forwarder, relay};
 use recovery::Delays;
 use traffic::{carry, generate};
 
-type Trouble = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 
 #[expect(clippy::disallowed_methods, reason = "a program of its own")]
-fn main() -> Result<(), Trouble> {
-    // Cargo adds the last one.
+fn main() -> Result<(), BoxError> {
+    // Cargo adds `--bench`.
     let arguments: Vec<_> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let kind = match arguments.first().map(String::as_str) {
         None | Some("packet") => Kind::Packet,
         Some("native") => Kind::Xdp(XdpMode::Native),
         Some("generic") => Kind::Xdp(XdpMode::Generic),
-        Some(other) => return Err(format!("`{other}` is no kind of port: packet, native or generic").into()),
+        Some(other) => {
+            return Err(format!("unknown port type `{other}`: use packet, native or generic").into());
+        }
     };
     let only_recovery = match arguments.get(1).map(String::as_str) {
         None => false,
         Some("recovery") => true,
-        Some(other) => return Err(format!("`{other}` is no part of it: recovery, or nothing for all").into()),
+        Some(other) => return Err(format!("unknown part `{other}`: use recovery, or nothing for all").into()),
     };
     NetNs::new()?.run(move || {
         build()?;
@@ -49,32 +51,30 @@ fn main() -> Result<(), Trouble> {
     })?
 }
 
-/// How frames come in and go out.
 #[derive(Clone, Copy)]
 enum Kind {
     Packet,
     Xdp(XdpMode),
 }
 
-/// Two LANs and a link, each a pair of virtual interfaces.
-fn build() -> Result<(), Trouble> {
+fn build() -> Result<(), BoxError> {
     for (a, b) in [("gen", "lan-a"), ("link-a", "link-b"), ("lan-b", "sink")] {
-        net::new_veth(End::here(a), End::here(b))?;
+        net::new_veth(VethEnd::here(a), VethEnd::here(b))?;
         for name in [a, b] {
             net::set_mtu(name, if name.starts_with("link") { 1600 } else { 1500 })?;
-            Saved::of(name, &Offload::ALL)?.take_over()?;
-            net::silence(name)?;
+            SavedConfig::read(name, &Offload::FOR_PACKET_SOCKET)?.take_over()?;
+            net::disable_link_local(name)?;
             net::set_up(name, true)?;
         }
         for name in [a, b] {
             Interface::await_running(name, Duration::from_secs(2))?;
-            tc::Rule::Drop { on: name.into() }.apply()?;
+            tc::IngressRule::Drop { on: name.into() }.apply()?;
         }
     }
     Ok(())
 }
 
-fn measure_speed(kind: Kind, frames: u64) -> Result<(), Trouble> {
+fn measure_speed(kind: Kind, frames: u64) -> Result<(), BoxError> {
     println!(
         "{:<34} {:>14} {:>14} {:>20}",
         "frames per second of CPU", "60 B", "1514 B", "recovery p50 / p99"
@@ -99,13 +99,12 @@ fn measure_speed(kind: Kind, frames: u64) -> Result<(), Trouble> {
 
 const SIDES: [&str; 2] = ["sending", "receiving"];
 
-/// What one run came to: frames per second of CPU on both sides, and how long recovery took.
 struct Run {
     rates: [f64; 2],
     delays: Delays,
 }
 
-fn each(sizes: [usize; 2], run: impl Fn(usize) -> Result<Run, Trouble>) -> Result<[Run; 2], Trouble> {
+fn each(sizes: [usize; 2], run: impl Fn(usize) -> Result<Run, BoxError>) -> Result<[Run; 2], BoxError> {
     Ok([run(sizes[0])?, run(sizes[1])?])
 }
 
@@ -118,18 +117,18 @@ fn show(name: &str, side: usize, runs: &[Run; 2], bare: &[Run; 2]) {
     println!("{name:<34} {small:>14} {large:>14} {delays:>20}");
 }
 
-/// What a frame costs that the kernel redirects, less what one costs that it drops: both on the account of who sends it.
-fn redirect(frames: u64, bytes: usize) -> Result<Run, Trouble> {
+/// CPU time of a redirect: time to send redirected frames minus time to send dropped frames.
+fn redirect(frames: u64, bytes: usize) -> Result<Run, BoxError> {
     let dropped = blast(frames, bytes)?;
     let from = "lan-a".to_owned();
-    tc::Rule::Redirect { from: from.clone(), to: "lan-b".into(), except_ethertype: 0x88b5 }.apply()?;
+    tc::IngressRule::Redirect { from: from.clone(), to: "lan-b".into(), except_ethertype: 0x88b5 }.apply()?;
     let redirected = blast(frames, bytes)?;
-    tc::Rule::Drop { on: from }.apply()?;
+    tc::IngressRule::Drop { on: from }.apply()?;
     let rate = frames as f64 / (redirected - dropped).max(1e-9);
     Ok(Run { rates: [rate; 2], delays: Delays::default() })
 }
 
-fn blast(frames: u64, bytes: usize) -> Result<f64, Trouble> {
+fn blast(frames: u64, bytes: usize) -> Result<f64, BoxError> {
     let ahead = Arc::new(AtomicU64::new(u64::MAX / 2));
     thread::spawn(move || {
         let begin = thread_time();
@@ -137,5 +136,5 @@ fn blast(frames: u64, bytes: usize) -> Result<f64, Trouble> {
         Ok(thread_time().saturating_sub(begin).as_secs_f64())
     })
     .join()
-    .map_err(|_| "the generator ended badly")?
+    .map_err(|_| "the generator panicked")?
 }

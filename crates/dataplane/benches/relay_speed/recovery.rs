@@ -1,6 +1,7 @@
-//! How long it takes from a gap that is seen to the frame that fills it, beside a round trip over the same wire in the same run.
+//! Time from the detection of a gap to the arrival of the missing frame, compared with a round trip.
 //!
-//! Other programs want the processors too, so both are measured in turns, and the median of the ratios is told beside the whole.
+//! Both are measured in alternating rounds, because other programs use the processors too. The report has the
+//! ratio over all rounds and the median of the ratios per round.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,25 +9,24 @@ use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use wiremend_dataplane::drive::{Clock, Poll, idle};
+use wiremend_dataplane::event_loop::{Clock, WaitMode, wait_for_frames};
 use wiremend_dataplane::sys::packet::PacketSocket;
-use wiremend_dataplane::sys::sched::short_turns;
-use wiremend_dataplane::sys::wait::{Waker, precise_timers};
+use wiremend_dataplane::sys::sched::request_short_slices;
+use wiremend_dataplane::sys::wait::{Waker, set_precise_timers};
 use wiremend_units::Span;
 
-use crate::carrier::relay;
+use crate::device::relay;
 use crate::traffic::{carry, socket};
-use crate::{Kind, Trouble};
+use crate::{BoxError, Kind};
 
-/// Frames a second: little to do for a processor, so that what is measured is the link.
+/// Frames per second; a low rate, so that the processor is not the bottleneck.
 const PER_SECOND: u64 = 20_000;
 const ROUNDS: usize = 5;
 const TRIPS: usize = 2000;
-/// The share of frames that is lost each way, and the seconds for which they are sent in each round.
+/// Loss rate in each direction, and seconds of traffic per round.
 const LOSSES: [(f64, u64); 3] = [(1e-4, 20), (1e-3, 5), (1e-2, 2)];
 
-/// Measures and prints it.
-pub(crate) fn measure(kind: Kind) -> Result<(), Trouble> {
+pub(crate) fn measure(kind: Kind) -> Result<(), BoxError> {
     println!(
         "\n{:<34} {:>20} {:>20} {:>9} {:>9} {:>9}",
         format!("{PER_SECOND} frames a second"),
@@ -62,7 +62,6 @@ pub(crate) fn measure(kind: Kind) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// How long things took, in nanoseconds, and how many took so long.
 #[derive(Default)]
 pub(crate) struct Delays(BTreeMap<u64, u64>);
 
@@ -87,7 +86,6 @@ impl Delays {
         self.0.values().sum()
     }
 
-    /// So many per mille took at most so many microseconds.
     fn us(&self, per_mille: u64) -> f64 {
         let rank = (self.count() * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
@@ -108,23 +106,22 @@ impl fmt::Display for Delays {
     }
 }
 
-/// Round trips over the link between two threads that sleep and do nothing else.
-fn echo(count: usize) -> Result<Delays, Trouble> {
+fn echo(count: usize) -> Result<Delays, BoxError> {
     let (mut near, mut far) = (socket("link-b")?, socket("link-a")?);
     let stop = AtomicBool::new(false);
     let frame = [0; 60];
-    let trip = |port: &mut PacketSocket, clock: &Clock, waker: &Waker| -> Result<bool, Trouble> {
+    let trip = |port: &mut PacketSocket, clock: &Clock, waker: &Waker| -> Result<bool, BoxError> {
         if port.take().is_some() {
             port.release();
             return Ok(true);
         }
-        idle(Poll::Sleep, clock, [port, port], waker, Some(clock.now() + Span::from_ms(5)))?;
+        wait_for_frames(WaitMode::Sleep, clock, [port, port], waker, Some(clock.now() + Span::from_ms(5)))?;
         Ok(false)
     };
     thread::scope(|scope| {
-        let mirror = scope.spawn(|| -> Result<(), Trouble> {
-            precise_timers();
-            short_turns();
+        let mirror = scope.spawn(|| -> Result<(), BoxError> {
+            set_precise_timers();
+            request_short_slices();
             let (clock, waker) = (Clock::start(), Waker::new()?);
             while !stop.load(Ordering::Relaxed) {
                 if trip(&mut far, &clock, &waker)? {
@@ -133,8 +130,8 @@ fn echo(count: usize) -> Result<Delays, Trouble> {
             }
             Ok(())
         });
-        precise_timers();
-        short_turns();
+        set_precise_timers();
+        request_short_slices();
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let mut trips = Vec::with_capacity(count);
         while trips.len() < count {
@@ -142,10 +139,16 @@ fn echo(count: usize) -> Result<Delays, Trouble> {
             near.send(&[[IoSlice::new(&frame), IoSlice::new(&[]), IoSlice::new(&[])]])?;
             while !trip(&mut near, &clock, &waker)? {}
             trips.push((clock.now().since(begun).as_ns(), 1));
-            idle(Poll::Sleep, &clock, [&near, &near], &waker, Some(clock.now() + Span::from_us(200)))?;
+            wait_for_frames(
+                WaitMode::Sleep,
+                &clock,
+                [&near, &near],
+                &waker,
+                Some(clock.now() + Span::from_us(200)),
+            )?;
         }
         stop.store(true, Ordering::Relaxed);
-        mirror.join().map_err(|_| "the echo ended badly")??;
+        mirror.join().map_err(|_| "the echo thread panicked")??;
         Ok(trips.into_iter().collect())
     })
 }

@@ -1,74 +1,72 @@
-//! Ports, and frames that cross from one LAN to the other.
+//! Ports and traffic between the two LANs.
 
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use wiremend_dataplane::drive::{Clock, Poll, idle};
+use wiremend_dataplane::event_loop::{Clock, WaitMode, wait_for_frames};
 use wiremend_dataplane::net::Interface;
 use wiremend_dataplane::port::LinuxPort;
-use wiremend_dataplane::sys::packet::{PacketSocket, SEND_MAX, Tap};
-use wiremend_dataplane::sys::sched::{short_turns, thread_time};
-use wiremend_dataplane::sys::wait::{Waker, precise_timers};
+use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket, SEND_MAX};
+use wiremend_dataplane::sys::sched::{request_short_slices, thread_time};
+use wiremend_dataplane::sys::wait::{Waker, set_precise_timers};
 use wiremend_dataplane::sys::xdp::XdpSocket;
 use wiremend_units::Span;
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 
-use crate::carrier::Carrier;
+use crate::device::Device;
 use crate::recovery::Delays;
-use crate::{Kind, Run, Trouble};
+use crate::{BoxError, Kind, Run};
 
-/// A packet socket that sees everything on an interface.
-pub(crate) fn socket(name: &str) -> Result<PacketSocket, Trouble> {
+pub(crate) fn socket(name: &str) -> Result<PacketSocket, BoxError> {
     let index = Interface::by_name(name)?.index;
     let socket = PacketSocket::open(index, 4096, 1632)?;
-    socket.tap(Tap::All)?;
+    socket.set_filter(CaptureFilter::All)?;
     socket.bind(index)?;
     Ok(socket)
 }
 
-/// A port of this kind that sees everything on an interface.
-pub(crate) fn port(kind: Kind, name: &str) -> Result<LinuxPort, Trouble> {
+pub(crate) fn port(kind: Kind, name: &str) -> Result<LinuxPort, BoxError> {
     let Kind::Xdp(mode) = kind else { return Ok(LinuxPort::Packet(socket(name)?)) };
-    let opened = XdpSocket::open(Interface::by_name(name)?.index, 1, Dialect::default().ethertype, mode)?;
-    opened.tap(Tap::All)?;
+    let opened = XdpSocket::open(Interface::by_name(name)?.index, 1, LinkCodec::default().ethertype, mode)?;
+    opened.set_filter(CaptureFilter::All)?;
     Ok(LinuxPort::Xdp(Box::new(opened)))
 }
 
-/// Sends frames from one LAN to the other over two of a kind, at so many a second or as fast as they are taken, and measures what both
-/// have computed.
-pub(crate) fn carry<C: Carrier>(
+/// Sends frames from one LAN to the other through two devices, at `per_second` or as fast as possible, and
+/// measures the CPU time of both.
+pub(crate) fn carry<C: Device>(
     kind: Kind,
     per_second: Option<u64>,
     frames: u64,
     bytes: usize,
-    make: impl Fn(usize, LinuxPort, LinuxPort) -> Result<C, Trouble> + Sync,
-) -> Result<Run, Trouble> {
+    make: impl Fn(usize, LinuxPort, LinuxPort) -> Result<C, BoxError> + Sync,
+) -> Result<Run, BoxError> {
     let (carried, ready, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
-    let drive = |side: usize, lan: &str, link: &str| -> Result<(f64, Delays), Trouble> {
-        precise_timers();
-        short_turns();
-        let mut carrier = make(side, port(kind, lan)?, port(kind, link)?)?;
+    let drive = |side: usize, lan: &str, link: &str| -> Result<(f64, Delays), BoxError> {
+        set_precise_timers();
+        request_short_slices();
+        let mut device = make(side, port(kind, lan)?, port(kind, link)?)?;
         let (clock, waker) = (Clock::start(), Waker::new()?);
-        let (mut told, mut began) = (0, None);
+        let (mut counted, mut began) = (0, None);
         while !stop.load(Ordering::Relaxed) {
-            let more = carrier.turn(clock.now())?;
-            if began.is_none() && carrier.is_ready() {
+            let more = device.run_once(clock.now())?;
+            if began.is_none() && device.is_ready() {
                 began = Some(thread_time());
                 ready.fetch_add(1, Ordering::Release);
             }
             if side == 1 {
-                carried.fetch_add(carrier.carried() - told, Ordering::Relaxed);
-                told = carrier.carried();
+                carried.fetch_add(device.carried() - counted, Ordering::Relaxed);
+                counted = device.carried();
             }
             if !more {
                 let due = clock.now() + Span::from_ms(50);
-                let due = carrier.next_due(clock.now()).map_or(due, |next| next.min(due));
-                idle(Poll::Sleep, &clock, carrier.ports(), &waker, Some(due))?;
+                let due = device.next_due(clock.now()).map_or(due, |next| next.min(due));
+                wait_for_frames(WaitMode::Sleep, &clock, device.ports(), &waker, Some(due))?;
             }
         }
-        let taken = thread_time().saturating_sub(began.ok_or("a link did not start")?);
-        Ok((frames as f64 / taken.as_secs_f64(), carrier.delays()))
+        let taken = thread_time().saturating_sub(began.ok_or("protection did not start")?);
+        Ok((frames as f64 / taken.as_secs_f64(), device.delays()))
     };
     thread::scope(|scope| {
         let drive = &drive;
@@ -79,26 +77,25 @@ pub(crate) fn carry<C: Carrier>(
         }
         let generated = generate(per_second, frames, bytes, &carried);
         stop.store(true, Ordering::Relaxed);
-        let [sending, receiving] = workers.map(|worker| worker.join().map_err(|_| "a carrier ended badly"));
+        let [sending, receiving] = workers.map(|worker| worker.join().map_err(|_| "a device panicked"));
         let ((sending, _), (receiving, delays)) = (sending??, receiving??);
         generated?;
         Ok(Run { rates: [sending, receiving], delays })
     })
 }
 
-/// Sends frames, at most a window ahead of those that were carried, and waits for the last. Where nothing counts what was carried, it waits
-/// for nothing.
+/// Sends frames with at most a window in flight, as counted by `carried`, and waits for the last one.
 pub(crate) fn generate(
     per_second: Option<u64>,
     frames: u64,
     bytes: usize,
     carried: &AtomicU64,
-) -> Result<(), Trouble> {
+) -> Result<(), BoxError> {
     const WINDOW: u64 = 512;
-    /// Nothing was carried for so long: something is wrong.
-    const PATIENCE: Span = Span::from_ms(10_000);
+    /// Time without progress after which the run fails.
+    const STALL_LIMIT: Span = Span::from_ms(10_000);
     let port = socket("gen")?;
-    port.tap(Tap::Nothing)?;
+    port.set_filter(CaptureFilter::Nothing)?;
     let (clock, waker) = (Clock::start(), Waker::new()?);
     let mut frame = vec![0; bytes];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00]);
@@ -113,10 +110,16 @@ pub(crate) fn generate(
             moved = clock.now();
         } else if done >= frames {
             return Ok(());
-        } else if clock.now() > moved + PATIENCE {
+        } else if clock.now() > moved + STALL_LIMIT {
             return Err(format!("only {done} of {sent} frames were carried").into());
         } else if per_second.is_some() {
-            idle(Poll::Sleep, &clock, [&port, &port], &waker, Some(clock.now() + Span::from_us(100)))?;
+            wait_for_frames(
+                WaitMode::Sleep,
+                &clock,
+                [&port, &port],
+                &waker,
+                Some(clock.now() + Span::from_us(100)),
+            )?;
         } else {
             thread::yield_now();
         }

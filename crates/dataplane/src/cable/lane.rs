@@ -6,62 +6,62 @@ use serde::{Deserialize, Serialize};
 use wiremend_impair::{Fate, FrameFacts, Impairments, LinkFacts};
 use wiremend_units::{Rate, Span, Time};
 
-use super::Faults;
-use crate::pace::Pace;
+use super::FaultInjector;
+use crate::pacer::Pacer;
 use crate::pool::{Pool, Slot};
 
-/// One direction: frames stand in a queue, leave at the link's rate, arrive after its delay, or not.
+/// One direction of a cable: a queue, a rate, a delay and impairments.
 pub struct Lane {
-    pace: Option<Pace>,
+    pacer: Option<Pacer>,
     delay: Span,
     impairments: Impairments,
-    /// Lists of faults, whatever else it does to frames.
-    pub faults: Option<Faults>,
+    /// Fault list, beside the other impairments.
+    pub faults: Option<FaultInjector>,
     queue_bytes_max: u64,
-    /// With the time at which each has left the queue, and the time at which it arrives.
+    /// Frames in the queue or in flight, with their arrival times.
     frames: VecDeque<Flight>,
-    /// Of those that have not yet left the queue.
+    /// Departure time and length of the frames in the queue.
     waiting: VecDeque<(Time, u32)>,
     waiting_bytes: u64,
-    /// What was counted.
+    /// Counters.
     pub counts: LaneCounts,
 }
 
-/// What a direction is made with.
+/// Configuration of one direction.
 #[derive(Debug)]
 pub struct LaneConfig {
-    /// None: as fast as the machine.
+    /// `None`: no rate limit.
     pub rate: Option<Rate>,
-    /// From the last bit in to the last bit out.
+    /// Propagation delay.
     pub delay: Span,
-    /// Room before the wire.
+    /// Size of the queue.
     pub queue_bytes_max: u64,
-    /// What it does to frames.
+    /// Impairments.
     pub impairments: Impairments,
-    /// Lists of faults that are played or recorded.
-    pub faults: Option<Faults>,
+    /// Fault list to apply or record.
+    pub faults: Option<FaultInjector>,
 }
 
-/// Exact counts of one direction.
+/// Counters of one direction.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LaneCounts {
-    /// Frames that were put on the wire.
+    /// Frames sent on the wire.
     pub carried: u64,
-    /// Their bytes, without FCS.
+    /// Bytes sent, without FCS.
     pub carried_bytes: u64,
-    /// Of those, frames whose check failed at the other end.
+    /// Frames with a wrong FCS at the other end.
     pub crc_errors: u64,
-    /// Frames that arrived.
+    /// Frames delivered.
     pub delivered: u64,
-    /// Frames for which the queue before the wire had no room.
+    /// Frames dropped because the queue was full.
     pub queue_dropped: u64,
-    /// Frames for which there was no memory.
+    /// Frames dropped because the frame memory was full.
     pub pool_empty: u64,
-    /// Frames too short or too long to be any.
-    pub misshapen: u64,
-    /// Frames that the interface at the other end did not take.
+    /// Frames dropped because they were too short or too long.
+    pub bad_length: u64,
+    /// Frames that the other interface did not accept.
     pub refused: u64,
-    /// The most bytes that waited.
+    /// Maximum length of the queue in bytes.
     pub queue_bytes_max: u64,
 }
 
@@ -77,7 +77,7 @@ const FRAME_BYTES_MIN: u32 = 64;
 impl Lane {
     pub(super) fn new(config: LaneConfig, frame_bytes_max: u32) -> Self {
         Self {
-            pace: config.rate.map(|rate| Pace::new(rate, 1, frame_bytes_max)),
+            pacer: config.rate.map(|rate| Pacer::new(rate, 1, frame_bytes_max)),
             delay: config.delay,
             impairments: config.impairments,
             faults: config.faults,
@@ -89,7 +89,7 @@ impl Lane {
         }
     }
 
-    /// From here on it does this to frames.
+    /// Replaces the impairments.
     pub fn impair(&mut self, impairments: Impairments) {
         self.impairments = impairments;
     }
@@ -109,9 +109,9 @@ impl Lane {
             self.counts.queue_dropped += 1;
             return;
         }
-        let leaves = match &mut self.pace {
-            Some(pace) => {
-                let leaves = pace.on_sent(now, bytes);
+        let leaves = match &mut self.pacer {
+            Some(pacer) => {
+                let leaves = pacer.on_sent(now, bytes);
                 self.waiting.push_back((leaves, bytes as u32));
                 self.waiting_bytes += bytes as u64;
                 self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.waiting_bytes);
@@ -121,31 +121,29 @@ impl Lane {
         };
         self.counts.carried += 1;
         self.counts.carried_bytes += bytes as u64;
-        if self.is_hit(now, bytes, link) {
+        if self.is_corrupted(now, bytes, link) {
             self.counts.crc_errors += 1;
             return;
         }
-        let Some(slot) = pool.reserve() else {
+        let Some(slot) = pool.allocate() else {
             self.counts.pool_empty += 1;
             return;
         };
         if !pool.fill(slot, pieces) {
-            // A cable between ports of this length would not have carried it either.
-            pool.let_go(slot);
-            self.counts.misshapen += 1;
+            pool.release(slot);
+            self.counts.bad_length += 1;
             return;
         }
         self.frames.push_back(Flight { arrives: leaves + self.delay, slot });
     }
 
-    fn is_hit(&mut self, now: Time, bytes: usize, link: Option<LinkFacts>) -> bool {
+    fn is_corrupted(&mut self, now: Time, bytes: usize, link: Option<LinkFacts>) -> bool {
         let frame_bytes = (bytes as u32 + FCS_BYTES).max(FRAME_BYTES_MIN);
         let facts = FrameFacts { link, ..FrameFacts::bare(frame_bytes) };
-        let hit = self.impairments.fate(now, &facts) == Fate::Corrupt;
-        self.faults.as_mut().map_or(hit, |faults| faults.corrupts(&facts, hit))
+        let corrupted = self.impairments.fate(now, &facts) == Fate::Corrupt;
+        self.faults.as_mut().map_or(corrupted, |faults| faults.corrupts(&facts, corrupted))
     }
 
-    /// What arrives by now.
     pub(super) fn due(&self, now: Time) -> impl Iterator<Item = Slot> + '_ {
         self.frames.iter().take_while(move |frame| frame.arrives <= now).map(|frame| frame.slot)
     }
@@ -153,7 +151,7 @@ impl Lane {
     pub(super) fn on_sent(&mut self, count: usize, pool: &mut Pool) {
         for frame in self.frames.drain(..count) {
             self.counts.delivered += 1;
-            pool.let_go(frame.slot);
+            pool.release(frame.slot);
         }
     }
 

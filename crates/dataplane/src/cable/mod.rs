@@ -1,15 +1,15 @@
-//! A cable between two interfaces, with a rate, a delay, a queue and a will to corrupt: the stand-in for an optical attenuator.
+//! An emulated cable between two interfaces, with rate, delay, queue and impairments.
 
-mod ailment;
-mod faults;
+mod fault_injector;
+mod impairment;
 mod lane;
 mod service;
 
-pub use ailment::Ailment;
-pub use faults::{Faults, Record};
+pub use fault_injector::{FaultInjector, FaultRecorder};
+pub use impairment::ImpairmentSettings;
 pub use lane::{Lane, LaneConfig, LaneCounts};
 pub use service::{CableRequest, CableService, CableSettings, CableStatus};
-pub use wiremend_impair::{FaultList, Way};
+pub use wiremend_impair::{Direction, FaultList};
 
 use std::io::IoSlice;
 
@@ -19,21 +19,19 @@ use crate::pool::Pool;
 use crate::port::Port;
 use crate::sys::packet::{Pieces, SEND_MAX};
 
-/// Joins two ports as a cable would. It has no clock and waits for nothing.
+/// Connects two ports like a cable. It has no clock and never blocks.
 pub struct Cable<P> {
     ends: [P; 2],
-    /// From the first end to the second, and back.
+    /// From end A to end B, and from B to A.
     lanes: [Lane; 2],
     pool: Pool,
-    /// A port had no room.
     refused: bool,
 }
 
-/// A port that had no room is asked again after this.
-const REFUSED_WAIT: Span = Span::from_us(20);
+const FULL_PORT_DELAY: Span = Span::from_us(20);
 
 impl<P: Port> Cable<P> {
-    /// A cable with memory for so many frames under way.
+    /// Creates a cable with memory for `slots` frames in flight.
     pub fn new(ends: [P; 2], lanes: [LaneConfig; 2], slots: u32, frame_bytes_max: u32) -> Self {
         Self {
             ends,
@@ -42,9 +40,8 @@ impl<P: Port> Cable<P> {
             refused: false,
         }
     }
-
-    /// Takes what has arrived and sends what is due: at most a batch of each. True: there may be more to take.
-    pub fn turn(&mut self, now: Time) -> bool {
+    /// Takes received frames and sends due ones, at most one batch each. Returns whether there may be more.
+    pub fn run_once(&mut self, now: Time) -> bool {
         self.refused = false;
         let mut more = false;
         for from in 0..2 {
@@ -54,9 +51,9 @@ impl<P: Port> Cable<P> {
         more
     }
 
-    /// When to turn, if nothing arrives before. None: never.
+    /// Time of the next call of [`Self::run_once`] if no frame arrives before. `None`: no deadline.
     pub fn next_due(&self, now: Time) -> Option<Time> {
-        let refused = self.refused.then(|| now + REFUSED_WAIT);
+        let refused = self.refused.then(|| now + FULL_PORT_DELAY);
         self.lanes.iter().filter_map(Lane::next_due).chain(refused).min()
     }
 
@@ -65,7 +62,7 @@ impl<P: Port> Cable<P> {
         &self.lanes
     }
 
-    /// The two directions, to be changed.
+    /// The two directions, mutable.
     pub fn lanes_mut(&mut self) -> &mut [Lane; 2] {
         &mut self.lanes
     }
@@ -79,17 +76,17 @@ impl<P: Port> Cable<P> {
         let (port, lane) = (&mut self.ends[from], &mut self.lanes[from]);
         let mut taken = 0;
         while taken < SEND_MAX
-            && let Some(arrival) = port.take()
+            && let Some(rx_frame) = port.take()
         {
             taken += 1;
-            let frame = port.bytes(&arrival);
-            if arrival.cut || frame.len() < ADDRESSES_BYTES {
-                lane.counts.misshapen += 1;
+            let frame = port.bytes(&rx_frame);
+            if rx_frame.truncated || frame.len() < ADDRESSES_BYTES {
+                lane.counts.bad_length += 1;
                 continue;
             }
-            let link = lane.faults.as_ref().filter(|_| arrival.tag.is_none()).and_then(|it| it.read(frame));
+            let link = lane.faults.as_ref().filter(|_| rx_frame.tag.is_none()).and_then(|it| it.read(frame));
             let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
-            let tag = arrival.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
+            let tag = rx_frame.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
             lane.on_frame(now, [addresses, tag, rest], link, &mut self.pool);
         }
         port.release();
@@ -106,7 +103,7 @@ impl<P: Port> Cable<P> {
         if count == 0 {
             return false;
         }
-        // The other interface is down, or refuses the frame: a cable without a station at its end.
+        // The other interface is down or refuses the frame: the frame is lost.
         let sent = self.ends[1 - from].send(&batch[..count]).unwrap_or_else(|_| {
             self.lanes[from].counts.refused += 1;
             1

@@ -1,4 +1,4 @@
-//! A cable on real interfaces.
+//! The process that runs a cable between two real interfaces.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -6,82 +6,82 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wiremend_impair::{FaultList, Way};
+use wiremend_impair::{Direction, FaultList};
 use wiremend_units::{Rate, Span, Time, stream_seed};
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 
-use super::{Ailment, Cable, Faults, LaneConfig, LaneCounts, Record};
-use crate::control::{self, Answer, Inbox, Server};
-use crate::drive::{Clock, Poll, idle};
+use super::{Cable, FaultInjector, FaultRecorder, ImpairmentSettings, LaneConfig, LaneCounts};
+use crate::control::{self, Inbox, Response, Server};
+use crate::event_loop::{Clock, WaitMode, wait_for_frames};
 use crate::net::{self, Interface, tc};
-use crate::relay::Unusable;
-use crate::sys::packet::{PacketSocket, Tap};
+use crate::relay::RelayError;
+use crate::sys::packet::{CaptureFilter, PacketSocket};
 use crate::sys::{sched, wait};
 
-/// What a cable is told at its start.
+/// Settings of a cable.
 #[derive(Clone, Debug)]
 pub struct CableSettings {
-    /// The interfaces that it joins.
+    /// The two interfaces: end A and end B.
     pub ends: [String; 2],
-    /// None: as fast as the machine.
+    /// `None`: no rate limit.
     pub rate: Option<Rate>,
-    /// Of each direction.
+    /// Propagation delay of each direction.
     pub delay: Span,
-    /// Room before each direction.
+    /// Queue size of each direction.
     pub queue_bytes_max: u64,
-    /// From the first end to the second, and back.
-    pub ailments: [Ailment; 2],
-    /// Frames of a protected link that are hit besides.
+    /// From A to B, and from B to A.
+    pub impairments: [ImpairmentSettings; 2],
+    /// Frames of a protected link to corrupt in addition.
     pub faults: Option<FaultList>,
-    /// Where frames of a protected link that are hit are written down, as such a list.
+    /// File in which to record corrupted frames of a protected link, as a fault list.
     pub record: Option<PathBuf>,
-    /// By which the headers of a protected link are known.
-    pub dialect: Dialect,
-    /// Of all random streams.
+    /// Wire format of the link header.
+    pub codec: LinkCodec,
+    /// Seed of all random streams.
     pub seed: u64,
-    /// Where its socket is; none: it does not listen.
+    /// Path of the control socket, if any.
     pub socket: Option<PathBuf>,
-    /// How to wait for frames.
-    pub poll: Poll,
+    /// How the process waits for frames.
+    pub poll: WaitMode,
 }
 
-/// What can be asked of a cable.
+/// A control request to a cable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CableRequest {
-    /// How it stands.
+    /// Returns the status.
     Status,
-    /// From here on it suffers from this: from the first end to the second, and back.
+    /// Replaces the impairments; an absent direction is unchanged.
     Impair {
-        /// Unchanged if there is none.
-        forth: Option<Ailment>,
-        /// See `forth`.
-        back: Option<Ailment>,
+        /// From A to B.
+        a_to_b: Option<ImpairmentSettings>,
+        /// From B to A.
+        b_to_a: Option<ImpairmentSettings>,
     },
 }
 
 impl control::Request for CableRequest {
-    fn changes(&self) -> bool {
+    fn is_change(&self) -> bool {
         *self != Self::Status
     }
 }
 
-/// How a cable stands.
+/// Status of a cable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CableStatus {
-    /// From the first end to the second.
-    pub forth: LaneCounts,
-    /// And back.
-    pub back: LaneCounts,
-    /// Frames that the kernel had no room for, at both ends.
+    /// Counters from A to B.
+    pub a_to_b: LaneCounts,
+    /// Counters from B to A.
+    pub b_to_a: LaneCounts,
+    /// Frames dropped because the receive ring was full, at A and at B.
     pub kernel_dropped: [u64; 2],
-    /// What it suffers from.
-    pub ailments: [Ailment; 2],
-    /// Faults of its list that have not been met.
+    /// Impairments from A to B, and from B to A.
+    pub impairments: [ImpairmentSettings; 2],
+    /// Number of faults of the fault list that have not occurred yet, per direction.
     pub faults_left: [u64; 2],
 }
 
-/// A cable that is ready to run.
+/// A cable, ready to run.
 pub struct CableService {
     settings: CableSettings,
     cable: Cable<PacketSocket>,
@@ -89,43 +89,46 @@ pub struct CableService {
     inbox: Option<Inbox<CableRequest>>,
     waker: std::sync::Arc<wait::Waker>,
     kernel_dropped: [u64; 2],
-    /// Streams of random numbers that were begun.
+    /// Number of random streams created so far.
     streams: u64,
     record: Option<BufWriter<fs::File>>,
     _server: Option<Server>,
 }
 
-const RING_PLACES: u32 = 4096;
+const RING_FRAMES: u32 = 4096;
 const SLOTS: u32 = 16_384;
 const ETHERNET_BYTES: u32 = 14 + 4;
-/// The longest sleep: whoever wants it to stop is heard by then.
+/// The longest sleep, which bounds the delay until `stop` is polled.
 const SLEEP_MAX: Span = Span::from_ms(200);
-const TURNS: u32 = 256;
+const ITERATIONS_MAX: u32 = 256;
 
 impl CableService {
-    /// Opens both interfaces and keeps the host off them.
-    pub fn start(settings: CableSettings) -> Result<Self, Unusable> {
+    /// Opens both interfaces and keeps their frames from the host.
+    pub fn start(settings: CableSettings) -> Result<Self, RelayError> {
         let [a, b] = &settings.ends;
         if a == b {
-            return Err(Unusable::Same(a.clone()));
+            return Err(RelayError::Same(a.clone()));
         }
         let facts = [Interface::by_name(a)?, Interface::by_name(b)?];
         let frame_bytes = facts.iter().map(|interface| interface.mtu).max().unwrap_or(0) + ETHERNET_BYTES;
         let ends = [open(&facts[0], frame_bytes)?, open(&facts[1], frame_bytes)?];
         let mut streams = 0;
-        let mut lane = |ailment: &Ailment, way: Way| {
+        let mut lane = |impairment: &ImpairmentSettings, direction: Direction| {
             streams += 1;
-            Ok::<_, Unusable>(LaneConfig {
+            Ok::<_, RelayError>(LaneConfig {
                 rate: settings.rate,
                 delay: settings.delay,
                 queue_bytes_max: settings.queue_bytes_max,
-                impairments: ailment
-                    .impairments(stream_seed(settings.seed, 0, streams))
-                    .map_err(|error| Unusable::Settings(error.to_string()))?,
-                faults: faults(&settings, way),
+                impairments: impairment
+                    .build(stream_seed(settings.seed, 0, streams))
+                    .map_err(|error| RelayError::Settings(error.to_string()))?,
+                faults: faults(&settings, direction),
             })
         };
-        let lanes = [lane(&settings.ailments[0], Way::Forth)?, lane(&settings.ailments[1], Way::Back)?];
+        let lanes = [
+            lane(&settings.impairments[0], Direction::Forward)?,
+            lane(&settings.impairments[1], Direction::Backward)?,
+        ];
         let record = settings.record.as_ref().map(|path| create(path)).transpose()?;
         let (server, inbox) = match &settings.socket {
             Some(path) => {
@@ -138,7 +141,7 @@ impl CableService {
             Some(inbox) => inbox.waker().clone(),
             None => wait::Waker::new()
                 .map(std::sync::Arc::new)
-                .map_err(|source| Unusable::Io { what: "an event".into(), source })?,
+                .map_err(|source| RelayError::Io { what: "create an event descriptor".into(), source })?,
         };
         let cable = Cable::new(ends, lanes, SLOTS, frame_bytes);
         let clock = Clock::start();
@@ -146,23 +149,23 @@ impl CableService {
         Ok(Self { settings, cable, clock, inbox, waker, kernel_dropped, streams, record, _server: server })
     }
 
-    /// Carries frames until `stop` says so. How it stood at the end.
-    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<CableStatus, Unusable> {
-        wait::precise_timers();
-        sched::short_turns();
-        let mut turns = 0;
+    /// Forwards frames until `stop` returns true. Returns the final status.
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<CableStatus, RelayError> {
+        wait::set_precise_timers();
+        sched::request_short_slices();
+        let mut iterations = 0;
         while !stop() {
             let now = self.clock.now();
-            let more = self.cable.turn(now);
-            turns += 1;
-            if more && turns < TURNS {
+            let more = self.cable.run_once(now);
+            iterations += 1;
+            if more && iterations < ITERATIONS_MAX {
                 continue;
             }
-            turns = 0;
+            iterations = 0;
             self.write_record()?;
-            self.answer_all();
+            self.answer_requests();
             if !more {
-                self.pause(now)?;
+                self.wait(now)?;
             }
         }
         self.write_record()?;
@@ -172,55 +175,56 @@ impl CableService {
         Ok(self.status())
     }
 
-    /// Writes down what was hit since the last time.
-    fn write_record(&mut self) -> Result<(), Unusable> {
+    /// Writes the frames corrupted since the last call to the record file.
+    fn write_record(&mut self) -> Result<(), RelayError> {
         let Some(file) = &mut self.record else { return Ok(()) };
         let records =
             self.cable.lanes_mut().iter_mut().filter_map(|lane| lane.faults.as_mut()?.record.as_mut());
-        let mut hit = records.flat_map(Record::take).peekable();
-        if hit.peek().is_none() {
+        let mut corrupted = records.flat_map(FaultRecorder::take).peekable();
+        if corrupted.peek().is_none() {
             return Ok(());
         }
-        hit.try_for_each(|fault| writeln!(file, "{fault}"))
+        corrupted
+            .try_for_each(|fault| writeln!(file, "{fault}"))
             .and_then(|()| file.flush())
-            .map_err(|source| Unusable::Io { what: "the record of faults".into(), source })
+            .map_err(|source| RelayError::Io { what: "write the fault record".into(), source })
     }
 
-    fn pause(&mut self, now: Time) -> Result<(), Unusable> {
+    fn wait(&mut self, now: Time) -> Result<(), RelayError> {
         let latest = now + SLEEP_MAX;
         let due = self.cable.next_due(now).map_or(latest, |due| due.min(latest));
         let [a, b] = self.cable.ends();
-        let ready = idle(self.settings.poll, &self.clock, [a, b], &self.waker, Some(due))
-            .map_err(|source| Unusable::Io { what: "waiting".into(), source })?;
+        let ready = wait_for_frames(self.settings.poll, &self.clock, [a, b], &self.waker, Some(due))
+            .map_err(|source| RelayError::Io { what: "wait for frames".into(), source })?;
         for (ready, end) in ready.into_iter().zip(self.cable.ends()) {
             if ready.error {
-                // The interface went down; it is seen again when it comes up.
+                // The interface went down. The socket receives again when it comes up.
                 let _ = end.take_error();
             }
         }
         Ok(())
     }
 
-    fn answer_all(&mut self) {
+    fn answer_requests(&mut self) {
         while let Some(pending) = self.inbox.as_ref().and_then(Inbox::take) {
-            if let CableRequest::Impair { forth, back } = pending.request
-                && let Err(why) = self.impair([forth, back])
+            if let CableRequest::Impair { a_to_b, b_to_a } = pending.request
+                && let Err(why) = self.impair([a_to_b, b_to_a])
             {
-                pending.answer(&Answer::<()>::Refused(why));
+                pending.answer(&Response::<()>::Refused(why));
                 continue;
             }
             let status = self.status();
-            pending.answer(&Answer::Done(status));
+            pending.answer(&Response::Done(status));
         }
     }
 
-    fn impair(&mut self, ailments: [Option<Ailment>; 2]) -> Result<(), String> {
-        for (direction, ailment) in ailments.into_iter().enumerate() {
-            let Some(ailment) = ailment else { continue };
+    fn impair(&mut self, impairments: [Option<ImpairmentSettings>; 2]) -> Result<(), String> {
+        for (direction, impairment) in impairments.into_iter().enumerate() {
+            let Some(impairment) = impairment else { continue };
             self.streams += 1;
-            let made = ailment.impairments(stream_seed(self.settings.seed, 0, self.streams));
+            let made = impairment.build(stream_seed(self.settings.seed, 0, self.streams));
             self.cable.lanes_mut()[direction].impair(made.map_err(|error| error.to_string())?);
-            self.settings.ailments[direction] = ailment;
+            self.settings.impairments[direction] = impairment;
         }
         Ok(())
     }
@@ -229,47 +233,46 @@ impl CableService {
         for (dropped, end) in self.kernel_dropped.iter_mut().zip(self.cable.ends()) {
             *dropped += end.kernel_counts().map_or(0, |counts| counts.dropped);
         }
-        let [forth, back] = self.cable.lanes().each_ref().map(|lane| lane.counts);
+        let [a_to_b, b_to_a] = self.cable.lanes().each_ref().map(|lane| lane.counts);
         let faults_left = self
             .cable
             .lanes()
             .each_ref()
             .map(|lane| lane.faults.as_ref().map_or(0, |faults| faults.replay.unused() as u64));
-        let (kernel_dropped, ailments) = (self.kernel_dropped, self.settings.ailments);
-        CableStatus { forth, back, kernel_dropped, ailments, faults_left }
+        let (kernel_dropped, impairments) = (self.kernel_dropped, self.settings.impairments);
+        CableStatus { a_to_b, b_to_a, kernel_dropped, impairments, faults_left }
     }
 }
 
-/// What a direction needs for its lists of faults, if there are any.
-fn faults(settings: &CableSettings, way: Way) -> Option<Faults> {
-    (settings.faults.is_some() || settings.record.is_some()).then(|| Faults {
-        dialect: settings.dialect,
-        way,
-        replay: settings.faults.as_ref().map(|list| list.replay(way)).unwrap_or_default(),
-        record: settings.record.as_ref().map(|_| Record::default()),
+fn faults(settings: &CableSettings, direction: Direction) -> Option<FaultInjector> {
+    (settings.faults.is_some() || settings.record.is_some()).then(|| FaultInjector {
+        codec: settings.codec,
+        direction,
+        replay: settings.faults.as_ref().map(|list| list.replay(direction)).unwrap_or_default(),
+        record: settings.record.as_ref().map(|_| FaultRecorder::default()),
     })
 }
 
-fn create(path: &Path) -> Result<BufWriter<fs::File>, Unusable> {
-    let io = |source| Unusable::Io { what: format!("the record {}", path.display()), source };
+fn create(path: &Path) -> Result<BufWriter<fs::File>, RelayError> {
+    let io = |source| RelayError::Io { what: format!("create the fault record {}", path.display()), source };
     let mut file = BufWriter::new(fs::File::create(path).map_err(io)?);
     writeln!(file, "# direction, kind, number, copy").and_then(|()| file.flush()).map_err(io)?;
     Ok(file)
 }
 
-fn open(interface: &Interface, frame_bytes: u32) -> Result<PacketSocket, Unusable> {
+fn open(interface: &Interface, frame_bytes: u32) -> Result<PacketSocket, RelayError> {
     let name = &interface.name;
-    let io = |source| Unusable::Io { what: format!("a packet socket on `{name}`"), source };
-    net::silence(name)?;
-    tc::Rule::Drop { on: name.clone() }.apply()?;
-    let socket = PacketSocket::open(interface.index, RING_PLACES, frame_bytes).map_err(io)?;
-    socket.tap(Tap::All).map_err(io)?;
+    let io = |source| RelayError::Io { what: format!("open a packet socket on `{name}`"), source };
+    net::disable_link_local(name)?;
+    tc::IngressRule::Drop { on: name.clone() }.apply()?;
+    let socket = PacketSocket::open(interface.index, RING_FRAMES, frame_bytes).map_err(io)?;
+    socket.set_filter(CaptureFilter::All).map_err(io)?;
     socket.bind(interface.index).map_err(io)?;
     Ok(socket)
 }
 
-fn listen(path: &Path) -> Result<(Server, Inbox<CableRequest>), Unusable> {
-    let io = |source| Unusable::Io { what: format!("the socket {}", path.display()), source };
+fn listen(path: &Path) -> Result<(Server, Inbox<CableRequest>), RelayError> {
+    let io = |source| RelayError::Io { what: format!("open the control socket {}", path.display()), source };
     if let Some(directory) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o750).create(directory).map_err(io)?;
     }

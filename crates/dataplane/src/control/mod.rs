@@ -1,11 +1,11 @@
-//! Talking to a relay or a cable that runs: one line of JSON each way over a Unix socket in its run directory.
+//! Control protocol of relays and cables: one line of JSON per request and response, over a Unix socket.
 //!
-//! Whoever may open the socket may ask; only root, the user that runs it and a user named at its start may change anything, by the
-//! credentials that the kernel gives of the other side.
+//! A user who may open the socket may read the status. Only root, the user that runs the program and a
+//! configured user may change settings, by the peer credentials of the socket.
 
 mod server;
 
-pub use server::{Inbox, Pending, Server};
+pub use server::{Inbox, PendingRequest, Server};
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,52 +15,51 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What can be asked of a program that runs.
+/// A control request.
 pub trait Request: Serialize + DeserializeOwned + Send + 'static {
-    /// Whether it changes anything.
-    fn changes(&self) -> bool;
+    /// Returns whether the request changes something.
+    fn is_change(&self) -> bool;
 }
 
-/// What comes back.
+/// Response to a control request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer<A> {
-    /// It was done; what there is to say.
+pub enum Response<A> {
+    /// The request succeeded.
     Done(A),
-    /// It was not, and why.
+    /// The request was refused, with the reason.
     Refused(String),
 }
 
-/// Why a question was not answered.
+/// Why a request failed.
 #[derive(Debug)]
-pub enum Unanswered {
-    /// Nobody is there, or may be reached.
-    Absent(io::Error),
-    /// It broke off, or said what is no answer.
-    Garbled(String),
-    /// It said no.
+pub enum ControlError {
+    /// Connecting to the socket failed.
+    Unreachable(io::Error),
+    /// The connection broke, or the response is not valid.
+    InvalidResponse(String),
+    /// The program refused the request, with the reason.
     Refused(String),
 }
 
-/// Lines are no longer than this.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// The other side answers within this, or is taken for gone.
-const PATIENCE: Duration = Duration::from_secs(5);
+const IO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks, and waits for the answer.
-pub fn ask<Q: Request, A: DeserializeOwned>(socket: &Path, request: &Q) -> Result<A, Unanswered> {
-    let mut stream = UnixStream::connect(socket).map_err(Unanswered::Absent)?;
-    let line = exchange(&mut stream, request).map_err(|error| Unanswered::Garbled(error.to_string()))?;
+/// Sends a request and waits for the response.
+pub fn send_request<Q: Request, A: DeserializeOwned>(socket: &Path, request: &Q) -> Result<A, ControlError> {
+    let mut stream = UnixStream::connect(socket).map_err(ControlError::Unreachable)?;
+    let line =
+        exchange(&mut stream, request).map_err(|error| ControlError::InvalidResponse(error.to_string()))?;
     match serde_json::from_str(&line) {
-        Ok(Answer::Done(answer)) => Ok(answer),
-        Ok(Answer::Refused(why)) => Err(Unanswered::Refused(why)),
-        Err(error) => Err(Unanswered::Garbled(error.to_string())),
+        Ok(Response::Done(answer)) => Ok(answer),
+        Ok(Response::Refused(why)) => Err(ControlError::Refused(why)),
+        Err(error) => Err(ControlError::InvalidResponse(error.to_string())),
     }
 }
 
 fn exchange<Q: Request>(stream: &mut UnixStream, request: &Q) -> io::Result<String> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(IO_TIMEOUT))?;
+    stream.set_write_timeout(Some(IO_TIMEOUT))?;
     let mut line = serde_json::to_string(request).map_err(io::Error::other)?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;

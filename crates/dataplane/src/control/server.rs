@@ -1,4 +1,4 @@
-//! The side that answers. A thread reads questions; whoever drives the data plane answers them between two turns.
+//! The server side. Threads read requests; the event loop of the data plane answers them.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -11,35 +11,34 @@ use std::thread;
 
 use serde::Serialize;
 
-use super::{Answer, LINE_BYTES_MAX, PATIENCE, Request, read_line};
+use super::{IO_TIMEOUT, LINE_BYTES_MAX, Request, Response, read_line};
 use crate::sys::credentials;
 use crate::sys::wait::Waker;
 
-/// A socket that is listened to. It goes away with this value.
+/// A listening control socket. Dropping it removes the socket.
 #[derive(Debug)]
 pub struct Server {
     path: PathBuf,
 }
 
-/// Questions that wait for an answer.
+/// Queue of requests that wait for a response.
 pub struct Inbox<Q> {
-    questions: mpsc::Receiver<Pending<Q>>,
+    requests: mpsc::Receiver<PendingRequest<Q>>,
     waker: Arc<Waker>,
 }
 
-/// A question and whom to tell the answer.
-pub struct Pending<Q> {
-    /// What is asked.
+/// A request and the channel for its response.
+pub struct PendingRequest<Q> {
+    /// The request.
     pub request: Q,
     answer: mpsc::SyncSender<String>,
 }
 
-/// So many are heard at once; others wait.
+/// Maximum number of open connections; others wait.
 const CONNECTIONS_MAX: usize = 8;
 
 impl Server {
-    /// Listens at `path`, which replaces a socket that nobody listens to any more. Beside root and the user that runs this, `user` may
-    /// change things.
+    /// Listens at `path` and replaces a stale socket. Root, the own user and `user` may change settings.
     pub fn listen<Q: Request>(path: &Path, user: Option<u32>) -> io::Result<(Self, Inbox<Q>)> {
         if UnixStream::connect(path).is_ok() {
             return Err(io::ErrorKind::AddrInUse.into());
@@ -49,29 +48,34 @@ impl Server {
         }
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, Permissions::from_mode(0o660))?;
-        let (sender, questions) = mpsc::channel();
+        let (sender, requests) = mpsc::channel();
         let waker = Arc::new(Waker::new()?);
-        let desk = Arc::new(Desk { sender, waker: Arc::clone(&waker), user, lines: Lines::default() });
-        thread::Builder::new().name("control".into()).spawn(move || desk.serve(&listener))?;
-        Ok((Self { path: path.to_owned() }, Inbox { questions, waker }))
+        let state = Arc::new(Listener {
+            sender,
+            waker: Arc::clone(&waker),
+            user,
+            connections: ConnectionLimit::default(),
+        });
+        thread::Builder::new().name("control".into()).spawn(move || state.serve(&listener))?;
+        Ok((Self { path: path.to_owned() }, Inbox { requests, waker }))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // If it is gone already, all is well.
+        // It may be gone already.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl<Q> Inbox<Q> {
-    /// The next question.
-    pub fn take(&self) -> Option<Pending<Q>> {
+    /// Returns the next request.
+    pub fn take(&self) -> Option<PendingRequest<Q>> {
         self.waker.was_woken();
-        self.questions.try_recv().ok()
+        self.requests.try_recv().ok()
     }
 
-    /// Wakes whoever waits for questions: when something else has happened.
+    /// Wakes the thread that waits for requests.
     pub fn waker(&self) -> &Arc<Waker> {
         &self.waker
     }
@@ -83,31 +87,30 @@ impl<Q> AsFd for Inbox<Q> {
     }
 }
 
-impl<Q> Pending<Q> {
-    /// Answers.
-    pub fn answer<A: Serialize>(self, answer: &Answer<A>) {
-        let line = serde_json::to_string(answer).expect("answers are plain values");
-        // Whoever asked may be gone.
+impl<Q> PendingRequest<Q> {
+    /// Sends the response.
+    pub fn answer<A: Serialize>(self, answer: &Response<A>) {
+        let line = serde_json::to_string(answer).expect("responses are plain values");
+        // The client may be gone.
         let _ = self.answer.send(line);
     }
 }
 
-struct Desk<Q> {
-    sender: mpsc::Sender<Pending<Q>>,
+struct Listener<Q> {
+    sender: mpsc::Sender<PendingRequest<Q>>,
     waker: Arc<Waker>,
     user: Option<u32>,
-    lines: Lines,
+    connections: ConnectionLimit,
 }
 
-/// Connections that are heard.
 #[derive(Default)]
-struct Lines {
+struct ConnectionLimit {
     open: Mutex<usize>,
     closed: Condvar,
 }
 
-impl Lines {
-    /// Waits for room: whoever connects meanwhile waits too, rather than being turned away.
+impl ConnectionLimit {
+    /// Waits until there is room for a connection. Later clients wait in the backlog of the socket.
     fn open(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let full = |open: &mut usize| *open >= CONNECTIONS_MAX;
@@ -120,55 +123,54 @@ impl Lines {
     }
 }
 
-impl<Q: Request> Desk<Q> {
+impl<Q: Request> Listener<Q> {
     fn serve(self: Arc<Self>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            self.lines.open();
-            let desk = Arc::clone(&self);
-            let heard = thread::Builder::new().name("control".into()).spawn(move || {
-                // A client that breaks off is its own loss.
-                let _ = desk.hear(stream);
-                desk.lines.close();
+            self.connections.open();
+            let state = Arc::clone(&self);
+            let spawned = thread::Builder::new().name("control".into()).spawn(move || {
+                // A broken connection needs no action.
+                let _ = state.serve_connection(stream);
+                state.connections.close();
             });
-            if heard.is_err() {
-                self.lines.close();
+            if spawned.is_err() {
+                self.connections.close();
             }
         }
     }
 
-    /// Answers the questions of one connection, until it ends.
-    fn hear(&self, mut stream: UnixStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+    fn serve_connection(&self, mut stream: UnixStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(IO_TIMEOUT))?;
+        stream.set_write_timeout(Some(IO_TIMEOUT))?;
         let uid = credentials::peer_uid(stream.as_fd())?;
         loop {
             let line = read_line(&mut stream)?;
             debug_assert!(line.len() as u64 <= LINE_BYTES_MAX);
-            let mut answer = self.judge(uid, &line);
+            let mut answer = self.respond(uid, &line);
             answer.push('\n');
             stream.write_all(answer.as_bytes())?;
         }
     }
 
-    fn judge(&self, uid: u32, line: &str) -> String {
+    fn respond(&self, uid: u32, line: &str) -> String {
         let request: Q = match serde_json::from_str(line) {
             Ok(request) => request,
-            Err(error) => return refusal(format!("not understood: {error}")),
+            Err(error) => return refusal(format!("invalid request: {error}")),
         };
         let may_change = [0, credentials::own_uid()].contains(&uid) || self.user == Some(uid);
-        if request.changes() && !may_change {
-            return refusal(format!("user {uid} may look but not change anything"));
+        if request.is_change() && !may_change {
+            return refusal(format!("user {uid} may read the status but not change settings"));
         }
         let (answer, answered) = mpsc::sync_channel(1);
-        if self.sender.send(Pending { request, answer }).is_err() {
-            return refusal("it is about to end".into());
+        if self.sender.send(PendingRequest { request, answer }).is_err() {
+            return refusal("the program is about to exit".into());
         }
         self.waker.wake();
-        answered.recv_timeout(PATIENCE).unwrap_or_else(|_| refusal("it does not answer".into()))
+        answered.recv_timeout(IO_TIMEOUT).unwrap_or_else(|_| refusal("the program does not respond".into()))
     }
 }
 
 fn refusal(why: String) -> String {
-    serde_json::to_string(&Answer::<()>::Refused(why)).expect("a string")
+    serde_json::to_string(&Response::<()>::Refused(why)).expect("a string")
 }

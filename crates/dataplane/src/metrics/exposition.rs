@@ -1,35 +1,35 @@
-//! Numbers as Prometheus reads them (text exposition format 0.0.4).
+//! The Prometheus text exposition format 0.0.4.
 
 use std::fmt::{self, Write as _};
 
-/// A page of metrics in the making: a family is announced, its rows follow.
+/// Builds a page of metrics: the header of a family, then its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     text: String,
 }
 
 impl Exposition {
-    /// An empty page.
+    /// Creates an empty page.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Announces a family: a counter, which only grows until it begins anew, if its name ends in `_total`, else a gauge.
+    /// Writes the header of a family: a counter if its name ends in `_total`, else a gauge.
     pub fn family(&mut self, name: &str, help: &str) {
-        self.announce(name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
+        self.header(name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
     }
 
-    /// Announces counts below edges, with their sum.
+    /// Writes the header of a histogram.
     pub fn histogram(&mut self, name: &str, help: &str) {
-        self.announce(name, "histogram", help);
+        self.header(name, "histogram", help);
     }
 
-    fn announce(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a text cannot fail.
+    fn header(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// A row of the family that was announced last.
+    /// Writes a row of the last family.
     pub fn row(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
         self.text.push_str(name);
         for (at, (key, value)) in labels.iter().enumerate() {
@@ -39,13 +39,13 @@ impl Exposition {
         let _ = writeln!(self.text, "{} {value}", if labels.is_empty() { "" } else { "}" });
     }
 
-    /// A family of one row.
+    /// Writes a family with one row.
     pub fn one(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
         self.family(name, help);
         self.row(name, labels, value);
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn finish(self) -> String {
         self.text
     }

@@ -1,7 +1,7 @@
-//! Numbers for Prometheus: the [page](Exposition), and the [server](Scrape) that answers those who collect it.
+//! Prometheus metrics: the [page format](Exposition) and the [HTTP server](MetricsServer).
 
 mod exposition;
-mod scrape;
+mod server;
 
 pub use exposition::Exposition;
-pub use scrape::Scrape;
+pub use server::MetricsServer;

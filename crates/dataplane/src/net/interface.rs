@@ -1,69 +1,68 @@
-//! What is known of an interface.
+//! State of a network interface.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::thread::park_timeout;
 use std::time::Duration;
 
-use super::Refused;
+use super::NetError;
 use crate::sys::ioctl::{Ethtool, NAME_MAX};
 use crate::sys::netlink::{Attributes, Message, Reply, Socket, read_u16, read_u32, read_u64};
 
-/// An interface of the calling thread's network namespace, as it was when asked.
+/// State of an interface in the calling thread's network namespace at the time of the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that the kernel states one by one")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
 pub struct Interface {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its number, unique in the namespace as long as it exists.
+    /// Interface index, unique in the namespace.
     pub index: u32,
-    /// What frames it carries (`ARPHRD_…`).
+    /// Link-layer type (`ARPHRD_…`).
     pub link_type: u16,
-    /// Its address; `None` unless it has one of six bytes.
+    /// MAC address, if it has six bytes.
     pub mac: Option<[u8; 6]>,
-    /// Largest payload of a frame, in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// It was brought up.
+    /// Administratively up.
     pub up: bool,
-    /// The other end is there.
+    /// Has a carrier.
     pub carrier: bool,
-    /// Up, with carrier, and its queues started: the kernel does that a little later, and drops what is sent before.
+    /// Up, with carrier, and its queues started. The kernel drops frames sent before that.
     pub running: bool,
-    /// It was told to take frames for all addresses.
+    /// Promiscuous mode was set by a user.
     pub promiscuous: bool,
-    /// The number of the bridge or bond it belongs to.
+    /// Index of the bridge or bond that it belongs to.
     pub master: Option<u32>,
-    /// What made it, such as `veth`; `None` for hardware and the loopback.
+    /// Type of virtual interface, such as `veth`; `None` for hardware and the loopback.
     pub kind: Option<String>,
-    /// How the kernel makes IPv6 addresses for it (`IFLA_INET6_ADDR_GEN_MODE`); `None` without IPv6.
+    /// Mode of IPv6 address generation (`IFLA_INET6_ADDR_GEN_MODE`); `None` without IPv6.
     pub address_generation: Option<u8>,
-    /// Its addresses.
+    /// IP addresses.
     pub addresses: Vec<Address>,
-    /// What it has counted.
+    /// Counters.
     pub counters: Counters,
 }
 
 impl Interface {
-    /// Asks for the interface called `name`.
-    pub fn by_name(name: &str) -> Result<Self, Refused> {
+    /// Queries the interface `name`.
+    pub fn by_name(name: &str) -> Result<Self, NetError> {
         let what = || format!("ask about `{name}`");
-        let mut socket = Socket::open().map_err(|error| Refused::failed(what(), error))?;
+        let mut socket = Socket::open().map_err(|error| NetError::failed(what(), error))?;
         let mut message = Message::new(libc::RTM_GETLINK, 0, &link_body(0, 0, 0));
         message.put_text(libc::IFLA_IFNAME, checked(name)?);
-        let replies = socket.ask(&message).map_err(|fault| Refused::of(name, what(), fault))?;
+        let replies = socket.ask(&message).map_err(|error| NetError::for_interface(name, what(), error))?;
         let mut interface = replies
             .iter()
             .find_map(parse)
-            .ok_or_else(|| Refused::NoSuchInterface { name: name.to_owned() })?;
+            .ok_or_else(|| NetError::NoSuchInterface { name: name.to_owned() })?;
         let message = Message::new(libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; ADDRESS_BODY]);
-        let replies = socket.ask(&message).map_err(|fault| Refused::of(name, what(), fault))?;
+        let replies = socket.ask(&message).map_err(|error| NetError::for_interface(name, what(), error))?;
         interface.addresses = replies.iter().filter_map(|reply| address(reply, interface.index)).collect();
         Ok(interface)
     }
-
-    /// Waits until the interface is [`running`](Self::running), at most about `patience`; as it is then.
-    pub fn await_running(name: &str, patience: Duration) -> Result<Self, Refused> {
+    /// Waits until the interface is [`running`](Self::running), at most about `limit`. Returns its state.
+    pub fn await_running(name: &str, limit: Duration) -> Result<Self, NetError> {
         const STEP: Duration = Duration::from_millis(1);
-        for _ in 0..patience.as_millis() {
+        for _ in 0..limit.as_millis() {
             let interface = Self::by_name(name)?;
             if interface.running {
                 return Ok(interface);
@@ -73,50 +72,50 @@ impl Interface {
         Self::by_name(name)
     }
 
-    /// All interfaces, without their addresses.
-    pub fn all() -> Result<Vec<Self>, Refused> {
+    /// Lists all interfaces, without their addresses.
+    pub fn all() -> Result<Vec<Self>, NetError> {
         let what = "list interfaces";
-        let mut socket = Socket::open().map_err(|error| Refused::failed(what, error))?;
+        let mut socket = Socket::open().map_err(|error| NetError::failed(what, error))?;
         let message = Message::new(libc::RTM_GETLINK, libc::NLM_F_DUMP, &link_body(0, 0, 0));
-        let replies = socket.ask(&message).map_err(|fault| Refused::failed(what, fault))?;
+        let replies = socket.ask(&message).map_err(|error| NetError::failed(what, error))?;
         Ok(replies.iter().filter_map(parse).collect())
     }
 
-    /// It carries Ethernet frames.
+    /// Returns whether this is an Ethernet interface.
     pub fn is_ethernet(&self) -> bool {
         self.link_type == libc::ARPHRD_ETHER
     }
 
-    /// The addresses that someone gave it: all but those which the kernel makes up for IPv6 on one link.
+    /// The configured addresses: all except IPv6 link-local ones, which the kernel generates.
     pub fn given_addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses.iter().filter(|address| !address.is_link_local())
     }
 
-    /// Its speed in megabits a second, if the driver knows it.
+    /// Speed in Mb/s, if the driver reports it.
     pub fn speed_mbps(&self) -> Option<u32> {
         Ethtool::open(&self.name).and_then(|ethtool| ethtool.speed_mbps()).ok().flatten()
     }
 }
 
-/// An address of an interface.
+/// An IP address of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address {
     /// The address.
     pub ip: IpAddr,
-    /// How many of its bits name the network.
+    /// Prefix length.
     pub prefix: u8,
 }
 
 impl Address {
-    /// An IPv6 address that means something on its link only.
+    /// Returns whether this is an IPv6 link-local address.
     pub fn is_link_local(&self) -> bool {
         matches!(self.ip, IpAddr::V6(ip) if ip.is_unicast_link_local())
     }
 }
 
-/// What an interface counts since it exists.
+/// Counters of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(missing_docs, reason = "each name says which direction and what")]
+#[expect(missing_docs, reason = "the names are those of the kernel")]
 pub struct Counters {
     pub rx_packets: u64,
     pub tx_packets: u64,
@@ -126,9 +125,9 @@ pub struct Counters {
     pub tx_errors: u64,
     pub rx_dropped: u64,
     pub tx_dropped: u64,
-    /// Frames whose checksum was wrong.
+    /// Frames with a wrong FCS.
     pub rx_crc_errors: u64,
-    /// Frames for which the device had no room.
+    /// Frames dropped because the device had no buffer.
     pub rx_missed: u64,
 }
 
@@ -141,10 +140,9 @@ pub(super) fn link_body(index: u32, flags: u32, change: u32) -> Vec<u8> {
     body
 }
 
-/// The name, if an interface can have it.
-pub(super) fn checked(name: &str) -> Result<&str, Refused> {
+pub(super) fn checked(name: &str) -> Result<&str, NetError> {
     if name.is_empty() || name.len() > NAME_MAX || name.contains(['\0', '/']) {
-        return Err(Refused::NoSuchInterface { name: name.to_owned() });
+        return Err(NetError::NoSuchInterface { name: name.to_owned() });
     }
     Ok(name)
 }
@@ -156,13 +154,12 @@ const LINK_BODY: usize = 16;
 /// `linux/if_link.h`.
 pub(super) const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 
-/// The number of an interface that is gone; `bridge` speaks of its own ports with the same message.
+/// Returns the index of a removed interface. Bridges send the same message about their ports.
 pub(super) fn removed(reply: &Reply) -> Option<u32> {
     let (body, _) = reply.split(LINK_BODY)?;
     (reply.kind == libc::RTM_DELLINK && i32::from(body[0]) == libc::AF_UNSPEC).then(|| read_u32(body, 4))?
 }
 
-/// The interface that a message tells of.
 pub(super) fn parse(reply: &Reply) -> Option<Interface> {
     let (body, attributes) = reply.split(LINK_BODY)?;
     if reply.kind != libc::RTM_NEWLINK || i32::from(body[0]) != libc::AF_UNSPEC {
@@ -190,7 +187,7 @@ pub(super) fn parse(reply: &Reply) -> Option<Interface> {
     })
 }
 
-/// `struct rtnl_link_stats64`: numbers of 64 bits; older kernels have fewer of them.
+/// `struct rtnl_link_stats64`: an array of 64-bit counters, shorter on older kernels.
 fn counters(stats: &[u8]) -> Counters {
     let at = |place: usize| read_u64(stats, place * 8).unwrap_or_default();
     Counters {
@@ -212,7 +209,7 @@ fn address(reply: &Reply, index: u32) -> Option<Address> {
     if reply.kind != libc::RTM_NEWADDR || read_u32(body, 4)? != index {
         return None;
     }
-    // The own address is `IFA_LOCAL` where the link has two named ends, and then `IFA_ADDRESS` is the other one.
+    // On a point-to-point link `IFA_LOCAL` is the own address and `IFA_ADDRESS` that of the peer.
     let ip = local(attributes, body[0])?;
     Some(Address { ip, prefix: body[1] })
 }

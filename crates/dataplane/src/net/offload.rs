@@ -1,67 +1,67 @@
-//! What a device or the kernel does to frames on behalf of the host, and which a relay must not see done.
+//! Offloads that a relay must disable.
 //!
-//! Frames merged on arrival are longer than the link can carry, frames left to be cut later are not yet frames, and checksums left
-//! to be filled in later are wrong when they are read. On a virtual cable the sending end decides: what must be whole
-//! when it is read has to be switched off at the end that sends it.
+//! Frames that GRO merges, or that wait for segmentation, are longer than the link can carry. Deferred
+//! checksums are wrong when a relay reads them. On a veth pair the offloads of the sending end count.
 
-use super::Refused;
+use super::NetError;
 use crate::sys::ioctl::{Ethtool, Feature};
 
-/// A group of features.
+/// A group of offload features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offload {
-    /// Frames are merged on arrival (GRO, LRO).
-    Merging,
-    /// Frames are cut after they were sent (TSO, GSO).
-    Cutting,
-    /// Checksums are filled in after frames were sent, or not looked at by the host.
+    /// Merging of received frames (GRO, LRO).
+    Aggregation,
+    /// Segmentation of sent frames (TSO, GSO).
+    Segmentation,
+    /// Checksums computed or verified by the device.
     Checksums,
-    /// VLAN tags are taken out of frames that arrive. A packet socket is told of them, XDP is not.
-    Tags,
+    /// Stripping of VLAN tags from received frames. Packet sockets report the tag, XDP does not.
+    VlanStripping,
 }
 
 impl Offload {
-    /// What a packet socket must not see done.
-    pub const ALL: [Self; 3] = [Self::Merging, Self::Cutting, Self::Checksums];
-    /// What must not be done where frames pass the kernel's stack by.
-    pub const PAST_THE_STACK: [Self; 4] = [Self::Merging, Self::Cutting, Self::Checksums, Self::Tags];
+    /// Groups to disable for packet sockets.
+    pub const FOR_PACKET_SOCKET: [Self; 3] = [Self::Aggregation, Self::Segmentation, Self::Checksums];
+    /// Groups to disable for XDP sockets.
+    pub const FOR_XDP: [Self; 4] =
+        [Self::Aggregation, Self::Segmentation, Self::Checksums, Self::VlanStripping];
 
-    /// The group of the kernel's feature `name`.
-    pub fn of(name: &str) -> Option<Self> {
+    /// Returns the group of a kernel feature.
+    pub fn for_feature(name: &str) -> Option<Self> {
         match name {
             "rx-gro" | "rx-gro-hw" | "rx-gro-list" | "rx-udp-gro-forwarding" | "rx-lro" => {
-                Some(Self::Merging)
+                Some(Self::Aggregation)
             }
             "rx-checksum" => Some(Self::Checksums),
-            "rx-vlan-hw-parse" | "rx-vlan-stag-hw-parse" => Some(Self::Tags),
-            "tx-gso-partial" | "tx-gso-list" => Some(Self::Cutting),
+            "rx-vlan-hw-parse" | "rx-vlan-stag-hw-parse" => Some(Self::VlanStripping),
+            "tx-gso-partial" | "tx-gso-list" => Some(Self::Segmentation),
             _ if name.starts_with("tx-checksum-") => Some(Self::Checksums),
-            _ if name.starts_with("tx-") && name.ends_with("-segmentation") => Some(Self::Cutting),
+            _ if name.starts_with("tx-") && name.ends_with("-segmentation") => Some(Self::Segmentation),
             _ => None,
         }
     }
 }
 
-/// The features of these groups that are on, or will be as soon as they can.
-pub fn harmful(name: &str, groups: &[Offload]) -> Result<Vec<Feature>, Refused> {
+/// Lists the features of these groups that are on, or requested and changeable.
+pub fn enabled(name: &str, groups: &[Offload]) -> Result<Vec<Feature>, NetError> {
     let on = |feature: &Feature| {
-        let grouped = Offload::of(&feature.name).is_some_and(|group| groups.contains(&group));
+        let grouped = Offload::for_feature(&feature.name).is_some_and(|group| groups.contains(&group));
         grouped && (feature.active || feature.wanted && feature.changeable)
     };
     Ok(features(name)?.into_iter().filter(on).collect())
 }
 
-/// Switches features on or off and checks what came of it. Features that the kernel does not know are left out.
+/// Switches features on or off. Ignores unknown features. Fails if a feature stays on.
 ///
-/// Switching on asks only: whether a feature becomes active may depend on others.
-pub fn switch(name: &str, wanted: &[(&str, bool)]) -> Result<(), Refused> {
+/// A feature that was switched on may stay off if it depends on others.
+pub fn set(name: &str, wanted: &[(&str, bool)]) -> Result<(), NetError> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let what = || format!("switch offloads of `{name}`");
+    let what = || format!("set offloads of `{name}`");
     Ethtool::open(name)
         .and_then(|ethtool| ethtool.set_features(wanted))
-        .map_err(|error| Refused::of(name, what(), error.into()))?;
+        .map_err(|error| NetError::for_interface(name, what(), error.into()))?;
     let kept = features(name)?
         .into_iter()
         .filter(|feature| feature.active && wanted.contains(&(&feature.name, false)))
@@ -70,11 +70,11 @@ pub fn switch(name: &str, wanted: &[(&str, bool)]) -> Result<(), Refused> {
     if kept.is_empty() {
         return Ok(());
     }
-    Err(Refused::Taken { what: what(), by: format!("the driver keeps {} on", kept.join(", ")) })
+    Err(NetError::Taken { what: what(), by: format!("the driver keeps {} on", kept.join(", ")) })
 }
 
-fn features(name: &str) -> Result<Vec<Feature>, Refused> {
-    Ethtool::open(name)
-        .and_then(|ethtool| ethtool.features())
-        .map_err(|error| Refused::of(name, format!("read the offloads of `{name}`"), error.into()))
+fn features(name: &str) -> Result<Vec<Feature>, NetError> {
+    Ethtool::open(name).and_then(|ethtool| ethtool.features()).map_err(|error| {
+        NetError::for_interface(name, format!("read the offloads of `{name}`"), error.into())
+    })
 }

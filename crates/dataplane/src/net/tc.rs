@@ -1,7 +1,7 @@
-//! What the kernel does with frames that arrive on a port: hands them to another port, or keeps them from the host.
+//! tc rules for received frames: redirect them to another port, or keep them from the host.
 //!
 //! ```text
-//!             packet socket (sees every frame)
+//!             packet socket (receives every frame)
 //!                  ▲
 //!   arrives ───────┴─► redirect ──────────────► drop        host's stack: never reached
 //!                      all but the link's       the rest
@@ -9,67 +9,68 @@
 //!                         ▼ leaves by the other port
 //! ```
 //!
-//! Two filters stand on a port's `clsact` queue: the redirect, if there is one, and behind it one that drops all. So
-//! what the redirect leaves out (frames of the link's own `EtherType`) is dropped; and to change from one [`Rule`] to the other is
-//! one message that adds, replaces or removes the redirect alone. At no instant can a frame pass to the host, and a program
-//! killed at any point leaves a rule that holds. Packet sockets see frames before filters do.
+//! The `clsact` qdisc of a port has two filters: an optional redirect, and after it a filter that drops all
+//! frames. The drop filter drops the frames that the redirect excludes (link frames). One netlink message
+//! adds, replaces or removes the redirect, so a change of [`IngressRule`] is atomic: no frame ever reaches
+//! the host, and a program killed at any point leaves a valid rule. Packet sockets receive frames before the
+//! filters run.
 //!
-//! Filters of others are left as they are. Ours are known by priority, handle and program. Whether the queue was there before
-//! us is written into the drop filter (as its class, which nothing else reads), so that [`clear`] removes the queue only if a program of
-//! ours has added it, perhaps one that was killed, and nobody else uses it meanwhile.
+//! Filters of other programs are left alone. Ours are identified by priority, handle and program. The class
+//! id of the drop filter records whether we added the qdisc. [`clear`] removes the qdisc only if wiremend
+//! added it (perhaps a process that was killed) and no other program uses it.
 //!
 //! Needs `clsact`, `cls_bpf` and `act_mirred` in the kernel, and `CAP_NET_ADMIN`.
 
-use super::{Interface, Refused, program};
-use crate::sys::netlink::{Attributes, Fault, Message, Reply, Socket, read_u32, read_u64};
+use super::{Interface, NetError, program};
+use crate::sys::netlink::{Attributes, Message, NetlinkError, Reply, Socket, read_u32, read_u64};
 
-/// What happens to frames that arrive on a port.
+/// What the kernel does with frames received on a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rule {
-    /// They leave by another port, with their VLAN tags, except those of the link's own `EtherType`, which are dropped.
+pub enum IngressRule {
+    /// Redirects frames with their VLAN tags to another port. Drops link frames.
     Redirect {
-        /// The port on which they arrive.
+        /// The port that receives the frames.
         from: String,
-        /// The port by which they leave.
+        /// The port that sends the frames.
         to: String,
-        /// The type of frames that are dropped instead.
+        /// `EtherType` of the frames to drop.
         except_ethertype: u16,
     },
-    /// They are kept from the host; packet sockets still see them.
+    /// Drops all frames. Packet sockets still receive them.
     Drop {
-        /// The port on which they arrive.
+        /// The port that receives the frames.
         on: String,
     },
 }
 
-impl Rule {
-    /// Makes this the rule of its port, at once and without a gap, whatever the rule was before.
-    pub fn apply(&self) -> Result<(), Refused> {
+impl IngressRule {
+    /// Replaces the rule of the port atomically.
+    pub fn apply(&self) -> Result<(), NetError> {
         let mut port = Port::open(self.port())?;
-        let standing = port.standing()?;
+        let own_filters = port.own_filters()?;
         let target = match self {
             Self::Redirect { to, except_ethertype, .. } => {
                 Some(Target { index: Interface::by_name(to)?.index, except_ethertype: *except_ethertype })
             }
             Self::Drop { .. } => None,
         };
-        if standing.drop.is_none() {
+        if own_filters.drop.is_none() {
             port.put_drop()?;
         }
         match target {
-            Some(target) if standing.redirect != Some(target) => port.put_redirect(target),
-            None if standing.redirect.is_some() => port.remove(REDIRECT),
+            Some(target) if own_filters.redirect != Some(target) => port.put_redirect(target),
+            None if own_filters.redirect.is_some() => port.remove(REDIRECT),
             _ => Ok(()),
         }
     }
 
-    /// The rule that holds on a port; `None` if there is none of ours. The name of a target that is gone reads `(gone)`.
-    pub fn on(name: &str) -> Result<Option<Self>, Refused> {
-        let standing = Port::open(name)?.standing()?;
-        if standing.drop.is_none() {
+    /// Reads the rule of a port; `None` if it has none of ours. A removed target has the name `(gone)`.
+    pub fn read(name: &str) -> Result<Option<Self>, NetError> {
+        let own_filters = Port::open(name)?.own_filters()?;
+        if own_filters.drop.is_none() {
             return Ok(None);
         }
-        let Some(target) = standing.redirect else {
+        let Some(target) = own_filters.redirect else {
             return Ok(Some(Self::Drop { on: name.to_owned() }));
         };
         let found = Interface::all()?.into_iter().find(|interface| interface.index == target.index);
@@ -77,7 +78,7 @@ impl Rule {
         Ok(Some(Self::Redirect { from: name.to_owned(), to, except_ethertype: target.except_ethertype }))
     }
 
-    /// The port on which frames arrive.
+    /// The port that receives the frames.
     pub fn port(&self) -> &str {
         match self {
             Self::Redirect { from, .. } => from,
@@ -86,95 +87,91 @@ impl Rule {
     }
 }
 
-/// Takes away what [`Rule::apply`] has put on a port: frames that arrive reach the host again.
-pub fn clear(name: &str) -> Result<(), Refused> {
+/// Removes the rule of a port. Frames reach the host again.
+pub fn clear(name: &str) -> Result<(), NetError> {
     let mut port = Port::open(name)?;
-    let standing = port.standing()?;
-    if standing.redirect.is_some() {
+    let own_filters = port.own_filters()?;
+    if own_filters.redirect.is_some() {
         port.remove(REDIRECT)?;
     }
-    if standing.drop.is_some() {
+    if own_filters.drop.is_some() {
         port.remove(DROP)?;
     }
     let unused = port.filters(INGRESS)?.is_empty() && port.filters(EGRESS)?.is_empty();
-    if standing.drop == Some(Queue::Added) && unused {
+    if own_filters.drop == Some(Qdisc::Added) && unused {
         let message = Message::new(libc::RTM_DELQDISC, 0, &body(port.index, CLSACT, CLSACT_PARENT, 0));
-        port.change(message, "remove the clsact queue from")?;
+        port.change(message, "remove the clsact qdisc from")?;
     }
     Ok(())
 }
 
-/// How many filters of others stand on what arrives on a port. Those with a lower priority number act before ours.
-pub fn others(name: &str) -> Result<usize, Refused> {
+/// Number of ingress filters of other programs. Those with a lower priority number run before ours.
+pub fn foreign_filter_count(name: &str) -> Result<usize, NetError> {
     Ok(Port::open(name)?.filters(INGRESS)?.iter().filter(|filter| filter.own().is_none()).count())
 }
 
-/// What the filters on a port have counted.
+/// Counters of the filters on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Frames handed to the other port since the redirect was put or last replaced.
+pub struct FilterCounts {
+    /// Frames redirected since the redirect was last added or replaced.
     pub redirected: u64,
-    /// Of these, frames that the other port did not take because it was down or gone.
-    pub untaken: u64,
-    /// Frames dropped by any filter since the port has its queue.
+    /// Of these, frames lost because the other port was down or gone.
+    pub redirect_failed: u64,
+    /// Frames dropped by any filter since the qdisc was added.
     pub dropped: u64,
 }
 
-/// Reads what the filters on a port have counted.
-pub fn counts(name: &str) -> Result<Counts, Refused> {
+/// Reads the counters of the filters on a port.
+pub fn counts(name: &str) -> Result<FilterCounts, NetError> {
     let mut port = Port::open(name)?;
     let filters = port.filters(INGRESS)?;
-    let redirect = filters.iter().find(|filter| matches!(filter.own(), Some(Own::Redirect(_))));
+    let redirect = filters.iter().find(|filter| matches!(filter.own(), Some(OwnFilter::Redirect(_))));
     let stats = redirect.map(Filter::action).unwrap_or_default().within(TCA_ACT_STATS);
     let packets = stats.get(TCA_STATS_PKT64).and_then(|value| read_u64(value, 0));
     let basic = stats.get(TCA_STATS_BASIC).and_then(|value| read_u32(value, 8)).map(u64::from);
     let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &body(port.index, 0, 0, 0));
-    let replies = port.socket.ask(&message).map_err(|fault| port.refused("list the queues of", fault))?;
+    let replies = port.socket.ask(&message).map_err(|error| port.refused("list the qdiscs of", error))?;
     let queue = replies.iter().find_map(|reply| {
         let (body, attributes) = reply.split(BODY)?;
         let place = (read_u32(body, 4)?, read_u32(body, 12)?);
         (place == (port.index, CLSACT_PARENT))
-            .then(|| queue_count(attributes.within(libc::TCA_STATS2), DROPS_AT))
+            .then(|| queue_count(attributes.within(libc::TCA_STATS2), DROPS_OFFSET))
     });
-    Ok(Counts {
+    Ok(FilterCounts {
         redirected: packets.or(basic).unwrap_or_default(),
-        untaken: queue_count(stats, OVERLIMITS_AT),
+        redirect_failed: queue_count(stats, OVERLIMITS_OFFSET),
         dropped: queue.unwrap_or_default(),
     })
 }
 
-/// A number of `struct gnet_stats_queue`: length, backlog, drops, requeues, overlimits.
+/// A field of `struct gnet_stats_queue`: length, backlog, drops, requeues, overlimits.
 fn queue_count(stats: Attributes<'_>, at: usize) -> u64 {
     stats.get(TCA_STATS_QUEUE).and_then(|value| read_u32(value, at)).unwrap_or_default().into()
 }
 
-/// Where frames are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Target {
     index: u32,
     except_ethertype: u16,
 }
 
-/// Who added the port's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Queue {
+enum Qdisc {
     Added,
     Found,
 }
 
-/// What stands on a port of ours.
 #[derive(Debug, Default)]
-struct Standing {
+struct OwnFilters {
     redirect: Option<Target>,
-    drop: Option<Queue>,
+    drop: Option<Qdisc>,
 }
 
-enum Own {
+enum OwnFilter {
     Redirect(Target),
-    Drop(Queue),
+    Drop(Qdisc),
 }
 
-/// A filter on a port.
 #[derive(Debug)]
 struct Filter {
     priority: u16,
@@ -187,7 +184,7 @@ impl Filter {
     fn parse(reply: &Reply) -> Option<Self> {
         let (body, attributes) = reply.split(BODY)?;
         let handle = read_u32(body, 8)?;
-        // A row with handle 0 stands for the list at this priority, and its filters follow.
+        // An entry with handle 0 is the header of the list at this priority.
         if reply.kind != libc::RTM_NEWTFILTER || handle == 0 {
             return None;
         }
@@ -199,13 +196,12 @@ impl Filter {
         })
     }
 
-    /// Its first action.
     fn action(&self) -> Attributes<'_> {
         Attributes::new(&self.options).within(TCA_BPF_ACT).within(1)
     }
 
-    /// What it is, if it is one of ours.
-    fn own(&self) -> Option<Own> {
+    /// Returns the role of the filter if it is ours.
+    fn own(&self) -> Option<OwnFilter> {
         let options = Attributes::new(&self.options);
         let program = options.get(TCA_BPF_OPS)?;
         if self.kind != "bpf" || self.handle != HANDLE {
@@ -213,14 +209,14 @@ impl Filter {
         }
         match self.priority {
             REDIRECT => {
-                let except_ethertype = program::left_out(program)?;
+                let except_ethertype = program::excluded_ethertype(program)?;
                 let mirred = self.action().within(libc::TCA_OPTIONS);
                 let index = read_u32(mirred.get(TCA_MIRRED_PARMS)?, 24)?;
-                Some(Own::Redirect(Target { index, except_ethertype }))
+                Some(OwnFilter::Redirect(Target { index, except_ethertype }))
             }
             DROP if program == program::drop_all() => match options.u32(TCA_BPF_CLASSID) {
-                Some(QUEUE_ADDED) => Some(Own::Drop(Queue::Added)),
-                Some(QUEUE_FOUND) => Some(Own::Drop(Queue::Found)),
+                Some(QDISC_ADDED) => Some(OwnFilter::Drop(Qdisc::Added)),
+                Some(QDISC_FOUND) => Some(OwnFilter::Drop(Qdisc::Found)),
                 _ => None,
             },
             _ => None,
@@ -228,7 +224,6 @@ impl Filter {
     }
 }
 
-/// A port whose filters are read and changed.
 struct Port {
     socket: Socket,
     name: String,
@@ -236,30 +231,31 @@ struct Port {
 }
 
 impl Port {
-    fn open(name: &str) -> Result<Self, Refused> {
+    fn open(name: &str) -> Result<Self, NetError> {
         let index = Interface::by_name(name)?.index;
-        let socket = Socket::open().map_err(|error| Refused::failed(format!("ask about `{name}`"), error))?;
+        let socket =
+            Socket::open().map_err(|error| NetError::failed(format!("ask about `{name}`"), error))?;
         Ok(Self { socket, name: name.to_owned(), index })
     }
 
-    fn filters(&mut self, parent: u32) -> Result<Vec<Filter>, Refused> {
+    fn filters(&mut self, parent: u32) -> Result<Vec<Filter>, NetError> {
         let body = body(self.index, 0, parent, 0);
         let message = Message::new(libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &body);
         let replies =
-            self.socket.ask(&message).map_err(|fault| self.refused("list the filters of", fault))?;
+            self.socket.ask(&message).map_err(|error| self.refused("list the filters of", error))?;
         Ok(replies.iter().filter_map(Filter::parse).collect())
     }
 
-    /// What of ours stands here; refused if our places are taken by others.
-    fn standing(&mut self) -> Result<Standing, Refused> {
-        let mut standing = Standing::default();
+    /// Reads our filters. Fails if another program uses our priorities.
+    fn own_filters(&mut self) -> Result<OwnFilters, NetError> {
+        let mut own_filters = OwnFilters::default();
         for filter in self.filters(INGRESS)? {
             match filter.own() {
-                Some(Own::Redirect(target)) => standing.redirect = Some(target),
-                Some(Own::Drop(queue)) => standing.drop = Some(queue),
+                Some(OwnFilter::Redirect(target)) => own_filters.redirect = Some(target),
+                Some(OwnFilter::Drop(queue)) => own_filters.drop = Some(queue),
                 None if [REDIRECT, DROP].contains(&filter.priority) => {
-                    return Err(Refused::Taken {
-                        what: format!("filter what arrives on `{}`", self.name),
+                    return Err(NetError::Taken {
+                        what: format!("filter frames on `{}`", self.name),
                         by: format!(
                             "a `{}` filter of another program has the priority {}: remove it first",
                             filter.kind, filter.priority
@@ -269,28 +265,27 @@ impl Port {
                 None => {}
             }
         }
-        Ok(standing)
+        Ok(own_filters)
     }
 
-    /// Adds the filter that drops all, and the queue for it where there is none.
-    fn put_drop(&mut self) -> Result<(), Refused> {
-        let queue = self.add_queue()?;
+    fn put_drop(&mut self) -> Result<(), NetError> {
+        let queue = self.add_qdisc()?;
         let mut message = self.filter(DROP);
         message.nest(libc::TCA_OPTIONS, |options| {
-            let class = if queue == Queue::Added { QUEUE_ADDED } else { QUEUE_FOUND };
+            let class = if queue == Qdisc::Added { QDISC_ADDED } else { QDISC_FOUND };
             options.put_u32(TCA_BPF_CLASSID, class).put_u32(TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
             put_program(options, &program::drop_all());
         });
-        let outcome = self.change(message, "filter what arrives on");
-        if outcome.is_err() && queue == Queue::Added {
+        let outcome = self.change(message, "filter frames on");
+        if outcome.is_err() && queue == Qdisc::Added {
             let message = Message::new(libc::RTM_DELQDISC, 0, &body(self.index, CLSACT, CLSACT_PARENT, 0));
-            // The first error is the one to tell.
+            // Report the first error only.
             let _ = self.socket.change(message);
         }
         outcome
     }
 
-    fn put_redirect(&mut self, target: Target) -> Result<(), Refused> {
+    fn put_redirect(&mut self, target: Target) -> Result<(), NetError> {
         let mut message = self.filter(REDIRECT);
         message.nest(libc::TCA_OPTIONS, |options| {
             put_program(options, &program::all_but(target.except_ethertype));
@@ -302,58 +297,58 @@ impl Port {
                 });
             });
         });
-        self.change(message, "redirect what arrives on")
+        self.change(message, "redirect frames from")
     }
 
-    /// A request that makes, or in one step replaces, our filter at `priority`.
+    /// Request that adds or atomically replaces our filter at `priority`.
     fn filter(&self, priority: u16) -> Message {
-        let body = body(self.index, HANDLE, INGRESS, place(priority));
+        let body = body(self.index, HANDLE, INGRESS, priority_and_protocol(priority));
         let mut message = Message::new(libc::RTM_NEWTFILTER, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &body);
         message.put_text(libc::TCA_KIND, "bpf");
         message
     }
 
-    fn remove(&mut self, priority: u16) -> Result<(), Refused> {
-        let body = body(self.index, HANDLE, INGRESS, place(priority));
+    fn remove(&mut self, priority: u16) -> Result<(), NetError> {
+        let body = body(self.index, HANDLE, INGRESS, priority_and_protocol(priority));
         let mut message = Message::new(libc::RTM_DELTFILTER, 0, &body);
         message.put_text(libc::TCA_KIND, "bpf");
         self.change(message, "remove the filter from")
     }
 
-    fn add_queue(&mut self) -> Result<Queue, Refused> {
+    fn add_qdisc(&mut self) -> Result<Qdisc, NetError> {
         let body = body(self.index, CLSACT, CLSACT_PARENT, 0);
         let mut message = Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &body);
         message.put_text(libc::TCA_KIND, "clsact");
         match self.socket.change(message) {
-            Ok(()) => Ok(Queue::Added),
-            Err(fault) if fault.errno() == Some(libc::EEXIST) => Ok(Queue::Found),
-            Err(fault) => Err(self.refused("put a clsact queue on", fault)),
+            Ok(()) => Ok(Qdisc::Added),
+            Err(error) if error.errno() == Some(libc::EEXIST) => Ok(Qdisc::Found),
+            Err(error) => Err(self.refused("add a clsact qdisc to", error)),
         }
     }
 
-    fn change(&mut self, message: Message, what: &str) -> Result<(), Refused> {
-        self.socket.change(message).map_err(|fault| self.refused(what, fault))
+    fn change(&mut self, message: Message, what: &str) -> Result<(), NetError> {
+        self.socket.change(message).map_err(|error| self.refused(what, error))
     }
 
-    fn refused(&self, what: &str, fault: Fault) -> Refused {
+    fn refused(&self, what: &str, error: NetlinkError) -> NetError {
         let what = format!("{what} `{}`", self.name);
-        match fault.errno() {
-            Some(libc::ENOENT) => Refused::Unsupported {
+        match error.errno() {
+            Some(libc::ENOENT) => NetError::Unsupported {
                 what,
                 lacks: "the kernel needs clsact, cls_bpf and act_mirred (NET_SCH_INGRESS, NET_CLS_BPF, NET_ACT_MIRRED)",
-                source: fault,
+                source: error,
             },
-            _ => Refused::of(&self.name, what, fault),
+            _ => NetError::for_interface(&self.name, what, error),
         }
     }
 }
 
-/// Our filters' priorities, next to each other: what the redirect leaves, the drop takes.
+/// Priorities of our filters: the drop filter follows the redirect.
 const REDIRECT: u16 = 0x776D;
 const DROP: u16 = REDIRECT + 1;
 const HANDLE: u32 = 1;
-const QUEUE_ADDED: u32 = 0x776D_0001;
-const QUEUE_FOUND: u32 = 0x776D_0002;
+const QDISC_ADDED: u32 = 0x776D_0001;
+const QDISC_FOUND: u32 = 0x776D_0002;
 
 // `linux/pkt_sched.h`, `linux/pkt_cls.h`, `linux/tc_act/tc_mirred.h`.
 const CLSACT: u32 = 0xFFFF_0000;
@@ -371,8 +366,8 @@ const TCA_ACT_STATS: u16 = 4;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
 const TCA_STATS_PKT64: u16 = 8;
-const DROPS_AT: usize = 8;
-const OVERLIMITS_AT: usize = 16;
+const DROPS_OFFSET: usize = 8;
+const OVERLIMITS_OFFSET: usize = 16;
 const TC_ACT_STOLEN: u32 = 4;
 const TCA_EGRESS_REDIR: u32 = 1;
 /// Bytes of `struct tcmsg`.
@@ -383,8 +378,8 @@ fn body(index: u32, handle: u32, parent: u32, place: u32) -> Vec<u8> {
     [0, index, handle, parent, place].iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// A filter's priority, and the frames it is for: all.
-fn place(priority: u16) -> u32 {
+/// Priority of a filter, and its protocol: all.
+fn priority_and_protocol(priority: u16) -> u32 {
     u32::from(priority) << 16 | u32::from((libc::ETH_P_ALL as u16).to_be())
 }
 
@@ -392,7 +387,7 @@ fn put_program(options: &mut Message, program: &[u8]) {
     options.put(TCA_BPF_OPS_LEN, &program::instructions(program).to_ne_bytes()).put(TCA_BPF_OPS, program);
 }
 
-/// `struct tc_mirred`: index, capabilities, action, two counts, what to do, where to.
+/// `struct tc_mirred`: index, capabilities, action, two counts, direction, target interface.
 fn redirect_to(index: u32) -> Vec<u8> {
     [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, index].iter().flat_map(|word| word.to_ne_bytes()).collect()
 }

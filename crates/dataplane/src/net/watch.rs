@@ -1,50 +1,50 @@
-//! Changes of interfaces as they happen.
+//! Notifications of interface changes.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::Refused;
+use super::NetError;
 use super::interface::{self, Interface};
 use crate::sys::netlink::Listener;
 
-/// Hears of every change of an interface: up, down, carrier, removal.
+/// Receives notifications of interface changes: up, down, carrier, removal.
 #[derive(Debug)]
-pub struct Watch {
+pub struct InterfaceWatch {
     listener: Listener,
 }
 
-/// What has changed.
+/// A change of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// An interface is new or other than before, and now is this (without its addresses).
+pub enum InterfaceChange {
+    /// An interface is new or has changed; its new state, without addresses.
     Now(Box<Interface>),
-    /// The interface with this number is gone.
+    /// The interface with this index was removed.
     Gone(u32),
-    /// So much has changed that not all of it was heard: ask anew.
+    /// Notifications were lost; query the interfaces.
     Missed,
 }
 
-impl Watch {
-    /// Begins to listen, in the network namespace of the calling thread. Its descriptor is readable when there is news.
-    pub fn open() -> Result<Self, Refused> {
+impl InterfaceWatch {
+    /// Subscribes in the namespace of the calling thread. The descriptor is readable when there are changes.
+    pub fn open() -> Result<Self, NetError> {
         let listener = Listener::open(libc::RTMGRP_LINK)
-            .map_err(|error| Refused::failed("listen to changes of interfaces", error))?;
+            .map_err(|error| NetError::failed("subscribe to interface changes", error))?;
         Ok(Self { listener })
     }
 
-    /// What has changed since, in order, without waiting.
-    pub fn changes(&mut self) -> Result<Vec<Change>, Refused> {
-        let heard = self.listener.heard();
-        let heard = heard.map_err(|error| Refused::failed("hear of changes of interfaces", error))?;
-        let Some(heard) = heard else { return Ok(vec![Change::Missed]) };
+    /// Returns the changes since the last call, in order, without waiting.
+    pub fn changes(&mut self) -> Result<Vec<InterfaceChange>, NetError> {
+        let messages = self.listener.take_messages();
+        let messages = messages.map_err(|error| NetError::failed("receive interface changes", error))?;
+        let Some(messages) = messages else { return Ok(vec![InterfaceChange::Missed]) };
         let change = |reply| match interface::removed(reply) {
-            Some(index) => Some(Change::Gone(index)),
-            None => interface::parse(reply).map(|interface| Change::Now(Box::new(interface))),
+            Some(index) => Some(InterfaceChange::Gone(index)),
+            None => interface::parse(reply).map(|interface| InterfaceChange::Now(Box::new(interface))),
         };
-        Ok(heard.iter().filter_map(change).collect())
+        Ok(messages.iter().filter_map(change).collect())
     }
 }
 
-impl AsFd for Watch {
+impl AsFd for InterfaceWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }

@@ -1,56 +1,56 @@
-//! What a bump has counted beside what its end of the link counts.
+//! Counters of the data path, beside those of its endpoint.
 
 use serde::{Deserialize, Serialize};
 
-/// What came from the LAN of a class of frames.
+/// Counters of one class of frames from the LAN.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClassCounts {
-    /// Frames that were taken.
+    /// Frames accepted.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of the accepted frames.
     pub bytes: u64,
-    /// Frames for which the queue, or memory, had no room.
+    /// Frames dropped because the queue or the frame memory was full.
     pub dropped: u64,
 }
 
-/// Frames and bytes; what was dropped, and why.
+/// Counters of frames and bytes, and of drops by reason.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Counts {
-    /// Frames from the LAN that were taken.
+    /// Frames received from the LAN.
     pub lan_in: u64,
-    /// Frames to the LAN.
+    /// Frames sent to the LAN.
     pub lan_out: u64,
-    /// Frames from the link, those of its own included.
+    /// Frames received from the link, control frames included.
     pub link_in: u64,
-    /// Frames to the link, those of its own included.
+    /// Frames sent to the link, control frames included.
     pub link_out: u64,
-    /// Bytes from the LAN that were taken.
+    /// Bytes received from the LAN.
     pub lan_in_bytes: u64,
-    /// Bytes to the LAN.
+    /// Bytes sent to the LAN.
     pub lan_out_bytes: u64,
-    /// Bytes from the link.
+    /// Bytes received from the link.
     pub link_in_bytes: u64,
-    /// Bytes to the link.
+    /// Bytes sent to the link.
     pub link_out_bytes: u64,
-    /// Frames from the LAN for which the queue had no room: congestion, not corruption.
+    /// Frames from the LAN dropped because the queue was full: congestion, not corruption.
     pub queue_dropped: u64,
-    /// Frames from the LAN with the link's own `EtherType`: nobody there may speak for the link.
+    /// Frames from the LAN with the `EtherType` of the link header, which only the link may carry.
     pub forged: u64,
-    /// Frames of the link's own that came back to the end which had sent them: the link is a loop, or another port has its address.
+    /// Control frames with our own source address: the link is a loop, or another port has the same address.
     #[serde(default)]
     pub echoed: u64,
-    /// Frames with the link's `EtherType` that are none of this version.
+    /// Frames with the link's `EtherType` that cannot be parsed.
     pub malformed: u64,
-    /// Frames that are shorter than their addresses, or longer than the port was opened for.
-    pub misshapen: u64,
-    /// Frames for which there was no memory.
+    /// Frames that are too short for their addresses, or longer than the port accepts.
+    pub bad_length: u64,
+    /// Frames dropped because the frame memory was full.
     pub pool_empty: u64,
-    /// Frames that the LAN did not take: it was down, or had no room for too long.
+    /// Frames that the LAN port did not accept: it was down, or full for too long.
     pub lan_refused: u64,
-    /// Times that an interface reported an error, and what it refused was thrown away.
+    /// Send errors of either interface. Each costs one frame.
     pub port_errors: u64,
-    /// Bytes in the queue now.
+    /// Bytes in the queue.
     pub queue_bytes: u64,
-    /// The most there were.
+    /// Maximum of `queue_bytes`.
     pub queue_bytes_max: u64,
 }

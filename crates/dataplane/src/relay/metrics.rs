@@ -1,7 +1,7 @@
-//! How a relay looks to Prometheus: the text that is scraped (exposition format 0.0.4).
+//! Prometheus metrics of a relay (text exposition format 0.0.4).
 //!
-//! Base units, `_total` for what only grows, and the label `device`: the interface that a number is about, which for the relay as a
-//! whole is that of the link.
+//! Names use base units and the suffix `_total` for counters. The label `device` names the interface; metrics
+//! of the whole relay have the link interface.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::metrics::Exposition;
 
-use super::{Care, Class, Recovery, Request, Settings, Status};
-use crate::control::ask;
+use super::{Class, ProtectionMode, Recovery, Request, Settings, Status};
+use crate::control::send_request;
 
-/// The text for a relay that answered, or for one that does not (`None`) on the link `device`.
+/// Renders the metrics of the relay on the link `device`. `status` is `None` if the relay does not answer.
 pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>) -> String {
     let mut page = Page(Exposition::new());
-    page.family("wiremend_build_info", "The program that answers.");
+    page.family("wiremend_build_info", "Version of the program.");
     page.row("wiremend_build_info", &[("version", version)], 1);
-    page.one("up", "Whether the process that carries frames answers.", device, u8::from(status.is_some()));
-    page.one("restarts_total", "Processes that were started because one had died.", device, restarts);
+    page.one("up", "Whether the forwarding process answers.", device, u8::from(status.is_some()));
+    page.one("restarts_total", "Restarts of the forwarding process.", device, restarts);
     if let Some(status) = status {
-        page.stance(status);
+        page.protection(status);
         page.ports(status);
         page.classes(&status.lan, &status.classes);
         page.drops(status);
@@ -31,45 +31,49 @@ pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>)
     page.0.finish()
 }
 
-/// How the relay of these settings looks, asked anew each time, as anybody else would ask it.
+/// Returns a function that requests the status over the control socket and renders it.
 pub(super) fn page(
     settings: &Settings,
     restarts: Arc<AtomicU64>,
 ) -> impl Fn() -> String + Send + Sync + use<> {
     let (socket, device, version) = (settings.socket(), settings.link.clone(), settings.version.clone());
     move || {
-        let status: Option<Status> = ask(&socket, &Request::Status).ok();
+        let status: Option<Status> = send_request(&socket, &Request::Status).ok();
         text(&version, &device, restarts.load(Ordering::Relaxed), status.as_ref())
     }
 }
 
-/// Edges of the histogram, as powers of two of a nanosecond: 1 µs to 2 s.
+/// Bucket edges of the histogram, as powers of two in nanoseconds: 1 µs to 2 s.
 const EDGE_BITS: std::ops::RangeInclusive<u32> = 10..=31;
 
 struct Page(Exposition);
 
 impl Page {
-    fn stance(&mut self, status: &Status) {
+    fn protection(&mut self, status: &Status) {
         let device = &status.link;
         let gauges = [
-            ("protection_wanted", "Whether what is sent is to be protected.", u8::from(status.wanted)),
-            ("sending_protected", "Whether what is sent is protected.", u8::from(status.sending)),
-            ("receiving_protected", "Whether what arrives is protected.", u8::from(status.receiving)),
-            ("ordered", "Whether frames keep their order.", u8::from(status.mode == Care::Ordered)),
-            ("copies", "Copies of each frame that is asked for.", status.copies),
+            ("protection_wanted", "Whether protection of sending is switched on.", u8::from(status.wanted)),
+            ("sending_protected", "Whether sending is protected.", u8::from(status.sending)),
+            ("receiving_protected", "Whether receiving is protected.", u8::from(status.receiving)),
+            (
+                "ordered",
+                "Whether frames outside of classes keep their order.",
+                u8::from(status.mode == ProtectionMode::Ordered),
+            ),
+            ("copies", "Copies of each retransmitted frame.", status.copies),
         ];
         for (name, help, value) in gauges {
             self.one(name, help, device, value);
         }
-        self.one("uptime_seconds", "Age of the process that carries frames.", device, status.uptime_s);
+        self.one("uptime_seconds", "Age of the forwarding process.", device, status.uptime_s);
         let rate = status.rate_bits_per_s as f64 / 8.0;
-        self.one("link_rate_bytes_per_second", "How fast the link is taken to be.", device, rate);
+        self.one("link_rate_bytes_per_second", "Configured rate of the link.", device, rate);
         if let Some(rtt) = status.rtt_ns {
-            let help = "Round trip of the link, as both ends agreed upon it.";
+            let help = "Round trip time of the link, as both ends agreed.";
             self.one("round_trip_seconds", help, device, seconds(rtt));
         }
         if let Some(loss) = status.loss {
-            self.one("loss_ratio", "Share of sent frames that the link loses, as measured.", device, loss);
+            self.one("loss_ratio", "Measured loss rate of the sending direction.", device, loss);
         }
     }
 
@@ -77,25 +81,21 @@ impl Page {
         let counts = &status.counts;
         let both = [&status.lan, &status.link];
         let rows = [
-            (
-                "receive_frames_total",
-                "Frames that the relay took from an interface.",
-                [counts.lan_in, counts.link_in],
-            ),
+            ("receive_frames_total", "Frames received by the relay.", [counts.lan_in, counts.link_in]),
             (
                 "receive_bytes_total",
-                "Bytes that the relay took.",
+                "Bytes received by the relay.",
                 [counts.lan_in_bytes, counts.link_in_bytes],
             ),
-            ("transmit_frames_total", "Frames that the relay sent.", [counts.lan_out, counts.link_out]),
+            ("transmit_frames_total", "Frames sent by the relay.", [counts.lan_out, counts.link_out]),
             (
                 "transmit_bytes_total",
-                "Bytes that the relay sent.",
+                "Bytes sent by the relay.",
                 [counts.lan_out_bytes, counts.link_out_bytes],
             ),
             (
                 "kernel_forwarded_frames_total",
-                "Frames from an interface that the kernel forwarded since protection last ended.",
+                "Frames received on an interface that the kernel forwarded since protection last ended.",
                 status.kernel_forwarded,
             ),
         ];
@@ -109,13 +109,13 @@ impl Page {
         let families = [
             ("class_frames_total", "Frames from the LAN by class."),
             ("class_bytes_total", "Bytes from the LAN by class."),
-            ("class_dropped_frames_total", "Frames from the LAN that found no room, by class."),
+            ("class_dropped_frames_total", "Frames from the LAN dropped for lack of room, by class."),
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
             let name = format!("wiremend_relay_{name}");
             self.family(&name, help);
-            for Class { class, care, counts } in classes {
-                let labels = [("device", device), ("class", class), ("protection", care.name())];
+            for Class { class, protection, counts } in classes {
+                let labels = [("device", device), ("class", class), ("protection", protection.name())];
                 self.row(&name, &labels, [counts.frames, counts.bytes, counts.dropped][at]);
             }
         }
@@ -125,24 +125,24 @@ impl Page {
         let counts = &status.counts;
         let (lan, link) = (&status.lan, &status.link);
         let [kernel_lan, kernel_link] = status.kernel_dropped;
-        let [untaken_lan, untaken_link] = status.kernel_untaken;
+        let [redirect_failed_lan, redirect_failed_link] = status.kernel_redirect_failed;
         self.family(
             "wiremend_relay_dropped_frames_total",
-            "Frames that this machine dropped, by reason; what the link loses is missed_frames.",
+            "Frames dropped by this machine, by reason. missed_frames counts frames lost by the link.",
         );
         let rows = [
             (lan, "queue_full", counts.queue_dropped),
             (lan, "forged", counts.forged),
             (link, "echoed", counts.echoed),
             (link, "malformed", counts.malformed),
-            (link, "misshapen", counts.misshapen),
+            (link, "bad_length", counts.bad_length),
             (link, "memory", counts.pool_empty),
             (link, "lan_full", counts.lan_refused),
             (link, "port_error", counts.port_errors),
             (lan, "kernel", kernel_lan),
             (link, "kernel", kernel_link),
-            (lan, "kernel_untaken", untaken_lan),
-            (link, "kernel_untaken", untaken_link),
+            (lan, "kernel_redirect_failed", redirect_failed_lan),
+            (link, "kernel_redirect_failed", redirect_failed_link),
         ];
         for (device, reason, value) in rows {
             self.row("wiremend_relay_dropped_frames_total", &[("device", device), ("reason", reason)], value);
@@ -157,32 +157,32 @@ impl Page {
     }
 
     fn buffers(&mut self, status: &Status) {
-        let most = |key: &str| status.link_counts.get(key).copied().unwrap_or_default();
+        let max = |key: &str| status.link_counts.get(key).copied().unwrap_or_default();
         let rows = [
-            ("resend", status.tx_buffer_bytes, most("tx_bytes_max")),
-            ("reorder", status.rx_buffer_bytes, most("rx_bytes_max")),
+            ("resend", status.tx_buffer_bytes, max("tx_bytes_max")),
+            ("reorder", status.rx_buffer_bytes, max("rx_bytes_max")),
             ("queue", status.counts.queue_bytes, status.counts.queue_bytes_max),
         ];
         let families = [
             (
                 "wiremend_relay_buffer_bytes",
-                "Bytes that wait: for the other end's word, for an earlier frame, for the link.",
+                "Bytes that wait for an acknowledgement (resend), for an earlier frame (reorder) or for the link (queue).",
             ),
-            ("wiremend_relay_buffer_highest_bytes", "The most bytes that waited at once."),
+            ("wiremend_relay_buffer_highest_bytes", "Maximum of buffer_bytes."),
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
             self.family(name, help);
-            for (buffer, now, most) in rows {
+            for (buffer, now, max) in rows {
                 let labels = [("device", status.link.as_str()), ("buffer", buffer)];
-                self.row(name, &labels, [now, most][at]);
+                self.row(name, &labels, [now, max][at]);
             }
         }
-        self.one("frames_in_memory", "Frames that wait anywhere.", &status.link, status.pool_used);
+        self.one("frames_in_memory", "Frames in the frame memory.", &status.link, status.pool_used);
     }
 
     fn recovery(&mut self, device: &str, recovery: &Recovery) {
         const NAME: &str = "wiremend_relay_recovery_delay_seconds";
-        self.0.histogram(NAME, "From a gap that was seen to the frame that filled it.");
+        self.0.histogram(NAME, "Time from the detection of a gap to the arrival of the missing frame.");
         let bucket = format!("{NAME}_bucket");
         for bits in EDGE_BITS {
             let edge = 1_u64 << bits;
@@ -195,14 +195,13 @@ impl Page {
         self.row(&format!("{NAME}_count"), &[("device", device)], recovery.count);
     }
 
-    /// A family with one row.
     fn one(&mut self, name: &str, help: &str, device: &str, value: impl fmt::Display) {
         let name = format!("wiremend_relay_{name}");
         self.family(&name, help);
         self.row(&name, &[("device", device)], value);
     }
 
-    /// A family with a row for each interface.
+    /// Writes a family with one row per interface.
     fn each<V: fmt::Display>(&mut self, name: &str, help: &str, devices: [&String; 2], values: [V; 2]) {
         let name = format!("wiremend_relay_{name}");
         self.family(&name, help);
@@ -224,29 +223,36 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The name and meaning of what an end of the link counts; highest levels are elsewhere.
+/// Metric name and help of a counter of the endpoint. Maxima are exported elsewhere.
 fn link_count(key: &str) -> Option<(&'static str, &'static str)> {
     Some(match key {
-        "protected" => ("protected_frames_total", "Frames that were sent with a number."),
-        "resent" => ("resent_frames_total", "Copies that were sent again."),
-        "dummies" => ("dummy_frames_total", "Frames that were sent to show the other end what it lacks."),
-        "unkept" => {
-            ("unkept_frames_total", "Frames that were sent without a copy, because the buffer was full.")
+        "protected" => ("protected_frames_total", "Frames sent with protection."),
+        "resent" => ("resent_frames_total", "Copies retransmitted."),
+        "dummies" => ("dummy_frames_total", "Dummy frames sent, which reveal lost frames to the peer."),
+        "unkept" => (
+            "unkept_frames_total",
+            "Frames sent without a copy for retransmission, because the buffer was full.",
+        ),
+        "refused" => ("refused_requests_total", "Retransmission requests for which no copy was left."),
+        "reopened" => ("reopened_total", "Times that protection started again."),
+        "abandoned" => {
+            ("abandoned_frames_total", "Frames of unknown fate, in flight when protection started again.")
         }
-        "refused" => ("refused_requests_total", "Requests of the other end that could not be met."),
-        "reopened" => ("reopened_total", "Times that protection had to begin anew."),
-        "abandoned" => ("abandoned_frames_total", "Frames of which nobody knows what became of them."),
-        "fallbacks" => ("fallbacks_total", "Steps down, because too much is lost."),
-        "missed" => ("missed_frames_total", "Frames that the link lost on their way here."),
-        "recovered" => ("recovered_frames_total", "Frames that the link lost and the relay got back."),
-        "lost" => ("lost_frames_total", "Frames that the link lost for good."),
-        "duplicates" => ("duplicate_frames_total", "Copies that were not needed."),
-        "overflowed" => ("overflowed_frames_total", "Frames for which the reordering buffer had no room."),
-        "notifications" => ("notifications_total", "Notifications of loss that were sent."),
-        "renotifications" => ("renotifications_total", "Notifications because nothing came of those before."),
-        "acks" => ("ack_frames_total", "Frames that were sent for an acknowledgement alone."),
-        "pauses" => ("pauses_total", "Times that the other end was asked to pause."),
-        "ignored" => ("ignored_signals_total", "Signals of another epoch, or that cannot be."),
+        "fallbacks" => ("fallbacks_total", "Times that protection was reduced because of high loss."),
+        "missed" => ("missed_frames_total", "Frames of the receiving direction that the link lost."),
+        "recovered" => ("recovered_frames_total", "Lost frames that were recovered."),
+        "lost" => ("lost_frames_total", "Lost frames that were not recovered."),
+        "duplicates" => ("duplicate_frames_total", "Duplicate copies received."),
+        "overflowed" => ("overflowed_frames_total", "Frames dropped because the reorder buffer was full."),
+        "notifications" => ("notifications_total", "Loss notifications sent."),
+        "renotifications" => {
+            ("renotifications_total", "Loss notifications repeated because the earlier ones had no effect.")
+        }
+        "acks" => ("ack_frames_total", "Frames sent only to acknowledge."),
+        "pauses" => ("pauses_total", "Pause requests sent to the peer."),
+        "ignored" => {
+            ("ignored_signals_total", "Link headers ignored because of a wrong epoch or impossible value.")
+        }
         _ => return None,
     })
 }

@@ -1,42 +1,43 @@
-//! The relay: a bump in the wire at each end of a link, which masks the link's losses from everything that crosses it.
+//! The relay: a bump in the wire at each end of a link, which hides the losses of the link by retransmission.
 //!
-//! [`Bump`] is the data path, without clock or system call: frames of two ports in, frames out, an end of
-//! `wiremend_proto::link` between them. [`Service`] puts it on real interfaces. While nothing is protected the kernel
-//! joins the two ports by itself (`junction`), and the relay reads only frames of the link's own.
+//! [`DataPath`] moves frames between two ports through an endpoint of `wiremend_proto::link`. It has no clock
+//! and makes no system call. [`Service`] runs it on real interfaces. While a direction is not protected, the
+//! kernel forwards its frames (`traffic_owner`) and the relay reads control frames of the link only.
 //!
-//! A service is a process that may be killed. A [`Supervisor`] is another one, which has the interfaces in its [`Hold`], starts the service,
-//! gives traffic to the kernel when that ends, and propagates carriers (`carrier`); [`metrics`] is how it all looks to Prometheus.
+//! The service is the forwarding process. A [`Supervisor`] in another process holds the [`InterfaceLease`],
+//! starts the service, hands traffic to the kernel when the service dies, and propagates carrier loss
+//! (`carrier`). [`metrics`] exports the status to Prometheus.
 
-mod bump;
 mod carrier;
-mod classes;
+mod classifier;
 mod counts;
-mod hold;
-mod junction;
+mod datapath;
+mod error;
+mod interface_lease;
 pub mod metrics;
 mod notices;
 mod ports;
 mod queue;
+mod runtime_settings;
 mod service;
 mod settings;
 mod status;
-mod supervise;
-mod unusable;
-mod wishes;
+mod supervisor;
+mod traffic_owner;
 
-pub use bump::{Bump, BumpConfig};
-pub use classes::{Care, ClassError, Classes, Rule};
+pub use classifier::{ClassError, ClassRule, Classifier, ProtectionMode};
 pub use counts::{ClassCounts, Counts};
-pub use hold::{Hold, Restored, restore};
-pub use service::{Ended, Service};
+pub use datapath::{DataPath, DataPathConfig};
+pub use error::RelayError;
+pub use interface_lease::{InterfaceLease, Restored, restore};
+pub use service::{ExitReason, Service};
 pub use settings::{PortKind, Settings};
 pub use status::{Class, Recovery, Request, Status};
-pub use supervise::Supervisor;
-pub use unusable::Unusable;
+pub use supervisor::Supervisor;
 
-use wishes::Wishes;
+use runtime_settings::RuntimeSettings;
 
-/// The control socket's name in a relay's directory.
+/// Name of the control socket in the directory of a relay.
 pub const SOCKET: &str = "control";
-/// The exit code of a relay whose clock is worn: another one takes over.
-pub const WORN: i32 = 75;
+/// Exit code of a forwarding process whose clock has expired: the supervisor starts another.
+pub const CLOCK_EXPIRED: i32 = 75;

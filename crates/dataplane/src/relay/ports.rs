@@ -1,16 +1,15 @@
-//! The two ports of a relay: whether they can be, and opening them.
+//! Checks and opens the two ports of a relay.
 
 use wiremend_units::{Bytes, Rate};
 use wiremend_wire::MacAddr;
 
-use super::{PortKind, Settings, Unusable};
-use crate::net::{FlowControl, Interface, offload, tc};
+use super::{PortKind, RelayError, Settings};
+use crate::net::{Interface, PortFlowControl, offload, tc};
 use crate::port::LinuxPort;
 use crate::sys::ioctl::Ethtool;
 use crate::sys::packet::PacketSocket;
 use crate::sys::xdp::{FRAME_BYTES_MAX, QUEUES_MAX, XdpMode, XdpSocket};
 
-/// Two open ports, and what they are like.
 pub(super) struct Ports {
     pub(super) lan: LinuxPort,
     pub(super) link: LinuxPort,
@@ -19,18 +18,17 @@ pub(super) struct Ports {
     pub(super) frame_bytes_max: Bytes,
 }
 
-/// The link's header, and a VLAN tag that an interface does not count.
+/// Link header, and a VLAN tag, which the MTU does not include.
 const MTU_EXTRA: u32 = 10 + 4;
-/// Frames in a ring.
-const RING_PLACES: u32 = 4096;
+const RING_FRAMES: u32 = 4096;
 const ETHERNET_BYTES: u32 = 14;
 const TAG_BYTES: u32 = 4;
 const FCS_BYTES: u32 = 4;
 
 impl Ports {
-    /// Opens ports that were found fit. They may be down meanwhile: a relay outlives that.
-    pub(super) fn open(settings: &Settings) -> Result<Self, Unusable> {
-        let [lan, link] = fit(settings)?;
+    /// Checks and opens the ports. They may be down.
+    pub(super) fn open(settings: &Settings) -> Result<Self, RelayError> {
+        let [lan, link] = check(settings)?;
         let frame_bytes_max = lan.mtu + ETHERNET_BYTES + TAG_BYTES + FCS_BYTES;
         Ok(Self {
             source: MacAddr(link.mac.unwrap_or_default()),
@@ -41,124 +39,124 @@ impl Ports {
         })
     }
 }
-
-/// Both interfaces, if they can be the ports of a relay once they are up. Changes nothing and needs no privilege.
-pub(super) fn fit(settings: &Settings) -> Result<[Interface; 2], Unusable> {
+/// Returns both interfaces if they can be the ports of a relay once they are up. Changes nothing.
+pub(super) fn check(settings: &Settings) -> Result<[Interface; 2], RelayError> {
     if settings.lan == settings.link {
-        return Err(Unusable::Same(settings.lan.clone()));
+        return Err(RelayError::Same(settings.lan.clone()));
     }
-    let (lan, link) = (unclaimed(&settings.lan)?, unclaimed(&settings.link)?);
+    let (lan, link) = (check_unused(&settings.lan)?, check_unused(&settings.link)?);
     if link.mtu < lan.mtu + MTU_EXTRA {
         let needs = lan.mtu + MTU_EXTRA;
-        return Err(Unusable::Mtu { link: link.name, has: link.mtu, needs });
+        return Err(RelayError::Mtu { link: link.name, has: link.mtu, needs });
     }
     Ok([lan, link])
 }
 
-/// Whether an interface is ready to carry frames.
-pub(super) fn ready(interface: &Interface) -> Result<(), Unusable> {
+pub(super) fn check_ready(interface: &Interface) -> Result<(), RelayError> {
     match interface {
-        Interface { up: false, name, .. } => Err(Unusable::Down(name.clone())),
-        Interface { carrier: false, name, .. } => Err(Unusable::NoCarrier(name.clone())),
+        Interface { up: false, name, .. } => Err(RelayError::Down(name.clone())),
+        Interface { carrier: false, name, .. } => Err(RelayError::NoCarrier(name.clone())),
         _ => Ok(()),
     }
 }
 
-/// Whether nothing on an interface would do something to frames that a relay must not see done.
-pub(super) fn clear_of_others(name: &str, settings: &Settings) -> Result<(), Unusable> {
-    let pfc = FlowControl::of(name)?.pfc.unwrap_or(0);
-    if pfc != 0 && !settings.end_pfc {
+/// Fails if PFC, tc filters of other programs or offloads on an interface conflict with a relay.
+pub(super) fn check_conflicts(name: &str, settings: &Settings) -> Result<(), RelayError> {
+    let pfc = PortFlowControl::read(name)?.pfc.unwrap_or(0);
+    if pfc != 0 && !settings.allow_pfc {
         let priorities = (0..8).filter(|priority| pfc & 1 << priority != 0).collect();
-        return Err(Unusable::Pfc { name: name.into(), priorities });
+        return Err(RelayError::Pfc { name: name.into(), priorities });
     }
-    let filters = tc::others(name)?;
+    let filters = tc::foreign_filter_count(name)?;
     if filters > 0 {
-        return Err(Unusable::InUse {
+        return Err(RelayError::InUse {
             name: name.into(),
             by: format!("{filters} tc filter{} of another program", if filters == 1 { "" } else { "s" }),
             remedy: format!("tc filter del dev {name} ingress"),
         });
     }
-    let features = offload::harmful(name, settings.unbearable())?;
-    if !features.is_empty() && !settings.switch_offloads {
+    let features = offload::enabled(name, settings.conflicting_offloads())?;
+    if !features.is_empty() && !settings.disable_offloads {
         let features = features.into_iter().map(|feature| feature.name).collect();
-        return Err(Unusable::Offloads { name: name.into(), features });
+        return Err(RelayError::Offloads { name: name.into(), features });
     }
     Ok(())
 }
 
-/// How fast the link is.
-pub(super) fn rate(settings: &Settings, link: &Interface) -> Result<Rate, Unusable> {
-    let told = || link.speed_mbps().filter(|mbps| *mbps > 0);
+/// Rate of the link: as configured, else the speed that the driver reports.
+pub(super) fn rate(settings: &Settings, link: &Interface) -> Result<Rate, RelayError> {
+    let reported = || link.speed_mbps().filter(|mbps| *mbps > 0);
     settings
         .rate
-        .or_else(|| told().map(|mbps| Rate::from_bits_per_s(u64::from(mbps) * 1_000_000)))
-        .ok_or_else(|| Unusable::RateUnknown(link.name.clone()))
+        .or_else(|| reported().map(|mbps| Rate::from_bits_per_s(u64::from(mbps) * 1_000_000)))
+        .ok_or_else(|| RelayError::RateUnknown(link.name.clone()))
 }
 
-/// What is known of an interface, if nobody uses it.
-fn unclaimed(name: &str) -> Result<Interface, Unusable> {
+/// Returns an Ethernet interface that neither a bridge, a bond nor the host uses.
+fn check_unused(name: &str) -> Result<Interface, RelayError> {
     let interface = Interface::by_name(name)?;
     if !interface.is_ethernet() {
-        return Err(Unusable::NotEthernet(name.into()));
+        return Err(RelayError::NotEthernet(name.into()));
     }
     if let Some(master) = interface.master {
-        return Err(Unusable::InUse {
+        return Err(RelayError::InUse {
             name: name.into(),
             by: format!("a bridge or bond (interface {master})"),
             remedy: format!("ip link set {name} nomaster"),
         });
     }
     if let Some(address) = interface.given_addresses().next() {
-        return Err(Unusable::InUse {
+        return Err(RelayError::InUse {
             name: name.into(),
-            by: format!("the host itself: it has the address {}", address.ip),
+            by: format!("the host: it has the address {}", address.ip),
             remedy: format!("ip addr flush dev {name}"),
         });
     }
     Ok(interface)
 }
 
-fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, Unusable> {
+fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, RelayError> {
     match settings.port {
-        PortKind::Xdp(mode) => past_the_stack(interface, settings, mode),
-        // Hardware alone may hand frames over without copying. Where it does not, there is nothing to gain; where it takes tags out of
-        // frames, there is something to lose.
+        PortKind::Xdp(mode) => open_xdp(interface, settings, mode),
+        // XDP pays only with zero copy, which needs hardware. XDP loses VLAN tags that the hardware strips.
         PortKind::Auto if interface.kind.is_none() && keeps_tags(interface) => {
-            past_the_stack(interface, settings, XdpMode::Native)
+            open_xdp(interface, settings, XdpMode::Native)
                 .ok()
                 .filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy()))
-                .map_or_else(|| by_packet_socket(interface), Ok)
+                .map_or_else(|| open_packet(interface), Ok)
         }
-        PortKind::Auto | PortKind::Packet => by_packet_socket(interface),
+        PortKind::Auto | PortKind::Packet => open_packet(interface),
     }
 }
 
 fn keeps_tags(interface: &Interface) -> bool {
-    offload::harmful(&interface.name, &[offload::Offload::Tags]).is_ok_and(|features| features.is_empty())
+    offload::enabled(&interface.name, &[offload::Offload::VlanStripping])
+        .is_ok_and(|features| features.is_empty())
 }
 
-fn by_packet_socket(interface: &Interface) -> Result<LinuxPort, Unusable> {
-    let opened = PacketSocket::open(interface.index, RING_PLACES, frame_bytes(interface));
-    opened.map(LinuxPort::Packet).map_err(Unusable::io(format!("a packet socket on `{}`", interface.name)))
+fn open_packet(interface: &Interface) -> Result<LinuxPort, RelayError> {
+    let opened = PacketSocket::open(interface.index, RING_FRAMES, frame_bytes(interface));
+    opened
+        .map(LinuxPort::Packet)
+        .map_err(RelayError::io(format!("open a packet socket on `{}`", interface.name)))
 }
 
-fn past_the_stack(interface: &Interface, settings: &Settings, mode: XdpMode) -> Result<LinuxPort, Unusable> {
+fn open_xdp(interface: &Interface, settings: &Settings, mode: XdpMode) -> Result<LinuxPort, RelayError> {
     let name = &interface.name;
-    let refused = |why: String| Unusable::Port { name: name.clone(), why };
+    let refused = |why: String| RelayError::Port { name: name.clone(), why };
     if frame_bytes(interface) > FRAME_BYTES_MAX {
-        return Err(refused(format!("its MTU of {} is too long for XDP; use --port packet", interface.mtu)));
+        return Err(refused(format!("its MTU of {} is too large for XDP; use --port packet", interface.mtu)));
     }
-    let queues = Ethtool::open(name).and_then(|ethtool| ethtool.arrival_queues()).unwrap_or(1).max(1);
+    let queues = Ethtool::open(name).and_then(|ethtool| ethtool.receive_queues()).unwrap_or(1).max(1);
     if queues as usize > QUEUES_MAX {
         return Err(refused(format!(
-            "it has {queues} queues, and XDP looks after at most {QUEUES_MAX}: ethtool -L {name} combined {QUEUES_MAX}"
+            "it has {queues} queues, but XDP supports at most {QUEUES_MAX}: ethtool -L {name} combined {QUEUES_MAX}"
         )));
     }
-    XdpSocket::open(interface.index, queues as usize, settings.dialect.ethertype, mode)
+    XdpSocket::open(interface.index, queues as usize, settings.codec.ethertype, mode)
         .map(|socket| LinuxPort::Xdp(Box::new(socket)))
         .map_err(|error| {
-            refused(format!("XDP was refused ({error}); use --port packet, or --port xdp-generic"))
+            refused(format!("the kernel refused XDP ({error}); use --port packet or --port xdp-generic"))
         })
 }
 

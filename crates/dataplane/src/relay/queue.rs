@@ -1,44 +1,40 @@
-//! What waits for the link: frames for the neighbour first, then all others, bounded in bytes.
+//! The queue before the link: link-local frames first, then all others, bounded in bytes.
 
 use std::collections::VecDeque;
 
-use super::Care;
+use super::ProtectionMode;
 use crate::pool::Slot;
 
-/// A frame that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Queued {
     pub(super) slot: Slot,
     pub(super) bytes: u32,
-    /// How it is carried.
-    pub(super) care: Care,
-    /// Classes are others from this one on: it leaves when all before it has arrived.
-    pub(super) fenced: bool,
+    pub(super) protection: ProtectionMode,
+    /// First frame after a change of classes: it leaves when all earlier frames have arrived.
+    pub(super) after_change: bool,
 }
-
-/// Two queues of strict priority with one bound. Frames that are sent again go before both; the end of the link has them.
+/// Two queues of strict priority with a common bound. Retransmissions, in the endpoint, go before both.
 #[derive(Debug)]
 pub(super) struct Queue {
-    neighbour: VecDeque<Queued>,
+    link_local: VecDeque<Queued>,
     normal: VecDeque<Queued>,
     bytes: u64,
     bytes_max: u64,
 }
 
-/// Whom a frame is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reach {
-    /// The next bridge or station: LLDP, LACP, spanning tree. It is never held behind a hole.
-    Neighbour,
-    /// Anybody.
+pub(super) enum Scope {
+    /// The neighbouring bridge or station: LLDP, LACP, spanning tree. Such a frame never waits.
+    LinkLocal,
+    /// All other destinations.
     Normal,
 }
 
-impl Reach {
-    /// By the destination (IEEE 802.1Q table 8-1: 01-80-C2-00-00-00 to 0F).
-    pub(super) fn of(frame: &[u8]) -> Self {
+impl Scope {
+    /// Classifies by the destination address (IEEE 802.1Q table 8-1: 01-80-C2-00-00-00 to 0F).
+    pub(super) fn from_frame(frame: &[u8]) -> Self {
         match frame {
-            [0x01, 0x80, 0xC2, 0x00, 0x00, last, ..] if *last < 0x10 => Self::Neighbour,
+            [0x01, 0x80, 0xC2, 0x00, 0x00, last, ..] if *last < 0x10 => Self::LinkLocal,
             _ => Self::Normal,
         }
     }
@@ -46,7 +42,7 @@ impl Reach {
 
 impl Queue {
     pub(super) fn new(bytes_max: u64) -> Self {
-        Self { neighbour: VecDeque::new(), normal: VecDeque::new(), bytes: 0, bytes_max }
+        Self { link_local: VecDeque::new(), normal: VecDeque::new(), bytes: 0, bytes_max }
     }
 
     #[inline]
@@ -55,23 +51,22 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, reach: Reach, frame: Queued) {
+    pub(super) fn push(&mut self, scope: Scope, frame: Queued) {
         self.bytes += u64::from(frame.bytes);
-        match reach {
-            Reach::Neighbour => self.neighbour.push_back(frame),
-            Reach::Normal => self.normal.push_back(frame),
+        match scope {
+            Scope::LinkLocal => self.link_local.push_back(frame),
+            Scope::Normal => self.normal.push_back(frame),
         }
     }
 
-    /// The one that is next.
     #[inline]
     pub(super) fn front(&self) -> Option<Queued> {
-        self.neighbour.front().or_else(|| self.normal.front()).copied()
+        self.link_local.front().or_else(|| self.normal.front()).copied()
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Queued> {
-        let frame = self.neighbour.pop_front().or_else(|| self.normal.pop_front())?;
+        let frame = self.link_local.pop_front().or_else(|| self.normal.pop_front())?;
         self.bytes -= u64::from(frame.bytes);
         Some(frame)
     }
@@ -87,17 +82,22 @@ mod tests {
     use crate::pool::Pool;
 
     #[test]
-    fn neighbours_go_first_and_bytes_are_bounded() {
+    fn link_local_frames_go_first_and_bytes_are_bounded() {
         let mut pool = Pool::new(2, 64);
         let mut queue = Queue::new(200);
-        let mut push = |reach, bytes| {
+        let mut push = |scope, bytes| {
             queue.push(
-                reach,
-                Queued { slot: pool.reserve().unwrap(), bytes, care: Care::Ordered, fenced: false },
+                scope,
+                Queued {
+                    slot: pool.allocate().unwrap(),
+                    bytes,
+                    protection: ProtectionMode::Ordered,
+                    after_change: false,
+                },
             );
         };
-        push(Reach::Normal, 100);
-        push(Reach::Neighbour, 60);
+        push(Scope::Normal, 100);
+        push(Scope::LinkLocal, 60);
         assert!(queue.has_room(40) && !queue.has_room(41));
         assert_eq!(queue.front().map(|frame| frame.bytes), Some(60));
         assert_eq!([queue.pop(), queue.pop()].map(|frame| frame.unwrap().bytes), [60, 100]);
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_bridge_never_forwards_is_for_the_neighbour() {
-        assert_eq!(Reach::of(&[0x01, 0x80, 0xC2, 0, 0, 0x0E, 9]), Reach::Neighbour);
-        assert_eq!(Reach::of(&[0x01, 0x80, 0xC2, 0, 0, 0x10, 9]), Reach::Normal);
-        assert_eq!(Reach::of(&[0x01]), Reach::Normal);
+    fn addresses_that_bridges_never_forward_are_link_local() {
+        assert_eq!(Scope::from_frame(&[0x01, 0x80, 0xC2, 0, 0, 0x0E, 9]), Scope::LinkLocal);
+        assert_eq!(Scope::from_frame(&[0x01, 0x80, 0xC2, 0, 0, 0x10, 9]), Scope::Normal);
+        assert_eq!(Scope::from_frame(&[0x01]), Scope::Normal);
     }
 }

@@ -1,161 +1,161 @@
-//! What a relay is told at its start.
+//! Settings of a relay.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use wiremend_proto::link::{Config, CopyCount, LossRate};
 use wiremend_units::{Bytes, Rate, Span};
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 
-use super::Classes;
-use crate::drive::Poll;
+use super::Classifier;
+use crate::event_loop::WaitMode;
 use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
 
-/// What a relay is told at its start.
+/// Settings of a relay.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Settings {
-    /// The interface on the side of hosts.
+    /// The interface towards the hosts.
     pub lan: String,
-    /// The interface on the side of the link.
+    /// The interface of the link.
     pub link: String,
-    /// Of the link; what the interface says, if nothing is.
+    /// Rate of the link. `None`: the speed that the driver reports.
     pub rate: Option<Rate>,
-    /// Whether to protect from the start.
+    /// Whether protection is on from the start.
     pub active: bool,
-    /// Which frames are protected, and how.
-    pub classes: Classes,
-    /// The loss that may remain.
+    /// Classes of frames and their protection modes.
+    pub classes: Classifier,
+    /// Loss rate that may remain.
     pub target: LossRate,
-    /// Copies of what is asked for.
+    /// Number of copies of each retransmitted frame.
     pub copies: CopyCount,
-    /// How the header is written.
-    pub dialect: Dialect,
-    /// Room in the queue to the link.
+    /// Wire format of the header.
+    pub codec: LinkCodec,
+    /// Size of the queue before the link.
     pub queue: Bytes,
-    /// Frames handed to the link's port in advance.
-    pub handed_frames: u32,
-    /// The round trip is taken to be at least this; if nothing is said, what is measured counts.
+    /// Maximum number of frames that the device holds ahead of the link rate.
+    pub device_frames: u32,
+    /// Lower bound of the round trip time. `None`: the measured value alone counts.
     pub rtt_min: Option<Span>,
-    /// A frame is waited for so long.
+    /// Time until a missing frame is given up.
     pub give_up: Span,
-    /// How frames come in and go out.
+    /// Type of the two ports.
     pub port: PortKind,
-    /// How to wait for frames.
-    pub poll: Poll,
-    /// The processor to stay on.
+    /// How the forwarding process waits for frames.
+    pub poll: WaitMode,
+    /// Processor to run on.
     pub cpu: Option<usize>,
-    /// Where its socket and what it has to restore are kept; a directory of its own for each link is made there.
+    /// Run directory, with one subdirectory per interface for the control socket and the settings to restore.
     pub run_dir: PathBuf,
-    /// Who may change things beside root.
+    /// Id of a user who may change settings, besides root and the user that runs the relay.
     pub user: Option<u32>,
-    /// Where to serve metrics.
+    /// Address at which to serve metrics.
     pub metrics: Option<SocketAddr>,
-    /// Whether it may switch off offloads that merge or cut frames.
-    pub switch_offloads: bool,
-    /// Whether it may end a PFC domain.
-    pub end_pfc: bool,
-    /// What program this is, for those who collect metrics.
+    /// Whether the relay may disable offloads that merge or split frames.
+    pub disable_offloads: bool,
+    /// Whether the relay may end a PFC domain.
+    pub allow_pfc: bool,
+    /// Version of the program, for the metrics.
     pub version: String,
     /// Whether to wait for interfaces that are down or have no carrier.
     pub wait: bool,
-    /// Whether to give both interfaces back at the end; else the kernel goes on forwarding between them.
+    /// Whether to restore both interfaces at the end. Otherwise the kernel continues to forward between them.
     pub release: bool,
 }
 
-/// How frames come in and go out of an interface.
+/// Type of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PortKind {
-    /// Past the stack where the driver hands frames over without copying, else by packet sockets.
+    /// `AF_XDP` if the driver supports zero copy, else packet sockets.
     Auto,
     /// Packet sockets.
     Packet,
-    /// Past the kernel's stack (`AF_XDP`).
+    /// `AF_XDP` sockets.
     Xdp(XdpMode),
 }
 
-/// A peer that is silent for so long is gone: less than the tenth of a second within which a link is to be as it was.
+/// A peer that is silent for this long is gone. The link must forward again within 100 ms.
 const SILENCE_MAX: Span = Span::from_ms(80);
 
-/// The round trip is reckoned with at least this until recoveries have shown how long they take: a process comes late at times.
+/// Round trip time assumed until recoveries were measured: a process may be scheduled late.
 const RTT_AT_FIRST: Span = Span::from_us(500);
 
 impl Settings {
-    /// Frames that a process needs to bridge while it is not scheduled: [`Settings::give_up`] of them.
+    /// Frame length from which the number of pool slots is computed.
     const FRAME_BYTES_TYPICAL: u64 = 512;
 
-    /// What suits most links between these two interfaces.
-    pub fn between(lan: &str, link: &str) -> Self {
+    /// Returns default settings for a relay between two interfaces.
+    pub fn new(lan: &str, link: &str) -> Self {
         Self {
             lan: lan.into(),
             link: link.into(),
             rate: None,
             active: false,
-            classes: Classes::default(),
-            target: LossRate::parts_per_trillion(10_000),
-            copies: CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
-            dialect: Dialect::default(),
+            classes: Classifier::default(),
+            target: LossRate::from_parts_per_trillion(10_000),
+            copies: CopyCount::Measured(LossRate::from_parts_per_trillion(1_000_000_000)),
+            codec: LinkCodec::default(),
             queue: Bytes::kib(1024),
-            handed_frames: 64,
+            device_frames: 64,
             rtt_min: None,
             give_up: Span::from_ms(20),
             port: PortKind::Auto,
-            poll: Poll::Sleep,
+            poll: WaitMode::Sleep,
             cpu: None,
             run_dir: PathBuf::from("/run/wiremend"),
             user: None,
             metrics: None,
-            switch_offloads: false,
-            end_pfc: false,
+            disable_offloads: false,
+            allow_pfc: false,
             version: env!("CARGO_PKG_VERSION").into(),
             wait: false,
             release: false,
         }
     }
 
-    /// What the end of the link goes by. Buffers last as long as a frame is waited for, so that a process which is not scheduled for
-    /// a while loses nothing.
+    /// Configuration of the endpoint. Buffers cover the time until a frame is given up, so that a process
+    /// that is scheduled late loses nothing.
     pub(super) fn link_config(&self, rate: Rate, frame_bytes_max: Bytes) -> Config {
         let link = Config::for_link(rate, frame_bytes_max, self.give_up);
-        // What is asked for waits behind what was handed over, up to so long: as long as nothing was measured it is not asked for again before.
-        let handed = rate.serialize(frame_bytes_max * u64::from(self.handed_frames));
+        // A retransmission waits behind the frames in the device; the first timeout must be longer.
+        let device_delay = rate.serialize(frame_bytes_max * u64::from(self.device_frames));
         Config {
             target: self.target,
             copies: self.copies,
-            rtt_min: self.rtt_min.map_or(Span::ZERO, |least| least.max(handed)),
-            rtt_at_first: RTT_AT_FIRST.max(handed),
+            rtt_min: self.rtt_min.map_or(Span::ZERO, |least| least.max(device_delay)),
+            rtt_initial: RTT_AT_FIRST.max(device_delay),
             rtt_samples: 5,
             give_up: Some(self.give_up),
             silence_max: Some(SILENCE_MAX),
-            // What waits is handed on at once when the gap is filled, not at the link's rate: a pause is for a buffer that
-            // fills up, and would only leave the link idle before.
+            // When a gap is filled, the frames behind it are delivered at once, not at the rate of the link.
+            // A pause is needed only when the buffer fills up; an earlier one would leave the link idle.
             pause_at: Some(Bytes::new(link.rx_bytes_max.get() / 2)),
             ..link
         }
     }
 
-    /// Frames in memory: what both buffers and the queue hold.
+    /// Number of pool slots: enough for both buffers and the queue.
     pub(super) fn slots(&self, config: &Config) -> u32 {
         let bytes = config.tx_bytes_max + config.rx_bytes_max + self.queue;
         (bytes.get() / Self::FRAME_BYTES_TYPICAL).clamp(4096, 1 << 18) as u32
     }
 
-    /// The offloads that its kind of port cannot bear.
-    pub(super) fn unbearable(&self) -> &'static [Offload] {
+    /// The offloads that must be off for this type of port.
+    pub(super) fn conflicting_offloads(&self) -> &'static [Offload] {
         match self.port {
-            PortKind::Xdp(_) => &Offload::PAST_THE_STACK,
-            PortKind::Auto | PortKind::Packet => &Offload::ALL,
+            PortKind::Xdp(_) => &Offload::FOR_XDP,
+            PortKind::Auto | PortKind::Packet => &Offload::FOR_PACKET_SOCKET,
         }
     }
 
     /// The directory of this relay.
-    pub fn own_dir(&self) -> PathBuf {
+    pub fn directory(&self) -> PathBuf {
         self.run_dir.join(&self.link)
     }
 
-    /// Where to ask it.
+    /// Path of the control socket.
     pub fn socket(&self) -> PathBuf {
-        self.own_dir().join(super::SOCKET)
+        self.directory().join(super::SOCKET)
     }
 }

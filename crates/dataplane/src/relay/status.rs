@@ -1,141 +1,141 @@
-//! What a relay says of itself.
+//! Control requests to a relay, and its status.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wiremend_proto::link::{Endpoint, RecoveryDelays, Stance};
+use wiremend_proto::link::{Endpoint, ProtectionLevel, RecoveryDelays};
 use wiremend_units::Span;
 
-use super::{Care, ClassCounts, Counts, Rule};
+use super::{ClassCounts, ClassRule, Counts, ProtectionMode};
 use crate::control;
 use crate::pool::Slot;
 
-/// What can be asked of a relay.
+/// A control request to a relay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// How it stands.
+    /// Returns the status.
     Status,
-    /// Protect what is sent from here.
+    /// Protects the sending direction.
     Activate,
-    /// Protect it no longer.
+    /// Ends protection of the sending direction.
     Deactivate,
-    /// Go by something else from here on.
+    /// Changes settings; absent fields are unchanged.
     Set {
-        /// How frames are carried that are of no class.
-        mode: Option<Care>,
-        /// The classes of frames, in place of those there were.
-        classes: Option<Vec<Rule>>,
-        /// So many copies of what is asked for; 0: by the loss that is measured.
+        /// Protection mode of frames that match no class.
+        mode: Option<ProtectionMode>,
+        /// Replaces all classes.
+        classes: Option<Vec<ClassRule>>,
+        /// Number of copies of each retransmitted frame; 0: as the measured loss requires.
         copies: Option<u8>,
-        /// The loss that may remain.
+        /// Loss rate that may remain.
         target: Option<f64>,
     },
 }
 
 impl control::Request for Request {
-    fn changes(&self) -> bool {
+    fn is_change(&self) -> bool {
         *self != Self::Status
     }
 }
 
-/// How a relay stands.
+/// Status of a relay.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
-    /// Its process.
+    /// Process id of the forwarding process.
     pub pid: u32,
-    /// The two interfaces.
+    /// The LAN interface.
     pub lan: String,
-    /// See `lan`.
+    /// The link interface.
     pub link: String,
-    /// How frames come in and go out.
+    /// Type of the link port.
     pub port: String,
-    /// Since its start.
+    /// Age of the forwarding process.
     pub uptime_s: f64,
-    /// Protection of what is sent was asked for.
+    /// Whether protection of the sending direction is switched on.
     pub wanted: bool,
-    /// What is sent is protected.
+    /// Whether the sending direction is protected.
     pub sending: bool,
-    /// What arrives is protected.
+    /// Whether the receiving direction is protected.
     pub receiving: bool,
-    /// How far protection goes.
-    pub stance: String,
-    /// How frames are carried that are of no class.
-    pub mode: Care,
-    /// What came from the LAN by class; the last are those of no class.
+    /// Current level: `ordered`, `non-blocking` or `pass-through`. High loss lowers it.
+    pub protection_level: String,
+    /// Protection mode of frames that match no class.
+    pub mode: ProtectionMode,
+    /// Frames from the LAN by class. The last entry counts frames that match no class.
     pub classes: Vec<Class>,
-    /// Of the link.
+    /// Rate of the link.
     pub rate_bits_per_s: u64,
-    /// Of what is sent, as it was agreed upon.
+    /// Round trip time that both ends agreed on.
     pub rtt_ns: Option<u64>,
-    /// Of what is sent, as it was measured.
+    /// Measured loss rate of the sending direction.
     pub loss: Option<f64>,
-    /// Copies of what is asked for.
+    /// Number of copies of each retransmitted frame.
     pub copies: u8,
-    /// Frames, bytes and drops of the relay.
+    /// Counters of the data path.
     pub counts: Counts,
-    /// What the end of the link has counted.
+    /// Counters of the endpoint.
     pub link_counts: BTreeMap<String, u64>,
-    /// Bytes that are kept for the other end, and bytes that wait for an earlier frame.
+    /// Bytes kept for retransmission.
     pub tx_buffer_bytes: u64,
-    /// See `tx_buffer_bytes`.
+    /// Bytes that wait for an earlier frame.
     pub rx_buffer_bytes: u64,
-    /// Frames in memory.
+    /// Number of frames in the pool.
     pub pool_used: u64,
-    /// Frames that the kernel had no room for, on the side of the LAN and of the link.
+    /// Frames dropped because the receive ring was full, from the LAN and from the link.
     pub kernel_dropped: [u64; 2],
-    /// Frames that the kernel has forwarded from the LAN and from the link since protection of each last ended.
+    /// Frames that the kernel forwarded from the LAN and from the link since protection last ended.
     pub kernel_forwarded: [u64; 2],
-    /// Of these, frames that the other interface did not take.
-    pub kernel_untaken: [u64; 2],
+    /// Of these, frames that the other interface did not accept.
+    pub kernel_redirect_failed: [u64; 2],
     /// Whether the LAN and the link have a carrier.
     pub carrier: [bool; 2],
-    /// The version of the link header that the other end speaks, if it is another one.
+    /// Version of the peer's link header, if it differs from ours.
     pub peer_version: Option<u8>,
-    /// What was wrong with the last frame that could not be read.
+    /// Parse error of the last malformed link frame.
     pub malformed_because: Option<String>,
-    /// How long recovery took.
+    /// Recovery times.
     pub recovery: Recovery,
 }
 
 /// A class of frames.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
-    /// Which frames; `other`: those of no class.
+    /// The matched frames; `other` for frames that match no class.
     pub class: String,
-    /// How they are carried.
-    pub care: Care,
-    /// What was counted while there was such a class.
+    /// The protection mode.
+    pub protection: ProtectionMode,
+    /// Counters since the class exists.
     #[serde(flatten)]
     pub counts: ClassCounts,
 }
 
-/// How long it took from a gap that was seen to the frame that filled it.
+/// Times from the detection of a gap to the arrival of the missing frame.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recovery {
-    /// How many.
+    /// Number of recoveries.
     pub count: u64,
-    /// Of all together.
+    /// Sum of all times.
     pub sum_ns: u64,
-    /// Half of them took at most this, and so on.
+    /// Median.
     pub p50_ns: Option<u64>,
-    /// See `p50_ns`.
+    /// 99th percentile.
     pub p99_ns: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
-    /// The upper edge of each bucket that has something in it, and how much.
+    /// Upper edge and count of each histogram bucket that is not empty.
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl Recovery {
-    pub(super) fn of(delays: &RecoveryDelays) -> Self {
+    pub(super) fn from_delays(delays: &RecoveryDelays) -> Self {
         Self {
             count: delays.count(),
             sum_ns: delays.sum().as_ns(),
-            p50_ns: delays.per_mille(500).map(Span::as_ns),
-            p99_ns: delays.per_mille(990).map(Span::as_ns),
+            p50_ns: delays.quantile_per_mille(500).map(Span::as_ns),
+            p99_ns: delays.quantile_per_mille(990).map(Span::as_ns),
             max_ns: delays.max().as_ns(),
             buckets: delays
                 .buckets()
@@ -146,11 +146,11 @@ impl Recovery {
     }
 }
 
-pub(super) fn stance_name(end: &Endpoint<Slot>) -> &'static str {
-    match end.stance() {
-        Stance::Ordered => "ordered",
-        Stance::NonBlocking => "non-blocking",
-        Stance::PassThrough => "pass-through",
+pub(super) fn level_name(end: &Endpoint<Slot>) -> &'static str {
+    match end.protection_level() {
+        ProtectionLevel::Ordered => "ordered",
+        ProtectionLevel::NonBlocking => "non-blocking",
+        ProtectionLevel::PassThrough => "pass-through",
     }
 }
 

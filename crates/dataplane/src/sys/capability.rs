@@ -1,16 +1,16 @@
-//! The privileges of a thread, and how it gives them up.
+//! Capabilities of threads.
 
 use std::io;
 
-/// A privilege of the kernel (`capabilities(7)`).
+/// A capability (`capabilities(7)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Capability {
-    /// Changes to interfaces, filters and addresses.
+    /// Configuration of interfaces, filters and addresses.
     NetAdmin = 12,
     /// Packet sockets.
     NetRaw = 13,
-    /// Memory that is never paged out.
+    /// Locked memory.
     IpcLock = 14,
     /// Namespaces.
     SysAdmin = 21,
@@ -19,7 +19,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// As `capabilities(7)` names it.
+    /// Name as in `capabilities(7)`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NetAdmin => "CAP_NET_ADMIN",
@@ -30,15 +30,15 @@ impl Capability {
         }
     }
 
-    /// Whether the calling thread has it.
+    /// Returns whether the calling thread has the capability.
     pub fn is_held(self) -> io::Result<bool> {
         Ok(own_sets()?[0].effective & 1 << self as u8 != 0)
     }
 }
 
-/// Gives up all privileges of the calling thread but those in `kept` that it has.
+/// Drops all capabilities of the calling thread except those in `kept`.
 ///
-/// Threads started later have no more. Threads that run already keep theirs: call it before there are any.
+/// Threads started later inherit the reduced set. Running threads keep theirs.
 pub fn keep_only(kept: &[Capability]) -> io::Result<()> {
     let sets = own_sets()?;
     let header = Header { version: VERSION_3, thread: 0 };
@@ -52,7 +52,7 @@ pub fn keep_only(kept: &[Capability]) -> io::Result<()> {
 fn own_sets() -> io::Result<[Sets; 2]> {
     let header = Header { version: VERSION_3, thread: 0 };
     let mut sets = [Sets::default(); 2];
-    // SAFETY: version 3 reads the header and writes two `Sets`, for which there is room.
+    // SAFETY: version 3 reads the header and writes two `Sets`.
     check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
     Ok(sets)
 }
@@ -64,11 +64,11 @@ const VERSION_3: u32 = 0x2008_0522;
 #[repr(C)]
 struct Header {
     version: u32,
-    /// 0 is the calling one.
+    /// 0: the calling thread.
     thread: i32,
 }
 
-/// `struct __user_cap_data_struct`: 32 capabilities; there are two of them.
+/// `struct __user_cap_data_struct`: 32 capabilities; the system call takes two of them.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct Sets {

@@ -1,16 +1,16 @@
-//! Who is who.
+//! User ids.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::option;
+use super::sockopt;
 
-/// The user at the other side of a Unix socket, as of when it was connected.
+/// User id of the peer of a Unix socket at the time of the connection.
 pub fn peer_uid(socket: BorrowedFd<'_>) -> io::Result<u32> {
-    option::get::<libc::ucred>(socket, libc::SOL_SOCKET, libc::SO_PEERCRED).map(|peer| peer.uid)
+    sockopt::get::<libc::ucred>(socket, libc::SOL_SOCKET, libc::SO_PEERCRED).map(|peer| peer.uid)
 }
 
-/// The user that this process acts as.
+/// Effective user id of this process.
 pub fn own_uid() -> u32 {
     // SAFETY: no arguments, never fails.
     unsafe { libc::geteuid() }

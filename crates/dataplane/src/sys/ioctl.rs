@@ -1,4 +1,4 @@
-//! Requests that netlink does not know or that every kernel knows only this way: TAP devices and `ethtool`.
+//! `ioctl` requests: TAP devices and `ethtool`.
 
 use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
@@ -7,12 +7,12 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Longest name of an interface, without the zero that ends it.
+/// Maximum length of an interface name, without the terminating NUL.
 pub const NAME_MAX: usize = libc::IFNAMSIZ - 1;
 
-/// Makes or attaches to the TAP interface `name`: each read and write is one frame, without a header before it.
+/// Creates the TAP interface `name` or attaches to it. Each read or write is one frame, without a header.
 ///
-/// A persistent one stays when the file is closed. The file does not block. Needs `CAP_NET_ADMIN`.
+/// A persistent interface stays when the file is closed. The file is non-blocking. Needs `CAP_NET_ADMIN`.
 pub fn tap(name: &str, persistent: bool) -> io::Result<File> {
     let file =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -27,31 +27,31 @@ pub fn tap(name: &str, persistent: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// The pause frames of IEEE 802.3 annex 31B that a port sends and obeys.
+/// Use of pause frames (IEEE 802.3 annex 31B) by a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// Agreed upon with the other end, rather than set.
+    /// Whether it is auto-negotiated.
     pub negotiated: bool,
-    /// Frames that arrive stop this port.
+    /// Whether received pause frames stop this port.
     pub receive: bool,
-    /// This port stops the other end.
+    /// Whether this port sends pause frames.
     pub send: bool,
 }
 
-/// One feature of an interface: what may be set, what was asked for, what holds.
+/// An offload feature of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feature {
     /// The kernel's name, such as `rx-gro`.
     pub name: String,
-    /// It may be changed.
+    /// Whether it can be changed.
     pub changeable: bool,
-    /// It was asked for.
+    /// Whether it was requested.
     pub wanted: bool,
-    /// It is on.
+    /// Whether it is on.
     pub active: bool,
 }
 
-/// What `ethtool` says about one interface, in the network namespace of the thread that opened it.
+/// `ethtool` access to one interface, in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct Ethtool {
     socket: OwnedFd,
@@ -59,19 +59,19 @@ pub struct Ethtool {
 }
 
 impl Ethtool {
-    /// Opens a way to ask about `name`. Whether there is such an interface shows when it is asked.
+    /// Opens a socket for `name`. The first request fails if the interface does not exist.
     pub fn open(name: &str) -> io::Result<Self> {
         // SAFETY: plain call without pointers.
         let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
         check(fd)?;
-        // SAFETY: `fd` was just opened and belongs to nobody else.
+        // SAFETY: `fd` was just opened and is not shared.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { socket, name: name.to_owned() })
     }
 
-    /// Megabits a second, if the driver knows.
+    /// Speed in Mb/s, if the driver reports it.
     pub fn speed_mbps(&self) -> io::Result<Option<u32>> {
-        // The first call is answered with how many words the masks take (negated), the second needs room for them.
+        // The first call returns the negated length of the masks in words; the second the settings.
         let mut words = vec![0_u32; SETTINGS_WORDS + 3 * MASK_WORDS_MAX];
         words[0] = ETHTOOL_GLINKSETTINGS;
         self.call(&mut words)?;
@@ -83,22 +83,22 @@ impl Ethtool {
         Ok(Some(words[1]).filter(|speed| *speed != 0 && *speed != u32::MAX))
     }
 
-    /// Queues by which frames arrive.
-    pub fn arrival_queues(&self) -> io::Result<u32> {
-        // Most that can be, of four kinds, and how many there are: arriving, leaving, others, both.
+    /// Number of receive queues.
+    pub fn receive_queues(&self) -> io::Result<u32> {
+        // Maximum and current number of channels: receive, transmit, other, combined.
         let mut words = vec![ETHTOOL_GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
         self.call(&mut words)?;
         Ok(words[5] + words[8])
     }
 
-    /// The port's pause frames.
+    /// Reads the use of pause frames.
     pub fn pause(&self) -> io::Result<Pause> {
         let mut words = vec![ETHTOOL_GPAUSEPARAM, 0, 0, 0];
         self.call(&mut words)?;
         Ok(Pause { negotiated: words[1] != 0, receive: words[2] != 0, send: words[3] != 0 })
     }
 
-    /// All features that the kernel knows.
+    /// Lists all features.
     pub fn features(&self) -> io::Result<Vec<Feature>> {
         let names = self.feature_names()?;
         let blocks = names.len().div_ceil(32);
@@ -115,7 +115,7 @@ impl Ethtool {
         Ok(names.into_iter().enumerate().map(feature).filter(|feature| !feature.name.is_empty()).collect())
     }
 
-    /// Asks for each named feature to be on or off, in one step. Names that the kernel does not know are left out.
+    /// Requests features to be on or off, in one step. Ignores unknown names.
     pub fn set_features(&self, wanted: &[(&str, bool)]) -> io::Result<()> {
         let names = self.feature_names()?;
         let blocks = names.len().div_ceil(32);
@@ -130,11 +130,11 @@ impl Ethtool {
         self.call(&mut words)
     }
 
-    /// What the driver counts, by the driver's own names.
+    /// Reads the driver's counters by name.
     pub fn statistics(&self) -> io::Result<Vec<(String, u64)>> {
         let names = self.names(ETH_SS_STATS)?;
-        // `struct ethtool_stats`: command, count, then 64 bits each. The kernel answers with as many as there are by then.
-        let mut words = vec![0; 2 + 2 * (names.len() + MORE_BY_THEN)];
+        // `struct ethtool_stats`: command, count, then 64 bits each. The count may have changed by now.
+        let mut words = vec![0; 2 + 2 * (names.len() + SPARE_ENTRIES)];
         (words[0], words[1]) = (ETHTOOL_GSTATS, names.len() as u32);
         self.call(&mut words)?;
         let value = |pair: &[u32]| {
@@ -149,48 +149,42 @@ impl Ethtool {
         Ok(names.into_iter().zip(words[2..].chunks_exact(2).map(value)).collect())
     }
 
-    /// The names of the features, by number.
     fn feature_names(&self) -> io::Result<Vec<String>> {
         self.names(ETH_SS_FEATURES)
     }
 
-    /// The names of a set, by number.
     fn names(&self, set: u32) -> io::Result<Vec<String>> {
-        // `struct ethtool_sset_info`: command, reserved, a mask of 64 bits of the sets asked for, their lengths.
+        // `struct ethtool_sset_info`: command, reserved, 64-bit mask of the sets, their lengths.
         let mut words = vec![ETHTOOL_GSSET_INFO, 0, 0, 0, 0];
         words[2..4].copy_from_slice(&halves(1 << set));
         self.call(&mut words)?;
         let known = words[2..4] != [0, 0];
         let count = if known { words[4] as usize } else { 0 };
         if count > NAMES_MAX {
-            return Err(io::Error::other("the kernel has more names than this program expects"));
+            return Err(io::Error::other("the driver has more than 65536 statistics or features"));
         }
         // `struct ethtool_gstrings`: command, set, count, then names of 32 bytes each.
-        let mut words = vec![0; 3 + (count + MORE_BY_THEN) * NAME_WORDS];
+        let mut words = vec![0; 3 + (count + SPARE_ENTRIES) * NAME_WORDS];
         words[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, set, count as u32]);
         self.call(&mut words)?;
         Ok(words[3..].chunks_exact(NAME_WORDS).take(count).map(text).collect())
     }
-
-    /// Hands `words` to the kernel, which reads and answers in place.
-    ///
-    /// The callers size `words` to what the command in `words[0]` reads and writes.
+    /// Sends `words` to the kernel, which replies in place. Callers size `words` for the command.
     fn call(&self, words: &mut [u32]) -> io::Result<()> {
         let mut request = request(&self.name)?;
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-        // SAFETY: `SIOCETHTOOL` reads one `ifreq` and, behind its pointer, the structure of the command in the first
-        // word. This function is private, and each caller above sized the slice after that structure, with the
-        // counts in it that the kernel obeys.
+        // SAFETY: `SIOCETHTOOL` reads one `ifreq` and, through its pointer, the structure of the command in
+        // the first word. Each caller sizes the slice for that structure and the counts in it.
         check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) })
     }
 }
 
-/// A request about `name`; names that no interface can have are refused as an absent one would be.
+/// Creates a request about `name`. Invalid names fail like absent interfaces.
 fn request(name: &str) -> io::Result<libc::ifreq> {
     if name.is_empty() || name.len() > NAME_MAX || name.contains('\0') {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
-    // SAFETY: all bytes zero is a valid request with an empty name.
+    // SAFETY: a zeroed request is valid and has an empty name.
     let mut request: libc::ifreq = unsafe { zeroed() };
     for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *place = byte as libc::c_char;
@@ -223,14 +217,13 @@ const ETHTOOL_SFEATURES: u32 = 0x3B;
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4C;
 const ETH_SS_STATS: u32 = 1;
 const ETH_SS_FEATURES: u32 = 4;
-/// Words of one name (`ETH_GSTRING_LEN`).
+/// Words per name (`ETH_GSTRING_LEN`).
 const NAME_WORDS: usize = 8;
 /// Words of `struct ethtool_link_settings` before its three masks.
 const SETTINGS_WORDS: usize = 12;
-/// Most words of one mask (`link_mode_masks_nwords` is a signed byte).
+/// Maximum number of words per mask (`link_mode_masks_nwords` is a signed byte).
 const MASK_WORDS_MAX: usize = 128;
-/// Drivers with a register for each of many queues have some thousands.
+/// Drivers with counters per queue have some thousands.
 const NAMES_MAX: usize = 65_536;
-/// The kernel writes as many as there are when it answers, not as many as it was asked for. Drivers add some for each queue that is
-/// opened meanwhile.
-const MORE_BY_THEN: usize = 8_192;
+/// Spare room in the buffer for statistics: a driver may add entries after they were counted.
+const SPARE_ENTRIES: usize = 8_192;

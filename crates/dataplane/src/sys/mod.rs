@@ -1,4 +1,4 @@
-//! System calls, as safe functions. The only place with `unsafe`.
+//! Safe wrappers of system calls. The only module with `unsafe` code.
 #![expect(unsafe_code, reason = "the kernel's interfaces are C; each block says why it is sound")]
 
 pub mod capability;
@@ -7,11 +7,12 @@ pub mod ioctl;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
-pub mod plain;
+
 pub mod process;
+pub mod raw;
 pub mod sched;
 pub mod wait;
 pub mod xdp;
 
 mod mapping;
-mod option;
+mod sockopt;

@@ -1,4 +1,4 @@
-//! Namespaces: a network of one's own, and the right to make one without being root.
+//! Network namespaces and user namespaces.
 
 use std::fs::File;
 use std::io;
@@ -11,64 +11,62 @@ pub fn unshare_network() -> io::Result<()> {
     unshare(libc::CLONE_NEWNET)
 }
 
-/// Moves the calling thread into the network namespace that `fd` stands for. Needs `CAP_SYS_ADMIN`.
+/// Moves the calling thread into the network namespace that `fd` refers to. Needs `CAP_SYS_ADMIN`.
 pub fn enter_network(fd: impl AsFd) -> io::Result<()> {
     // SAFETY: plain call without pointers; the descriptor is open while it is borrowed.
     let outcome = unsafe { libc::setns(fd.as_fd().as_raw_fd(), libc::CLONE_NEWNET) };
     if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The calling thread's network namespace.
+/// Opens the network namespace of the calling thread.
 pub fn own_network() -> io::Result<File> {
     File::open("/proc/thread-self/ns/net")
 }
 
-/// Moves the calling process into a new user namespace, in which it is root over what it makes from now on.
+/// Moves the calling process into a new user namespace, in which it is root.
 ///
-/// The process must have one thread only: call it first thing in `main` (the kernel refuses it afterwards, `EINVAL`).
+/// The process must have a single thread (otherwise `EINVAL`): call it at the start of `main`.
 pub fn enter_user() -> io::Result<()> {
-    Maps::of_this_process().enter(0)
+    IdMaps::for_this_process().enter(0)
 }
-
-/// Makes `command` start in a new user namespace with a network namespace of its own. The calling process may have any
-/// number of threads.
+/// Makes `command` start in a new user namespace and network namespace. The caller may have several threads.
 pub fn start_in_user(command: &mut Command) {
-    let maps = Maps::of_this_process();
-    // SAFETY: between fork and exec `enter` makes system calls only; all it writes was put together before the fork.
+    let maps = IdMaps::for_this_process();
+    // SAFETY: between fork and exec `enter` makes system calls only and does not allocate.
     unsafe { command.pre_exec(move || maps.enter(libc::CLONE_NEWNET)) };
 }
 
-/// Makes `command` start in the network namespace that `fd` stands for. Needs `CAP_SYS_ADMIN`.
+/// Makes `command` start in the network namespace that `fd` refers to. Needs `CAP_SYS_ADMIN`.
 pub fn start_in_network(command: &mut Command, fd: impl AsFd) -> io::Result<()> {
     let fd: OwnedFd = fd.as_fd().try_clone_to_owned()?;
-    // SAFETY: between fork and exec `enter_network` makes one system call; the descriptor is open until the exec.
+    // SAFETY: between fork and exec `enter_network` makes one system call; the descriptor is open.
     unsafe { command.pre_exec(move || enter_network(&fd)) };
     Ok(())
 }
 
-/// The effective user, as the current user namespace counts.
+/// Returns whether the effective user is root in the current user namespace.
 pub fn is_root() -> bool {
     // SAFETY: plain call without pointers, which cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// What makes one user of the surrounding namespace root in a new one.
-struct Maps {
+/// Id maps that make the current user root in a new user namespace.
+struct IdMaps {
     users: String,
     groups: String,
 }
 
-impl Maps {
-    fn of_this_process() -> Self {
+impl IdMaps {
+    fn for_this_process() -> Self {
         // SAFETY: plain calls without pointers, which cannot fail.
         let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
         Self { users: format!("0 {user} 1"), groups: format!("0 {group} 1") }
     }
 
-    /// Allocates nothing: it also runs between fork and exec.
+    /// Does not allocate, because it also runs between fork and exec.
     fn enter(&self, with: i32) -> io::Result<()> {
         unshare(libc::CLONE_NEWUSER | with)?;
-        // Groups may be mapped by the unprivileged only after giving up `setgroups` (`user_namespaces(7)`).
+        // Unprivileged users must deny `setgroups` before they map groups (`user_namespaces(7)`).
         write(c"/proc/self/setgroups", b"deny")?;
         write(c"/proc/self/uid_map", self.users.as_bytes())?;
         write(c"/proc/self/gid_map", self.groups.as_bytes())
@@ -82,7 +80,7 @@ fn unshare(what: i32) -> io::Result<()> {
 }
 
 fn write(path: &std::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
-    // SAFETY: the path is ended by a zero and only read.
+    // SAFETY: the path is NUL-terminated and only read.
     let fd = unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());

@@ -1,29 +1,28 @@
-//! Processes that depend on each other.
+//! Control of child processes.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// The process is asked to end when the thread that started it does, however that ends.
-pub fn ends_with_parent(command: &mut Command) {
+/// Makes the child receive SIGTERM when the thread that started it ends.
+pub fn terminate_with_parent(command: &mut Command) {
     let parent = std::process::id();
-    // SAFETY: `prctl` and `getppid` are safe to call between `fork` and `exec`; they concern the new process alone.
+    // SAFETY: `prctl` and `getppid` are safe between `fork` and `exec`; they affect only the new process.
     unsafe {
         command.pre_exec(move || {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) < 0 {
                 return Err(io::Error::last_os_error());
             }
-            // The parent may have died before it could be asked for a signal.
+            // The parent may have died before the signal was set.
             if libc::getppid() as u32 == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
         });
     }
 }
-
-/// The process shares these descriptors, and thereby the locks on them, as long as it lives. They stay open until it was started.
-pub fn shares(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
+/// Lets the child inherit these descriptors and their locks. They must stay open until the child runs.
+pub fn inherit_descriptors(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
     let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
-    // SAFETY: `fcntl` is safe to call between `fork` and `exec`; it changes flags of the new process alone.
+    // SAFETY: `fcntl` is safe to call between `fork` and `exec`; it affects only the new process.
     unsafe {
         command.pre_exec(move || {
             let kept = descriptors.iter().all(|fd| libc::fcntl(*fd, libc::F_SETFD, 0) == 0);
@@ -32,14 +31,16 @@ pub fn shares(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
     }
 }
 
-/// The other end of a pipe that the process holds, and nobody else once `command` is gone: it hangs up as soon as the process dies.
+/// Returns the read end of a pipe whose write end only the child holds, once `command` is dropped. It hangs
+/// up when the child dies.
 ///
-/// That is earlier than [`Death`], which waits until all that the process had is given back: for rings of packet sockets that takes some
-/// tens of milliseconds. The kernel closes the highest descriptors of a dead process first, so the pipe has one of these.
-pub fn last_breath(command: &mut Command) -> io::Result<io::PipeReader> {
+/// This is earlier than [`ProcessExit`], which waits until the kernel has freed all resources: some tens of
+/// milliseconds for packet rings. The kernel closes the highest descriptors first, so the pipe has a high
+/// one.
+pub fn exit_pipe(command: &mut Command) -> io::Result<io::PipeReader> {
     const HIGH: libc::c_int = 512;
     let (reader, writer) = io::pipe()?;
-    // SAFETY: `fcntl` is safe to call between `fork` and `exec`; it gives the new process alone another descriptor.
+    // SAFETY: `fcntl` is safe to call between `fork` and `exec`; it affects only the new process.
     unsafe {
         command.pre_exec(move || {
             let copied = libc::fcntl(writer.as_raw_fd(), libc::F_DUPFD, HIGH);
@@ -49,21 +50,21 @@ pub fn last_breath(command: &mut Command) -> io::Result<io::PipeReader> {
     Ok(reader)
 }
 
-/// A process gains nothing by running another program: neither root's nor that program's privileges.
+/// Sets `no_new_privs`: running another program gives the process no additional privileges.
 pub fn no_new_privileges() -> io::Result<()> {
-    // SAFETY: integers only; it concerns the calling thread and those it starts.
+    // SAFETY: no pointers; applies to the calling thread and its children.
     let done = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Can be read when a process has ended (Linux 5.3).
+/// A pidfd, readable when the process has ended (Linux 5.3).
 #[derive(Debug)]
-pub struct Death(OwnedFd);
+pub struct ProcessExit(OwnedFd);
 
-impl Death {
-    /// Of a child that was not waited for.
-    pub fn of(child: &Child) -> io::Result<Self> {
-        // SAFETY: integers only; the descriptor that comes back is nobody else's.
+impl ProcessExit {
+    /// Watches a child that was not waited for.
+    pub fn watch(child: &Child) -> io::Result<Self> {
+        // SAFETY: no pointers; the new descriptor is not shared.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -73,15 +74,15 @@ impl Death {
     }
 }
 
-impl AsFd for Death {
+impl AsFd for ProcessExit {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Asks a process, which is a child of this one and was not waited for, to end.
+/// Sends SIGTERM to a child that was not waited for.
 pub fn terminate(pid: u32) -> io::Result<()> {
-    // SAFETY: integers only. The child was not waited for, so the number is still its own.
+    // SAFETY: no pointers. The child was not waited for, so the id is still its own.
     let done = unsafe { libc::kill(pid as libc::pid_t, libc::SIGTERM) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

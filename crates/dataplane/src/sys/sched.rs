@@ -1,37 +1,36 @@
-//! Where a thread runs, and for how long.
+//! CPU affinity, CPU time and time slices of threads.
 
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::time::Duration;
 
-/// How long the calling thread has computed, in and for which the kernel worked.
+/// CPU time of the calling thread, in user and kernel mode.
 pub fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes a time into a structure that is one. This clock always exists.
+    // SAFETY: the kernel writes a `timespec`. This clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Keeps the calling thread on one processor.
+/// Pins the calling thread to one processor.
 pub fn pin(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: a set of zeros is empty; the number was checked to be in it.
+    // SAFETY: a zeroed set is empty; the number was checked above.
     let set = unsafe {
         let mut set: libc::cpu_set_t = zeroed();
         libc::CPU_SET(cpu, &mut set);
         set
     };
-    // SAFETY: the set lives through the call and has the length that is given.
+    // SAFETY: the set outlives the call and has the given length.
     let done = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
-
-/// Turns of this thread are short, so that it is not kept waiting for the longer ones of others: a kernel from 6.12 on lets whoever
-/// asks for less at a time go first. Others take no notice, and a thread that was given a better policy than the usual one keeps it.
-pub fn short_turns() {
-    /// `struct sched_attr`, as far as it always was.
+/// Requests short time slices for the calling thread. Linux 6.12 and later then schedules it before threads
+/// with longer slices; older kernels ignore it. Threads with policies other than `SCHED_OTHER` are unchanged.
+pub fn request_short_slices() {
+    /// The first version of `struct sched_attr`.
     #[repr(C)]
     struct Attributes {
         size: u32,
@@ -43,11 +42,11 @@ pub fn short_turns() {
         deadline_ns: u64,
         period_ns: u64,
     }
-    // SAFETY: an integer only; it concerns the calling thread.
+    // SAFETY: no pointers; applies to the calling thread.
     if unsafe { libc::sched_getscheduler(0) } != libc::SCHED_OTHER {
         return;
     }
-    // SAFETY: integers only; it concerns the calling thread, and cannot fail for it.
+    // SAFETY: no pointers; cannot fail for the calling thread.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
@@ -55,13 +54,13 @@ pub fn short_turns() {
         flags: 0,
         nice,
         priority: 0,
-        runtime_ns: TURN_NS,
+        runtime_ns: SLICE_NS,
         deadline_ns: 0,
         period_ns: 0,
     };
-    // SAFETY: the kernel reads as many bytes as `size` says. It concerns the calling thread; a refusal leaves things as they were.
+    // SAFETY: the kernel reads `size` bytes. Applies to the calling thread; a failure changes nothing.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-/// The shortest that the kernel takes.
-const TURN_NS: u64 = 100_000;
+/// The shortest slice that the kernel accepts.
+const SLICE_NS: u64 = 100_000;

@@ -1,23 +1,22 @@
-//! Waiting for descriptors and for a moment, to the nanosecond; and waking one that waits.
+//! Waiting for descriptors with nanosecond timeouts, and waking a waiting thread.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-/// What a descriptor is ready for.
+/// Readiness of a descriptor.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Ready {
-    /// There is something to read.
+    /// Readable.
     pub read: bool,
-    /// There is room to write.
+    /// Writable.
     pub write: bool,
-    /// There is an error to take, or the other side is gone.
+    /// An error is pending, or the peer closed.
     pub error: bool,
 }
-
-/// Waits until one of the descriptors can be read (or written, where `write` asks for it), or the time is over. No limit: for ever. A
-/// signal ends it early.
+/// Waits until a descriptor is readable (or writable, if its flag is set), `limit` has passed or a signal
+/// came.
 pub fn wait<const N: usize>(
     fds: [(BorrowedFd<'_>, bool); N],
     limit: Option<Duration>,
@@ -32,7 +31,7 @@ pub fn wait<const N: usize>(
         tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
     });
     let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the array has as many entries as are given; it and the limit live through the call.
+    // SAFETY: the array has `N` entries; it and the limit outlive the call.
     let count = unsafe { libc::ppoll(polled.as_mut_ptr(), N as libc::nfds_t, limit, ptr::null()) };
     if count < 0 {
         let error = io::Error::last_os_error();
@@ -47,14 +46,14 @@ pub fn wait<const N: usize>(
     }))
 }
 
-/// Wakes a thread that waits for it; several wakes before it looks are one.
+/// Wakes a waiting thread. Several wake-ups before it runs count as one.
 #[derive(Debug)]
 pub struct Waker(OwnedFd);
 
 impl Waker {
-    /// One that nobody has woken.
+    /// Creates a waker.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor that comes back is nobody else's.
+        // SAFETY: no pointers; the new descriptor is not shared.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -63,16 +62,16 @@ impl Waker {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Wakes.
+    /// Wakes the waiting thread.
     pub fn wake(&self) {
-        // SAFETY: eight bytes of an integer that lives through the call. It fails only when it has been woken 2^64 times.
+        // SAFETY: eight bytes of an integer that outlives the call. Fails only after 2^64 wake-ups.
         unsafe { libc::write(self.0.as_raw_fd(), ptr::from_ref(&1u64).cast(), 8) };
     }
 
-    /// Whether it was woken since the last time.
+    /// Returns whether it was woken since the last call.
     pub fn was_woken(&self) -> bool {
         let mut count = 0u64;
-        // SAFETY: eight bytes of an integer that lives through the call.
+        // SAFETY: eight bytes of an integer that outlives the call.
         unsafe { libc::read(self.0.as_raw_fd(), ptr::from_mut(&mut count).cast(), 8) == 8 }
     }
 }
@@ -83,8 +82,8 @@ impl AsFd for Waker {
     }
 }
 
-/// Timers of this thread fire when they are due, not up to 50 µs later.
-pub fn precise_timers() {
-    // SAFETY: integers only; it concerns the calling thread.
+/// Sets the timer slack of this thread to 1 ns. The default lets timers fire up to 50 µs late.
+pub fn set_precise_timers() {
+    // SAFETY: no pointers; applies to the calling thread.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }

@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! Replays the fuzzing corpus.
 
 #[path = "../../../../fuzz/draw.rs"]
 mod draw;
@@ -16,16 +16,16 @@ mod replay;
 use replay::replay;
 
 #[test]
-fn requests_of_the_corpus_hold() {
+fn corpus_of_control_requests_passes() {
     replay("read_request", read_request::check);
 }
 
 #[test]
-fn a_relay_survives_the_corpus() {
+fn corpus_of_one_relay_passes() {
     replay("relay_end", relay_end::check);
 }
 
 #[test]
-fn relays_of_the_corpus_keep_their_promises() {
+fn corpus_of_relay_pairs_passes() {
     replay("relay_pair", relay_pair::check);
 }

@@ -1,10 +1,10 @@
-//! The data plane as it is used: bumps back to back in memory, relays on real interfaces, and the kernel they stand on.
+//! Integration tests: data paths in memory, and the kernel interfaces that relays use.
 #![cfg(target_os = "linux")]
 
-mod bump;
-mod bumps;
 mod classes;
 mod corpus;
+mod datapath;
+mod datapath_pair;
 mod net;
 mod statistics;
 mod xdp;

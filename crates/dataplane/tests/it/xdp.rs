@@ -1,66 +1,64 @@
-//! Frames past the kernel's stack, on a virtual cable.
+//! XDP sockets on a veth pair.
 
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-use wiremend_dataplane::net::{self, End, Interface, NetNs};
-use wiremend_dataplane::sys::packet::{PacketSocket, Tap};
+use wiremend_dataplane::net::{self, Interface, NetNs, VethEnd};
+use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket};
 use wiremend_dataplane::sys::xdp::{XdpMode, XdpSocket};
 
 const LINK: u16 = 0x88B5;
-/// Longer than anything takes that does happen.
-const PATIENCE: Duration = Duration::from_mins(5);
-/// Longer than anything takes that should not happen.
-const NOTHING: Duration = Duration::from_millis(300);
+const TIME_LIMIT: Duration = Duration::from_mins(5);
+/// Waiting time for events that must not happen.
+const QUIET_TIME: Duration = Duration::from_millis(300);
 
 #[test]
-fn frames_come_and_go_in_the_driver() {
-    in_namespace(|| come_and_go(XdpMode::Native));
+fn native_mode_receives_and_sends() {
+    in_namespace(|| receive_and_send(XdpMode::Native));
 }
 
 #[test]
-fn frames_come_and_go_above_the_driver() {
-    in_namespace(|| come_and_go(XdpMode::Generic));
+fn generic_mode_receives_and_sends() {
+    in_namespace(|| receive_and_send(XdpMode::Generic));
 }
 
-fn come_and_go(mode: XdpMode) {
-    let (mut near, mut far) = cable(mode);
-    near.tap(Tap::Only(LINK)).unwrap();
+fn receive_and_send(mode: XdpMode) {
+    let (mut near, mut far) = veth_pair(mode);
+    near.set_filter(CaptureFilter::Only(LINK)).unwrap();
     send(&far, 0x0800, 1);
     send(&far, LINK, 2);
-    assert_eq!(arrived(&mut near, 1, PATIENCE), [2], "others are the kernel's");
+    assert_eq!(arrived(&mut near, 1, TIME_LIMIT), [2], "others pass to the kernel");
 
-    near.tap(Tap::All).unwrap();
-    // More than all rings hold, and no more at once than the driver's queue does, which is the shortest.
+    near.set_filter(CaptureFilter::All).unwrap();
+    // In total more than all rings hold; at once no more than the driver's queue, the shortest, holds.
     for _ in 0..50 {
         (0..100).for_each(|number| send(&far, 0x0800, number));
-        assert_eq!(arrived(&mut near, 100, PATIENCE), (0..100).collect::<Vec<u8>>());
+        assert_eq!(arrived(&mut near, 100, TIME_LIMIT), (0..100).collect::<Vec<u8>>());
     }
     for round in 0..10_u8 {
         let frame = frame(0x0800, round);
         let pieces = [IoSlice::new(&frame[..12]), IoSlice::new(&[]), IoSlice::new(&frame[12..])];
         assert_eq!(near.send(&[pieces; 64]).unwrap(), 64);
-        assert_eq!(heard(&mut far, 64, PATIENCE), [round; 64]);
+        assert_eq!(received(&mut far, 64, TIME_LIMIT), [round; 64]);
     }
-    near.tap(Tap::Nothing).unwrap();
+    near.set_filter(CaptureFilter::Nothing).unwrap();
     send(&far, LINK, 3);
-    assert!(arrived(&mut near, 1, NOTHING).is_empty());
+    assert!(arrived(&mut near, 1, QUIET_TIME).is_empty());
     assert_eq!(near.kernel_counts().unwrap().dropped, 0);
 }
 
-/// A socket past the stack at one end, a packet socket at the other.
-fn cable(mode: XdpMode) -> (XdpSocket, PacketSocket) {
-    net::new_veth(End::here("near"), End::here("far")).unwrap();
+fn veth_pair(mode: XdpMode) -> (XdpSocket, PacketSocket) {
+    net::new_veth(VethEnd::here("near"), VethEnd::here("far")).unwrap();
     for name in ["near", "far"] {
-        net::silence(name).unwrap();
+        net::disable_link_local(name).unwrap();
         net::set_up(name, true).unwrap();
     }
     let [near, far] = ["near", "far"].map(|name| {
-        Interface::await_running(name, PATIENCE).unwrap();
+        Interface::await_running(name, TIME_LIMIT).unwrap();
         Interface::by_name(name).unwrap().index
     });
     let socket = PacketSocket::open(far, 4096, 1518).unwrap();
-    socket.tap(Tap::All).unwrap();
+    socket.set_filter(CaptureFilter::All).unwrap();
     socket.bind(far).unwrap();
     (XdpSocket::open(near, 1, LINK, mode).unwrap(), socket)
 }
@@ -78,28 +76,28 @@ fn send(from: &PacketSocket, ethertype: u16, number: u8) {
     assert_eq!(from.send(&[pieces]).unwrap(), 1);
 }
 
-/// The numbers of frames that arrive, at most `count`, while they are waited for.
-fn arrived(port: &mut XdpSocket, count: usize, patience: Duration) -> Vec<u8> {
-    collect(count, patience, || {
-        let number = port.take().map(|arrival| port.bytes(&arrival)[199]);
+/// Numbers of the next `count` received frames, or fewer if the time limit passes.
+fn arrived(port: &mut XdpSocket, count: usize, limit: Duration) -> Vec<u8> {
+    collect(count, limit, || {
+        let number = port.take().map(|rx_frame| port.bytes(&rx_frame)[199]);
         port.release();
         number
     })
 }
 
-fn heard(port: &mut PacketSocket, count: usize, patience: Duration) -> Vec<u8> {
-    collect(count, patience, || {
-        let number = port.take().map(|arrival| port.bytes(&arrival)[199]);
+fn received(port: &mut PacketSocket, count: usize, limit: Duration) -> Vec<u8> {
+    collect(count, limit, || {
+        let number = port.take().map(|rx_frame| port.bytes(&rx_frame)[199]);
         port.release();
         number
     })
 }
 
 #[expect(clippy::disallowed_methods, reason = "frames take real time")]
-fn collect(count: usize, patience: Duration, mut next: impl FnMut() -> Option<u8>) -> Vec<u8> {
+fn collect(count: usize, limit: Duration, mut next: impl FnMut() -> Option<u8>) -> Vec<u8> {
     let mut numbers = Vec::new();
     let begun = Instant::now();
-    while numbers.len() < count && begun.elapsed() < patience {
+    while numbers.len() < count && begun.elapsed() < limit {
         match next() {
             Some(number) => numbers.push(number),
             None => std::thread::yield_now(),
@@ -110,7 +108,7 @@ fn collect(count: usize, patience: Duration, mut next: impl FnMut() -> Option<u8
 
 #[expect(clippy::disallowed_methods, reason = "whether this runs where everything must be there")]
 fn in_namespace(test: impl FnOnce() + Send) {
-    // Programs at interfaces are for root alone: a user namespace does not do.
+    // XDP programs need root; a user namespace is not enough.
     match NetNs::new() {
         Ok(namespace) => namespace.run(test).unwrap(),
         Err(why) if std::env::var_os("CI").is_none() => eprintln!("skipped: {why}"),

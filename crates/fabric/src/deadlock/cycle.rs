@@ -1,10 +1,10 @@
-//! Orders, strongly connected components and shortest cycles of a directed graph.
+//! Topological ranks, strongly connected components and shortest cycles of a directed graph.
 
-/// A directed graph whose nodes are numbers from 0.
+/// A directed graph with nodes numbered from 0.
 pub(super) trait Successors {
     fn node_count(&self) -> u32;
 
-    /// The first successor at or behind the position `from`, and the position behind it. Positions start at 0.
+    /// Returns the first successor at position `from` (from 0) or later, and the next position.
     fn next(&self, node: u32, from: u32) -> Option<(u32, u32)>;
 
     fn successors(&self, node: u32) -> impl Iterator<Item = u32> {
@@ -17,8 +17,8 @@ pub(super) trait Successors {
     }
 }
 
-/// How many ranks it takes to number the nodes so that every edge leads to a higher rank; `None` if there is a cycle.
-/// The rank of a node is the length of the longest way to it (Kahn, level by level).
+/// Returns the number of topological ranks; `None` if there is a cycle. The rank of a node is the length of
+/// the longest path to it (Kahn, level by level).
 pub(super) fn ranks(graph: &impl Successors) -> Option<u32> {
     let nodes = graph.node_count();
     let mut waiting = vec![0_u32; nodes as usize];
@@ -46,13 +46,13 @@ pub(super) fn ranks(graph: &impl Successors) -> Option<u32> {
     (done == nodes as usize).then_some(ranks)
 }
 
-/// The strongly connected components with a cycle, each sorted, in the order of their first nodes (Tarjan, with a stack
-/// of its own: a network is deeper than a thread's).
+/// Returns the strongly connected components with a cycle, each sorted, in the order of their first nodes
+/// (Tarjan, with an explicit stack: a network may be deeper than a thread's stack).
 pub(super) fn components(graph: &impl Successors) -> Vec<Vec<u32>> {
     const UNSEEN: u32 = u32::MAX;
     const DONE: u32 = u32::MAX - 1;
     let nodes = graph.node_count();
-    // The number of a node in the order of visits, and the lowest it reaches.
+    // Visit number of each node, and the lowest visit number that it reaches.
     let (mut number, mut lowest) = (vec![UNSEEN; nodes as usize], vec![0_u32; nodes as usize]);
     let (mut open, mut path): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     let (mut visits, mut found) = (0, Vec::new());
@@ -81,8 +81,10 @@ pub(super) fn components(graph: &impl Successors) -> Vec<Vec<u32>> {
                 lowest[parent as usize] = lowest[parent as usize].min(lowest[at]);
             }
             if lowest[at] == number[at] {
-                let start =
-                    open.iter().rposition(|other| *other == node).expect("a node is open until it is done");
+                let start = open
+                    .iter()
+                    .rposition(|other| *other == node)
+                    .expect("a node stays open until it is done");
                 let mut component = open.split_off(start);
                 for member in &component {
                     number[*member as usize] = DONE;
@@ -98,18 +100,22 @@ pub(super) fn components(graph: &impl Successors) -> Vec<Vec<u32>> {
     found
 }
 
-/// Looks at edges before a search for cycles contents itself with what it has: only huge components take so many.
-const LOOKS_MAX: u64 = 100_000_000;
+/// Limit of edge visits of a search for cycles; only huge components reach it.
+const EDGE_VISITS_MAX: u64 = 100_000_000;
 
-/// Shortest cycles of a component (sorted), each from its lowest node on, at most one for each such node and at most
-/// `max` in all.
+/// Returns up to `max` shortest cycles of a sorted component, each from its lowest node, one per start.
 pub(super) fn shortest_cycles(graph: &impl Successors, component: &[u32], max: usize) -> Vec<Vec<u32>> {
-    let mut search =
-        Search { graph, component, came_from: vec![NOWHERE; component.len()], reached: Vec::new(), looks: 0 };
+    let mut search = Search {
+        graph,
+        component,
+        came_from: vec![UNREACHED; component.len()],
+        reached: Vec::new(),
+        edge_visits: 0,
+    };
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut shortest = usize::MAX;
     for start in 0..component.len() {
-        if search.looks > LOOKS_MAX && !cycles.is_empty() {
+        if search.edge_visits > EDGE_VISITS_MAX && !cycles.is_empty() {
             break;
         }
         if let Some(cycle) = search.from(start, shortest) {
@@ -125,23 +131,23 @@ pub(super) fn shortest_cycles(graph: &impl Successors, component: &[u32], max: u
     cycles
 }
 
-const NOWHERE: u32 = u32::MAX;
+const UNREACHED: u32 = u32::MAX;
 
-/// Breadth first within a component.
+/// Breadth-first search within a component.
 struct Search<'a, G> {
     graph: &'a G,
     component: &'a [u32],
-    /// By position in the component: the position before it.
+    /// By position in the component: the previous position.
     came_from: Vec<u32>,
     reached: Vec<u32>,
-    looks: u64,
+    edge_visits: u64,
 }
 
 impl<G: Successors> Search<'_, G> {
-    /// The shortest cycle through the node at `start` and nodes behind it, if it has at most `longest` nodes.
+    /// Returns the shortest cycle through `start` and later nodes, if it has at most `longest` nodes.
     fn from(&mut self, start: usize, longest: usize) -> Option<Vec<u32>> {
         for position in self.reached.drain(..) {
-            self.came_from[position as usize] = NOWHERE;
+            self.came_from[position as usize] = UNREACHED;
         }
         let mut level = vec![start as u32];
         let mut length = 0;
@@ -150,13 +156,13 @@ impl<G: Successors> Search<'_, G> {
             let mut following = Vec::new();
             for position in level {
                 for next in self.graph.successors(self.component[position as usize]) {
-                    self.looks += 1;
+                    self.edge_visits += 1;
                     let Ok(next) = self.component[start..].binary_search(&next) else { continue };
                     let next = next + start;
                     if next == start {
-                        return Some(self.way_back(start, position as usize));
+                        return Some(self.cycle_through(start, position as usize));
                     }
-                    if self.came_from[next] == NOWHERE {
+                    if self.came_from[next] == UNREACHED {
                         self.came_from[next] = position;
                         self.reached.push(next as u32);
                         following.push(next as u32);
@@ -168,7 +174,7 @@ impl<G: Successors> Search<'_, G> {
         None
     }
 
-    fn way_back(&self, start: usize, end: usize) -> Vec<u32> {
+    fn cycle_through(&self, start: usize, end: usize) -> Vec<u32> {
         let mut cycle = vec![self.component[end]];
         let mut position = end;
         while position != start {

@@ -1,15 +1,16 @@
-//! Whether a lossless network can lock up: which buffers wait for which, and in what circles.
+//! Check of lossless networks for deadlocks: which buffers wait for which, and in which cycles.
 
 mod check;
 mod cycle;
-mod dependency;
-mod filling;
-mod mesh;
-mod survey;
-mod ways;
+mod dependencies;
+mod failure_survey;
+mod routing_loop;
+mod shortest_paths;
+mod switch_lanes;
 
 pub use check::{
-    Check, CheckError, Component, Cycle, DEPENDENCY_BYTES_MAX, Destination, Order, Override, Verdict,
+    CheckError, DEPENDENCY_BYTES_MAX, DeadlockCheck, DeadlockVerdict, Destination, LaneComponent, LaneCycle,
+    LaneOrder, RouteOverride,
 };
-pub use filling::{Alpha, RoutingLoop};
-pub use survey::{CASES_MAX, Case, Failures, Reroute, Survey};
+pub use failure_survey::{CASES_MAX, FailureCase, FailureCases, FailureSurvey, Reroute};
+pub use routing_loop::{Alpha, RoutingLoop};

@@ -1,36 +1,36 @@
-//! A fabric from lines of values.
+//! Fabrics in CSV files.
 
 use wiremend_units::Rate;
 
+use super::builder::{GBPS_MAX, NamedTierLink, TiersBuilder};
 use super::error::{TiersError, TiersFault};
 use super::network::Tiers;
-use super::parts::{GBPS_MAX, NamedTierLink, Parts};
-use crate::row::{Field, fields, is_blank, shown};
+use crate::csv_line::{Field, excerpt, fields, is_blank};
 
 const SWITCH: &str = "switch,NAME,TIER[,POD]";
 const LINK: &str = "link,SWITCH,PORT,SWITCH,PORT[,GBPS[,LAG[,CABLE]]]";
-/// What a link has that says nothing of its rate.
+/// Default rate of a link.
 const RATE: Rate = Rate::gbps(100);
 const LEVEL_MAX: u32 = 1000;
 
-/// Reads a fabric: rows `switch,NAME,TIER[,POD]` and `link,SWITCH,PORT,SWITCH,PORT[,GBPS[,LAG[,CABLE]]]`. Blank lines and
-/// those that start with `#` say nothing.
+/// Parses rows `switch,NAME,TIER[,POD]` and `link,SWITCH,PORT,SWITCH,PORT[,GBPS[,LAG[,CABLE]]]`. Blank
+/// lines and lines that start with `#` are ignored.
 ///
-/// Tiers are numbers, 0 for ToRs, or the usual names. Members of a LAG are links like others, since each carries its part and
-/// is taken out alone. Links of one CABLE (a breakout) are repaired together.
+/// Tiers are numbers, 0 for ToRs, or common names. Members of a LAG are separate links: each carries its
+/// share and is taken out alone. Links of one CABLE (a breakout) are repaired together.
 pub fn parse_csv(text: &str) -> Result<Tiers, TiersError> {
-    let mut parts = Parts::default();
+    let mut builder = TiersBuilder::default();
     let text = text.trim_start_matches('\u{feff}');
     for (line, number) in text.lines().zip(1..) {
         if !is_blank(line) {
-            row(&mut parts, line)
+            row(&mut builder, line)
                 .map_err(|(column, fault)| TiersError { place: Some((number, column)), fault })?;
         }
     }
-    parts.build().map_err(TiersError::whole)
+    builder.build().map_err(TiersError::whole)
 }
 
-fn row(parts: &mut Parts, line: &str) -> Result<(), (usize, TiersFault)> {
+fn row(builder: &mut TiersBuilder, line: &str) -> Result<(), (usize, TiersFault)> {
     let values: Vec<Field<'_>> = fields(line).take(10).collect();
     let given = |index: usize| values.get(index).copied().filter(|field| !field.text.is_empty());
     let fail = |wanted| (1, TiersFault::Fields { count: values.len(), wanted });
@@ -41,7 +41,7 @@ fn row(parts: &mut Parts, line: &str) -> Result<(), (usize, TiersFault)> {
                 return Err(fail(SWITCH));
             };
             let level = level(tier.text).map_err(at(2))?;
-            parts.switch(name.text, level, given(3).map(|pod| pod.text)).map_err(at(1))?;
+            builder.switch(name.text, level, given(3).map(|pod| pod.text)).map_err(at(1))?;
         }
         "link" => {
             let ends = (given(1), given(2), given(3), given(4));
@@ -51,9 +51,9 @@ fn row(parts: &mut Parts, line: &str) -> Result<(), (usize, TiersFault)> {
             let rate = given(5).map_or(Ok(RATE), |field| gbps(field.text)).map_err(at(5))?;
             let cable = given(7).map(|cable| cable.text);
             let ends = [(a.text, a_port.text), (b.text, b_port.text)];
-            parts.link(&NamedTierLink { ends, rate, cable }).map_err(at(1))?;
+            builder.link(&NamedTierLink { ends, rate, cable }).map_err(at(1))?;
         }
-        kind => return Err((values[0].column, TiersFault::UnknownRow(shown(kind)))),
+        kind => return Err((values[0].column, TiersFault::UnknownRow(excerpt(kind)))),
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ fn values_column(line: &str, index: usize) -> usize {
     fields(line).nth(index).map_or(1, |field| field.column)
 }
 
-/// Where a tier stands.
+/// Parses a tier.
 pub(super) fn level(text: &str) -> Result<u32, TiersFault> {
     match text.to_ascii_lowercase().as_str() {
         "tor" | "leaf" | "edge" | "access" => Ok(0),
@@ -72,16 +72,16 @@ pub(super) fn level(text: &str) -> Result<u32, TiersFault> {
         number => {
             let digits = number.bytes().all(|byte| byte.is_ascii_digit());
             let level = number.parse().ok().filter(|level| digits && *level <= LEVEL_MAX);
-            level.ok_or_else(|| TiersFault::BadTier(shown(text)))
+            level.ok_or_else(|| TiersFault::BadTier(excerpt(text)))
         }
     }
 }
 
 fn gbps(text: &str) -> Result<Rate, TiersFault> {
-    text.parse().ok().and_then(rate).ok_or_else(|| TiersFault::BadRate(shown(text)))
+    text.parse().ok().and_then(rate).ok_or_else(|| TiersFault::BadRate(excerpt(text)))
 }
 
-/// A rate in Gb/s, if it is one.
+/// Converts a rate in Gb/s; `None` if it is out of range.
 pub(super) fn rate(gbps: f64) -> Option<Rate> {
     let bits = (gbps * 1e9).round();
     (bits >= 1.0 && gbps <= GBPS_MAX as f64).then(|| Rate::from_bits_per_s(bits as u64))

@@ -1,86 +1,86 @@
-//! Why something is no fabric.
+//! Errors in descriptions of fabrics.
 
 use std::fmt;
 
-use super::parts::{GBPS_MAX, PATHS_MAX};
+use super::builder::{GBPS_MAX, PATHS_MAX};
 
-/// Why something is no fabric, and where.
+/// Why a fabric is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TiersError {
-    /// The place in the file, from 1; none if it is the fabric as a whole.
+    /// Line and column, from 1; `None` for the fabric as a whole.
     pub place: Option<(u64, usize)>,
-    /// The reason.
+    /// Reason.
     pub fault: TiersFault,
 }
 
-/// Why something is no fabric.
+/// Why a fabric is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TiersFault {
     /// No switches or no links.
     Empty,
-    /// Beyond a bound.
+    /// More elements than allowed.
     TooMany {
-        /// Of what.
+        /// Kind of element.
         what: &'static str,
-        /// As allowed.
+        /// Maximum.
         max: u64,
     },
-    /// More than [`PATHS_MAX`] ways of one switch.
+    /// A switch with more than [`PATHS_MAX`] paths.
     TooManyPaths,
-    /// A parameter of a shape.
+    /// A parameter of a shape is out of range.
     OutOfRange {
-        /// Which.
+        /// The parameter.
         what: &'static str,
-        /// As given.
+        /// Its value.
         value: u64,
-        /// What is.
+        /// Allowed values.
         allowed: &'static str,
     },
-    /// A name that is none.
+    /// An invalid name.
     BadName {
-        /// Of what.
+        /// Kind of element.
         what: &'static str,
-        /// As given, shortened.
+        /// The name, shortened.
         name: String,
     },
-    /// Two switches of one name.
+    /// Two switches with the same name.
     SwitchTwice(String),
-    /// A link to a switch that is not there.
+    /// A link to an unknown switch.
     UnknownSwitch(String),
-    /// A link that leads neither up nor down.
+    /// A link within one tier.
     SameTier {
-        /// One end.
+        /// First end.
         a: String,
-        /// The other.
+        /// Second end.
         b: String,
     },
-    /// Two links at one port: the same link twice, or a mistake.
+    /// Two links at one port.
     PortTwice {
         /// The switch.
         switch: String,
         /// Its port.
         port: String,
-        /// The link that has it, by number.
+        /// Number of the link that already uses the port.
         first: u32,
     },
-    /// A ToR without any link.
+    /// A ToR without links.
     NoUplinks(String),
-    /// A ToR with links that lead nowhere.
-    NoWayUp(String),
-    /// A row that is neither a switch nor a link.
+    /// A ToR without a path to the top tier.
+    NoPathUp(String),
+    /// An unknown kind of row.
     UnknownRow(String),
     /// A row with too few or too many values.
     Fields {
-        /// As found.
+        /// Number of values.
         count: usize,
-        /// What a row of this kind has.
+        /// Format of this kind of row.
         wanted: &'static str,
     },
-    /// A tier that is none.
+    /// An invalid tier.
     BadTier(String),
-    /// A rate that is none.
+    /// An invalid rate.
     BadRate(String),
-    /// Not JSON of this form.
+    /// Invalid JSON.
     Json(String),
 }
 
@@ -102,10 +102,10 @@ impl fmt::Display for TiersError {
 impl fmt::Display for TiersFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("no fabric: switches and links are needed"),
+            Self::Empty => f.write_str("no fabric: switches and links are required"),
             Self::TooMany { what, max } => write!(f, "too many {what}: at most {max}"),
             Self::TooManyPaths => {
-                write!(f, "a switch has more than {PATHS_MAX} ways to the top: too many to count")
+                write!(f, "a switch has more than {PATHS_MAX} paths to the top: too many to count")
             }
             Self::OutOfRange { what, value, allowed } => {
                 write!(f, "{what} = {value} is out of range: {allowed}")
@@ -116,27 +116,27 @@ impl fmt::Display for TiersFault {
                     "`{name}` is not the name of a {what}: 1 to 64 bytes without blanks, commas or quotes"
                 )
             }
-            Self::SwitchTwice(name) => write!(f, "switch `{name}` is there twice: leave one"),
+            Self::SwitchTwice(name) => write!(f, "switch `{name}` is given twice: remove one"),
             Self::UnknownSwitch(name) => {
-                write!(f, "a link to the unknown switch `{name}`: switches come before their links")
+                write!(f, "a link to the unknown switch `{name}`: define switches before their links")
             }
             Self::SameTier { a, b } => write!(
                 f,
-                "`{a}` and `{b}` are of one tier: a cycle among tiers has no way up; links lead from a tier to a higher one"
+                "`{a}` and `{b}` are in the same tier: a link must lead from a tier to a higher one"
             ),
             Self::PortTwice { switch, port, first } => write!(
                 f,
-                "port `{port}` of `{switch}` has link {first} already: a duplicate, or ports of a breakout cable without names of their own"
+                "port `{port}` of `{switch}` already has link {first}: remove the duplicate, or name the ports of a breakout cable differently"
             ),
-            Self::NoUplinks(name) => write!(f, "ToR `{name}` has no uplinks: give it links, or remove it"),
-            Self::NoWayUp(name) => {
+            Self::NoUplinks(name) => write!(f, "ToR `{name}` has no uplinks: add links, or remove it"),
+            Self::NoPathUp(name) => {
                 write!(
                     f,
-                    "ToR `{name}` has links, but no way to the highest tier: what is above it has no uplinks"
+                    "ToR `{name}` has links, but no path to the top tier: the switches above it have no uplinks"
                 )
             }
-            Self::UnknownRow(kind) => write!(f, "`{kind}` starts no row: rows start with `switch` or `link`"),
-            Self::Fields { count, wanted } => write!(f, "{count} values where others are needed: {wanted}"),
+            Self::UnknownRow(kind) => write!(f, "unknown row `{kind}`: rows start with `switch` or `link`"),
+            Self::Fields { count, wanted } => write!(f, "{count} values do not match the format {wanted}"),
             Self::BadTier(text) => write!(
                 f,
                 "`{text}` is not a tier: a number from 0 (ToR) to 1000, or tor, leaf, edge, fabric, agg, spine, core, superspine"

@@ -1,14 +1,14 @@
-//! A fabric from JSON.
+//! Parses fabrics from JSON files.
 
 use serde::Deserialize;
 
+use super::builder::{NamedTierLink, TiersBuilder};
 use super::csv::{level, rate};
 use super::error::{TiersError, TiersFault};
 use super::network::Tiers;
-use super::parts::{NamedTierLink, Parts};
 
-/// Reads a fabric: `{"switches": [{"name", "tier", "pod"}], "links": [{"a": {"switch", "port"}, "b": …, "gbps", "lag",
-/// "cable"}]}`. All means what it does in [CSV](super::parse_csv).
+/// Parses `{"switches": [{"name", "tier", "pod"}], "links": [{"a": {"switch", "port"}, "b": …, "gbps",
+/// "lag", "cable"}]}`. The fields have the same meaning as in [CSV](super::parse_csv).
 pub fn parse_json(text: &str) -> Result<Tiers, TiersError> {
     let file: File = serde_json::from_str(text).map_err(|error| {
         let told = error.to_string();
@@ -19,21 +19,21 @@ pub fn parse_json(text: &str) -> Result<Tiers, TiersError> {
     let named = |what: &str, number: usize, fault: TiersFault| {
         TiersError::whole(TiersFault::Json(format!("{what}[{number}]: {fault}")))
     };
-    let mut parts = Parts::default();
+    let mut builder = TiersBuilder::default();
     for (number, switch) in file.switches.iter().enumerate() {
         let added =
-            tier(&switch.tier).and_then(|level| parts.switch(&switch.name, level, switch.pod.as_deref()));
+            tier(&switch.tier).and_then(|level| builder.switch(&switch.name, level, switch.pod.as_deref()));
         added.map_err(|fault| named("switches", number, fault))?;
     }
     for (number, link) in file.links.iter().enumerate() {
         let gbps = link.gbps.unwrap_or(100.0);
         let added = rate(gbps).ok_or_else(|| TiersFault::BadRate(gbps.to_string())).and_then(|rate| {
             let ends = [(&*link.a.switch, &*link.a.port), (&*link.b.switch, &*link.b.port)];
-            parts.link(&NamedTierLink { ends, rate, cable: link.cable.as_deref() })
+            builder.link(&NamedTierLink { ends, rate, cable: link.cable.as_deref() })
         });
         added.map_err(|fault| named("links", number, fault))?;
     }
-    parts.build().map_err(TiersError::whole)
+    builder.build().map_err(TiersError::whole)
 }
 
 fn tier(tier: &Tier) -> Result<u32, TiersFault> {

@@ -1,39 +1,41 @@
-//! A fabric as its operator sees it: switches in tiers, links that lead up, and how many ways a rack has to the top.
+//! A fabric from the operator's view: switches in tiers, links between them, and the number of paths of
+//! each rack to the top tier.
 //!
-//! A [`Tiers`] comes from a [`Shape`] (Facebook's fabric, a fat-tree, leaf–spine) or from a file ([`parse_csv`],
-//! [`parse_json`]): any number of tiers, parallel links, bundles, ports that share a cable. It has no hosts and no
-//! routes: [`Graph`](crate::Graph) is what packets are sent over, this is what links are taken out of.
+//! A [`Tiers`] is built from a [`FabricShape`] (Facebook's fabric, a fat-tree, leaf–spine) or parsed from a
+//! file ([`parse_csv`], [`parse_json`]): any number of tiers, parallel links, LAGs, ports that share a
+//! cable. It has no hosts and no routes; packets are simulated on a [`Graph`](crate::Graph).
 //!
-//! [`Paths`] counts the ways up of every ToR. The number is the sum of the numbers of its upper ends, so that it is
-//! computed and never searched for, and a link that goes or comes changes only the switches below it.
+//! [`PathCounts`] counts the paths of every ToR to the top tier. The count of a switch is the sum of the
+//! counts of its upper ends, so no search is necessary, and a link that goes down or up changes only the
+//! switches below it.
 //!
 //! ```
-//! use wiremend_fabric::tiers::{Paths, Shape};
+//! use wiremend_fabric::tiers::{FabricShape, PathCounts};
 //! use wiremend_units::{LinkId, Rate};
 //!
-//! let tiers = Shape::FACEBOOK.build(Rate::gbps(100))?;
+//! let tiers = FabricShape::FACEBOOK.build(Rate::gbps(100))?;
 //! assert_eq!(tiers.link_count(), 100_224);
-//! let mut paths = Paths::new(&tiers);
+//! let mut paths = PathCounts::new(&tiers);
 //! let link = LinkId(0);
 //! let tor = tiers.link(link).lower;
-//! assert_eq!(paths.of(tor), 192);
+//! assert_eq!(paths.count(tor), 192);
 //! paths.take_down(link);
-//! assert_eq!(paths.of(tor), 144);
+//! assert_eq!(paths.count(tor), 144);
 //! # Ok::<(), wiremend_fabric::tiers::TiersError>(())
 //! ```
 
+mod builder;
 mod csv;
 mod error;
 mod json;
 mod network;
-mod parts;
-mod paths;
+mod path_counts;
 mod shape;
 
+pub use builder::{NamedTierLink, PATHS_MAX, TIERS_MAX, TiersBuilder};
 pub use csv::parse_csv;
 pub use error::{TiersError, TiersFault};
 pub use json::parse_json;
 pub use network::{TierLink, Tiers};
-pub use parts::{NamedTierLink, PATHS_MAX, Parts, TIERS_MAX};
-pub use paths::Paths;
-pub use shape::Shape;
+pub use path_counts::PathCounts;
+pub use shape::FabricShape;

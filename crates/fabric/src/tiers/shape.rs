@@ -1,85 +1,88 @@
-//! The usual fabrics.
+//! Regular fabrics.
 
 use wiremend_units::{Rate, SwitchId};
 
+use super::builder::TiersBuilder;
 use super::error::{TiersError, TiersFault};
 use super::network::Tiers;
-use super::parts::Parts;
 use crate::builder::{LINKS_MAX, NODES_MAX};
 
-/// A fabric by its shape.
+/// A regular fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    /// Facebook's fabric (2014): pods of ToRs `tor0-0` and fabric switches `fab0-0`, each ToR linked to all fabric switches
-    /// of its pod; a plane of spines `spine0-0` for each fabric switch of a pod, linked to that one of every pod.
+pub enum FabricShape {
+    /// Facebook's fabric (2014): pods of ToRs `tor0-0` and fabric switches `fab0-0`, each ToR connected to
+    /// all fabric switches of its pod. For each fabric switch of a pod there is a plane of spines
+    /// `spine0-0`, connected to that switch of every pod.
     ///
-    /// Links count from the ToRs: `pod·tors·fabrics + tor·fabrics + fabric`; then those to the spines, of which
-    /// there are `plane·spines·pods + spine·pods + pod`.
+    /// Links of ToRs have the numbers `pod·tors·fabrics + tor·fabrics + fabric`. After them, links to
+    /// spines have the numbers `plane·spines·pods + spine·pods + pod`.
     Facebook {
-        /// Pods, at least 1.
+        /// Number of pods, at least 1.
         pods: u32,
-        /// ToRs of each pod.
+        /// Number of ToRs per pod.
         tors: u32,
-        /// Fabric switches of each pod, and planes.
+        /// Number of fabric switches per pod, and of planes.
         fabrics: u32,
-        /// Spines of each plane.
+        /// Number of spines per plane.
         spines: u32,
     },
-    /// The k-ary fat-tree: the same with k pods of k/2 and k/2 switches and planes of k/2, under the names `edge0-0`,
-    /// `agg0-0` and `core0`.
+    /// The k-ary fat-tree: the same structure with k pods of k/2 and k/2 switches and planes of k/2, named
+    /// `edge0-0`, `agg0-0` and `core0`.
     FatTree {
-        /// Ports of each switch, an even number from 2.
+        /// Number of ports of each switch, an even number from 2.
         k: u32,
     },
-    /// Every leaf linked to every spine. Links count from the leaves: `leaf·spines + spine`. Each leaf is a pod.
+    /// Every leaf connected to every spine. Link numbers are `leaf·spines + spine`. Each leaf is a pod.
     LeafSpine {
-        /// Switches `leaf0`, `leaf1`, …, at least 1.
+        /// Number of switches `leaf0`, `leaf1`, …, at least 1.
         leaves: u32,
-        /// Switches `spine0`, `spine1`, …, at least 1.
+        /// Number of switches `spine0`, `spine1`, …, at least 1.
         spines: u32,
     },
 }
 
-/// What the switches of a shape are called.
-struct Called {
+/// Names of the switches of a shape.
+struct SwitchNames {
     tor: &'static str,
     fabric: &'static str,
     spine: fn(u32, u32, u32) -> String,
 }
 
-impl Shape {
+impl FabricShape {
     /// As published: 261 pods of 48 ToRs and 4 fabric switches, 4 planes of 48 spines, 100 224 links.
     pub const FACEBOOK: Self = Self::Facebook { pods: 261, tors: 48, fabrics: 4, spines: 48 };
 
-    /// The fabric, all links of one rate.
+    /// Builds the fabric with all links at one rate.
     pub fn build(&self, rate: Rate) -> Result<Tiers, TiersError> {
         self.check().map_err(TiersError::whole)?;
-        let mut parts = Parts::default();
+        let mut builder = TiersBuilder::default();
         match *self {
             Self::Facebook { pods, tors, fabrics, spines } => {
                 let spine = |plane, index, _| format!("spine{plane}-{index}");
-                let called = Called { tor: "tor", fabric: "fab", spine };
-                add_pods(&mut parts, [pods, tors, fabrics, spines], &called, rate);
+                let names = SwitchNames { tor: "tor", fabric: "fab", spine };
+                add_pods(&mut builder, [pods, tors, fabrics, spines], &names, rate);
             }
             Self::FatTree { k } => {
                 let core = |plane, index, spines| format!("core{}", plane * spines + index);
-                let called = Called { tor: "edge", fabric: "agg", spine: core };
-                add_pods(&mut parts, [k, k / 2, k / 2, k / 2], &called, rate);
+                let names = SwitchNames { tor: "edge", fabric: "agg", spine: core };
+                add_pods(&mut builder, [k, k / 2, k / 2, k / 2], &names, rate);
             }
             Self::LeafSpine { leaves, spines } => {
-                let add = |parts: &mut Parts, name: String, level, pod| parts.plain_switch(&name, level, pod);
+                let add = |builder: &mut TiersBuilder, name: String, level, pod| {
+                    builder.add_checked_switch(&name, level, pod)
+                };
                 let leaves: Vec<_> =
-                    (0..leaves).map(|i| add(&mut parts, format!("leaf{i}"), 0, None)).collect();
+                    (0..leaves).map(|i| add(&mut builder, format!("leaf{i}"), 0, None)).collect();
                 let spines: Vec<_> =
-                    (0..spines).map(|i| add(&mut parts, format!("spine{i}"), 1, None)).collect();
+                    (0..spines).map(|i| add(&mut builder, format!("spine{i}"), 1, None)).collect();
                 for leaf in leaves {
                     for spine in &spines {
-                        parts.plain_link(leaf, *spine, rate);
+                        builder.add_checked_link(leaf, *spine, rate);
                     }
                 }
             }
         }
-        parts.build().map_err(TiersError::whole)
+        builder.build().map_err(TiersError::whole)
     }
 
     fn check(&self) -> Result<(), TiersFault> {
@@ -114,27 +117,32 @@ impl Shape {
     }
 }
 
-fn add_pods(parts: &mut Parts, [pods, tors, fabrics, spines]: [u32; 4], called: &Called, rate: Rate) {
+fn add_pods(
+    builder: &mut TiersBuilder,
+    [pods, tors, fabrics, spines]: [u32; 4],
+    names: &SwitchNames,
+    rate: Rate,
+) {
     let mut in_pods = |name: &str, level: u32, count: u32, new_pods: bool| -> Vec<SwitchId> {
         let mut all = Vec::new();
         for pod in 0..pods {
-            let number = if new_pods { parts.plain_pod(&format!("pod{pod}")) } else { pod };
+            let number = if new_pods { builder.add_checked_pod(&format!("pod{pod}")) } else { pod };
             for index in 0..count {
-                all.push(parts.plain_switch(&format!("{name}{pod}-{index}"), level, Some(number)));
+                all.push(builder.add_checked_switch(&format!("{name}{pod}-{index}"), level, Some(number)));
             }
         }
         all
     };
-    let tor_ids = in_pods(called.tor, 0, tors, true);
-    let fabric_ids = in_pods(called.fabric, 1, fabrics, false);
-    let at = |plane: u32, index: u32| (called.spine)(plane, index, spines);
+    let tor_ids = in_pods(names.tor, 0, tors, true);
+    let fabric_ids = in_pods(names.fabric, 1, fabrics, false);
+    let at = |plane: u32, index: u32| (names.spine)(plane, index, spines);
     let planes = (0..fabrics).flat_map(|plane| (0..spines).map(move |index| (plane, index)));
     let spine_ids: Vec<_> =
-        planes.map(|(plane, index)| parts.plain_switch(&at(plane, index), 2, None)).collect();
+        planes.map(|(plane, index)| builder.add_checked_switch(&at(plane, index), 2, None)).collect();
     for (tors, fabrics) in tor_ids.chunks(tors as usize).zip(fabric_ids.chunks(fabrics as usize)) {
         for tor in tors {
             for fabric in fabrics {
-                parts.plain_link(*tor, *fabric, rate);
+                builder.add_checked_link(*tor, *fabric, rate);
             }
         }
     }
@@ -142,7 +150,7 @@ fn add_pods(parts: &mut Parts, [pods, tors, fabrics, spines]: [u32; 4], called: 
         for spine in spines {
             let of_plane = fabric_ids.iter().skip(plane).step_by(fabrics as usize);
             for fabric in of_plane {
-                parts.plain_link(*fabric, *spine, rate);
+                builder.add_checked_link(*fabric, *spine, rate);
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Circles of buffers that wait for each other are found, all of them, and nothing else.
+//! Cyclic buffer dependencies: all of them are found, and no others.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU8;
 
 use proptest::prelude::*;
 use wiremend_fabric::deadlock::{
-    Alpha, Check, CheckError, Destination, Failures, Override, Reroute, RoutingLoop, Verdict,
+    Alpha, CheckError, DeadlockCheck, DeadlockVerdict, Destination, FailureCases, Reroute, RouteOverride,
+    RoutingLoop,
 };
 use wiremend_fabric::{Cable, Cables, Graph, NamedLink, Node, Topology};
 use wiremend_units::{Bytes, HostId, LaneId, LinkId, NodeId, Rate, Span, SwitchId};
@@ -14,7 +15,7 @@ const CABLE: Cable = Cable { rate: Rate::gbps(40), delay: Span::from_us(1) };
 const CABLES: Cables = Cables { host: CABLE, switch: CABLE };
 
 #[test]
-fn packets_that_go_up_and_then_down_never_wait_in_a_circle() {
+fn up_down_routes_have_no_cycle() {
     let shapes = [
         (Topology::FatTree { k: 4 }, 4),
         (Topology::FatTree { k: 8 }, 4),
@@ -22,59 +23,59 @@ fn packets_that_go_up_and_then_down_never_wait_in_a_circle() {
     ];
     for (shape, ranks) in shapes {
         let graph = shape.build(CABLES).unwrap();
-        let verdict = Check::new(&graph, &[]).unwrap().verdict();
+        let verdict = DeadlockCheck::new(&graph, &[]).unwrap().verdict();
         let order = verdict.order.expect("there is no cycle");
         assert!(order.up_down && order.ranks == ranks, "{shape:?}: {order:?}");
         assert!(verdict.components.is_empty() && verdict.dependencies > 0);
     }
 }
 
-/// In each aggregation switch of a fat-tree with k = 4 every edge waits for both cores and the other edge, and every
-/// core for both edges; in each core every pod waits for the three others.
+/// In each aggregation switch of a fat-tree with k = 4, every edge waits for both cores and the other edge,
+/// and every core for both edges. In each core every pod waits for the three others.
 #[test]
 fn a_fat_tree_has_the_dependencies_of_its_paths() {
     let graph = Topology::FatTree { k: 4 }.build(CABLES).unwrap();
-    let check = Check::new(&graph, &[]).unwrap();
+    let check = DeadlockCheck::new(&graph, &[]).unwrap();
     assert_eq!((check.lane_count(), check.class_count()), (64, 8));
     assert_eq!(check.verdict().dependencies, 8 * (2 * 3 + 2 * 2) + 4 * 4 * 3);
 }
 
 #[test]
-fn a_row_without_tiers_has_an_order_too() {
+fn a_chain_has_no_cycle() {
     let graph = Topology::Chain { switches: 4, hosts_per_end: 1 }.build(CABLES).unwrap();
-    let order = Check::new(&graph, &[]).unwrap().verdict().order.expect("there is no cycle");
+    let order = DeadlockCheck::new(&graph, &[]).unwrap().verdict().order.expect("there is no cycle");
     assert_eq!((order.ranks, order.up_down), (3, false));
 }
 
-/// Everybody arrives, nobody runs around, and still all can stand still.
+/// All packets arrive, none circulates, and still all can block each other.
 #[test]
-fn a_ring_that_sends_all_one_way_is_a_circle_without_a_loop() {
+fn a_ring_with_one_direction_has_a_cycle_without_a_loop() {
     let graph = ring(3);
     let clockwise = (0..3).map(|at| {
         let [here, next, behind] = [at, (at + 1) % 3, (at + 2) % 3].map(|place| format!("s{place}"));
         over(&graph, &here, &behind, &next)
     });
-    let verdict = Check::new(&graph, &clockwise.collect::<Vec<_>>()).unwrap().verdict();
+    let verdict = DeadlockCheck::new(&graph, &clockwise.collect::<Vec<_>>()).unwrap().verdict();
     assert_eq!(names(&graph, &verdict), [["s0>s1", "s1>s2", "s2>s0"]]);
     let cycle = &verdict.components[0].cycles[0];
     assert!(cycle.looping.is_empty() && cycle.routing_loop(&graph).is_none());
-    assert!(Check::new(&graph, &[]).unwrap().verdict().order.is_some(), "one hop waits for nobody");
-    // With five switches, shortest ways have two hops in both directions.
+    assert!(DeadlockCheck::new(&graph, &[]).unwrap().verdict().order.is_some(), "one hop waits for nobody");
+    // With five switches, shortest paths have two hops in both directions.
     let graph = ring(5);
-    assert_eq!(names(&graph, &Check::new(&graph, &[]).unwrap().verdict()).len(), 2);
+    assert_eq!(names(&graph, &DeadlockCheck::new(&graph, &[]).unwrap().verdict()).len(), 2);
 }
 
-/// The PFC draft's Fig. 1: A sends to B what B sends to A.
+/// Fig. 1 of the PFC draft: A and B forward the same packets to each other.
 #[test]
-fn two_switches_that_send_to_each_other_are_a_loop() {
+fn two_switches_that_forward_to_each_other_are_a_loop() {
     let graph = Topology::Chain { switches: 2, hosts_per_end: 2 }.build(CABLES).unwrap();
-    let check = Check::new(&graph, &[over(&graph, "s1", "h3", "s0")]).unwrap();
+    let check = DeadlockCheck::new(&graph, &[over(&graph, "s1", "h3", "s0")]).unwrap();
     assert_eq!(check.class_count(), 3);
     let verdict = check.verdict();
     assert_eq!(names(&graph, &verdict), [["s0>s1", "s1>s0"]]);
     let cycle = &verdict.components[0].cycles[0];
     assert_eq!(cycle.looping, [Destination { tor: SwitchId(1), host: Some(HostId(3)) }]);
-    let found = cycle.routing_loop(&graph).expect("it is one");
+    let found = cycle.routing_loop(&graph).expect("the cycle is a loop");
     assert_eq!(found, RoutingLoop { switches: 2, rate: Rate::gbps(40) });
     for (hops, mbps) in [(64, 1250), (32, 2500), (16, 5000)] {
         assert_eq!(found.fluid_rate(ttl(hops)).bits_per_s(), mbps * 1_000_000);
@@ -82,34 +83,34 @@ fn two_switches_that_send_to_each_other_are_a_loop() {
     }
 }
 
-/// An override on the way, where packets still arrive, is no loop; nor is one that says what is so anyway.
+/// An override after which packets still arrive is not a loop, nor is one equal to a shortest path.
 #[test]
-fn an_override_that_leads_on_is_harmless() {
+fn an_override_that_still_delivers_is_not_a_loop() {
     let graph = Topology::FatTree { k: 4 }.build(CABLES).unwrap();
     for (switch, to, next) in
         [("edge0-0", "h15", "agg0-1"), ("edge3-1", "h15", "h15"), ("agg0-0", "edge3-1", "core1")]
     {
-        let verdict = Check::new(&graph, &[over(&graph, switch, to, next)]).unwrap().verdict();
+        let verdict = DeadlockCheck::new(&graph, &[over(&graph, switch, to, next)]).unwrap().verdict();
         assert!(verdict.order.is_some_and(|order| order.up_down), "{switch} to {to}");
     }
-    let down = Check::new(&graph, &[over(&graph, "agg3-0", "edge3-1", "edge3-0")]).unwrap().verdict();
+    let down = DeadlockCheck::new(&graph, &[over(&graph, "agg3-0", "edge3-1", "edge3-0")]).unwrap().verdict();
     let cycle = &down.components[0].cycles[0];
     assert_eq!(cycle.looping, [Destination { tor: switch(&graph, "edge3-1"), host: None }]);
     assert_eq!(cycle.lanes.len(), 2, "edge3-0 may send back up to where it came from");
 }
 
-/// P1: with n = 3 and TTL 32 the fluid form is 3 % above what is exact.
+/// P1: with n = 3 and TTL 32 the fluid model is 3 % above the exact rate.
 #[test]
-fn the_first_lane_of_a_loop_decides() {
+fn the_first_lane_of_a_loop_limits_the_rate() {
     let three = RoutingLoop { switches: 3, rate: Rate::gbps(40) };
     assert_eq!(three.fluid_rate(ttl(32)).bits_per_s(), 3_750_000_000);
     assert_eq!(three.exact_rate(ttl(32)).bits_per_s(), 3_636_363_636);
     assert_eq!(three.exact_rate(ttl(2)), Rate::gbps(40), "nothing comes around");
 }
 
-/// P2's orders: sooner with more packets, a smaller α, a larger TTL; never below the least rate.
+/// P2: shorter with more packets, a smaller α, a larger TTL; no deadlock below the minimum rate.
 #[test]
-fn time_to_fill_follows_rate_alpha_and_ttl() {
+fn time_to_fill_depends_on_rate_alpha_and_ttl() {
     let two = RoutingLoop { switches: 2, rate: Rate::gbps(40) };
     let fill = |mbps: u64, hops, alpha: &str| {
         let rate = Rate::from_bits_per_s(mbps * 1_000_000);
@@ -132,9 +133,10 @@ fn time_to_fill_follows_rate_alpha_and_ttl() {
 }
 
 #[test]
-fn overrides_that_cannot_be_are_refused() {
+fn invalid_overrides_are_rejected() {
     let graph = Topology::FatTree { k: 4 }.build(CABLES).unwrap();
-    let refused = |overrides: &[Override]| Check::new(&graph, overrides).err().expect("it is refused");
+    let refused =
+        |overrides: &[RouteOverride]| DeadlockCheck::new(&graph, overrides).err().expect("it is rejected");
     let far = over(&graph, "edge0-0", "h15", "core0");
     assert_eq!(refused(&[far]), CheckError::NotNeighbours(far));
     assert!(refused(&[far]).describe(&graph).contains("its neighbours are h0, h1, agg0-0, agg0-1"));
@@ -146,15 +148,15 @@ fn overrides_that_cannot_be_are_refused() {
     assert_eq!(refused(&[twice, twice]), CheckError::Twice(twice));
 }
 
-/// A fat-tree that has recomputed all its ways is up and down still; while only the switches at the link know, they
-/// send back where packets come from, and each link makes a loop.
+/// After convergence a fat-tree still has up-down routes. While only the switches at the failed link know,
+/// they send packets back, and each link causes a loop.
 #[test]
-fn a_failed_link_makes_loops_until_all_switches_know() {
+fn a_failed_link_causes_loops_until_convergence() {
     let topology = Topology::FatTree { k: 4 };
     let graph = topology.build(CABLES).unwrap();
-    let check = Check::new(&graph, &[]).unwrap();
-    let alike = check.survey(&Failures::one_of_each_kind(&topology, &graph).unwrap()).unwrap();
-    let all = check.survey(&Failures::up_to(1, &graph).unwrap()).unwrap();
+    let check = DeadlockCheck::new(&graph, &[]).unwrap();
+    let alike = check.survey(&FailureCases::one_of_each_kind(&topology, &graph).unwrap()).unwrap();
+    let all = check.survey(&FailureCases::up_to(1, &graph).unwrap()).unwrap();
     assert_eq!((alike.cases, alike.examined, alike.by_symmetry), (32, 2, true));
     assert_eq!((all.cases, all.examined, all.by_symmetry), (32, 32, false));
     for survey in [&alike, &all] {
@@ -168,16 +170,16 @@ fn a_failed_link_makes_loops_until_all_switches_know() {
     assert_eq!(names(&graph, &case.verdict), [["edge0-1>agg0-0", "agg0-0>edge0-1"]]);
 }
 
-/// A ring of four is no longer a circle of dependencies with a link down, and a survey of what is cyclic already says so.
+/// A ring of four has no cycle with a link down, and a survey of cyclic routes returns `None`.
 #[test]
-fn a_network_that_is_cyclic_already_is_not_surveyed() {
+fn a_cyclic_network_is_not_surveyed() {
     let graph = ring(4);
-    let check = Check::new(&graph, &[]).unwrap();
-    assert!(check.survey(&Failures::up_to(1, &graph).unwrap()).is_none());
+    let check = DeadlockCheck::new(&graph, &[]).unwrap();
+    assert!(check.survey(&FailureCases::up_to(1, &graph).unwrap()).is_none());
     let link = graph.link_by_name("s0-s1").unwrap();
     assert!(check.failed(&[link], Reroute::Everywhere).order.is_some());
     assert_eq!(
-        Failures::up_to(3, &Topology::FatTree { k: 8 }.build(CABLES).unwrap()).unwrap_err(),
+        FailureCases::up_to(3, &Topology::FatTree { k: 8 }.build(CABLES).unwrap()).unwrap_err(),
         CheckError::TooManyCases { cases: 2_796_416, max: 10_000 }
     );
 }
@@ -185,11 +187,11 @@ fn a_network_that_is_cyclic_already_is_not_surveyed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// On random networks, with random overrides and a failed link, as a plain enumeration has it.
+    /// On random networks with random overrides and a failed link, verdicts equal a plain enumeration.
     #[test]
-    fn verdicts_are_those_of_brute_force((graph, wanted, failing) in networks()) {
-        let overrides: Vec<Override> = wanted.into_iter().filter_map(|draw| drawn(&graph, draw)).take(1).collect();
-        let check = Check::new(&graph, &overrides).unwrap();
+    fn verdicts_equal_brute_force((graph, wanted, failing) in networks()) {
+        let overrides: Vec<RouteOverride> = wanted.into_iter().filter_map(|draw| drawn(&graph, draw)).take(1).collect();
+        let check = DeadlockCheck::new(&graph, &overrides).unwrap();
         compare(&graph, &check.verdict(), &Plain::new(&graph, &overrides, &[], Reroute::Everywhere))?;
         let links: Vec<LinkId> = (0..graph.links().len() as u32)
             .map(LinkId)
@@ -199,7 +201,7 @@ proptest! {
         for reroute in [Reroute::Everywhere, Reroute::AtTheLink] {
             compare(&graph, &check.failed(&failed, reroute), &Plain::new(&graph, &overrides, &failed, reroute))?;
         }
-        let Some(survey) = check.survey(&Failures::up_to(1, &graph).unwrap()) else {
+        let Some(survey) = check.survey(&FailureCases::up_to(1, &graph).unwrap()) else {
             return Ok(());
         };
         let cyclic = |reroute| links.iter().filter(|link| !Plain::new(&graph, &overrides, &[**link], reroute).cyclic().is_empty()).count();
@@ -208,7 +210,7 @@ proptest! {
     }
 }
 
-fn compare(graph: &Graph, verdict: &Verdict, plain: &Plain) -> Result<(), TestCaseError> {
+fn compare(graph: &Graph, verdict: &DeadlockVerdict, plain: &Plain) -> Result<(), TestCaseError> {
     prop_assert_eq!(verdict.dependencies as usize, plain.edges.len());
     let cyclic = plain.cyclic();
     prop_assert_eq!(verdict.order.is_some(), cyclic.is_empty());
@@ -228,14 +230,14 @@ fn compare(graph: &Graph, verdict: &Verdict, plain: &Plain) -> Result<(), TestCa
     Ok(())
 }
 
-/// Every packet from every host to every host on every way, one step after the other.
+/// Enumerates every packet from every host to every host on every path, hop by hop.
 struct Plain {
     edges: BTreeSet<(LaneId, LaneId)>,
     loops: bool,
 }
 
 impl Plain {
-    fn new(graph: &Graph, overrides: &[Override], failed: &[LinkId], reroute: Reroute) -> Self {
+    fn new(graph: &Graph, overrides: &[RouteOverride], failed: &[LinkId], reroute: Reroute) -> Self {
         let mut edges = BTreeSet::new();
         let mut loops = false;
         for dst in graph.hosts() {
@@ -282,7 +284,7 @@ fn cyclic(edges: &BTreeSet<(LaneId, LaneId)>) -> BTreeSet<LaneId> {
 
 fn next_hops(
     graph: &Graph,
-    overrides: &[Override],
+    overrides: &[RouteOverride],
     failed: &[LinkId],
     reroute: Reroute,
     node: NodeId,
@@ -291,12 +293,12 @@ fn next_hops(
 ) -> Vec<LaneId> {
     let Node::Switch(switch) = graph.node(node) else { return Vec::new() };
     let is_alive = |lane: &LaneId| !failed.contains(&lane.link());
-    let meant = |asked: &&Override| {
-        asked.switch == switch
-            && (asked.to == graph.host_node(dst) || asked.to == graph.switch_node(graph.tor(dst)))
+    let meant = |rule: &&RouteOverride| {
+        rule.switch == switch
+            && (rule.to == graph.host_node(dst) || rule.to == graph.switch_node(graph.tor(dst)))
     };
-    if let Some(asked) = overrides.iter().find(meant) {
-        let to_next = |lane: &LaneId| graph.lane_to(*lane) == asked.next;
+    if let Some(rule) = overrides.iter().find(meant) {
+        let to_next = |lane: &LaneId| graph.lane_to(*lane) == rule.next;
         return graph.ports(node).iter().copied().filter(to_next).filter(is_alive).collect();
     }
     let shortest = |hops: &[Option<usize>]| -> Vec<LaneId> {
@@ -316,7 +318,7 @@ fn hops_to(graph: &Graph, failed: &[LinkId], end: NodeId) -> Vec<Option<usize>> 
     for far in 0..graph.node_count() as usize {
         for lane in graph.lanes().filter(|lane| !failed.contains(&lane.link())) {
             let (from, to) = (graph.lane_from(lane), graph.lane_to(lane));
-            // Through another host nothing goes; it has one link anyway.
+            // Other hosts do not forward.
             if hops[to.index()] == Some(far) && hops[from.index()].is_none() {
                 hops[from.index()] = Some(far + 1);
             }
@@ -329,7 +331,7 @@ fn is_between(graph: &Graph, lane: LaneId) -> bool {
     [graph.lane_from(lane), graph.lane_to(lane)].iter().all(|end| matches!(graph.node(*end), Node::Switch(_)))
 }
 
-/// A small network, draws of overrides, and a draw of a link.
+/// A small network, random overrides, and a random link.
 fn networks() -> impl Strategy<Value = (Graph, Vec<(usize, usize, usize)>, usize)> {
     let shapes = prop_oneof![
         Just(Topology::FatTree { k: 4 }.build(CABLES).unwrap()),
@@ -345,13 +347,13 @@ fn networks() -> impl Strategy<Value = (Graph, Vec<(usize, usize, usize)>, usize
     (shapes, prop::collection::vec((0_usize..100, 0_usize..100, 0_usize..100), 0..2), 0_usize..100)
 }
 
-fn drawn(graph: &Graph, (at, to, next): (usize, usize, usize)) -> Option<Override> {
+fn drawn(graph: &Graph, (at, to, next): (usize, usize, usize)) -> Option<RouteOverride> {
     let switch = SwitchId(at as u32 % graph.switch_count());
     let dst = HostId(to as u32 % graph.host_count());
     let to = if to % 3 == 0 { graph.switch_node(graph.tor(dst)) } else { graph.host_node(dst) };
     let ports = graph.ports(graph.switch_node(switch));
     let next = graph.lane_to(ports[next % ports.len()]);
-    matches!(graph.node(next), Node::Switch(_)).then_some(Override { switch, to, next })
+    matches!(graph.node(next), Node::Switch(_)).then_some(RouteOverride { switch, to, next })
 }
 
 fn random(switches: usize, across: &[(usize, usize)], homes: &[usize]) -> Graph {
@@ -363,7 +365,7 @@ fn random(switches: usize, across: &[(usize, usize)], homes: &[usize]) -> Graph 
     written(homes.len(), switches, &line.chain(across).chain(hosts).collect::<Vec<_>>())
 }
 
-/// Switches in a circle, a host on each.
+/// Switches in a ring, with a host on each.
 fn ring(switches: usize) -> Graph {
     let around = (0..switches).map(|at| (format!("s{at}"), format!("s{}", (at + 1) % switches)));
     let hosts = (0..switches).map(|at| (format!("h{at}"), format!("s{at}")));
@@ -376,9 +378,9 @@ fn written(hosts: usize, switches: usize, links: &[(String, String)]) -> Graph {
     Graph::from_links(&named('h', hosts), &named('s', switches), &links).unwrap()
 }
 
-fn over(graph: &Graph, at: &str, to: &str, next: &str) -> Override {
+fn over(graph: &Graph, at: &str, to: &str, next: &str) -> RouteOverride {
     let node = |name: &str| graph.node_by_name(name).unwrap();
-    Override { switch: switch(graph, at), to: node(to), next: node(next) }
+    RouteOverride { switch: switch(graph, at), to: node(to), next: node(next) }
 }
 
 fn switch(graph: &Graph, name: &str) -> SwitchId {
@@ -388,7 +390,7 @@ fn switch(graph: &Graph, name: &str) -> SwitchId {
     }
 }
 
-fn names(graph: &Graph, verdict: &Verdict) -> Vec<Vec<String>> {
+fn names(graph: &Graph, verdict: &DeadlockVerdict) -> Vec<Vec<String>> {
     let cycles = verdict.components.iter().filter_map(|component| component.cycles.first());
     cycles.map(|cycle| cycle.lanes.iter().map(|lane| graph.lane_name(*lane)).collect()).collect()
 }

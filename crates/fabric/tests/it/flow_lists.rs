@@ -1,4 +1,4 @@
-//! Flow lists: the shipped ones, and every way in which a file is none.
+//! Flow lists: sample files, and every kind of invalid file.
 
 use std::io::{self, BufReader, Read};
 
@@ -7,7 +7,7 @@ use wiremend_fabric::flow_list::{self, FlowFault, LINE_BYTES_MAX};
 use wiremend_units::{Bytes, HostId, Time};
 
 #[test]
-fn shipped_lists_are_whole() {
+fn sample_lists_are_valid() {
     let lists = [
         (include_str!("../../../../scenarios/bench/ws50-k4.csv"), 16, 457),
         (include_str!("../../../../scenarios/bench/ws50-k8.csv"), 128, 961),
@@ -22,7 +22,7 @@ fn shipped_lists_are_whole() {
 }
 
 #[test]
-fn comments_blanks_and_the_header_may_be_left_out_or_in() {
+fn comments_blanks_and_the_header_are_optional() {
     let plain = flow_list::parse("0,1,10,20\n2,3,0,0".as_bytes(), 4).unwrap();
     let dressed =
         "\u{feff}# mine\r\n\r\n src , dst,bytes,start_ns\r\n0, 1 ,10,20\r\n  # more\r\n2,3,0,0\r\n\r\n";
@@ -33,7 +33,7 @@ fn comments_blanks_and_the_header_may_be_left_out_or_in() {
 }
 
 #[test]
-fn faults_name_line_column_and_remedy() {
+fn errors_have_line_column_and_remedy() {
     let good = "0,1,10,20\n".repeat(16);
     let error =
         |line: &str| flow_list::parse(format!("{good}{line}\n").as_bytes(), 16).unwrap_err().to_string();
@@ -63,16 +63,16 @@ fn faults_name_line_column_and_remedy() {
 }
 
 #[test]
-fn a_list_without_flows_is_refused() {
+fn a_list_without_flows_is_rejected() {
     for text in ["", "\n\n", "# nothing\n", "src,dst,bytes,start_ns\n"] {
         let error = flow_list::parse(text.as_bytes(), 16).unwrap_err();
         assert!(matches!(error.fault, FlowFault::NoFlows), "{error}");
     }
 }
 
-/// Endless garbage ends at once: by its line's length, or by its first byte that is no text.
+/// Endless garbage is rejected early: by line length, or by its first byte that is not UTF-8.
 #[test]
-fn garbage_fails_without_being_read() {
+fn garbage_is_rejected_without_reading_all_of_it() {
     let mut endless = Counted { inner: io::repeat(b'7'), bytes: 0 };
     let error = flow_list::parse(BufReader::new(&mut endless), 16).unwrap_err();
     assert!(matches!(error.fault, FlowFault::LongLine), "{error}");
@@ -86,7 +86,7 @@ fn garbage_fails_without_being_read() {
 }
 
 #[test]
-fn a_line_of_the_longest_length_passes() {
+fn a_line_of_maximum_length_is_accepted() {
     let comment = format!("#{}\n0,1,2,3\n", "x".repeat(LINE_BYTES_MAX - 2));
     assert_eq!(flow_list::parse(comment.as_bytes(), 2).unwrap().len(), 1);
     let longer = format!("#{comment}");
@@ -94,7 +94,7 @@ fn a_line_of_the_longest_length_passes() {
 }
 
 #[test]
-fn a_failing_reader_is_named() {
+fn read_errors_are_reported() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -107,18 +107,18 @@ fn a_failing_reader_is_named() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), hosts in 0_u32..4) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), hosts in 0_u32..4) {
         let _ = flow_list::parse(&bytes[..], hosts);
     }
 
     #[test]
-    fn near_misses_do_not_panic(text in "([0-9,x# é-]{0,12}\\r?\\n){0,6}", hosts in 0_u32..4) {
+    fn almost_valid_text_causes_no_panic(text in "([0-9,x# é-]{0,12}\\r?\\n){0,6}", hosts in 0_u32..4) {
         let _ = flow_list::parse(text.as_bytes(), hosts);
     }
 
-    /// What is written is read, however the reader cuts it.
+    /// A written list is parsed back, for any chunking of the reader.
     #[test]
-    fn lists_are_read_as_written(rows in prop::collection::vec((0_u32..9, 0_u32..9, 0..=1_u64 << 31, 0_u64..1 << 40), 1..20), chunk in 1_usize..40) {
+    fn lists_are_parsed_back(rows in prop::collection::vec((0_u32..9, 0_u32..9, 0..=1_u64 << 31, 0_u64..1 << 40), 1..20), chunk in 1_usize..40) {
         let rows: Vec<_> = rows.into_iter().filter(|row| row.0 != row.1).collect();
         prop_assume!(!rows.is_empty());
         let lines: Vec<_> = rows.iter().map(|(src, dst, bytes, ns)| format!("{src},{dst},{bytes},{ns}")).collect();

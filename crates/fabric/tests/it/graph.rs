@@ -1,4 +1,4 @@
-//! Topologies have the shape of their papers, graphs refuse what is no network, and names lead back.
+//! Topologies match their papers, invalid networks are rejected, and names map back.
 
 use proptest::prelude::*;
 use wiremend_fabric::{
@@ -22,9 +22,9 @@ fn a_fat_tree_has_the_counts_and_wiring_of_the_paper() {
         }
     }
     let graph = Topology::FatTree { k: 4 }.build(CABLES).unwrap();
-    // Hosts pod by pod, two to an edge switch.
+    // Hosts are numbered pod by pod, two per edge switch.
     assert_eq!(graph.name(graph.switch_node(graph.tor(HostId(6)))), "edge1-1");
-    // Aggregation switch i of any pod reaches cores i·k/2 and i·k/2 + 1.
+    // Aggregation switch i of each pod reaches cores i·k/2 and i·k/2 + 1.
     for (lane, there) in [("agg2-1>core2", true), ("agg2-1>core3", true), ("agg2-1>core1", false)] {
         assert_eq!(graph.lane_by_name(lane).is_some(), there, "{lane}");
     }
@@ -36,7 +36,7 @@ fn a_fat_tree_has_the_counts_and_wiring_of_the_paper() {
 }
 
 #[test]
-fn links_are_made_of_the_cable_of_their_role() {
+fn links_have_the_cable_of_their_role() {
     let graph = Topology::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 }.build(CABLES).unwrap();
     for (index, link) in graph.links().iter().enumerate() {
         let cable = Cable { rate: link.rate, delay: link.delay };
@@ -48,7 +48,7 @@ fn links_are_made_of_the_cable_of_their_role() {
 }
 
 #[test]
-fn oversubscription_is_what_hosts_can_send_over_what_leaves_can_pass() {
+fn oversubscription_is_host_rate_over_uplink_rate() {
     let leaf_spine = |hosts_per_leaf, spines| Topology::LeafSpine { leaves: 2, spines, hosts_per_leaf };
     let ratio = |topology: Topology| topology.build(CABLES).unwrap().oversubscription();
     assert_eq!(ratio(leaf_spine(16, 2)), Some(2.0));
@@ -69,9 +69,9 @@ fn a_chain_has_hosts_at_both_ends() {
     assert_eq!(pair.link_name(LinkId(1)), "h1-tor");
 }
 
-/// What is announced is what is built.
+/// The computed size equals the built network.
 #[test]
-fn sizes_are_known_before_building() {
+fn size_equals_the_built_network() {
     let topologies = [
         Topology::Pair,
         Topology::Chain { switches: 1, hosts_per_end: 3 },
@@ -91,7 +91,7 @@ fn sizes_are_known_before_building() {
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_with_the_range() {
+fn parameters_out_of_range_are_rejected_with_the_range() {
     let refused = |topology: Topology| topology.build(CABLES).unwrap_err().to_string();
     for k in [0, 1, 5, 130, 1000, u32::MAX] {
         assert_eq!(
@@ -112,7 +112,7 @@ fn parameters_out_of_range_are_refused_with_the_range() {
 }
 
 #[test]
-fn what_is_no_network_is_refused() {
+fn invalid_networks_are_rejected() {
     let error = |hosts: &[&str], switches: &[&str], links: &[(&str, &str)]| {
         written(hosts, switches, links).unwrap_err().to_string()
     };
@@ -143,11 +143,11 @@ fn what_is_no_network_is_refused() {
 }
 
 #[test]
-fn written_graphs_keep_their_names_and_parallel_links() {
+fn graphs_from_links_keep_names_and_parallel_links() {
     let links = [("a", "x"), ("y", "b"), ("x", "y"), ("y", "x"), ("x", "y")];
     let graph = written(&["a", "b"], &["x", "y", "spare"], &links).unwrap();
     let names: Vec<String> = (0..5).map(|link| graph.link_name(LinkId(link))).collect();
-    // The host's end is the first.
+    // The host's end comes first.
     assert_eq!(names, ["a-x", "b-y", "x-y", "y-x#2", "x-y#3"]);
     assert_eq!(graph.lane_name(LaneId(7)), "x>y#2");
     assert_eq!(graph.link_by_name("x-y#2"), Some(LinkId(3)));
@@ -164,7 +164,7 @@ fn written_graphs_keep_their_names_and_parallel_links() {
 }
 
 proptest! {
-    /// Every port is an end of its link, every name finds its owner, whatever the topology.
+    /// In every topology each port is an end of its link, and each name maps to its element.
     #[test]
     fn ports_and_names_are_consistent(topology in topologies()) {
         let graph = topology.build(CABLES).unwrap();

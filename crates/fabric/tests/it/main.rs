@@ -1,4 +1,4 @@
-//! Topologies, routes, partitions, tables and lists as their users meet them.
+//! Integration tests of topologies, routes, partitions, size tables and flow lists.
 
 mod corpus;
 mod deadlock;

@@ -1,14 +1,14 @@
-//! Networks are cut at their long links, and the pieces shared out evenly.
+//! Networks are cut at long links, and components are balanced over threads.
 
 use proptest::prelude::*;
-use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Plan, Topology};
+use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Partition, Topology};
 use wiremend_units::{LinkId, Rate, Span};
 
 const SHORT: Span = Span::from_ns(100);
 const LONG: Span = Span::from_us(1);
 
 #[test]
-fn equal_delays_give_a_piece_per_switch() {
+fn equal_delays_give_a_component_per_switch() {
     let graph = build(Topology::FatTree { k: 4 }, LONG, LONG);
     let plan = plan(&graph);
     assert_eq!((plan.components, plan.lookahead), (20, LONG));
@@ -18,7 +18,7 @@ fn equal_delays_give_a_piece_per_switch() {
     }
 }
 
-/// The delay of host links is no obstacle: they are never cut.
+/// Delays of host links do not matter, because they are never cut.
 #[test]
 fn hosts_stay_with_their_switch() {
     let graph = build(Topology::LeafSpine { leaves: 4, spines: 2, hosts_per_leaf: 3 }, LONG * 10, SHORT);
@@ -26,7 +26,7 @@ fn hosts_stay_with_their_switch() {
     assert_eq!((plan.components, plan.lookahead), (6, SHORT));
 }
 
-/// Two racks far apart: cut between them, not inside.
+/// Two distant racks are cut between them, not inside.
 #[test]
 fn the_longest_links_are_cut_first() {
     let far = Span::from_us(50);
@@ -46,9 +46,9 @@ fn the_longest_links_are_cut_first() {
     assert_eq!(plan.component_of_node, [0, 0, 1, 1, 0, 0, 1, 1]);
 }
 
-/// A long link to a corner of the network is no use: the rest would be one heavy piece.
+/// A single long link at the edge of the network is not sufficient: the rest would be one heavy component.
 #[test]
-fn lopsided_cuts_are_not_enough() {
+fn unbalanced_cuts_are_refined() {
     let far = Span::from_us(50);
     let links = [
         ("a", "x", SHORT),
@@ -68,7 +68,7 @@ fn lopsided_cuts_are_not_enough() {
 }
 
 #[test]
-fn what_cannot_be_cut_stays_whole() {
+fn networks_that_cannot_be_cut_stay_whole() {
     let pair = plan(&build(Topology::Pair, LONG, LONG));
     assert_eq!((pair.components, pair.lookahead), (1, LONG));
     let no_delay = plan(&build(Topology::FatTree { k: 4 }, Span::ZERO, Span::ZERO));
@@ -77,14 +77,14 @@ fn what_cannot_be_cut_stays_whole() {
     assert_eq!((only_hosts.components, only_hosts.lookahead), (1, SHORT));
 }
 
-/// The slower direction of a link does not count.
+/// The larger delay of a link's two directions does not count.
 #[test]
-fn a_link_is_as_long_as_its_faster_direction() {
+fn the_smaller_delay_of_a_link_counts() {
     let graph = build(Topology::Chain { switches: 2, hosts_per_end: 1 }, LONG, LONG);
     let mut delays = delays(&graph);
     let between = graph.lane_by_name("s1>s0").unwrap();
     delays[between.index()] = SHORT;
-    assert_eq!(Plan::of(&graph, &delays).lookahead, SHORT);
+    assert_eq!(Partition::new(&graph, &delays).lookahead, SHORT);
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn pods_stay_whole_and_cores_are_spread() {
     }
 }
 
-/// Four pods on three threads: rather a pod in pieces than a thread with twice the work.
+/// Four pods on three threads: a pod is split rather than giving one thread twice the work.
 #[test]
-fn pods_that_do_not_divide_are_taken_apart() {
+fn pods_are_split_if_the_parts_would_be_unbalanced() {
     for (k, parts) in [(4, 3), (6, 4), (8, 3), (16, 3)] {
         let graph = build(Topology::FatTree { k }, LONG, LONG);
         let part = plan(&graph).assign(&graph, parts);
@@ -123,7 +123,7 @@ fn a_chain_is_cut_in_the_middle() {
     assert_eq!(switches, [0, 0, 0, 0, 1, 1, 1, 1]);
 }
 
-/// A ring where every switch has a host has no tiers: two arcs.
+/// A ring with a host on every switch has no tiers: it is cut into two arcs.
 #[test]
 fn a_ring_is_cut_in_two_arcs() {
     let names: Vec<String> = (0..8).map(|index| format!("s{index}")).collect();
@@ -141,17 +141,17 @@ fn a_ring_is_cut_in_two_arcs() {
 }
 
 proptest! {
-    /// Whatever the delays: cuts are only at links between switches, none shorter than the lookahead; whatever the
-    /// number of parts: components stay whole.
+    /// For any delays, only links between switches are cut, none shorter than the lookahead. For any number
+    /// of parts, components stay whole.
     #[test]
-    fn plans_keep_their_promises(
+    fn partitions_respect_lookahead_and_components(
         k in prop::sample::select(vec![2_u32, 4, 6]),
         kinds in prop::collection::vec(0_u64..4, 1..40),
         parts in 1_usize..9,
     ) {
         let graph = build(Topology::FatTree { k }, LONG, LONG);
         let delays: Vec<Span> = graph.lanes().map(|lane| SHORT * kinds[lane.index() % kinds.len()]).collect();
-        let plan = Plan::of(&graph, &delays);
+        let plan = Partition::new(&graph, &delays);
         prop_assert!(plan.lookahead > Span::ZERO);
         for lane in graph.lanes() {
             if component(&plan, graph.lane_from(lane)) != component(&plan, graph.lane_to(lane)) {
@@ -184,15 +184,15 @@ fn delays(graph: &Graph) -> Vec<Span> {
     graph.lanes().map(|lane| graph.link(lane.link()).delay).collect()
 }
 
-fn plan(graph: &Graph) -> Plan {
-    Plan::of(graph, &delays(graph))
+fn plan(graph: &Graph) -> Partition {
+    Partition::new(graph, &delays(graph))
 }
 
-fn component(plan: &Plan, node: wiremend_units::NodeId) -> u32 {
+fn component(plan: &Partition, node: wiremend_units::NodeId) -> u32 {
     plan.component_of_node[node.index()]
 }
 
-/// Lane ends in each part.
+/// Number of lane ends in each part.
 fn loads(graph: &Graph, part: &[u32], parts: usize) -> Vec<usize> {
     let mut loads = vec![0; parts];
     for node in graph.nodes() {

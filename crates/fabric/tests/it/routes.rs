@@ -1,4 +1,4 @@
-//! Every way is a shortest one, and all shortest ways are there.
+//! Routes contain all shortest paths, and only these.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const CABLE: Cable = Cable { rate: Rate::gbps(100), delay: Span::from_us(1) };
 const CABLES: Cables = Cables { host: CABLE, switch: CABLE };
 
 #[test]
-fn a_fat_tree_offers_all_its_ways_up_and_one_way_down() {
+fn a_fat_tree_has_all_paths_up_and_one_path_down() {
     let graph = Topology::FatTree { k: 4 }.build(CABLES).unwrap();
     let routes = Routes::shortest(&graph);
     let names = |switch: &str, dst: u32| -> Vec<String> {
@@ -25,7 +25,7 @@ fn a_fat_tree_offers_all_its_ways_up_and_one_way_down() {
 }
 
 #[test]
-fn parallel_links_are_ways_of_their_own() {
+fn parallel_links_are_separate_next_hops() {
     let link = |a, b| NamedLink { a, b, cable: CABLE };
     let links =
         [link("a", "x"), link("b", "y"), link("x", "y"), link("x", "z"), link("x", "y"), link("z", "y")];
@@ -37,7 +37,7 @@ fn parallel_links_are_ways_of_their_own() {
     assert!(routes.next_hops(SwitchId(3), HostId(1)).is_empty());
 }
 
-/// A thousand hosts, the ways chosen by a hash: three hops up, three down, on any choice.
+/// A thousand hosts, paths chosen by a hash: three hops up, three down, for every choice.
 #[test]
 fn a_big_fat_tree_is_six_hops_across() {
     let graph = Topology::FatTree { k: 16 }.build(CABLES).unwrap();
@@ -52,9 +52,9 @@ fn a_big_fat_tree_is_six_hops_across() {
 }
 
 proptest! {
-    /// On random graphs: exactly the lanes to neighbours that are one hop closer, in the order of the ports.
+    /// On random graphs: exactly the lanes to neighbours one hop closer, in the order of the ports.
     #[test]
-    fn next_hops_are_the_shortest_ways(graph in random_graphs()) {
+    fn next_hops_are_all_shortest_paths(graph in random_graphs()) {
         let routes = Routes::shortest(&graph);
         for dst in graph.hosts() {
             let hops = hops_to(&graph, graph.host_node(dst));
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// A line of switches that keeps the graph whole, with random links across.
+/// A chain of switches, which connects the graph, with random additional links.
 fn random_graphs() -> impl Strategy<Value = Graph> {
     (
         2_usize..9,

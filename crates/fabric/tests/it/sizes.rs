@@ -1,14 +1,14 @@
-//! Size tables against the figures published with them, and against what they draw.
+//! Size tables compared with published figures and with their own draws.
 
 use proptest::prelude::*;
 use wiremend_fabric::{
-    BadSizeTable, MESSAGE_BYTES_MAX, Place, Point, SizeFault, SizeGroup, SizeTable, WORKLOADS,
+    BadSizeTable, MESSAGE_BYTES_MAX, SizeFault, SizeGroup, SizePoint, SizeTable, TablePosition, WORKLOADS,
 };
 use wiremend_units::{Bytes, mix};
 
-/// Means of the continuous curves; what is drawn is rounded up to whole bytes, half a byte more.
+/// Means of the continuous curves; draws are rounded up to whole bytes, half a byte more on average.
 #[test]
-fn published_means_come_out() {
+fn means_equal_published_values() {
     let figures = [
         ("websearch", 1_711_250.0, 0.5),
         ("datamining", 5.04e6, 5e3),
@@ -26,7 +26,7 @@ fn published_means_come_out() {
 }
 
 #[test]
-fn published_chances_of_a_last_packet_come_out() {
+fn mean_inverse_packets_equal_published_values() {
     for (name, expected, slack) in
         [("websearch", 0.0576, 5e-5), ("datamining", 0.620, 5e-4), ("datamining-vl2", 0.583, 5e-4)]
     {
@@ -36,7 +36,7 @@ fn published_chances_of_a_last_packet_come_out() {
 }
 
 #[test]
-fn every_shipped_table_is_readable_and_named() {
+fn every_built_in_table_is_valid_and_named() {
     for workload in &WORKLOADS {
         let (least, most) = workload.table().range();
         assert!(
@@ -52,7 +52,7 @@ fn every_shipped_table_is_readable_and_named() {
 
 /// Mean, E(1/S) and median of a million draws agree with the table's own figures.
 #[test]
-fn draws_follow_the_table() {
+fn draws_match_the_table() {
     for workload in &WORKLOADS {
         let table = workload.table();
         let sizes: Vec<u64> = (0..1_000_000).map(|i| table.draw(mix(i)).get()).collect();
@@ -65,10 +65,11 @@ fn draws_follow_the_table() {
 }
 
 #[test]
-fn sizes_are_equally_likely_between_points_and_certain_at_steps() {
+fn sizes_are_uniform_between_points_and_exact_at_steps() {
     let table =
         SizeTable::from_points(&points(&[(0, 0.0), (4, 40.0), (4, 50.0), (10, 50.0), (12, 100.0)])).unwrap();
-    // 64 bits evenly: a tenth each for 1, 2, 3; 4 also has its step; 11 and 12 share the rest; 5 to 10 never come.
+    // Evenly spaced 64-bit values: a tenth each for 1, 2, 3; 4 also has its step; 11 and 12 share the rest; 5 to
+    // 10 never occur.
     let mut counts = [0_u32; 13];
     for i in 0..100_000_u64 {
         counts[table.draw(i * (u64::MAX / 100_000)).get() as usize] += 1;
@@ -80,7 +81,7 @@ fn sizes_are_equally_likely_between_points_and_certain_at_steps() {
     assert!((table.mean() - (0.1 * 6.0 + 0.2 * 4.0 + 0.25 * 23.0)).abs() < 1e-9);
 }
 
-/// Google's search RPCs begin at 2 bytes with 7.6 %: all of these have 2 bytes.
+/// Google's search RPCs start at 2 bytes with 7.6 %: all of these have 2 bytes.
 #[test]
 fn a_first_point_above_zero_is_a_step() {
     let table = SizeTable::named("google-search-rpc").unwrap();
@@ -90,7 +91,7 @@ fn a_first_point_above_zero_is_a_step() {
 }
 
 #[test]
-fn one_size_can_be_certain() {
+fn a_table_can_have_a_single_size() {
     let table = SizeTable::from_points(&points(&[(1000, 0.0), (1000, 100.0)])).unwrap();
     assert_eq!([0, 1 << 63, u64::MAX].map(|bits| table.draw(bits)), [Bytes::new(1000); 3]);
     assert!((table.mean() - 1000.0).abs() < 1e-9);
@@ -99,24 +100,24 @@ fn one_size_can_be_certain() {
 }
 
 #[test]
-fn what_is_no_distribution_is_refused_by_row() {
+fn invalid_distributions_are_rejected_with_a_row() {
     let fault = |list: &[(u64, f64)]| {
         let BadSizeTable { place, fault } = SizeTable::from_points(&points(list)).unwrap_err();
         (place, fault)
     };
     assert_eq!(fault(&[]).1, SizeFault::TooFewPoints(0));
-    assert_eq!(fault(&[(1, 100.0)]), (Place::Row(1), SizeFault::TooFewPoints(1)));
-    assert_eq!(fault(&[(0, 0.0), (9, 50.0), (10, 40.0), (11, 100.0)]).0, Place::Row(3));
-    assert_eq!(fault(&[(0, 0.0), (9, 50.0), (8, 60.0), (11, 100.0)]).0, Place::Row(3));
-    assert_eq!(fault(&[(0, 0.0), (9, 99.9)]), (Place::Row(2), SizeFault::EndsBelow(99.9)));
-    assert_eq!(fault(&[(0, 0.0), (9, 100.5)]), (Place::Row(2), SizeFault::NotAPercentage(100.5)));
-    assert_eq!(fault(&[(0, f64::NAN), (9, 100.0)]).0, Place::Row(1));
-    assert_eq!(fault(&[(0, -1.0), (9, 100.0)]).0, Place::Row(1));
-    assert_eq!(fault(&[(0, 0.0), (1 << 32, 100.0)]).0, Place::Row(2));
+    assert_eq!(fault(&[(1, 100.0)]), (TablePosition::Row(1), SizeFault::TooFewPoints(1)));
+    assert_eq!(fault(&[(0, 0.0), (9, 50.0), (10, 40.0), (11, 100.0)]).0, TablePosition::Row(3));
+    assert_eq!(fault(&[(0, 0.0), (9, 50.0), (8, 60.0), (11, 100.0)]).0, TablePosition::Row(3));
+    assert_eq!(fault(&[(0, 0.0), (9, 99.9)]), (TablePosition::Row(2), SizeFault::EndsBelow(99.9)));
+    assert_eq!(fault(&[(0, 0.0), (9, 100.5)]), (TablePosition::Row(2), SizeFault::NotAPercentage(100.5)));
+    assert_eq!(fault(&[(0, f64::NAN), (9, 100.0)]).0, TablePosition::Row(1));
+    assert_eq!(fault(&[(0, -1.0), (9, 100.0)]).0, TablePosition::Row(1));
+    assert_eq!(fault(&[(0, 0.0), (1 << 32, 100.0)]).0, TablePosition::Row(2));
 }
 
 #[test]
-fn files_are_read_with_and_without_header_and_refused_by_line() {
+fn files_are_parsed_with_and_without_header_and_errors_have_a_line() {
     let with = SizeTable::parse_csv("# mine\nsize_bytes,cumulative_percent\n\n0, 0\r\n 10 ,100\n").unwrap();
     assert_eq!(with, SizeTable::parse_csv("0,0\n10,100").unwrap());
     let error = |text: &str| SizeTable::parse_csv(text).unwrap_err().to_string();
@@ -132,12 +133,12 @@ fn files_are_read_with_and_without_header_and_refused_by_line() {
 }
 
 proptest! {
-    /// The closed form of E(1/S) is the sum over all sizes.
+    /// The closed form of E(1/S) equals the sum over all sizes.
     #[test]
     fn mean_inverse_packets_is_the_sum_over_sizes(list in tables(20_000), mtu in 1_u64..5_000) {
         let table = SizeTable::from_points(&list).unwrap();
         let mut sum = 0.0;
-        let mut before = Point { size: list[0].size, percent: 0.0 };
+        let mut before = SizePoint { size: list[0].size, percent: 0.0 };
         for point in &list {
             let (low, high) = (before.size.get(), point.size.get());
             let sizes = if low == high { high.max(1)..=high.max(1) } else { low + 1..=high };
@@ -149,9 +150,9 @@ proptest! {
         prop_assert!((table.mean_inverse_packets(Bytes::new(mtu)) - sum).abs() < 1e-7);
     }
 
-    /// Larger bits never give a smaller size, and none lies outside the table.
+    /// Larger bits never give a smaller size, and all sizes lie within the table.
     #[test]
-    fn draws_rise_with_their_bits(list in tables(1 << 31), mut bits in prop::collection::vec(any::<u64>(), 1..50)) {
+    fn draws_increase_with_their_bits(list in tables(1 << 31), mut bits in prop::collection::vec(any::<u64>(), 1..50)) {
         let table = SizeTable::from_points(&list).unwrap();
         bits.sort_unstable();
         let sizes: Vec<Bytes> = bits.iter().map(|bits| table.draw(*bits)).collect();
@@ -161,12 +162,12 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "[0-9.,#\\n a-e\u{e9}-]{0,80}") {
+    fn no_text_causes_a_panic(text in "[0-9.,#\\n a-e\u{e9}-]{0,80}") {
         let _ = SizeTable::parse_csv(&text);
     }
 }
 
-fn tables(size_max: u64) -> impl Strategy<Value = Vec<Point>> {
+fn tables(size_max: u64) -> impl Strategy<Value = Vec<SizePoint>> {
     prop::collection::vec((0..=size_max, 0_u32..=1_000), 2..8).prop_map(|mut rows| {
         rows.sort_unstable();
         let mut percents: Vec<u32> = rows.iter().map(|row| row.1).collect();
@@ -177,8 +178,8 @@ fn tables(size_max: u64) -> impl Strategy<Value = Vec<Point>> {
     })
 }
 
-fn points(list: &[(u64, f64)]) -> Vec<Point> {
-    list.iter().map(|(size, percent)| Point { size: Bytes::new(*size), percent: *percent }).collect()
+fn points(list: &[(u64, f64)]) -> Vec<SizePoint> {
+    list.iter().map(|(size, percent)| SizePoint { size: Bytes::new(*size), percent: *percent }).collect()
 }
 
 #[track_caller]
@@ -190,7 +191,7 @@ fn assert_mean(name: &str, values: &[f64], expected: f64) {
     assert!(off.abs() < 4.0, "{name}: {mean}, expected {expected}: {off:.1} sigma");
 }
 
-/// Groups of sizes are the distribution: they sum to 1, keep its means, and the chance of a last packet nearly.
+/// Groups sum to 1 and keep the means; the probability of a last packet is nearly kept.
 #[test]
 fn groups_keep_the_means() {
     for workload in &WORKLOADS {
@@ -207,8 +208,10 @@ fn groups_keep_the_means() {
             assert!(groups.len() < 1500, "{}: {} groups", workload.name, groups.len());
         }
     }
-    let fixed =
-        [Point { size: Bytes::new(3000), percent: 0.0 }, Point { size: Bytes::new(3000), percent: 100.0 }];
+    let fixed = [
+        SizePoint { size: Bytes::new(3000), percent: 0.0 },
+        SizePoint { size: Bytes::new(3000), percent: 100.0 },
+    ];
     let groups = SizeTable::from_points(&fixed).unwrap().groups(Bytes::new(1024), 64, 1.1);
     assert_eq!(groups, [SizeGroup { packets: 3.0, bytes: 3000.0, probability: 1.0 }]);
 }

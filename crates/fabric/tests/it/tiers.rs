@@ -1,16 +1,16 @@
-//! Fabrics in tiers: numbers of links, ways to the top, and files that are none.
+//! Fabrics in tiers: link numbers, path counts, and invalid files.
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{Paths, Shape, Tiers, TiersFault, parse_csv, parse_json};
+use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, TiersFault, parse_csv, parse_json};
 use wiremend_units::{LinkId, Rate, SwitchId};
 
 const RATE: Rate = Rate::gbps(100);
 
 #[test]
-fn facebooks_fabric_has_its_links_where_they_are_published() {
-    let tiers = Shape::FACEBOOK.build(RATE).unwrap();
+fn facebooks_fabric_has_the_published_link_numbers() {
+    let tiers = FabricShape::FACEBOOK.build(RATE).unwrap();
     assert_eq!((tiers.link_count(), tiers.switch_count(), tiers.pod_count()), (100_224, 13_764, 261));
     assert_eq!((tiers.tors().len(), tiers.tier_count()), (12_528, 3));
     let ends = |link: u32| {
@@ -23,10 +23,10 @@ fn facebooks_fabric_has_its_links_where_they_are_published() {
     assert_eq!(tiers.pod(tiers.switch_by_name("spine3-5").unwrap()), None);
 }
 
-/// The ports by which pipes are counted: a ToR's by fabric switch, a spine's by pod.
+/// Port numbers used for pipes: a ToR's by fabric switch, a spine's by pod.
 #[test]
 fn ports_follow_the_links() {
-    let tiers = Shape::FACEBOOK.build(RATE).unwrap();
+    let tiers = FabricShape::FACEBOOK.build(RATE).unwrap();
     let port = |link: u32, name: &str| tiers.port_index(LinkId(link), tiers.switch_by_name(name).unwrap());
     assert_eq!((port(7 * 192 + 13 * 4 + 2, "tor7-13"), port(7 * 192 + 13 * 4 + 2, "fab7-2")), (2, 13));
     let up = 50_112 + 3 * 48 * 261 + 5 * 261 + 200;
@@ -40,28 +40,30 @@ fn ports_follow_the_links() {
 }
 
 #[test]
-fn every_shape_counts_its_ways() {
+fn every_shape_has_the_expected_path_counts() {
     for (shape, links, ways) in [
-        (Shape::FACEBOOK, 100_224, 192),
-        (Shape::Facebook { pods: 3, tors: 2, fabrics: 4, spines: 5 }, 24 + 60, 20),
-        (Shape::FatTree { k: 8 }, 256, 16),
-        (Shape::LeafSpine { leaves: 6, spines: 4 }, 24, 4),
+        (FabricShape::FACEBOOK, 100_224, 192),
+        (FabricShape::Facebook { pods: 3, tors: 2, fabrics: 4, spines: 5 }, 24 + 60, 20),
+        (FabricShape::FatTree { k: 8 }, 256, 16),
+        (FabricShape::LeafSpine { leaves: 6, spines: 4 }, 24, 4),
     ] {
         let tiers = shape.build(RATE).unwrap();
         assert_eq!(tiers.link_count(), links, "{shape:?}");
-        let paths = Paths::new(&tiers);
-        assert!(tiers.tors().iter().all(|tor| paths.of(*tor) == ways), "{shape:?}");
+        let paths = PathCounts::new(&tiers);
+        assert!(tiers.tors().iter().all(|tor| paths.count(*tor) == ways), "{shape:?}");
     }
-    let fat_tree = Shape::FatTree { k: 4 }.build(RATE).unwrap();
+    let fat_tree = FabricShape::FatTree { k: 4 }.build(RATE).unwrap();
     assert!(fat_tree.switch_by_name("core3").is_some() && fat_tree.switch_by_name("core4").is_none());
-    for wrong in
-        [Shape::FatTree { k: 5 }, Shape::LeafSpine { leaves: 0, spines: 1 }, Shape::FatTree { k: 100_000 }]
-    {
+    for wrong in [
+        FabricShape::FatTree { k: 5 },
+        FabricShape::LeafSpine { leaves: 0, spines: 1 },
+        FabricShape::FatTree { k: 100_000 },
+    ] {
         assert!(wrong.build(RATE).is_err(), "{wrong:?}");
     }
 }
 
-/// Two ToRs, a bundle of two, a breakout of two, a ToR that skips a tier.
+/// Two ToRs, a LAG of two links, a breakout of two links, and a ToR that skips a tier.
 const FILE: &str = "\
 # an export
 switch,tor-a,tor,1
@@ -78,10 +80,10 @@ link,agg,Eth7/2,s2,Eth1,100,,cable7
 ";
 
 #[test]
-fn a_file_may_have_bundles_breakouts_and_shortcuts() {
+fn files_may_have_lags_breakouts_and_shortcuts() {
     let tiers = parse_csv(FILE).unwrap();
-    let paths = Paths::new(&tiers);
-    let ways = |name: &str| paths.of(tiers.switch_by_name(name).unwrap());
+    let paths = PathCounts::new(&tiers);
+    let ways = |name: &str| paths.count(tiers.switch_by_name(name).unwrap());
     assert_eq!((ways("tor-a"), ways("tor-b"), ways("agg")), (4, 3, 2));
     assert_eq!(tiers.link(LinkId(2)).rate, Rate::gbps(40));
     assert_eq!(tiers.link_by_name("agg:Eth2"), Some(LinkId(1)));
@@ -91,7 +93,7 @@ fn a_file_may_have_bundles_breakouts_and_shortcuts() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_and_csv_give_the_same_fabric() {
     let json = r#"{"switches": [{"name": "t", "tier": 0, "pod": "p"}, {"name": "s", "tier": "spine"}],
         "links": [{"a": {"switch": "s", "port": "1"}, "b": {"switch": "t", "port": "9"}, "gbps": 400, "lag": "x"}]}"#;
     let tiers = parse_json(json).unwrap();
@@ -106,21 +108,21 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn what_is_no_fabric_is_refused_where_it_stands() {
+fn invalid_fabrics_are_rejected_with_a_position() {
     let changed = |from: &str, to: &str| parse_csv(&FILE.replace(from, to)).unwrap_err().to_string();
     for (from, to, told) in [
         ("link,tor-b,Eth9,s2,Eth9", "link,tor-b,Eth9,s3,Eth9", "10:6: a link to the unknown switch `s3`"),
-        ("switch,tor-b,0,1", "switch,tor-a,0,1", "3:8: switch `tor-a` is there twice"),
+        ("switch,tor-b,0,1", "switch,tor-a,0,1", "3:8: switch `tor-a` is given twice"),
         ("switch,s1,spine", "switch,s1,spire", "5:11: `spire` is not a tier"),
         (
             "link,agg,Eth2,tor-a,Eth2",
             "link,tor-b,Eth2,tor-a,Eth2",
-            "8:6: `tor-b` and `tor-a` are of one tier: a cycle",
+            "8:6: `tor-b` and `tor-a` are in the same tier",
         ),
         ("agg,Eth3,40", "agg,Eth3,-40", "9:26: `-40` is not a rate"),
-        ("agg,Eth3,40", "agg,Eth1,40", "9:6: port `Eth1` of `agg` has link 0 already: a duplicate"),
-        ("link,tor-b,Eth9,s2,Eth9", "link,tor-b,Eth9,s2", "10:1: 4 values where"),
-        ("link,tor-b,Eth9,s2,Eth9", "lnik,tor-b,Eth9,s2,Eth9", "10:1: `lnik` starts no row"),
+        ("agg,Eth3,40", "agg,Eth1,40", "9:6: port `Eth1` of `agg` already has link 0"),
+        ("link,tor-b,Eth9,s2,Eth9", "link,tor-b,Eth9,s2", "10:1: 4 values do not match"),
+        ("link,tor-b,Eth9,s2,Eth9", "lnik,tor-b,Eth9,s2,Eth9", "10:1: unknown row `lnik`"),
         ("switch,agg,1,1", "switch,agg,1,1\nswitch,tor-c,0,1", "ToR `tor-c` has no uplinks"),
         (",100,po1\n", ",x\n", "`x` is not a rate"),
     ] {
@@ -128,15 +130,15 @@ fn what_is_no_fabric_is_refused_where_it_stands() {
         assert!(error.contains(told), "{error} has not {told}");
     }
     let dead_end = "switch,t,0\nswitch,a,1\nswitch,b,1\nswitch,s,2\nlink,t,1,a,1\nlink,b,1,s,1\n";
-    assert!(matches!(parse_csv(dead_end).unwrap_err().fault, TiersFault::NoWayUp(name) if name == "t"));
+    assert!(matches!(parse_csv(dead_end).unwrap_err().fault, TiersFault::NoPathUp(name) if name == "t"));
     for nothing in ["", "# x\n", "switch,t,0\n", "link,a,1,b,2\n", ",,,,", "switch", "\u{0}"] {
         assert!(parse_csv(nothing).is_err(), "{nothing:?}");
     }
 }
 
-/// More ways than can be counted are refused, not miscounted.
+/// Path counts above the limit are rejected.
 #[test]
-fn too_many_ways_are_refused() {
+fn too_many_paths_are_rejected() {
     let mut text = String::new();
     for tier in 0..16 {
         let _ = writeln!(text, "switch,s{tier},{tier}");
@@ -149,7 +151,7 @@ fn too_many_ways_are_refused() {
     assert_eq!(parse_csv(&text).unwrap_err().fault, TiersFault::TooManyPaths);
 }
 
-/// A fabric of up to four tiers with any links between them, among them parallel ones and shortcuts.
+/// A fabric of up to four tiers with random links, including parallel links and shortcuts.
 fn any_fabric() -> impl Strategy<Value = Tiers> {
     let sizes = proptest::collection::vec(1_usize..4, 2..5);
     (sizes, proptest::collection::vec(any::<(u16, u16)>(), 0..40)).prop_map(|(sizes, picks)| {
@@ -179,8 +181,8 @@ fn any_fabric() -> impl Strategy<Value = Tiers> {
     })
 }
 
-/// By walking every way.
-fn walked(tiers: &Tiers, paths: &Paths<'_>, from: SwitchId) -> u64 {
+/// Counts the paths by enumeration.
+fn walked(tiers: &Tiers, paths: &PathCounts<'_>, from: SwitchId) -> u64 {
     if tiers.tier(from) + 1 == tiers.tier_count() {
         return 1;
     }
@@ -191,22 +193,22 @@ fn walked(tiers: &Tiers, paths: &Paths<'_>, from: SwitchId) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn ways_are_those_that_can_be_walked(tiers in any_fabric(), picks in proptest::collection::vec(any::<(u16, bool)>(), 1..30)) {
-        let mut paths = Paths::new(&tiers);
+    fn path_counts_equal_enumeration(tiers in any_fabric(), picks in proptest::collection::vec(any::<(u16, bool)>(), 1..30)) {
+        let mut paths = PathCounts::new(&tiers);
         for (pick, up) in picks {
-            let before: Vec<_> = tiers.tors().iter().map(|tor| paths.of(*tor)).collect();
+            let before: Vec<_> = tiers.tors().iter().map(|tor| paths.count(*tor)).collect();
             let link = LinkId(u32::from(pick) % tiers.link_count());
             if up { paths.bring_up(link) } else { paths.take_down(link) }
             prop_assert_eq!(paths.is_up(link), up);
             for (tor, before) in tiers.tors().iter().zip(before) {
-                prop_assert_eq!(paths.of(*tor), walked(&tiers, &paths, *tor));
-                prop_assert_eq!(paths.changed().contains(tor), paths.of(*tor) != before);
+                prop_assert_eq!(paths.count(*tor), walked(&tiers, &paths, *tor));
+                prop_assert_eq!(paths.changed().contains(tor), paths.count(*tor) != before);
             }
         }
     }
 
     #[test]
-    fn no_text_is_too_strange(text in "(switch|link|[a-c0-3]|,|\n|#|\"|\u{7f}){0,60}") {
+    fn no_text_causes_a_panic(text in "(switch|link|[a-c0-3]|,|\n|#|\"|\u{7f}){0,60}") {
         let _ = parse_csv(&text);
         let _ = parse_json(&text);
     }

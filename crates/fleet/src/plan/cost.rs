@@ -1,59 +1,59 @@
-//! What it costs that links corrupt.
+//! Cost of corrupting links that stay in service.
 
 use wiremend_fabric::tiers::Tiers;
 
-use super::state::Corrupting;
-use crate::effect::Effect;
+use super::fabric_state::CorruptingLink;
+use crate::protection_effect::ProtectionEffect;
 
-/// How much links carry.
+/// Traffic of links.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Load {
-    /// The part of their rate.
-    pub part: f64,
+pub struct LinkLoad {
+    /// Utilization as a share of the rate.
+    pub utilization: f64,
     /// Bytes of a frame on the wire, with preamble and gap.
     pub frame_bytes: f64,
 }
 
-/// Full frames of 1518 bytes, and links that are used to three tenths.
-impl Default for Load {
+/// Full frames of 1518 bytes at a utilization of 30 %.
+impl Default for LinkLoad {
     fn default() -> Self {
-        Self { part: 0.3, frame_bytes: 1538.0 }
+        Self { utilization: 0.3, frame_bytes: 1538.0 }
     }
 }
 
-/// What it costs that some links corrupt.
+/// Cost of a set of corrupting links.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Cost {
-    /// The sum of their loss rates.
+pub struct CorruptionCost {
+    /// Sum of loss rates.
     pub penalty: f64,
-    /// Frames that are lost every second.
+    /// Lost frames per second.
     pub frames_per_s: f64,
-    /// The same if all of them were protected.
+    /// Sum of loss rates if all links were protected.
     pub protected_penalty: f64,
-    /// Frames that are then lost every second.
+    /// Lost frames per second if all links were protected.
     pub protected_frames_per_s: f64,
-    /// What protection takes of their capacity, in bit/s.
+    /// Capacity lost by protection, in bit/s.
     pub protected_bps: f64,
 }
 
-impl Cost {
-    /// Of these links.
-    pub fn of<'a>(
+impl CorruptionCost {
+    /// Computes the cost of these links.
+    pub fn for_links<'a>(
         tiers: &Tiers,
-        corrupting: impl Iterator<Item = &'a Corrupting>,
-        effect: &Effect,
-        load: Load,
+        corrupting: impl Iterator<Item = &'a CorruptingLink>,
+        effect: &ProtectionEffect,
+        load: LinkLoad,
     ) -> Self {
         let mut cost = Self::default();
-        for Corrupting { link, loss } in corrupting {
+        for CorruptingLink { link, loss } in corrupting {
             let bps = tiers.link(*link).rate.bits_per_s() as f64;
-            let frames = bps * load.part / (8.0 * load.frame_bytes);
-            let left = effect.of(*loss);
+            let frames = bps * load.utilization / (8.0 * load.frame_bytes);
+            let effect = effect.at_loss(*loss);
             cost.penalty += loss;
             cost.frames_per_s += frames * loss;
-            cost.protected_penalty += left.left;
-            cost.protected_frames_per_s += frames * left.left;
-            cost.protected_bps += bps * (1.0 - left.speed);
+            cost.protected_penalty += effect.residual_loss;
+            cost.protected_frames_per_s += frames * effect.residual_loss;
+            cost.protected_bps += bps * (1.0 - effect.speed);
         }
         cost
     }

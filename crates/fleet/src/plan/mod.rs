@@ -1,16 +1,16 @@
-//! What to do about the links that corrupt now: may this one be drained, which set should be, in which order as repairs return, and what
-//! waiting costs.
+//! Plans for the corrupting links of a fabric: which links to drain now, which must stay, what can be
+//! drained after each repair, and the cost of waiting.
 //!
-//! A [`FabricState`] says how a fabric is: what is down, what is being drained, what corrupts, which ToRs matter more. A [`Planner`] answers from
-//! there. It never advises a set that leaves a ToR fewer ways than its share; where a ToR has fewer already, nothing that it needs is
-//! taken.
+//! A [`FabricState`] contains the links that are down, being drained or corrupting, and ToRs with their own
+//! constraint. A [`DrainPlanner`] plans from there. It never advises a drain that leaves a ToR fewer paths
+//! than its share. If a ToR already has fewer, no link that it needs is drained.
 
 mod cost;
-mod planner;
-mod state;
+mod drain_planner;
+mod fabric_state;
 mod timestamp;
 
-pub use cost::{Cost, Load};
-pub use planner::{Advice, Broken, Drain, Kept, Planner, Refusal, Step};
-pub use state::{BadState, Corrupting, FabricState};
-pub use timestamp::{parse_timestamp, show_timestamp};
+pub use cost::{CorruptionCost, LinkLoad};
+pub use drain_planner::{DrainGroup, DrainPlan, DrainPlanner, DrainRefusal, KeptLink, RepairStep, TorPaths};
+pub use fabric_state::{BadState, CorruptingLink, FabricState};
+pub use timestamp::{format_timestamp, parse_timestamp};

@@ -1,8 +1,8 @@
-//! Moments of the calendar, in seconds since 1970.
+//! Calendar times in seconds since 1970.
 
 const DAY_S: i64 = 86_400;
 
-/// Reads `2026-11-15T12:00:00Z`, with any offset and fractions that do not count, or plain seconds since 1970.
+/// Parses `2026-11-15T12:00:00Z` with any offset, or seconds since 1970. Fractions of seconds are ignored.
 pub fn parse_timestamp(text: &str) -> Option<i64> {
     let text = text.trim();
     if !text.is_empty() && text.len() <= 12 && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -31,8 +31,8 @@ pub fn parse_timestamp(text: &str) -> Option<i64> {
     (is_apart && is_clock && is_date).then_some(days * DAY_S + hour * 3600 + minute * 60 + second - offset_s)
 }
 
-/// `2026-11-15T12:00:00Z`.
-pub fn show_timestamp(seconds: i64) -> String {
+/// Formats a time as `2026-11-15T12:00:00Z`.
+pub fn format_timestamp(seconds: i64) -> String {
     let (days, of_day) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S));
     let mut year = 1970 + days / 366;
     while days_since_1970(year + 1, 1, 1) <= days {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_read_and_shown() {
+    fn timestamps_are_parsed_and_formatted() {
         for (text, seconds) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2000-02-29T23:59:59Z", 951_868_799),
@@ -94,7 +94,7 @@ mod tests {
             ("2024-12-31T00:00:01Z", 1_735_603_201),
         ] {
             assert_eq!(parse_timestamp(text), Some(seconds), "{text}");
-            assert_eq!(show_timestamp(seconds), text);
+            assert_eq!(format_timestamp(seconds), text);
         }
         assert_eq!(parse_timestamp("2026-11-15 13:30:00.25+01:30"), Some(1_794_744_000));
         assert_eq!(parse_timestamp("1794744000"), Some(1_794_744_000));

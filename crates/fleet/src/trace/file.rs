@@ -1,23 +1,24 @@
-//! Traces in files: lines of `time_s,link,loss_rate[,repair_s[,loss_back[,cause]]]`.
+//! Trace files: lines of `time_s,link,loss_rate[,repair_s[,loss_back[,cause]]]`.
 
 use std::fmt;
 use std::fmt::Write as _;
 
-use wiremend_fabric::row::{Field, fields, is_blank, is_header, shown};
+use wiremend_fabric::csv_line::{Field, excerpt, fields, is_blank, is_header};
 use wiremend_fabric::tiers::Tiers;
 
-use super::{Cause, Corruption, Trace};
-use crate::moment::Moment;
+use super::{CorruptionCause, CorruptionEvent, Trace};
+use crate::trace_time::{TraceSpan, TraceTime};
 
 const COLUMNS: [&str; 6] = ["time_s", "link", "loss_rate", "repair_s", "loss_back", "cause"];
-/// Columns that must be there.
+/// Number of mandatory columns.
 const NEEDED: usize = 3;
 
 impl Trace {
-    /// Reads a trace for a fabric. Blank lines and those that start with `#` say nothing; the first other line may name the columns.
-    /// Links are numbers or ends as `SWITCH:PORT`. Times must not go back; equal ones are taken in the order of the file.
+    /// Parses a trace for a fabric. Blank lines and lines that start with `#` are ignored; the first other
+    /// line may name the columns. Links are numbers or ends as `SWITCH:PORT`. Times must not decrease;
+    /// events at equal times keep their order.
     pub fn parse(text: &str, tiers: &Tiers) -> Result<Self, BadTrace> {
-        let mut events: Vec<Corruption> = Vec::new();
+        let mut events: Vec<CorruptionEvent> = Vec::new();
         for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
             if is_blank(line) || (events.is_empty() && names_columns(line)) {
                 continue;
@@ -34,13 +35,13 @@ impl Trace {
             events.push(event);
         }
         if events.is_empty() {
-            let what = format!("no events: lines of {} are needed", COLUMNS[..NEEDED].join(","));
+            let what = format!("no events: lines of {} are required", COLUMNS[..NEEDED].join(","));
             return Err(BadTrace { line: 1, column: 1, what });
         }
         Ok(Self { events })
     }
 
-    /// The trace as text, which [`parse`](Self::parse) takes back as it is. Columns that no event needs are left out.
+    /// Formats the trace for [`parse`](Self::parse). Optional columns are omitted if no event uses them.
     pub fn to_csv(&self) -> String {
         let columns = if self.events.iter().any(|event| event.cause.is_some()) {
             6
@@ -56,7 +57,7 @@ impl Trace {
             let _ = write!(text, "{},{},{}", event.at, event.link.0, event.loss);
             let repair = event.repair.map_or(String::new(), |repair| repair.to_string());
             let back = if event.loss_back > 0.0 { event.loss_back.to_string() } else { String::new() };
-            let cause = event.cause.map_or("", Cause::key);
+            let cause = event.cause.map_or("", CorruptionCause::key);
             for value in [repair.as_str(), back.as_str(), cause].iter().take(columns - NEEDED) {
                 let _ = write!(text, ",{value}");
             }
@@ -66,16 +67,16 @@ impl Trace {
     }
 }
 
-/// The columns that must be there, and some of the others.
+/// Returns whether a line names the mandatory and some of the optional columns.
 fn names_columns(line: &str) -> bool {
     (NEEDED..=COLUMNS.len()).any(|count| is_header(line, &COLUMNS[..count]))
 }
 
-fn parse_event(line: &str, tiers: &Tiers) -> Result<Corruption, (usize, String)> {
+fn parse_event(line: &str, tiers: &Tiers) -> Result<CorruptionEvent, (usize, String)> {
     let values: Vec<Field<'_>> = fields(line).collect();
     if !(NEEDED..=COLUMNS.len()).contains(&values.len()) {
         let what = format!(
-            "{} values where {} to {} are needed: {}",
+            "{} values instead of {} to {}: {}",
             values.len(),
             NEEDED,
             COLUMNS.len(),
@@ -86,10 +87,10 @@ fn parse_event(line: &str, tiers: &Tiers) -> Result<Corruption, (usize, String)>
     let text = |index: usize| values.get(index).map(|value| value.text).filter(|text| !text.is_empty());
     let fault = |index: usize, allowed: &str| {
         let Field { column, text } = values[index];
-        (column, format!("{} `{}` is not {allowed}", COLUMNS[index], shown(text)))
+        (column, format!("{} `{}` is not {allowed}", COLUMNS[index], excerpt(text)))
     };
     let number = |index: usize| text(index).and_then(|text| text.parse::<f64>().ok());
-    let time = |index: usize| number(index).and_then(Moment::from_s);
+    let time = |index: usize| number(index).and_then(TraceTime::from_s);
     let loss = |index: usize| number(index).filter(|loss| *loss > 0.0 && *loss < 1.0);
     let at = time(0).ok_or_else(|| fault(0, "a time in seconds from 0"))?;
     let link = text(1).and_then(|name| tiers.link_by_name(name));
@@ -99,31 +100,35 @@ fn parse_event(line: &str, tiers: &Tiers) -> Result<Corruption, (usize, String)>
     })?;
     let between = "a loss rate between 0 and 1, both excluded";
     let loss_rate = loss(2).ok_or_else(|| fault(2, between))?;
-    let positive = |index| time(index).filter(|time| *time > Moment::default());
+    let duration =
+        |index| number(index).and_then(TraceSpan::from_s).filter(|span| *span > TraceSpan::default());
     let repair = match text(3) {
-        Some(_) => Some(positive(3).ok_or_else(|| fault(3, "a time in seconds above 0"))?),
+        Some(_) => Some(duration(3).ok_or_else(|| fault(3, "a time in seconds above 0"))?),
         None => None,
     };
     let loss_back = match text(4) {
         Some(_) => loss(4).ok_or_else(|| fault(4, between))?,
         None => 0.0,
     };
-    let known = |name| Cause::ALL.into_iter().find(|cause| cause.key() == name);
+    let known = |name| CorruptionCause::ALL.into_iter().find(|cause| cause.key() == name);
     let cause = match text(5) {
-        Some(name) => Some(known(name).ok_or_else(|| fault(5, &Cause::ALL.map(Cause::key).join(", ")))?),
+        Some(name) => Some(
+            known(name)
+                .ok_or_else(|| fault(5, &CorruptionCause::ALL.map(CorruptionCause::key).join(", ")))?,
+        ),
         None => None,
     };
-    Ok(Corruption { at, link, loss: loss_rate, loss_back, repair, cause })
+    Ok(CorruptionEvent { at, link, loss: loss_rate, loss_back, repair, cause })
 }
 
-/// Why something is no trace, and where.
+/// Why a trace is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadTrace {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The character in the line, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The reason.
+    /// Reason.
     pub what: String,
 }
 

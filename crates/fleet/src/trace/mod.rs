@@ -1,52 +1,52 @@
-//! Which links begin to corrupt frames, and when.
+//! Traces of links that start to corrupt frames.
 
 mod file;
 mod generate;
 
 use wiremend_units::LinkId;
 
-use crate::moment::Moment;
+use crate::trace_time::{TraceSpan, TraceTime};
 pub use file::BadTrace;
-pub use generate::{BUCKETS, Bucket, Generator, Inside};
+pub use generate::{LOSS_BUCKETS, LossBucket, LossDistribution, TraceGenerator};
 
-/// A link begins to corrupt frames.
+/// A link starts to corrupt frames.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Corruption {
-    /// When.
-    pub at: Moment,
-    /// Which.
+pub struct CorruptionEvent {
+    /// Time of the event.
+    pub at: TraceTime,
+    /// The link.
     pub link: LinkId,
-    /// The part of frames that is lost.
+    /// Loss rate.
     pub loss: f64,
-    /// The same in the other direction; mostly nothing.
+    /// Loss rate in the other direction; usually 0.
     pub loss_back: f64,
-    /// How long its repair takes, if that is known.
-    pub repair: Option<Moment>,
-    /// Why, if that is known.
-    pub cause: Option<Cause>,
+    /// Repair time, if given.
+    pub repair: Option<TraceSpan>,
+    /// Cause, if given.
+    pub cause: Option<CorruptionCause>,
 }
 
-/// Why a link corrupts frames (JCST Table 1).
+/// Cause of corruption (JCST Table 1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cause {
-    /// Dirt on a connector.
+pub enum CorruptionCause {
+    /// Contaminated connector.
     Contamination,
-    /// A fibre that is damaged or bent.
+    /// Damaged or bent fibre.
     Fibre,
-    /// A laser that fades.
+    /// Decaying transmitter.
     Transmitter,
-    /// A transceiver that is bad or loose.
+    /// Bad or loose transceiver.
     Transceiver,
-    /// Something that several links of a switch share.
+    /// A component shared by several links of a switch.
     Shared,
 }
 
-impl Cause {
-    /// All of them.
+impl CorruptionCause {
+    /// All causes.
     pub const ALL: [Self; 5] =
         [Self::Contamination, Self::Fibre, Self::Transmitter, Self::Transceiver, Self::Shared];
 
-    /// Its name in files.
+    /// Returns the name in files.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Contamination => "contamination",
@@ -57,7 +57,7 @@ impl Cause {
         }
     }
 
-    /// The middle of the published range of its share, in per cent.
+    /// Returns the middle of the published range of its share, in percent.
     pub const fn percent(self) -> f64 {
         match self {
             Self::Contamination => 37.0,
@@ -69,21 +69,21 @@ impl Cause {
     }
 }
 
-/// Links that begin to corrupt frames, by time.
+/// Corruption events in order of time.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Trace {
-    events: Vec<Corruption>,
+    events: Vec<CorruptionEvent>,
 }
 
 impl Trace {
-    /// Of these, which must come in the order of time.
-    pub fn new(events: Vec<Corruption>) -> Self {
-        assert!(events.is_sorted_by_key(|event| event.at), "a trace goes forward in time");
+    /// Creates a trace from events in order of time.
+    pub fn new(events: Vec<CorruptionEvent>) -> Self {
+        assert!(events.is_sorted_by_key(|event| event.at), "events are sorted by time");
         Self { events }
     }
 
-    /// By time.
-    pub fn events(&self) -> &[Corruption] {
+    /// Returns the events in order of time.
+    pub fn events(&self) -> &[CorruptionEvent] {
         &self.events
     }
 }

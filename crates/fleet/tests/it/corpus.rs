@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! Replays the fuzzing corpus.
 
 #[path = "../../../../fuzz/checks/read_fleet.rs"]
 mod read_fleet;

@@ -1,9 +1,9 @@
-//! Traces, policies, plans and years of fabrics.
+//! Integration tests of traces, policies, plans and simulated years.
 
 mod corpus;
+mod full_year;
 mod optimizer;
 mod plan;
-mod reference;
+mod reference_simulator;
 mod small;
 mod traces;
-mod year;

@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! The corpus of the fuzzers.
 
 #[path = "../../../../fuzz/checks/read_faults.rs"]
 mod read_faults;

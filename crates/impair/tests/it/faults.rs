@@ -1,10 +1,11 @@
-//! Lists of faults: what is read is what is written, and what is played is what was recorded.
+//! Lists of faults: parsing, writing, recording and replay.
 
 use std::fmt::Write;
 
 use proptest::prelude::*;
 use wiremend_impair::{
-    FaultList, FrameFacts, FrameLoss, LinkFacts, LinkFault, LinkKind, Match, Rule, Script, Tally, Way,
+    Direction, FaultList, FrameFacts, FrameLoss, LinkFacts, LinkFault, LinkKind, Match, Rule, Script,
+    TransmissionCounter,
 };
 
 fn frame(kind: LinkKind, seq: u32) -> FrameFacts {
@@ -13,41 +14,42 @@ fn frame(kind: LinkKind, seq: u32) -> FrameFacts {
 
 #[test]
 fn a_list_names_transmissions_by_direction_kind_number_and_copy() {
-    let list: FaultList = "# a hole\n\nforth data 5 2 # its first copy\nback missing 5 1\n".parse().unwrap();
-    assert_eq!(list.to_string(), "forth data 5 2\nback missing 5 1\n");
-    let mut forth = list.replay(Way::Forth);
-    assert_eq!(forth.unused(), 1);
+    let list: FaultList =
+        "# a hole\n\nforward data 5 2 # its first copy\nbackward missing 5 1\n".parse().unwrap();
+    assert_eq!(list.to_string(), "forward data 5 2\nbackward missing 5 1\n");
+    let mut forward = list.replay(Direction::Forward);
+    assert_eq!(forward.unused(), 1);
     let sent = [(LinkKind::Data, 5), (LinkKind::Dummy, 5), (LinkKind::Missing, 5), (LinkKind::Data, 6)];
-    assert!(sent.iter().all(|(kind, seq)| !forth.corrupts(&frame(*kind, *seq))));
-    assert!(!forth.corrupts(&FrameFacts::bare(64)), "a frame without a header has no number");
-    assert!(forth.corrupts(&frame(LinkKind::Data, 5)));
-    assert!(!forth.corrupts(&frame(LinkKind::Data, 5)));
-    assert_eq!(forth.unused(), 0);
+    assert!(sent.iter().all(|(kind, seq)| !forward.corrupts(&frame(*kind, *seq))));
+    assert!(!forward.corrupts(&FrameFacts::bare(64)), "a frame without a header has no number");
+    assert!(forward.corrupts(&frame(LinkKind::Data, 5)));
+    assert!(!forward.corrupts(&frame(LinkKind::Data, 5)));
+    assert_eq!(forward.unused(), 0);
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_its_line() {
+fn invalid_lists_are_refused_with_the_line_number() {
     let refused = |text: &str| text.parse::<FaultList>().unwrap_err().to_string();
     assert_eq!(
-        refused("forth data 5 1\nforth data 5"),
-        "line 2: `forth data 5` is no fault; say direction, kind, number, copy: `forth data 5 1`"
+        refused("forward data 5 1\nforward data 5"),
+        "line 2: `forward data 5` is not a fault; write direction, kind, number, transmission: `forward data 5 1`"
     );
-    assert_eq!(refused("\nforward data 5 1"), "line 2: unknown direction `forward`; allowed: forth, back");
+    assert_eq!(refused("\nahead data 5 1"), "line 2: unknown direction `ahead`; allowed: forward, backward");
     assert_eq!(
-        refused("back nak 5 1"),
+        refused("backward nak 5 1"),
         "line 1: unknown kind `nak`; allowed: data, dummy, ack, missing, hello"
     );
-    assert_eq!(refused("back ack -5 1"), "line 1: `-5` is no number of a frame; from 0 to 1048575");
-    assert!(refused("back ack 1048576 1").contains("from 0 to 1048575"));
-    assert!(refused("back ack 5 0").contains("1 is the first transmission"));
+    assert_eq!(refused("backward ack -5 1"), "line 1: `-5` is not a frame number; valid: 0 to 1048575");
+    assert!(refused("backward ack 1048576 1").contains("valid: 0 to 1048575"));
+    assert!(refused("backward ack 5 0").contains("1 is the original"));
     assert!(
-        refused("back ack 5 1\nforth ack 5 1\nback ack 5 1")
-            .contains("line 3: `back ack 5 1` is already in line 1")
+        refused("backward ack 5 1\nforward ack 5 1\nbackward ack 5 1")
+            .contains("line 3: `backward ack 5 1` is already in line 1")
     );
 }
 
 #[test]
-fn rules_name_frames_of_a_link_too() {
+fn rules_match_frames_of_a_protected_link() {
     let matching = Match { link: Some(LinkKind::Data), seq: Some(5), ..Match::default() };
     let mut script = Script::new(&[Rule { matching, nth: 2, count: 2 }]).unwrap();
     let mut hit = |kind, seq| script.corrupts(&frame(kind, seq));
@@ -61,26 +63,26 @@ fn kinds() -> impl Strategy<Value = LinkKind> {
 }
 
 proptest! {
-    /// Random losses of a few numbers, recorded and played to the same frames.
+    /// Random losses of a few numbers, recorded and replayed on the same frames.
     #[test]
-    fn what_was_recorded_is_hit_again(seed: u64, sent in prop::collection::vec((kinds(), 0_u32..8), 1..200)) {
-        let mut luck = FrameLoss::new(0.3, seed).unwrap();
-        let mut tally = Tally::default();
+    fn recorded_losses_are_replayed(seed: u64, sent in prop::collection::vec((kinds(), 0_u32..8), 1..200)) {
+        let mut loss = FrameLoss::new(0.3, seed).unwrap();
+        let mut tally = TransmissionCounter::default();
         let mut recorded = String::new();
         let mut hits = Vec::new();
         for (kind, seq) in &sent {
             let facts = frame(*kind, *seq);
             let link = facts.link.unwrap();
             let copy = tally.on_frame(link);
-            hits.push(luck.corrupts(&facts));
+            hits.push(loss.corrupts(&facts));
             if hits[hits.len() - 1] {
-                writeln!(recorded, "{}", LinkFault { way: Way::Back, frame: link, copy }).unwrap();
+                writeln!(recorded, "{}", LinkFault { direction: Direction::Backward, frame: link, copy }).unwrap();
             }
         }
         let list: FaultList = recorded.parse().unwrap();
         prop_assert_eq!(list.to_string(), recorded);
-        prop_assert_eq!(list.replay(Way::Forth).unused(), 0);
-        let mut replay = list.replay(Way::Back);
+        prop_assert_eq!(list.replay(Direction::Forward).unused(), 0);
+        let mut replay = list.replay(Direction::Backward);
         let played: Vec<bool> = sent.iter().map(|(kind, seq)| replay.corrupts(&frame(*kind, *seq))).collect();
         prop_assert_eq!(played, hits);
         prop_assert_eq!(replay.unused(), 0);

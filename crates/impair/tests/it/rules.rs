@@ -1,4 +1,4 @@
-//! The models that hit what they are told, and how impairments stack.
+//! Deterministic models, and stacks of impairments.
 
 use wiremend_impair::{
     EveryNth, Fate, FrameFacts, FrameKind, FrameLoss, Impairment, Impairments, IpId, Match, Model, Rule,
@@ -31,7 +31,7 @@ fn identifications_are_compared_under_the_mask() {
 }
 
 #[test]
-fn the_second_transmission_of_a_psn() {
+fn a_rule_hits_the_second_transmission_of_a_psn() {
     let mut script = Script::new(&[Rule::nth_of_psn(2, Psn::new(7))]).unwrap();
     let sent = [5, 6, 7, 8, 7, 8, 7];
     let fates: Vec<bool> =
@@ -40,7 +40,7 @@ fn the_second_transmission_of_a_psn() {
 }
 
 #[test]
-fn rules_tell_kinds_apart() {
+fn rules_distinguish_kinds() {
     let mut script = Script::new(&[
         Rule::nth_of_psn(1, Psn::new(3)).of_kind(FrameKind::Nak),
         Rule::nth_of_kind(2, FrameKind::Ack).times(2),
@@ -56,9 +56,9 @@ fn rules_tell_kinds_apart() {
     assert!(!hit(FrameKind::Nak, 3));
 }
 
-/// A frame named by two rules counts for both.
+/// A frame that matches two rules counts for both.
 #[test]
-fn rules_do_not_hide_frames_from_each_other() {
+fn every_rule_counts_every_frame() {
     let first = Rule::nth_frame(1);
     let second = Rule::nth_of_psn(2, Psn::new(0));
     for rules in [[first, second], [second, first]] {
@@ -69,7 +69,7 @@ fn rules_do_not_hide_frames_from_each_other() {
 }
 
 #[test]
-fn a_rule_may_name_the_senders_copy() {
+fn a_rule_can_match_a_retransmission() {
     let resent = Match { copy: Some(1), ..Match::default() };
     let mut script = Script::new(&[Rule { matching: resent, nth: 1, count: u64::MAX }]).unwrap();
     let mut hit = |copy| script.corrupts(&FrameFacts { copy, ..packet(FrameKind::Data, 9) });
@@ -77,7 +77,7 @@ fn a_rule_may_name_the_senders_copy() {
 }
 
 #[test]
-fn rules_that_name_nothing_are_refused_and_unused_ones_are_known() {
+fn rules_without_matches_are_refused_and_unused_rules_are_listed() {
     let good = Rule::nth_frame(1);
     assert!(Script::new(&[good, Rule::nth_frame(0)]).unwrap_err().to_string().contains("rule 2"));
     assert!(Script::new(&[good.times(0)]).is_err());
@@ -97,7 +97,7 @@ fn a_window_is_open_from_its_start_until_just_before_its_stop() {
     assert!(Window::new(Time::from_ns(10), Time::from_ns(10)).is_err());
 }
 
-/// What passes outside the window is not counted.
+/// Frames outside the window are not counted.
 #[test]
 fn a_closed_window_stops_the_count() {
     let window = Window::new(Time::from_ns(10), Time::MAX).unwrap();
@@ -108,7 +108,7 @@ fn a_closed_window_stops_the_count() {
     assert_eq!(hits, [11, 13, 15, 17, 19]);
 }
 
-/// Two impairments on one lane hit exactly what each alone would hit.
+/// Two impairments on one lane corrupt exactly the frames that each alone would corrupt.
 #[test]
 fn stacked_impairments_do_not_change_each_other() {
     let models = || -> [Model; 3] {

@@ -1,4 +1,4 @@
-//! The random models against their closed forms. Seeds are fixed: a failure is a change of behaviour, not bad luck.
+//! The random models against their closed forms. Seeds are fixed, so a failure is a change of behaviour.
 
 use proptest::prelude::*;
 use wiremend_impair::{BadImpairment, BitErrors, Channel, FrameFacts, FrameLoss, GilbertElliott};
@@ -25,9 +25,9 @@ fn bit_errors_hit_frames_by_their_length() {
     }
 }
 
-/// Whatever the lengths of the frames that they fall into, the errors of one seed are at the same bits.
+/// The bit errors of one seed are at the same positions for all frame lengths.
 #[test]
-fn frames_do_not_move_the_first_error() {
+fn frame_lengths_do_not_move_the_first_error() {
     for seed in 0..50 {
         let mut bytewise = BitErrors::new(1e-4, seed).unwrap();
         let byte = (0..10_000_000).find(|_| bytewise.corrupts(&FrameFacts::bare(1))).unwrap();
@@ -44,13 +44,13 @@ fn frame_loss_is_as_asked_and_without_memory() {
         let fates: Vec<bool> = (0..1_000_000).map(|_| lane.corrupts(&FrameFacts::bare(SHORT))).collect();
         let losses = fates.iter().filter(|lost| **lost).count() as u64;
         assert_rate(losses, fates.len() as u64, loss);
-        // The frame after a lost one is lost as often as any other.
+        // The frame after a lost one is lost with the same probability.
         let in_a_row = fates.windows(2).filter(|pair| pair[0] && pair[1]).count() as u64;
         assert_rate(in_a_row, losses, loss);
     }
 }
 
-/// The shares of short, middling and long gaps, and of such gaps after a short one, are those of independent trials.
+/// The distribution of gaps, also after a short gap, is that of independent trials.
 #[test]
 fn gaps_are_geometric_and_independent() {
     let loss = 0.01;
@@ -66,7 +66,7 @@ fn gaps_are_geometric_and_independent() {
     }
 }
 
-/// Certain and impossible errors are exactly that.
+/// Probabilities 0 and 1 are exact.
 #[test]
 fn zero_and_one_are_exact() {
     let frame = FrameFacts::bare(SHORT);
@@ -97,9 +97,9 @@ fn tiny_rates_neither_overflow_nor_hit() {
     assert_rate(hits, 3_000_000, 1.0 - (-1e-15_f64 * 8.0 * f64::from(u32::MAX)).exp());
 }
 
-/// Mean loss and mean burst come out as asked for; so do the gaps between bursts.
+/// Mean loss, mean burst and the gaps between bursts have the requested values.
 #[test]
-fn bursts_have_the_mean_that_was_asked_for() {
+fn bursts_have_the_requested_means() {
     for (loss, burst, seed) in [(0.01, 4.0, 31), (0.001, 1.5, 32), (0.2, 20.0, 33), (0.4, 1.0, 34)] {
         let mut lane = GilbertElliott::from_bursts(loss, burst, seed).unwrap();
         let fates: Vec<bool> = (0..4_000_000).map(|_| lane.corrupts(&FrameFacts::bare(LONG))).collect();
@@ -112,7 +112,7 @@ fn bursts_have_the_mean_that_was_asked_for() {
             "{}",
             losses / bursts
         );
-        // The count of losses varies more than a coin's, by (1 + ρ) / (1 − ρ), ρ = 1 − p − r.
+        // The number of losses varies by (1 + ρ) / (1 − ρ), ρ = 1 − p − r, more than with independent losses.
         let rho = 1.0 - 1.0 / burst / (1.0 - loss);
         let frames = fates.len() as f64;
         let sigma = (loss * (1.0 - loss) / frames * (1.0 + rho) / (1.0 - rho)).sqrt();
@@ -120,7 +120,7 @@ fn bursts_have_the_mean_that_was_asked_for() {
     }
 }
 
-/// With a loss of its own in each state the mean is the weighted one.
+/// With a loss in each state the mean is the weighted one.
 #[test]
 fn both_states_can_lose() {
     let channel = Channel { good_to_bad: 0.02, bad_to_good: 0.1, loss_good: 0.001, loss_bad: 0.3 };
@@ -132,7 +132,7 @@ fn both_states_can_lose() {
     assert!((lost / f64::from(frames) / expected - 1.0).abs() < 0.01, "{}", lost / f64::from(frames));
 }
 
-/// The first frame is as unlucky as any other.
+/// The first frame is lost as often as any other.
 #[test]
 fn a_channel_starts_in_its_long_run_state() {
     let first =
@@ -141,7 +141,7 @@ fn a_channel_starts_in_its_long_run_state() {
 }
 
 #[test]
-fn channels_that_do_not_change_are_good_and_those_that_always_change_alternate() {
+fn constant_channels_are_good_and_others_alternate() {
     let frozen = Channel { good_to_bad: 0.0, bad_to_good: 0.0, loss_good: 0.0, loss_bad: 1.0 };
     let mut lane = GilbertElliott::new(frozen, 1).unwrap();
     assert!((0..1_000).all(|_| !lane.corrupts(&FrameFacts::bare(SHORT))));
@@ -161,7 +161,7 @@ fn impossible_channels_are_refused_with_the_bound() {
     assert!(GilbertElliott::from_bursts(1.0, 4.0, 0).is_err());
 }
 
-/// The draws of a seed are part of every result ever published: they must not change.
+/// Published results depend on the draws of a seed, so they must not change.
 #[test]
 fn a_seed_always_gives_the_same_errors() {
     let mut lane = BitErrors::new(1e-4, 2024).unwrap();
@@ -170,9 +170,9 @@ fn a_seed_always_gives_the_same_errors() {
 }
 
 proptest! {
-    /// Any probability can be drawn from, with any lengths, without a panic.
+    /// Any probability and any length works without a panic.
     #[test]
-    fn no_rate_and_no_length_is_special(share in 0.0..=1.0_f64, scale in 0..300_i32, seed: u64, lens in prop::collection::vec(0_u32.., 1..50)) {
+    fn all_rates_and_lengths_are_accepted(share in 0.0..=1.0_f64, scale in 0..300_i32, seed: u64, lens in prop::collection::vec(0_u32.., 1..50)) {
         let alpha = share * 10_f64.powi(-scale);
         let mut bits = BitErrors::new(alpha, seed).unwrap();
         let mut frames = FrameLoss::new(alpha, seed).unwrap();
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Fails if `hits` of `trials` lie more than four standard deviations from what is expected.
+/// Fails if `hits` of `trials` are more than four standard deviations from the expectation.
 #[track_caller]
 fn assert_rate(hits: u64, trials: u64, expected: f64) {
     let trials = trials as f64;

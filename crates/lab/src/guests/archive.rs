@@ -1,10 +1,10 @@
-//! A root file system as the kernel unpacks it: cpio of the "newc" kind (Linux, `driver-api/early-userspace/buffer-format`).
+//! Writer for an initramfs: cpio in the "newc" format (Linux, `driver-api/early-userspace/buffer-format`).
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes files one after the other; directories come before what is in them, by themselves.
+/// Writes files, and their parent directories before them.
 pub(super) struct Archive<W> {
     sink: W,
     directories: BTreeSet<String>,
@@ -22,7 +22,6 @@ impl<W: Write> Archive<W> {
         Self { sink, directories: BTreeSet::new(), entry_count: 0 }
     }
 
-    /// An empty directory.
     pub(super) fn directory(&mut self, path: &str) -> io::Result<()> {
         let path = relative(path);
         self.parents(path)?;
@@ -32,14 +31,12 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// A file that may be run.
     pub(super) fn file(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let path = relative(path);
         self.parents(path)?;
         self.entry(path, PROGRAM, bytes)
     }
 
-    /// Ends the archive.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.entry(LAST, 0, &[])?;
         self.sink.flush()?;
@@ -56,7 +53,7 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// The header has numbers of eight hexadecimal digits; name and contents are filled up to whole words.
+    /// Writes an entry: a header of 8-digit hexadecimal numbers, then name and contents, padded to words.
     fn entry(&mut self, path: &str, mode: u32, bytes: &[u8]) -> io::Result<()> {
         let len =
             u32::try_from(bytes.len()).map_err(|_| io::Error::other(format!("`{path}` is too long")))?;
@@ -106,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directories_come_before_what_is_in_them_and_once() {
+    fn directories_are_written_once_and_before_their_files() {
         let mut archive = Archive::new(Vec::new());
         archive.file("/lib/modules/a.ko", b"12345").unwrap();
         archive.file("/lib/b", b"").unwrap();
@@ -130,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_come_back_whatever_their_length() {
+    fn contents_of_any_length_survive() {
         for len in 0..20 {
             let name = "n".repeat(len + 1);
             let bytes = vec![7; len];
@@ -142,7 +139,6 @@ mod tests {
         }
     }
 
-    /// Name, mode and contents of everything, read by the description of the format.
     fn entries(mut archive: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         let mut found = Vec::new();
         while !archive.is_empty() {

@@ -14,109 +14,103 @@ use std::time::{Duration, Instant};
 
 use wiremend_wire::MacAddr;
 
-use super::console::{Console, NoAnswer, Output, PATIENCE};
+use super::console::{Console, ConsoleError, Output, REPLY_EXTRA_TIME};
+use super::error::GuestError;
 use super::image::Image;
-use super::trouble::Trouble;
 
-/// An emulated machine with soft-RoCE. It ends when this is dropped, or when the thread that started it does.
+/// A running machine with soft-RoCE. It ends when this value is dropped or the thread that started it ends.
 pub(crate) struct Guest {
     name: String,
     address: Ipv4Addr,
     process: Child,
     console: Console,
-    /// What its kernel says.
     log: PathBuf,
 }
 
-/// Who a guest is, and where it is plugged in.
 #[derive(Debug)]
-pub(crate) struct Seat<'a> {
-    /// For messages, and for the file with what its kernel says.
+pub(crate) struct GuestConfig<'a> {
     pub(crate) name: &'a str,
-    pub(crate) tap: Tap,
-    /// In a network of 24 bits.
+    pub(crate) tap: TapDevice,
+    /// IP address with prefix length 24.
     pub(crate) address: Ipv4Addr,
     pub(crate) mac: MacAddr,
-    /// Where it writes; whose owner removes it.
     pub(crate) directory: &'a Path,
-    /// Set when nobody waits for its answers any more.
+    /// Stop flag, which ends all waits.
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-/// The host's end of a guest's cable, made by somebody else. Frames on it are whole: no checksum is left to be filled in.
+/// TAP device of a guest, created by the caller, without offloads.
 #[derive(Debug)]
-pub(crate) enum Tap {
-    /// Open already, without a header before frames: its namespace does not matter.
+pub(crate) enum TapDevice {
+    /// An open TAP file without packet headers, in any namespace.
     Open(OwnedFd),
-    /// In the namespace of the thread that starts the guest, and there already.
+    /// An existing interface in the namespace of the thread that starts the guest.
     #[cfg(test)]
     Named(String),
 }
 
-/// RoCE makes 1024 bytes of payload of it.
+/// Gives a RoCE MTU of 1024 bytes.
 const MTU: u32 = 1500;
 const MEMORY_MB: u32 = 320;
 const COUNTERS: &str = "/sys/class/infiniband/rxe0/ports/1/hw_counters";
 const LOG_TAIL_BYTES: usize = 500;
-/// Commands that only look at something.
-pub(super) const SHORT: Duration = Duration::from_mins(2);
+pub(super) const SHORT_LIMIT: Duration = Duration::from_mins(2);
 
 impl Guest {
-    /// Switches it on; [`Guest::wait_ready`] says when it can be used.
-    pub(crate) fn start(image: &Image<'_>, seat: Seat<'_>) -> Result<Self, Trouble> {
-        let log = seat.directory.join(format!("{}.log", seat.name));
-        let (near, far) = UnixStream::pair().map_err(Trouble::io("cannot make a line to a guest"))?;
+    pub(crate) fn start(image: &Image<'_>, config: GuestConfig<'_>) -> Result<Self, GuestError> {
+        let log = config.directory.join(format!("{}.log", config.name));
+        let (near, far) =
+            UnixStream::pair().map_err(GuestError::io("cannot create the command channel of a guest"))?;
         let mut command = machine(image, &log);
         command.arg("-append").arg(format!(
             "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable wiremend.address={}/24 wiremend.mtu={MTU}",
-            seat.address
+            config.address
         ));
-        let (netdev, input) = match seat.tap {
-            Tap::Open(file) => ("tap,id=net,fd=0".to_owned(), Stdio::from(file)),
+        let (netdev, input) = match config.tap {
+            TapDevice::Open(file) => ("tap,id=net,fd=0".to_owned(), Stdio::from(file)),
             #[cfg(test)]
-            Tap::Named(name) => {
+            TapDevice::Named(name) => {
                 (format!("tap,id=net,ifname={name},script=no,downscript=no,vnet_hdr=off"), Stdio::null())
             }
         };
         command.arg("-netdev").arg(netdev);
-        command.arg("-device").arg(format!("virtio-net-pci,netdev=net,mac={},romfile=", seat.mac));
-        let errors = seat.directory.join(format!("{}.err", seat.name));
-        let errors = fs::File::create(&errors).map_err(Trouble::file(&errors))?;
+        command.arg("-device").arg(format!("virtio-net-pci,netdev=net,mac={},romfile=", config.mac));
+        let errors = config.directory.join(format!("{}.err", config.name));
+        let errors = fs::File::create(&errors).map_err(GuestError::file(&errors))?;
         command.stdin(input).stdout(Stdio::from(OwnedFd::from(far))).stderr(errors);
-        let process = command.spawn().map_err(Trouble::io("cannot start qemu-system-x86_64"))?;
-        let (name, address) = (seat.name.to_owned(), seat.address);
-        Ok(Self { name, address, process, console: Console::new(near, seat.stop), log })
+        let process = command.spawn().map_err(GuestError::io("cannot start qemu-system-x86_64"))?;
+        let (name, address) = (config.name.to_owned(), config.address);
+        Ok(Self { name, address, process, console: Console::new(near, config.stop), log })
     }
 
-    /// Waits until soft-RoCE is up.
-    pub(crate) fn wait_ready(&mut self, limit: Duration) -> Result<(), Trouble> {
-        let line = self.console.read_line(Instant::now() + limit).map_err(|why| self.trouble(why, limit))?;
+    pub(crate) fn wait_ready(&mut self, limit: Duration) -> Result<(), GuestError> {
+        let line = self.console.read_line(Instant::now() + limit).map_err(|why| self.error(why, limit))?;
         if line == "ready" {
             return Ok(());
         }
-        Err(Trouble::Ended { guest: self.name.clone(), said: line })
+        Err(GuestError::Ended { guest: self.name.clone(), output: line })
     }
 
-    /// Runs a command in its shell, for at most so long.
-    pub(crate) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, Trouble> {
-        self.console.run(command, limit).map_err(|why| self.trouble(why, limit + PATIENCE))
+    pub(crate) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, GuestError> {
+        self.console.run(command, limit).map_err(|why| self.error(why, limit + REPLY_EXTRA_TIME))
     }
 
-    /// Runs a command that has to work: what it wrote.
-    pub(crate) fn read(&mut self, command: &str, limit: Duration) -> Result<String, Trouble> {
+    /// Runs a command that must succeed, and returns its output.
+    pub(crate) fn read(&mut self, command: &str, limit: Duration) -> Result<String, GuestError> {
         let Output { text, status } = self.run(command, limit)?;
         if status == 0 {
             return Ok(text);
         }
         let (guest, command) = (self.name.clone(), command.to_owned());
-        Err(Trouble::Refused { guest, command, status, said: tail(text.trim()).to_owned() })
+        Err(GuestError::Refused { guest, command, status, output: tail(text.trim()).to_owned() })
     }
 
-    /// What soft-RoCE has counted since the guest started: `sent_pkts`, `completer_retry_err` and so on.
-    pub(crate) fn counters(&mut self) -> Result<BTreeMap<String, u64>, Trouble> {
-        let text = self.read(&format!("cd {COUNTERS} && grep . *"), SHORT)?;
-        counted(&text)
-            .ok_or_else(|| Trouble::Unexpected(format!("counters of guest {}: {}", self.name, tail(&text))))
+    /// Reads the counters of soft-RoCE: `sent_pkts`, `completer_retry_err` and others.
+    pub(crate) fn counters(&mut self) -> Result<BTreeMap<String, u64>, GuestError> {
+        let text = self.read(&format!("cd {COUNTERS} && grep . *"), SHORT_LIMIT)?;
+        parse_counters(&text).ok_or_else(|| {
+            GuestError::Unexpected(format!("counters of guest {}: {}", self.name, tail(&text)))
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -127,24 +121,23 @@ impl Guest {
         self.address
     }
 
-    /// The process that emulates it.
     #[cfg(test)]
     pub(crate) fn process_id(&self) -> u32 {
         self.process.id()
     }
 
-    fn trouble(&mut self, why: NoAnswer, after: Duration) -> Trouble {
+    fn error(&mut self, why: ConsoleError, after: Duration) -> GuestError {
         let guest = self.name.clone();
         let log = [self.log.clone(), self.log.with_extension("err")]
             .map(|path| fs::read(path).unwrap_or_default())
             .concat();
         let log = String::from_utf8_lossy(&log);
-        let said = tail(log.trim()).to_owned();
+        let output = tail(log.trim()).to_owned();
         match why {
-            NoAnswer::Late => Trouble::Silent { guest, after, said },
-            NoAnswer::Gone => Trouble::Ended { guest, said },
-            NoAnswer::Unreadable(line) => {
-                Trouble::Unexpected(format!("guest {guest} said `{}` on its line", tail(&line)))
+            ConsoleError::Timeout => GuestError::Timeout { guest, after, output },
+            ConsoleError::Closed => GuestError::Ended { guest, output },
+            ConsoleError::Malformed(line) => {
+                GuestError::Unexpected(format!("guest {guest} sent a malformed reply: `{}`", tail(&line)))
             }
         }
     }
@@ -152,33 +145,32 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It has nothing to save. Both fail only if it has ended.
+        // Both fail only if it has ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The machine without its cable: emulated on any processor, with the log on its serial line and commands on a virtio port.
+/// QEMU command line without the network: kernel log on the serial port, commands on a virtio port.
 fn machine(image: &Image<'_>, log: &Path) -> Command {
-    let parts = image.parts;
-    let mut command = Command::new(&parts.setpriv);
-    command.args(["--pdeathsig", "KILL"]).arg(&parts.qemu);
-    // Ctrl-C is for us, who then end it.
+    let files = image.files;
+    let mut command = Command::new(&files.setpriv);
+    command.args(["--pdeathsig", "KILL"]).arg(&files.qemu);
+    // Ctrl-C goes to this process, which ends the guest.
     command.process_group(0);
     command.args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1"]);
     command.arg("-m").arg(MEMORY_MB.to_string());
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.arg("-kernel").arg(parts.kernel.image()).arg("-initrd").arg(&image.root);
+    command.arg("-kernel").arg(files.kernel.image()).arg("-initrd").arg(&image.root);
     command.arg("-serial").arg(format!("file:{}", log.display()));
-    // Our end of the line is its standard output; there is no other socket that somebody could find. It is no serial line: an
-    // emulated UART loses characters while its guest is busy, and with them whole commands.
+    // The command channel is the standard output of QEMU, so no other process can open it. It is a virtio
+    // port, because an emulated UART loses characters while the guest is busy.
     command.args(["-chardev", "socket,id=line,fd=1", "-device", "virtio-serial-pci"]);
     command.args(["-device", "virtserialport,chardev=line"]);
     command
 }
 
-/// `NAME:VALUE` a line, as `grep` writes it.
-fn counted(text: &str) -> Option<BTreeMap<String, u64>> {
+fn parse_counters(text: &str) -> Option<BTreeMap<String, u64>> {
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
         Some((name.to_owned(), value.trim().parse().ok()?))
@@ -186,7 +178,6 @@ fn counted(text: &str) -> Option<BTreeMap<String, u64>> {
     text.lines().map(pair).collect::<Option<BTreeMap<_, _>>>().filter(|counters| !counters.is_empty())
 }
 
-/// The last words of a long text.
 fn tail(text: &str) -> &str {
     let start = text.len().saturating_sub(LOG_TAIL_BYTES);
     let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
@@ -199,18 +190,18 @@ mod tests {
 
     #[test]
     fn counters_are_read_by_name() {
-        let counters = counted("sent_pkts:12\nrcvd_pkts:7\n").unwrap();
+        let counters = parse_counters("sent_pkts:12\nrcvd_pkts:7\n").unwrap();
         assert_eq!(
             counters.into_iter().collect::<Vec<_>>(),
             [("rcvd_pkts".into(), 7), ("sent_pkts".into(), 12)]
         );
         for text in ["", "sent_pkts\n", "sent_pkts:x\n", "a:1\n\n"] {
-            assert_eq!(counted(text), None, "{text}");
+            assert_eq!(parse_counters(text), None, "{text}");
         }
     }
 
     #[test]
-    fn the_end_of_a_text_has_whole_characters() {
+    fn tail_has_whole_characters() {
         assert_eq!(tail("short"), "short");
         let long = "ü".repeat(LOG_TAIL_BYTES) + "x";
         assert_eq!(tail(&long).len(), LOG_TAIL_BYTES - 1 + LOG_TAIL_BYTES % 2);

@@ -1,4 +1,4 @@
-//! The root file system of a guest: programs, their libraries, modules, and what it does first.
+//! The root file system of a guest: programs, their libraries, modules and the init script.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,64 +7,61 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::archive::Archive;
-use super::parts::Parts;
-use super::trouble::Trouble;
+use super::error::GuestError;
+use super::guest_files::GuestFiles;
 
-/// What guests boot; all of them the same.
+/// Kernel and root file system, common to all guests.
 #[derive(Debug)]
 pub(crate) struct Image<'a> {
-    pub(super) parts: &'a Parts,
-    /// The root file system.
+    pub(super) files: &'a GuestFiles,
     pub(super) root: PathBuf,
 }
 
-/// What a guest does first, and what it does from then on.
+/// The init script, and the script that executes commands.
 const INIT: &str = include_str!("init.sh");
 pub(super) const SERVE: &str = include_str!("serve.sh");
-/// Where the loader looks by itself.
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 
 impl<'a> Image<'a> {
-    /// Puts one together in a directory, whose owner removes it.
-    pub(crate) fn build(parts: &'a Parts, directory: &Path) -> Result<Self, Trouble> {
+    /// Builds an image in a directory, which its owner removes.
+    pub(crate) fn build(files: &'a GuestFiles, directory: &Path) -> Result<Self, GuestError> {
         let root = directory.join("guest.cpio");
-        let file = File::create(&root).map_err(Trouble::file(&root))?;
+        let file = File::create(&root).map_err(GuestError::file(&root))?;
         let mut archive = Archive::new(BufWriter::new(file));
-        let mut put = |path: &str, bytes: &[u8]| archive.file(path, bytes).map_err(Trouble::file(&root));
-        for (path, source) in contents(parts)? {
-            put(&path, &fs::read(&source).map_err(Trouble::file(&source))?)?;
+        let mut put = |path: &str, bytes: &[u8]| archive.file(path, bytes).map_err(GuestError::file(&root));
+        for (path, source) in contents(files)? {
+            put(&path, &fs::read(&source).map_err(GuestError::file(&source))?)?;
         }
         put("/init", INIT.as_bytes())?;
         put("/serve", SERVE.as_bytes())?;
         for directory in ["/dev", "/proc", "/run", "/sys"] {
-            archive.directory(directory).map_err(Trouble::file(&root))?;
+            archive.directory(directory).map_err(GuestError::file(&root))?;
         }
-        archive.finish().map_err(Trouble::file(&root))?;
-        Ok(Self { parts, root })
+        archive.finish().map_err(GuestError::file(&root))?;
+        Ok(Self { files, root })
     }
 }
 
-/// Paths in the guest, and the files of this machine that come there.
-fn contents(parts: &Parts) -> Result<BTreeMap<String, PathBuf>, Trouble> {
+fn contents(files: &GuestFiles) -> Result<BTreeMap<String, PathBuf>, GuestError> {
     let mut contents = BTreeMap::new();
     let mut put = |directory: &str, source: &Path| {
         let name = source.file_name().unwrap_or_default().to_string_lossy();
         contents.insert(format!("{directory}/{name}"), source.to_owned());
     };
-    put("/bin", &parts.busybox);
-    for program in &parts.programs {
+    put("/bin", &files.busybox);
+    for program in &files.programs {
         put("/usr/bin", program);
     }
-    for part in &parts.provider {
+    for part in &files.provider {
         put(&part.parent().unwrap_or(Path::new("/")).to_string_lossy(), part);
     }
-    for module in parts.kernel.modules()? {
+    for module in files.kernel.modules()? {
         put("/modules", &module);
     }
-    let linked = parts.programs.iter().chain(&parts.provider[1..]).chain([&parts.busybox]);
+    let linked = files.programs.iter().chain(&files.provider[1..]).chain([&files.busybox]);
     for file in linked {
         for library in libraries(file)? {
-            // The loader is known to programs by its whole path, libraries by name.
+            // Programs name the loader by its full path, libraries by name.
             let is_loader = library.starts_with("/lib64");
             put(if is_loader { "/lib64" } else { LIBRARIES }, &library);
         }
@@ -72,19 +69,20 @@ fn contents(parts: &Parts) -> Result<BTreeMap<String, PathBuf>, Trouble> {
     Ok(contents)
 }
 
-/// The libraries that a program is linked with, and theirs, where this machine's loader finds them.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>, Trouble> {
-    let output = Command::new("ldd").arg(program).output().map_err(Trouble::io("cannot run `ldd`"))?;
-    // A static program is told by failure.
+/// Libraries of a program, including indirect ones, as the loader of this machine finds them.
+fn libraries(program: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let output = Command::new("ldd").arg(program).output().map_err(GuestError::io("cannot run `ldd`"))?;
+    // `ldd` fails for a static program.
     if !output.status.success() {
         return Ok(Vec::new());
     }
-    listed(&String::from_utf8_lossy(&output.stdout))
-        .map_err(|line| Trouble::Unexpected(format!("`{}` needs a library: {line}", program.display())))
+    parse_ldd(&String::from_utf8_lossy(&output.stdout)).map_err(|line| {
+        GuestError::Unexpected(format!("`{}` needs a missing library: {line}", program.display()))
+    })
 }
 
-/// What `ldd` lists: `name => path (address)`, or a path alone. What the kernel itself brings has no path.
-fn listed(text: &str) -> Result<Vec<PathBuf>, &str> {
+/// Parses the output of `ldd`: `name => path (address)`, or a path alone. The vDSO has no path.
+fn parse_ldd(text: &str) -> Result<Vec<PathBuf>, &str> {
     let mut found = Vec::new();
     for line in text.lines().map(str::trim) {
         let path = line.split_once(" => ").map_or(line, |(_, path)| path);
@@ -103,12 +101,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_read_from_what_ldd_says() {
+    fn ldd_output_is_parsed() {
         let text = "\tlinux-vdso.so.1 (0x00007f52)\n\tlibmnl.so.0 => /lib/x86_64-linux-gnu/libmnl.so.0 (0x1)\n\
                     \t/lib64/ld-linux-x86-64.so.2 (0x00007f5)\n";
         let paths = ["/lib/x86_64-linux-gnu/libmnl.so.0", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from);
-        assert_eq!(listed(text), Ok(paths.to_vec()));
-        assert_eq!(listed("\tlibx.so => not found\n"), Err("libx.so => not found"));
-        assert_eq!(listed("\tnot a dynamic executable\n"), Ok(Vec::new()));
+        assert_eq!(parse_ldd(text), Ok(paths.to_vec()));
+        assert_eq!(parse_ldd("\tlibx.so => not found\n"), Err("libx.so => not found"));
+        assert_eq!(parse_ldd("\tnot a dynamic executable\n"), Ok(Vec::new()));
     }
 }

@@ -1,37 +1,36 @@
-//! Modules of a kernel, and the order in which they can be loaded.
+//! Kernel modules and their loading order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::trouble::{Trouble, output};
+use super::error::{GuestError, output};
 
 /// All modules below a directory such as `lib/modules/6.1.0-54-amd64`.
 pub(super) struct Modules {
     files: BTreeMap<String, PathBuf>,
-    /// What is part of the kernel itself.
     builtin: BTreeSet<String>,
 }
 
-/// A module as the kernel takes it.
+/// A module, uncompressed.
 pub(super) struct Module {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Modules {
-    pub(super) fn below(directory: &Path) -> Result<Self, Trouble> {
+    pub(super) fn below(directory: &Path) -> Result<Self, GuestError> {
         let mut files = BTreeMap::new();
         gather(directory, &mut files)?;
         let list = directory.join("modules.builtin");
-        let list = fs::read_to_string(&list).map_err(Trouble::file(&list))?;
+        let list = fs::read_to_string(&list).map_err(GuestError::file(&list))?;
         let builtin = list.lines().filter_map(|line| module_name(Path::new(line))).collect();
         Ok(Self { files, builtin })
     }
 
-    /// These modules and all that they need, each behind what it needs itself.
-    pub(super) fn in_order(&self, names: &[&str]) -> Result<Vec<Module>, Trouble> {
+    /// Returns these modules and their dependencies, each after its dependencies.
+    pub(super) fn in_order(&self, names: &[&str]) -> Result<Vec<Module>, GuestError> {
         let mut order = Vec::new();
         let mut seen = BTreeSet::new();
         for name in names {
@@ -40,24 +39,29 @@ impl Modules {
         Ok(order)
     }
 
-    fn visit(&self, name: &str, seen: &mut BTreeSet<String>, order: &mut Vec<Module>) -> Result<(), Trouble> {
+    fn visit(
+        &self,
+        name: &str,
+        seen: &mut BTreeSet<String>,
+        order: &mut Vec<Module>,
+    ) -> Result<(), GuestError> {
         if self.builtin.contains(name) || !seen.insert(name.to_owned()) {
             return Ok(());
         }
-        let missing = || Trouble::Unexpected(format!("the kernel has no module `{name}`"));
+        let missing = || GuestError::Unexpected(format!("the kernel has no module `{name}`"));
         let bytes = read(self.files.get(name).ok_or_else(missing)?)?;
-        let damaged = || Trouble::Unexpected(format!("module `{name}` does not say what it needs"));
-        for needed in needs(&bytes).ok_or_else(damaged)? {
-            self.visit(&needed, seen, order)?;
+        let damaged = || GuestError::Unexpected(format!("module `{name}` has no list of dependencies"));
+        for dependency in dependencies(&bytes).ok_or_else(damaged)? {
+            self.visit(&dependency, seen, order)?;
         }
         order.push(Module { name: name.to_owned(), bytes });
         Ok(())
     }
 }
 
-fn gather(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Trouble> {
-    for entry in fs::read_dir(directory).map_err(Trouble::file(directory))? {
-        let path = entry.map_err(Trouble::file(directory))?.path();
+fn gather(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), GuestError> {
+    for entry in fs::read_dir(directory).map_err(GuestError::file(directory))? {
+        let path = entry.map_err(GuestError::file(directory))?.path();
         if path.is_dir() {
             gather(&path, files)?;
         } else if let Some(name) = module_name(&path) {
@@ -67,30 +71,30 @@ fn gather(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(),
     Ok(())
 }
 
-/// File names have hyphens where the kernel has underscores.
+/// Returns the module name of a file. File names may have hyphens in place of underscores.
 fn module_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".ko").or_else(|| name.strip_suffix(".ko.xz"))?;
     Some(stem.replace('-', "_"))
 }
 
-/// Later releases of Debian compress their modules.
-fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
+/// Reads a module. Recent Debian releases compress them.
+fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
     if path.extension().is_some_and(|extension| extension == "xz") {
         return output(Command::new("xz").args(["--decompress", "--stdout"]).arg(path));
     }
-    fs::read(path).map_err(Trouble::file(path))
+    fs::read(path).map_err(GuestError::file(path))
 }
 
-/// The modules that a module names in its section `.modinfo`: `depends=a,b`.
-fn needs(module: &[u8]) -> Option<Vec<String>> {
+/// Dependencies of a module, from `depends=a,b` in its section `.modinfo`.
+fn dependencies(module: &[u8]) -> Option<Vec<String>> {
     let mut texts = section(module, b".modinfo")?.split(|byte| *byte == 0);
     let list = texts.find_map(|text| text.strip_prefix(b"depends="))?;
     let list = std::str::from_utf8(list).ok()?;
     Some(list.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect())
 }
 
-/// The bytes of a section of an ELF file of 64 bits, little-endian (System V ABI, chapter 4).
+/// Contents of a section of a 64-bit little-endian ELF file (System V ABI, chapter 4).
 fn section<'a>(elf: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     const ELF_64_LITTLE: &[u8] = b"\x7fELF\x02\x01";
     if !elf.starts_with(ELF_64_LITTLE) {
@@ -114,7 +118,6 @@ fn section<'a>(elf: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     contents(found)
 }
 
-/// A little-endian number of `N` bytes.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<usize> {
     let bytes: &[u8; N] = bytes.get(at..)?.first_chunk()?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
@@ -126,17 +129,17 @@ mod tests {
     use tempfile::tempdir;
 
     #[test]
-    fn modules_come_behind_what_they_need_and_once() {
+    fn modules_follow_their_dependencies_once() {
         let directory = tempdir().unwrap();
         let nested = directory.path().join("kernel/drivers");
         fs::create_dir_all(&nested).unwrap();
-        for (file, needs) in [
+        for (file, dependencies) in [
             ("top.ko", "left-side,right,in-kernel"),
             ("left-side.ko", "base"),
             ("right.ko", "base"),
             ("base.ko", ""),
         ] {
-            fs::write(nested.join(file), module(needs)).unwrap();
+            fs::write(nested.join(file), module(dependencies)).unwrap();
         }
         fs::write(directory.path().join("modules.builtin"), "kernel/lib/in-kernel.ko\n").unwrap();
         let modules = Modules::below(directory.path()).unwrap();
@@ -149,26 +152,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_needs_nothing_that_we_could_tell() {
+    fn damaged_modules_cause_no_panic_and_no_wrong_dependencies() {
         let whole = module("a");
-        assert_eq!(needs(&whole), Some(vec!["a".to_owned()]));
+        assert_eq!(dependencies(&whole), Some(vec!["a".to_owned()]));
         for len in 0..whole.len() {
-            // Wherever it is cut: no panic, and never another answer than the right one.
-            let found = needs(&whole[..len]);
-            assert!(found.is_none() || found == needs(&whole), "{len}: {found:?}");
+            // A truncated module yields no dependencies or the right ones.
+            let found = dependencies(&whole[..len]);
+            assert!(found.is_none() || found == dependencies(&whole), "{len}: {found:?}");
         }
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0xFF;
-            needs(&damaged);
+            dependencies(&damaged);
         }
     }
 
-    /// The least ELF file with a section `.modinfo`.
-    fn module(needs: &str) -> Vec<u8> {
+    fn module(dependencies: &str) -> Vec<u8> {
         const HEADER: usize = 0x40;
         let names = b"\0.names\0.modinfo\0";
-        let info = format!("license=GPL\0depends={needs}\0name=x\0");
+        let info = format!("license=GPL\0depends={dependencies}\0name=x\0");
         let mut elf = vec![0; HEADER];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
         elf.extend(names);

@@ -1,26 +1,23 @@
-//! What two guests measure between them: `ib_write_lat` and `ib_write_bw` of perftest, with the server in one and the client in the other.
+//! perftest between two guests: `ib_write_lat` and `ib_write_bw`.
 
 use std::time::Duration;
 
 use wiremend_units::Span;
 
-use super::guest::{Guest, SHORT};
-use super::trouble::Trouble;
+use super::error::GuestError;
+use super::guest::{Guest, SHORT_LIMIT};
 
-/// A measurement that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
-    /// Of a message.
+pub(crate) struct PerftestArguments {
+    /// Message size.
     pub(crate) bytes: u32,
-    /// Messages, one after the other.
     pub(crate) iterations: u32,
     /// The retransmission timeout is 4.096 µs · 2^this (IBA 9.7.6.1.3).
     pub(crate) timeout_exponent: u8,
-    /// It may take so long.
     pub(crate) limit: Duration,
 }
 
-/// Half of the round trip, as `ib_write_lat` tells it.
+/// Result of `ib_write_lat`: half of the round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Latency {
     pub(crate) min: Span,
@@ -31,37 +28,35 @@ pub(crate) struct Latency {
     pub(crate) p999: Span,
 }
 
-/// What `ib_write_bw` tells, in MiB/s; it says MB and means 2²⁰ bytes.
+/// Result of `ib_write_bw` in MiB/s; its "MB" is 2²⁰ bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Bandwidth {
     pub(crate) average_mib_per_s: f64,
 }
 
-/// Measures the latency of WRITEs from the client's guest to the server's.
 pub(crate) fn write_latency(
     server: &mut Guest,
     client: &mut Guest,
-    asked: Asked,
-) -> Result<Latency, Trouble> {
-    measure("ib_write_lat", server, client, asked, Latency::parse)
+    arguments: PerftestArguments,
+) -> Result<Latency, GuestError> {
+    measure("ib_write_lat", server, client, arguments, Latency::parse)
 }
 
-/// Measures the bandwidth of WRITEs from the client's guest to the server's.
 pub(crate) fn write_bandwidth(
     server: &mut Guest,
     client: &mut Guest,
-    asked: Asked,
-) -> Result<Bandwidth, Trouble> {
-    measure("ib_write_bw", server, client, asked, Bandwidth::parse)
+    arguments: PerftestArguments,
+) -> Result<Bandwidth, GuestError> {
+    measure("ib_write_bw", server, client, arguments, Bandwidth::parse)
 }
 
-/// A server that waits for its client on port 18515, as `/proc/net/tcp` has it: local address, remote address, state.
+/// Pattern of a listening server on port 18515 in `/proc/net/tcp`: local address, remote address, state.
 const LISTENING: &str = ":4853 [0-9A-F]*:0000 0A";
-/// perftest takes the speed of the processor's clock first. On a busy machine it fails now and then, and has to do it again.
-const TRIES: u32 = 6;
+/// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
+const ATTEMPTS: u32 = 6;
 
-impl Asked {
-    /// Over the address of `RoCEv2` and IPv4, with frames that fit everywhere, and without questions about the clock.
+impl PerftestArguments {
+    /// Command line: `RoCEv2` over IPv4, MTU 1024, without the check of the CPU frequency.
     fn line(self, program: &str) -> String {
         let Self { bytes, iterations, timeout_exponent, .. } = self;
         format!("{program} -d rxe0 -x 1 -m 1024 -F -s {bytes} -n {iterations} -u {timeout_exponent}")
@@ -72,35 +67,35 @@ fn measure<R>(
     program: &str,
     server: &mut Guest,
     client: &mut Guest,
-    asked: Asked,
+    arguments: PerftestArguments,
     parse: fn(&str) -> Option<R>,
-) -> Result<R, Trouble> {
-    let line = asked.line(program);
+) -> Result<R, GuestError> {
+    let line = arguments.line(program);
     let mut text = String::new();
-    for _ in 0..TRIES {
-        let process = server.read(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT)?;
+    for _ in 0..ATTEMPTS {
+        let process = server.read(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT_LIMIT)?;
         let process = process.trim();
         let listening =
             format!("until grep -q '{LISTENING}' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done");
-        server.read(&listening, SHORT)?;
-        let output = client.run(&format!("{line} {}", server.address()), asked.limit)?;
-        // A server whose client has come ends by itself.
-        server.run(&format!("kill -KILL {process}"), SHORT)?;
+        server.read(&listening, SHORT_LIMIT)?;
+        let output = client.run(&format!("{line} {}", server.address()), arguments.limit)?;
+        // A server that had a client exits by itself.
+        server.run(&format!("kill -KILL {process}"), SHORT_LIMIT)?;
         text = output.text;
         if !clock_failed(&text) {
-            let unreadable = || Trouble::Refused {
+            let unreadable = || GuestError::Refused {
                 guest: client.name().to_owned(),
                 command: line.clone(),
                 status: output.status,
-                said: text.trim().to_owned(),
+                output: text.trim().to_owned(),
             };
             return parse(&text).filter(|_| output.status == 0).ok_or_else(unreadable);
         }
     }
-    Err(Trouble::Unexpected(format!("`{line}` could not take the speed of its clock: {}", text.trim())))
+    Err(GuestError::Unexpected(format!("`{line}` could not measure the speed of its clock: {}", text.trim())))
 }
 
-/// It says so, or shows a time that never passed.
+/// Returns whether perftest failed to measure its clock: it prints r^2, or an impossible time.
 fn clock_failed(text: &str) -> bool {
     text.contains("r^2") || text.contains(" inf") || text.contains(" nan")
 }
@@ -108,7 +103,7 @@ fn clock_failed(text: &str) -> bool {
 impl Latency {
     fn parse(text: &str) -> Option<Self> {
         let [_bytes, _iterations, times @ ..]: [f64; 9] = row(text, "t_min[usec]")?;
-        // It counts µs and writes two digits behind the point.
+        // perftest prints µs with two decimals.
         let [min, max, typical, average, _deviation, p99, p999] =
             times.map(|us| Span::from_ps((us * 1e6).round() as u64));
         (max > Span::ZERO).then_some(Self { min, max, typical, average, p99, p999 })
@@ -122,7 +117,7 @@ impl Bandwidth {
     }
 }
 
-/// The numbers in the line below the one with the names of columns.
+/// Parses the numbers in the line after the column names.
 fn row<const N: usize>(text: &str, column: &str) -> Option<[f64; N]> {
     let mut lines = text.lines();
     lines.find(|line| line.trim_start().starts_with("#bytes") && line.contains(column))?;
@@ -147,7 +142,7 @@ mod tests {
 ";
 
     #[test]
-    fn results_are_read_from_what_perftest_prints() {
+    fn perftest_output_is_parsed() {
         let latency = Latency::parse(LATENCY).unwrap();
         let [min, max, typical] = [253_310, 2_754_100, 427_270].map(Span::from_ns);
         assert_eq!((latency.min, latency.max, latency.typical), (min, max, typical));
@@ -157,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_none() {
+    fn malformed_output_is_rejected() {
         assert_eq!(Latency::parse(BANDWIDTH), None);
         assert_eq!(Bandwidth::parse(LATENCY), None);
         assert_eq!(Latency::parse(""), None);
@@ -166,15 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_failed_is_noticed() {
+    fn failed_clock_measurement_is_detected() {
         assert!(clock_failed("Correlation coefficient r^2: 0.84 < 0.9\n"));
         assert!(clock_failed(&BANDWIDTH.replace("11.90", "inf")));
         assert!(!clock_failed(LATENCY) && !clock_failed(BANDWIDTH));
     }
 
     #[test]
-    fn a_measurement_is_asked_for_with_its_timeout() {
-        let asked = Asked { bytes: 8, iterations: 300, timeout_exponent: 16, limit: SHORT };
-        assert_eq!(asked.line("ib_write_lat"), "ib_write_lat -d rxe0 -x 1 -m 1024 -F -s 8 -n 300 -u 16");
+    fn command_line_contains_the_timeout() {
+        let arguments =
+            PerftestArguments { bytes: 8, iterations: 300, timeout_exponent: 16, limit: SHORT_LIMIT };
+        assert_eq!(arguments.line("ib_write_lat"), "ib_write_lat -d rxe0 -x 1 -m 1024 -F -s 8 -n 300 -u 16");
     }
 }

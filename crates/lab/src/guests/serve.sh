@@ -1,5 +1,5 @@
-# Serves commands, one a line: "NUMBER SECONDS COMMAND" is answered by "NUMBER STATUS BYTES" and as many bytes of output. What takes longer
-# than its seconds is killed, so there is always an answer.
+# Executes commands, one per line: "NUMBER SECONDS COMMAND". The reply is "NUMBER STATUS BYTES" and that many bytes of output.
+# A command that exceeds its time limit is killed, so there is always a reply.
 output=$(mktemp)
 while read -r number seconds command; do
     timeout -s KILL "$seconds" sh -c "$command" >"$output" 2>&1 </dev/null

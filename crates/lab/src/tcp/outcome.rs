@@ -1,41 +1,41 @@
-//! What was measured, and what it comes to.
+//! Results of a TCP measurement.
 
 use serde::{Serialize, Serializer};
 
 use wiremend_measure::median;
-use wiremend_report::lab::{Picture, State, Stream};
+use wiremend_report::lab::{GoodputChart, LinkState, Transfer};
 
-use crate::chain::Statuses;
+use crate::chain::ChainStatus;
 
-/// All that a trial measures.
+/// Result of a trial.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// Frames that the link loses, as a share.
+    /// Loss rate of the link.
     pub loss: f64,
-    /// Of the link.
+    /// Rate of the link.
     pub rate_bps: u64,
-    /// What the same chain carries without a limit.
+    /// Goodput of the chain without a rate limit.
     pub capacity_bps: f64,
-    /// Of the link, each way.
+    /// Delay of the link in each direction.
     pub delay_ns: u64,
-    /// Of the rest of the path, each way.
+    /// Delay of the path in each direction.
     pub path_delay_ns: u64,
-    /// Room before the link.
+    /// Size of the queue before the link.
     pub queue_bytes: u64,
-    /// Of what the link loses.
+    /// Seed of the losses.
     pub seed: u64,
-    /// Rounds through all states.
+    /// Number of rounds through all states.
     pub rounds: u32,
-    /// How long a bulk transfer lasts.
+    /// Duration of a bulk transfer.
     pub seconds: f64,
-    /// Of each congestion control.
+    /// Goodput by congestion control.
     pub goodputs: Vec<Goodput>,
-    /// Of each state, if they were asked for.
+    /// Latency by state, if measured.
     pub latencies: Vec<Latency>,
-    /// One transfer that sees all states, if it was asked for.
+    /// One transfer through all states, if measured.
     pub timeline: Option<Timeline>,
-    /// After the last bulk transfer, which was protected.
-    pub statuses: Option<Statuses>,
+    /// Status after the last bulk transfer, which was protected.
+    pub statuses: Option<ChainStatus>,
 }
 
 /// Bulk transfers with one congestion control.
@@ -43,7 +43,7 @@ pub struct Outcome {
 pub struct Goodput {
     /// The congestion control.
     pub control: String,
-    /// By [`State`].
+    /// Results by [`LinkState`].
     pub states: [Transfers; 3],
 }
 
@@ -51,14 +51,14 @@ pub struct Goodput {
 #[derive(Debug, Serialize)]
 pub struct Transfers {
     /// The state.
-    pub state: State,
-    /// Of all rounds.
+    pub state: LinkState,
+    /// Median goodput of all rounds.
     pub median_bps: f64,
-    /// Round by round.
+    /// Goodput of each round.
     pub bps: Vec<f64>,
-    /// Bytes that arrived in each tenth of a second, round by round.
+    /// Bytes received in each tenth of a second, by round.
     pub tenths: Vec<Vec<u64>>,
-    /// Segments sent again, round by round.
+    /// Retransmitted segments, by round.
     pub retransmitted: Vec<u64>,
 }
 
@@ -66,40 +66,41 @@ pub struct Transfers {
 #[derive(Debug, Serialize)]
 pub struct Latency {
     /// The state.
-    pub state: State,
-    /// In nanoseconds, of all rounds.
+    pub state: LinkState,
+    /// Request times of all rounds in nanoseconds, sorted.
     #[serde(serialize_with = "percentiles")]
     pub times: Vec<u64>,
 }
 
-/// One transfer over time.
+/// A transfer during which the link corrupts and is then protected.
 #[derive(Debug, Serialize)]
 pub struct Timeline {
     /// The congestion control.
     pub control: String,
-    /// When the link began to corrupt.
+    /// Time at which the link started to corrupt.
     pub corrupts_s: f64,
-    /// When it was protected.
+    /// Time at which protection was switched on.
     pub protects_s: f64,
     /// The transfer.
-    pub stream: Stream,
+    pub stream: Transfer,
 }
 
 impl Timeline {
-    /// In units of a bulk transfer's time: by default the link corrupts from second 2 and is protected from second 7 (L15).
+    /// In units of the duration of a bulk transfer: by default the link corrupts from second 2 and is
+    /// protected from second 7 (L15).
     pub(crate) const CORRUPTS: f64 = 1.0;
     pub(crate) const PROTECTS: f64 = 3.5;
     pub(crate) const LASTS: f64 = 6.0;
 }
 
 impl Outcome {
-    /// The transfer that sees all states over time, if there was one.
-    pub fn picture(&self) -> Option<Picture<'_>> {
+    /// Plot of the transfer through all states, if there was one.
+    pub fn picture(&self) -> Option<GoodputChart<'_>> {
         let timeline = self.timeline.as_ref()?;
-        Some(Picture {
+        Some(GoodputChart {
             title: format!("TCP {} over a link that corrupts {} of its frames", timeline.control, self.loss),
             description: format!(
-                "Goodput collapses when corruption begins, at {:.1} s, and is back after protection begins, at {:.1} s.",
+                "Goodput collapses when corruption begins, at {:.1} s, and recovers when protection begins, at {:.1} s.",
                 timeline.corrupts_s, timeline.protects_s
             ),
             rate_bps: self.rate_bps,
@@ -121,10 +122,10 @@ impl Goodput {
             tenths: Vec::new(),
             retransmitted: Vec::new(),
         };
-        Self { control: control.to_owned(), states: State::ALL.map(none) }
+        Self { control: control.to_owned(), states: LinkState::ALL.map(none) }
     }
 
-    pub(crate) fn add(&mut self, state: State, stream: Stream) {
+    pub(crate) fn add(&mut self, state: LinkState, stream: Transfer) {
         let transfers = &mut self.states[state as usize];
         transfers.bps.push(stream.goodput_bps());
         transfers.retransmitted.push(stream.retransmitted);
@@ -133,18 +134,18 @@ impl Goodput {
     }
 
     /// The median goodput in a state.
-    pub fn median_bps(&self, state: State) -> f64 {
+    pub fn median_bps(&self, state: LinkState) -> f64 {
         self.states[state as usize].median_bps
     }
 
-    /// A state's goodput as a part of the clean one's.
-    pub fn of_clean(&self, state: State) -> f64 {
-        self.median_bps(state) / self.median_bps(State::Clean)
+    /// Goodput in a state relative to the clean state.
+    pub fn relative_to_clean(&self, state: LinkState) -> f64 {
+        self.median_bps(state) / self.median_bps(LinkState::Clean)
     }
 }
 
 impl Latency {
-    pub(crate) fn new(state: State) -> Self {
+    pub(crate) fn new(state: LinkState) -> Self {
         Self { state, times: Vec::new() }
     }
 
@@ -153,19 +154,18 @@ impl Latency {
         self.times.sort_unstable();
     }
 
-    /// So many of a thousand took at most this, in nanoseconds.
+    /// Quantile of the request times in nanoseconds.
     pub fn per_mille(&self, per_mille: usize) -> u64 {
         per_mille_of(&self.times, per_mille)
     }
 }
 
-/// Of times in ascending order.
 fn per_mille_of(times: &[u64], per_mille: usize) -> u64 {
     let place = (times.len() * per_mille).div_ceil(1000).saturating_sub(1);
     times.get(place).copied().unwrap_or(0)
 }
 
-#[expect(clippy::ptr_arg, reason = "serde gives the field as it is")]
+#[expect(clippy::ptr_arg, reason = "signature for serde")]
 fn percentiles<S: Serializer>(times: &Vec<u64>, serializer: S) -> Result<S::Ok, S::Error> {
     let named = [("p50_ns", 500), ("p99_ns", 990), ("p999_ns", 999), ("max_ns", 1000)]
         .map(|(name, per_mille)| (name, per_mille_of(times, per_mille)));
@@ -177,11 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_times_that_were_seen() {
-        let mut latency = Latency::new(State::Clean);
+    fn percentiles_are_measured_times() {
+        let mut latency = Latency::new(LinkState::Clean);
         latency.add(&(1..=500).rev().collect::<Vec<_>>());
         latency.add(&(501..=1000).collect::<Vec<_>>());
         assert_eq!([500, 990, 999, 1000].map(|at| latency.per_mille(at)), [500, 990, 999, 1000]);
-        assert_eq!(Latency::new(State::Clean).per_mille(500), 0);
+        assert_eq!(Latency::new(LinkState::Clean).per_mille(500), 0);
     }
 }

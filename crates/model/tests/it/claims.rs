@@ -1,148 +1,151 @@
-//! The paper's figures: those that are right come out, and where they are not, so does what is.
+//! Figures of the paper: correct ones are reproduced, wrong ones are corrected.
 
 use wiremend_model::phy::{Code, Generation, Optics};
 use wiremend_model::{
-    Cause, Corruption, FlowSize, Mend, Next, Nic, Operation, Path, Printed, Rewind, Setting, Sizes, Way,
-    Ways, bits, counters, expected, on_ways,
+    Cause, CorruptingLinks, CorruptingPath, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting,
+    NextFlow, Nic, Operation, PaperModel, Path, Rewind, bits, counters, expected, expected_on_path,
 };
 
 fn assert_near(what: &str, value: f64, expected: f64, relative: f64) {
     assert!((value / expected - 1.0).abs() < relative, "{what}: {value:e}, expected {expected:e}");
 }
 
-/// J1: with the paper's sizes both ratios round to 0.06; with real ones they are 0.071 and 0.060.
+/// J1: with the paper's sizes both ratios round to 0.06; with sizes on the wire they are 0.071 and 0.060.
 #[test]
 fn j1_small_frames_are_lost_less_often() {
     let beta = bits::frame_loss(1e-8, 1086.0);
     assert_near("β", beta, 8.688e-5, 1e-4);
     assert_near("γ/β", bits::scaled(beta, 1086.0, 62.0) / beta, 0.0571, 1e-3);
     assert_near("δ/β", bits::scaled(beta, 1086.0, 68.0) / beta, 0.0626, 1e-3);
-    let real = Sizes::real(1024, Operation::Write);
+    let real = FrameSizes::on_wire(1024, Operation::Write);
     let ratio = |bytes: u32| bits::scaled(1e-4, f64::from(real.full()), f64::from(bytes)) / 1e-4;
     assert_near("dummy", ratio(real.dummy), 0.0708, 1e-3);
     assert_near("answer", ratio(real.answer), 0.0599, 1e-3);
 }
 
-fn printed(beta: f64, links: f64) -> Printed {
-    Printed { beta, links, omega: 1.0, mean_inverse: 0.055 }
+fn paper(beta: f64, links: f64) -> PaperModel {
+    PaperModel { beta, links, omega: 1.0, mean_inverse: 0.055 }
 }
 
-/// J2–J10, as printed; with 7.3e-6 for what §6.3 gives as 7e-5.
+/// J2–J10 as printed, with 7.3e-6 for the value that §6.3 gives as 7e-5.
 #[test]
 fn printed_figures_come_out() {
-    let two_links = printed(0.01, 2.0);
+    let two_links = paper(0.01, 2.0);
     assert_near("J2", two_links.packet(), 0.02, 1e-12);
     assert_near("J3", two_links.nak(1), 2.4e-5, 1e-9);
-    assert_near("J4", printed(1e-8, 1.0).twice(1), 1e-16, 1e-9);
-    assert_near("J5", printed(0.01, 1.0).tail_with_dummies(0), 5.5e-4, 1e-9);
-    assert_near("J5 ACK", printed(0.01, 1.0).tail_ack(0), 3.3e-5, 1e-9);
+    assert_near("J4", paper(1e-8, 1.0).twice(1), 1e-16, 1e-9);
+    assert_near("J5", paper(0.01, 1.0).tail_with_dummies(0), 5.5e-4, 1e-9);
+    assert_near("J5 ACK", paper(0.01, 1.0).tail_ack(0), 3.3e-5, 1e-9);
     assert_near("J6", two_links.nak(2), 1.44e-8, 1e-9);
     assert_near("J7", two_links.twice(3), 2e-8, 1e-9);
     assert_near("J8", two_links.tail_with_dummies(1), 6.6e-7, 1e-9);
     let ratio = two_links.tail_with_dummies(3) / two_links.tail_with_repeats(3);
     assert_near("J8: 0.06^N, not 0.06^(N+1)", ratio, 0.06_f64.powi(3), 1e-9);
     assert_near("J9", two_links.tail_ack(1), 0.06_f64.powi(2) * 0.055 * 2e-4, 1e-9);
-    assert_near("J10", printed(0.01, 1.0).cost_of_nak_copies(2), 6.26e-4, 1e-3);
-    assert_near("J13", 2.0 * printed(1.0 / 128.0, 1.0).nak(1), 7.3e-6, 0.01);
+    assert_near("J10", paper(0.01, 1.0).cost_of_nak_copies(2), 6.26e-4, 1e-3);
+    assert_near("J13", 2.0 * paper(1.0 / 128.0, 1.0).nak(1), 7.3e-6, 0.01);
 }
 
-/// Per packet and to first order, the exact forms are the printed ones, with the exact ratios in place of 0.06.
+/// Per packet and to first order, the exact results equal the printed formulas with the exact ratios instead
+/// of 0.06.
 #[test]
 fn exact_forms_approach_the_printed_ones() {
-    let sizes = Sizes::paper(1024);
+    let sizes = FrameSizes::paper(1024);
     let (beta, small, answer) = (1e-5, 62.0 / 1086.0, 68.0 / 1086.0);
-    let flows = [FlowSize::only(1 << 20, 1024)];
+    let flows = [FlowSize::fixed(1 << 20, 1024)];
     let path = Path { links: 2, access_links: 0, omega: 1e-3 };
     let once = Nic { rewind: Rewind::Once, ..Nic::default() };
-    let of =
-        |mend| expected(&Setting { nic: once, ..Setting::new(sizes, beta, mend) }, &path, &flows).timeouts;
+    let timeouts = |mend| {
+        expected(&ModelSetting { nic: once, ..ModelSetting::new(sizes, beta, mend) }, &path, &flows).timeouts
+    };
     let packets = 1024.0;
     let lw = 2e-3;
-    let bare = of(Mend::NONE);
+    let bare = timeouts(MendCounts::NONE);
     assert_near("tail", bare[Cause::TailPacket as usize], lw * beta, 0.01);
     assert_near("tail ACK", bare[Cause::TailAck as usize], lw * beta * answer, 0.01);
     assert_near("NAK", bare[Cause::Nak as usize] / packets, lw * lw * beta * beta * answer, 0.01);
-    assert_near("twice", bare[Cause::Twice as usize] / packets, lw * beta * beta, 0.01);
-    let mended = of(Mend::new(1, 1, 2));
+    assert_near("twice", bare[Cause::Retransmission as usize] / packets, lw * beta * beta, 0.01);
+    let mended = timeouts(MendCounts::new(1, 1, 2));
     assert_near("tail, dummy", mended[Cause::TailPacket as usize], lw * beta * beta * small, 0.03);
     let naks = lw * lw * beta.powi(3) * answer.powi(2);
     assert_near("NAK, copy", mended[Cause::Nak as usize] / packets, naks, 0.03);
-    assert_near("twice, copies", mended[Cause::Twice as usize] / packets, lw * beta.powi(4), 0.03);
+    assert_near("twice, copies", mended[Cause::Retransmission as usize] / packets, lw * beta.powi(4), 0.03);
 }
 
-/// Where all links corrupt, L counts once for the packet and once for its repeat: (Lβ)², not Lβ².
+/// If all links corrupt, L counts for the packet and for its retransmission: (Lβ)², not Lβ².
 #[test]
 fn with_every_link_corrupting_the_printed_form_is_too_low() {
-    let flows = [FlowSize::only(1 << 20, 1024)];
-    let setting = Setting::new(Sizes::paper(1024), 1e-4, Mend::NONE);
-    let twice = expected(&setting, &Path::between_switches(4, 1.0), &flows).timeouts[Cause::Twice as usize];
+    let flows = [FlowSize::fixed(1 << 20, 1024)];
+    let setting = ModelSetting::new(FrameSizes::paper(1024), 1e-4, MendCounts::NONE);
+    let twice =
+        expected(&setting, &Path::between_switches(4, 1.0), &flows).timeouts[Cause::Retransmission as usize];
     assert_near("twice", twice / 1024.0, 16e-8, 0.01);
     assert_near(
-        "as printed",
-        Printed { beta: 1e-4, links: 4.0, omega: 1.0, mean_inverse: 1.0 }.twice(1),
+        "as paper",
+        PaperModel { beta: 1e-4, links: 4.0, omega: 1.0, mean_inverse: 1.0 }.twice(1),
         4e-8,
         1e-9,
     );
 }
 
 /// Timeouts of 100 000 ping-pongs at 1/128, two flows each, loss behind the switch that copies.
-fn per_100_000(sizes: Sizes, mend: Mend, rewind: Rewind) -> [f64; 4] {
-    let setting = Setting {
-        next: Next::CLOSED_LOOP,
+fn per_100_000(sizes: FrameSizes, mend: MendCounts, rewind: Rewind) -> [f64; 4] {
+    let setting = ModelSetting {
+        next: NextFlow::CLOSED_LOOP,
         nic: Nic { rewind, ..Nic::default() },
-        ..Setting::new(sizes, 1.0 / 128.0, mend)
+        ..ModelSetting::new(sizes, 1.0 / 128.0, mend)
     };
     let path = Path::between_switches(1, 1.0);
-    expected(&setting, &path, &[FlowSize::only(1024, 1024)]).timeouts.map(|timeouts| timeouts * 200_000.0)
+    expected(&setting, &path, &[FlowSize::fixed(1024, 1024)]).timeouts.map(|timeouts| timeouts * 200_000.0)
 }
 
-/// J12 and J13: the ablation of §6.3 with the labels in their places.
+/// J12 and J13: the ablation of §6.3 with corrected labels.
 #[test]
 fn j13_each_mechanism_has_its_share() {
-    let (paper, real) = (Sizes::paper(1024), Sizes::real(1024, Operation::Write));
+    let (paper, real) = (FrameSizes::paper(1024), FrameSizes::on_wire(1024, Operation::Write));
     let once = |mend, sizes| per_100_000(sizes, mend, Rewind::Once);
     let tail = Cause::TailPacket as usize;
-    assert_near("no dummy", once(Mend::new(0, 1, 1), paper)[tail], 1562.0, 0.01);
-    // The tail ACK is not in the paper's figure.
-    assert_near("no dummy, ACK", once(Mend::new(0, 1, 1), real)[Cause::TailAck as usize], 94.8, 0.01);
-    assert_near("one dummy", once(Mend::new(1, 1, 1), paper)[tail], 0.70, 0.01);
-    assert_near("one dummy, real", once(Mend::new(1, 1, 1), real)[tail], 0.87, 0.01);
-    // A gap among dummies can lose its NAK too: 0.1 of these are theirs.
+    assert_near("no dummy", once(MendCounts::new(0, 1, 1), paper)[tail], 1562.0, 0.01);
+    // The paper's figure does not include the tail ACK.
+    assert_near("no dummy, ACK", once(MendCounts::new(0, 1, 1), real)[Cause::TailAck as usize], 94.8, 0.01);
+    assert_near("one dummy", once(MendCounts::new(1, 1, 1), paper)[tail], 0.70, 0.01);
+    assert_near("one dummy, real", once(MendCounts::new(1, 1, 1), real)[tail], 0.87, 0.01);
+    // 0.1 of these are gaps among dummies whose NAK is lost.
     let nak = Cause::Nak as usize;
-    assert_near("no NAK copy", once(Mend::new(2, 0, 1), real)[nak], 0.85, 0.01);
-    let twice = Cause::Twice as usize;
-    assert_near("no retransmission copy", once(Mend::new(2, 1, 0), real)[twice], 12.3, 0.02);
-    assert_near("all of it", once(Mend::TESTBED, real).iter().sum(), 0.095, 0.03);
+    assert_near("no NAK copy", once(MendCounts::new(2, 0, 1), real)[nak], 0.85, 0.01);
+    let twice = Cause::Retransmission as usize;
+    assert_near("no retransmission copy", once(MendCounts::new(2, 1, 0), real)[twice], 12.3, 0.02);
+    assert_near("all of it", once(MendCounts::TESTBED, real).iter().sum(), 0.095, 0.03);
 }
 
-/// A requester that acts on each copy of a NAK sends the packet again for each. So the NAK copy alone does what
-/// the retransmission copy was for, and without the latter there are not 12.2 timeouts but 0.17.
+/// A requester that acts on each copy of a NAK retransmits the packet for each. So a NAK copy acts as a
+/// retransmission copy: without the latter there are 0.17 timeouts, not 12.2.
 #[test]
 fn j13_a_nak_copy_is_a_retransmission_copy_too() {
-    let real = Sizes::real(1024, Operation::Write);
-    let twice = |mend| per_100_000(real, mend, Rewind::Each)[Cause::Twice as usize];
-    assert_near("NAK copy", twice(Mend::new(2, 1, 0)), 0.169, 0.01);
-    assert_near("no NAK copy", twice(Mend::new(2, 0, 0)), 12.3, 0.02);
+    let real = FrameSizes::on_wire(1024, Operation::Write);
+    let twice = |mend| per_100_000(real, mend, Rewind::Each)[Cause::Retransmission as usize];
+    assert_near("NAK copy", twice(MendCounts::new(2, 1, 0)), 0.169, 0.01);
+    assert_near("no NAK copy", twice(MendCounts::new(2, 0, 0)), 12.3, 0.02);
 }
 
-/// J11: one corrupting link at a host. Each direction of the ping-pong has one kind of copy that comes too late.
+/// J11: one corrupting link at a host. In each direction of the ping-pong one kind of copy is made too late.
 #[test]
 fn j11_a_corrupting_host_link_leaves_half_of_the_copies_useless() {
-    let setting = Setting {
-        next: Next::CLOSED_LOOP,
+    let setting = ModelSetting {
+        next: NextFlow::CLOSED_LOOP,
         nic: Nic { rewind: Rewind::Once, ..Nic::default() },
-        ..Setting::new(Sizes::real(1024, Operation::Write), 1.0 / 128.0, Mend::TESTBED)
+        ..ModelSetting::new(FrameSizes::on_wire(1024, Operation::Write), 1.0 / 128.0, MendCounts::TESTBED)
     };
-    let (near, far) = (Way { before: 1, behind: 0 }, Way { before: 0, behind: 1 });
-    let flow = FlowSize::only(1024, 1024);
-    let request = on_ways(&setting, Ways { forward: near, backward: far }, &flow).timeouts;
-    let reply = on_ways(&setting, Ways { forward: far, backward: near }, &flow).timeouts;
-    assert_near("request: twice", request[Cause::Twice as usize], 1.0 / 128.0 / 128.0, 0.03);
+    let (near, far) = (CorruptingLinks { before: 1, behind: 0 }, CorruptingLinks { before: 0, behind: 1 });
+    let flow = FlowSize::fixed(1024, 1024);
+    let request = expected_on_path(&setting, CorruptingPath { forward: near, backward: far }, &flow).timeouts;
+    let reply = expected_on_path(&setting, CorruptingPath { forward: far, backward: near }, &flow).timeouts;
+    assert_near("request: twice", request[Cause::Retransmission as usize], 1.0 / 128.0 / 128.0, 0.03);
     assert_near("reply: NAK", reply[Cause::Nak as usize], 4.7e-4 / 128.0, 0.2);
-    assert!(reply[Cause::Twice as usize] < 1e-6 && request[Cause::Nak as usize] < 1e-8);
+    assert!(reply[Cause::Retransmission as usize] < 1e-6 && request[Cause::Nak as usize] < 1e-8);
 }
 
-/// L21: the faster and the denser, the sooner it breaks; FEC makes the fall steeper.
+/// L21: faster and denser generations fail at lower attenuation, and FEC makes the transition steeper.
 #[test]
 fn l21_generations_break_in_the_order_of_the_figure() {
     let optics = Optics::default();
@@ -157,7 +160,7 @@ fn l21_generations_break_in_the_order_of_the_figure() {
     assert_near("a bit error rate of 1e-12 is a loss of 1e-8", healthy, 1.2e-8, 0.02);
 }
 
-/// The error rates that the standards call good enough leave about one frame in 10¹⁰ to 10¹².
+/// At the error rates that the standards accept, about one codeword in 10¹⁰ to 10¹² is lost.
 #[test]
 fn codes_correct_what_they_are_for() {
     let rs528 = Code::RS528.codeword_loss(5e-5);
@@ -172,7 +175,7 @@ fn codes_correct_what_they_are_for() {
     }
 }
 
-/// A histogram drawn from independent errors predicts the loss it was drawn from, both ways.
+/// A histogram of independent errors predicts its own loss by both methods.
 #[test]
 fn counters_predict_the_loss_to_come() {
     let (code, rate, total) = (Code::RS544, 2e-4, 1e12);
@@ -180,7 +183,7 @@ fn counters_predict_the_loss_to_come() {
     let mut term = (1.0 - symbol).powi(544);
     let mut bins = Vec::new();
     for wrong in 0..=15 {
-        // A counter shows whole codewords.
+        // Counters contain whole codewords.
         bins.push((term * total).round());
         term *= f64::from(544 - wrong) / f64::from(wrong + 1) * symbol / (1.0 - symbol);
     }
@@ -193,42 +196,44 @@ fn counters_predict_the_loss_to_come() {
     assert_eq!(one_bin.extrapolated_codeword_loss(code), None);
 }
 
-/// A switch that drops at random spares no ACK: the tail ACK is then as likely as the tail.
+/// A switch that drops at random drops ACKs as often as data, so the tail ACK is as likely as the tail
+/// packet.
 #[test]
 fn frames_that_are_dropped_alike_lose_their_acks_as_often() {
-    let setting = Setting {
+    let setting = ModelSetting {
         corruption: Corruption::Frames(1.0 / 128.0),
-        ..Setting::new(Sizes::real(1024, Operation::Write), 0.1, Mend::NONE)
+        ..ModelSetting::new(FrameSizes::on_wire(1024, Operation::Write), 0.1, MendCounts::NONE)
     };
-    let bare = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]).timeouts;
+    let bare = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::fixed(1024, 1024)]).timeouts;
     let p = 1.0 / 128.0;
     assert_near("tail", bare[Cause::TailPacket as usize], p / (1.0 - p), 1e-9);
     assert_near("ACK", bare[Cause::TailAck as usize], p / (1.0 - p).powi(2), 1e-9);
 }
 
-/// A dummy behind which nothing comes is not asked for; with a flow to follow it is.
+/// The last dummy is not requested if nothing follows; with a next flow it is.
 #[test]
-fn nobody_asks_for_the_last_dummy() {
+fn the_last_dummy_is_not_requested() {
     let lost = 0.1;
-    let naks = |next: Next| {
-        let mut setting = Setting::new(Sizes::real(1024, Operation::Write), lost, Mend::new(1, 0, 0));
+    let naks = |next: NextFlow| {
+        let mut setting =
+            ModelSetting::new(FrameSizes::on_wire(1024, Operation::Write), lost, MendCounts::new(1, 0, 0));
         (setting.corruption, setting.next) = (Corruption::Frames(lost), next);
-        expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]).naks
+        expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::fixed(1024, 1024)]).naks
     };
-    // A lost tail that the dummy shows.
+    // A lost tail that the dummy reveals.
     let shown = lost * (1.0 - lost) / (1.0 - lost * lost);
-    assert_near("apart", naks(Next::NEVER), shown, 0.02);
-    assert_near("followed", naks(Next::CLOSED_LOOP), shown + lost, 0.02);
+    assert_near("apart", naks(NextFlow::NEVER), shown, 0.02);
+    assert_near("followed", naks(NextFlow::CLOSED_LOOP), shown + lost, 0.02);
 }
 
-/// A flow that may rescue the first wait may rescue the next one as well.
+/// A next flow can end a second wait as well as the first.
 #[test]
 fn a_second_wait_can_be_cut_short_too() {
     let (lost, rescues) = (0.2, 0.6);
-    let mut setting = Setting::new(Sizes::real(1024, Operation::Write), lost, Mend::NONE);
+    let mut setting = ModelSetting::new(FrameSizes::on_wire(1024, Operation::Write), lost, MendCounts::NONE);
     setting.corruption = Corruption::Frames(lost);
-    setting.next = Next { rescues, follows: rescues };
-    let met = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]);
+    setting.next = NextFlow { rescues, follows: rescues };
+    let met = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::fixed(1024, 1024)]);
     let (open, mute) = (1.0 - rescues, lost + (1.0 - lost) * lost);
     let waits = lost * open / (1.0 - open * mute);
     assert_near("tail ACK", met.timeouts[Cause::TailAck as usize], waits, 1e-9);

@@ -1,6 +1,6 @@
-//! The closed forms against the papers, against dice and against each other.
+//! The closed forms against the papers, against a random simulation and against each other.
 
 mod claims;
-mod dice;
+mod monte_carlo;
 mod oracle;
 mod properties;

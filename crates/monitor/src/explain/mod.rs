@@ -1,38 +1,39 @@
-//! Why is this link slow? The counters of both its ends, joined into a verdict with its reasons.
+//! Explains why a link is slow, from the counters of both ends.
 //!
-//! No counter alone says it. A gap in the sequence of a queue pair may come of corruption, of a full buffer, or of two paths of
-//! different length. What tells them apart is what else grew, and at which end: broken frames where they arrive, discards
-//! and marks where there was no room, answers to requests that had already been answered where packets merely overtook each other.
+//! No single counter is sufficient. A sequence gap of a queue pair may come from corruption, a full buffer,
+//! or two paths of different length. Other counters distinguish these: corrupted frames at the receiving
+//! end, discards and ECN marks where a buffer is full, duplicate requests where packets only overtook each
+//! other.
 
-mod growth;
+mod counter_growth;
 
 use std::fmt;
 
 use serde::Serialize;
 
-pub use growth::Growth;
+pub use counter_growth::CounterGrowth;
 
 use crate::counter::Counter;
-use crate::detector::{Estimate, Thresholds};
-use crate::window::Sample;
+use crate::detector::{LossEstimate, Thresholds};
+use crate::frame_window::FrameSample;
 
-/// What is wrong with a link.
+/// Cause of a slow link, in order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// Frames break on the way: dirt, bends, ageing.
+pub enum SlowLinkCause {
+    /// Frames are corrupted on the cable or in a device.
     Corruption,
-    /// The ends do not agree, or software did not do its part.
+    /// The settings of the ends differ, or software posts too few receives.
     Configuration,
-    /// There is more traffic than room.
+    /// More traffic than the link or its buffers can carry.
     Congestion,
     /// Packets overtake each other.
     Reordering,
-    /// Nothing.
+    /// No cause found on this link.
     Healthy,
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for SlowLinkCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Corruption => "corruption",
@@ -47,130 +48,134 @@ impl fmt::Display for Cause {
 /// One of the two ends of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
-    /// The first named.
+pub enum LinkSide {
+    /// First end.
     A,
-    /// The other.
+    /// Second end.
     B,
 }
 
-/// Something that was seen, and what it says.
+/// Evidence for a cause.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Reason {
-    /// What it speaks for.
-    pub cause: Cause,
-    /// Where it was seen.
-    pub end: End,
-    /// In words, with the numbers.
+    /// The cause.
+    pub cause: SlowLinkCause,
+    /// The end with the evidence.
+    pub end: LinkSide,
+    /// Description with numbers.
     pub text: String,
 }
 
-/// What can be said of a link.
+/// Result for a link.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
-    /// The verdict: the first cause in the order of [`Cause`] that anything speaks for.
-    pub cause: Cause,
-    /// All that was seen, that for the verdict first.
+    /// The verdict: the first cause in the order of [`SlowLinkCause`] with evidence.
+    pub cause: SlowLinkCause,
+    /// All evidence; that for the verdict comes first.
     pub reasons: Vec<Reason>,
-    /// Loss of frames from A to B, where B counts it.
-    pub loss_to_b: Option<Estimate>,
-    /// Loss of frames from B to A.
-    pub loss_to_a: Option<Estimate>,
+    /// Frame loss from A to B, if B counts it.
+    pub loss_to_b: Option<LossEstimate>,
+    /// Frame loss from B to A, if A counts it.
+    pub loss_to_a: Option<LossEstimate>,
 }
 
-/// Joins what both ends counted over the same time.
-pub fn explain(a: &Growth, b: &Growth, thresholds: &Thresholds) -> Explanation {
+/// Compares the counters of both ends over the same time.
+pub fn explain(a: &CounterGrowth, b: &CounterGrowth, thresholds: &Thresholds) -> Explanation {
     let mut reasons = Vec::new();
-    for (end, here, there) in [(End::A, a, b), (End::B, b, a)] {
-        let mut ask = Ask { end, here, there, thresholds, reasons: &mut reasons };
-        ask.corruption();
-        ask.configuration();
-        ask.congestion();
-        ask.reordering();
+    for (end, here, there) in [(LinkSide::A, a, b), (LinkSide::B, b, a)] {
+        let mut check = EndCheck { end, here, there, thresholds, reasons: &mut reasons };
+        check.corruption();
+        check.configuration();
+        check.congestion();
+        check.reordering();
     }
     if reasons.is_empty() {
-        reasons.extend([(End::A, a), (End::B, b)].into_iter().filter_map(|(end, here)| elsewhere(end, here)));
+        reasons.extend(
+            [(LinkSide::A, a), (LinkSide::B, b)]
+                .into_iter()
+                .filter_map(|(end, here)| loss_elsewhere(end, here)),
+        );
     }
     reasons.sort_by_key(|reason| reason.cause);
-    let cause = reasons.first().map_or(Cause::Healthy, |reason| reason.cause);
+    let cause = reasons.first().map_or(SlowLinkCause::Healthy, |reason| reason.cause);
     Explanation { cause, reasons, loss_to_b: loss(b), loss_to_a: loss(a) }
 }
 
-/// Queue pairs miss packets and this link has lost none: whoever looks here has to look further along the path.
-fn elsewhere(end: End, here: &Growth) -> Option<Reason> {
-    let (gaps, late) = (here.of(Counter::OutOfSequence), here.of(Counter::AckTimeouts));
+/// Reports sequence gaps and timeouts although this link lost nothing: another link of the path did.
+fn loss_elsewhere(end: LinkSide, here: &CounterGrowth) -> Option<Reason> {
+    let (gaps, late) = (here.get_or_zero(Counter::OutOfSequence), here.get_or_zero(Counter::AckTimeouts));
     (gaps > 0 || late > 0).then(|| Reason {
-        cause: Cause::Healthy,
+        cause: SlowLinkCause::Healthy,
         end,
-        text: format!("{gaps} gaps and {late} timeouts of queue pairs, and nothing was lost on this link: look at those beyond"),
+        text: format!("{gaps} sequence gaps and {late} timeouts, but no loss on this link: check other links of the path"),
     })
 }
 
-fn loss(growth: &Growth) -> Option<Estimate> {
+fn loss(growth: &CounterGrowth) -> Option<LossEstimate> {
     let counts = growth.get(Counter::RxCrc).is_some() || growth.get(Counter::RxAll).is_some();
     let frames = growth.frames();
-    (counts && frames > 0).then(|| Estimate::of(Sample { frames, errors: growth.bad_frames().min(frames) }))
+    (counts && frames > 0)
+        .then(|| LossEstimate::from_sample(FrameSample { frames, errors: growth.bad_frames().min(frames) }))
 }
 
-/// The questions asked of one end.
-struct Ask<'a> {
-    end: End,
-    here: &'a Growth,
-    there: &'a Growth,
+/// Checks of one end.
+struct EndCheck<'a> {
+    end: LinkSide,
+    here: &'a CounterGrowth,
+    there: &'a CounterGrowth,
     thresholds: &'a Thresholds,
     reasons: &'a mut Vec<Reason>,
 }
 
-impl Ask<'_> {
+impl EndCheck<'_> {
     fn corruption(&mut self) {
         if let Some(loss) = loss(self.here)
             && loss.errors >= crate::detector::Detector::ERRORS_MIN
             && loss.low > self.thresholds.loss
         {
-            let Estimate { errors, frames, loss, low, .. } = loss;
-            self.because(
-                Cause::Corruption,
-                format!("{errors} of {frames} frames arrived broken: {loss:.1e}, hardly less than {low:.1e}"),
+            let LossEstimate { errors, frames, loss, low, .. } = loss;
+            self.add_reason(
+                SlowLinkCause::Corruption,
+                format!("{errors} of {frames} frames corrupted: loss {loss:.1e}, at least {low:.1e} with 99 % confidence"),
             );
         }
-        let lost = self.here.of(Counter::FecUncorrectable);
+        let lost = self.here.get_or_zero(Counter::FecUncorrectable);
         if lost > 0 && self.here.flaps == 0 {
-            self.because(Cause::Corruption, format!("{lost} codewords were beyond what FEC corrects"));
+            self.add_reason(SlowLinkCause::Corruption, format!("FEC could not correct {lost} codewords"));
         }
-        let inside = self.here.of(Counter::RxIcrc);
+        let inside = self.here.get_or_zero(Counter::RxIcrc);
         if inside > 0 {
-            self.because(
-                Cause::Corruption,
-                format!("{inside} packets were broken inside whole frames: in a device on the path, not on a cable"),
+            self.add_reason(
+                SlowLinkCause::Corruption,
+                format!("{inside} packets with a wrong ICRC in intact frames: a device on the path corrupts them, not a cable"),
             );
         }
     }
 
     fn configuration(&mut self) {
-        let lengths = self.here.of(Counter::RxLength);
+        let lengths = self.here.get_or_zero(Counter::RxLength);
         if lengths > 0 {
-            self.because(
-                Cause::Configuration,
+            self.add_reason(
+                SlowLinkCause::Configuration,
+                format!("{lengths} frames of an illegal length: compare the MTU of both ends"),
+            );
+        }
+        let (told, heard) = (self.here.get_or_zero(Counter::TxPauses), self.there.get(Counter::RxPauses));
+        if told > 0 && heard == Some(0) && self.there.get_or_zero(Counter::RxGood) > 0 {
+            self.add_reason(
+                SlowLinkCause::Configuration,
                 format!(
-                    "{lengths} frames had a length that this end does not take: compare the MTU of both ends"
+                    "{told} pause frames sent, none received by the other end: compare flow control of both ends"
                 ),
             );
         }
-        let (told, heard) = (self.here.of(Counter::TxPauses), self.there.get(Counter::RxPauses));
-        if told > 0 && heard == Some(0) && self.there.of(Counter::RxGood) > 0 {
-            self.because(
-                Cause::Configuration,
-                format!(
-                    "{told} pause frames left and the other end heard none: compare flow control of both ends"
-                ),
-            );
-        }
-        let unposted = self.here.of(Counter::OutOfBuffer).max(self.there.of(Counter::RnrNaks));
+        let unposted =
+            self.here.get_or_zero(Counter::OutOfBuffer).max(self.there.get_or_zero(Counter::RnrNaks));
         if unposted > 0 {
-            self.because(
-                Cause::Configuration,
+            self.add_reason(
+                SlowLinkCause::Configuration,
                 format!(
-                    "{unposted} requests found no receive posted: software here is late or posts too few"
+                    "{unposted} requests without a posted receive: the application posts too few or too late"
                 ),
             );
         }
@@ -178,34 +183,34 @@ impl Ask<'_> {
 
     fn congestion(&mut self) {
         for (counter, what) in [
-            (Counter::TxDiscards, "frames found no room before they left"),
-            (Counter::RxDiscards, "whole frames found no room on arrival"),
-            (Counter::EcnMarked, "packets arrived with a congestion mark"),
-            (Counter::RxPauses, "pause frames stopped this end"),
+            (Counter::TxDiscards, "frames discarded before transmission for lack of buffer"),
+            (Counter::RxDiscards, "intact frames discarded on receive for lack of buffer"),
+            (Counter::EcnMarked, "packets received with an ECN mark"),
+            (Counter::RxPauses, "pause frames received"),
         ] {
-            let grown = self.here.of(counter);
+            let grown = self.here.get_or_zero(counter);
             if grown > 0 {
-                self.because(Cause::Congestion, format!("{grown} {what}"));
+                self.add_reason(SlowLinkCause::Congestion, format!("{grown} {what}"));
             }
         }
     }
 
-    /// A packet that was overtaken is asked for again and then comes twice. One that was lost comes once.
+    /// An overtaken packet is requested again and then arrives twice. A lost packet arrives once.
     fn reordering(&mut self) {
-        let gaps = self.here.of(Counter::OutOfSequence);
-        let twice = self.here.of(Counter::Duplicates);
+        let gaps = self.here.get_or_zero(Counter::OutOfSequence);
+        let twice = self.here.get_or_zero(Counter::Duplicates);
         if gaps > 0
             && twice.saturating_mul(2) >= gaps
-            && self.there.of(Counter::AckTimeouts).saturating_mul(2) <= gaps
+            && self.there.get_or_zero(Counter::AckTimeouts).saturating_mul(2) <= gaps
         {
-            self.because(
-                Cause::Reordering,
-                format!("{gaps} gaps, and {twice} requests came that had been answered: nothing was lost, packets overtook each other"),
+            self.add_reason(
+                SlowLinkCause::Reordering,
+                format!("{gaps} sequence gaps and {twice} duplicate requests: packets overtook each other, none was lost"),
             );
         }
     }
 
-    fn because(&mut self, cause: Cause, text: String) {
+    fn add_reason(&mut self, cause: SlowLinkCause, text: String) {
         self.reasons.push(Reason { cause, end: self.end, text });
     }
 }

@@ -1,70 +1,70 @@
-//! How a service shows its numbers: to those who scrape, and to whoever keeps a file.
+//! Export of a service's metrics over HTTP and to a file.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wiremend_dataplane::metrics::Scrape;
+use wiremend_dataplane::metrics::MetricsServer;
 use wiremend_units::{Span, Time};
 
 use super::Error;
 
-/// Who is shown the numbers of a service, as Prometheus reads them.
+/// Outputs of a service's metrics in the Prometheus text format.
 #[derive(Default)]
-pub struct Metrics {
-    /// Those who ask at this address.
+pub struct MetricsOutput {
+    /// Address of the HTTP server.
     pub listen: Option<SocketAddr>,
-    /// Other machines may ask too.
+    /// Whether other machines may connect.
     pub public: bool,
-    /// Somebody who takes the page every 15 seconds.
-    pub page: Option<TakePage>,
+    /// Receives the page every 15 seconds.
+    pub page: Option<PageSink>,
 }
 
-/// Somebody who takes a page.
-pub type TakePage = Box<dyn Fn(&str)>;
+/// A receiver of metrics pages.
+pub type PageSink = Box<dyn Fn(&str)>;
 
-/// Time between two pages for whoever takes them.
+/// Time between two pages for the sink.
 const PAGE_INTERVAL: Span = Span::from_ms(15_000);
 
-/// What makes text of numbers.
-type Page<R> = Arc<dyn Fn(&R) -> String + Send + Sync>;
+/// Renders metrics as text.
+type RenderPage<R> = Arc<dyn Fn(&R) -> String + Send + Sync>;
 
-/// Numbers of a kind, for whoever asks.
+/// Publishes metrics of type `R`.
 pub(super) struct Exporter<'a, R> {
-    readout: Arc<Mutex<R>>,
-    page: Page<R>,
-    take: Option<&'a dyn Fn(&str)>,
+    metrics: Arc<Mutex<R>>,
+    render: RenderPage<R>,
+    sink: Option<&'a dyn Fn(&str)>,
     page_at: Time,
-    _scrape: Option<Scrape>,
+    _scrape: Option<MetricsServer>,
 }
 
 impl<'a, R: Default + Send + 'static> Exporter<'a, R> {
     pub(super) fn open(
-        metrics: &'a Metrics,
-        page: impl Fn(&R) -> String + Send + Sync + 'static,
+        output: &'a MetricsOutput,
+        render: impl Fn(&R) -> String + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let page: Page<R> = Arc::new(page);
-        let readout = Arc::new(Mutex::new(R::default()));
-        let scrape = metrics.listen.map(|address| {
-            if !address.ip().is_loopback() && !metrics.public {
+        let render: RenderPage<R> = Arc::new(render);
+        let metrics = Arc::new(Mutex::new(R::default()));
+        let scrape = output.listen.map(|address| {
+            if !address.ip().is_loopback() && !output.public {
                 return Err(Error::Input(format!(
-                    "metrics at {address} would be open to other machines; if that is meant, say --metrics-public"
+                    "metrics at {address} would be readable by other machines; add --metrics-public to allow that"
                 )));
             }
-            let (readout, page) = (Arc::clone(&readout), Arc::clone(&page));
-            let text = move || page(&readout.lock().unwrap_or_else(PoisonError::into_inner));
-            Scrape::serve(address, text)
-                .map_err(|error| Error::Environment(format!("metrics at {address}: {error}; name another port")))
+            let (metrics, render) = (Arc::clone(&metrics), Arc::clone(&render));
+            let text = move || render(&metrics.lock().unwrap_or_else(PoisonError::into_inner));
+            MetricsServer::serve(address, text)
+                .map_err(|error| Error::Environment(format!("metrics at {address}: {error}; use another port")))
         });
-        let take = metrics.page.as_deref();
-        Ok(Self { readout, page, take, page_at: Time::ZERO, _scrape: scrape.transpose()? })
+        let sink = output.page.as_deref();
+        Ok(Self { metrics, render, sink, page_at: Time::ZERO, _scrape: scrape.transpose()? })
     }
 
-    /// Shows these numbers from here on.
-    pub(super) fn show(&mut self, now: Time, numbers: R) {
-        if let Some(take) = self.take.filter(|_| now >= self.page_at) {
+    /// Publishes these metrics.
+    pub(super) fn publish(&mut self, now: Time, numbers: R) {
+        if let Some(sink) = self.sink.filter(|_| now >= self.page_at) {
             self.page_at = now.saturating_add(PAGE_INTERVAL);
-            take(&(self.page)(&numbers));
+            sink(&(self.render)(&numbers));
         }
-        *self.readout.lock().unwrap_or_else(PoisonError::into_inner) = numbers;
+        *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = numbers;
     }
 }

@@ -1,197 +1,211 @@
-//! What a service says while it runs, to people or to programs.
+//! Log lines of the services, as text or JSON.
 
 use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-use crate::bus::Doing;
-use crate::config::Config;
-use crate::control::{ControlEvent, Topology};
-use crate::daemon::Event;
-use crate::detector::Verdict;
-use crate::foresight::Foreseen;
+use crate::config::DaemonConfig;
+use crate::daemon::DaemonEvent;
+use crate::detector::LinkVerdict;
+use crate::forecast::ForecastChange;
 use crate::name::Name;
+use crate::planner::{NamedFabric, PlannerEvent};
+use crate::redis::LinkAction;
 
-/// Who is told what happens.
+/// Output of the log.
 #[derive(Clone, Copy)]
 pub enum Log<'a> {
-    /// People: a line each.
+    /// One line of text per event.
     Text(&'a dyn Fn(&str)),
-    /// Programs: an object each.
+    /// One JSON object per event.
     Json(&'a dyn Fn(Value)),
 }
 
-/// What the daemon of a node says.
+/// The log of a node's daemon.
 pub(super) struct NodeLog<'a> {
-    config: &'a Config,
+    config: &'a DaemonConfig,
     log: Log<'a>,
 }
 
 impl<'a> NodeLog<'a> {
-    pub(super) fn new(config: &'a Config, log: Log<'a>) -> Self {
+    pub(super) fn new(config: &'a DaemonConfig, log: Log<'a>) -> Self {
         Self { config, log }
     }
 
-    pub(super) fn say(&self, events: &[Event]) {
+    pub(super) fn write(&self, events: &[DaemonEvent]) {
         for event in events {
             match self.log {
-                Log::Text(say) => say(&self.text(event)),
-                Log::Json(say) => say(self.of_node(self.json(event))),
+                Log::Text(write) => write(&self.text(event)),
+                Log::Json(write) => write(self.with_node(self.json(event))),
             }
         }
     }
 
-    /// Says something that is about no link.
-    pub(super) fn remark(&self, text: &str) {
+    /// Writes a message that is not about a link.
+    pub(super) fn message(&self, text: &str) {
         match self.log {
-            Log::Text(say) => say(text),
-            Log::Json(say) => say(self.of_node(json!({ "event": "remark", "text": text }))),
+            Log::Text(write) => write(text),
+            Log::Json(write) => write(self.with_node(json!({ "event": "message", "text": text }))),
         }
     }
 
-    fn of_node(&self, mut value: Value) -> Value {
+    fn with_node(&self, mut value: Value) -> Value {
         value["node"] = json!(self.config.node);
         value
     }
 
-    fn json(&self, event: &Event) -> Value {
+    fn json(&self, event: &DaemonEvent) -> Value {
         let port = |link: &usize| &self.config.links[*link].port;
         match event {
-            Event::Saw { link, verdict } => of_port(verdict_json(verdict), port(link)),
-            Event::Foresaw { link, foreseen } => of_port(foreseen_json(foreseen), port(link)),
-            Event::Did { link, doing } => json!({ "event": "did", "port": port(link), "doing": doing }),
-            Event::Failed { link, why } => json!({ "event": "failed", "port": port(link), "why": why }),
-            Event::Ousted => json!({ "event": "ousted" }),
-            Event::Nonsense(count) => json!({ "event": "nonsense", "count": count }),
-        }
-    }
-
-    fn text(&self, event: &Event) -> String {
-        match event {
-            Event::Saw { link, verdict } => verdict_text(&self.config.links[*link].port, verdict),
-            Event::Foresaw { link, foreseen } => foreseen_text(&self.config.links[*link].port, foreseen),
-            Event::Did { link, doing } => self.did(*link, doing),
-            Event::Failed { link, why } => format!("{}: nothing was done: {why}", self.sent(*link)),
-            Event::Ousted => {
-                format!("another daemon speaks for `{}`; this one only watches", self.config.node)
+            DaemonEvent::VerdictChanged { link, verdict } => with_port(verdict_json(verdict), port(link)),
+            DaemonEvent::ForecastChanged { link, change } => with_port(forecast_json(change), port(link)),
+            DaemonEvent::Acted { link, action } => {
+                json!({ "event": "action", "port": port(link), "action": action })
             }
-            Event::Nonsense(count) => format!("{count} others say what makes no sense; it is ignored"),
+            DaemonEvent::ActionFailed { link, reason } => {
+                json!({ "event": "action_failed", "port": port(link), "reason": reason })
+            }
+            DaemonEvent::LeaseRefused => json!({ "event": "lease_refused" }),
+            DaemonEvent::InvalidRecords(count) => json!({ "event": "invalid_records", "count": count }),
         }
     }
 
-    fn did(&self, link: usize, doing: &Doing) -> String {
-        let sent = self.sent(link);
-        match doing {
-            Doing::Protects { copies } => format!("{sent}: protected, {copies} copies of what is lost"),
-            Doing::Nothing => format!("{sent}: let be"),
-            Doing::Abstains { why } => format!("{sent}: {why}"),
+    fn text(&self, event: &DaemonEvent) -> String {
+        match event {
+            DaemonEvent::VerdictChanged { link, verdict } => {
+                verdict_text(&self.config.links[*link].port, verdict)
+            }
+            DaemonEvent::ForecastChanged { link, change } => {
+                forecast_text(&self.config.links[*link].port, change)
+            }
+            DaemonEvent::Acted { link, action } => self.action_text(*link, action),
+            DaemonEvent::ActionFailed { link, reason } => {
+                format!("{}: action failed: {reason}", self.direction(*link))
+            }
+            DaemonEvent::LeaseRefused => {
+                format!("another daemon holds the lease of `{}`; this one only reads ports", self.config.node)
+            }
+            DaemonEvent::InvalidRecords(count) => {
+                format!("ignored {count} invalid records of other nodes")
+            }
         }
     }
 
-    fn sent(&self, link: usize) -> String {
+    fn action_text(&self, link: usize, action: &LinkAction) -> String {
+        let direction = self.direction(link);
+        match action {
+            LinkAction::Protect { copies } => {
+                format!("{direction}: protected with {copies} copies per retransmission")
+            }
+            LinkAction::Nothing => format!("{direction}: not protected"),
+            LinkAction::Decline { reason } => format!("{direction}: {reason}"),
+        }
+    }
+
+    fn direction(&self, link: usize) -> String {
         format!("{} to {}", self.config.links[link].port, self.config.links[link].peer)
     }
 }
 
-/// What a port sees.
-pub fn verdict_text(port: &impl Display, verdict: &Verdict) -> String {
+/// Describes a verdict as text.
+pub fn verdict_text(port: &impl Display, verdict: &LinkVerdict) -> String {
     match verdict {
-        Verdict::Raised(loss) => {
+        LinkVerdict::Raised(loss) => {
             let (errors, frames) = (loss.errors, loss.frames);
-            format!("{port}: corrupts, {errors} of {frames} frames arrived broken ({:.1e})", loss.loss)
+            format!("{port}: corrupts: {errors} of {frames} frames corrupted (loss {:.1e})", loss.loss)
         }
-        Verdict::Moved(loss) => format!("{port}: now loses {:.1e}", loss.loss),
-        Verdict::Cleared { clean_frames } => {
-            format!("{port}: clean, {clean_frames} frames without an error")
+        LinkVerdict::Moved(loss) => format!("{port}: loss is now {:.1e}", loss.loss),
+        LinkVerdict::Cleared { clean_frames } => {
+            format!("{port}: clean after {clean_frames} frames without an error")
         }
     }
 }
 
-/// What is to come at a port.
-pub fn foreseen_text(port: &impl Display, foreseen: &Foreseen) -> String {
-    match foreseen {
-        Foreseen::Raised(forecast) => format!(
-            "{port}: will corrupt; error correction of {} codewords lets expect a loss of {:.1e}",
+/// Describes a forecast as text.
+pub fn forecast_text(port: &impl Display, change: &ForecastChange) -> String {
+    match change {
+        ForecastChange::Raised(forecast) => format!(
+            "{port}: will corrupt: FEC counters of {} codewords predict a loss of {:.1e}",
             forecast.codewords, forecast.frame_loss
         ),
-        Foreseen::Cleared(forecast) => {
-            format!("{port}: no more to be expected than {:.1e}", forecast.frame_loss)
+        ForecastChange::Cleared(forecast) => {
+            format!("{port}: predicted loss fell to {:.1e}", forecast.frame_loss)
         }
     }
 }
 
-/// What a port sees, for programs.
-pub fn verdict_json(verdict: &Verdict) -> Value {
+/// Describes a verdict as JSON.
+pub fn verdict_json(verdict: &LinkVerdict) -> Value {
     let loss = match verdict {
-        Verdict::Raised(loss) | Verdict::Moved(loss) => Some(*loss),
-        Verdict::Cleared { .. } => None,
+        LinkVerdict::Raised(loss) | LinkVerdict::Moved(loss) => Some(*loss),
+        LinkVerdict::Cleared { .. } => None,
     };
-    json!({ "event": "saw", "corrupting": loss })
+    json!({ "event": "verdict", "corrupting": loss })
 }
 
-/// What is to come at a port, for programs.
-pub fn foreseen_json(foreseen: &Foreseen) -> Value {
-    let (Foreseen::Raised(forecast) | Foreseen::Cleared(forecast)) = foreseen;
-    let raised = matches!(foreseen, Foreseen::Raised(_));
-    json!({ "event": "foresaw", "raised": raised, "forecast": forecast })
+/// Describes a forecast as JSON.
+pub fn forecast_json(change: &ForecastChange) -> Value {
+    let (ForecastChange::Raised(forecast) | ForecastChange::Cleared(forecast)) = change;
+    let raised = matches!(change, ForecastChange::Raised(_));
+    json!({ "event": "forecast", "raised": raised, "forecast": forecast })
 }
 
-fn of_port(mut value: Value, port: &Name) -> Value {
+fn with_port(mut value: Value, port: &Name) -> Value {
     value["port"] = json!(port);
     value
 }
 
-/// What a planner says.
+/// The log of a planner.
 pub(super) struct PlannerLog<'a> {
-    topology: &'a Topology,
+    fabric: &'a NamedFabric,
     log: Log<'a>,
 }
 
 impl<'a> PlannerLog<'a> {
-    pub(super) fn new(topology: &'a Topology, log: Log<'a>) -> Self {
-        Self { topology, log }
+    pub(super) fn new(fabric: &'a NamedFabric, log: Log<'a>) -> Self {
+        Self { fabric, log }
     }
 
-    pub(super) fn say(&self, events: &[ControlEvent]) {
+    pub(super) fn write(&self, events: &[PlannerEvent]) {
         for event in events {
             match self.log {
-                Log::Text(say) => say(&self.text(event)),
-                Log::Json(say) => say(self.json(event)),
+                Log::Text(write) => write(&self.text(event)),
+                Log::Json(write) => write(self.json(event)),
             }
         }
     }
 
-    pub(super) fn remark(&self, text: &str) {
+    pub(super) fn message(&self, text: &str) {
         match self.log {
-            Log::Text(say) => say(text),
-            Log::Json(say) => say(json!({ "event": "remark", "text": text })),
+            Log::Text(write) => write(text),
+            Log::Json(write) => write(json!({ "event": "message", "text": text })),
         }
     }
 
-    fn text(&self, event: &ControlEvent) -> String {
+    fn text(&self, event: &PlannerEvent) -> String {
         match event {
-            ControlEvent::Leads => "this planner leads".to_owned(),
-            ControlEvent::Follows => "another planner leads; this one waits".to_owned(),
-            ControlEvent::Advised { link, action, why } => {
-                let name = self.topology.tiers().link_name(*link).replace(' ', " - ");
-                let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+            PlannerEvent::Leading => "this planner is the leader".to_owned(),
+            PlannerEvent::Following => "another planner is the leader; this one waits".to_owned(),
+            PlannerEvent::Advised { link, action, reason } => {
+                let name = self.fabric.tiers().link_name(*link).replace(' ', " - ");
+                let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
                 format!("{name}: {}{because}", action.name())
             }
-            ControlEvent::Halted(why) => format!("STOPPED: {why}"),
-            ControlEvent::Released => "goes on: somebody said so".to_owned(),
+            PlannerEvent::Halted(reason) => format!("HALTED: {reason}"),
+            PlannerEvent::Released => "an operator released the halt".to_owned(),
         }
     }
 
-    fn json(&self, event: &ControlEvent) -> Value {
+    fn json(&self, event: &PlannerEvent) -> Value {
         match event {
-            ControlEvent::Leads => json!({ "event": "leads" }),
-            ControlEvent::Follows => json!({ "event": "follows" }),
-            ControlEvent::Advised { link, action, why } => {
-                let name = self.topology.tiers().link_name(*link);
-                json!({ "event": "advised", "link": name, "action": action, "why": why })
+            PlannerEvent::Leading => json!({ "event": "leading" }),
+            PlannerEvent::Following => json!({ "event": "following" }),
+            PlannerEvent::Advised { link, action, reason } => {
+                let name = self.fabric.tiers().link_name(*link);
+                json!({ "event": "advised", "link": name, "action": action, "reason": reason })
             }
-            ControlEvent::Halted(why) => json!({ "event": "halted", "why": why }),
-            ControlEvent::Released => json!({ "event": "released" }),
+            PlannerEvent::Halted(reason) => json!({ "event": "halted", "reason": reason }),
+            PlannerEvent::Released => json!({ "event": "released" }),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! The services of this crate on a Linux machine: the daemon of a node and the planner of a fabric, turn by turn in real time.
+//! Services on Linux: the daemon of a node and the planner of a fabric, in real time.
 //!
-//! Neither reads files or prints: whoever starts a [`Service`] hands it a checked configuration, a [`Log`] and a flag that ends it.
+//! They neither read files nor print: the caller of [`Service`] provides a checked configuration, a [`Log`]
+//! and a stop flag.
 
+mod daemon;
 mod exporter;
+mod local_machine;
 mod log;
-mod machine;
-mod node;
+mod metrics;
 mod planner;
-mod readout;
 mod retry;
 
 use std::fmt;
@@ -16,48 +17,48 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wiremend_dataplane::drive::Clock;
+use wiremend_dataplane::event_loop::Clock;
 use wiremend_units::{Span, Time};
 
 use crate::name::Name;
 
-pub use exporter::{Metrics, TakePage};
-pub use log::{Log, foreseen_json, foreseen_text, verdict_json, verdict_text};
-pub use machine::driver_counters;
-pub use readout::{AdvisedReadout, PlannerReadout, PortReadout, Readout};
+pub use exporter::{MetricsOutput, PageSink};
+pub use local_machine::driver_counters;
+pub use log::{Log, forecast_json, forecast_text, verdict_json, verdict_text};
+pub use metrics::{AdvisedLinkMetrics, DaemonMetrics, PlannerMetrics, PortMetrics};
 
-/// How soon a flag is noticed.
-const NAP: Duration = Duration::from_millis(100);
+/// Longest wait before the stop flag is checked.
+const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// What a service is given beside its configuration.
+/// Settings of a service besides its configuration.
 pub struct Service<'a> {
-    /// The file that it goes by. One service at a time does.
+    /// Path of the configuration file. It is locked, so that only one service uses it.
     pub file: &'a Path,
-    /// How long it runs; for ever if nothing is said.
+    /// Run time; `None` for no limit.
     pub duration: Option<Span>,
-    /// Who is told what happens.
+    /// Log output.
     pub log: Log<'a>,
-    /// Who is shown its numbers.
-    pub metrics: Metrics,
-    /// The version of the program.
+    /// Metrics outputs.
+    pub metrics: MetricsOutput,
+    /// Version of the program.
     pub version: &'static str,
-    /// It ends once this is set.
+    /// The service ends when this flag is set.
     pub stop: &'a AtomicBool,
 }
 
 /// Why a service cannot start.
 #[derive(Debug)]
 pub enum Error {
-    /// What was asked for cannot be.
+    /// An invalid argument or configuration.
     Input(String),
-    /// The machine lacks something.
+    /// A missing requirement of the machine.
     Environment(String),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(why) | Self::Environment(why) => f.write_str(why),
+            Self::Input(reason) | Self::Environment(reason) => f.write_str(reason),
         }
     }
 }
@@ -66,29 +67,29 @@ impl std::error::Error for Error {}
 
 /// Why a loop ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    Asked,
-    /// The clock cannot go on: it has to begin anew.
-    Worn,
+enum LoopEnd {
+    Stopped,
+    /// The clock reached its end and must be restarted.
+    ClockExpired,
 }
 
 impl Service<'_> {
-    /// Whether it is time to end, and why.
-    fn ended(&self, clock: &Clock, now: Time, end: Option<Time>) -> Option<Ended> {
+    /// Returns whether the loop must end, and why.
+    fn loop_end(&self, clock: &Clock, now: Time, end: Option<Time>) -> Option<LoopEnd> {
         if self.stop.load(Ordering::Relaxed) || end.is_some_and(|end| now >= end) {
-            return Some(Ended::Asked);
+            return Some(LoopEnd::Stopped);
         }
-        clock.is_worn().then_some(Ended::Worn)
+        clock.is_expired().then_some(LoopEnd::ClockExpired)
     }
 
-    /// One service at a time goes by a file.
+    /// Locks the configuration file.
     fn lock(&self) -> Result<File, Error> {
         let shown = self.file.display();
         let file = File::open(self.file).map_err(|error| Error::Input(format!("{shown}: {error}")))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => {
-                Err(Error::Environment(format!("another daemon goes by `{shown}`; stop that one first")))
+                Err(Error::Environment(format!("another daemon uses `{shown}`; stop it first")))
             }
             Err(TryLockError::Error(error)) => {
                 Err(Error::Environment(format!("cannot lock `{shown}`: {error}")))
@@ -96,8 +97,8 @@ impl Service<'_> {
         }
     }
 
-    /// Who holds the lease of a name: the machine and the file, so that a service that begins anew has it at once and one that goes by
-    /// another file has not.
+    /// Returns the lease holder: name, machine id and configuration file. A restarted service keeps its
+    /// lease; a service with another file does not get it.
     fn holder(&self, name: &Name) -> String {
         let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
         let file = self.file.canonicalize().unwrap_or_else(|_| self.file.to_owned());

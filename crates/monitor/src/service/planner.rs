@@ -1,120 +1,124 @@
-//! The planner of a fabric, turn by turn.
+//! The main loop of a planner.
 
-use wiremend_dataplane::drive::Clock;
+use wiremend_dataplane::event_loop::Clock;
 use wiremend_units::{Span, Time};
 
 use super::exporter::Exporter;
 use super::log::PlannerLog;
-use super::readout::{AdvisedReadout, PlannerReadout};
+use super::metrics::{AdvisedLinkMetrics, PlannerMetrics};
 use super::retry::Retry;
-use super::{Ended, Error, NAP, Service};
-use crate::bus::{Board, Server, Unfit};
-use crate::control::{Chair, ControlConfig, ControlEvent, End, Topology};
+use super::{Error, LoopEnd, Service, WAIT_MAX};
+use crate::planner::{LinkEnd, NamedFabric, PlannerConfig, PlannerEvent, PlannerLeader};
+use crate::redis::{PlannerStore, RedisServer, UnusableServer};
 
-/// Time between two showings of numbers.
-const SHOWN: Span = Span::from_ms(1_000);
+/// Time between two updates of the metrics.
+const METRICS_INTERVAL: Span = Span::from_ms(1_000);
 
 impl Service<'_> {
     /// Runs a planner.
     pub fn run_planner(
         &self,
-        config: &ControlConfig,
-        topology: &Topology,
-        server: &Server,
+        config: &PlannerConfig,
+        fabric: &NamedFabric,
+        server: &RedisServer,
     ) -> Result<(), Error> {
         let _lock = self.lock()?;
-        let log = PlannerLog::new(topology, self.log);
+        let log = PlannerLog::new(fabric, self.log);
         let version = self.version;
         let mut exporter =
-            Exporter::open(&self.metrics, move |readout: &PlannerReadout| readout.page(version))?;
-        while self.serve_planner(config, topology, server, &log, &mut exporter) == Ended::Worn {}
+            Exporter::open(&self.metrics, move |metrics: &PlannerMetrics| metrics.page(version))?;
+        while self.serve_planner(config, fabric, server, &log, &mut exporter) == LoopEnd::ClockExpired {}
         Ok(())
     }
 
     fn serve_planner(
         &self,
-        config: &ControlConfig,
-        topology: &Topology,
-        server: &Server,
+        config: &PlannerConfig,
+        fabric: &NamedFabric,
+        server: &RedisServer,
         log: &PlannerLog<'_>,
-        exporter: &mut Exporter<'_, PlannerReadout>,
-    ) -> Ended {
+        exporter: &mut Exporter<'_, PlannerMetrics>,
+    ) -> LoopEnd {
         let clock = Clock::start();
-        let chair = Chair::new(topology, config.limits, self.holder(&config.user));
-        let mut planner =
-            Connected { chair, board: None, retry: Retry::default(), readout: PlannerReadout::default() };
+        let leader = PlannerLeader::new(fabric, config.limits, self.holder(&config.user));
+        let mut planner = PlannerSession {
+            leader,
+            store: None,
+            retry: Retry::default(),
+            metrics: PlannerMetrics::default(),
+        };
         let end = self.duration.map(|span| clock.now().saturating_add(span));
-        let mut show_at = Time::ZERO;
+        let mut metrics_at = Time::ZERO;
         loop {
             let now = clock.now();
-            if let Some(ended) = self.ended(&clock, now, end) {
-                return ended;
+            if let Some(loop_end) = self.loop_end(&clock, now, end) {
+                return loop_end;
             }
-            let events = planner.turn(now, server, log);
-            let has_advised = events.iter().any(|event| matches!(event, ControlEvent::Advised { .. }));
+            let events = planner.run_once(now, server, log);
+            let has_advised = events.iter().any(|event| matches!(event, PlannerEvent::Advised { .. }));
             if has_advised {
-                planner.readout.decisions += 1;
+                planner.metrics.decisions += 1;
             }
-            log.say(&events);
-            if now >= show_at || has_advised {
-                show_at = now.saturating_add(SHOWN);
-                exporter.show(now, planner.read_out(now, topology));
+            log.write(&events);
+            if now >= metrics_at || has_advised {
+                metrics_at = now.saturating_add(METRICS_INTERVAL);
+                exporter.publish(now, planner.collect_metrics(now, fabric));
             }
         }
     }
 }
 
-/// A planner, and its connection to Redis.
-struct Connected<'a> {
-    chair: Chair<'a>,
-    board: Option<Board>,
+/// A planner and its connection to Redis.
+struct PlannerSession<'a> {
+    leader: PlannerLeader<'a>,
+    store: Option<PlannerStore>,
     retry: Retry,
-    readout: PlannerReadout,
+    metrics: PlannerMetrics,
 }
 
-impl Connected<'_> {
-    fn turn(&mut self, now: Time, server: &Server, log: &PlannerLog<'_>) -> Vec<ControlEvent> {
-        if self.board.is_none() && self.retry.is_due(now) {
-            match Board::open(server) {
-                Ok(board) => {
-                    self.chair.on_disconnect();
-                    self.board = Some(board);
+impl PlannerSession<'_> {
+    fn run_once(&mut self, now: Time, server: &RedisServer, log: &PlannerLog<'_>) -> Vec<PlannerEvent> {
+        if self.store.is_none() && self.retry.is_due(now) {
+            match PlannerStore::open(server) {
+                Ok(store) => {
+                    self.leader.on_connection_change();
+                    self.store = Some(store);
                 }
-                Err(why) => self.lost(now, &why, log),
+                Err(reason) => self.lost(now, &reason, log),
             }
         }
-        let Some(board) = &mut self.board else {
-            std::thread::park_timeout(NAP);
+        let Some(store) = &mut self.store else {
+            std::thread::park_timeout(WAIT_MAX);
             return Vec::new();
         };
-        match self.chair.turn(now, board, NAP) {
+        match self.leader.run_once(now, store, WAIT_MAX) {
             Ok(events) => {
                 if self.retry.on_success() {
-                    log.remark("Redis is back");
+                    log.message("Redis is reachable again");
                 }
                 events
             }
             Err(fault) => {
-                self.lost(now, &Unfit::Fault(fault), log);
+                self.lost(now, &UnusableServer::Redis(fault), log);
                 Vec::new()
             }
         }
     }
 
-    fn lost(&mut self, now: Time, why: &Unfit, log: &PlannerLog<'_>) {
-        self.readout.disconnects += u64::from(self.board.take().is_some());
-        self.chair.on_disconnect();
-        if let Some(why) = self.retry.on_failure(now, why) {
-            log.remark(&format!("{why}; what was advised stands"));
+    fn lost(&mut self, now: Time, reason: &UnusableServer, log: &PlannerLog<'_>) {
+        self.metrics.disconnects += u64::from(self.store.take().is_some());
+        self.leader.on_connection_change();
+        if let Some(reason) = self.retry.on_failure(now, reason) {
+            log.message(&format!("{reason}; stored advice stays in effect"));
         }
     }
 
-    fn read_out(&mut self, now: Time, topology: &Topology) -> PlannerReadout {
-        let controller = self.chair.controller();
-        let advised = controller.standing().map(|(link, action, _, loss)| {
-            let name = |upper| topology.name(End { link, upper });
+    fn collect_metrics(&mut self, now: Time, fabric: &NamedFabric) -> PlannerMetrics {
+        let advisor = self.leader.advisor();
+        let advised = advisor.advised().map(|(link, action, _, loss)| {
+            let name = |upper| fabric.name(LinkEnd { link, upper });
             let lower = name(false);
-            AdvisedReadout {
+            AdvisedLinkMetrics {
                 node: lower.node.to_string(),
                 device: lower.port.to_string(),
                 peer: name(true).to_string(),
@@ -122,15 +126,15 @@ impl Connected<'_> {
                 loss,
             }
         });
-        PlannerReadout {
+        PlannerMetrics {
             advised: advised.collect(),
-            turned_max: controller.turned_max(),
-            leads: self.chair.leads(),
-            halted: self.chair.is_halted(),
-            links: topology.tiers().link_count(),
-            overview: self.chair.overview(now),
-            connected: self.board.is_some(),
-            ..self.readout.clone()
+            failed_links_max: advisor.failed_links_max(),
+            leading: self.leader.is_leading(),
+            halted: self.leader.is_halted(),
+            links: fabric.tiers().link_count(),
+            summary: self.leader.summary(now),
+            connected: self.store.is_some(),
+            ..self.metrics.clone()
         }
     }
 }

@@ -1,24 +1,24 @@
-//! When to try Redis again, and what to say about it.
+//! Reconnection to Redis with exponential backoff.
 
 use wiremend_units::{Span, Time};
 
-use crate::bus::{Fault, Unfit};
+use crate::redis::{RedisError, UnusableServer};
 
-/// The server is tried again after this, then after twice as long, and so on.
-const PAUSE_MIN: Span = Span::from_ms(500);
-const PAUSE_MAX: Span = Span::from_ms(30_000);
+/// First delay; it doubles with each failure.
+const DELAY_MIN: Span = Span::from_ms(500);
+const DELAY_MAX: Span = Span::from_ms(30_000);
 
-/// How a server that cannot be reached is tried again.
+/// State of the reconnection.
 pub(crate) struct Retry {
     at: Time,
-    pause: Span,
-    /// It was said that it cannot be reached.
-    said: bool,
+    delay: Span,
+    /// Whether the failure was reported.
+    reported: bool,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        Self { at: Time::ZERO, pause: PAUSE_MIN, said: false }
+        Self { at: Time::ZERO, delay: DELAY_MIN, reported: false }
     }
 }
 
@@ -27,24 +27,24 @@ impl Retry {
         now >= self.at
     }
 
-    /// It answered. Whether that is news.
+    /// Resets the delay. Returns whether a failure had been reported.
     pub(crate) fn on_success(&mut self) -> bool {
-        self.pause = PAUSE_MIN;
-        std::mem::take(&mut self.said)
+        self.delay = DELAY_MIN;
+        std::mem::take(&mut self.reported)
     }
 
-    /// It did not. What is to be said, the first time.
-    pub(crate) fn on_failure(&mut self, now: Time, why: &Unfit) -> Option<String> {
-        self.at = now.saturating_add(self.pause);
-        self.pause = (self.pause + self.pause).min(PAUSE_MAX);
-        if std::mem::replace(&mut self.said, true) {
+    /// Doubles the delay. Returns a message for the first failure.
+    pub(crate) fn on_failure(&mut self, now: Time, reason: &UnusableServer) -> Option<String> {
+        self.at = now.saturating_add(self.delay);
+        self.delay = (self.delay + self.delay).min(DELAY_MAX);
+        if std::mem::replace(&mut self.reported, true) {
             return None;
         }
-        let advice = match why {
-            Unfit::Fault(Fault::Refused(_)) => "; `wiremend monitor acl` makes its user",
+        let advice = match reason {
+            UnusableServer::Redis(RedisError::Refused(_)) => "; create the user with `wiremend monitor acl`",
             _ => "",
         };
-        Some(format!("no word with Redis: {why}{advice}"))
+        Some(format!("cannot use Redis: {reason}{advice}"))
     }
 }
 
@@ -53,13 +53,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_waits_longer_each_time_and_says_it_once() {
+    fn delays_double_and_the_failure_is_reported_once() {
         let mut retry = Retry::default();
-        let why = Unfit::Evicts("allkeys-lru".to_owned());
+        let reason = UnusableServer::Evicts("allkeys-lru".to_owned());
         let mut now = Time::ZERO;
         let mut waits = Vec::new();
         for round in 0..10 {
-            assert_eq!(retry.on_failure(now, &why).is_some(), round == 0);
+            assert_eq!(retry.on_failure(now, &reason).is_some(), round == 0);
             let mut later = now;
             while !retry.is_due(later) {
                 later = later.saturating_add(Span::from_ms(500));

@@ -1,9 +1,9 @@
-//! Where counters come from.
+//! Sources of counters.
 
-mod names;
+mod counter_names;
 mod sonic;
 mod sysfs;
 
-pub use names::{Group, counter_of};
-pub use sonic::Sonic;
-pub use sysfs::{Missing, Sysfs};
+pub use counter_names::{CounterGroup, counter_for_name};
+pub use sonic::SonicCounters;
+pub use sysfs::{SysfsCounters, UnreadableCounter};

@@ -1,70 +1,70 @@
-//! Counters of a switch that runs `SONiC`: it keeps them in a Redis of its own, which is read here and never written.
+//! Counters of a `SONiC` switch, read from the switch's own Redis.
 //!
-//! `COUNTERS_DB` has a map from ports to objects and the statistics of each object; whether a port is up stands in `APPL_DB`. A switch of
-//! several chips has a server for each, and so several of these. Its own poll interval is a second by default: asking
-//! more often would read the same again.
+//! `COUNTERS_DB` maps ports to objects and contains the statistics of each object; `APPL_DB` contains the
+//! state of a port. A switch with several chips has one server per chip. The switch polls its chip once a
+//! second by default, so faster reads return the same values.
 
 use std::collections::BTreeMap;
 
 use wiremend_units::{Span, Time};
 
-use crate::bus::resp::Answer;
-use crate::bus::{Connection, Fault, Server};
 use crate::counter::Counters;
-use crate::snapshot::Snapshot;
-use crate::source::Group;
-use crate::source::names::{SWITCH, counter_of};
+use crate::redis::resp::Reply;
+use crate::redis::{RedisConnection, RedisError, RedisServer};
+use crate::snapshot::PortSnapshot;
+use crate::source::CounterGroup;
+use crate::source::counter_names::{SWITCH, counter_for_name};
 
 /// Reads the ports of one chip.
-pub struct Sonic {
-    server: Server,
+pub struct SonicCounters {
+    server: RedisServer,
     ports: Vec<String>,
     interval: Span,
-    open: Option<Connection>,
-    /// The object of each port.
+    connection: Option<RedisConnection>,
+    /// Object of each port.
     objects: BTreeMap<String, String>,
     read_at: Option<Time>,
-    snapshots: BTreeMap<String, Snapshot>,
-    unsaid: Vec<String>,
-    said: bool,
+    snapshots: BTreeMap<String, PortSnapshot>,
+    messages: Vec<String>,
+    reported: bool,
 }
 
-impl Sonic {
-    /// Where a switch keeps it.
+impl SonicCounters {
+    /// Default socket of the switch's Redis.
     pub const SOCKET: &str = "/var/run/redis/redis.sock";
     const APPL_DB: &[u8] = b"0";
     const COUNTERS_DB: &[u8] = b"2";
-    /// Ports that are asked about in one breath.
+    /// Number of ports per batch.
     const BATCH: usize = 128;
-    /// More ports than any switch has.
+    /// Maximum number of ports of a switch.
     const PORTS_MAX: usize = 4096;
 
-    /// Of these ports, read no more often than `interval`.
-    pub fn new(server: Server, ports: Vec<String>, interval: Span) -> Self {
+    /// Creates a reader of these ports with a minimum interval between reads.
+    pub fn new(server: RedisServer, ports: Vec<String>, interval: Span) -> Self {
         Self {
             server,
             ports,
             interval,
-            open: None,
+            connection: None,
             objects: BTreeMap::new(),
             read_at: None,
             snapshots: BTreeMap::new(),
-            unsaid: Vec::new(),
-            said: false,
+            messages: Vec::new(),
+            reported: false,
         }
     }
 
-    /// A port as it was last read, and when. All ports are read together.
-    pub fn read(&mut self, port: &str, now: Time) -> Option<(Time, Snapshot)> {
+    /// Returns the last snapshot of a port and its time. All ports are read together.
+    pub fn read(&mut self, port: &str, now: Time) -> Option<(Time, PortSnapshot)> {
         if self.read_at.is_none_or(|at| now >= at.saturating_add(self.interval)) {
             self.read_at = Some(now);
             self.snapshots.clear();
             match self.refresh() {
-                Ok(()) => self.said = false,
+                Ok(()) => self.reported = false,
                 Err(fault) => {
-                    self.open = None;
-                    if !std::mem::replace(&mut self.said, true) {
-                        self.unsaid.push(format!("counters of the switch cannot be read: {fault}"));
+                    self.connection = None;
+                    if !std::mem::replace(&mut self.reported, true) {
+                        self.messages.push(format!("cannot read the counters of the switch: {fault}"));
                     }
                 }
             }
@@ -72,28 +72,28 @@ impl Sonic {
         Some((self.read_at?, *self.snapshots.get(port)?))
     }
 
-    /// What has not been said yet.
-    pub fn unsaid(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.unsaid)
+    /// Returns the messages since the last call.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
     }
 
-    fn refresh(&mut self) -> Result<(), Fault> {
-        if self.open.is_none() {
-            self.open = Some(Connection::open(&self.server)?);
+    fn refresh(&mut self) -> Result<(), RedisError> {
+        if self.connection.is_none() {
+            self.connection = Some(RedisConnection::open(&self.server)?);
             self.objects.clear();
         }
         if self.ports.iter().any(|port| !self.objects.contains_key(port)) {
-            self.learn_objects()?;
+            self.read_objects()?;
         }
         let ports = self.ports.clone();
         for ports in ports.chunks(Self::BATCH) {
-            self.read_some(ports)?;
+            self.read_batch(ports)?;
         }
         Ok(())
     }
 
-    fn learn_objects(&mut self) -> Result<(), Fault> {
-        let Some(connection) = &mut self.open else { return Ok(()) };
+    fn read_objects(&mut self) -> Result<(), RedisError> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
         connection.call(&[b"SELECT", Self::COUNTERS_DB])?;
         let map = strings(connection.call(&[b"HGETALL", b"COUNTERS_PORT_NAME_MAP"])?)?;
         self.objects.clear();
@@ -103,15 +103,15 @@ impl Sonic {
             }
         }
         for port in &self.ports {
-            if !self.objects.contains_key(port) && !self.said {
-                self.unsaid.push(format!("the switch has no port `{port}`: it is left out"));
+            if !self.objects.contains_key(port) && !self.reported {
+                self.messages.push(format!("port `{port}` omitted: the switch does not have it"));
             }
         }
         Ok(())
     }
 
-    fn read_some(&mut self, ports: &[String]) -> Result<(), Fault> {
-        let Some(connection) = &mut self.open else { return Ok(()) };
+    fn read_batch(&mut self, ports: &[String]) -> Result<(), RedisError> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
         let known: Vec<(&String, String, String)> = ports
             .iter()
             .filter_map(|port| {
@@ -125,19 +125,19 @@ impl Sonic {
         }));
         commands.push(vec![b"SELECT", Self::COUNTERS_DB]);
         commands.extend(known.iter().map(|(_, _, counters)| {
-            let mut words = vec![&b"HMGET"[..], counters.as_bytes()];
-            words.extend(SWITCH.iter().map(|(name, _)| name.as_bytes()));
-            words
+            let mut args = vec![&b"HMGET"[..], counters.as_bytes()];
+            args.extend(SWITCH.iter().map(|(name, _)| name.as_bytes()));
+            args
         }));
         let commands: Vec<&[&[u8]]> = commands.iter().map(Vec::as_slice).collect();
-        let mut answers = connection.call_all(&commands)?.into_iter();
-        answers.next();
-        let states: Vec<Answer> = answers.by_ref().take(known.len()).collect();
-        answers.next();
+        let mut replies = connection.call_all(&commands)?.into_iter();
+        replies.next();
+        let states: Vec<Reply> = replies.by_ref().take(known.len()).collect();
+        replies.next();
         let mut is_gone = false;
-        for (((port, _, _), state), counters) in known.iter().zip(states).zip(answers) {
+        for (((port, _, _), state), counters) in known.iter().zip(states).zip(replies) {
             let (state, values) = (strings(state)?, strings(counters)?);
-            // A switch that was configured anew has other objects.
+            // A reconfigured switch has other objects.
             if values.iter().all(Option::is_none) {
                 is_gone = true;
                 continue;
@@ -151,31 +151,31 @@ impl Sonic {
     }
 }
 
-fn snapshot(state: &[Option<String>], values: &[Option<String>]) -> Snapshot {
+fn snapshot(state: &[Option<String>], values: &[Option<String>]) -> PortSnapshot {
     let text = |at: usize| state.get(at).and_then(Option::as_deref);
     let number = |at: usize| text(at).and_then(|text| text.parse().ok());
     let mut counters = Counters::default();
     for ((name, _), value) in SWITCH.iter().zip(values) {
         let value = value.as_deref().and_then(|value| value.parse().ok());
-        if let (Some(counter), Some(value)) = (counter_of(Group::Switch, name), value) {
+        if let (Some(counter), Some(value)) = (counter_for_name(CounterGroup::Switch, name), value) {
             counters.add(counter, value);
         }
     }
-    // A switch that does not say whether a port is up is believed by its counters.
+    // Without a status the port counts as up.
     let up = text(0).is_none_or(|status| status == "up");
-    Snapshot { up, carrier_changes: number(1), megabits_per_s: number(2), counters }
+    PortSnapshot { up, carrier_changes: number(1), megabits_per_s: number(2), counters }
 }
 
-fn strings(answer: Answer) -> Result<Vec<Option<String>>, Fault> {
-    match answer {
-        Answer::Several(Some(items)) => items
+fn strings(reply: Reply) -> Result<Vec<Option<String>>, RedisError> {
+    match reply {
+        Reply::Array(Some(items)) => items
             .into_iter()
             .map(|item| match item {
-                Answer::Bytes(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
-                other => Err(Fault::Unexpected(other)),
+                Reply::Bulk(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
+                other => Err(RedisError::Unexpected(other)),
             })
             .collect(),
-        Answer::Refused(why) => Err(Fault::Refused(why)),
-        other => Err(Fault::Unexpected(other)),
+        Reply::Error(reason) => Err(RedisError::Refused(reason)),
+        other => Err(RedisError::Unexpected(other)),
     }
 }

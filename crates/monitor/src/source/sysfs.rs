@@ -1,4 +1,4 @@
-//! Counters of Linux, from the tree that the kernel mounts at `/sys` or one that looks like it.
+//! Counters of Linux interfaces, from `/sys` or a directory with the same structure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -6,45 +6,50 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::counter::{Counter, Counters};
-use crate::snapshot::Snapshot;
-use crate::source::{Group, counter_of};
+use crate::snapshot::PortSnapshot;
+use crate::source::{CounterGroup, counter_for_name};
 
-/// Reads ports of this machine.
+/// Reads the ports of this machine.
 #[derive(Debug)]
-pub struct Sysfs {
+pub struct SysfsCounters {
     root: PathBuf,
-    /// Counters that could not be read, each said once.
-    missing: BTreeSet<Missing>,
-    unsaid: Vec<Missing>,
-    /// Whether a port was up, and how often that had changed by then.
-    carriers: BTreeMap<String, (u64, bool)>,
+    /// Unreadable counters, each reported once.
+    unreadable: BTreeSet<UnreadableCounter>,
+    unreported: Vec<UnreadableCounter>,
+    /// By interface: the last value of `carrier_changes`, and whether the port was up then.
+    carrier_states: BTreeMap<String, (u64, bool)>,
 }
 
-/// A counter that is there and cannot be read, or has no number in it.
+/// A counter file that cannot be read or does not contain a number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Missing {
+pub struct UnreadableCounter {
     /// The file.
     pub file: PathBuf,
-    /// Why.
-    pub why: String,
+    /// Reason.
+    pub reason: String,
 }
 
-impl Sysfs {
-    /// The kernel's own tree.
+impl SysfsCounters {
+    /// Mount point of the kernel's sysfs.
     pub const ROOT: &str = "/sys";
-    /// Longer than any number in it.
+    /// Maximum length of a number.
     const BYTES_MAX: usize = 64;
-    /// What a detector needs.
+    /// Counters that a detector needs.
     const FRAMES: [(&str, Counter); 2] = [("rx_packets", Counter::RxGood), ("rx_crc_errors", Counter::RxCrc)];
-    /// More files than any device has counters.
+    /// Maximum number of files per directory.
     const FILES_MAX: usize = 4096;
 
-    /// Of a tree.
+    /// Creates a reader of this tree.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), missing: BTreeSet::new(), unsaid: Vec::new(), carriers: BTreeMap::new() }
+        Self {
+            root: root.into(),
+            unreadable: BTreeSet::new(),
+            unreported: Vec::new(),
+            carrier_states: BTreeMap::new(),
+        }
     }
 
-    /// The interfaces with a device behind them, sorted.
+    /// Returns the interfaces with a device, sorted.
     pub fn interfaces(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.root.join("class/net"))?.take(Self::FILES_MAX) {
@@ -59,22 +64,22 @@ impl Sysfs {
         Ok(names)
     }
 
-    /// Reads an interface and the RDMA devices on it. Only an interface that is not there is an error; of its counters those count
-    /// that can be read, and `driver` replaces what the kernel says of the same.
-    pub fn read(&mut self, interface: &str, driver: Counters) -> io::Result<Snapshot> {
+    /// Reads an interface and its RDMA devices. `driver` overrides the kernel's values. Unreadable counters
+    /// are omitted; only a missing interface is an error.
+    pub fn read(&mut self, interface: &str, driver: Counters) -> io::Result<PortSnapshot> {
         check_name(interface)?;
         let base = self.root.join("class/net").join(interface);
         fs::metadata(&base)?;
-        let mut counters = self.counters(&base.join("statistics"), Group::Interface);
+        let mut counters = self.counters(&base.join("statistics"), CounterGroup::Interface);
         for (counter, value) in driver.iter() {
             counters.set(counter, value);
         }
         for directory in rdma_counters(&base) {
-            for (counter, value) in self.counters(&directory, Group::Rdma).iter() {
+            for (counter, value) in self.counters(&directory, CounterGroup::Rdma).iter() {
                 counters.add(counter, value);
             }
         }
-        Ok(Snapshot {
+        Ok(PortSnapshot {
             up: read_number(&base.join("carrier")).is_ok_and(|carrier| carrier == 1),
             carrier_changes: read_number(&base.join("carrier_changes")).ok(),
             megabits_per_s: read_number(&base.join("speed")).ok().filter(|&speed| speed > 0),
@@ -82,9 +87,9 @@ impl Sysfs {
         })
     }
 
-    /// The same, of what a [detector](crate::Detector) needs and nothing else: with hundreds of ports once a second every file counts. What
-    /// the driver knows is not asked of the kernel.
-    pub fn read_frames(&mut self, interface: &str, driver: Counters) -> io::Result<Snapshot> {
+    /// Reads only the counters that a [detector](crate::Detector) needs, because a daemon reads hundreds of
+    /// ports per second. Counters in `driver` are not read from sysfs.
+    pub fn read_frames(&mut self, interface: &str, driver: Counters) -> io::Result<PortSnapshot> {
         check_name(interface)?;
         let base = self.root.join("class/net").join(interface);
         let mut counters = driver;
@@ -95,16 +100,16 @@ impl Sysfs {
             let file = base.join("statistics").join(name);
             match read_number(&file) {
                 Ok(value) => counters.set(counter, value),
-                // No such file: the interface is gone, or has no such counter.
+                // The interface or the counter does not exist.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     fs::metadata(&base)?;
                 }
-                Err(error) => self.miss(file, &error),
+                Err(error) => self.report_unreadable(file, &error),
             }
         }
         let has_fec = driver.get(Counter::FecSymbols0).is_some();
         let carrier_changes = read_number(&base.join("carrier_changes")).ok();
-        Ok(Snapshot {
+        Ok(PortSnapshot {
             up: self.is_up(interface, &base, carrier_changes),
             carrier_changes,
             megabits_per_s: has_fec.then(|| read_number(&base.join("speed")).ok()).flatten(),
@@ -112,49 +117,51 @@ impl Sysfs {
         })
     }
 
-    /// Counters that could not be read and have not been said yet.
-    pub fn unsaid(&mut self) -> Vec<Missing> {
-        std::mem::take(&mut self.unsaid)
+    /// Returns the unreadable counters that were not reported yet.
+    pub fn take_unreported(&mut self) -> Vec<UnreadableCounter> {
+        std::mem::take(&mut self.unreported)
     }
 
-    /// While its changes are the same as before, so is the carrier.
+    /// Returns the carrier state, cached while `carrier_changes` is unchanged.
     fn is_up(&mut self, interface: &str, base: &Path, changes: Option<u64>) -> bool {
-        if let (Some(changes), Some((then, up))) = (changes, self.carriers.get(interface))
+        if let (Some(changes), Some((then, up))) = (changes, self.carrier_states.get(interface))
             && changes == *then
         {
             return *up;
         }
         let up = read_number(&base.join("carrier")).is_ok_and(|carrier| carrier == 1);
         if let Some(changes) = changes {
-            self.carriers.insert(interface.to_owned(), (changes, up));
+            self.carrier_states.insert(interface.to_owned(), (changes, up));
         }
         up
     }
 
-    fn counters(&mut self, directory: &Path, group: Group) -> Counters {
+    fn counters(&mut self, directory: &Path, group: CounterGroup) -> Counters {
         let mut counters = Counters::default();
-        // No such directory: a device without such counters.
+        // The device has no such counters.
         let Ok(entries) = fs::read_dir(directory) else { return counters };
         for entry in entries.take(Self::FILES_MAX).flatten() {
             let name = entry.file_name();
-            let Some(counter) = name.to_str().and_then(|name| counter_of(group, name)) else { continue };
+            let Some(counter) = name.to_str().and_then(|name| counter_for_name(group, name)) else {
+                continue;
+            };
             match read_number(&entry.path()) {
                 Ok(value) => counters.add(counter, value),
-                Err(error) => self.miss(entry.path(), &error),
+                Err(error) => self.report_unreadable(entry.path(), &error),
             }
         }
         counters
     }
 
-    fn miss(&mut self, file: PathBuf, error: &io::Error) {
-        let missing = Missing { file, why: error.to_string() };
-        if self.missing.insert(missing.clone()) {
-            self.unsaid.push(missing);
+    fn report_unreadable(&mut self, file: PathBuf, error: &io::Error) {
+        let unreadable = UnreadableCounter { file, reason: error.to_string() };
+        if self.unreadable.insert(unreadable.clone()) {
+            self.unreported.push(unreadable);
         }
     }
 }
 
-/// The counters of all ports of all RDMA devices on the device of this interface.
+/// Returns the counter directories of all ports of all RDMA devices of an interface.
 fn rdma_counters(interface: &Path) -> Vec<PathBuf> {
     let mut directories = Vec::new();
     for device in children(&interface.join("device/infiniband")) {
@@ -167,23 +174,27 @@ fn rdma_counters(interface: &Path) -> Vec<PathBuf> {
 
 fn children(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.take(Sysfs::FILES_MAX).flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<_> =
+        entries.take(SysfsCounters::FILES_MAX).flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
-/// A name that stays below its directory.
+/// Rejects names that lead out of the directory.
 fn check_name(interface: &str) -> io::Result<()> {
-    let plain = !interface.is_empty() && !interface.contains('/') && interface != "." && interface != "..";
-    if plain { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "no name of an interface")) }
+    let is_plain = !interface.is_empty() && !interface.contains('/') && interface != "." && interface != "..";
+    if is_plain { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not an interface name")) }
 }
 
-/// The kernel gives a number whole, in one piece.
+/// Reads a number. The kernel returns it in one read.
 fn read_number(file: &Path) -> io::Result<u64> {
-    let mut bytes = [0; Sysfs::BYTES_MAX];
+    let mut bytes = [0; SysfsCounters::BYTES_MAX];
     let length = File::open(file)?.read(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes[..length]);
     text.trim().parse().map_err(|_| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("`{}` is no count", text.trim().escape_debug()))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("`{}` is not a number", text.trim().escape_debug()),
+        )
     })
 }

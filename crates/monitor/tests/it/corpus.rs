@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! Replays the fuzzing corpus.
 
 #[path = "../../../../fuzz/checks/read_answer.rs"]
 mod read_answer;
@@ -10,11 +10,11 @@ mod replay;
 use replay::replay;
 
 #[test]
-fn answers_of_the_corpus_hold() {
+fn replies_of_the_corpus_pass() {
     replay("read_answer", read_answer::check);
 }
 
 #[test]
-fn records_of_the_corpus_hold() {
+fn recordings_of_the_corpus_pass() {
     replay("read_records", read_records::check);
 }

@@ -1,17 +1,17 @@
-//! The monitor as a daemon and an operator use it: ports that are read once a second, and links of which the truth is known.
+//! Integration tests of the monitor: ports read once a second, links with a known cause, a real Redis.
 
-mod acting;
 mod corpus;
-mod detecting;
-mod encrypting;
-mod explaining;
-mod failing;
-mod planning;
-mod reading;
+mod daemons;
+mod detector;
+mod explain;
+mod metrics;
+mod planner;
+mod port_monitor;
 mod recording;
-mod redis;
-mod showing;
-mod storing;
-mod switch;
-mod tree;
-mod world;
+mod redis_failures;
+mod sonic;
+mod store;
+mod sysfs;
+mod test_redis;
+mod tls;
+mod two_nodes;

@@ -1,10 +1,10 @@
 //! Congestion control: when a queue pair may send next, and how much may be outstanding.
 //!
-//! A host asks [`Controller::eligible`] and [`Controller::window`] before it polls a requester and reports what happens to
-//! the connection. An [`Algorithm`] makes the controller of each connection and says what it has to be told. Both are traits, so that other
-//! programs can bring their own.
+//! A host queries [`Controller::eligible`] and [`Controller::window`] before it polls a requester, and
+//! reports the events of the connection. An [`Algorithm`] creates the controller of each connection and
+//! states which events it needs. Both are traits, so that other programs can add algorithms.
 //!
-//! - [`FixedRate`]: a rate that never changes.
+//! - [`FixedRate`]: a constant rate.
 //! - [`dcqcn`]: the rate follows congestion notifications of the receiver, which sees the marks of switches.
 //! - [`swift`]: the window follows the delay that the sender measures.
 
@@ -19,111 +19,115 @@ use std::fmt::Debug;
 use wiremend_units::{Rate, Span, Time};
 
 pub use dcqcn::Dcqcn;
-pub use feedback::{Feedback, Hop};
+pub use feedback::{Feedback, HopTelemetry};
 pub use fixed_rate::FixedRate;
-pub(crate) use pacer::Line;
 pub use pacer::Pacer;
+pub(crate) use pacer::Serializer;
 pub use swift::Swift;
 
-/// A congestion control algorithm, with its parameters.
+/// A congestion control algorithm with its parameters.
 pub trait Algorithm: Debug + Send + Sync {
-    /// The controller of a new queue pair.
-    fn start(&self, path: &Path) -> Box<dyn Controller>;
+    /// Creates the controller of a new queue pair.
+    fn new_controller(&self, path: &PathProperties) -> Box<dyn Controller>;
 
-    /// What its controllers have to be told; by default, nothing but what leaves.
+    /// Events and information that its controllers need; by default only transmissions.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 }
 
-/// What an algorithm has to be told, or others have to do for it.
+/// Events and information that an algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
-    /// [`Controller::on_ack`] and [`Controller::on_nak`] are called, and the window is asked for after them.
+    /// Whether the host calls [`Controller::on_ack`] and [`Controller::on_nak`], and reads the window after
+    /// each.
     pub acks: bool,
-    /// [`Path::hops`] and [`Path::round_trip`] are filled in.
+    /// Whether the host sets [`PathProperties::hops`] and [`PathProperties::round_trip`].
     pub path: bool,
-    /// Receivers answer marked packets with congestion notifications, at most one in this time for a queue pair.
+    /// If set, receivers send congestion notifications for marked packets, at most one per queue pair in this
+    /// time.
     pub cnp_interval: Option<Span>,
-    /// What acknowledgements bring back.
-    pub echo: Echo,
+    /// Feedback that acknowledgements carry.
+    pub ack_feedback: AckFeedback,
 }
 
-/// What acknowledgements bring back.
+/// Feedback that acknowledgements carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Echo {
-    /// Nothing: [`Ack::feedback`] is `None`.
+pub enum AckFeedback {
+    /// None: [`Ack::feedback`] is `None`.
     #[default]
-    Nothing,
-    /// The time of sending, and marks.
+    None,
+    /// Transmission time and congestion marks.
     Marks,
-    /// The same, and the telemetry of switches ([`Feedback::hops`]).
+    /// Transmission time, marks and the telemetry of switches ([`Feedback::hops`]).
     Telemetry,
 }
 
 /// The congestion control of one queue pair.
 pub trait Controller: Debug + Send {
-    /// A packet starts to leave.
-    fn on_transmit(&mut self, now: Time, sent: Sent);
+    /// Handles the start of a packet's transmission.
+    fn on_transmit(&mut self, now: Time, sent: SentPacket);
 
-    /// When the next packet may leave.
+    /// Earliest time of the next transmission.
     fn eligible(&self) -> Time;
 
-    /// An acknowledgement came.
+    /// Handles an acknowledgement.
     fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>) {}
 
-    /// A NAK showed a loss.
+    /// Handles a NAK that reports a loss.
     fn on_nak(&mut self, _now: Time) {}
 
-    /// The retransmission timer expired.
+    /// Handles an expiry of the retransmission timer.
     fn on_timeout(&mut self, _now: Time) {}
 
-    /// A congestion notification came.
+    /// Handles a congestion notification.
     fn on_cnp(&mut self, _now: Time) {}
 
-    /// Packets that may be outstanding; [`u32::MAX`] if it sets no bound.
+    /// Packets that may be outstanding; [`u32::MAX`]: no limit.
     fn window(&self) -> u32 {
         u32::MAX
     }
 }
 
-/// What an acknowledgement says.
+/// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// All packets with numbers below this have arrived.
+    /// All packets with lower numbers have arrived.
     pub acknowledged: u64,
-    /// What it brings back, if the algorithm [needs](Needs::echo) that. Some acknowledgements have nothing to tell: those of packets that
-    /// a link has restored from parities.
+    /// Feedback, if the algorithm [needs](Needs::ack_feedback) it. Packets that a link has restored from
+    /// parities have none.
     pub feedback: Option<&'a Feedback>,
 }
 
-/// A packet that leaves.
+/// A transmitted packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sent {
-    /// What it takes of the line, everything between two frames included.
+pub struct SentPacket {
+    /// Bytes on the wire, including preamble and gap between frames.
     pub wire_bytes: u32,
-    /// Its number on the connection, counted from 0 without end.
+    /// Number of the packet in the connection, from 0 without wrapping.
     pub number: u64,
-    /// It, or another with its number, was sent before.
-    pub again: bool,
+    /// Whether this packet number was sent before.
+    pub is_retransmission: bool,
 }
 
-impl Sent {
-    /// The first packet of a connection.
+impl SentPacket {
+    /// Describes the first packet of a connection.
     pub const fn new(wire_bytes: u32) -> Self {
-        Self { wire_bytes, number: 0, again: false }
+        Self { wire_bytes, number: 0, is_retransmission: false }
     }
 }
 
-/// What a controller has to know of its path.
+/// Properties of a connection's path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Path {
-    /// The rate of the sender's port.
-    pub line: Rate,
-    /// A full packet on the line.
+pub struct PathProperties {
+    /// Rate of the sender's port.
+    pub line_rate: Rate,
+    /// Bytes of a full packet on the wire.
     pub packet_bytes: u32,
-    /// Switches on the way, as the TTL of packets that arrive tells; 0 if nobody [needs](Needs::path) it.
+    /// Switches on the path, derived from the TTL of received packets; 0 if no algorithm [needs](Needs::path)
+    /// it.
     pub hops: u32,
-    /// From the first bit of a full packet to its acknowledgement on the longest path of the empty network; 0 if nobody needs it.
+    /// Time from the first bit of a full packet to its acknowledgement on the longest path of the empty
+    /// network; 0 if no algorithm needs it.
     pub round_trip: Span,
 }

@@ -1,18 +1,18 @@
-//! When the next packet may leave, at a rate that may change.
+//! Packet pacing at a variable rate.
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
-/// A line of some rate, and how long packets take on it.
+/// Serialization times at a rate.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct Serializer {
     rate: Rate,
-    /// The latest size and its time: most packets are as long as the one before, and the exact division is the dearest step of
-    /// a transmission.
+    /// Latest packet size; its time is in `span`. Most packets have the size of the previous one, and the
+    /// exact division is the most expensive step of a transmission.
     size: u32,
     span: Span,
 }
 
-impl Line {
+impl Serializer {
     pub(crate) const fn new(rate: Rate) -> Self {
         Self { rate, size: 0, span: Span::ZERO }
     }
@@ -22,7 +22,7 @@ impl Line {
     }
 
     #[inline]
-    pub(crate) fn time_of(&mut self, wire_bytes: u32) -> Span {
+    pub(crate) fn serialize_time(&mut self, wire_bytes: u32) -> Span {
         if wire_bytes != self.size {
             self.size = wire_bytes;
             self.span = self.rate.serialize(Bytes::new(wire_bytes as u64));
@@ -31,39 +31,39 @@ impl Line {
     }
 }
 
-/// Spaces packets as a line of its rate would.
+/// Spaces packets as a link of its rate would.
 #[derive(Clone, Debug)]
 pub struct Pacer {
-    line: Line,
+    line: Serializer,
     eligible: Time,
 }
 
 impl Pacer {
-    /// At that rate.
+    /// Creates a pacer with this rate.
     pub fn new(rate: Rate) -> Self {
-        Self { line: Line::new(rate), eligible: Time::ZERO }
+        Self { line: Serializer::new(rate), eligible: Time::ZERO }
     }
 
-    /// The rate.
+    /// Returns the rate.
     pub fn rate(&self) -> Rate {
         self.line.rate()
     }
 
-    /// From the next packet on. The gap behind the latest one stays as it is.
+    /// Sets the rate from the next packet on. The gap after the latest packet does not change.
     #[inline]
     pub fn set_rate(&mut self, rate: Rate) {
         if rate != self.line.rate() {
-            self.line = Line::new(rate);
+            self.line = Serializer::new(rate);
         }
     }
 
-    /// A packet starts to leave.
+    /// Handles the start of a packet's transmission.
     #[inline]
     pub fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
-        self.eligible = self.eligible.max(now).saturating_add(self.line.time_of(wire_bytes));
+        self.eligible = self.eligible.max(now).saturating_add(self.line.serialize_time(wire_bytes));
     }
 
-    /// When the next packet may leave.
+    /// Earliest time of the next transmission.
     #[inline]
     pub fn eligible(&self) -> Time {
         self.eligible

@@ -1,59 +1,61 @@
-//! Swift (Kumar et al., SIGCOMM 2020): a window that grows while the delay is below a target and shrinks with the excess.
+//! Swift (Kumar et al., SIGCOMM 2020): the window grows while the delay is below a target and shrinks with
+//! the excess.
 //!
-//! After the paper's Algorithm 1 (§3.1 to §3.4) and its target that grows with hops and falls with the window (§3.5), with
-//! two differences. The delay is that of one packet a round trip, timed from when it leaves to when its acknowledgement is
-//! there, and not of each; so the sum of a round trip's increases is made at once. And there is one window, not one for the
-//! network and another for the receiving host, which has no queue of its own here.
+//! This follows the paper's Algorithm 1 (§3.1 to §3.4) and its target delay, which grows with hops and
+//! shrinks with the window (§3.5), with two differences. The controller measures the delay of one packet per
+//! round trip, from its transmission to its acknowledgement, instead of each packet; it therefore applies all
+//! increases of a round trip at once. And there is one window instead of separate windows for the network and
+//! the receiving host, because the simulated host has no receive queue.
 
 use wiremend_units::{Bytes, Span, Time};
 
-use super::{Ack, Algorithm, Controller, Needs, Path, Sent};
+use super::{Ack, Algorithm, Controller, Needs, PathProperties, SentPacket};
 
-/// How much delay is wanted, and how the window follows it.
+/// Target delay, and how the window follows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameters {
-    /// The delay that is wanted on the shortest path by a flow with a large window.
+    /// Target delay on the shortest path for a flow with a large window.
     pub base_target: Span,
-    /// What each switch on the way adds to it.
+    /// Addition to the target for each switch on the path.
     pub hop_target: Span,
-    /// What a small window adds to it at most: many flows in one queue make its length vary.
+    /// Maximum addition to the target for a small window: with many flows, the queue length varies more.
     pub scaling_range: Span,
-    /// What the window gains in a round trip below the target, in packets.
+    /// Packets added to the window in a round trip below the target.
     pub additive_increase: u32,
-    /// β: how much of the excess over the target is taken off the window.
-    pub beta: Share,
-    /// The most that one decrease takes off.
-    pub decrease_max: Share,
+    /// β: fraction of the excess over the target by which the window shrinks.
+    pub beta: Fraction,
+    /// Maximum fraction of one decrease.
+    pub decrease_max: Fraction,
 }
 
-/// A share of the whole, in parts of 65 536.
+/// A fraction of 1, in units of 1/65 536.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Share(u32);
+pub struct Fraction(u32);
 
-impl Share {
-    /// The whole.
+impl Fraction {
+    /// Units in 1.
     pub const PARTS: u32 = 1 << 16;
 
-    /// So many parts, if that is at most the whole.
+    /// Creates a fraction of this many units; `None` above 1.
     pub const fn from_parts(parts: u32) -> Option<Self> {
         if parts > Self::PARTS { None } else { Some(Self(parts)) }
     }
 }
 
 impl Parameters {
-    /// What the paper names (§3, §4.1) and, for the scaling, what follows from it at 100 Gb/s.
+    /// Values of the paper (§3, §4.1); the scaling range is derived from it for 100 Gb/s.
     pub const DEFAULT: Self = Self {
         base_target: Span::from_us(25),
         hop_target: Span::from_us(1),
         scaling_range: Span::from_us(75),
         additive_increase: 1,
-        beta: Share(Share::PARTS / 5 * 4),
-        decrease_max: Share(Share::PARTS / 2),
+        beta: Fraction(Fraction::PARTS / 5 * 4),
+        decrease_max: Fraction(Fraction::PARTS / 2),
     };
 }
 
 impl Algorithm for Parameters {
-    fn start(&self, path: &Path) -> Box<dyn Controller> {
+    fn new_controller(&self, path: &PathProperties) -> Box<dyn Controller> {
         Box::new(Swift::new(*self, path))
     }
 
@@ -66,38 +68,39 @@ impl Algorithm for Parameters {
 #[derive(Clone, Debug)]
 pub struct Swift {
     parameters: Parameters,
-    /// The target but for what a small window adds.
+    /// Target delay without the addition for a small window.
     target: Span,
-    /// Packets that may be outstanding, in parts of [`PACKET`].
+    /// Packets that may be outstanding, in units of 1/[`PACKET`].
     window: u64,
     rtt: Span,
     decreased_at: Option<Time>,
-    /// The packet that is being timed, and when it left.
+    /// Number and transmission time of the packet whose delay is being measured.
     probe: Option<(u64, Time)>,
-    /// The lowest number that no probe had.
-    fresh: u64,
-    /// Packets acknowledged when the last delay was measured.
+    /// Lowest number that may start the next measurement.
+    next_probe: u64,
+    /// Packets acknowledged at the last measurement.
     acknowledged: u64,
-    /// Expiries without an acknowledgement in between.
+    /// Expiries since the last acknowledgement.
     expiries: u32,
     eligible: Time,
 }
 
 const PACKET: u64 = 1 << 16;
-/// Windows below a packet become pauses between packets: at least one in a thousand round trips.
+/// A window below one packet becomes a pause between packets; at least one packet in a thousand round trips
+/// is sent.
 const WINDOW_MIN: u64 = PACKET / 1_000;
 const WINDOW_MAX: u64 = PACKET << 20;
-/// The windows between which the target is scaled (§3.5).
+/// Range of windows in which the target is scaled (§3.5).
 const SCALED_MIN: u64 = PACKET / 10;
 const SCALED_MAX: u64 = PACKET * 100;
-/// So many expiries in a row throw the window back to the least (Algorithm 1).
+/// Consecutive expiries that reset the window to its minimum (Algorithm 1).
 const EXPIRIES_MAX: u32 = 5;
 
 impl Swift {
-    /// A sender on a path. It begins with what the line carries in the target delay.
-    pub fn new(parameters: Parameters, path: &Path) -> Self {
+    /// Creates a controller for a path. The initial window is the line rate times the target delay.
+    pub fn new(parameters: Parameters, path: &PathProperties) -> Self {
         let target = parameters.base_target + parameters.hop_target * u64::from(path.hops);
-        let full = path.line.serialize(Bytes::new(u64::from(path.packet_bytes)));
+        let full = path.line_rate.serialize(Bytes::new(u64::from(path.packet_bytes)));
         let packets = target.as_ps() / full.as_ps().max(1);
         Self {
             parameters,
@@ -106,14 +109,14 @@ impl Swift {
             rtt: target,
             decreased_at: None,
             probe: None,
-            fresh: 0,
+            next_probe: 0,
             acknowledged: 0,
             expiries: 0,
             eligible: Time::ZERO,
         }
     }
 
-    /// The delay that it wants now (§3.5).
+    /// Returns the present target delay (§3.5).
     pub fn target(&self) -> Span {
         let window = self.window.clamp(SCALED_MIN, SCALED_MAX);
         let [now, most, least] = [window, SCALED_MIN, SCALED_MAX].map(inverse_root);
@@ -145,7 +148,7 @@ impl Swift {
         self.acknowledged = acknowledged;
     }
 
-    /// Takes a share off the window, at most once a round trip.
+    /// Shrinks the window by a fraction, at most once per round trip.
     fn decrease(&mut self, now: Time, parts: u64) {
         if self.decreased_at.is_some_and(|at| now.since(at) < self.rtt) {
             return;
@@ -156,15 +159,16 @@ impl Swift {
 }
 
 impl Controller for Swift {
-    fn on_transmit(&mut self, now: Time, sent: Sent) {
-        // What is sent again cannot be told from what was sent first by its acknowledgement (Karn and Partridge 1987). Where less
-        // than a packet may be under way, what is sent again is the one that is timed, and the pause before it is no delay.
-        if sent.again && self.window < PACKET {
+    fn on_transmit(&mut self, now: Time, sent: SentPacket) {
+        // An acknowledgement does not show whether it belongs to the retransmission (Karn and Partridge
+        // 1987). With a window below one packet, the retransmitted packet is the measured one, and the pause
+        // before it is not delay.
+        if sent.is_retransmission && self.window < PACKET {
             self.probe = None;
         }
-        if self.probe.is_none() && !sent.again && sent.number >= self.fresh {
+        if self.probe.is_none() && !sent.is_retransmission && sent.number >= self.next_probe {
             self.probe = Some((sent.number, now));
-            self.fresh = sent.number + 1;
+            self.next_probe = sent.number + 1;
         }
         if self.window < PACKET {
             let pause = u128::from(self.rtt.as_ps()) * u128::from(PACKET) / u128::from(self.window);
@@ -208,7 +212,7 @@ impl Controller for Swift {
     }
 }
 
-/// 2²⁴ over the root of a window in packets.
+/// Returns 2²⁴ divided by the square root of a window in packets.
 fn inverse_root(window: u64) -> u64 {
     (1 << 48) / (window << 32).isqrt()
 }
@@ -219,7 +223,8 @@ mod tests {
 
     use super::*;
 
-    const PATH: Path = Path { line: Rate::gbps(100), packet_bytes: 1_106, hops: 5, round_trip: Span::ZERO };
+    const PATH: PathProperties =
+        PathProperties { line_rate: Rate::gbps(100), packet_bytes: 1_106, hops: 5, round_trip: Span::ZERO };
 
     const fn ack(acknowledged: u64) -> Ack<'static> {
         Ack { acknowledged, feedback: None }
@@ -229,31 +234,31 @@ mod tests {
         Swift::new(Parameters::DEFAULT, &PATH)
     }
 
-    /// Sends the packet with this number at `from` and has it acknowledged `delay` later.
+    /// Sends the packet with this number at `from` and acknowledges it `delay` later.
     fn round(swift: &mut Swift, number: u64, from: Time, delay: Span) {
-        swift.on_transmit(from, Sent { wire_bytes: 1_106, number, again: false });
+        swift.on_transmit(from, SentPacket { wire_bytes: 1_106, number, is_retransmission: false });
         swift.on_ack(from + delay, &ack(number + 1));
     }
 
     #[test]
-    fn it_begins_with_what_the_line_carries_in_the_target() {
+    fn the_initial_window_is_the_line_rate_times_the_target() {
         // 30 µs over 88.48 ns.
         assert_eq!(swift().window(), 339);
-        assert_eq!(swift().target(), Span::from_us(30), "a large window adds nothing");
+        assert_eq!(swift().target(), Span::from_us(30), "a large window does not raise the target");
     }
 
     #[test]
-    fn a_short_delay_adds_a_packet_a_round_trip() {
+    fn a_short_delay_adds_one_packet_per_round_trip() {
         let mut swift = swift();
         let before = swift.window_milli();
-        // A window of packets in one round trip.
+        // One window of packets in one round trip.
         round(&mut swift, 338, Time::from_ns(0), Span::from_us(20));
         assert_eq!(swift.window_milli(), before + 1_000);
     }
 
-    /// Twice the target: β · (60 − 30)/60 = 0.4 of the window goes; more of it is cut to a half.
+    /// Twice the target: the window shrinks by β · (60 − 30)/60 = 0.4. The maximum decrease is one half.
     #[test]
-    fn a_long_delay_takes_its_excess_once_a_round_trip() {
+    fn a_long_delay_shrinks_the_window_once_per_round_trip() {
         let mut swift = swift();
         round(&mut swift, 0, Time::from_ns(0), Span::from_us(60));
         assert!(swift.window_milli().abs_diff(339_000 * 6 / 10) <= 5, "{}", swift.window_milli());
@@ -266,7 +271,7 @@ mod tests {
 
     /// 1/√0.1 = 3.162, 1/√100 = 0.1: a window of one packet adds (1 − 0.1)/(3.162 − 0.1) of the range.
     #[test]
-    fn a_small_window_wants_more_delay() {
+    fn a_small_window_raises_the_target() {
         let mut swift = swift();
         for number in 0..40 {
             round(&mut swift, number, Time::from_ns(10_000_000 * (number + 1)), Span::from_us(900));
@@ -280,29 +285,29 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_packet_is_a_pause() {
+    fn a_window_below_one_packet_becomes_a_pause() {
         let mut swift = swift();
         swift.window = PACKET / 4;
         swift.rtt = Span::from_us(40);
-        swift.on_transmit(Time::from_ns(1_000), Sent::new(1_106));
+        swift.on_transmit(Time::from_ns(1_000), SentPacket::new(1_106));
         assert_eq!((swift.window(), swift.eligible()), (1, Time::from_ns(161_000)));
     }
 
-    /// Or else a lost packet makes the pause a thousand times as long as itself.
+    /// Otherwise each lost packet would multiply the pause by up to a thousand.
     #[test]
-    fn a_pause_is_not_taken_for_delay() {
+    fn a_pause_is_not_measured_as_delay() {
         let mut swift = swift();
         swift.window = PACKET / 4;
         swift.rtt = Span::from_us(40);
-        swift.on_transmit(Time::ZERO, Sent::new(1_106));
+        swift.on_transmit(Time::ZERO, SentPacket::new(1_106));
         let again = swift.eligible();
-        swift.on_transmit(again, Sent { again: true, ..Sent::new(1_106) });
+        swift.on_transmit(again, SentPacket { is_retransmission: true, ..SentPacket::new(1_106) });
         swift.on_ack(again + Span::from_us(40), &ack(1));
         assert_eq!((swift.window, swift.rtt), (PACKET / 4, Span::from_us(40)));
     }
 
     #[test]
-    fn losses_halve_and_silence_throws_back() {
+    fn a_loss_halves_the_window_and_repeated_expiries_reset_it() {
         let mut swift = swift();
         swift.on_nak(Time::from_ns(100_000));
         assert_eq!(swift.window(), 169);
@@ -315,12 +320,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_not_timed() {
+    fn a_retransmission_is_not_measured() {
         let mut swift = swift();
-        swift.on_transmit(Time::ZERO, Sent::new(1_106));
+        swift.on_transmit(Time::ZERO, SentPacket::new(1_106));
         swift.on_nak(Time::from_ns(10_000));
         let before = swift.window_milli();
-        swift.on_transmit(Time::from_ns(20_000), Sent { again: true, ..Sent::new(1_106) });
+        swift.on_transmit(
+            Time::from_ns(20_000),
+            SentPacket { is_retransmission: true, ..SentPacket::new(1_106) },
+        );
         swift.on_ack(Time::from_ns(900_000), &ack(1));
         assert_eq!(swift.window_milli(), before);
     }

@@ -1,137 +1,141 @@
-//! What the modules of a trimming transport are set to.
+//! Parameters of a trimming transport.
 
 use wiremend_units::Span;
 
 use crate::rc;
 
-/// What both ends of a connection agree on; one value serves all connections that share it.
+/// Parameters of a connection, shared by many connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What these connections have in common with those of [`rc`]. Its `window` is the bound on packets under way, its timeout
-    /// that of the last resort; its recovery and what mends losses mean nothing here.
+    /// Parameters shared with [`rc`]. Its `window` limits the packets in flight, and its timeout is the last
+    /// resort; its recovery and mending are unused.
     pub base: rc::Config,
-    /// Everything else.
+    /// Parameters of the trimming transport.
     pub parameters: Parameters,
 }
 
 impl Config {
-    /// Why these values cannot work, if they cannot.
+    /// Checks the values.
     pub fn check(&self) -> Result<(), String> {
         self.base.check().map_err(|why| why.to_string())?;
         self.parameters.check().map_err(str::to_owned)
     }
 }
 
-/// Parameters beside those of every reliable connection; by default DCP's, with the guarded counter.
+/// Parameters of a trimming transport; the default is DCP with [`Tracking::Sums`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameters {
-    /// How the receiver knows what has arrived.
+    /// How the receiver tracks arrivals.
     pub tracking: Tracking,
-    /// Units that the receiver has room for; the sender starts no more.
+    /// Units that the receiver can track; the sender starts no more.
     pub units_max: u32,
-    /// Packets that are counted together at most; [`Parameters::WHOLE_MESSAGES`]: those of a message, however long.
+    /// Maximum packets of a unit; [`Parameters::WHOLE_MESSAGES`]: a unit is a message of any length.
     pub unit_packets: u32,
-    /// What it takes to send again.
-    pub fetch: Fetch,
-    /// How what leaves no header behind is noticed before the timer.
-    pub hints: Option<Hints>,
-    /// What lets a sender send.
-    pub flow: Flow,
+    /// Cost of a retransmission.
+    pub fetch: RetransFetch,
+    /// Detection of losses that leave no header, before the timeout.
+    pub hints: Option<LossHints>,
+    /// When the sender may send.
+    pub flow_control: FlowControl,
 }
 
-/// How the receiver knows what has arrived.
+/// How the receiver tracks arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Tracking {
-    /// A count of packets per unit, as DCP has it. Exactly-once holds only where the network never doubles a packet.
+    /// A count of packets per unit, as in DCP. Delivery is exactly once only if the network never duplicates
+    /// packets.
     Counter,
-    /// The count and three sums of the numbers that came: tells doubles, and names up to two packets that are missing.
+    /// The count and three sums of the packet numbers: detects duplicates and identifies up to two missing
+    /// packets.
     Sums,
-    /// One bit for each of so many packets from the oldest missing one on.
+    /// One bit for each packet from the oldest missing one on.
     Bitmap {
-        /// Bits: as many as packets may be in flight.
+        /// Number of bits: the packets that may be in flight.
         packets: u32,
     },
-    /// Bits in chunks that are linked where needed: small while order holds, and slow to search where it does not.
+    /// Bits in chunks that are linked on demand: small while packets arrive in order, slow to search with
+    /// reordering.
     Chunks {
-        /// Packets from the oldest missing one on that chunks may be linked for.
+        /// Packets from the oldest missing one on for which chunks may be linked.
         packets: u32,
     },
 }
 
-/// The way from a returned header to the packet: the entry in host memory, then its work request, then the payload.
-/// The last is what every packet needs; the first two are read for a batch of entries at a time.
+/// Reads between a returned header and its retransmission: the entry in host memory, then its work request,
+/// then the payload. Every packet needs the payload; the first two are read for a batch of entries at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fetch {
-    /// A read of host memory over `PCIe`; two of them precede a batch. Zero: entries are at hand.
-    pub round_trip: Span,
-    /// Entries that are read together at most.
+pub struct RetransFetch {
+    /// Duration of a read of host memory over `PCIe`; two of them precede a batch. Zero: entries are
+    /// available at once.
+    pub pcie_round_trip: Span,
+    /// Maximum entries of a batch.
     pub batch: u32,
 }
 
-/// How packets that vanish are noticed: by what passes them, or by asking after a quiet time.
+/// Detection of lost packets: by packets that overtake them, or by a probe after a quiet time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hints {
-    /// A packet that later ones have passed by more than this number is reported as missing.
-    pub allowance: u32,
-    /// The sender asks when it has heard nothing of the oldest unit, nor sent any of it, for so long; the wait doubles
-    /// with every question that stays without answer. None: it does not ask.
+pub struct LossHints {
+    /// The receiver reports a packet as missing when a packet more than this many numbers later has arrived.
+    pub reorder_allowance: u32,
+    /// The sender probes when the oldest unit had no transmission and no response for this time; each
+    /// unanswered probe doubles the wait. `None`: no probes.
     pub probe_after: Option<Span>,
 }
 
-/// What lets a sender send.
+/// The flow control of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
-    /// A bound on packets under way.
+pub enum FlowControl {
+    /// A limit of packets in flight.
     Window,
-    /// So many packets at once, then one for each pull of the receiver (NDP §3.2).
+    /// A first window, then one packet for each pull of the receiver (NDP §3.2).
     Pull {
-        /// The first window.
+        /// First window in packets.
         burst: u32,
     },
 }
 
 impl Parameters {
-    /// The value of `unit_packets` that counts whole messages.
+    /// Value of `unit_packets` that makes each message one unit.
     pub const WHOLE_MESSAGES: u32 = u32::MAX;
 
-    /// DCP: tracking by counters guarded by sums, `RetransQ` in host memory read in batches of 16.
+    /// DCP: counters with sums; `RetransQ` in host memory, read in batches of 16.
     pub const DCP: Self = Self {
         tracking: Tracking::Sums,
         units_max: 64,
         unit_packets: Self::WHOLE_MESSAGES,
-        fetch: Fetch { round_trip: Span::from_us(1), batch: 16 },
+        fetch: RetransFetch { pcie_round_trip: Span::from_us(1), batch: 16 },
         hints: None,
-        flow: Flow::Window,
+        flow_control: FlowControl::Window,
     };
 
-    /// DCP as far as it is published: a bare counter.
-    pub const PUBLISHED: Self = Self { tracking: Tracking::Counter, ..Self::DCP };
+    /// DCP as published: a counter without sums.
+    pub const DCP_COUNTER: Self = Self { tracking: Tracking::Counter, ..Self::DCP };
 
-    /// NDP: the receiver pulls, and software at both ends has everything at hand.
+    /// NDP: the receiver pulls; software at both ends has all state available at once.
     pub const fn ndp(burst: u32) -> Self {
         Self {
             tracking: Tracking::Bitmap { packets: Self::SOFTWARE_BITS },
             units_max: 1 << 16,
             unit_packets: Self::WHOLE_MESSAGES,
-            fetch: Fetch { round_trip: Span::ZERO, batch: 1 },
+            fetch: RetransFetch { pcie_round_trip: Span::ZERO, batch: 1 },
             hints: None,
-            flow: Flow::Pull { burst },
+            flow_control: FlowControl::Pull { burst },
         }
     }
 
-    /// CP: precise notice of each cut packet to a stack in software, which takes `latency` to act.
+    /// CP: notifies a software stack, which takes `latency` to react, of each trimmed packet.
     pub const fn cp(latency: Span) -> Self {
         Self {
-            fetch: Fetch { round_trip: Span::from_ps(latency.as_ps() / 2), batch: 64 },
-            flow: Flow::Window,
+            fetch: RetransFetch { pcie_round_trip: Span::from_ps(latency.as_ps() / 2), batch: 64 },
+            flow_control: FlowControl::Window,
             ..Self::ndp(0)
         }
     }
 
-    /// Software keeps as many bits as it likes.
+    /// Software can afford a large bitmap.
     const SOFTWARE_BITS: u32 = 1 << 16;
 
-    /// Why these values cannot work, if they cannot.
+    /// Checks the values.
     pub fn check(&self) -> Result<(), &'static str> {
         let bits = match self.tracking {
             Tracking::Counter | Tracking::Sums => 64,
@@ -142,10 +146,13 @@ impl Parameters {
             (self.unit_packets >= 1, "packets of a unit must be at least 1"),
             ((1..=1 << 22).contains(&bits), "packets tracked must be 1 to 4194304"),
             (self.fetch.batch >= 1, "entries fetched together must be at least 1"),
-            (self.flow != Flow::Pull { burst: 0 }, "the first window must be at least 1 packet"),
+            (
+                self.flow_control != FlowControl::Pull { burst: 0 },
+                "the first window must be at least 1 packet",
+            ),
             (
                 self.hints.is_none_or(|hints| hints.probe_after != Some(Span::ZERO)),
-                "the quiet time before a question must be above zero",
+                "the quiet time before a probe must be above zero",
             ),
         ];
         rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(why))
@@ -159,12 +166,12 @@ impl Default for Parameters {
 }
 
 impl Tracking {
-    /// Whether the receiver knows of each packet, and thus the oldest that is missing.
+    /// Returns whether the receiver tracks each packet and therefore knows the oldest missing one.
     pub(super) const fn has_bits(self) -> bool {
         matches!(self, Self::Bitmap { .. } | Self::Chunks { .. })
     }
 
-    /// Packets from the oldest missing one on that the receiver can take.
+    /// Packets from the oldest missing one on that the receiver can accept.
     pub(super) const fn span(self) -> u64 {
         match self {
             Self::Counter | Self::Sums => 1 << 22,
@@ -178,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_cannot_work_are_refused_with_what_is_allowed() {
+    fn invalid_values_are_refused_with_the_valid_range() {
         let usual = Parameters::DCP;
         assert_eq!(usual.check(), Ok(()));
         assert_eq!(Parameters::ndp(8).check(), Ok(()));
@@ -187,9 +194,12 @@ mod tests {
             Parameters { units_max: 0, ..usual },
             Parameters { unit_packets: 0, ..usual },
             Parameters { tracking: Tracking::Bitmap { packets: 0 }, ..usual },
-            Parameters { fetch: Fetch { batch: 0, ..usual.fetch }, ..usual },
+            Parameters { fetch: RetransFetch { batch: 0, ..usual.fetch }, ..usual },
             Parameters::ndp(0),
-            Parameters { hints: Some(Hints { allowance: 8, probe_after: Some(Span::ZERO) }), ..usual },
+            Parameters {
+                hints: Some(LossHints { reorder_allowance: 8, probe_after: Some(Span::ZERO) }),
+                ..usual
+            },
         ];
         for parameters in bad {
             assert!(parameters.check().unwrap_err().contains("must be"), "{parameters:?}");

@@ -1,53 +1,53 @@
-//! What the two ends of a trimming transport have seen, beside what every connection counts.
+//! Counters of trimming transports, beside those of every connection.
 
-/// Of the requester.
+/// Counters of the requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sender {
-    /// Headers that came back and were acted on.
-    pub returned: u64,
-    /// Packets that the receiver named as missing.
-    pub named: u64,
-    /// Reads of a batch of entries from host memory.
+pub struct SenderCounters {
+    /// Headers returned by the receiver.
+    pub headers_returned: u64,
+    /// Packets that the receiver reported as missing.
+    pub reported_missing: u64,
+    /// Fetches of a batch of entries from host memory.
     pub fetches: u64,
     /// Entries in the largest batch.
     pub batch_max: u32,
-    /// Questions sent.
+    /// Probes sent.
     pub probes: u32,
-    /// Units sent anew because the receiver could not count them.
+    /// Units resent because the receiver could not count them.
     pub recounts: u32,
-    /// Units sent anew because the timer expired.
+    /// Units resent because the timer expired.
     pub restarts: u32,
 }
 
-/// Of the responder.
+/// Counters of the responder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Receiver {
-    /// Headers without payload that came, and were sent back.
-    pub cut: u64,
-    /// Packets for which there was no room, sent back as if they had been cut.
-    pub beyond: u64,
-    /// Packets of a round that is over.
+pub struct ReceiverCounters {
+    /// Trimmed packets received.
+    pub trimmed: u64,
+    /// Packets beyond the tracked range, returned as if they were trimmed.
+    pub out_of_range: u64,
+    /// Packets of an earlier round.
     pub stale: u64,
-    /// Packets that came twice, as far as the tracking can tell.
-    pub doubles: u64,
-    /// Packets named to the sender as missing.
-    pub named: u64,
-    /// Units that the sender was asked to send anew.
+    /// Duplicate packets that the tracking detected.
+    pub duplicates: u64,
+    /// Packets reported to the sender as missing.
+    pub reported_missing: u64,
+    /// Recounts requested from the sender.
     pub recounts: u32,
-    /// Questions answered.
+    /// Probes answered.
     pub probes: u32,
-    /// Headers not sent back because too many waited.
+    /// Headers not returned because too many were queued.
     pub headers_dropped: u32,
-    /// Packets that came after a later one.
+    /// Packets that arrived after a later one.
     pub out_of_order: u64,
-    /// The most numbers by which a packet was behind the latest.
+    /// Maximum distance of a packet behind the latest one.
     pub disorder_max: u32,
-    /// Packets whose state was looked for.
+    /// Packets looked up.
     pub tracked: u64,
-    /// Steps taken to find the state of a packet, all packets together.
+    /// Steps of all lookups.
     pub steps: u64,
-    /// The most steps that one packet took.
+    /// Maximum steps of one lookup.
     pub steps_max: u32,
-    /// The most chunks linked at a time.
+    /// Maximum number of linked chunks.
     pub chunks_max: u32,
 }

@@ -1,52 +1,55 @@
-//! How many packets are under way, and whether one more may be.
+//! The packets in flight, and whether another one may be sent.
 //!
-//! Every packet that is sent ends in one of three ways: it comes whole, it comes cut, or it vanishes. The receiver counts the first
-//! two and tells the totals with every answer, so that lost answers cost nothing. Those that vanished are written off when
-//! the receiver names them, when the timer expires, or when nothing is outstanding.
+//! Every transmitted packet arrives complete, arrives trimmed, or is lost. The receiver counts the first two
+//! and reports the totals in every response, so lost responses do no harm. Lost packets are written off when
+//! the receiver reports them, when the timer expires, or when nothing is outstanding.
 //!
-//! Nobody names a copy of what the receiver has already: it misses nothing. So now and then a new packet is marked. Once it and
-//! all before it are there, so is or was whatever left before it; copies that nothing was heard of until then have vanished.
+//! The receiver never reports the loss of a copy of a packet that it has. The sender therefore marks a new
+//! packet from time to time. Once this packet and all before it have arrived, every transmission before it
+//! has ended; copies that were not counted until then are lost.
 //!
-//! A header that comes back tells of a cut packet before an answer does, and where the window is small nothing else may open it. So
-//! headers are counted beside the receiver's total, and the larger count holds. A lost header would leave theirs behind for good:
-//! those after it would tell nothing. So headers that are lacking all the way from one mark to the next are taken for lost.
+//! A returned header can report a trimmed packet before a response does, and with a small window nothing else
+//! may open the window. Returned headers are therefore counted beside the receiver's total, and the larger
+//! count is used. A lost header would keep the count of headers low for ever, and later headers would have no
+//! effect. Headers that are missing from one mark to the next are therefore counted as lost.
 
-use super::config::Flow;
-use super::packet::Progress;
+use super::config::FlowControl;
+use super::packet::ReceiverProgress;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
-    /// Packets sent, all copies.
+    /// Packets sent, copies included.
     pub(super) sent: u64,
     in_flight: u64,
     arrived: u32,
-    /// Packets that came cut, by the receiver's count.
-    cut: u32,
-    /// Headers that came back or were lost.
+    /// Packets that arrived trimmed, as counted by the receiver.
+    trimmed: u32,
+    /// Headers that were returned or lost.
     returned: u32,
-    /// The least that they were behind the receiver's count since the last mark; those under way come and go.
-    lacking: u32,
+    /// Minimum of missing headers relative to the receiver's count since the last mark; headers in flight do
+    /// not persist.
+    missing_headers: u32,
     pulls: u32,
-    /// How many more than the first window may have been sent, where the receiver pulls.
+    /// Packets beyond the first window that the receiver's pulls permit.
     pulled: u64,
-    mark: Option<Mark>,
+    mark: Option<MarkedPacket>,
 }
 
-/// A new packet that shows, when all is there up to it, that nothing which left before it is still under way.
+/// A marked new packet. When everything up to it has arrived, no earlier transmission is in flight.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
-    /// The number behind it.
+struct MarkedPacket {
+    /// One past its number.
     end: u64,
-    /// Packets sent up to it, all copies.
+    /// Packets sent up to it, copies included.
     sent: u64,
 }
 
 impl Credit {
     #[inline]
-    pub(super) fn is_open(&self, flow: Flow, window: u32) -> bool {
-        let pulled = match flow {
-            Flow::Window => true,
-            Flow::Pull { burst } => self.sent < self.pulled + u64::from(burst),
+    pub(super) fn is_open(&self, flow_control: FlowControl, window: u32) -> bool {
+        let pulled = match flow_control {
+            FlowControl::Window => true,
+            FlowControl::Pull { burst } => self.sent < self.pulled + u64::from(burst),
         };
         pulled && self.in_flight < u64::from(window)
     }
@@ -56,7 +59,7 @@ impl Credit {
         self.in_flight
     }
 
-    /// Packets that came whole, as far as the receiver has told.
+    /// Packets that arrived complete, as reported by the receiver.
     #[inline]
     pub(super) const fn arrived(&self) -> u32 {
         self.arrived
@@ -68,68 +71,70 @@ impl Credit {
         self.in_flight += 1;
     }
 
-    /// The new packet before `end` was sent just now, and an answer will tell when all is there up to it. One at a time is marked.
+    /// Marks the new packet before `end`, which was just sent and will be acknowledged. Only one packet is
+    /// marked at a time.
     #[inline]
     pub(super) fn mark(&mut self, end: u64) {
         if self.mark.is_none() {
-            self.mark = Some(Mark { end, sent: self.sent });
+            self.mark = Some(MarkedPacket { end, sent: self.sent });
         }
     }
 
-    /// Everything before `floor` is there, and the totals that were told with that are counted.
+    /// Handles that everything before `floor` has arrived, after the totals of that response were counted.
     #[inline]
     pub(super) fn on_floor(&mut self, floor: u64) {
         if let Some(mark) = self.mark.take_if(|mark| mark.end <= floor) {
             let since = self.sent - mark.sent;
-            self.on_vanished(self.in_flight.saturating_sub(since));
-            self.returned = self.returned.wrapping_add(std::mem::replace(&mut self.lacking, u32::MAX));
+            self.on_lost(self.in_flight.saturating_sub(since));
+            self.returned =
+                self.returned.wrapping_add(std::mem::replace(&mut self.missing_headers, u32::MAX));
         }
     }
 
-    /// The receiver's totals came, and those of pulls if it told them; older ones than before change nothing.
-    pub(super) fn on_progress(&mut self, progress: &Progress, pulls: Option<u32>) {
-        let arrived = fresh(progress.arrived, self.arrived);
+    /// Handles the receiver's totals, and the total of pulls if present; old totals change nothing.
+    pub(super) fn on_progress(&mut self, progress: &ReceiverProgress, pulls: Option<u32>) {
+        let arrived = growth(progress.arrived, self.arrived);
         self.arrived = self.arrived.wrapping_add(arrived);
         self.write_off(u64::from(arrived));
-        // Headers that came back tell of those before.
-        let counted = self.cut.wrapping_add(fresh(self.returned, self.cut));
-        self.cut = self.cut.wrapping_add(fresh(progress.cut, self.cut));
-        self.write_off(u64::from(fresh(self.cut, counted)));
-        self.lacking = self.lacking.min(fresh(self.cut, self.returned));
+        // Returned headers have reported these trimmed packets already.
+        let counted = self.trimmed.wrapping_add(growth(self.returned, self.trimmed));
+        self.trimmed = self.trimmed.wrapping_add(growth(progress.trimmed, self.trimmed));
+        self.write_off(u64::from(growth(self.trimmed, counted)));
+        self.missing_headers = self.missing_headers.min(growth(self.trimmed, self.returned));
         if let Some(pulls) = pulls {
-            let pulls = fresh(pulls, self.pulls);
+            let pulls = growth(pulls, self.pulls);
             self.pulls = self.pulls.wrapping_add(pulls);
             self.pulled += u64::from(pulls);
         }
     }
 
-    /// A header came back. Word of it may have come with an answer already.
+    /// Handles a returned header. A response may have reported the same packet already.
     pub(super) fn on_returned(&mut self) {
         self.returned = self.returned.wrapping_add(1);
-        self.write_off(u64::from(fresh(self.returned, self.cut).min(1)));
+        self.write_off(u64::from(growth(self.returned, self.trimmed).min(1)));
     }
 
-    /// So many packets ended.
+    /// Removes ended packets from those in flight.
     fn write_off(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);
     }
 
-    /// So many packets vanished, which the receiver will therefore not pull for.
-    pub(super) fn on_vanished(&mut self, packets: u64) {
+    /// Handles lost packets, for which the receiver will not send pulls.
+    pub(super) fn on_lost(&mut self, packets: u64) {
         self.write_off(packets);
         self.pulled += packets;
     }
 
-    /// Nothing is under way any more, as far as one can tell: what is sent next starts as the first packets did.
-    pub(super) fn start_over(&mut self) {
+    /// Resets the state when nothing is in flight: the next packets start like the first ones.
+    pub(super) fn reset(&mut self) {
         self.in_flight = 0;
         self.pulled = self.pulled.max(self.sent);
-        self.returned = self.returned.wrapping_add(fresh(self.cut, self.returned));
+        self.returned = self.returned.wrapping_add(growth(self.trimmed, self.returned));
     }
 }
 
-/// By how much a total has grown.
-fn fresh(new: u32, old: u32) -> u32 {
+/// Returns how much a wrapping total has grown.
+fn growth(new: u32, old: u32) -> u32 {
     (new.wrapping_sub(old) as i32).max(0) as u32
 }
 
@@ -137,73 +142,74 @@ fn fresh(new: u32, old: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn told(arrived: u32) -> Progress {
-        Progress { arrived, ..Progress::default() }
+    fn arrived(arrived: u32) -> ReceiverProgress {
+        ReceiverProgress { arrived, ..ReceiverProgress::default() }
     }
 
-    /// Eight packets, then copies of the first four, all lost, then a new one: its arrival says what became of the copies.
+    /// Eight packets, then copies of the first four, which are lost, then a new packet, whose arrival ends
+    /// the copies.
     #[test]
-    fn what_left_before_a_mark_is_gone_when_all_is_there_up_to_it() {
-        let flow = Flow::Pull { burst: 13 };
+    fn transmissions_before_a_mark_have_ended_when_everything_up_to_it_arrived() {
+        let flow = FlowControl::Pull { burst: 13 };
         let mut credit = Credit::default();
         (0..13).for_each(|_| credit.on_send());
         credit.mark(9);
-        credit.on_progress(&told(8), Some(0));
+        credit.on_progress(&arrived(8), Some(0));
         credit.on_floor(8);
-        assert_eq!(credit.in_flight(), 5, "nothing is known of what left before the mark");
+        assert_eq!(credit.in_flight(), 5, "transmissions before the mark may still be in flight");
         (0..3).for_each(|_| credit.on_send());
         credit.mark(12);
-        credit.on_progress(&told(9), Some(0));
+        credit.on_progress(&arrived(9), Some(0));
         credit.on_floor(9);
-        assert_eq!(credit.in_flight(), 3, "what left behind it is under way");
-        assert!(credit.is_open(flow, 4), "nobody will pull for what vanished");
-        credit.on_progress(&told(12), Some(0));
+        assert_eq!(credit.in_flight(), 3, "transmissions after it are in flight");
+        assert!(credit.is_open(flow, 4), "the receiver sends no pull for lost packets");
+        credit.on_progress(&arrived(12), Some(0));
         credit.on_floor(12);
         assert_eq!(credit.in_flight(), 0);
     }
 
-    fn cut(cut: u32) -> Progress {
-        Progress { cut, ..Progress::default() }
+    fn trimmed(trimmed: u32) -> ReceiverProgress {
+        ReceiverProgress { trimmed, ..ReceiverProgress::default() }
     }
 
-    /// A header was lost. Until it is taken for lost, the next one tells nothing.
+    /// A header is lost. Until it is counted as lost, the next header has no effect.
     #[test]
-    fn a_lost_header_hides_others_until_the_next_mark() {
+    fn a_lost_header_hides_later_ones_until_the_next_mark() {
         let mut credit = Credit::default();
         for end in [5, 10] {
             (0..5).for_each(|_| credit.on_send());
             credit.mark(end);
-            credit.on_progress(&cut(1), Some(0));
+            credit.on_progress(&trimmed(1), Some(0));
             credit.on_floor(end);
         }
         (0..4).for_each(|_| credit.on_send());
         credit.on_returned();
         assert_eq!(credit.in_flight(), 3);
-        credit.on_progress(&cut(2), Some(0));
+        credit.on_progress(&trimmed(2), Some(0));
         assert_eq!(credit.in_flight(), 3, "it was the same packet");
     }
 
-    /// An answer overtook a header, which comes before the next mark.
+    /// A response overtakes a header, which arrives before the next mark.
     #[test]
     fn a_late_header_is_not_counted_twice() {
         let mut credit = Credit::default();
         for (end, total) in [(5, 1), (10, 2), (15, 3)] {
             (0..5).for_each(|_| credit.on_send());
             credit.mark(end);
-            credit.on_progress(&cut(total), Some(0));
+            credit.on_progress(&trimmed(total), Some(0));
             credit.on_returned();
             assert_eq!(credit.in_flight(), 4);
-            credit.on_progress(&Progress { arrived: 4 * total, ..cut(total) }, Some(0));
+            credit.on_progress(&ReceiverProgress { arrived: 4 * total, ..trimmed(total) }, Some(0));
             credit.on_floor(end);
         }
     }
 
     #[test]
-    fn nothing_is_lacking_when_all_starts_over() {
+    fn no_header_is_missing_after_a_reset() {
         let mut credit = Credit::default();
         credit.on_send();
-        credit.on_progress(&cut(1), Some(0));
-        credit.start_over();
+        credit.on_progress(&trimmed(1), Some(0));
+        credit.reset();
         credit.on_send();
         credit.on_returned();
         assert_eq!(credit.in_flight(), 0);

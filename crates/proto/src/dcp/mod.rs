@@ -1,77 +1,84 @@
-//! Transports over switches that cut payloads off: DCP, and its relatives NDP and CP.
+//! Transports over switches that trim packets: DCP, and the related NDP and CP.
 //!
-//! A switch that has no room for a packet keeps its header and passes that on in a queue of its own. So the receiver learns
-//! exactly which packet was cut, whatever the order of arrival, and nobody has to conclude losses from gaps. DCP ("Revisiting
-//! RDMA Reliability for Lossy Fabrics", SIGCOMM 2025) builds a NIC on that:
+//! A switch without room for a packet removes the payload and forwards the header in a separate queue. The
+//! receiver therefore knows exactly which packet was trimmed, in any order of arrival, and nobody has to
+//! infer losses from gaps. DCP ("Revisiting RDMA Reliability for Lossy Fabrics", SIGCOMM 2025) builds a NIC
+//! on this:
 //!
 //! ```text
-//!  Requester ──── data: place, unit, round ────► switch ──► Responder: puts it there, counts it
+//!  Requester ──── data: position, unit, round ─► switch ─► Responder: places and counts it
 //!      ▲                                          │ no room
 //!      │                                          ▼
-//!      │◄── bounced header ◄── Responder ◄── header alone
-//!      │◄── ACK: units complete, packets arrived and cut ◄──┘
+//!      │◄── bounced header ◄── Responder ◄── header only
+//!      │◄── ACK: units complete, packets arrived and trimmed
 //!      └─ RetransQ (host memory) ─► fetched in batches ─► sent before anything new, within the window
 //! ```
 //!
-//! Nothing else is said between the ends: no NAK, no SACK. A timer on the oldest unit is the last resort. When it expires the
-//! unit is sent anew in a new *round*; the receiver counts packets of the newest round alone.
+//! There are no other messages between the ends: no NAK, no SACK. A timer on the oldest unit is the last
+//! resort. When it expires, the sender resends the unit in a new *round*; the receiver counts only packets of
+//! the newest round.
 //!
 //! # Units
 //!
-//! DCP counts the packets of a message. [`Parameters::unit_packets`] cuts long messages into units which are
-//! counted each by itself, since a round of a unit repeats all of it: with one packet in a thousand corrupted, a round of ten
-//! thousand packets never succeeds.
+//! DCP counts the packets of a message. [`Parameters::unit_packets`] divides long messages into units that
+//! are counted separately, because a round repeats the whole unit: with one packet in a thousand corrupted, a
+//! round of ten thousand packets never succeeds.
 //!
 //! # Exactly once
 //!
-//! | tracking | a packet that the network doubles | state for n packets of a unit |
+//! | tracking | a packet that the network duplicates | state for n packets of a unit |
 //! |---|---|---|
-//! | [`Tracking::Counter`] | stands in for one that is missing: the published counter relies on there being none | log2 n bits |
-//! | [`Tracking::Sums`] | is seen; up to two are named and taken out, more make the receiver ask for a new round | 4 words |
-//! | [`Tracking::Bitmap`] | is seen and dropped | n bits, one step |
-//! | [`Tracking::Chunks`] | is seen and dropped | chunks as needed, steps grow with disorder |
+//! | [`Tracking::Counter`] | replaces a missing one in the count: the published counter assumes that there is none | log2 n bits |
+//! | [`Tracking::Sums`] | is detected; up to two are identified and subtracted, more cause a recount in a new round | 4 words |
+//! | [`Tracking::Bitmap`] | is detected and dropped | n bits, one step |
+//! | [`Tracking::Chunks`] | is detected and dropped | chunks on demand, steps grow with reordering |
 //!
-//! The default is [`Tracking::Sums`]: memory does not grow with the unit, every arrival costs one step (two
-//! additions, a square, a hash), and a unit counts as complete only if each packet came. Payload is put in place on arrival, but
-//! never after its unit is complete, and an application is told of each message once and in order.
+//! The default is [`Tracking::Sums`]: its memory does not grow with the unit, every arrival costs one step
+//! (two additions, a square, a hash), and a unit is complete only if each packet arrived. The receiver places
+//! payload on arrival, but never after its unit is complete, and it reports each message once and in order.
 //!
 //! # Corruption
 //!
-//! A corrupted packet leaves no header, so plain DCP waits for its timer, and then repeats the unit. [`Hints`] close the gap at
-//! the two ends, with any tracking:
+//! A corrupted packet leaves no header, so plain DCP waits for its timer and then repeats the unit.
+//! [`LossHints`] detect such losses earlier at the two ends, with any tracking:
 //!
-//! - The receiver names what later packets have passed by more than an allowance, except what went back as a
-//!   header. With bits it knows each; with sums it names up to two of a complete unit; a counter can only ask for a new round.
-//! - The sender asks after a quiet time, with the header of the last packet it sent. The question travels in the queue of
-//!   the data, so that it overtakes nothing, and it covers what no later packet could show: tails, headers lost on their way
-//!   back, lost answers.
+//! - The receiver reports packets that later ones have overtaken by more than an allowance, except those
+//!   whose headers it returned. With bits it knows each missing packet; with sums it identifies up to two of
+//!   a unit; with a counter it can only request a new round.
+//! - After a quiet time, the sender probes with the header of the last packet it sent. The probe travels in
+//!   the data queue, so it overtakes nothing. It covers losses that no later packet can show: tails, headers
+//!   lost on their way back, lost responses.
 //!
-//! A switch could not help: it drops a corrupted frame because the check over header and payload fails, and a header of which no
-//! check holds must not be bounced to anyone. Links that mend corruption themselves ([`crate::link`]) are the other remedy.
+//! A switch cannot help: it drops a corrupted frame because the checksum over header and payload fails, and
+//! an unverified header must not be returned to anyone. Links that repair corruption themselves
+//! ([`crate::link`]) are the alternative.
 //!
-//! # Relatives
+//! # Related transports
 //!
-//! NDP (SIGCOMM 2017) sends a first window at once and then a packet for each pull; a receiver paces the pulls of all its senders
-//! at the rate of its port ([`Pulls`]). CP (NSDI 2014) is precise notice of each cut packet to a stack in software, which takes
-//! its time to act: [`Parameters::cp`]. Both keep bits in software. READ is offered by none: its data are answers.
+//! NDP (SIGCOMM 2017) sends a first window at once and then one packet for each pull; a receiver paces the
+//! pulls of all its senders at the rate of its port ([`PullQueue`]). CP (NSDI 2014) notifies a software
+//! stack, which takes some time to react, of each trimmed packet: [`Parameters::cp`]. Both track packets by
+//! bits in software. None supports READ: its data are responses.
 
-mod bits;
 mod config;
 pub mod counters;
 mod credit;
-mod inbox;
-mod outgoing;
 mod packet;
-mod pulls;
+mod pull_queue;
+mod receive_bitmap;
+mod receive_units;
 mod requester;
 mod responder;
 mod retrans_queue;
+mod send_units;
 mod state;
 mod sums;
 
-pub use config::{Config, Fetch, Flow, Hints, Parameters, Tracking};
-pub use packet::{Ack, Data, Missing, Packet, Progress, Recount, TRIMMED_BYTES, Target};
-pub use pulls::Pulls;
+pub use config::{Config, FlowControl, LossHints, Parameters, RetransFetch, Tracking};
+pub use packet::{
+    Ack, Data, MissingReport, Packet, PayloadTarget, ReceiverProgress, RecountRequest, TRIMMED_BYTES,
+};
+pub use pull_queue::PullQueue;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use state::StateBytes;
@@ -85,7 +92,7 @@ mod tests {
     use crate::rc;
 
     #[test]
-    fn packets_have_the_bytes_that_they_are_counted_with() {
+    fn packets_have_as_many_wire_bytes_as_are_counted() {
         let base = rc::Config { mtu: 256, ..rc::Config::default() };
         let config = Config { base, parameters: Parameters::DCP };
         let mut requester = Requester::new(QpNum::new(2), Psn::new(0));
@@ -101,9 +108,9 @@ mod tests {
             assert_eq!(packet.wire_bytes().len(), usize::from(packet.extra_bytes()), "{packet:?}");
             extras.insert(packet.extra_bytes());
             responder.on_packet(&config, Time::ZERO, &packet);
-            let answer = responder.poll_transmit(&config).expect("each packet asks");
-            assert_eq!(answer.wire_bytes().len(), usize::from(answer.extra_bytes()), "{answer:?}");
-            requester.on_packet(&config, Time::ZERO, &answer);
+            let response = responder.poll_transmit(&config).expect("each packet requests an acknowledgement");
+            assert_eq!(response.wire_bytes().len(), usize::from(response.extra_bytes()), "{response:?}");
+            requester.on_packet(&config, Time::ZERO, &response);
         }
         assert_eq!(extras.into_iter().collect::<Vec<_>>(), [4, 12, 20, 28]);
         assert!(requester.is_idle());

@@ -1,84 +1,86 @@
-//! The responder: puts packets where they say they belong, in any order, and sends headers without payload back.
+//! The responder: places packets by their headers, in any order, and returns the headers of trimmed packets.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use wiremend_units::{Psn, QpNum, Time};
 
-use super::bits::{Bits, CHUNK_BYTES, Mark};
-use super::config::{Config, Flow, Parameters, Tracking};
-use super::counters::Receiver;
-use super::inbox::{End, Inbox, Round};
-use super::packet::{Ack, Data, Missing, Packet, Progress, Recount, Target, UNIT_MASK, widen};
-use super::sums::Verdict;
-use crate::engine::{self, Message, Outcome, Place, ResponderCounters};
-use crate::rc::inbound::{Shape, payload_fits};
-use crate::sr::Steps;
+use super::config::{Config, FlowControl, Parameters, Tracking};
+use super::counters::ReceiverCounters;
+use super::packet::{
+    Ack, Data, MissingReport, Packet, PayloadTarget, ReceiverProgress, RecountRequest, UNIT_MASK, widen,
+};
+use super::receive_bitmap::{BitResult, CHUNK_BYTES, ReceiveBitmap};
+use super::receive_units::{ReceiveUnits, RoundStatus, UnitEnd};
+use super::sums::SumsVerdict;
+use crate::engine::{self, Message, Placement, RequestOutcome, ResponderCounters};
+use crate::rc::inbound::{PacketShape, payload_fits};
+use crate::sr::TrackingCost;
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
 pub struct Responder {
-    inbox: Inbox,
-    /// Where each packet has a bit.
-    bits: Option<Bits>,
-    /// Cut packets that did not come since, where hints must not name them.
+    units: ReceiveUnits,
+    /// Arrived packets, if the tracking has bits.
+    bitmap: Option<ReceiveBitmap>,
+    /// Trimmed packets whose retransmission has not arrived; hints must not report them.
     returned: BTreeSet<u64>,
-    /// Before this number, what is missing was named.
-    hinted: u64,
-    /// Behind the latest number that came.
+    /// Missing packets before this number were reported.
+    reported_end: u64,
+    /// One past the latest number that arrived.
     high: u64,
-    /// Headers on their way back.
-    headers: VecDeque<Data>,
+    /// Headers to return.
+    bounced: VecDeque<Data>,
     reports: VecDeque<(u64, Report)>,
-    acknowledge: bool,
-    closed: VecDeque<Message>,
-    progress: Progress,
-    /// Pulls granted, and owed since the last look.
+    ack_due: bool,
+    messages: VecDeque<Message>,
+    progress: ReceiverProgress,
+    /// Pulls granted, and in `pulls_owed` pulls owed since the last call of [`Self::take_pulls_owed`].
     pulls: u32,
-    owed: u32,
+    pulls_owed: u32,
     counters: ResponderCounters,
-    seen: Receiver,
+    dcp_counters: ReceiverCounters,
     peer: QpNum,
     first: Psn,
 }
 
-/// Headers that wait to be sent back at most; more are dropped, and the sender's timer sees to them.
-const HEADERS_MAX: usize = 1 << 14;
-/// Reports that one question is answered with at most; what else is missing, the next one brings.
+/// Limit of queued headers. Others are dropped, and the sender's timer recovers.
+const BOUNCED_MAX: usize = 1 << 14;
+/// Limit of reports for one probe; the next probe brings the others.
 const REPORTS_MAX: usize = 8;
 
-/// What the sender is told beside the progress.
+/// A report to the sender beside the progress.
 #[derive(Clone, Copy, Debug)]
 enum Report {
     Missing { map: u64 },
     Recount { round: u8 },
 }
 
-/// A data packet that makes sense.
-struct Arriving {
+/// A valid data packet.
+struct ParsedData {
     round: u8,
-    shape: Shape,
+    shape: PacketShape,
     unit: u64,
     seq: u64,
 }
 
 impl Responder {
-    /// A responder that expects numbers from `first` on.
+    /// Creates a responder that expects PSN `first`.
     pub fn new(config: &Config, peer: QpNum, first: Psn) -> Self {
         Self {
-            inbox: Inbox::default(),
-            bits: Bits::new(config.parameters.tracking),
+            units: ReceiveUnits::default(),
+            bitmap: ReceiveBitmap::new(config.parameters.tracking),
             returned: BTreeSet::new(),
-            hinted: 0,
+            reported_end: 0,
             high: 0,
-            headers: VecDeque::new(),
+            bounced: VecDeque::new(),
             reports: VecDeque::new(),
-            acknowledge: false,
-            closed: VecDeque::new(),
-            progress: Progress::default(),
+            ack_due: false,
+            messages: VecDeque::new(),
+            progress: ReceiverProgress::default(),
             pulls: 0,
-            owed: 0,
+            pulls_owed: 0,
             counters: ResponderCounters::default(),
-            seen: Receiver::default(),
+            dcp_counters: ReceiverCounters::default(),
             peer,
             first,
         }
@@ -89,44 +91,44 @@ impl engine::Responder for Responder {
     type Config = Config;
     type Packet = Packet;
 
-    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> RequestOutcome {
         let Packet::Data(data) = packet else { return self.ignore() };
-        let Some(arriving) = self.read(data) else { return self.ignore() };
+        let Some(parsed) = self.parse(data) else { return self.ignore() };
         if data.is_trimmed() {
-            return self.on_cut(config, data, &arriving);
+            return self.on_trimmed(config, data, &parsed);
         }
         if data.is_probe() {
-            return self.on_probe(config, &arriving);
+            return self.on_probe(config, &parsed);
         }
-        if !payload_fits(&config.base, arriving.shape, data.payload_len) {
+        if !payload_fits(&config.base, parsed.shape, data.payload_len) {
             return self.ignore();
         }
-        if config.parameters.flow != Flow::Window {
-            self.owed += 1;
+        if config.parameters.flow_control != FlowControl::Window {
+            self.pulls_owed += 1;
         }
-        if arriving.unit < self.inbox.expected {
+        if parsed.unit < self.units.expected {
             self.progress.arrived = self.progress.arrived.wrapping_add(1);
-            return self.on_double();
+            return self.on_duplicate();
         }
-        let ahead = arriving.unit - self.inbox.expected;
-        if ahead >= u64::from(config.parameters.units_max) || arriving.seq - self.inbox.first >= SPAN_MAX {
-            return self.send_back(data);
+        let ahead = parsed.unit - self.units.expected;
+        if ahead >= u64::from(config.parameters.units_max) || parsed.seq - self.units.first >= SPAN_MAX {
+            return self.bounce_out_of_range(data);
         }
-        self.on_whole(config, data, &arriving)
+        self.on_untrimmed(config, data, &parsed)
     }
 
     #[inline]
     fn has_messages(&self) -> bool {
-        !self.closed.is_empty()
+        !self.messages.is_empty()
     }
 
     #[inline]
     fn poll_message(&mut self) -> Option<Message> {
-        self.closed.pop_front()
+        self.messages.pop_front()
     }
 
     fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
-        if let Some(header) = self.headers.pop_front() {
+        if let Some(header) = self.bounced.pop_front() {
             return Some(Packet::Data(header));
         }
         let (dest_qp, progress) = (self.peer, self.progress);
@@ -134,11 +136,13 @@ impl engine::Responder for Responder {
             self.counters.naks += 1;
             let psn = self.psn(seq);
             return Some(match report {
-                Report::Missing { map } => Packet::Missing(Missing::new(dest_qp, psn, progress, map)),
-                Report::Recount { round } => Packet::Recount(Recount { dest_qp, psn, progress, round }),
+                Report::Missing { map } => Packet::Missing(MissingReport::new(dest_qp, psn, progress, map)),
+                Report::Recount { round } => {
+                    Packet::Recount(RecountRequest { dest_qp, psn, progress, round })
+                }
             });
         }
-        if !std::mem::take(&mut self.acknowledge) {
+        if !std::mem::take(&mut self.ack_due) {
             return None;
         }
         self.counters.acks += 1;
@@ -147,16 +151,17 @@ impl engine::Responder for Responder {
 
     #[inline]
     fn has_output(&self) -> bool {
-        self.acknowledge || !self.headers.is_empty() || !self.reports.is_empty()
+        self.ack_due || !self.bounced.is_empty() || !self.reports.is_empty()
     }
 
-    /// Before this number everything came. Where packets are counted, the first of the oldest incomplete unit.
+    /// Everything before this number arrived. Without bits, it is the first packet of the oldest incomplete
+    /// unit.
     #[inline]
     fn expected(&self) -> Psn {
-        self.psn(self.bits.as_ref().map_or(self.inbox.first, Bits::floor))
+        self.psn(self.bitmap.as_ref().map_or(self.units.first, ReceiveBitmap::floor))
     }
 
-    /// Never: what is missing is not asked for in order.
+    /// Always false: missing packets are not requested in order.
     fn nak_sent(&self) -> bool {
         false
     }
@@ -167,189 +172,191 @@ impl engine::Responder for Responder {
 }
 
 impl Responder {
-    /// `None`: it is no data packet of this connection.
-    fn read(&self, data: &Data) -> Option<Arriving> {
+    /// Parses a packet; `None` if it is not a data packet of this connection.
+    fn parse(&self, data: &Data) -> Option<ParsedData> {
         let shape = data.shape()?;
         let (unit, round) = data.unit();
-        let unit = widen(self.inbox.expected, unit)?;
-        let seq = widen(self.inbox.first, data.psn.distance(self.first) as u32)?;
-        // A unit that is not over has no numbers before the head's.
-        let is_known = unit < self.inbox.expected || seq >= self.inbox.first;
-        is_known.then_some(Arriving { round, shape, unit, seq })
+        let unit = widen(self.units.expected, unit)?;
+        let seq = widen(self.units.first, data.psn.distance(self.first) as u32)?;
+        // Incomplete units have no numbers before the head's first one.
+        let is_known = unit < self.units.expected || seq >= self.units.first;
+        is_known.then_some(ParsedData { round, shape, unit, seq })
     }
 
-    fn on_whole(&mut self, config: &Config, data: &Data, arriving: &Arriving) -> Outcome {
-        let Arriving { round, shape, unit, seq } = *arriving;
-        if self.inbox.unit(unit).enter(round) == Round::Over && self.bits.is_none() {
+    fn on_untrimmed(&mut self, config: &Config, data: &Data, parsed: &ParsedData) -> RequestOutcome {
+        let ParsedData { round, shape, unit, seq } = *parsed;
+        if self.units.unit(unit).enter_round(round) == RoundStatus::Stale && self.bitmap.is_none() {
             self.progress.arrived = self.progress.arrived.wrapping_add(1);
-            self.seen.stale += 1;
-            return self.on_double();
+            self.dcp_counters.stale += 1;
+            return self.on_duplicate();
         }
-        let (mark, steps) = self.bits.as_mut().map_or((Mark::New, 1), |bits| bits.set(seq));
+        let (mark, steps) = self.bitmap.as_mut().map_or((BitResult::New, 1), |bitmap| bitmap.set(seq));
         self.count_steps(steps);
-        if mark == Mark::Beyond {
-            return self.send_back(data);
+        if mark == BitResult::OutOfRange {
+            return self.bounce_out_of_range(data);
         }
         self.progress.arrived = self.progress.arrived.wrapping_add(1);
-        if mark == Mark::Double {
-            self.seen.doubles += 1;
-            return self.on_double();
+        if mark == BitResult::Duplicate {
+            self.dcp_counters.duplicates += 1;
+            return self.on_duplicate();
         }
         self.returned.remove(&seq);
-        self.note_order(seq);
+        self.count_disorder(seq);
         self.counters.accepted += 1;
-        let unit = self.inbox.unit(unit);
+        let unit = self.units.unit(unit);
         unit.sums.add(seq);
         if data.ends_unit() {
             let imm = data.imm();
-            let closes = shape.last;
-            unit.end = Some(End { last: seq, payload: data.payload_len, op: shape.op, imm, closes });
+            let ends_message = shape.last;
+            unit.end =
+                Some(UnitEnd { last: seq, payload: data.payload_len, op: shape.op, imm, ends_message });
         }
         while self.head_is_complete(config) {
-            self.close(config.base.mtu);
-            // The packet that asked may have come long before the one that was missing.
-            self.acknowledge = true;
+            self.complete_head(config.base.mtu);
+            // The packet that requested an acknowledgement may have arrived long before the missing one.
+            self.ack_due = true;
         }
-        self.hint(config, seq);
-        // What fills a hole is news, whether or not its sender asked.
-        self.acknowledge |= data.ack_req() || seq + 1 < self.high;
-        Outcome::Accepted { place: place_of(data), completed: None }
+        self.report_overtaken(config, seq);
+        // A packet that fills a gap is acknowledged even without a request.
+        self.ack_due |= data.ack_req() || seq + 1 < self.high;
+        RequestOutcome::Accepted { placement: placement(data), completed: None }
     }
 
     fn head_is_complete(&mut self, config: &Config) -> bool {
-        let Some((count, packets)) = self.inbox.head_count() else { return false };
-        if let Some(bits) = &self.bits {
-            return bits.floor() >= self.inbox.first + u64::from(packets);
+        let Some((count, packets)) = self.units.head_count() else { return false };
+        if let Some(bitmap) = &self.bitmap {
+            return bitmap.floor() >= self.units.first + u64::from(packets);
         }
         if config.parameters.tracking == Tracking::Counter || count < packets {
             return count == packets;
         }
-        match self.inbox.judge(self.inbox.first + u64::from(packets) - 1) {
-            Verdict::Complete => {
-                self.seen.doubles += u64::from(count - packets);
+        match self.units.evaluate(self.units.first + u64::from(packets) - 1) {
+            SumsVerdict::Complete => {
+                self.dcp_counters.duplicates += u64::from(count - packets);
                 true
             }
-            Verdict::Missing(_) => false,
-            Verdict::Unknown => {
-                // Something came twice, and the count will never be right: it starts again.
-                self.ask_recount();
+            SumsVerdict::Missing(_) => false,
+            SumsVerdict::Unknown => {
+                // A duplicate has made the count useless: it restarts.
+                self.request_recount();
                 false
             }
         }
     }
 
-    fn close(&mut self, mtu: u16) {
-        let closed = self.inbox.close(mtu);
-        self.progress.expected_unit = self.inbox.expected as u32 & UNIT_MASK;
+    fn complete_head(&mut self, mtu: u16) {
+        let closed = self.units.complete_head(mtu);
+        self.progress.expected_unit = self.units.expected as u32 & UNIT_MASK;
         if let Some(closed) = closed {
-            let msn = self.inbox.messages as u32 & UNIT_MASK;
-            self.closed.push_back(Message { op: closed.op, len: closed.len, imm: closed.imm, msn });
+            let msn = self.units.messages as u32 & UNIT_MASK;
+            self.messages.push_back(Message { op: closed.op, len: closed.len, imm: closed.imm, msn });
         }
     }
 
-    /// The sender is told how far things are.
-    fn on_double(&mut self) -> Outcome {
+    /// Acknowledges the present progress again.
+    fn on_duplicate(&mut self) -> RequestOutcome {
         self.counters.duplicates += 1;
-        self.acknowledge = true;
-        Outcome::Duplicate
+        self.ack_due = true;
+        RequestOutcome::Duplicate
     }
 
-    /// A switch had no room for the payload. The header goes back to where it came from.
-    fn on_cut(&mut self, config: &Config, data: &Data, arriving: &Arriving) -> Outcome {
+    /// Returns the header of a trimmed packet to its sender.
+    fn on_trimmed(&mut self, config: &Config, data: &Data, parsed: &ParsedData) -> RequestOutcome {
         if data.is_probe() {
-            // It carried nothing, but its sender should know that the way is full.
+            // A probe has no payload, but the sender should know that the path is congested.
             self.bounce(data);
-            return Outcome::Gap { nak: true };
+            return RequestOutcome::Gap { nak: true };
         }
-        self.seen.cut += 1;
-        if config.parameters.flow != Flow::Window {
-            self.owed += 1;
+        self.dcp_counters.trimmed += 1;
+        if config.parameters.flow_control != FlowControl::Window {
+            self.pulls_owed += 1;
         }
-        if arriving.unit < self.inbox.expected {
-            // Nothing is missing, and no header goes back: it counts as what it is a copy of.
+        if parsed.unit < self.units.expected {
+            // Nothing is missing, so no header is returned; the packet counts as arrived, like the one it
+            // duplicates.
             self.progress.arrived = self.progress.arrived.wrapping_add(1);
-            self.acknowledge = true;
-            return Outcome::Gap { nak: false };
+            self.ack_due = true;
+            return RequestOutcome::Gap { nak: false };
         }
-        let fits = arriving.unit - self.inbox.expected < u64::from(config.parameters.units_max);
-        if fits && arriving.seq - self.inbox.first < SPAN_MAX {
-            let unit = self.inbox.unit(arriving.unit);
-            if unit.enter(arriving.round) == Round::Current {
-                unit.cut += 1;
+        let fits = parsed.unit - self.units.expected < u64::from(config.parameters.units_max);
+        if fits && parsed.seq - self.units.first < SPAN_MAX {
+            let unit = self.units.unit(parsed.unit);
+            if unit.enter_round(parsed.round) == RoundStatus::Current {
+                unit.trimmed += 1;
             }
-            if config.parameters.hints.is_some() && self.bits.is_some() {
-                self.returned.insert(arriving.seq);
+            if config.parameters.hints.is_some() && self.bitmap.is_some() {
+                self.returned.insert(parsed.seq);
             }
-            self.note_order(arriving.seq);
+            self.count_disorder(parsed.seq);
         }
-        self.progress.cut = self.progress.cut.wrapping_add(1);
+        self.progress.trimmed = self.progress.trimmed.wrapping_add(1);
         self.bounce(data);
-        Outcome::Gap { nak: true }
+        RequestOutcome::Gap { nak: true }
     }
 
-    /// There is no room to track it: the sender is to try again.
-    fn send_back(&mut self, data: &Data) -> Outcome {
-        self.seen.beyond += 1;
-        self.progress.cut = self.progress.cut.wrapping_add(1);
+    /// Returns the header of a packet beyond the tracked range, so that the sender retries.
+    fn bounce_out_of_range(&mut self, data: &Data) -> RequestOutcome {
+        self.dcp_counters.out_of_range += 1;
+        self.progress.trimmed = self.progress.trimmed.wrapping_add(1);
         self.bounce(data);
-        Outcome::Gap { nak: true }
+        RequestOutcome::Gap { nak: true }
     }
 
     fn bounce(&mut self, data: &Data) {
-        if self.headers.len() < HEADERS_MAX {
-            self.headers.push_back(data.bounced(self.peer));
+        if self.bounced.len() < BOUNCED_MAX {
+            self.bounced.push_back(data.bounced(self.peer));
         } else {
-            self.seen.headers_dropped += 1;
+            self.dcp_counters.headers_dropped += 1;
         }
     }
 
-    fn ignore(&mut self) -> Outcome {
+    fn ignore(&mut self) -> RequestOutcome {
         self.counters.ignored += 1;
-        Outcome::Ignored
+        RequestOutcome::Ignored
     }
 
     fn count_steps(&mut self, steps: u32) {
-        self.seen.tracked += 1;
-        self.seen.steps += u64::from(steps);
-        self.seen.steps_max = self.seen.steps_max.max(steps);
-        let chunks = self.bits.as_ref().map_or(0, Bits::chunks);
-        self.seen.chunks_max = self.seen.chunks_max.max(chunks);
+        self.dcp_counters.tracked += 1;
+        self.dcp_counters.steps += u64::from(steps);
+        self.dcp_counters.steps_max = self.dcp_counters.steps_max.max(steps);
+        let chunks = self.bitmap.as_ref().map_or(0, ReceiveBitmap::chunks);
+        self.dcp_counters.chunks_max = self.dcp_counters.chunks_max.max(chunks);
     }
 
-    fn note_order(&mut self, seq: u64) {
+    fn count_disorder(&mut self, seq: u64) {
         if seq < self.high {
-            self.seen.out_of_order += 1;
-            self.seen.disorder_max = self.seen.disorder_max.max((self.high - seq) as u32);
+            self.dcp_counters.out_of_order += 1;
+            self.dcp_counters.disorder_max = self.dcp_counters.disorder_max.max((self.high - seq) as u32);
         }
         self.high = self.high.max(seq + 1);
     }
 
-    /// Pulls that the sender is owed since the last call: one for each packet that came, whole or cut. The host grants them at
-    /// the rate of its port.
+    /// Pulls owed to the sender since the last call: one for each packet that arrived, complete or trimmed.
+    /// The host grants them at the rate of its port.
     #[inline]
-    pub fn take_owed(&mut self) -> u32 {
-        std::mem::take(&mut self.owed)
+    pub fn take_pulls_owed(&mut self) -> u32 {
+        std::mem::take(&mut self.pulls_owed)
     }
 
-    /// Grants a pull, which goes out with the next acknowledgement.
+    /// Grants a pull, which is sent with the next acknowledgement.
     pub fn grant_pull(&mut self) {
         self.pulls = self.pulls.wrapping_add(1);
-        self.acknowledge = true;
+        self.ack_due = true;
     }
 
-    /// What tracking has cost.
-    pub fn steps(&self) -> Steps {
-        Steps {
-            packets: self.seen.tracked,
-            steps: self.seen.steps,
-            peak_bytes: self.seen.chunks_max as u64 * CHUNK_BYTES as u64,
-            disorder_max: u64::from(self.seen.disorder_max),
+    /// Returns the cost of tracking.
+    pub fn tracking_cost(&self) -> TrackingCost {
+        TrackingCost {
+            packets: self.dcp_counters.tracked,
+            steps: self.dcp_counters.steps,
+            peak_bytes: self.dcp_counters.chunks_max as u64 * CHUNK_BYTES as u64,
+            disorder_max: u64::from(self.dcp_counters.disorder_max),
         }
     }
 
-    /// What only a trimming transport sees.
-    pub fn seen(&self) -> &Receiver {
-        &self.seen
+    /// Counters of trimming transports.
+    pub fn dcp_counters(&self) -> &ReceiverCounters {
+        &self.dcp_counters
     }
 
     fn psn(&self, seq: u64) -> Psn {
@@ -357,60 +364,60 @@ impl Responder {
     }
 }
 
-/// Numbers that can be told apart (IBA 9.7.2).
+/// Sequence numbers that are unambiguous (IBA 9.7.2).
 const SPAN_MAX: u64 = Psn::HALF as u64;
 
-/// What closes the gap that corruption leaves: the receiver names what vanished without a header.
+/// Loss hints: the receiver reports packets that were lost without a header, for example by corruption.
 impl Responder {
-    /// A packet came. What it has passed by more than the allowance is named, once.
-    fn hint(&mut self, config: &Config, seq: u64) {
+    /// Reports packets that a received packet has overtaken by more than the allowance, once.
+    fn report_overtaken(&mut self, config: &Config, seq: u64) {
         let Some(hints) = config.parameters.hints else { return };
-        let limit = seq.saturating_sub(u64::from(hints.allowance));
-        if let Some(bits) = &self.bits {
-            let from = self.hinted.max(bits.floor());
+        let limit = seq.saturating_sub(u64::from(hints.reorder_allowance));
+        if let Some(bitmap) = &self.bitmap {
+            let from = self.reported_end.max(bitmap.floor());
             if limit > from {
                 self.report_holes(from, limit, false, usize::MAX);
-                self.hinted = limit;
+                self.reported_end = limit;
             }
             if self.returned.first().is_some_and(|first| *first < limit) {
                 self.returned = self.returned.split_off(&limit);
             }
             return;
         }
-        let Some(head) = self.inbox.head() else { return };
+        let Some(head) = self.units.head() else { return };
         let Some(end) = head.end else { return };
-        if !head.told && head.cut == 0 && limit > end.last {
+        if !head.reported && head.trimmed == 0 && limit > end.last {
             self.report_head(&config.parameters, end.last);
         }
     }
 
-    /// The sender asks. Everything that should have come is there, or else on no way any more.
-    fn on_probe(&mut self, config: &Config, arriving: &Arriving) -> Outcome {
-        self.seen.probes += 1;
-        self.acknowledge = true;
-        let answered = Outcome::Gap { nak: false };
-        if arriving.unit != self.inbox.expected {
+    /// Handles a probe: packets before it have arrived or are lost.
+    fn on_probe(&mut self, config: &Config, parsed: &ParsedData) -> RequestOutcome {
+        self.dcp_counters.probes += 1;
+        self.ack_due = true;
+        let answered = RequestOutcome::Gap { nak: false };
+        if parsed.unit != self.units.expected {
             return answered;
         }
-        if let Some(bits) = &self.bits {
-            let from = bits.floor();
-            self.report_holes(from, arriving.seq + 1, true, REPORTS_MAX);
+        if let Some(bitmap) = &self.bitmap {
+            let from = bitmap.floor();
+            self.report_holes(from, parsed.seq + 1, true, REPORTS_MAX);
             return answered;
         }
-        let unit = self.inbox.unit(arriving.unit);
-        if unit.enter(arriving.round) == Round::Current {
-            (unit.told, unit.given_up) = (false, false);
-            self.report_head(&config.parameters, arriving.seq);
+        let unit = self.units.unit(parsed.unit);
+        if unit.enter_round(parsed.round) == RoundStatus::Current {
+            (unit.reported, unit.recount_requested) = (false, false);
+            self.report_head(&config.parameters, parsed.seq);
         }
         answered
     }
 
-    /// Names what is missing in `from..to`; without `all`, not what went back already.
+    /// Reports the missing packets of `from..to`; without `all`, not those whose headers were returned.
     fn report_holes(&mut self, from: u64, to: u64, all: bool, max: usize) {
-        let Some(bits) = &self.bits else { return };
+        let Some(bitmap) = &self.bitmap else { return };
         let returned = &self.returned;
         let mut holes =
-            (from..to).filter(|seq| !bits.has(*seq) && (all || !returned.contains(seq))).peekable();
+            (from..to).filter(|seq| !bitmap.contains(*seq) && (all || !returned.contains(seq))).peekable();
         let mut reports = 0;
         while let Some(first) = holes.next() {
             if reports == max {
@@ -421,54 +428,55 @@ impl Responder {
                 map |= 1 << (next - first - 1);
                 named += 1;
             }
-            self.seen.named += named;
+            self.dcp_counters.reported_missing += named;
             self.reports.push_back((first, Report::Missing { map }));
             reports += 1;
         }
     }
 
-    /// Names what is missing of the head up to `last`, if its sums tell; else the unit has to come anew.
+    /// Reports the missing packets of the head up to `last`, if the sums identify them; else requests a
+    /// recount.
     fn report_head(&mut self, parameters: &Parameters, last: u64) {
-        if last < self.inbox.first {
+        if last < self.units.first {
             return;
         }
         let verdict = match parameters.tracking {
-            Tracking::Sums => self.inbox.judge(last),
-            _ => Verdict::Unknown,
+            Tracking::Sums => self.units.evaluate(last),
+            _ => SumsVerdict::Unknown,
         };
         match verdict {
-            Verdict::Missing([a, b]) => {
+            SumsVerdict::Missing([a, b]) => {
                 let far = b - a > u64::from(u64::BITS);
                 let map = if a == b || far { 0 } else { 1 << (b - a - 1) };
                 self.reports.push_back((a, Report::Missing { map }));
                 if far {
                     self.reports.push_back((b, Report::Missing { map: 0 }));
                 }
-                self.seen.named += 1 + u64::from(a != b);
-                self.inbox.unit(self.inbox.expected).told = true;
+                self.dcp_counters.reported_missing += 1 + u64::from(a != b);
+                self.units.unit(self.units.expected).reported = true;
             }
-            Verdict::Unknown => self.ask_recount(),
-            Verdict::Complete => {}
+            SumsVerdict::Unknown => self.request_recount(),
+            SumsVerdict::Complete => {}
         }
     }
 
-    /// Once in a round.
-    fn ask_recount(&mut self) {
-        let first = self.inbox.first;
-        let unit = self.inbox.unit(self.inbox.expected);
-        if !std::mem::replace(&mut unit.given_up, true) {
+    /// Requests a recount, at most once per round.
+    fn request_recount(&mut self) {
+        let first = self.units.first;
+        let unit = self.units.unit(self.units.expected);
+        if !std::mem::replace(&mut unit.recount_requested, true) {
             let round = unit.round;
-            self.seen.recounts += 1;
+            self.dcp_counters.recounts += 1;
             self.reports.push_back((first, Report::Recount { round }));
         }
     }
 }
 
-fn place_of(data: &Data) -> Option<Place> {
+fn placement(data: &Data) -> Option<Placement> {
     let len = data.payload_len;
-    let place = match data.place() {
-        Target::Memory { address, .. } => Place { addr: address, offset: 0, len },
-        Target::Buffer { number, offset } => Place { addr: u64::from(number), offset, len },
+    let place = match data.target() {
+        PayloadTarget::Memory { address, .. } => Placement { addr: address, offset: 0, len },
+        PayloadTarget::Buffer { number, offset } => Placement { addr: u64::from(number), offset, len },
     };
     (len > 0).then_some(place)
 }

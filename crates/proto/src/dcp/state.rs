@@ -1,33 +1,34 @@
-//! Bytes that a connection keeps for reliability, as hardware would lay them out.
+//! Bytes that a connection stores for reliability, as hardware would lay them out.
 
-use super::bits::CHUNK_BYTES;
 use super::config::{Parameters, Tracking};
-use super::inbox::{COUNTER_BYTES, SUMS_BYTES};
+use super::receive_bitmap::CHUNK_BYTES;
+use super::receive_units::{COUNTER_BYTES, SUMS_BYTES};
 use super::retrans_queue::ENTRY_BYTES;
 
 /// Bytes of one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateBytes {
-    /// In the NIC, which every packet needs at once.
+    /// NIC memory, which every packet accesses.
     pub nic: usize,
-    /// In host memory, which takes a read over `PCIe`.
+    /// Host memory, which needs a read over `PCIe`.
     pub host: usize,
 }
 
-/// Head and tail of a ring in host memory, its address, the two totals that answers bring, headers that came back and how many
-/// are lacking, and the mark: a number (24 bits) and a total.
+/// Head and tail of a ring in host memory, its address, the two totals of responses, returned and missing
+/// headers, and the mark: a number (24 bits) and a total.
 const SENDER_BYTES: usize =
     2 * size_of::<u16>() + size_of::<u64>() + 4 * size_of::<u32>() + 3 + size_of::<u32>();
 /// eMSN and the first number of the head (24 bits each), and the totals of packets.
 const RECEIVER_BYTES: usize = 3 + 3 + 2 * size_of::<u32>();
 
 impl Parameters {
-    /// What the sender keeps, with `window` packets under way: any of them may come back.
+    /// Bytes at the sender with `window` packets in flight: any of them may be returned.
     pub const fn sender_bytes(&self, window: u32) -> StateBytes {
         StateBytes { nic: SENDER_BYTES, host: window as usize * ENTRY_BYTES }
     }
 
-    /// What the receiver keeps for `units` under way, with `chunks` linked if it links any.
+    /// Bytes at the receiver for `units` incomplete units and, with [`Tracking::Chunks`], `chunks` linked
+    /// chunks.
     pub const fn receiver_bytes(&self, units: u32, chunks: u32) -> StateBytes {
         let (units, chunks) = (units as usize, chunks as usize);
         let tracked = match self.tracking {
@@ -36,7 +37,7 @@ impl Parameters {
             Tracking::Bitmap { packets } => packets.div_ceil(8) as usize + units * LAST_BYTES,
             Tracking::Chunks { .. } => chunks * CHUNK_BYTES + units * LAST_BYTES,
         };
-        // What was sent back has to be told from what vanished.
+        // Returned packets must be distinguished from lost ones.
         let returned = match (self.tracking, self.hints) {
             (Tracking::Bitmap { packets } | Tracking::Chunks { packets }, Some(_)) => {
                 packets.div_ceil(8) as usize
@@ -47,16 +48,16 @@ impl Parameters {
     }
 }
 
-/// The last number of a unit (24 bits).
+/// Bytes of the last number of a unit.
 const LAST_BYTES: usize = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// 400 Gb/s and 10 µs are 500 packets of 1 kB; the slides say n bits against log2 n.
+    /// 400 Gb/s and 10 µs are 500 packets of 1 kB; the paper's slides give n bits against log2 n.
     #[test]
-    fn a_counter_is_smaller_than_the_bits_that_it_stands_for() {
+    fn a_counter_is_smaller_than_the_bits_that_it_replaces() {
         let bytes = |tracking, units| Parameters { tracking, ..Parameters::DCP }.receiver_bytes(units, 8).nic;
         let bitmap = bytes(Tracking::Bitmap { packets: 500 }, 1);
         let chunks = bytes(Tracking::Chunks { packets: 500 }, 1);

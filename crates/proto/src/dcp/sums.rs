@@ -1,18 +1,19 @@
-//! A set of packet numbers as a handful of sums: what a counter lacks to tell doubles from arrivals.
+//! A set of packet numbers as four sums, which detect duplicates that a counter cannot.
 //!
-//! A count is the sum of the zeroth powers of the numbers that came. The first and second powers, and a keyed hash, are three
-//! more sums of constant size, which every arrival adds to in any order. Their difference to the sums of the
-//! whole unit is the difference between the two sets: empty if each packet came once. Where it holds at most two
-//! packets, missing or too many, the powers name them (as in Eppstein and Goodrich, "Straggler identification in round-trip
-//! data streams", and the quACK of Sidekick, NSDI 2024) and the hash confirms it.
+//! A count is the sum of the zeroth powers of the arrived numbers. The first and second powers and a keyed
+//! hash are three more sums of constant size, and arrivals can be added in any order. The difference to the
+//! sums of the complete unit describes the difference between the two sets: it is zero if each packet arrived
+//! once. If the sets differ in at most two packets, missing or duplicate, the powers identify them (as in
+//! Eppstein and Goodrich, "Straggler identification in round-trip data streams", and the quACK of Sidekick,
+//! NSDI 2024), and the hash confirms it.
 //!
-//! The hash also decides completeness. A set that differs from the whole one passes with a chance of 2^-64, whatever was
-//! doubled and however often. A NIC has the hash sum of the whole unit from its last packet, to which the sender has added it up;
-//! here both ends know the hash, so that the receiver adds it up itself.
+//! The hash also decides completeness. An incomplete set passes with a probability of 2^-64, whatever was
+//! duplicated. In a NIC the last packet of a unit carries the unit's hash sum, computed by the sender; here
+//! the receiver computes it, because both ends have the hash function.
 
 use wiremend_units::mix;
 
-/// The sums of the packets of one unit that came, counted from 0 without end and added modulo 2^64.
+/// Sums of the arrived packets of one unit. Packet numbers do not wrap; sums are modulo 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sums {
     pub(super) count: u32,
@@ -21,19 +22,19 @@ pub(super) struct Sums {
     hashes: u64,
 }
 
-/// What the sums say of a unit.
+/// Result of the evaluation of a unit's sums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// Every packet is there.
+pub(super) enum SumsVerdict {
+    /// Every packet has arrived.
     Complete,
-    /// These are missing; the second is the same as the first if it is one alone.
+    /// These packets are missing; both numbers are equal if it is one packet.
     Missing([u64; 2]),
-    /// More than two differ.
+    /// The sets differ in more than two packets.
     Unknown,
 }
 
 impl Sums {
-    /// A packet came.
+    /// Adds an arrived packet.
     #[inline]
     pub(super) fn add(&mut self, seq: u64) {
         self.count = self.count.saturating_add(1);
@@ -42,52 +43,51 @@ impl Sums {
         self.hashes = self.hashes.wrapping_add(mix(seq));
     }
 
-    /// Judges what came of the packets `first..first + packets`; `hashes` is their [`hash_sum`].
-    pub(super) fn judge(&self, first: u64, packets: u32, hashes: u64) -> Verdict {
-        let lacking = i64::from(packets) - i64::from(self.count);
+    /// Evaluates the arrivals of the packets `first..first + packets`; `hashes` is their [`hash_sum`].
+    pub(super) fn evaluate(&self, first: u64, packets: u32, hashes: u64) -> SumsVerdict {
+        let missing_count = i64::from(packets) - i64::from(self.count);
         let hash = hashes.wrapping_sub(self.hashes);
-        if lacking == 0 && hash == 0 {
-            return Verdict::Complete;
+        if missing_count == 0 && hash == 0 {
+            return SumsVerdict::Complete;
         }
-        // Powers of the difference, of numbers counted from `first` so that they are small.
+        // Power sums of the difference, relative to `first` so that the numbers are small.
         let (n, f) = (packets as u64, first);
-        let whole_ones = f.wrapping_mul(n).wrapping_add(triangle(n));
-        let whole_squares = squares(f, n);
-        let ones = whole_ones.wrapping_sub(self.first_powers);
-        let all_squares = whole_squares.wrapping_sub(self.second_powers);
-        let linear = ones.wrapping_sub(f.wrapping_mul(lacking as u64)) as i64;
-        let square = all_squares
-            .wrapping_sub(f.wrapping_mul(2).wrapping_mul(ones))
-            .wrapping_add(f.wrapping_mul(f).wrapping_mul(lacking as u64)) as i64;
-        let differing = match lacking {
+        let unit_sum = f.wrapping_mul(n).wrapping_add(triangle(n));
+        let unit_squares = squares(f, n);
+        let sum_difference = unit_sum.wrapping_sub(self.first_powers);
+        let square_difference = unit_squares.wrapping_sub(self.second_powers);
+        let linear = sum_difference.wrapping_sub(f.wrapping_mul(missing_count as u64)) as i64;
+        let square = square_difference
+            .wrapping_sub(f.wrapping_mul(2).wrapping_mul(sum_difference))
+            .wrapping_add(f.wrapping_mul(f).wrapping_mul(missing_count as u64)) as i64;
+        let differing = match missing_count {
             1 => Some(([Some(linear), None], [None; 2])),
             -1 => Some(([None; 2], [Some(linear.wrapping_neg()), None])),
-            0 => {
-                one_each(linear, square).map(|(missing, extra)| ([Some(missing), None], [Some(extra), None]))
-            }
-            2 => two(linear, square).map(|[a, b]| ([Some(a), Some(b)], [None; 2])),
-            -2 => two(linear.wrapping_neg(), square.wrapping_neg())
+            0 => solve_difference(linear, square)
+                .map(|(missing, extra)| ([Some(missing), None], [Some(extra), None])),
+            2 => solve_sum(linear, square).map(|[a, b]| ([Some(a), Some(b)], [None; 2])),
+            -2 => solve_sum(linear.wrapping_neg(), square.wrapping_neg())
                 .map(|[a, b]| ([None; 2], [Some(a), Some(b)])),
             _ => None,
         };
-        let Some((missing, extra)) = differing else { return Verdict::Unknown };
+        let Some((missing, extra)) = differing else { return SumsVerdict::Unknown };
         let inside = |x: &i64| (0..i64::from(packets)).contains(x);
         let sum = |set: [Option<i64>; 2]| {
             set.into_iter().flatten().fold(0, |sum: u64, x| sum.wrapping_add(mix(f.wrapping_add(x as u64))))
         };
         let named = missing.iter().chain(&extra).flatten().all(inside);
         if !named || sum(missing).wrapping_sub(sum(extra)) != hash {
-            return Verdict::Unknown;
+            return SumsVerdict::Unknown;
         }
         match missing.map(|x| x.map(|x| f + x as u64)) {
-            [Some(a), Some(b)] => Verdict::Missing([a.min(b), a.max(b)]),
-            [Some(a), None] => Verdict::Missing([a, a]),
-            _ => Verdict::Complete,
+            [Some(a), Some(b)] => SumsVerdict::Missing([a.min(b), a.max(b)]),
+            [Some(a), None] => SumsVerdict::Missing([a, a]),
+            _ => SumsVerdict::Complete,
         }
     }
 }
 
-/// The hash sum of `first..first + packets`.
+/// Hash sum of `first..first + packets`.
 pub(super) fn hash_sum(first: u64, packets: u32) -> u64 {
     (first..first + packets as u64).fold(0, |sum: u64, seq| sum.wrapping_add(mix(seq)))
 }
@@ -106,15 +106,15 @@ const fn squares(f: u64, n: u64) -> u64 {
     own.wrapping_add(cross).wrapping_add(f.wrapping_mul(f).wrapping_mul(n))
 }
 
-/// a and b with a − b = `linear` and a² − b² = `square`.
-fn one_each(linear: i64, square: i64) -> Option<(i64, i64)> {
+/// Solves a − b = `linear` and a² − b² = `square`.
+fn solve_difference(linear: i64, square: i64) -> Option<(i64, i64)> {
     let sum = square.checked_div(linear).filter(|sum| sum.checked_mul(linear) == Some(square))?;
     let twice = sum.checked_add(linear).filter(|twice| twice % 2 == 0)?;
     Some((twice / 2, sum.checked_sub(twice / 2)?))
 }
 
-/// a and b with a + b = `linear` and a² + b² = `square`.
-fn two(linear: i64, square: i64) -> Option<[i64; 2]> {
+/// Solves a + b = `linear` and a² + b² = `square`.
+fn solve_sum(linear: i64, square: i64) -> Option<[i64; 2]> {
     // (a − b)² = 2(a² + b²) − (a + b)².
     let spread = i128::from(square) * 2 - i128::from(linear) * i128::from(linear);
     let spread = u64::try_from(spread).ok()?;
@@ -133,46 +133,53 @@ mod tests {
         sums
     }
 
-    fn judge(first: u64, packets: u32, without: &[u64], with: &[u64]) -> Verdict {
+    fn evaluate(first: u64, packets: u32, without: &[u64], with: &[u64]) -> SumsVerdict {
         let came = (first..first + packets as u64).filter(|seq| !without.contains(seq));
-        sums_of(came.chain(with.iter().copied())).judge(first, packets, hash_sum(first, packets))
+        sums_of(came.chain(with.iter().copied())).evaluate(first, packets, hash_sum(first, packets))
     }
 
     #[test]
-    fn up_to_two_differences_are_named() {
+    fn up_to_two_differences_are_identified() {
         for first in [0, 7, 1 << 40] {
             for packets in [1, 2, 5, 40] {
                 let all: Vec<u64> = (first..first + u64::from(packets)).collect();
-                assert_eq!(judge(first, packets, &[], &[]), Verdict::Complete);
+                assert_eq!(evaluate(first, packets, &[], &[]), SumsVerdict::Complete);
                 for &a in &all {
-                    assert_eq!(judge(first, packets, &[a], &[]), Verdict::Missing([a, a]));
-                    assert_eq!(judge(first, packets, &[], &[a]), Verdict::Complete, "came twice");
-                    assert_eq!(judge(first, packets, &[], &[a, a]), Verdict::Complete, "came three times");
+                    assert_eq!(evaluate(first, packets, &[a], &[]), SumsVerdict::Missing([a, a]));
+                    assert_eq!(evaluate(first, packets, &[], &[a]), SumsVerdict::Complete, "came twice");
+                    assert_eq!(
+                        evaluate(first, packets, &[], &[a, a]),
+                        SumsVerdict::Complete,
+                        "came three times"
+                    );
                     for &b in all.iter().filter(|&&b| b > a) {
-                        assert_eq!(judge(first, packets, &[a, b], &[]), Verdict::Missing([a, b]));
-                        assert_eq!(judge(first, packets, &[a], &[b]), Verdict::Missing([a, a]));
-                        assert_eq!(judge(first, packets, &[], &[a, b]), Verdict::Complete);
+                        assert_eq!(evaluate(first, packets, &[a, b], &[]), SumsVerdict::Missing([a, b]));
+                        assert_eq!(evaluate(first, packets, &[a], &[b]), SumsVerdict::Missing([a, a]));
+                        assert_eq!(evaluate(first, packets, &[], &[a, b]), SumsVerdict::Complete);
                     }
                 }
             }
         }
     }
 
-    /// 1 + 5 + 6 = 2 + 3 + 7, and so for the squares: powers alone would take the wrong three for the right ones.
+    /// 1 + 5 + 6 = 2 + 3 + 7, and likewise for the squares: with powers alone these sets would be equal.
     #[test]
-    fn the_hash_sees_what_two_powers_cannot() {
-        assert_eq!(judge(0, 10, &[2, 3, 7], &[1, 5, 6]), Verdict::Unknown);
-        assert_eq!(judge(0, 10, &[2, 3, 7], &[]), Verdict::Unknown);
-        assert_eq!(judge(0, 10, &[2, 3], &[9]), Verdict::Unknown);
+    fn the_hash_detects_differences_that_two_powers_cannot() {
+        assert_eq!(evaluate(0, 10, &[2, 3, 7], &[1, 5, 6]), SumsVerdict::Unknown);
+        assert_eq!(evaluate(0, 10, &[2, 3, 7], &[]), SumsVerdict::Unknown);
+        assert_eq!(evaluate(0, 10, &[2, 3], &[9]), SumsVerdict::Unknown);
     }
 
     #[test]
-    fn a_long_unit_far_from_the_start_is_judged_exactly() {
+    fn a_long_unit_with_high_numbers_is_evaluated_exactly() {
         let (first, packets) = ((1 << 50) + 3, 300_000);
         let whole = sums_of(first..first + u64::from(packets));
-        assert_eq!(whole.judge(first, packets, hash_sum(first, packets)), Verdict::Complete);
+        assert_eq!(whole.evaluate(first, packets, hash_sum(first, packets)), SumsVerdict::Complete);
         let lost = [first + 17, first + 299_999];
         let came = (first..first + u64::from(packets)).filter(|seq| !lost.contains(seq));
-        assert_eq!(sums_of(came).judge(first, packets, hash_sum(first, packets)), Verdict::Missing(lost));
+        assert_eq!(
+            sums_of(came).evaluate(first, packets, hash_sum(first, packets)),
+            SumsVerdict::Missing(lost)
+        );
     }
 }

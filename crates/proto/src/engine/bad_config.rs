@@ -1,12 +1,12 @@
-//! Why a connection cannot work.
+//! The error for an invalid configuration of a connection.
 
-/// Why a configuration cannot work.
+/// The reason why a configuration is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadConfig(&'static str);
 
 impl BadConfig {
-    pub(crate) const fn because(why: &'static str) -> Self {
-        Self(why)
+    pub(crate) const fn new(reason: &'static str) -> Self {
+        Self(reason)
     }
 }
 

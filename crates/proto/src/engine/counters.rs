@@ -1,51 +1,51 @@
-//! What the two ends have done and seen.
+//! Counters of requesters and responders.
 
-/// What a requester has done and seen.
+/// Counters of a requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequesterCounters {
-    /// Packets sent, first and further copies.
+    /// Packets sent, retransmissions and repeats included.
     pub packets: u64,
-    /// Packets that had been sent before.
+    /// Packets retransmitted.
     pub retransmitted_packets: u64,
-    /// Payload bytes in them.
+    /// Payload bytes of the retransmitted packets.
     pub retransmitted_bytes: u64,
     /// Dummies sent for the first time.
     pub dummies: u64,
-    /// Copies of packets sent right behind them.
+    /// Copies sent immediately after the original packet.
     pub repeats: u64,
-    /// Expiries of the retransmission timer that held up what a host posted.
+    /// Expiries of the retransmission timer with posted work outstanding.
     pub timeouts: u32,
-    /// Expiries with nothing but dummies outstanding.
+    /// Expiries of the retransmission timer with only dummies outstanding.
     pub dummy_timeouts: u32,
-    /// NAKs for a missing packet that were acted on.
+    /// NAKs for a missing packet that caused a retransmission.
     pub naks: u32,
-    /// "Receiver not ready" answers that were acted on.
+    /// "Receiver not ready" NAKs that were obeyed.
     pub rnr_naks: u32,
-    /// Losses of READ responses concluded from what came instead of them.
+    /// Losses of READ responses inferred from a later response (implied NAKs).
     pub implied_naks: u32,
-    /// Answers that were late, doubled, malformed or not meant for this end.
+    /// Responses ignored because they were late, duplicate, malformed or for another connection.
     pub ignored: u32,
 }
 
-/// What a responder has done and seen.
+/// Counters of a responder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ResponderCounters {
-    /// Requests taken in order.
+    /// Requests accepted.
     pub accepted: u64,
     /// Acknowledgements sent.
     pub acks: u64,
     /// READ responses sent.
     pub responses: u64,
-    /// Requests that had been executed before.
+    /// Requests received again after they were executed.
     pub duplicates: u64,
-    /// Requests that came before the expected one.
-    pub ahead: u64,
+    /// Requests received with a higher PSN than expected.
+    pub out_of_sequence: u64,
     /// NAKs sent, fatal ones included.
     pub naks: u32,
-    /// "Receiver not ready" answers sent.
+    /// "Receiver not ready" NAKs sent.
     pub rnr_naks: u32,
-    /// Acknowledgements never sent because a later answer said the same and more.
+    /// Acknowledgements not sent because a later response replaced them.
     pub coalesced: u32,
-    /// Packets that make no sense here.
+    /// Packets ignored because they are invalid here.
     pub ignored: u32,
 }

@@ -1,63 +1,63 @@
-//! What became of a packet, and where its payload goes.
+//! The outcome of a received packet, and where its payload goes.
 
 use super::work::Op;
 
-/// What became of a request.
+/// The outcome of a received request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// It was the expected one.
+pub enum RequestOutcome {
+    /// The request was accepted.
     Accepted {
-        /// Where its payload goes; `None` if it has none.
-        place: Option<Place>,
-        /// The message that it completes.
+        /// Where the payload goes; `None` if there is no payload.
+        placement: Option<Placement>,
+        /// The message that this packet completes.
         completed: Option<Message>,
     },
-    /// It was executed before; the requester is told again how far things are.
+    /// The request was executed before. The responder acknowledges again.
     Duplicate,
-    /// Something before it is missing.
+    /// An earlier packet is missing.
     Gap {
-        /// A NAK is sent for it.
+        /// Whether the responder sends a NAK.
         nak: bool,
     },
-    /// There is no receive buffer; the requester is told to wait.
+    /// No receive buffer is posted. The responder sends an RNR NAK.
     NotReady,
-    /// It breaks the protocol; the queue pair is in error.
+    /// The request violates the protocol. The queue pair enters the error state.
     Refused,
-    /// It makes no sense here.
+    /// The packet is invalid here and changes nothing.
     Ignored,
 }
 
-/// A message that was executed.
+/// An executed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// What it was. A READ counts as executed when its request arrives.
+    /// Operation. A READ counts as executed when its request arrives.
     pub op: Op,
-    /// Its bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// Its immediate data.
+    /// Immediate data.
     pub imm: Option<u32>,
-    /// Messages executed so far, this one included: 24 bits.
+    /// Messages executed so far, including this one, modulo 2^24.
     pub msn: u32,
 }
 
-/// Where the bytes of an accepted packet belong.
+/// Memory position of the payload of an accepted packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// WRITE: the address of the message. SEND: 0, the start of the receive buffer.
+pub struct Placement {
+    /// WRITE: address of the message. SEND: 0, the start of the receive buffer.
     pub addr: u64,
-    /// Where in the message.
+    /// Offset in the message, in bytes.
     pub offset: u32,
-    /// How many bytes.
+    /// Length in bytes.
     pub len: u16,
 }
 
-/// Where the payload of a READ response belongs.
+/// Memory position of the payload of a READ response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
-    /// The READ.
+pub struct ReadPlacement {
+    /// Identifier of the READ work request.
     pub work: u64,
-    /// Where in the message.
+    /// Offset in the message, in bytes.
     pub offset: u32,
-    /// How many bytes.
+    /// Length in bytes.
     pub len: u16,
 }

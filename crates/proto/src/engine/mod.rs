@@ -1,18 +1,19 @@
-//! What the two ends of a connection are to their host, whatever the protocol: the contract of an engine, and its words.
+//! The traits of both ends of a connection, and the types that all protocols share.
 //!
-//! A [`Requester`] takes [`Work`] and sends packets until the peer has acknowledged them; a [`Responder`] takes
-//! packets, says where their payload goes and answers them. Both are state machines without a clock: a host hands in
-//! packets and times, and polls for packets, completions and messages until there are none.
+//! A [`Requester`] takes [`Work`] and sends packets until the peer has acknowledged them. A [`Responder`]
+//! receives packets, returns where their payload goes, and responds. Both are state machines without a clock:
+//! a host passes in packets and times, and polls for packets, completions and messages until there are none.
 //!
 //! | protocol | requester | responder | packet |
 //! |---|---|---|---|
-//! | go-back-N and its kin | [`rc::Requester`](crate::rc::Requester) | [`rc::Responder`](crate::rc::Responder) | [`rc::Packet`](crate::rc::Packet) |
+//! | go-back-N, go-back-0 | [`rc::Requester`](crate::rc::Requester) | [`rc::Responder`](crate::rc::Responder) | [`rc::Packet`](crate::rc::Packet) |
 //! | selective repeat | [`sr::Requester`](crate::sr::Requester) | [`sr::Responder`](crate::sr::Responder) | [`sr::Packet`](crate::sr::Packet) |
 //! | trimming | [`dcp::Requester`](crate::dcp::Requester) | [`dcp::Responder`](crate::dcp::Responder) | [`dcp::Packet`](crate::dcp::Packet) |
 //! | TCP | [`tcp::Sender`](crate::tcp::Sender) | [`tcp::Receiver`](crate::tcp::Receiver) | [`tcp::Segment`](crate::tcp::Segment) |
 //! | Multipath TCP | [`tcp::multipath::Sender`](crate::tcp::multipath::Sender) | [`tcp::multipath::Receiver`](crate::tcp::multipath::Receiver) | [`tcp::Segment`](crate::tcp::Segment) |
 //!
-//! A configuration is no part of an engine: the host keeps one for all connections and hands it in with every call.
+//! Engines do not store their configuration: the host keeps one for all connections and passes it to every
+//! call.
 
 mod bad_config;
 mod counters;
@@ -26,132 +27,136 @@ use wiremend_units::{Psn, Time};
 
 pub use bad_config::BadConfig;
 pub use counters::{RequesterCounters, ResponderCounters};
-pub use delivery::{Arrival, Message, Outcome, Place};
+pub use delivery::{Message, Placement, ReadPlacement, RequestOutcome};
 pub use transmit::{Expiry, Purpose, Transmit};
 pub use work::{Completion, Op, Status, Work};
 
-/// The half of a connection that was asked to move data.
+/// The sending half of a connection, which executes work requests.
 pub trait Requester {
-    /// What all connections of a kind share.
+    /// Parameters that connections share.
     type Config;
-    /// What it sends and takes.
+    /// The packet type that it sends and receives.
     type Packet: Copy + Debug;
 
-    /// Takes a work request. On a connection in error it completes as flushed.
+    /// Takes a work request. On a connection in error the request completes as flushed.
     fn post(&mut self, config: &Self::Config, now: Time, work: Work);
 
-    /// Whether [`Self::poll_transmit`] would give a packet now.
+    /// Returns whether [`Self::poll_transmit`] would return a packet now.
     fn ready(&self, config: &Self::Config, now: Time) -> bool;
 
-    /// The next packet, if one may be sent now: what is lost before what is new.
+    /// Returns the next packet that may be sent now. Retransmissions go before new packets.
     fn poll_transmit(&mut self, config: &Self::Config, now: Time) -> Option<Transmit<Self::Packet>>;
 
-    /// Takes an answer of the peer. A READ response that was waited for tells where its payload goes; whatever is late,
-    /// doubled or makes no sense changes nothing and is counted.
-    fn on_packet(&mut self, config: &Self::Config, now: Time, packet: &Self::Packet) -> Option<Arrival>;
+    /// Takes a response of the peer. Returns where the payload of an expected READ response goes. Late,
+    /// duplicate and invalid responses are counted and change nothing.
+    fn on_packet(&mut self, config: &Self::Config, now: Time, packet: &Self::Packet)
+    -> Option<ReadPlacement>;
 
-    /// The answer that is handed over next has come by this path, for those that choose paths ([`Transmit::path`]).
+    /// Sets the path on which the next response arrived, for requesters that choose paths
+    /// ([`Transmit::path`]).
     #[inline]
-    fn heard_by(&mut self, _path: u16) {}
+    fn on_response_path(&mut self, _path: u16) {}
 
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time, so a host may ask again when the
-    /// moment has come instead of cancelling.
+    /// Time of the next call to [`Self::on_timeout`]. It may move to a later time at any moment, so that a
+    /// host may query it again at the old time instead of cancelling a timer.
     fn next_timeout(&self) -> Option<Time>;
 
-    /// The time may have come. `None`: no retransmission timer has expired.
+    /// Handles timers that are due. Returns an [`Expiry`] if the retransmission timer expired.
     fn on_timeout(&mut self, config: &Self::Config, now: Time) -> Option<Expiry>;
 
-    /// The next work request that ended; in the order of posting.
+    /// Returns the next completed work request, in posting order.
     fn poll_completion(&mut self) -> Option<Completion>;
 
-    /// Congestion control lets so many packets be outstanding from now on. Without effect where the protocol has a
-    /// congestion control of its own.
+    /// Sets the number of packets that congestion control permits to be outstanding. It has no effect on
+    /// protocols with their own congestion control.
     #[inline]
-    fn allow(&mut self, _window: u32) {}
+    fn set_window(&mut self, _window: u32) {}
 
-    /// Nothing is left to send or to wait for.
+    /// Returns whether nothing remains to be sent or acknowledged.
     fn is_idle(&self) -> bool;
 
-    /// Given up: silent for ever.
+    /// Returns whether the connection has failed. It sends nothing any more.
     fn is_error(&self) -> bool;
 
-    /// Work requests so far, and dummies where it sends them: the number that the responder gives to the last of them
-    /// (MSN), but not cut to 24 bits.
+    /// Number of work requests posted so far, plus dummies: the responder's MSN of the last one, but not
+    /// truncated to 24 bits.
     fn messages(&self) -> u64;
 
-    /// The number of the next packet as congestion control counts, from 0 without end.
+    /// Number of the next packet as congestion control counts packets, from 0 without wrapping.
     fn next_number(&self) -> u64;
 
-    /// How far everything is acknowledged: packets, or bytes of a stream, from 0 without end.
+    /// Limit below which everything is acknowledged: packets, or bytes of a stream, from 0 without wrapping.
     fn acknowledged(&self) -> u64;
 
-    /// What it has done and seen.
+    /// Returns the counters.
     fn counters(&self) -> RequesterCounters;
 }
 
-/// The half of a connection that takes what the other end was asked to move.
+/// The receiving half of a connection, which executes the peer's requests.
 pub trait Responder {
-    /// What all connections of a kind share.
+    /// Parameters that connections share.
     type Config;
-    /// What it sends and takes.
+    /// The packet type that it sends and receives.
     type Packet: Copy + Debug;
 
-    /// Takes a request. Messages that it completes beyond the one in the [`Outcome`] come from [`Self::poll_message`].
-    fn on_packet(&mut self, config: &Self::Config, now: Time, packet: &Self::Packet) -> Outcome;
+    /// Takes a request. A message that it completes is in the [`RequestOutcome`] or comes from
+    /// [`Self::poll_message`].
+    fn on_packet(&mut self, config: &Self::Config, now: Time, packet: &Self::Packet) -> RequestOutcome;
 
-    /// Whether [`Self::poll_message`] would give a message.
+    /// Returns whether [`Self::poll_message`] would return a message.
     #[inline]
     fn has_messages(&self) -> bool {
         false
     }
 
-    /// The next message that is complete and that no outcome has told of; in the order of their numbers.
+    /// Returns the next complete message that was in no outcome, in MSN order.
     #[inline]
     fn poll_message(&mut self) -> Option<Message> {
         None
     }
 
-    /// The next answer, as things stand now. An acknowledgement that waits may be replaced by a newer one, so that ACKs
-    /// coalesce where the host lets them wait.
+    /// Returns the next response, built from the present state. A newer acknowledgement may replace a waiting
+    /// one, so that ACKs coalesce while the host delays them.
     fn poll_transmit(&mut self, config: &Self::Config) -> Option<Self::Packet>;
 
-    /// Whether [`Self::poll_transmit`] would give a packet.
+    /// Returns whether [`Self::poll_transmit`] would return a packet.
     fn has_output(&self) -> bool;
 
-    /// Data wait to be sent back, which share the port with other data, unlike a bare acknowledgement.
+    /// Returns whether READ responses wait. They share the port with other data, unlike bare
+    /// acknowledgements.
     #[inline]
-    fn is_reading(&self) -> bool {
+    fn has_read_responses(&self) -> bool {
         false
     }
 
-    /// When [`Self::on_timeout`] wants to be called, if it ever does.
+    /// Time of the next call to [`Self::on_timeout`], if any.
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// The time for an answer that was kept back may have come.
+    /// Handles a delayed response that may be due.
     #[inline]
     fn on_timeout(&mut self, _now: Time) {}
 
-    /// The number that comes next (ePSN): before it, everything is there.
+    /// Next expected sequence number (ePSN): all earlier packets have arrived.
     fn expected(&self) -> Psn;
 
-    /// It has asked for the number that comes next, or for something before it.
+    /// Returns whether a NAK was sent for the expected number.
     fn nak_sent(&self) -> bool;
 
-    /// [`Self::expected`] and [`Self::nak_sent`] on one of the paths, where each has numbers of its own.
+    /// Returns [`Self::expected`] and [`Self::nak_sent`] of one path, where each path has its own numbers.
     #[inline]
-    fn standing(&self, _path: u16) -> (Psn, bool) {
+    fn path_state(&self, _path: u16) -> (Psn, bool) {
         (self.expected(), self.nak_sent())
     }
 
-    /// What tells the path of an answer from that of the packet which came last, as in [`Transmit::path`].
+    /// Path of a response relative to the path of the last received packet, encoded as in [`Transmit::path`].
     #[inline]
-    fn path_of(&self, _answer: &Self::Packet) -> u16 {
+    fn response_path(&self, _answer: &Self::Packet) -> u16 {
         0
     }
 
-    /// What it has done and seen.
+    /// Returns the counters.
     fn counters(&self) -> ResponderCounters;
 }

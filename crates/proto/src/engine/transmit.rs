@@ -1,4 +1,4 @@
-//! What a requester sends, why, and what it says when nothing comes back.
+//! Packets that a requester sends, and expiries of its retransmission timer.
 
 use wiremend_units::Psn;
 
@@ -7,22 +7,23 @@ use super::work::Op;
 /// A packet to send now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit<P> {
-    /// Its headers.
+    /// The packet's headers.
     pub packet: P,
-    /// The work request that it belongs to.
+    /// Identifier of the work request.
     pub work: u64,
-    /// Where its payload lies in the message; for a READ request, where the wanted range starts.
+    /// Offset of the payload in the message; for a READ request, the start of the requested range.
     pub offset: u32,
-    /// How often this sequence number was sent before, saturating; what [`Purpose::Repeat`] sends is not counted.
+    /// Number of earlier transmissions of this sequence number, saturating. [`Purpose::Repeat`] is not
+    /// counted.
     pub copy: u8,
-    /// Why it is sent.
+    /// The reason for the transmission.
     pub purpose: Purpose,
-    /// Which of the connection's paths it takes, where the requester chooses; else 0.
+    /// The connection's path, where the requester chooses one; else 0.
     pub path: u16,
 }
 
 impl<P> Transmit<P> {
-    /// The same with another form of the packet.
+    /// Converts the packet type.
     #[inline]
     pub fn map<Q>(self, form: impl FnOnce(P) -> Q) -> Transmit<Q> {
         let Self { packet, work, offset, copy, purpose, path } = self;
@@ -30,38 +31,39 @@ impl<P> Transmit<P> {
     }
 }
 
-/// Why a packet is sent.
+/// The reason for the transmission of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// It was not sent before.
+    /// The packet was not sent before.
     New,
-    /// Something was lost, or seemed to be.
-    Again,
-    /// It shows that what came before it is there: a dummy that was not sent before.
+    /// The packet was lost, or considered lost.
+    Retransmission,
+    /// A dummy that was not sent before. Its acknowledgement confirms the packets before it.
     Dummy,
-    /// In case the one before it gets lost.
+    /// A copy of the previous packet, in case that one is lost.
     Repeat,
 }
 
-/// An expiry of the retransmission timer, with what is needed to name its cause.
+/// An expiry of the retransmission timer, with the state that determines its cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Expiry {
-    /// The oldest sequence number that is not acknowledged.
+    /// Oldest unacknowledged sequence number.
     pub oldest: Psn,
-    /// Where sending starts again; before `oldest` if the recovery restarts messages.
+    /// Sequence number at which transmission resumes; before `oldest` if the recovery restarts messages.
     pub resume: Psn,
-    /// The number behind the newest one that was ever sent, dummies apart: a responder that expects it has everything.
+    /// One past the highest sequence number sent, dummies excluded: a responder that expects it has
+    /// everything.
     pub end: Psn,
-    /// The work request that `oldest` belongs to.
+    /// Identifier of the work request of `oldest`.
     pub work: u64,
-    /// Its operation.
+    /// Operation of that work request.
     pub op: Op,
-    /// A NAK for `oldest` had come.
+    /// Whether a NAK for `oldest` was received.
     pub nak_received: bool,
-    /// Nothing but dummies is outstanding: no work request is held up.
+    /// Whether only dummies are outstanding, so that no work request is delayed.
     pub dummy: bool,
-    /// Retries are exhausted: the queue pair is in error.
+    /// Whether the retries are exhausted and the queue pair is in error.
     pub fatal: bool,
-    /// Which of the connection's paths it is about, where each has a timer and numbers of its own; else 0.
+    /// The connection's path, where each path has its own timer and numbers; else 0.
     pub path: u16,
 }

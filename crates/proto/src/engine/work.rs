@@ -1,24 +1,24 @@
-//! What a host asks of a queue pair, and what it is told in the end.
+//! Work requests and their completions.
 
-/// An operation.
+/// An RDMA operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
-    /// Into a buffer that the receiver has posted.
+    /// SEND: into a receive buffer that the peer has posted.
     Send,
-    /// Into remote memory.
+    /// RDMA WRITE: into remote memory.
     Write,
-    /// From remote memory.
+    /// RDMA READ: from remote memory.
     Read,
 }
 
 /// A work request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// The host's name for it; comes back in the completion.
+    /// Identifier chosen by the host; it is returned in the completion.
     pub id: u64,
-    /// What to do.
+    /// Operation.
     pub op: Op,
-    /// Bytes to move; at most [`Config::MESSAGE_LEN_MAX`](crate::rc::Config::MESSAGE_LEN_MAX).
+    /// Length in bytes; at most [`Config::MESSAGE_LEN_MAX`](crate::rc::Config::MESSAGE_LEN_MAX).
     pub len: u32,
     /// Remote address; unused by SEND.
     pub addr: u64,
@@ -28,27 +28,27 @@ pub struct Work {
     pub imm: Option<u32>,
 }
 
-/// How a work request ended.
+/// The completion status of a work request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Status {
-    /// Done, and the peer said so.
+    /// The peer has acknowledged the request.
     Success,
-    /// Given up because an earlier request failed.
+    /// An earlier request failed.
     Flushed,
-    /// The peer found the request malformed.
+    /// The peer rejected the request as invalid.
     RemoteInvalidRequest,
-    /// The peer does not permit the access.
+    /// The peer denied the memory access.
     RemoteAccess,
-    /// The peer failed for a reason of its own.
+    /// The peer failed for a local reason.
     RemoteOperation,
-    /// No answer after all retries.
+    /// No response after all retries.
     RetryExceeded,
-    /// The peer never had a receive buffer.
+    /// The peer had no receive buffer after all retries.
     RnrRetryExceeded,
 }
 
 impl Status {
-    /// The number of the verbs interface (`enum ibv_wc_status`).
+    /// Number of the status in the verbs interface (`enum ibv_wc_status`).
     pub const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -62,7 +62,7 @@ impl Status {
     }
 }
 
-/// In the middle of a sentence: "… failed: retries exceeded".
+/// Prints a fragment for the end of a sentence: "… failed: retries exceeded".
 impl std::fmt::Display for Status {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
@@ -77,11 +77,11 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The end of a work request; completions come in the order of posting.
+/// A completed work request. Completions come in posting order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// The work request.
+    /// Identifier of the work request.
     pub id: u64,
-    /// How it ended.
+    /// Completion status.
     pub status: Status,
 }

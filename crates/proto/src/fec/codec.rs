@@ -1,11 +1,12 @@
-//! The bytes of parities: systematic Reed–Solomon over frames of unequal length.
+//! Bytes of parities: systematic Reed–Solomon over frames of unequal length.
 //!
-//! A frame becomes a *shard*: its length in two bytes (big endian), the frame, and zeros up to the longest of the block, so that
-//! a restored frame gets its own length back. Frames are sent as they are; only parities have the length of a shard.
+//! A *shard* is the length of a frame in two bytes (big endian), the frame, and zeros up to the longest of
+//! the block, so that a restored frame has its own length. Frames are sent unchanged; only parities have the
+//! length of a shard.
 //!
-//! A single parity is the XOR of all shards, which is the Reed–Solomon code of that size and costs next to nothing to undo. More
-//! of them come from `reed-solomon-simd` (GF(2¹⁶), Leopard): it encodes, which every block needs, several times faster than
-//! what else there is, and decodes, which only losses need, in a time that hardly depends on the block.
+//! A single parity is the XOR of all shards, the Reed–Solomon code of that size, which is cheap to decode.
+//! More parities come from `reed-solomon-simd` (GF(2¹⁶), Leopard). Every block needs encoding, where it is
+//! several times faster than other crates. Only losses need decoding, whose time depends little on the block.
 //!
 //! ```
 //! use wiremend_proto::fec::codec::Codec;
@@ -22,15 +23,15 @@ use std::fmt;
 
 use reed_solomon_simd::{ReedSolomonDecoder, ReedSolomonEncoder};
 
-/// The length in front of a frame.
+/// Bytes of the length before a frame.
 const LENGTH_PREFIX: usize = 2;
 
-/// The length of the parities of a block, given that of its longest frame. It is even: symbols have 16 bits.
+/// Length of the parities of a block with this longest frame. It is even, because symbols have 16 bits.
 pub const fn parity_len(longest_frame: usize) -> usize {
     (longest_frame + LENGTH_PREFIX).next_multiple_of(2)
 }
 
-/// Makes and uses parities; keeps its tables and buffers from one block to the next.
+/// Encodes and decodes blocks. Keeps its tables and buffers between blocks.
 #[derive(Default)]
 pub struct Codec {
     encoder: Option<ReedSolomonEncoder>,
@@ -39,7 +40,7 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// The parities of a block of frames.
+    /// Returns the parities of a block.
     pub fn encode(&mut self, frames: &[&[u8]], parities: u8) -> Result<Vec<Vec<u8>>, CodecError> {
         check_counts(frames.len(), usize::from(parities))?;
         let longest = frames.iter().map(|frame| frame.len()).max().unwrap_or_default();
@@ -63,8 +64,8 @@ impl Codec {
         Ok(made.recovery_iter().map(<[u8]>::to_vec).collect())
     }
 
-    /// The frames that are missing, with their places, from those that came and the parities that came. Both slices
-    /// are as long as the block was sent.
+    /// Returns the missing frames with their index. Both slices have the length of the block as sent; missing
+    /// entries are `None`.
     pub fn decode(
         &mut self,
         frames: &[Option<&[u8]>],
@@ -85,53 +86,52 @@ impl Codec {
             for frame in frames.iter().flatten() {
                 add(&mut shard, frame);
             }
-            let place = frames.iter().position(Option::is_none).unwrap_or_default();
-            return Ok(vec![(place as u8, frame_of(&shard)?)]);
+            let position = frames.iter().position(Option::is_none).unwrap_or_default();
+            return Ok(vec![(position as u8, parse_shard(&shard)?)]);
         }
         let decoder = ready_decoder(&mut self.decoder, frames.len(), parities.len(), len)?;
-        for (place, frame) in frames.iter().enumerate() {
+        for (position, frame) in frames.iter().enumerate() {
             if let Some(frame) = frame {
                 fill(&mut self.shard, frame, len);
-                decoder.add_original_shard(place, &self.shard)?;
+                decoder.add_original_shard(position, &self.shard)?;
             }
         }
-        for (place, parity) in parities.iter().enumerate() {
+        for (position, parity) in parities.iter().enumerate() {
             if let Some(parity) = parity {
-                decoder.add_recovery_shard(place, parity)?;
+                decoder.add_recovery_shard(position, parity)?;
             }
         }
         let made = decoder.decode()?;
         let restored = made.restored_original_iter();
-        restored.map(|(place, shard)| Ok((place as u8, frame_of(shard)?))).collect()
+        restored.map(|(position, shard)| Ok((position as u8, parse_shard(shard)?))).collect()
     }
 }
 
-/// Why parities cannot be made or used.
+/// Error of encoding or decoding.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CodecError {
     /// No frame, no parity, or more than a block holds.
     Counts {
-        /// Of frames.
+        /// Number of frames.
         frames: usize,
-        /// Of parities.
+        /// Number of parities.
         parities: usize,
     },
-    /// A frame is longer than its length can say.
+    /// A frame is longer than its two length bytes allow.
     LongFrame {
-        /// In bytes.
+        /// Length in bytes.
         len: usize,
     },
-    /// More frames are missing than parities came.
+    /// More frames are missing than parities arrived.
     TooFew {
-        /// Frames.
+        /// Missing frames.
         missing: usize,
-        /// Parities.
+        /// Parities that arrived.
         parities: usize,
     },
-    /// Frames and parities are not of one block: a parity is shorter than a frame or than another parity, or what was restored is
-    /// no frame.
+    /// Frames and parities are of different blocks: lengths do not match, or a restored shard is invalid.
     Mismatch,
-    /// The coder refuses; all that could make it do so is checked before.
+    /// Error of the coder. All its conditions are checked before.
     Coder(reed_solomon_simd::Error),
 }
 
@@ -140,14 +140,14 @@ impl fmt::Display for CodecError {
         match self {
             Self::Counts { frames, parities } => write!(
                 f,
-                "{frames} frames and {parities} parities are no block: at least one of each and 255 at most together"
+                "{frames} frames and {parities} parities are not a block: at least one of each, at most 255 in total"
             ),
             Self::LongFrame { len } => write!(f, "a frame of {len} bytes is longer than 65535"),
             Self::TooFew { missing, parities } => {
-                write!(f, "{missing} frames are missing and only {parities} parities came")
+                write!(f, "{missing} frames are missing, but only {parities} parities arrived")
             }
-            Self::Mismatch => f.write_str("frames and parities are not of one block"),
-            Self::Coder(error) => write!(f, "the coder refuses: {error}"),
+            Self::Mismatch => f.write_str("frames and parities are of different blocks"),
+            Self::Coder(error) => write!(f, "the Reed-Solomon coder failed: {error}"),
         }
     }
 }
@@ -171,7 +171,7 @@ fn check_counts(frames: usize, parities: usize) -> Result<(), CodecError> {
     if is_block { Ok(()) } else { Err(CodecError::Counts { frames, parities }) }
 }
 
-/// The length that all parities have and all frames fit in.
+/// Returns the common length of all parities, which every frame must fit.
 fn check_lengths(frames: &[Option<&[u8]>], parities: &[Option<&[u8]>]) -> Result<usize, CodecError> {
     let len = parities.iter().flatten().map(|parity| parity.len()).max().unwrap_or_default();
     let are_equal = parities.iter().flatten().all(|parity| parity.len() == len);
@@ -213,7 +213,7 @@ fn ready_decoder(
     }
 }
 
-/// Makes the shard of a frame.
+/// Writes the shard of a frame.
 fn fill(shard: &mut Vec<u8>, frame: &[u8], len: usize) {
     shard.clear();
     shard.extend_from_slice(&(frame.len() as u16).to_be_bytes());
@@ -221,7 +221,7 @@ fn fill(shard: &mut Vec<u8>, frame: &[u8], len: usize) {
     shard.resize(len, 0);
 }
 
-/// Adds the shard of a frame to another; the zeros behind it add nothing.
+/// XORs the shard of a frame into another.
 fn add(shard: &mut [u8], frame: &[u8]) {
     let (length, bytes) = shard.split_at_mut(LENGTH_PREFIX);
     for (to, from) in length.iter_mut().zip((frame.len() as u16).to_be_bytes()) {
@@ -232,8 +232,8 @@ fn add(shard: &mut [u8], frame: &[u8]) {
     }
 }
 
-/// The frame in a shard.
-fn frame_of(shard: &[u8]) -> Result<Vec<u8>, CodecError> {
+/// Returns the frame in a shard.
+fn parse_shard(shard: &[u8]) -> Result<Vec<u8>, CodecError> {
     let (length, bytes) = shard.split_first_chunk().ok_or(CodecError::Mismatch)?;
     let len = usize::from(u16::from_be_bytes(*length));
     let (frame, padding) = bytes.split_at_checked(len).ok_or(CodecError::Mismatch)?;
@@ -249,24 +249,24 @@ mod tests {
         frames.iter().map(Vec::as_slice).collect()
     }
 
-    /// What comes of `all` when only the places in `came` do.
+    /// Replaces all entries of `all` that did not arrive by `None`.
     fn some(all: &[Vec<u8>], came: impl Fn(usize) -> bool) -> Vec<Option<&[u8]>> {
-        all.iter().enumerate().map(|(place, bytes)| came(place).then_some(bytes.as_slice())).collect()
+        all.iter().enumerate().map(|(position, bytes)| came(position).then_some(bytes.as_slice())).collect()
     }
 
-    /// Every pattern of losses that a block of (5,2) survives, and every one that it does not.
+    /// All loss patterns of a (5,2) block.
     #[test]
-    fn any_five_of_seven_restore_all() {
+    fn any_five_of_seven_restore_the_block() {
         let frames: Vec<Vec<u8>> = (0..5_u8).map(|i| vec![i + 1; 60 + usize::from(i) * 7]).collect();
         let mut codec = Codec::default();
         let parities = codec.encode(&refs(&frames), 2).unwrap();
         for pattern in 0_u32..128 {
-            let came = |place: usize| pattern >> place & 1 == 1;
-            let result = codec.decode(&some(&frames, came), &some(&parities, |place| came(place + 5)));
-            let missing: Vec<usize> = (0..5).filter(|place| !came(*place)).collect();
+            let came = |position: usize| pattern >> position & 1 == 1;
+            let result = codec.decode(&some(&frames, came), &some(&parities, |position| came(position + 5)));
+            let missing: Vec<usize> = (0..5).filter(|position| !came(*position)).collect();
             if missing.is_empty() || pattern.count_ones() >= 5 {
                 let wanted: Vec<_> =
-                    missing.iter().map(|place| (*place as u8, frames[*place].clone())).collect();
+                    missing.iter().map(|position| (*position as u8, frames[*position].clone())).collect();
                 assert_eq!(result.unwrap(), wanted, "{pattern:07b}");
             } else {
                 assert!(matches!(result, Err(CodecError::TooFew { .. })), "{pattern:07b}");
@@ -274,9 +274,9 @@ mod tests {
         }
     }
 
-    /// The bytes of parities are part of what goes over a wire: both ends must agree on them for ever.
+    /// Parities are part of the wire format, so both ends must always agree on them.
     #[test]
-    fn parities_do_not_change() {
+    fn parity_bytes_are_stable() {
         let frames: [&[u8]; 3] = [&[1, 2, 3, 4], &[5, 6], &[7, 8, 9]];
         let mut codec = Codec::default();
         assert_eq!(codec.encode(&frames, 1).unwrap(), [[0, 4 ^ 2 ^ 3, 1 ^ 5 ^ 7, 2 ^ 6 ^ 8, 3 ^ 9, 4]]);
@@ -285,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_belong_together_is_refused() {
+    fn mismatched_blocks_are_refused() {
         let mut codec = Codec::default();
         let long = vec![0; 65_536];
         assert_eq!(codec.encode(&[&long], 1), Err(CodecError::LongFrame { len: 65_536 }));
         assert!(codec.encode(&[], 1).unwrap_err().to_string().contains("at least one"));
         assert!(codec.encode(&[&b"x"[..]; 254], 2).is_err());
         assert!(codec.encode(&[b"x"], 0).is_err());
-        // A parity that is too short, of odd length, empty, or not as long as its neighbour.
+        // A parity that is too short, of odd length, empty, or shorter than another.
         for parity in [&[0; 4][..], &[0; 7], &[]] {
             assert_eq!(codec.decode(&[Some(b"frame"), None], &[Some(parity)]), Err(CodecError::Mismatch));
         }
         let mixed = codec.decode(&[None, None], &[Some(&[0; 8]), Some(&[0; 10])]);
         assert_eq!(mixed, Err(CodecError::Mismatch));
-        // A parity of other frames: its length does not fit, or there is something behind the frame.
+        // A parity of other frames: its length does not match, or bytes follow the frame.
         assert_eq!(codec.decode(&[None], &[Some(&[0xFF; 8])]), Err(CodecError::Mismatch));
         assert_eq!(codec.decode(&[None], &[Some(&[0, 1, 7, 7])]), Err(CodecError::Mismatch));
     }
@@ -306,9 +306,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Any k of k + h restore what is missing, whatever the lengths.
+        /// Any k of k + h shards restore the block, whatever the lengths.
         #[test]
-        fn any_k_restore_all(
+        fn any_k_restore_the_block(
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 1..30),
             parities in 1_u8..6,
             order in any::<prop::sample::Index>(),
@@ -318,24 +318,23 @@ mod tests {
             let made = codec.encode(&refs(&frames), parities).unwrap();
             let longest = frames.iter().map(Vec::len).max().unwrap();
             prop_assert!(made.iter().all(|parity| parity.len() == parity_len(longest)));
-            // Lose exactly as many as there are parities, at places that follow from the seed.
+            // Lose up to as many shards as there are parities, chosen by the seed.
             let total = frames.len() + made.len();
             let lost = order.index(usize::from(parities) + 1);
             let mut places: Vec<usize> = (0..total).collect();
-            places.sort_by_key(|place| wiremend_units::mix(seed ^ *place as u64));
-            let came = |place: usize| !places[..lost].contains(&place);
+            places.sort_by_key(|position| wiremend_units::mix(seed ^ *position as u64));
+            let came = |position: usize| !places[..lost].contains(&position);
             let restored =
-                codec.decode(&some(&frames, came), &some(&made, |place| came(place + frames.len()))).unwrap();
+                codec.decode(&some(&frames, came), &some(&made, |position| came(position + frames.len()))).unwrap();
             let wanted: Vec<_> = (0..frames.len())
-                .filter(|place| !came(*place))
-                .map(|place| (place as u8, frames[place].clone()))
+                .filter(|position| !came(*position))
+                .map(|position| (position as u8, frames[position].clone()))
                 .collect();
             prop_assert_eq!(restored, wanted);
         }
 
-        /// Bytes from a wire never panic.
         #[test]
-        fn rubbish_is_refused_or_restored(
+        fn arbitrary_bytes_do_not_panic(
             frames in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..20)), 0..6),
             parities in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..24)), 0..4),
         ) {

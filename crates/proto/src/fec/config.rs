@@ -1,70 +1,70 @@
-//! What an end goes by: how long blocks are, and how long anything waits.
+//! Configuration of an end: block size and timeouts.
 
 use std::fmt;
 
 use wiremend_units::Span;
 
-/// The most frames of a block, parities included: an index has 8 bits, and one value stays free.
+/// Maximum frames and parities of a block: indices have 8 bits, and one value is unused.
 const BLOCK_MAX: u16 = 255;
 
-/// What an end goes by.
+/// Configuration of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     code: Code,
     flush: Span,
     give_up: Span,
-    order: Order,
+    order: DeliveryOrder,
 }
 
 impl Config {
-    /// Blocks of this shape, closed at the latest `flush` after their first frame. A receiver waits twice as long for what
-    /// may still be restored. A flush shorter than a block takes on a busy link makes every block a short one.
+    /// Blocks of this code, closed at the latest `flush` after their first frame. The receiver waits twice as
+    /// long. A flush shorter than the transmission time of a block makes every block a short one.
     pub fn new(code: Code, flush: Span) -> Result<Self, ConfigError> {
         if flush == Span::ZERO {
-            return Err(ConfigError::NoFlush);
+            return Err(ConfigError::ZeroFlush);
         }
         let give_up = Span::from_ps(flush.as_ps().saturating_mul(2));
-        Ok(Self { code, flush, give_up, order: Order::Kept })
+        Ok(Self { code, flush, give_up, order: DeliveryOrder::InOrder })
     }
 
-    /// The same, with frames handed on in this order.
-    pub fn with_order(mut self, order: Order) -> Self {
+    /// Sets the order of delivery.
+    pub fn with_order(mut self, order: DeliveryOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// The same, with a receiver that holds frames for so long at most. The parities that could help may take as long as
-    /// the flush and the way across a busy wire.
+    /// Sets how long the receiver holds frames. Parities may take as long as the flush plus the delay of a
+    /// busy wire.
     pub fn with_give_up(mut self, give_up: Span) -> Result<Self, ConfigError> {
         if give_up <= self.flush {
-            return Err(ConfigError::Hasty { flush: self.flush, give_up });
+            return Err(ConfigError::GiveUpTooShort { flush: self.flush, give_up });
         }
         self.give_up = give_up;
         Ok(self)
     }
 
-    /// The shape of blocks.
+    /// Code of a block.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// How long a block stays open at most.
+    /// Maximum time that a block stays open.
     pub fn flush(&self) -> Span {
         self.flush
     }
 
-    /// How long a frame waits for an earlier one at most.
+    /// Maximum time that a frame waits for an earlier one.
     pub fn give_up(&self) -> Span {
         self.give_up
     }
 
-    /// In which order frames are handed on.
-    pub fn order(&self) -> Order {
+    /// Order of delivery.
+    pub fn order(&self) -> DeliveryOrder {
         self.order
     }
 }
 
-/// The shape of a block: (k, h).
+/// Code of a block: (k, h).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Code {
     data: u8,
@@ -72,12 +72,12 @@ pub struct Code {
 }
 
 impl Code {
-    /// What Wharf uses up to a loss of 10⁻³: 4 % of the link (LG §4.7).
+    /// Wharf's code up to a loss rate of 10⁻³: 4 % of the link (LG §4.7).
     pub const WHARF_25_1: Self = Self { data: 25, parities: 1 };
-    /// What Wharf uses at a loss of 10⁻²: 17 % of the link (LG §4.7).
+    /// Wharf's code at a loss rate of 10⁻²: 17 % of the link (LG §4.7).
     pub const WHARF_5_1: Self = Self { data: 5, parities: 1 };
 
-    /// Blocks of `data` frames and `parities` behind them.
+    /// Blocks of `data` frames followed by `parities` parities.
     pub fn new(data: u16, parities: u16) -> Result<Self, ConfigError> {
         if data == 0 {
             return Err(ConfigError::NoData);
@@ -91,12 +91,12 @@ impl Code {
         Ok(Self { data: data as u8, parities: parities as u8 })
     }
 
-    /// k: frames in a block that is full.
+    /// k: frames of a full block.
     pub const fn data(self) -> u8 {
         self.data
     }
 
-    /// h: parities behind every block.
+    /// h: parities of every block.
     pub const fn parities(self) -> u8 {
         self.parities
     }
@@ -108,36 +108,36 @@ impl fmt::Display for Code {
     }
 }
 
-/// In which order frames are handed on.
+/// Order in which frames are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// As they were sent.
-    Kept,
-    /// At once; restored ones when they are.
-    AsTheyCome,
+pub enum DeliveryOrder {
+    /// In the order sent.
+    InOrder,
+    /// On arrival; restored frames when they are restored.
+    OnArrival,
 }
 
-/// Why a configuration cannot work.
+/// Error of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigError {
-    /// k of 0.
+    /// k is 0.
     NoData,
-    /// h of 0.
+    /// h is 0.
     NoParity,
-    /// k + h beyond what an index can tell apart.
+    /// k + h exceeds the index range.
     LongBlock {
         /// k.
         data: u16,
         /// h.
         parities: u16,
     },
-    /// Blocks that close before their first frame.
-    NoFlush,
-    /// A receiver that does not wait for the sender's flush.
-    Hasty {
-        /// The sender's.
+    /// The flush timeout is 0.
+    ZeroFlush,
+    /// The receiver gives up before the sender flushes.
+    GiveUpTooShort {
+        /// Flush timeout of the sender.
         flush: Span,
-        /// The receiver's.
+        /// Timeout of the receiver.
         give_up: Span,
     },
 }
@@ -145,16 +145,16 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoData => f.write_str("a block of no frame protects nothing: k is at least 1"),
-            Self::NoParity => f.write_str("a block without parity restores nothing: h is at least 1"),
+            Self::NoData => f.write_str("a block has 0 frames: k is at least 1"),
+            Self::NoParity => f.write_str("a block has 0 parities: h is at least 1"),
             Self::LongBlock { data, parities } => write!(
                 f,
                 "a block of {data} frames and {parities} parities is too long: k + h is at most {BLOCK_MAX}"
             ),
-            Self::NoFlush => f.write_str("a flush time-out of 0 closes blocks before they begin"),
-            Self::Hasty { flush, give_up } => write!(
+            Self::ZeroFlush => f.write_str("a flush time-out of 0 closes blocks before their first frame"),
+            Self::GiveUpTooShort { flush, give_up } => write!(
                 f,
-                "a receiver that gives up after {give_up} does not wait for a flush after {flush}: it must be longer"
+                "a receiver time-out of {give_up} must be longer than the flush time-out of {flush}"
             ),
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_that_cannot_work_are_refused_with_the_bound() {
+    fn invalid_codes_are_refused_with_the_bound() {
         let refused = |data, parities| Code::new(data, parities).unwrap_err().to_string();
         assert!(refused(0, 1).contains("k is at least 1"));
         assert!(refused(5, 0).contains("h is at least 1"));
@@ -178,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_outwaits_the_sender() {
-        assert_eq!(Config::new(Code::WHARF_5_1, Span::ZERO), Err(ConfigError::NoFlush));
+    fn receiver_waits_longer_than_the_flush() {
+        assert_eq!(Config::new(Code::WHARF_5_1, Span::ZERO), Err(ConfigError::ZeroFlush));
         let config = Config::new(Code::WHARF_5_1, Span::from_us(10)).unwrap();
         assert_eq!(config.give_up(), Span::from_us(20));
         let error = config.with_give_up(Span::from_us(10)).unwrap_err().to_string();

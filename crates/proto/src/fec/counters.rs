@@ -1,39 +1,39 @@
-//! What one end of a link with error correction has counted.
+//! Counters of an end of a link with FEC.
 
-/// Counts of one end; those of the sender are about what leaves here, those of the receiver about what arrives.
+/// Counters of one end. The sender's are about leaving frames, the receiver's about arriving ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Sender: frames that got a number.
+    /// Sender: frames with an index.
     pub protected: u64,
     /// Sender: parities.
     pub parities: u64,
-    /// Sender: blocks closed, and how many of them short.
+    /// Sender: blocks closed.
     pub blocks: u64,
-    /// See `blocks`.
+    /// Sender: blocks closed short, by the flush timeout or at the end.
     pub short_blocks: u64,
-    /// Receiver: numbered frames that came by themselves.
+    /// Receiver: protected frames that arrived.
     pub arrived: u64,
     /// Receiver: frames restored.
     pub recovered: u64,
-    /// Receiver: frames that neither came nor were restored: lost to whoever uses the link. Known when the block is hopeless
-    /// or the next one begins, whichever is first.
+    /// Receiver: frames that neither arrived nor were restored. Counted when the block is unrecoverable or
+    /// the next one begins.
     pub lost: u64,
-    /// Receiver: times that waiting for a parity ended by the clock.
+    /// Receiver: timeouts of waiting for a parity.
     pub given_up: u64,
-    /// Receiver: numbers that do not follow those before: the sender began anew.
+    /// Receiver: block numbers out of sequence: the sender restarted.
     pub restarts: u64,
     /// Receiver: headers that contradict themselves or their block.
     pub malformed: u64,
     /// Receiver: restored frames whose block was over.
     pub late: u64,
-    /// Receiver: frames that wait for an earlier one now, and the most there were.
+    /// Receiver: frames that wait for an earlier one.
     pub held: u64,
-    /// See `held`.
+    /// Receiver: maximum of `held`.
     pub held_max: u64,
 }
 
 impl Counters {
-    /// All counts by name, without what waits just now.
+    /// All counters by name, without `held`.
     pub fn named(&self) -> [(&'static str, u64); 12] {
         named!(
             "fec.", self: protected, parities, blocks, short_blocks, arrived, recovered, lost, given_up,

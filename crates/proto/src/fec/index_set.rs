@@ -1,13 +1,13 @@
-//! Which frames of a block.
+//! Sets of indices in a block.
 
-/// A set of places in a block.
+/// A set of frame indices of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IndexSet {
     bits: [u64; 4],
 }
 
 impl IndexSet {
-    /// All places below `end`.
+    /// All indices below `end`.
     pub fn below(end: u8) -> Self {
         let bits = std::array::from_fn(|word| {
             let ones = usize::from(end).saturating_sub(word * 64).min(64);
@@ -16,35 +16,35 @@ impl IndexSet {
         Self { bits }
     }
 
-    /// Puts a place in; whether it was not there.
+    /// Adds an index. Returns whether it was absent.
     pub fn insert(&mut self, index: u8) -> bool {
         let fresh = !self.contains(index);
         self.bits[usize::from(index / 64)] |= 1 << (index % 64);
         fresh
     }
 
-    /// Whether a place is in.
+    /// Whether an index is in the set.
     pub fn contains(&self, index: u8) -> bool {
         self.bits[usize::from(index / 64)] >> (index % 64) & 1 == 1
     }
 
-    /// What is here and not in `other`.
+    /// Indices that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         Self { bits: std::array::from_fn(|word| self.bits[word] & !other.bits[word]) }
     }
 
-    /// How many.
+    /// Number of indices.
     pub fn len(&self) -> u16 {
         self.bits.iter().map(|word| word.count_ones() as u16).sum()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.bits == [0; 4]
     }
 
-    /// All of them, ascending.
+    /// All indices, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u8> + use<> {
         let set = *self;
         (0..=u8::MAX).filter(move |index| set.contains(*index))
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_go_in_and_come_out_ascending() {
+    fn indices_are_stored_and_iterated_in_order() {
         for end in [0, 1, 63, 64, 65, 128, 255] {
             let mut set = IndexSet::default();
             assert!((0..end).rev().all(|index| set.insert(index)));

@@ -1,30 +1,29 @@
-//! The sending half: numbers frames, closes blocks.
+//! The sender: numbers frames and closes blocks.
 
 use wiremend_units::{Bytes, Time};
 
 use super::codec::parity_len;
-use super::{Config, Counters, Signal, Transmit};
-use crate::link::Waiting;
+use super::{Config, Counters, FecHeader, Transmit};
+use crate::link::QueueHead;
 
 #[derive(Clone, Debug)]
 pub(super) struct Sender<F> {
     config: Config,
     state: State,
-    /// Falls dormant when the block is closed.
+    /// The sender becomes dormant when the block is closed.
     is_ending: bool,
-    /// The number of the block's first frame.
+    /// Number of the block's first frame.
     block: u16,
-    /// Frames in the block.
     count: u8,
     longest: Bytes,
     /// When the block closes at the latest; set with its first frame.
     due: Option<Time>,
-    /// A frame was announced, and [`Sender::on_sent`] has not been called yet.
-    is_leaving: bool,
+    /// A frame was polled and not yet confirmed by [`Sender::on_sent`].
+    is_sending: bool,
     /// Copies of the block's frames, in order.
     kept: Vec<F>,
-    /// The copies are of the block before: its last parity has left, and was made or never will be.
-    is_spent: bool,
+    /// The copies are of the previous block, whose last parity has left.
+    has_spent: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +31,7 @@ enum State {
     Dormant,
     /// Frames may join the block.
     Open,
-    /// No more frames; so many parities have left.
+    /// The block takes no more frames; `sent` parities have left.
     Closed {
         sent: u8,
     },
@@ -48,9 +47,9 @@ impl<F: Copy> Sender<F> {
             count: 0,
             longest: Bytes::ZERO,
             due: None,
-            is_leaving: false,
+            is_sending: false,
             kept: Vec::new(),
-            is_spent: false,
+            has_spent: false,
         }
     }
 
@@ -82,22 +81,22 @@ impl<F: Copy> Sender<F> {
     pub(super) fn poll_transmit(
         &mut self,
         now: Time,
-        waiting: Option<Waiting>,
+        head: Option<QueueHead>,
         counters: &mut Counters,
     ) -> Option<Transmit> {
-        assert!(!self.is_leaving, "the frame that was announced has been sent");
+        assert!(!self.is_sending, "a polled frame is reported as sent before the next poll");
         self.on_timeout(now, counters);
         match self.state {
-            State::Dormant => waiting.map(|_| Transmit::Plain),
-            State::Open => waiting.map(|waiting| self.fresh(waiting)),
+            State::Dormant => head.map(|_| Transmit::Plain),
+            State::Open => head.map(|head| self.next_header(head)),
             State::Closed { sent } => Some(self.parity(sent, counters)),
         }
     }
 
     pub(super) fn on_sent(&mut self, now: Time, kept: F, counters: &mut Counters) {
-        assert!(self.is_leaving, "a frame was announced");
-        assert!(!self.is_spent, "the copies of the block before were taken");
-        self.is_leaving = false;
+        assert!(self.is_sending, "a frame was polled");
+        assert!(!self.has_spent, "copies of the previous block were taken");
+        self.is_sending = false;
         self.kept.push(kept);
         self.count += 1;
         counters.protected += 1;
@@ -107,19 +106,18 @@ impl<F: Copy> Sender<F> {
         }
     }
 
-    /// Whether there is something for [`Sender::take_spent`].
-    pub(super) fn is_spent(&self) -> bool {
-        self.is_spent
+    pub(super) fn has_spent(&self) -> bool {
+        self.has_spent
     }
 
     pub(super) fn kept(&self) -> &[F] {
         &self.kept
     }
 
-    /// The copies of a block all of whose parities have left.
+    /// Takes the copies of a block whose parities have all left.
     pub(super) fn take_spent(&mut self) -> impl Iterator<Item = F> {
-        let end = if self.is_spent { self.kept.len() } else { 0 };
-        self.is_spent = false;
+        let end = if self.has_spent { self.kept.len() } else { 0 };
+        self.has_spent = false;
         self.kept.drain(..end)
     }
 
@@ -133,17 +131,17 @@ impl<F: Copy> Sender<F> {
         self.due
     }
 
-    fn fresh(&mut self, waiting: Waiting) -> Transmit {
-        self.is_leaving = true;
-        self.longest = self.longest.max(waiting.len);
+    fn next_header(&mut self, head: QueueHead) -> Transmit {
+        self.is_sending = true;
+        self.longest = self.longest.max(head.len);
         let parities = self.config.code().parities();
-        Transmit::Fresh(Signal::Data { block: self.block, index: self.count, parities })
+        Transmit::New(FecHeader::Data { block: self.block, index: self.count, parities })
     }
 
     fn parity(&mut self, sent: u8, counters: &mut Counters) -> Transmit {
         let parities = self.config.code().parities();
         let index = self.count + sent;
-        let signal = Signal::Parity { block: self.block, index, data_count: self.count, parities };
+        let signal = FecHeader::Parity { block: self.block, index, data_count: self.count, parities };
         let len = Bytes::new(parity_len(self.longest.get() as usize) as u64);
         counters.parities += 1;
         if sent + 1 < parities {
@@ -165,7 +163,7 @@ impl<F: Copy> Sender<F> {
         self.block = self.block.wrapping_add(u16::from(self.count));
         self.count = 0;
         self.longest = Bytes::ZERO;
-        self.is_spent = true;
+        self.has_spent = true;
         self.state = if self.is_ending { State::Dormant } else { State::Open };
         self.is_ending = false;
     }

@@ -1,3 +1,3 @@
-//! What the sender of a block says to its receiver. Values and bytes are in `wiremend_wire::fec`.
+//! Headers of frames and parities. `wiremend_wire::fec` has values and bytes.
 
-pub use wiremend_wire::fec::Signal;
+pub use wiremend_wire::fec::FecHeader;

@@ -1,5 +1,5 @@
-//! What an end of a protected link goes by. All times and sizes follow from the link's rate, its longest frame and its round
-//! trip, unless they are set.
+//! Configuration of an end of a protected link. Times and sizes that are not set follow from the link's rate,
+//! its longest frame and its round trip.
 
 use std::fmt;
 
@@ -7,65 +7,66 @@ use wiremend_units::{Bytes, CopyCount, LossRate, Rate, Span};
 
 use super::timing::Timing;
 
-/// What an end goes by.
+/// Configuration of an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Of the link.
+    /// Rate of the link.
     pub rate: Rate,
-    /// The longest frame, from MAC header to FCS.
+    /// Longest frame, from MAC header to FCS.
     pub frame_bytes_max: Bytes,
-    /// The loss that may remain.
+    /// Target loss rate with protection.
     pub target: LossRate,
-    /// How many copies of what is asked for.
+    /// Copies per retransmission.
     pub copies: CopyCount,
-    /// Dummies behind a tail: one more than the longest burst that is to be noticed without a timer.
+    /// Dummies after the last frame: one more than the longest loss burst to detect without a timer.
     pub dummies: u8,
-    /// Times that a notification and a change of pause are sent, for links that corrupt in both directions.
+    /// Copies of each notification and of each change of pause, for links that corrupt both directions.
     pub control_copies: u8,
-    /// Room for frames that are not acknowledged.
+    /// Size of the TX buffer, which keeps unacknowledged frames.
     pub tx_bytes_max: Bytes,
-    /// Room for frames that wait for an earlier one.
+    /// Size of the reordering buffer.
     pub rx_bytes_max: Bytes,
-    /// The round trip, if it is not to be measured.
+    /// Round trip; measured if not set.
     pub rtt: Option<Span>,
-    /// The round trip is taken to be at least this, however short a measurement was: answers that come from a process come late at
-    /// times.
+    /// Lower bound of the round trip, however short a measurement was: a process sometimes answers late.
     pub rtt_min: Span,
-    /// The round trip is taken to be at least this until recoveries have shown how long they take; from then on what is missing is asked for
-    /// again as soon as that says, and no earlier than `rtt_min`. Nothing: `rtt_min` holds throughout.
-    pub rtt_at_first: Span,
-    /// Measurements of the round trip before a start, of which the shortest counts.
+    /// Lower bound of the round trip until recoveries have shown how long they take. After that the measured
+    /// recovery time sets when to notify again, not earlier than `rtt_min`. 0: `rtt_min` applies from the
+    /// start.
+    pub rtt_initial: Span,
+    /// Round-trip measurements before a start. The shortest counts.
     pub rtt_samples: u8,
-    /// `ackNoTimeout`: how long a frame is waited for; by default it follows from the round trip.
+    /// `ackNoTimeout`: how long the receiver waits for a missing frame. Follows from the round trip if not
+    /// set.
     pub give_up: Option<Span>,
-    /// The other end is taken for gone when it has been silent for so long after it was asked, but not before a frame is given up; by
-    /// default after six questions, ever further apart.
+    /// The other end counts as gone when it has been silent for this long after a probe, but not before the
+    /// receiver gives up a frame. If not set: after six probes with doubling intervals.
     pub silence_max: Option<Span>,
-    /// The sender is paused when so much waits in the reordering buffer, and resumed at so much.
+    /// Bytes in the reordering buffer at which the receiver pauses the sender.
     pub pause_at: Option<Bytes>,
-    /// See `pause_at`.
+    /// Bytes in the reordering buffer at which it resumes the sender.
     pub resume_at: Option<Bytes>,
-    /// No backpressure at all, to show what it is for (LG §4.2).
+    /// Backpressure. Off only to show its effect (LG §4.2).
     pub backpressure: bool,
-    /// Retransmissions may take this share of the link's rate; in percent.
+    /// Maximum share of the link's rate for retransmissions, in percent.
     pub resend_share_percent: u8,
 }
 
 impl Config {
-    /// What suits a link of this rate and round trip: as much room as it takes, a target of 10⁻⁸.
+    /// Configuration for a link of this rate and round trip, with buffers to match and a target of 10⁻⁸.
     pub fn for_link(rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Self {
         let mut config = Self {
             rate,
             frame_bytes_max,
-            target: LossRate::parts_per_trillion(10_000),
-            copies: CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
+            target: LossRate::from_parts_per_trillion(10_000),
+            copies: CopyCount::Measured(LossRate::from_parts_per_trillion(1_000_000_000)),
             dummies: 3,
             control_copies: 2,
             tx_bytes_max: Bytes::ZERO,
             rx_bytes_max: Bytes::ZERO,
             rtt: None,
             rtt_min: Span::ZERO,
-            rtt_at_first: Span::ZERO,
+            rtt_initial: Span::ZERO,
             rtt_samples: 1,
             give_up: None,
             silence_max: None,
@@ -74,12 +75,12 @@ impl Config {
             backpressure: true,
             resend_share_percent: 25,
         };
-        config.tx_bytes_max = config.tx_bytes_least(rtt) * 2;
-        config.rx_bytes_max = config.rx_bytes_least(rtt);
+        config.tx_bytes_max = config.tx_bytes_min(rtt) * 2;
+        config.rx_bytes_max = config.rx_bytes_min(rtt);
         config
     }
 
-    /// Whether it can work. What depends on the round trip is checked only if that is set.
+    /// Checks the configuration. Buffer sizes are checked only if the round trip is set.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_copies()?;
         within("dummies", self.dummies, 1, DUMMIES_MAX)?;
@@ -97,36 +98,35 @@ impl Config {
             return Err(ConfigError::PauseTooLate { pause_at, rx_bytes_max: self.rx_bytes_max });
         }
         match self.rtt {
-            Some(rtt) => self.check_room(rtt),
+            Some(rtt) => self.check_buffers(rtt),
             None => Ok(()),
         }
     }
 
-    /// Whether there is room enough for a link with this round trip.
-    pub fn check_room(&self, rtt: Span) -> Result<(), ConfigError> {
-        let enough = |what, is: Bytes, least: Bytes| {
-            if is < least { Err(ConfigError::Room { what, is, least }) } else { Ok(()) }
+    /// Checks that the buffers are large enough for a round trip.
+    pub fn check_buffers(&self, rtt: Span) -> Result<(), ConfigError> {
+        let enough = |setting, value: Bytes, min: Bytes| {
+            if value < min { Err(ConfigError::BufferTooSmall { setting, value, min }) } else { Ok(()) }
         };
-        enough("tx_bytes_max", self.tx_bytes_max, self.tx_bytes_least(rtt))?;
+        enough("tx_bytes_max", self.tx_bytes_max, self.tx_bytes_min(rtt))?;
         if !self.backpressure {
             return Ok(());
         }
-        enough("rx_bytes_max", self.rx_bytes_max, self.rx_bytes_least(rtt))
+        enough("rx_bytes_max", self.rx_bytes_max, self.rx_bytes_min(rtt))
     }
 
-    /// The least room for frames that are not acknowledged: what is sent in a round trip, and until the next ACK.
-    fn tx_bytes_least(&self, rtt: Span) -> Bytes {
-        let timing = Timing::of(self, rtt);
+    /// Minimum TX buffer: the bytes sent in a round trip and until the next ACK.
+    fn tx_bytes_min(&self, rtt: Span) -> Bytes {
+        let timing = Timing::new(self, rtt);
         self.rate.bytes_in(rtt) + Bytes::new(timing.ack_bytes) + self.frame_bytes_max * FRAMES_SPARE
     }
 
-    /// The least room for frames that wait: what still comes when a pause is asked for.
-    fn rx_bytes_least(&self, rtt: Span) -> Bytes {
+    /// Minimum reordering buffer: the pause threshold plus the bytes that arrive until a pause takes effect.
+    fn rx_bytes_min(&self, rtt: Span) -> Bytes {
         let pause_at = self.pause_at.unwrap_or_else(|| Timing::default_pause_at(self, rtt));
         pause_at + self.rate.bytes_in(rtt) + self.frame_bytes_max * FRAMES_SPARE
     }
 
-    /// What copies may take of the link.
     pub(super) fn resend_rate(&self) -> Rate {
         let bits = u128::from(self.rate.bits_per_s()) * u128::from(self.resend_share_percent) / 100;
         Rate::from_bits_per_s((bits as u64).max(1))
@@ -136,65 +136,69 @@ impl Config {
         match self.copies {
             CopyCount::Fixed(copies) => within("copies", copies, 1, CopyCount::MAX),
             CopyCount::Measured(loss) if self.target >= loss => {
-                Err(ConfigError::Target { target: self.target, loss })
+                Err(ConfigError::TargetNotBelowLoss { target: self.target, loss })
             }
             CopyCount::Measured(_) => Ok(()),
         }
     }
 }
 
-/// Frames that may be on their way into or out of the wire at both ends when something is said.
+/// Frames that may be in transmission or reception at both ends when a signal leaves.
 const FRAMES_SPARE: u64 = 4;
 const DUMMIES_MAX: u8 = 32;
 const CONTROL_COPIES_MAX: u8 = 8;
 const RTT_SAMPLES_MAX: u8 = 32;
 
-fn within(what: &'static str, is: u8, least: u8, most: u8) -> Result<(), ConfigError> {
-    if (least..=most).contains(&is) { Ok(()) } else { Err(ConfigError::Count { what, is, least, most }) }
+fn within(setting: &'static str, value: u8, min: u8, max: u8) -> Result<(), ConfigError> {
+    if (min..=max).contains(&value) {
+        Ok(())
+    } else {
+        Err(ConfigError::OutOfRange { setting, value, min, max })
+    }
 }
 
-/// Why a configuration cannot work.
+/// Error of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// A number outside its bounds.
-    Count {
-        /// The name of the setting.
-        what: &'static str,
+    /// A count outside its bounds.
+    OutOfRange {
+        /// Name of the setting.
+        setting: &'static str,
         /// Its value.
-        is: u8,
-        /// The least that is allowed.
-        least: u8,
-        /// The most that is allowed.
-        most: u8,
+        value: u8,
+        /// Minimum.
+        min: u8,
+        /// Maximum.
+        max: u8,
     },
-    /// There is nothing to mend.
-    Target {
-        /// What may remain.
+    /// The link is already better than the target.
+    TargetNotBelowLoss {
+        /// Target loss rate.
         target: LossRate,
-        /// What is lost without protection.
+        /// Loss rate without protection.
         loss: LossRate,
     },
-    /// A buffer too small for rate and round trip.
-    Room {
-        /// The name of the setting.
-        what: &'static str,
+    /// A buffer is too small for rate and round trip.
+    BufferTooSmall {
+        /// Name of the setting.
+        setting: &'static str,
         /// Its value.
-        is: Bytes,
-        /// The least that works.
-        least: Bytes,
+        value: Bytes,
+        /// Minimum size.
+        min: Bytes,
     },
-    /// The sender would be resumed before it is paused.
+    /// The resume threshold is not below the pause threshold.
     Thresholds {
-        /// Where it is paused.
+        /// Pause threshold.
         pause_at: Bytes,
-        /// Where it is resumed.
+        /// Resume threshold.
         resume_at: Bytes,
     },
-    /// The buffer would overflow before the sender is paused.
+    /// The pause threshold is above the size of the buffer.
     PauseTooLate {
-        /// Where it is paused.
+        /// Pause threshold.
         pause_at: Bytes,
-        /// What the buffer holds.
+        /// Size of the buffer.
         rx_bytes_max: Bytes,
     },
 }
@@ -202,17 +206,17 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Count { what, is, least, most } => {
-                write!(f, "{what} is {is}; it must be from {least} to {most}")
+            Self::OutOfRange { setting, value, min, max } => {
+                write!(f, "{setting} is {value}; it must be from {min} to {max}")
             }
-            Self::Target { target, loss } => write!(
+            Self::TargetNotBelowLoss { target, loss } => write!(
                 f,
                 "the target loss of {} in 10^12 is not below the loss of {} in 10^12 that the link has: there is nothing to mend",
                 target.as_parts_per_trillion(),
                 loss.as_parts_per_trillion()
             ),
-            Self::Room { what, is, least } => {
-                write!(f, "{what} of {is} is too small for rate and round trip; at least {least} works")
+            Self::BufferTooSmall { setting, value, min } => {
+                write!(f, "{setting} of {value} is too small for rate and round trip; at least {min} works")
             }
             Self::Thresholds { pause_at, resume_at } => {
                 write!(f, "resume_at of {resume_at} must be below pause_at of {pause_at}")
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_suits_a_link_works() {
+    fn default_configurations_are_valid() {
         for rtt in [Span::from_us(2), Span::from_us(500)] {
             for gbps in [10, 25, 100, 400] {
                 let config = Config::for_link(Rate::gbps(gbps), Bytes::new(9216), rtt);
@@ -251,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_with_the_remedy() {
-        let nothing_to_mend = refusal(|config| config.copies = CopyCount::Measured(config.target));
-        assert!(nothing_to_mend.contains("nothing to mend"), "{nothing_to_mend}");
+    fn errors_name_the_valid_range() {
+        let message = refusal(|config| config.copies = CopyCount::Measured(config.target));
+        assert!(message.contains("nothing to mend"), "{message}");
         let wrong_way = refusal(|config| {
             (config.pause_at, config.resume_at) = (Some(Bytes::new(2000)), Some(Bytes::new(3000)));
         });
@@ -264,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn the_least_room_that_is_named_works() {
+    fn minimum_buffer_sizes_of_errors_are_valid() {
         let mut config = Config { rtt: Some(Span::from_us(5)), ..config() };
         (config.tx_bytes_max, config.rx_bytes_max) = (Bytes::ZERO, Bytes::ZERO);
-        while let Err(ConfigError::Room { what, least, .. }) = config.check() {
+        while let Err(ConfigError::BufferTooSmall { setting, min, .. }) = config.check() {
             let room =
-                if what == "tx_bytes_max" { &mut config.tx_bytes_max } else { &mut config.rx_bytes_max };
-            assert!(*room < least);
-            *room = least;
+                if setting == "tx_bytes_max" { &mut config.tx_bytes_max } else { &mut config.rx_bytes_max };
+            assert!(*room < min);
+            *room = min;
         }
         assert_eq!(config.check(), Ok(()));
     }

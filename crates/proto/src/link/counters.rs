@@ -1,58 +1,59 @@
-//! What one end of a protected link has counted.
+//! Counters of an end of a protected link.
 
 use std::ops::AddAssign;
 
-/// Counts of one end; those of the sender are about what leaves here, those of the receiver about what arrives.
+/// Counters of one end. The sender's are about leaving frames, the receiver's about arriving ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Sender: frames that got a number.
+    /// Sender: frames with a sequence number.
     pub protected: u64,
-    /// Sender: copies sent again.
+    /// Sender: copies retransmitted.
     pub resent: u64,
     /// Sender: dummies.
     pub dummies: u64,
-    /// Sender: frames that could not be kept, because the buffer was full.
+    /// Sender: frames sent without a copy, because the TX buffer was full.
     pub unkept: u64,
-    /// Sender: requests that were not met: the copy was gone, or the share of the link for retransmissions was used up.
+    /// Sender: requests refused: the copy was released, or retransmissions had used up their share of the
+    /// link.
     pub refused: u64,
-    /// Sender: times that it had to begin anew: the other end had restarted, or did not answer.
+    /// Sender: new starts, because the other end had restarted or did not answer.
     pub reopened: u64,
-    /// Sender: frames that were let go without knowing what became of them, because the other end had restarted or was silent.
+    /// Sender: frames released with unknown fate, because the other end had restarted or was silent.
     pub abandoned: u64,
-    /// Sender: steps down from ordered to non-blocking and from there to no protection, because too much is lost.
+    /// Sender: steps down of the protection level, because of too much loss.
     pub fallbacks: u64,
-    /// Sender: bytes that are kept now, and the most there were.
+    /// Sender: bytes in the TX buffer.
     pub tx_bytes: u64,
-    /// See `tx_bytes`.
+    /// Sender: maximum of `tx_bytes`.
     pub tx_bytes_max: u64,
-    /// Receiver: numbers found missing.
+    /// Receiver: frames found missing.
     pub missed: u64,
-    /// Receiver: of those, frames that came later.
+    /// Receiver: missing frames that arrived later.
     pub recovered: u64,
-    /// Receiver: of those, given up: lost to whoever uses the link.
+    /// Receiver: missing frames given up: losses that remain in spite of protection.
     pub lost: u64,
-    /// Receiver: frames that had been here before, or came after they were given up.
+    /// Receiver: frames that arrived before, or after they were given up.
     pub duplicates: u64,
-    /// Receiver: frames for which the reordering buffer had no room.
+    /// Receiver: frames dropped because the reordering buffer was full.
     pub overflowed: u64,
-    /// Receiver: notifications sent, and how many of them because nothing had come of those before. Copies count.
+    /// Receiver: notifications sent, copies included.
     pub notifications: u64,
-    /// See `notifications`.
+    /// Receiver: notifications that repeat an earlier one without effect.
     pub renotifications: u64,
-    /// Receiver: frames with nothing but an ACK, or what has arrived behind holes that were told of before.
+    /// Receiver: ACK frames, including reports of arrivals behind known holes.
     pub acks: u64,
-    /// Receiver: times it asked the sender to pause.
+    /// Receiver: pauses requested.
     pub pauses: u64,
-    /// Receiver: bytes in the reordering buffer now, and the most there were.
+    /// Receiver: bytes in the reordering buffer.
     pub rx_bytes: u64,
-    /// See `rx_bytes`.
+    /// Receiver: maximum of `rx_bytes`.
     pub rx_bytes_max: u64,
-    /// Signals of another epoch or of numbers that cannot be: they changed nothing.
+    /// Signals without effect: of another epoch, or with an impossible number.
     pub ignored: u64,
 }
 
 impl Counters {
-    /// All counts by name, without what is buffered just now.
+    /// All counters by name, without current buffer levels.
     pub fn named(&self) -> [(&'static str, u64); 20] {
         named!(
             "link.", self: protected, resent, dummies, unkept, refused, reopened, abandoned, fallbacks,
@@ -62,7 +63,7 @@ impl Counters {
     }
 }
 
-/// A later part of the same end's life: what is buffered is what is buffered then.
+/// Adds the counters of a later run of the same end. Buffer levels are the later ones.
 impl AddAssign for Counters {
     fn add_assign(&mut self, later: Self) {
         add!(

@@ -1,8 +1,8 @@
-//! How long it took until what was missed had come: from the gap that showed it to the frame that filled it.
+//! Recovery delays: from the detection of a gap to the arrival of the missing frame.
 
 use wiremend_units::Span;
 
-/// A histogram in bounded memory: eight buckets an octave, from a quarter of a microsecond to four seconds.
+/// Histogram with eight buckets per octave, from 0.25 µs to 4 s.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoveryDelays {
     counts: [u64; BUCKETS],
@@ -12,9 +12,9 @@ pub struct RecoveryDelays {
 
 const BUCKETS: usize = OCTAVES << STEP_BITS;
 const OCTAVES: usize = 24;
-/// Buckets of an octave, as a power of two.
+/// Buckets per octave, as a power of two.
 const STEP_BITS: u32 = 3;
-/// Shorter ones are all the same.
+/// Delays below 2⁸ ns share the first bucket.
 const FLOOR_BITS: u32 = 8;
 
 impl Default for RecoveryDelays {
@@ -24,7 +24,6 @@ impl Default for RecoveryDelays {
 }
 
 impl RecoveryDelays {
-    /// One more.
     pub(super) fn add(&mut self, delay: Span) {
         let ns = delay.as_ns();
         self.counts[bucket(ns)] += 1;
@@ -32,24 +31,23 @@ impl RecoveryDelays {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// How many.
+    /// Number of delays.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Of all together.
+    /// Sum of all delays.
     pub fn sum(&self) -> Span {
         Span::from_ns(self.sum_ns)
     }
 
-    /// The longest.
+    /// Longest delay.
     pub fn max(&self) -> Span {
         Span::from_ns(self.max_ns)
     }
 
-    /// So many per mille took at most this long, rounded up to the edge of a bucket: at most an eighth too much. None: there
-    /// was none.
-    pub fn per_mille(&self, per_mille: u64) -> Option<Span> {
+    /// Quantile, rounded up to the edge of its bucket, at most 1/8 too high; `None` without delays.
+    pub fn quantile_per_mille(&self, per_mille: u64) -> Option<Span> {
         let rank = (self.count() * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
         for (edge, count) in self.buckets() {
@@ -61,7 +59,7 @@ impl RecoveryDelays {
         None
     }
 
-    /// The upper edge of each bucket and what is in it, ascending.
+    /// Upper edge and count of each bucket, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, u64)> + '_ {
         self.counts.iter().enumerate().map(|(at, count)| (Span::from_ns(upper_edge_ns(at)), *count))
     }
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_lies_below_the_edge_of_its_bucket_and_not_far() {
+    fn bucket_edges_are_at_most_an_eighth_too_high() {
         for ns in [256, 300, 1000, 1_234_567, 2_000_000_000] {
             let edge = upper_edge_ns(bucket(ns));
             assert!(ns < edge && edge as f64 <= ns as f64 * 1.13, "{ns} {edge}");
@@ -92,15 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_come_from_ranks() {
+    fn quantiles_follow_ranks() {
         let mut delays = RecoveryDelays::default();
-        assert_eq!(delays.per_mille(500), None);
+        assert_eq!(delays.quantile_per_mille(500), None);
         for us in 1..=100 {
             delays.add(Span::from_us(us));
         }
         assert_eq!((delays.count(), delays.max()), (100, Span::from_us(100)));
-        let median = delays.per_mille(500).unwrap();
+        let median = delays.quantile_per_mille(500).unwrap();
         assert!((Span::from_us(50)..Span::from_us(57)).contains(&median), "{median}");
-        assert_eq!(delays.per_mille(1000), Some(Span::from_us(100)));
+        assert_eq!(delays.quantile_per_mille(1000), Some(Span::from_us(100)));
     }
 }

@@ -1,40 +1,38 @@
-//! One end of a protected link: who is next on the wire, and what arrives.
+//! An end of a protected link: schedules the wire and dispatches arrivals.
 
 use std::hash::{Hash, Hasher};
 
 use wiremend_units::{Bytes, Span, Time};
 
-use super::fingerprint::Print;
-use super::handshake::{Gate, Handshake, Lapse};
+use super::fingerprint::Fingerprint;
+use super::handshake::{Handshake, SendMode, TimeoutOutcome};
 use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Aside, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LossRate,
-    RecoveryDelays, Signal, Stance, Transmit, Waiting,
+    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LinkHeader, LossRate,
+    ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
 };
 
-/// One end of a protected link; see the [module](super).
-///
-/// `BITS` is the width of sequence numbers; tests shrink it to see every wrap.
+/// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
+/// few bits to cover every wrap.
 #[derive(Clone, Debug)]
 pub struct Endpoint<F, const BITS: u32 = 20> {
     config: Config,
-    /// Of what leaves.
+    /// Start and end of protection for leaving frames.
     handshake: Handshake,
     sender: Sender<F, BITS>,
-    stance: Stance,
-    /// Of what arrives.
+    level: ProtectionLevel,
     receiver: Receiver<F, BITS>,
-    /// An answer for the other end. A newer one takes its place: what is asked twice is asked again.
-    answer: Option<Hello>,
-    /// From then on an unknown epoch is answered again.
-    unknown_at: Time,
+    /// Pending reply. A newer one replaces it: the other end repeats its questions.
+    reply: Option<Hello>,
+    /// Earliest time of the next reply to an unknown epoch.
+    unknown_reply_at: Time,
     out: Outbox<F>,
 }
 
-/// Unknown epochs are answered at most this often: a stream of frames is not met by a stream of complaints.
+/// Minimum interval between replies to an unknown epoch, so that a stream of frames causes few replies.
 const UNKNOWN_GAP: Span = Span::from_us(100);
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
@@ -44,158 +42,162 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         Self {
             handshake: Handshake::new(&config),
             sender: Sender::new(&config),
-            stance: Stance::default(),
+            level: ProtectionLevel::default(),
             receiver: Receiver::new(&config),
-            answer: None,
-            unknown_at: Time::ZERO,
+            reply: None,
+            unknown_reply_at: Time::ZERO,
             out: Outbox::new(),
             config,
         }
     }
 
-    /// Protects what is sent from here on, as soon as the other end is ready. `epoch` differs from that of any start before, also
-    /// from those before this end was made: a clock or a random number will do.
+    /// Protects frames that leave from now on, as soon as the other end is ready. `epoch` must differ from
+    /// all earlier starts, also those of previous processes: use a clock or a random number.
     pub fn activate(&mut self, now: Time, epoch: u32) {
         let _ = now;
         self.handshake.activate(epoch);
     }
 
-    /// Ends the protection of what is sent from here, without losing or reordering anything: normal frames wait until
-    /// all is acknowledged.
+    /// Ends the protection of leaving frames without loss or reordering: normal frames wait until all is
+    /// acknowledged.
     pub fn deactivate(&mut self, now: Time) {
         self.end(now, false);
     }
 
-    /// From here on this loss may remain, and so many copies are sent. Refused if it cannot work.
-    pub fn aim(&mut self, target: LossRate, copies: CopyCount) -> Result<(), ConfigError> {
+    /// Sets the target loss rate and the rule for copies.
+    pub fn set_target(&mut self, target: LossRate, copies: CopyCount) -> Result<(), ConfigError> {
         let config = Config { target, copies, ..self.config.clone() };
         config.check()?;
-        self.sender.aim(target, copies);
+        self.sender.set_target(target, copies);
         self.config = config;
         Ok(())
     }
 
-    /// There is traffic that goes past this end: if protection is wanted and the other end did not answer, it is asked again.
-    /// For hosts that let frames of a dormant link take a shorter way.
+    /// Reports traffic that bypasses this end. If protection is wanted and the other end did not answer, a
+    /// new attempt starts. For hosts that forward frames of a dormant link elsewhere.
     pub fn on_traffic(&mut self, now: Time) {
         self.handshake.on_traffic(now);
     }
 
-    /// What the wire, which is free, carries next. `waiting` is the head of the normal queue. Nothing: ask again after an
-    /// input, or when another frame has come to the queue.
-    pub fn poll_transmit(&mut self, now: Time, waiting: Option<Waiting>) -> Option<Transmit<F>> {
+    /// Returns the next transmission of a free wire. `head` is the head of the normal queue. `None`: poll
+    /// again after an input or when a frame has joined the queue.
+    pub fn poll_transmit(&mut self, now: Time, head: Option<QueueHead>) -> Option<Transmit<F>> {
         if let Some(signal) = self.poll_urgent(now) {
-            return Some(Transmit::Own(signal));
+            return Some(Transmit::Control(signal));
         }
-        let again = self.sender.poll_again(now, || self.receiver.poll_back(), &mut self.out);
+        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
         if let Some((signal, frame)) = again {
-            return Some(Transmit::Again(signal, frame));
+            return Some(Transmit::Retransmission(signal, frame));
         }
-        if let Some(waiting) = waiting
-            && let Some(transmit) = self.poll_normal(now, waiting)
+        if let Some(head) = head
+            && let Some(transmit) = self.poll_normal(now, head)
         {
             return Some(transmit);
         }
         if self.sender.dummy_owed() {
-            let ack = self.receiver.poll_back();
-            return Some(Transmit::Own(self.sender.dummy(ack, &mut self.out)));
+            let ack = self.receiver.poll_piggyback();
+            return Some(Transmit::Control(self.sender.dummy(ack, &mut self.out)));
         }
-        self.receiver.poll_due(now, &mut self.out).map(Transmit::Own)
+        self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
     }
 
-    /// As [`Endpoint::poll_transmit`], where the head of the normal queue is not to be protected. It has no number, so it takes no part in what is
-    /// in order: a host that begins or ends to protect a kind of frame waits until all before is settled ([`Endpoint::is_settled`]).
-    pub fn poll_aside(&mut self, now: Time) -> Option<Aside<F>> {
+    /// As [`Endpoint::poll_transmit`] for a head that is not protected. The frame has no number and no
+    /// defined order, so a host that starts or stops protecting a kind of frame first waits for
+    /// [`Endpoint::is_settled`].
+    pub fn poll_unprotected(&mut self, now: Time) -> Option<UnprotectedTransmit<F>> {
         if let Some(signal) = self.poll_urgent(now) {
-            return Some(Aside::Before(Transmit::Own(signal)));
+            return Some(UnprotectedTransmit::First(Transmit::Control(signal)));
         }
-        let again = self.sender.poll_again(now, || self.receiver.poll_back(), &mut self.out);
+        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
         if let Some((signal, frame)) = again {
-            return Some(Aside::Before(Transmit::Again(signal, frame)));
+            return Some(UnprotectedTransmit::First(Transmit::Retransmission(signal, frame)));
         }
-        match self.handshake.gate() {
-            Gate::Numbered if self.receiver.is_survey_due() => {
-                self.receiver.poll_due(now, &mut self.out).map(|signal| Aside::Before(Transmit::Own(signal)))
+        match self.handshake.send_mode() {
+            SendMode::Numbered if self.receiver.is_missing_report_due() => self
+                .receiver
+                .poll_due(now, &mut self.out)
+                .map(|signal| UnprotectedTransmit::First(Transmit::Control(signal))),
+            SendMode::Numbered => {
+                let ack = self.receiver.poll_piggyback();
+                Some(UnprotectedTransmit::Head(Some(self.sender.unprotected_header(ack))))
             }
-            Gate::Numbered => {
-                let ack = self.receiver.poll_back();
-                Some(Aside::Leaves(Some(self.sender.loose(ack))))
-            }
-            Gate::Shut => None,
-            Gate::Plain => {
+            SendMode::Blocked => None,
+            SendMode::Plain => {
                 let before = if self.handshake.on_traffic(now) {
                     self.poll_urgent(now)
                 } else {
                     self.receiver.poll_due(now, &mut self.out)
                 };
-                Some(before.map_or(Aside::Leaves(None), |signal| Aside::Before(Transmit::Own(signal))))
+                Some(before.map_or(UnprotectedTransmit::Head(None), |signal| {
+                    UnprotectedTransmit::First(Transmit::Control(signal))
+                }))
             }
         }
     }
 
-    /// Whether the other end has everything that left with a number, or has given it up.
+    /// Whether the other end has received or given up all numbered frames.
     pub fn is_settled(&self) -> bool {
         self.sender.is_drained()
     }
 
-    /// Whether something is to leave before every normal frame, and before a host does anything else: an answer, a notification, a copy that was
-    /// asked for. For hosts that are processors and do one thing at a time.
+    /// Whether a reply, notification, probe or copy must leave before normal frames. For hosts that do one
+    /// thing at a time.
     #[inline]
     pub fn is_urgent(&self) -> bool {
-        self.answer.is_some()
+        self.reply.is_some()
             || self.handshake.is_due()
             || self.receiver.is_urgent()
             || self.sender.probe_due()
-            || self.sender.is_again_due()
+            || self.sender.is_retransmission_due()
     }
 
-    /// The frame of [`Transmit::Fresh`] leaves; `kept` is the host's copy.
+    /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {
         if self.sender.on_sent(now, kept, &mut self.out) {
-            self.mind_stance(now);
+            self.on_level_change(now);
         }
     }
 
-    /// A frame with a header has arrived whole; `frame` is the handle of what followed [`Signal::Data`], and its length
-    /// from MAC header to FCS, without the link header.
-    pub fn on_signal(&mut self, now: Time, signal: &Signal, frame: Option<(F, Bytes)>) {
+    /// A frame with a valid header has arrived. `frame` is the handle of the frame behind [`LinkHeader::Data`]
+    /// and its length from MAC header to FCS, without the link header.
+    pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
         match (*signal, frame) {
-            (Signal::Data { epoch, seq, ordered, again, ack }, Some((frame, len))) => {
-                if self.receiver.knows(epoch) {
+            (LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
+                if self.receiver.is_epoch(epoch) {
                     self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
                 } else {
-                    self.on_unknown(now, epoch, Some((frame, again)));
+                    self.on_unknown(now, epoch, Some((frame, retransmitted)));
                 }
-                self.on_back(now, ack);
+                self.on_piggybacked_ack(now, ack);
             }
-            (Signal::Dummy { epoch, next, ack }, None) => {
-                if self.receiver.knows(epoch) {
+            (LinkHeader::Dummy { epoch, next, ack }, None) => {
+                if self.receiver.is_epoch(epoch) {
                     self.receiver.on_dummy(now, next, &mut self.out);
                 } else {
                     self.on_unknown(now, epoch, None);
                 }
-                self.on_back(now, ack);
+                self.on_piggybacked_ack(now, ack);
             }
-            (Signal::Loose { epoch, next, ack }, Some((frame, _))) => {
-                if self.receiver.knows(epoch) {
-                    self.receiver.on_shown(now, next, &mut self.out);
+            (LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
+                if self.receiver.is_epoch(epoch) {
+                    self.receiver.on_sent_upto(now, next, &mut self.out);
                     self.out.push(Disposal::Deliver(frame));
                 } else {
                     self.on_unknown(now, epoch, Some((frame, false)));
                 }
-                self.on_back(now, ack);
+                self.on_piggybacked_ack(now, ack);
             }
-            (Signal::Ack(ack), None) => self.on_back(now, Some(ack)),
-            (Signal::Missing(missing), None) => {
-                if !self.hears(missing.ack) {
+            (LinkHeader::Ack(ack), None) => self.on_piggybacked_ack(now, Some(ack)),
+            (LinkHeader::Missing(missing), None) => {
+                if !self.is_current(missing.ack) {
                     self.out.counters.ignored += 1;
                 } else if self.sender.on_missing(now, &missing, &mut self.out) {
-                    self.mind_stance(now);
+                    self.on_level_change(now);
                 }
-                self.mind_drained();
+                self.check_drained();
             }
-            (Signal::Hello(hello), None) => self.on_hello(now, &hello),
+            (LinkHeader::Hello(hello), None) => self.on_hello(now, &hello),
             (_, frame) => {
                 self.out.counters.ignored += 1;
                 if let Some((frame, _)) = frame {
@@ -205,161 +207,160 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
-    /// A frame without a header has arrived: its sender does not protect, or has just restarted. What is held from before
-    /// goes first. A host that knows the direction to be dormant may hand the frame on itself.
+    /// A frame without a header has arrived: the other end does not protect, or has restarted. Held frames
+    /// are delivered first. A host that knows the direction to be dormant may deliver the frame itself.
     #[inline]
     pub fn on_plain(&mut self, now: Time, frame: F) {
         self.receiver.flush(now, &mut self.out);
         self.out.push(Disposal::Deliver(frame));
     }
 
-    /// What becomes of handles, in order, until there is nothing.
+    /// Returns the next disposal of a handle.
     #[inline]
     pub fn poll(&mut self) -> Option<Disposal<F>> {
         self.out.pop()
     }
 
-    /// The time that was asked for has come, or a later one.
+    /// The time of [`Endpoint::next_timeout`] has come.
     pub fn on_timeout(&mut self, now: Time) {
         self.receiver.on_timeout(now, &mut self.out);
         if !self.sender.on_timeout(now) {
             self.on_peer_gone(now);
         }
-        if self.handshake.on_timeout(now) == Lapse::Drained {
+        if self.handshake.on_timeout(now) == TimeoutOutcome::Drained {
             self.sender.release_all(&mut self.out);
         }
     }
 
-    /// When to call [`Endpoint::on_timeout`], if nothing else happens. Nothing: never; so it is when all is quiet.
+    /// When to call [`Endpoint::on_timeout`]; `None` while nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let halves = self.sender.next_timeout().min(self.receiver.next_timeout());
         Some(halves.min(self.handshake.next_timeout())).filter(|at| *at < Time::MAX)
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.out.counters
     }
 
-    /// How long recovery took of what arrives.
+    /// Recovery delays of arriving frames.
     pub fn delays(&self) -> &RecoveryDelays {
         &self.out.delays
     }
 
-    /// What it goes by.
+    /// Configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// How far the protection of what leaves goes.
-    pub fn stance(&self) -> Stance {
-        self.stance
+    /// Protection level of leaving frames.
+    pub fn protection_level(&self) -> ProtectionLevel {
+        self.level
     }
 
-    /// Whether what leaves is numbered now.
+    /// Whether leaving frames are numbered.
     pub fn is_active(&self) -> bool {
-        self.handshake.gate() == Gate::Numbered
+        self.handshake.send_mode() == SendMode::Numbered
     }
 
-    /// Whether what leaves goes as it is: frames may take a way past this end.
+    /// Whether leaving frames have no header, so that they may bypass this end.
     pub fn is_plain(&self) -> bool {
-        self.handshake.gate() == Gate::Plain
+        self.handshake.send_mode() == SendMode::Plain
     }
 
-    /// Whether what arrives is numbered: frames may not take a way past this end.
+    /// Whether arriving frames are numbered, so that they must not bypass this end.
     pub fn is_receiving(&self) -> bool {
         self.receiver.epoch().is_some()
     }
 
-    /// The round trip of what leaves, if it is known.
+    /// Round trip, if known.
     pub fn rtt(&self) -> Option<Span> {
         self.handshake.rtt()
     }
 
-    /// The loss of what leaves, if it was measured.
+    /// Measured loss rate of leaving frames.
     pub fn loss(&self) -> Option<LossRate> {
         self.sender.loss()
     }
 
-    /// How many copies are sent of what is asked for.
+    /// Copies per retransmission.
     pub fn copies(&self) -> u8 {
         self.sender.copies()
     }
 
-    /// Takes in all that decides what happens from `now` on: for explorations of what can. The loss that was measured is left
-    /// out, since it takes a thousand frames to change anything; so are counts.
+    /// Hashes the state that determines the future, for state-space exploration. It omits counters and the
+    /// measured loss, which takes a thousand frames to have an effect.
     pub fn fingerprint<H: Hasher>(&self, now: Time, hasher: &mut H)
     where
         F: Hash,
     {
-        let mut print = Print::new(now, hasher);
+        let mut print = Fingerprint::new(now, hasher);
         self.handshake.fingerprint(&mut print);
         self.sender.fingerprint(&mut print);
         self.receiver.fingerprint(&mut print);
-        print.add(self.answer.map(|hello| (hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns)));
-        print.add_limit(self.unknown_at);
+        print.add(self.reply.map(|hello| (hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns)));
+        print.add_limit(self.unknown_reply_at);
     }
 
-    /// What goes before everything else.
     #[inline]
-    fn poll_urgent(&mut self, now: Time) -> Option<Signal> {
-        if let Some(answer) = self.answer.take() {
-            return Some(Signal::Hello(answer));
+    fn poll_urgent(&mut self, now: Time) -> Option<LinkHeader> {
+        if let Some(answer) = self.reply.take() {
+            return Some(LinkHeader::Hello(answer));
         }
         if self.handshake.is_due() {
-            return Some(Signal::Hello(self.handshake.hello(now, self.sender.next_number())));
+            return Some(LinkHeader::Hello(self.handshake.hello(now, self.sender.next_number())));
         }
         if let Some(signal) = self.receiver.poll_urgent(now, &mut self.out) {
             return Some(signal);
         }
         self.sender.probe_due().then(|| {
-            let ack = self.receiver.poll_back();
+            let ack = self.receiver.poll_piggyback();
             self.sender.dummy(ack, &mut self.out)
         })
     }
 
     #[inline]
-    fn poll_normal(&mut self, now: Time, waiting: Waiting) -> Option<Transmit<F>> {
-        match self.handshake.gate() {
-            Gate::Numbered if self.sender.is_open(now) => {
-                if self.receiver.is_survey_due() {
-                    return self.receiver.poll_due(now, &mut self.out).map(Transmit::Own);
+    fn poll_normal(&mut self, now: Time, head: QueueHead) -> Option<Transmit<F>> {
+        match self.handshake.send_mode() {
+            SendMode::Numbered if self.sender.is_open(now) => {
+                if self.receiver.is_missing_report_due() {
+                    return self.receiver.poll_due(now, &mut self.out).map(Transmit::Control);
                 }
-                let ack = self.receiver.poll_back();
-                Some(Transmit::Fresh(self.sender.fresh(waiting, ack)))
+                let ack = self.receiver.poll_piggyback();
+                Some(Transmit::New(self.sender.next_header(head, ack)))
             }
-            Gate::Numbered | Gate::Shut => None,
-            Gate::Plain => {
+            SendMode::Numbered | SendMode::Blocked => None,
+            SendMode::Plain => {
                 if self.handshake.on_traffic(now) {
-                    return self.poll_urgent(now).map(Transmit::Own);
+                    return self.poll_urgent(now).map(Transmit::Control);
                 }
-                // A frame without a header carries no ACK: one of its own goes before it.
+                // A frame without a header carries no ACK, so the ACK precedes it in a frame of its own.
                 let ack = self.receiver.poll_due(now, &mut self.out);
-                Some(ack.map_or(Transmit::Plain, Transmit::Own))
+                Some(ack.map_or(Transmit::Plain, Transmit::Control))
             }
         }
     }
 
     #[inline]
-    fn on_back(&mut self, now: Time, ack: Option<Ack>) {
+    fn on_piggybacked_ack(&mut self, now: Time, ack: Option<Ack>) {
         let Some(ack) = ack else { return };
-        if self.hears(ack) {
+        if self.is_current(ack) {
             self.sender.on_ack(now, ack, &mut self.out);
-            self.mind_drained();
+            self.check_drained();
         } else {
             self.out.counters.ignored += 1;
         }
     }
 
-    /// Whether it is about the frames of the present epoch.
+    /// Whether the ACK belongs to the current epoch.
     #[inline]
-    fn hears(&self, ack: Ack) -> bool {
+    fn is_current(&self, ack: Ack) -> bool {
         self.handshake.is_protecting() && ack.epoch == self.sender.epoch()
     }
 
-    /// This end has restarted, and the other does not know yet. What comes for the first time comes in order; a copy
-    /// may have been here before the restart.
+    /// A frame of an unknown epoch: this end has restarted and the other has not noticed. New frames arrive
+    /// in order; a copy may have been delivered before the restart, so it is dropped.
     fn on_unknown(&mut self, now: Time, epoch: u8, frame: Option<(F, bool)>) {
         match frame {
             Some((frame, false)) => self.out.push(Disposal::Deliver(frame)),
@@ -367,10 +368,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             None => {}
         }
         self.out.counters.ignored += 1;
-        if self.unknown_at <= now {
-            self.unknown_at = now + UNKNOWN_GAP;
+        if self.unknown_reply_at <= now {
+            self.unknown_reply_at = now + UNKNOWN_GAP;
             let epoch = u32::from(epoch);
-            self.answer = Some(Hello { kind: HelloKind::Unknown, epoch, stamp_ns: 0, rtt_ns: 0 });
+            self.reply = Some(Hello { kind: HelloKind::Unknown, epoch, stamp_ns: 0, rtt_ns: 0 });
         }
     }
 
@@ -382,12 +383,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                     self.receiver.on_dummy(now, hello.stamp_ns, &mut self.out);
                     self.receiver.stop(now, &mut self.out);
                 }
-                self.answer = Some(Hello { kind: HelloKind::Closed, ..*hello });
+                self.reply = Some(Hello { kind: HelloKind::Closed, ..*hello });
             }
             HelloKind::Accept => {
                 if let Some(rtt) = self.handshake.on_accept(now, hello) {
-                    self.sender.start(hello.epoch, Timing::of(&self.config, rtt));
-                    self.stance = self.sender.stance();
+                    self.sender.start(hello.epoch, Timing::new(&self.config, rtt));
+                    self.level = self.sender.protection_level();
                 }
             }
             HelloKind::Closed => self.handshake.on_closed(now, hello),
@@ -399,7 +400,8 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
-    /// The other end wants to start. Even a mere question shows that what it sent before is over: what is held goes first.
+    /// The other end starts. Even a measurement shows that its previous epoch is over, so held frames are
+    /// delivered first.
     fn on_open(&mut self, now: Time, hello: &Hello) {
         if self.receiver.epoch() != Some(hello.epoch) {
             if self.receiver.epoch().is_some() {
@@ -407,10 +409,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             }
             if hello.rtt_ns > 0 {
                 let rtt = Span::from_ns(u64::from(hello.rtt_ns));
-                self.receiver.start(hello.epoch, Timing::of(&self.config, rtt));
+                self.receiver.start(hello.epoch, Timing::new(&self.config, rtt));
             }
         }
-        self.answer = Some(Hello { kind: HelloKind::Accept, ..*hello });
+        self.reply = Some(Hello { kind: HelloKind::Accept, ..*hello });
     }
 
     fn on_peer_gone(&mut self, now: Time) {
@@ -419,8 +421,8 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.handshake.on_peer_gone(now);
     }
 
-    /// Protection ends when all is acknowledged.
-    fn mind_drained(&mut self) {
+    /// Ends protection once all frames are acknowledged.
+    fn check_drained(&mut self) {
         if self.handshake.is_draining() && self.sender.is_drained() {
             self.sender.release_all(&mut self.out);
             self.handshake.on_drained();
@@ -428,10 +430,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     }
 
     #[cold]
-    fn mind_stance(&mut self, now: Time) {
-        let before = std::mem::replace(&mut self.stance, self.sender.stance());
-        self.out.counters.fallbacks += u64::from(self.stance > before);
-        if self.stance == Stance::PassThrough {
+    fn on_level_change(&mut self, now: Time) {
+        let before = std::mem::replace(&mut self.level, self.sender.protection_level());
+        self.out.counters.fallbacks += u64::from(self.level > before);
+        if self.level == ProtectionLevel::PassThrough {
             self.end(now, true);
         }
     }
@@ -443,6 +445,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         } else {
             self.handshake.deactivate(now, drain_max);
         }
-        self.mind_drained();
+        self.check_drained();
     }
 }

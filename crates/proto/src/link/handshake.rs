@@ -1,4 +1,4 @@
-//! How protection of a direction begins and ends, from the sender's side.
+//! Start and end of protection, from the sender's side.
 //!
 //! ```text
 //!              activate            Accept, round trip          Accept
@@ -9,43 +9,41 @@
 //!      └──────────────────────────── Closing ◄────────────── Draining ◄─┘
 //! ```
 //!
-//! Each hello is repeated until it is answered, ever more slowly and not for ever. After that it is tried again only
-//! when there is traffic, so an idle link stays silent.
+//! Each hello is repeated with doubling intervals, a limited number of times. After that only traffic starts
+//! another attempt, so an idle link stays silent.
 
 use std::hash::Hasher;
 
 use wiremend_units::{Span, Time};
 
-use super::fingerprint::Print;
+use super::fingerprint::Fingerprint;
 use super::{Config, Hello, HelloKind};
 
-/// Where the sender of a direction stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handshake {
     state: State,
-    /// Of the last start, and the one that was asked for: starts of this end's own are counted up from it.
+    /// Last epoch, and the last epoch that the host requested. Own restarts count up from it.
     epoch: u32,
-    epoch_asked: u32,
-    /// Somebody wants protection.
+    epoch_requested: u32,
     wanted: bool,
-    /// What is to be started when the present one has ended.
+    /// Epoch to start when the current one has ended.
     reopen: Option<u32>,
     rtt_known: Option<Span>,
     rtt_min: Span,
-    /// Measurements before a start, and how many of them are still to come.
+    /// Measurements before a start, and those that remain.
     samples: u8,
     samples_left: u8,
-    /// The shortest so far.
+    /// Shortest measurement.
     sample_ns: u32,
-    /// What was agreed upon; 0 as long as it is measured.
+    /// Agreed round trip; 0 while it is measured.
     rtt_ns: u32,
     /// Frames of this epoch had numbers.
     numbered: bool,
     tries: u8,
     due: bool,
-    /// When the hello is repeated, or the wait for ACKs ends; never when nothing is waited for.
+    /// When the hello is repeated, or the wait for ACKs ends.
     at: Time,
-    /// From then on traffic starts another attempt.
+    /// Earliest time of an attempt that traffic starts.
     retry_at: Time,
 }
 
@@ -62,41 +60,39 @@ enum State {
     },
 }
 
-/// What may leave.
+/// How frames may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Gate {
-    /// Frames as they are.
+pub(super) enum SendMode {
+    /// Without header.
     Plain,
-    /// Frames with a number.
     Numbered,
-    /// Nothing: it would overtake what is held at the other end.
-    Shut,
+    /// Not at all: they would overtake frames held at the other end.
+    Blocked,
 }
 
-/// What a timeout came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lapse {
-    /// Nothing for others to do.
+pub(super) enum TimeoutOutcome {
+    /// No action for the caller.
     None,
-    /// ACKs were waited for long enough: release what is kept.
+    /// The wait for ACKs is over: release the kept copies.
     Drained,
 }
 
-/// The first wait for an answer, as long as no round trip is known; and what is added to four round trips.
+/// First wait for a reply without a known round trip, and the addition to four round trips otherwise.
 const WAIT_UNKNOWN: Span = Span::from_us(100);
 const WAIT_EXTRA: Span = Span::from_us(10);
 const OPEN_TRIES: u8 = 10;
 const CLOSE_TRIES: u8 = 5;
-/// Traffic starts another attempt after this long.
+/// Minimum time between attempts that traffic starts.
 const RETRY: Span = Span::from_ms(100);
-/// An answer later than this is none.
+/// Later replies are ignored.
 const RTT_NS_MAX: u32 = 1_000_000_000;
 
 impl Handshake {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             rtt_known: config.rtt,
-            rtt_min: config.rtt_min.max(config.rtt_at_first),
+            rtt_min: config.rtt_min.max(config.rtt_initial),
             samples: config.rtt_samples,
             sample_ns: RTT_NS_MAX,
             at: Time::MAX,
@@ -104,15 +100,15 @@ impl Handshake {
         }
     }
 
-    pub(super) fn gate(&self) -> Gate {
+    pub(super) fn send_mode(&self) -> SendMode {
         match self.state {
-            State::Active => Gate::Numbered,
-            State::Draining | State::Closing { holding: true } => Gate::Shut,
-            _ => Gate::Plain,
+            State::Active => SendMode::Numbered,
+            State::Draining | State::Closing { holding: true } => SendMode::Blocked,
+            _ => SendMode::Plain,
         }
     }
 
-    /// Whether numbers of the present epoch mean something.
+    /// Whether sequence numbers of the current epoch are valid.
     pub(super) fn is_protecting(&self) -> bool {
         matches!(self.state, State::Active | State::Draining)
     }
@@ -121,24 +117,22 @@ impl Handshake {
         self.state == State::Draining
     }
 
-    /// Protection is wanted.
     pub(super) fn activate(&mut self, epoch: u32) {
         self.wanted = true;
         match self.state {
-            State::Dormant => self.open_asked(epoch),
+            State::Dormant => self.open_requested(epoch),
             State::Draining | State::Closing { .. } => self.reopen = Some(epoch),
             State::Measuring | State::Opening | State::Active => {}
         }
     }
 
-    /// Protection is no longer wanted.
     pub(super) fn deactivate(&mut self, now: Time, drain_max: Span) {
         self.wanted = false;
         self.reopen = None;
         self.end(now, drain_max);
     }
 
-    /// Ends what there is; it may be tried again later if it is still wanted.
+    /// Ends the current epoch. If protection is still wanted, a later attempt may follow.
     pub(super) fn end(&mut self, now: Time, drain_max: Span) {
         match self.state {
             State::Active => {
@@ -150,23 +144,22 @@ impl Handshake {
         }
     }
 
-    /// Everything that was sent is settled.
     pub(super) fn on_drained(&mut self) {
         if self.state == State::Draining {
             self.close(false);
         }
     }
 
-    /// The other end knows nothing of this epoch, or is silent.
+    /// The other end does not know this epoch, or is silent.
     pub(super) fn on_peer_gone(&mut self, now: Time) {
         match self.state {
-            State::Draining => self.sleep(now),
+            State::Draining => self.become_dormant(now),
             State::Active => self.open(self.epoch.wrapping_add(1)),
             _ => {}
         }
     }
 
-    /// There is traffic. True: another attempt begins.
+    /// Reports traffic. True: another attempt starts.
     pub(super) fn on_traffic(&mut self, now: Time) -> bool {
         let begins = self.state == State::Dormant && self.wanted && self.retry_at <= now;
         if begins {
@@ -175,7 +168,7 @@ impl Handshake {
         begins
     }
 
-    /// An answer to an opening. Gives the round trip when numbers may begin.
+    /// Handles `Accept`. Returns the round trip once frames may be numbered.
     pub(super) fn on_accept(&mut self, now: Time, hello: &Hello) -> Option<Span> {
         if hello.epoch != self.epoch {
             return None;
@@ -200,7 +193,7 @@ impl Handshake {
 
     pub(super) fn on_closed(&mut self, now: Time, hello: &Hello) {
         if hello.epoch == self.epoch && matches!(self.state, State::Closing { .. }) {
-            self.sleep(now);
+            self.become_dormant(now);
         }
     }
 
@@ -208,8 +201,8 @@ impl Handshake {
         self.due
     }
 
-    /// The hello that is due leaves now. A close says the number that the next frame would have had, `next`, in place
-    /// of a time: the receiver then knows of a tail that it has never seen, and counts it.
+    /// Returns the hello that is due. A close carries the next sequence number, `next`, in place of a time
+    /// stamp, so that the receiver counts a lost tail that it has never seen.
     pub(super) fn hello(&mut self, now: Time, next: u32) -> Hello {
         let (kind, stamp_ns, rtt_ns) = match self.state {
             State::Measuring => (HelloKind::Open, stamp(now), 0),
@@ -222,15 +215,15 @@ impl Handshake {
         Hello { kind, epoch: self.epoch, stamp_ns, rtt_ns }
     }
 
-    pub(super) fn on_timeout(&mut self, now: Time) -> Lapse {
+    pub(super) fn on_timeout(&mut self, now: Time) -> TimeoutOutcome {
         if now < self.at {
-            return Lapse::None;
+            return TimeoutOutcome::None;
         }
         self.at = Time::MAX;
         let tries_max = match self.state {
             State::Draining => {
                 self.close(true);
-                return Lapse::Drained;
+                return TimeoutOutcome::Drained;
             }
             State::Closing { .. } => CLOSE_TRIES,
             _ => OPEN_TRIES,
@@ -238,9 +231,9 @@ impl Handshake {
         if self.tries < tries_max {
             self.due = true;
         } else {
-            self.sleep(now);
+            self.become_dormant(now);
         }
-        Lapse::None
+        TimeoutOutcome::None
     }
 
     pub(super) fn next_timeout(&self) -> Time {
@@ -251,21 +244,22 @@ impl Handshake {
         (self.rtt_ns > 0).then(|| Span::from_ns(u64::from(self.rtt_ns)))
     }
 
-    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
-        print.add((self.state, self.epoch, self.epoch_asked, self.wanted, self.reopen));
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Fingerprint<H>) {
+        print.add((self.state, self.epoch, self.epoch_requested, self.wanted, self.reopen));
         print.add((self.samples_left, self.sample_ns, self.rtt_ns, self.numbered, self.tries, self.due));
         print.add_time(self.at);
         print.add_limit(self.retry_at);
     }
 
-    /// Somebody asks for a start.
-    fn open_asked(&mut self, asked: u32) {
-        // An epoch that this end has come to by itself would join what the receiver still has of it.
-        let was_used = asked.wrapping_sub(self.epoch_asked) <= self.epoch.wrapping_sub(self.epoch_asked);
+    /// Starts an epoch that the host requested.
+    fn open_requested(&mut self, asked: u32) {
+        // A reused epoch would mix with the receiver's state of its previous use.
+        let was_used =
+            asked.wrapping_sub(self.epoch_requested) <= self.epoch.wrapping_sub(self.epoch_requested);
         if was_used {
             return self.open(self.epoch.wrapping_add(1));
         }
-        self.epoch_asked = asked;
+        self.epoch_requested = asked;
         self.open(asked);
     }
 
@@ -274,11 +268,11 @@ impl Handshake {
         self.numbered = false;
         if let Some(rtt) = self.rtt_known {
             self.rtt_ns = rtt_in_ns(rtt);
-            self.say(State::Opening);
+            self.enter(State::Opening);
         } else {
             self.rtt_ns = 0;
             (self.samples_left, self.sample_ns) = (self.samples, RTT_NS_MAX);
-            self.say(State::Measuring);
+            self.enter(State::Measuring);
         }
     }
 
@@ -286,27 +280,27 @@ impl Handshake {
         self.sample_ns = self.sample_ns.min(rtt_ns);
         self.samples_left = self.samples_left.saturating_sub(1);
         if self.samples_left > 0 {
-            return self.say(State::Measuring);
+            return self.enter(State::Measuring);
         }
         self.rtt_ns = self.sample_ns.max(rtt_in_ns(self.rtt_min));
-        self.say(State::Opening);
+        self.enter(State::Opening);
     }
 
     fn close(&mut self, holding: bool) {
-        self.say(State::Closing { holding });
+        self.enter(State::Closing { holding });
     }
 
-    fn say(&mut self, state: State) {
+    fn enter(&mut self, state: State) {
         self.state = state;
         (self.tries, self.due, self.at) = (0, true, Time::MAX);
     }
 
-    fn sleep(&mut self, now: Time) {
+    fn become_dormant(&mut self, now: Time) {
         self.state = State::Dormant;
         (self.due, self.at) = (false, Time::MAX);
         self.retry_at = now + RETRY;
         if let Some(epoch) = self.reopen.take() {
-            self.open_asked(epoch);
+            self.open_requested(epoch);
         }
     }
 

@@ -1,60 +1,62 @@
 //! Link-local retransmission: one end of a link that corrupts frames (`LinkGuardian`, SIGCOMM 2023).
 //!
-//! An [`Endpoint`] stands at each end of a link, between a port's queues and its wire. It numbers what leaves, keeps it until
-//! the other end has it, and sends it again when the other end misses it; what arrives it hands on once each and, where asked,
-//! in order. Both directions are protected alike, and either may be dormant: then its frames carry no header and
-//! cost nothing.
+//! An [`Endpoint`] is at each end of a link, between a port's queues and its wire. It numbers leaving frames,
+//! keeps copies until the other end has received them, and retransmits frames that the other end misses. It
+//! delivers arriving frames once and, if required, in order. Both directions work alike. Either may be
+//! dormant: its frames then have no header and no cost.
 //!
 //! ```text
 //!    normal queue ─► ┌──────────────────────────┐ ─► wire
 //!                    │ poll_transmit:           │     1 hello, missing, pause and resume
-//!                    │   who is next            │     2 frames sent again
-//!        on_sent  ─► │                          │     3 normal frames, an ACK on their back
-//!                    │        Endpoint          │     4 dummies and ACKs of their own, while owed
+//!                    │   next transmission      │     2 retransmissions
+//!        on_sent  ─► │                          │     3 normal frames with piggybacked ACK
+//!                    │        Endpoint          │     4 dummies and ACK frames, while owed
 //!    poll: Deliver ◄ │                          │ ◄─ on_signal, on_plain ◄─ wire
 //!          Discard ◄ │                          │
 //!          Release ◄ └──────────────────────────┘ ◄─ on_timeout, activate, deactivate
 //! ```
 //!
-//! The core never looks into a frame and never copies one: it holds handles `F`. A host that sends a frame keeps a
-//! copy and gives its handle to [`Endpoint::on_sent`]; it gets it back as [`Disposal::Release`].
+//! The core neither reads nor copies frames: it holds handles `F`. A host that sends a frame keeps a copy and
+//! passes its handle to [`Endpoint::on_sent`]; the core returns it as [`Disposal::Release`].
 //!
-//! # The way of a frame
+//! # Life of a frame
 //!
-//! A frame gets its number when it leaves, so numbers are in the order of the wire. A receiver that sees a gap tells of it
-//! at once, ahead of everything else ([`Missing`]), and the sender answers with as many copies as bring the loss below the
-//! target (LG Eq. 2, [`LossRate::copies_for`]). Frames that must keep their order wait behind the gap, at most in the room
-//! there is: before it is full, the sender is asked to pause. When nothing follows the last frame, dummies say how far
-//! numbers have come, so that a lost tail is a gap as well (LG §3.2). A dummy is always answered, which is how a
-//! sender learns that a tail has arrived: no clock runs for it.
+//! A frame gets its number when it leaves, so numbers are in wire order. A receiver that sees a gap notifies
+//! the sender at once, ahead of all other frames ([`Missing`]). The sender retransmits as many copies as
+//! bring the loss below the target (LG Eq. 2, [`LossRate::copies_for`]). Frames that must keep their order
+//! wait in the reordering buffer; before it is full, the receiver pauses the sender. When no frame follows
+//! the last one, dummies carry the next number, so that a lost tail is a gap as well (LG §3.2). The receiver
+//! acknowledges every dummy, which confirms the tail without a timer.
 //!
-//! # What makes it hold
+//! # Why it is robust
 //!
-//! *States, not changes.* Every signal says where its sender stands: the first number that is not settled, all that is
-//! missing, whether to pause. One that is lost is made good by the next; one that comes twice or late does
-//! nothing. So whatever must arrive is said again, by a clock that runs only as long as something is missing, paused or
-//! unanswered, ever more slowly and not for ever. When all is quiet, no clock runs.
+//! *States, not changes.* Every signal carries a state: the first number that is not settled, all missing
+//! numbers, whether to pause. The next signal makes up for a lost one; a late or duplicate one has no effect.
+//! Signals that must arrive are repeated with growing intervals, a limited number of times, while something
+//! is missing, paused or unacknowledged. No timer runs on an idle link.
 //!
-//! *Places, not eras.* Both ends count frames in 64 bits and read a number as the place nearest to where they stand. As the
-//! sender never has more under way than half the numbers, there is one such place ([`Seq::place_near`]).
+//! *Positions, not eras.* Both ends count frames in 64 bits and extend a received number to the nearest
+//! position. Less than half of the numbers are in flight, so the position is unique ([`Seq::position_near`]).
 //!
-//! *Epochs.* Numbers mean something between the two ends of one start. A start is agreed upon (`Open`, `Accept`), with a
-//! question before that measures the round trip, from which all times and sizes follow. An end that has forgotten
-//! says so (`Unknown`), and the sender starts anew. Until both are ready frames leave as they are, so a link is never
-//! worse for being protected by an end that has gone away. Protection ends when all is acknowledged, so nothing is lost
-//! or overtaken.
+//! *Epochs.* Numbers are valid within one start. Both ends agree on a start (`Open`, `Accept`) after a
+//! measurement of the round trip, from which all times and sizes follow. An end that has restarted replies
+//! `Unknown`, and the sender starts again. Until both are ready, frames leave without header, so a missing
+//! end makes a link no worse. Protection ends after all frames are acknowledged, so none is lost or
+//! overtaken.
 //!
-//! *Bounds.* Copies take no more than a share of the link, each at most once in a round trip however often it is asked for;
-//! buffers have their sizes, and what finds no room is counted and asked for again. Where that is not enough, the
-//! [`Stance`] steps down: first nothing waits for what is lost, then nothing is numbered, until the link is better.
+//! *Bounds.* Retransmissions take a bounded share of the link, and each frame is retransmitted at most once
+//! per round trip. Buffers are bounded; a frame that does not fit is counted and requested again. If that is
+//! not enough, the [`ProtectionLevel`] steps down: first to no ordering, then to no protection, until the
+//! link improves.
 //!
-//! # Where to look
+//! # Files
 //!
-//! `sender` numbers, keeps, sends again; `receiver` finds `holes`, tells of them (`notice`), holds and hands on; `handshake` is
-//! how a direction starts and ends; `stance` measures loss and decides on copies; `timing` derives every time and size;
-//! `endpoint` lets them share the wire.
+//! `sender` numbers, keeps and retransmits frames. `receiver` finds `holes`, sends notifications
+//! (`notification`), reorders and delivers. `handshake` starts and ends a direction. `protection_level`
+//! measures loss and chooses copies.
+//! `timing` derives times and sizes. `endpoint` schedules the wire.
 
-pub mod paper;
+pub mod prototype;
 
 mod config;
 mod counters;
@@ -63,67 +65,67 @@ mod endpoint;
 mod fingerprint;
 mod handshake;
 mod holes;
-mod notice;
+mod notification;
 mod outbox;
+mod protection_level;
 mod receiver;
+mod response_time;
 mod ring;
 mod sender;
 mod seq;
 mod signal;
-mod stance;
 mod timing;
-mod trip;
 
 pub use config::{Config, ConfigError};
 pub use counters::Counters;
 pub use delays::RecoveryDelays;
 pub use endpoint::Endpoint;
+pub use protection_level::ProtectionLevel;
 pub use seq::Seq;
-pub use signal::{Ack, Hello, HelloKind, Hole, Missing, Signal};
-pub use stance::Stance;
+pub use signal::{Ack, Hello, HelloKind, Hole, LinkHeader, Missing};
 pub use wiremend_units::{CopyCount, LossRate};
 
 use wiremend_units::Bytes;
 
-/// The frame at the head of the normal queue: it could leave now.
+/// The frame at the head of the normal queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Waiting {
-    /// Its length from MAC header to FCS, without a link header.
+pub struct QueueHead {
+    /// Length from MAC header to FCS, without link header.
     pub len: Bytes,
-    /// Whether it must not overtake others that say so too. What need not, is handed on at once.
+    /// Whether it must keep its order among ordered frames. Other frames are delivered on arrival.
     pub ordered: bool,
 }
 
-/// What a free wire carries next.
+/// A transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transmit<F> {
-    /// The head of the normal queue as it is: this direction is dormant.
+    /// The head of the normal queue without header: this direction is dormant.
     Plain,
-    /// The head of the normal queue behind a header. The host keeps a copy and calls [`Endpoint::on_sent`] before
-    /// anything else.
-    Fresh(Signal),
-    /// A copy of a frame that is kept, behind a header.
-    Again(Signal, F),
-    /// A frame of the link's own, of the shortest length there is.
-    Own(Signal),
+    /// The head of the normal queue behind a header. The host keeps a copy and calls [`Endpoint::on_sent`]
+    /// next.
+    New(LinkHeader),
+    /// A copy of a kept frame, behind a header.
+    Retransmission(LinkHeader, F),
+    /// A control frame of minimum length.
+    Control(LinkHeader),
 }
 
-/// What a free wire carries next, where the head of the normal queue is not to be protected.
+/// A transmission where the head of the normal queue is not protected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Aside<F> {
-    /// Something goes before it. It is never [`Transmit::Fresh`].
-    Before(Transmit<F>),
-    /// It leaves, behind a header as long as others are protected. Nobody keeps it.
-    Leaves(Option<Signal>),
+pub enum UnprotectedTransmit<F> {
+    /// Another transmission precedes the head; never [`Transmit::New`].
+    First(Transmit<F>),
+    /// The head leaves, behind a header while the direction is protected. No copy is kept.
+    Head(Option<LinkHeader>),
 }
 
-/// What becomes of a handle.
+/// What the host does with a handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disposal<F> {
-    /// A frame that arrived goes on its way.
+    /// Forward a frame that arrived.
     Deliver(F),
-    /// A frame that arrived has been here before, belongs to nothing, or found no room.
+    /// Drop a frame that arrived: a duplicate, of an unknown epoch, or without room.
     Discard(F),
-    /// A copy that was kept is no longer needed.
+    /// Free a kept copy.
     Release(F),
 }

@@ -1,10 +1,9 @@
-//! What both halves of an end leave for the host: handles and counts.
+//! Output of both halves of an end: disposals and counters.
 
 use std::collections::VecDeque;
 
 use super::{Counters, Disposal, RecoveryDelays};
 
-/// What becomes of handles, and what was counted.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox<F> {
     pub(super) counters: Counters,

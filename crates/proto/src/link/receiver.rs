@@ -1,31 +1,31 @@
-//! The receiving half: finds what is missing, asks for it, and hands on each frame once and in order.
+//! The receiver: finds missing frames, notifies the sender, and delivers each frame once and in order.
 //!
-//! Three places say where it stands. Everything before `next` is settled: handed on, or given up. Everything
-//! before `seen` was sent. Between them lie [`Holes`], and frames that are held because they must not overtake what
-//! is missing; what is neither was handed on at once. When `next` is not `seen`, it is the first hole.
+//! All positions before `next` are settled: delivered or given up. All before `seen` were sent. Between them
+//! are [`Holes`], held frames that must not overtake a missing one, and frames that were delivered on
+//! arrival. If `next` differs from
+//! `seen`, it is the first hole.
 
 use std::hash::{Hash, Hasher};
 
 use wiremend_units::{Span, Time};
 
-use super::fingerprint::Print;
-use super::holes::{Holes, Patience};
-use super::notice::{self, Notice};
+use super::fingerprint::Fingerprint;
+use super::holes::{Holes, RenotifyBackoff};
+use super::notification::{self, NotificationSeries};
 use super::outbox::Outbox;
+use super::response_time::ResponseTime;
 use super::ring::Ring;
 use super::sender::epoch_bits;
 use super::timing::Timing;
-use super::trip::Trip;
-use super::{Ack, Config, Disposal, Missing, Seq, Signal};
+use super::{Ack, Config, Disposal, LinkHeader, Missing, Seq};
 
-/// What has arrived, and what has not.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver<F, const BITS: u32> {
     timing: Timing,
     room_bytes: u64,
     backpressure: bool,
     control_copies: u8,
-    /// Of the start it knows of; dormant without one.
+    /// Epoch of the sender; dormant without one.
     epoch: Option<u32>,
     next: u64,
     seen: u64,
@@ -33,15 +33,15 @@ pub(super) struct Receiver<F, const BITS: u32> {
     held: Ring<Option<Held<F>>>,
     held_count: u32,
     held_bytes: u64,
-    notice: Notice,
-    /// When holes that the sender was told of are looked at again; never without holes.
+    notifications: NotificationSeries,
+    /// When holes are checked for renotification.
     renotify_at: Time,
-    /// From a gap that was seen to the frame that filled it.
-    trip: Trip,
-    /// What the sender was last told `next` is.
-    told: u64,
-    /// What has arrived since.
-    news_bytes: u64,
+    /// Time from the detection of a gap to the arrival of the missing frame.
+    response_time: ResponseTime,
+    /// `next` in the last ACK.
+    last_acked: u64,
+    /// Bytes that have arrived since.
+    unacked_bytes: u64,
     acks_owed: u8,
     pause: Pause,
 }
@@ -55,23 +55,23 @@ struct Held<F> {
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     asked: bool,
-    /// Times that this is still to be said at once.
+    /// Times that this state is still to be sent at once.
     copies: u8,
-    /// When a pause that lasts is said again; never without one.
-    again_at: Time,
+    /// When a lasting pause is sent again.
+    repeat_at: Time,
 }
 
 impl Pause {
-    const NONE: Self = Self { asked: false, copies: 0, again_at: Time::MAX };
+    const NONE: Self = Self { asked: false, copies: 0, repeat_at: Time::MAX };
 }
 
-/// ACKs owed to dummies at once: more would say nothing more.
+/// Maximum of pending ACKs to dummies: more carry no more information.
 const ACKS_OWED_MAX: u8 = 4;
 
 impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            timing: Timing::of(config, Span::ZERO),
+            timing: Timing::new(config, Span::ZERO),
             room_bytes: config.rx_bytes_max.get(),
             backpressure: config.backpressure,
             control_copies: config.control_copies,
@@ -82,11 +82,11 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             held: Ring::default(),
             held_count: 0,
             held_bytes: 0,
-            notice: Notice::default(),
+            notifications: NotificationSeries::default(),
             renotify_at: Time::MAX,
-            trip: Trip::default(),
-            told: 0,
-            news_bytes: 0,
+            response_time: ResponseTime::default(),
+            last_acked: 0,
+            unacked_bytes: 0,
             acks_owed: 0,
             pause: Pause::NONE,
         }
@@ -96,40 +96,37 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.epoch
     }
 
-    /// Whether headers of this epoch are understood.
-    pub(super) fn knows(&self, epoch: u8) -> bool {
+    /// Whether headers have the current epoch.
+    pub(super) fn is_epoch(&self, epoch: u8) -> bool {
         self.epoch.is_some_and(|known| epoch_bits(known) == epoch)
     }
 
-    /// Numbers begin anew.
     pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
-        debug_assert!(self.epoch.is_none(), "what is held is handed on first");
+        debug_assert!(self.epoch.is_none(), "held frames are delivered before a start");
         self.timing = timing;
-        self.trip = Trip::default();
+        self.response_time = ResponseTime::default();
         self.epoch = Some(epoch);
-        (self.next, self.seen, self.told, self.news_bytes) = (0, 0, 0, 0);
+        (self.next, self.seen, self.last_acked, self.unacked_bytes) = (0, 0, 0, 0);
     }
 
-    /// Hands on what is held, in order; what is missing is lost.
+    /// Delivers held frames in order. Missing frames are lost.
     pub(super) fn flush(&mut self, now: Time, out: &mut Outbox<F>) {
         if !self.holes.is_empty() {
-            out.counters.lost += self.holes.place_count();
+            out.counters.lost += self.holes.position_count();
             self.holes.clear();
             self.advance(now, out);
         }
     }
 
-    /// Knows of no start any more.
     pub(super) fn stop(&mut self, now: Time, out: &mut Outbox<F>) {
         self.flush(now, out);
         self.epoch = None;
-        self.notice = Notice::default();
+        self.notifications = NotificationSeries::default();
         self.renotify_at = Time::MAX;
         self.acks_owed = 0;
         self.pause = Pause::NONE;
     }
 
-    /// The numbered frame has arrived.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -140,141 +137,144 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         len: u64,
         out: &mut Outbox<F>,
     ) {
-        let Some(place) = Seq::<BITS>::new(seq).place_near(self.next).filter(|place| *place >= self.next)
+        let Some(position) =
+            Seq::<BITS>::new(seq).position_near(self.next).filter(|position| *position >= self.next)
         else {
             out.counters.duplicates += 1;
             out.push(Disposal::Discard(frame));
             return;
         };
-        self.news_bytes += len;
-        if place == self.next && place == self.seen {
-            // As almost always: nothing is missing.
+        self.unacked_bytes += len;
+        if position == self.next && position == self.seen {
+            // The usual case: no frame is missing.
             self.next += 1;
             self.seen += 1;
             out.push(Disposal::Deliver(frame));
             return;
         }
-        self.on_data_around_holes(now, place, ordered, Held { frame, len: len as u32 }, out);
+        self.on_data_around_holes(now, position, ordered, Held { frame, len: len as u32 }, out);
     }
 
     fn on_data_around_holes(
         &mut self,
         now: Time,
-        place: u64,
+        position: u64,
         ordered: bool,
         held: Held<F>,
         out: &mut Outbox<F>,
     ) {
-        let is_new = place >= self.seen;
+        let is_new = position >= self.seen;
         if is_new {
-            self.miss(now, place, out);
-            // It is missing itself until it has found its place.
-            self.holes.open(place, place + 1, now);
-            self.seen = place + 1;
-        } else if !self.holes.contains(place) {
+            self.mark_missing(now, position, out);
+            // The frame counts as missing until it is delivered or held.
+            self.holes.open(position, position + 1, now);
+            self.seen = position + 1;
+        } else if !self.holes.contains(position) {
             out.counters.duplicates += 1;
             out.push(Disposal::Discard(held.frame));
             return;
         }
-        let waits = ordered && place != self.next;
+        let waits = ordered && position != self.next;
         if waits && self.held_bytes + u64::from(held.len) > self.room_bytes {
-            // It stays missing, and is asked for again when the holes are looked at again: there may be room by then.
+            // The frame stays missing. A renotification requests it again, when the buffer may have room.
             out.counters.overflowed += 1;
             out.counters.missed += u64::from(is_new);
-            self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.trip));
+            self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.response_time));
             out.push(Disposal::Discard(held.frame));
             return;
         }
-        let filled = self.holes.fill(place);
-        if let Some((since, retold)) = filled.filter(|_| !is_new) {
+        let filled = self.holes.fill(position);
+        if let Some((since, renotified)) = filled.filter(|_| !is_new) {
             out.counters.recovered += 1;
             let took = now.since(since);
             out.delays.add(took);
-            if retold {
-                self.trip.add_unknown();
+            if renotified {
+                self.response_time.add_unknown();
             } else {
-                self.trip.add(took);
+                self.response_time.add(took);
             }
         }
         if waits {
-            self.hold(now, place, held, out);
+            self.hold(now, position, held, out);
         } else {
             out.push(Disposal::Deliver(held.frame));
             self.advance(now, out);
         }
     }
 
-    /// All before `next` has been sent: what has not arrived is missing. The sender wants to know what has.
+    /// A dummy shows that all positions before `next` were sent. It must be acknowledged.
     pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
-        if self.on_shown(now, next, out) {
+        if self.on_sent_upto(now, next, out) {
             self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
         }
     }
 
-    /// All before `next` has been sent: what has not arrived is missing. False: that cannot be.
-    pub(super) fn on_shown(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
-        // A sender is no further ahead of what is settled than this: beyond it, one lie after another would open holes without end.
+    /// All positions before `next` were sent, so those that have not arrived are missing. False: `next` is
+    /// impossible.
+    pub(super) fn on_sent_upto(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
+        // A sender is at most this far ahead. The bound keeps forged numbers from opening holes without end.
         let last = self.next + u64::from(Seq::<BITS>::WINDOW_MAX);
-        let place = Seq::<BITS>::new(next).place_near(self.seen).filter(|place| *place <= last);
-        let Some(place) = place else {
+        let position = Seq::<BITS>::new(next).position_near(self.seen).filter(|position| *position <= last);
+        let Some(position) = position else {
             out.counters.ignored += 1;
             return false;
         };
-        if place > self.seen {
-            self.miss(now, place, out);
-            self.seen = place;
+        if position > self.seen {
+            self.mark_missing(now, position, out);
+            self.seen = position;
         }
         true
     }
 
-    /// A notification, or a change of pause: what goes before everything else.
-    pub(super) fn poll_urgent(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
+    /// Returns a notification or a change of pause, which precedes all other frames.
+    pub(super) fn poll_urgent(&mut self, now: Time, out: &mut Outbox<F>) -> Option<LinkHeader> {
         let ack = self.ack()?;
-        if let Some((missing, is_new)) = self.notice.poll::<BITS>(now, &mut self.holes, self.seen, ack) {
-            self.on_told();
+        if let Some((missing, is_new)) = self.notifications.poll::<BITS>(now, &mut self.holes, self.seen, ack)
+        {
+            self.on_ack_sent();
             out.counters.notifications += 1;
             out.counters.renotifications += u64::from(!is_new);
-            return Some(Signal::Missing(missing));
+            return Some(LinkHeader::Missing(missing));
         }
         if self.pause.copies == 0 {
             return None;
         }
-        self.on_told();
+        self.on_ack_sent();
         out.counters.acks += 1;
-        Some(Signal::Ack(ack))
+        Some(LinkHeader::Ack(ack))
     }
 
-    /// An ACK for the back of a frame that leaves anyway, if there is something to say.
+    /// Returns an ACK to piggyback, if it has news.
     #[inline]
-    pub(super) fn poll_back(&mut self) -> Option<Ack> {
-        if self.told == self.next && self.acks_owed == 0 {
+    pub(super) fn poll_piggyback(&mut self) -> Option<Ack> {
+        if self.last_acked == self.next && self.acks_owed == 0 {
             return None;
         }
         let ack = self.ack();
-        self.on_told();
+        self.on_ack_sent();
         ack
     }
 
-    /// Whether an ACK cannot wait for the back of a frame that carries one.
+    /// Whether an ACK must leave without waiting for a frame that carries it.
     #[inline]
     pub(super) fn is_ack_due(&self) -> bool {
-        self.acks_owed > 0 || self.news_bytes >= self.timing.ack_bytes
+        self.acks_owed > 0 || self.unacked_bytes >= self.timing.ack_bytes
     }
 
-    /// Whether an ACK on the back of a frame would keep from the sender what has arrived behind a hole.
+    /// Whether a piggybacked ACK would not suffice, because it cannot report arrivals behind a hole.
     #[inline]
-    pub(super) fn is_survey_due(&self) -> bool {
-        self.news_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
+    pub(super) fn is_missing_report_due(&self) -> bool {
+        self.unacked_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
     }
 
-    /// A frame that says what has arrived. With holes it says all of it, so that the sender's buffer need not keep what came
+    /// Returns an ACK frame. With holes it reports all arrivals, so that the sender can release what came
     /// behind them.
-    pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
+    pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<LinkHeader> {
         let ack = self.ack().filter(|_| self.is_ack_due())?;
-        self.on_told();
+        self.on_ack_sent();
         out.counters.acks += 1;
-        let state = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack);
-        Some(state.map_or(Signal::Ack(ack), |(missing, _)| Signal::Missing(missing)))
+        let state = notification::missing_from::<BITS>(now, &mut self.holes, self.next, self.seen, ack);
+        Some(state.map_or(LinkHeader::Ack(ack), |(missing, _)| LinkHeader::Missing(missing)))
     }
 
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Outbox<F>) {
@@ -284,14 +284,14 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             self.advance(now, out);
         }
         if self.renotify_at <= now {
-            let patience = self.patience();
-            if let Some(first) = self.holes.retell(now, patience) {
-                self.notice.begin(first, self.control_copies, false);
+            let backoff = self.backoff();
+            if let Some(first) = self.holes.take_overdue(now, backoff) {
+                self.notifications.begin(first, self.control_copies, false);
             }
-            self.renotify_at = self.holes.next_due(patience).unwrap_or(Time::MAX);
+            self.renotify_at = self.holes.next_due(backoff).unwrap_or(Time::MAX);
         }
-        if self.pause.again_at <= now {
-            self.say_pause(now, true);
+        if self.pause.repeat_at <= now {
+            self.set_pause(now, true);
         }
     }
 
@@ -299,77 +299,77 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn next_timeout(&self) -> Time {
         let give_up =
             self.holes.oldest().map_or(Time::MAX, |since| since.saturating_add(self.timing.give_up));
-        give_up.min(self.renotify_at).min(self.pause.again_at)
+        give_up.min(self.renotify_at).min(self.pause.repeat_at)
     }
 
-    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>)
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Fingerprint<H>)
     where
         F: Hash,
     {
-        print.add((self.epoch, self.next, self.seen, self.told, self.news_bytes, self.acks_owed));
+        print.add((self.epoch, self.next, self.seen, self.last_acked, self.unacked_bytes, self.acks_owed));
         print.add((self.pause.asked, self.pause.copies));
-        print.add_time(self.pause.again_at);
+        print.add_time(self.pause.repeat_at);
         print.add_time(self.renotify_at);
         self.holes.fingerprint(print, self.timing.is_adaptive());
         if self.timing.is_adaptive() {
-            self.trip.fingerprint(print);
+            self.response_time.fingerprint(print);
         }
-        self.notice.fingerprint(print);
-        for place in (self.next..self.seen).filter(|_| self.held_count > 0) {
-            print.add(self.held[place].map(|held| held.frame));
+        self.notifications.fingerprint(print);
+        for position in (self.next..self.seen).filter(|_| self.held_count > 0) {
+            print.add(self.held[position].map(|held| held.frame));
         }
     }
 
-    /// Whether a notification, or a change of pause, is to go before everything else.
+    /// Whether a notification or a change of pause must precede all other frames.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {
-        self.notice.is_due() || self.pause.copies > 0
+        self.notifications.is_due() || self.pause.copies > 0
     }
 
-    fn patience(&self) -> Patience {
-        Patience { first: self.timing.renotify(&self.trip), most: self.timing.renotify_max() }
+    fn backoff(&self) -> RenotifyBackoff {
+        RenotifyBackoff { first: self.timing.renotify(&self.response_time), most: self.timing.renotify_max() }
     }
 
     fn ack(&self) -> Option<Ack> {
-        let next = Seq::<BITS>::of(self.next).get();
+        let next = Seq::<BITS>::from_position(self.next).get();
         self.epoch.map(|epoch| Ack { epoch: epoch_bits(epoch), next, pause: self.pause.asked })
     }
 
-    /// The sender is told where this end stands.
-    fn on_told(&mut self) {
-        self.told = self.next;
-        self.news_bytes = 0;
+    /// The sender gets the current state.
+    fn on_ack_sent(&mut self) {
+        self.last_acked = self.next;
+        self.unacked_bytes = 0;
         self.acks_owed = self.acks_owed.saturating_sub(1);
         self.pause.copies = self.pause.copies.saturating_sub(1);
     }
 
-    /// What was not seen before `end` is missing.
-    fn miss(&mut self, now: Time, end: u64, out: &mut Outbox<F>) {
+    /// Marks the positions from `seen` to `end - 1` missing.
+    fn mark_missing(&mut self, now: Time, end: u64, out: &mut Outbox<F>) {
         if end == self.seen {
             return;
         }
         out.counters.missed += end - self.seen;
         self.holes.open(self.seen, end, now);
-        self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.trip));
-        if let Some(first) = self.holes.first_of_last(Missing::HOLES_MAX) {
-            self.notice.begin(first, self.control_copies, true);
+        self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.response_time));
+        if let Some(first) = self.holes.start_of_last(Missing::HOLES_MAX) {
+            self.notifications.begin(first, self.control_copies, true);
         }
     }
 
-    fn hold(&mut self, now: Time, place: u64, held: Held<F>, out: &mut Outbox<F>) {
+    fn hold(&mut self, now: Time, position: u64, held: Held<F>, out: &mut Outbox<F>) {
         self.held.make_room(self.next, self.seen, self.seen);
-        self.held[place] = Some(held);
+        self.held[position] = Some(held);
         self.held_count += 1;
         self.held_bytes += u64::from(held.len);
         out.counters.rx_bytes = self.held_bytes;
         out.counters.rx_bytes_max = out.counters.rx_bytes_max.max(self.held_bytes);
         if self.backpressure && !self.pause.asked && self.held_bytes >= self.timing.pause_at {
             out.counters.pauses += 1;
-            self.say_pause(now, true);
+            self.set_pause(now, true);
         }
     }
 
-    /// Goes on to the first hole, and hands on what was held before it.
+    /// Advances to the first hole and delivers the frames held before it.
     fn advance(&mut self, now: Time, out: &mut Outbox<F>) {
         let end = self.holes.first().unwrap_or(self.seen);
         while self.next < end && self.held_count > 0 {
@@ -384,16 +384,16 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         out.counters.rx_bytes = self.held_bytes;
         if self.holes.is_empty() && self.renotify_at != Time::MAX {
             self.renotify_at = Time::MAX;
-            // No dummy follows the last copy, so nobody would ask.
+            // No dummy follows the last copy, so the receiver sends an ACK by itself.
             self.acks_owed = self.acks_owed.max(1);
         }
         if self.pause.asked && self.held_bytes <= self.timing.resume_at {
-            self.say_pause(now, false);
+            self.set_pause(now, false);
         }
     }
 
-    fn say_pause(&mut self, now: Time, asked: bool) {
-        let again_at = if asked { now + self.timing.pause_max / 2 } else { Time::MAX };
-        self.pause = Pause { asked, copies: self.control_copies, again_at };
+    fn set_pause(&mut self, now: Time, asked: bool) {
+        let repeat_at = if asked { now + self.timing.pause_max / 2 } else { Time::MAX };
+        self.pause = Pause { asked, copies: self.control_copies, repeat_at };
     }
 }

@@ -1,9 +1,9 @@
-//! Slots for places in a row, which follow each other round in memory.
+//! A ring of slots for consecutive positions.
 
 use std::ops::{Index, IndexMut};
 
-/// As many slots as places are in use at once, rounded up to a power of two. It grows while a link finds out how much
-/// is under way, and then no more; small rings stay in a cache.
+/// As many slots as positions are in use at once, rounded up to a power of two. It grows until it holds the
+/// data in flight of the link; small rings stay in a cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring<T> {
     slots: Vec<T>,
@@ -12,7 +12,7 @@ pub(super) struct Ring<T> {
 impl<T: Copy + Default> Ring<T> {
     const SLOTS_MIN: usize = 64;
 
-    /// Has room for the places from `first` up to `end`, of which those before `used` may hold something.
+    /// Makes room for the positions from `first` to `end - 1`. Those before `used` may be in use.
     #[inline]
     pub(super) fn make_room(&mut self, first: u64, used: u64, end: u64) {
         if end - first > self.slots.len() as u64 {
@@ -24,8 +24,8 @@ impl<T: Copy + Default> Ring<T> {
     fn grow(&mut self, first: u64, used: u64, end: u64) {
         let len = ((end - first) as usize).next_power_of_two().max(Self::SLOTS_MIN);
         let old = std::mem::replace(&mut self.slots, vec![T::default(); len]);
-        for place in first..used.min(first + old.len() as u64) {
-            self[place] = old[place as usize & (old.len() - 1)];
+        for position in first..used.min(first + old.len() as u64) {
+            self[position] = old[position as usize & (old.len() - 1)];
         }
     }
 }
@@ -33,15 +33,15 @@ impl<T: Copy + Default> Ring<T> {
 impl<T> Index<u64> for Ring<T> {
     type Output = T;
     #[inline]
-    fn index(&self, place: u64) -> &T {
-        &self.slots[place as usize & (self.slots.len() - 1)]
+    fn index(&self, position: u64) -> &T {
+        &self.slots[position as usize & (self.slots.len() - 1)]
     }
 }
 
 impl<T> IndexMut<u64> for Ring<T> {
     #[inline]
-    fn index_mut(&mut self, place: u64) -> &mut T {
+    fn index_mut(&mut self, position: u64) -> &mut T {
         let mask = self.slots.len() - 1;
-        &mut self.slots[place as usize & mask]
+        &mut self.slots[position as usize & mask]
     }
 }

@@ -1,51 +1,48 @@
-//! The sending half: numbers what leaves, keeps it until the other end has it, and sends it again when asked.
+//! The sender: numbers leaving frames, keeps copies until they are acknowledged, and retransmits on request.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
-use super::fingerprint::Print;
+use super::fingerprint::Fingerprint;
 use super::outbox::Outbox;
+use super::protection_level::{LossMonitor, ProtectionLevel};
+use super::response_time::ResponseTime;
 use super::ring::Ring;
-use super::stance::{Stance, Watch};
 use super::timing::{PROBES_MAX, Timing};
-use super::trip::Trip;
-use super::{Ack, Config, Disposal, Missing, Seq, Signal, Waiting};
+use super::{Ack, Config, Disposal, LinkHeader, Missing, QueueHead, Seq};
 
-/// What is sent and not settled yet.
 #[derive(Clone, Debug)]
 pub(super) struct Sender<F, const BITS: u32> {
     timing: Timing,
     room_bytes: u64,
     dummies_max: u8,
-    /// What copies may take: their share of the link's rate.
     share: Rate,
     epoch: u8,
-    /// Everything before is settled at the receiver.
+    /// All positions before are settled at the receiver.
     acked: u64,
-    /// The place of the next frame.
     next: u64,
-    /// Of the places before, those that the receiver had are released.
-    surveyed: u64,
+    /// Copies before this position are released if the receiver has reported their arrival.
+    released_upto: u64,
     window: u64,
     slots: Ring<Slot<F>>,
     kept_bytes: u64,
-    /// Places of which copies are due. A copy that was released meanwhile is passed over.
-    again: VecDeque<u64>,
-    /// When the share of the link for copies has paid for all that were asked for.
-    paid_at: Time,
+    /// Positions with copies due. Entries may have been released since.
+    retransmit_queue: VecDeque<u64>,
+    /// When the share for retransmissions has paid for all requested copies.
+    copies_paid_at: Time,
     dummies_owed: u8,
     probe: Probe,
-    /// When a pause ends by itself; never: there is none.
+    /// When a pause ends by itself; `Time::MAX` without pause.
     paused_until: Time,
-    /// From the last copy of a frame to the word that it is there.
-    trip: Trip,
-    /// Of the frame that was last released, if copies of it left: when the last did, and in how many rounds.
-    answered: Option<(Time, u8)>,
-    /// The frame that was polled and not confirmed by [`Sender::on_sent`].
-    leaving: Option<Waiting>,
-    watch: Watch,
+    /// Time from the last copy of a frame to its acknowledgement.
+    response_time: ResponseTime,
+    /// For the frame released last, if it was retransmitted: time of the last copy and number of requests.
+    last_response: Option<(Time, u8)>,
+    /// The frame that was polled and not yet confirmed by [`Sender::on_sent`].
+    in_transmission: Option<QueueHead>,
+    monitor: LossMonitor,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,15 +51,14 @@ struct Slot<F> {
     len: u32,
     copies_due: u8,
     ordered: bool,
-    /// The receiver has asked for it.
+    /// The receiver has requested it.
     missed: bool,
-    /// Times that copies were sent because the receiver asked.
+    /// Requests that led to copies.
     rounds: u8,
-    /// When its last copy left, if one did.
     resent_at: Time,
 }
 
-// Not derived: that would ask the same of `F`.
+// Not derived: a derive would require `F: Default`.
 impl<F> Default for Slot<F> {
     fn default() -> Self {
         Self {
@@ -77,14 +73,12 @@ impl<F> Default for Slot<F> {
     }
 }
 
-/// Asks a receiver that says nothing.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// When to ask; never while all is settled.
+    /// When to send a probe; `Time::MAX` while all is settled.
     at: Time,
     count: u8,
     due: bool,
-    /// When the first was sent.
     since: Time,
 }
 
@@ -95,80 +89,78 @@ impl Probe {
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            timing: Timing::of(config, Span::ZERO),
+            timing: Timing::new(config, Span::ZERO),
             room_bytes: config.tx_bytes_max.get(),
             dummies_max: config.dummies,
             share: config.resend_rate(),
             epoch: 0,
             acked: 0,
             next: 0,
-            surveyed: 0,
+            released_upto: 0,
             window: 0,
             slots: Ring::default(),
             kept_bytes: 0,
-            again: VecDeque::new(),
-            paid_at: Time::ZERO,
+            retransmit_queue: VecDeque::new(),
+            copies_paid_at: Time::ZERO,
             dummies_owed: 0,
             probe: Probe::NONE,
             paused_until: Time::MAX,
-            trip: Trip::default(),
-            answered: None,
-            leaving: None,
-            watch: Watch::new(config),
+            response_time: ResponseTime::default(),
+            last_response: None,
+            in_transmission: None,
+            monitor: LossMonitor::new(config),
         }
     }
 
-    /// Numbers begin anew. Nothing is kept.
     pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
-        debug_assert!(self.is_drained(), "what was kept is released first");
-        (self.acked, self.next, self.surveyed) = (0, 0, 0);
+        debug_assert!(self.is_drained(), "kept copies are released before a start");
+        (self.acked, self.next, self.released_upto) = (0, 0, 0);
         self.epoch = epoch_bits(epoch);
         self.window = timing.window.min(u64::from(Seq::<BITS>::WINDOW_MAX));
-        self.paid_at = Time::ZERO;
+        self.copies_paid_at = Time::ZERO;
         self.dummies_owed = 0;
         self.timing = timing;
-        self.trip = Trip::default();
-        self.watch.start();
+        self.response_time = ResponseTime::default();
+        self.monitor.start();
     }
 
-    /// Releases everything: the other end is gone, or has given up what is left.
+    /// Releases all copies: the other end is gone or has given up the rest.
     pub(super) fn release_all(&mut self, out: &mut Outbox<F>) {
         out.counters.abandoned += self.next - self.acked;
         self.release_before(self.next, out);
-        self.again.clear();
+        self.retransmit_queue.clear();
         self.probe = Probe::NONE;
         self.paused_until = Time::MAX;
         self.dummies_owed = 0;
-        self.leaving = None;
-        self.answered = None;
+        self.in_transmission = None;
+        self.last_response = None;
     }
 
     pub(super) fn epoch(&self) -> u8 {
         self.epoch
     }
 
-    /// The number of the next frame.
     pub(super) fn next_number(&self) -> u32 {
-        Seq::<BITS>::of(self.next).get()
+        Seq::<BITS>::from_position(self.next).get()
     }
 
-    pub(super) fn stance(&self) -> Stance {
-        self.watch.stance()
+    pub(super) fn protection_level(&self) -> ProtectionLevel {
+        self.monitor.protection_level()
     }
 
     pub(super) fn loss(&self) -> Option<super::LossRate> {
-        self.watch.loss()
+        self.monitor.loss()
     }
 
     pub(super) fn copies(&self) -> u8 {
-        self.watch.copies()
+        self.monitor.copies()
     }
 
-    pub(super) fn aim(&mut self, target: super::LossRate, copies: super::CopyCount) {
-        self.watch.aim(target, copies);
+    pub(super) fn set_target(&mut self, target: super::LossRate, copies: super::CopyCount) {
+        self.monitor.set_target(target, copies);
     }
 
-    /// The longest wait for ACKs before protection ends without them.
+    /// Maximum wait for ACKs before protection ends without them.
     pub(super) fn drain_max(&self) -> Span {
         self.timing.drain_max
     }
@@ -177,28 +169,28 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.acked == self.next
     }
 
-    /// Whether a normal frame may leave now.
+    /// Whether a normal frame may leave.
     pub(super) fn is_open(&self, now: Time) -> bool {
         self.next - self.acked < self.window && (self.paused_until == Time::MAX || self.paused_until <= now)
     }
 
-    /// The header of the normal frame that leaves now.
+    /// Returns the header of the normal frame that leaves.
     #[inline]
-    pub(super) fn fresh(&mut self, waiting: Waiting, ack: Option<Ack>) -> Signal {
-        assert!(self.leaving.is_none(), "a frame that was polled is reported as sent before the next");
-        let ordered = waiting.ordered && self.watch.stance() == Stance::Ordered;
-        self.leaving = Some(Waiting { ordered, ..waiting });
-        Signal::Data { epoch: self.epoch, seq: self.next_number(), ordered, again: false, ack }
+    pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> LinkHeader {
+        assert!(self.in_transmission.is_none(), "a polled frame is reported as sent before the next poll");
+        let ordered = head.ordered && self.monitor.protection_level() == ProtectionLevel::Ordered;
+        self.in_transmission = Some(QueueHead { ordered, ..head });
+        LinkHeader::Data { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
     }
 
-    /// True: the stance has changed.
+    /// The polled frame has left. True: the protection level has changed.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, kept: F, out: &mut Outbox<F>) -> bool {
-        let Some(waiting) = self.leaving.take() else {
+        let Some(head) = self.in_transmission.take() else {
             out.push(Disposal::Release(kept));
             return false;
         };
-        let len = waiting.len.get();
+        let len = head.len.get();
         if self.is_drained() {
             self.probe = Probe { at: now + self.timing.probe, ..Probe::NONE };
         }
@@ -208,7 +200,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             frame: room.then_some(kept),
             len: len as u32,
             copies_due: 0,
-            ordered: waiting.ordered,
+            ordered: head.ordered,
             missed: false,
             rounds: 0,
             resent_at: Time::ZERO,
@@ -221,102 +213,109 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             out.counters.tx_bytes = self.kept_bytes;
             out.counters.tx_bytes_max = out.counters.tx_bytes_max.max(self.kept_bytes);
         } else {
-            // It goes unprotected rather than waiting: the room is the operator's choice, the delay is not.
+            // The frame leaves without a copy instead of waiting: the operator chose the buffer size, and
+            // delay would be worse.
             out.counters.unkept += 1;
             out.push(Disposal::Release(kept));
         }
-        self.watch.on_sent()
+        self.monitor.on_sent()
     }
 
-    /// A copy that is due. The copies of several frames take turns, so that a burst does not hit all of one.
-    pub(super) fn poll_again(
+    /// Returns a copy that is due. Copies of several frames alternate, so that a burst does not hit all
+    /// copies of one.
+    pub(super) fn poll_retransmission(
         &mut self,
         now: Time,
         ack: impl FnOnce() -> Option<Ack>,
         out: &mut Outbox<F>,
-    ) -> Option<(Signal, F)> {
-        while let Some(place) = self.again.pop_front() {
-            if place < self.acked {
+    ) -> Option<(LinkHeader, F)> {
+        while let Some(position) = self.retransmit_queue.pop_front() {
+            if position < self.acked {
                 continue;
             }
-            let slot = &mut self.slots[place];
+            let slot = &mut self.slots[position];
             let Some(frame) = slot.frame.filter(|_| slot.copies_due > 0) else { continue };
             slot.copies_due -= 1;
             slot.resent_at = now;
             if slot.copies_due > 0 {
-                self.again.push_back(place);
+                self.retransmit_queue.push_back(position);
             }
             out.counters.resent += 1;
-            let seq = Seq::<BITS>::of(place).get();
-            let signal =
-                Signal::Data { epoch: self.epoch, seq, ordered: slot.ordered, again: true, ack: ack() };
+            let seq = Seq::<BITS>::from_position(position).get();
+            let signal = LinkHeader::Data {
+                epoch: self.epoch,
+                seq,
+                ordered: slot.ordered,
+                retransmitted: true,
+                ack: ack(),
+            };
             return Some((signal, frame));
         }
         None
     }
 
-    /// Whether copies are due. Those of frames that were released meanwhile count too.
+    /// Whether copies may be due; released ones count.
     #[inline]
-    pub(super) fn is_again_due(&self) -> bool {
-        !self.again.is_empty()
+    pub(super) fn is_retransmission_due(&self) -> bool {
+        !self.retransmit_queue.is_empty()
     }
 
-    /// Whether the receiver is to be asked now, before anything else.
+    /// Whether a probe must leave before all other frames.
     pub(super) fn probe_due(&self) -> bool {
         self.probe.due
     }
 
-    /// Whether the wire, which is idle, is to show what has been sent.
+    /// Whether an idle wire must carry a dummy.
     pub(super) fn dummy_owed(&self) -> bool {
         self.dummies_owed > 0
     }
 
-    pub(super) fn dummy(&mut self, ack: Option<Ack>, out: &mut Outbox<F>) -> Signal {
+    pub(super) fn dummy(&mut self, ack: Option<Ack>, out: &mut Outbox<F>) -> LinkHeader {
         self.dummies_owed = self.dummies_owed.saturating_sub(1);
         self.probe.due = false;
         out.counters.dummies += 1;
-        Signal::Dummy { epoch: self.epoch, next: self.next_number(), ack }
+        LinkHeader::Dummy { epoch: self.epoch, next: self.next_number(), ack }
     }
 
-    /// The header of a frame that is not protected. It shows what was sent as a dummy does, so one dummy fewer is owed; one is left, since only a
-    /// dummy is answered.
-    pub(super) fn loose(&mut self, ack: Option<Ack>) -> Signal {
+    /// Returns the header of an unprotected frame. It carries the next number as a dummy does, so one dummy
+    /// fewer is owed. The last dummy remains, because only a dummy is acknowledged.
+    pub(super) fn unprotected_header(&mut self, ack: Option<Ack>) -> LinkHeader {
         if self.dummies_owed > 1 {
             self.dummies_owed -= 1;
         }
-        Signal::Loose { epoch: self.epoch, next: self.next_number(), ack }
+        LinkHeader::Unprotected { epoch: self.epoch, next: self.next_number(), ack }
     }
 
-    /// The receiver has everything before `ack.next`. An old one moves nothing back.
+    /// The receiver has settled all positions before `ack.next`. An old ACK has no effect.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, ack: Ack, out: &mut Outbox<F>) -> bool {
-        let place = Seq::<BITS>::new(ack.next).place_near(self.acked);
-        let Some(place) = place.filter(|place| (self.acked..=self.next).contains(place)) else {
+        let position = Seq::<BITS>::new(ack.next).position_near(self.acked);
+        let Some(position) = position.filter(|position| (self.acked..=self.next).contains(position)) else {
             out.counters.ignored += 1;
             return false;
         };
-        self.release_before(place, out);
-        self.mind_answer(now);
+        self.release_before(position, out);
+        self.measure_response(now);
         self.paused_until = if ack.pause { now + self.timing.pause_max } else { Time::MAX };
         let at = if self.is_drained() { Time::MAX } else { now + self.timing.probe };
         self.probe = Probe { at, ..Probe::NONE };
         true
     }
 
-    /// The receiver misses something. True: the stance has changed.
+    /// Handles a notification. True: the protection level has changed.
     pub(super) fn on_missing(&mut self, now: Time, missing: &Missing, out: &mut Outbox<F>) -> bool {
         if !self.on_ack(now, missing.ack, out) {
             return false;
         }
         let mut stepped = false;
         let count = usize::from(missing.hole_count).min(Missing::HOLES_MAX);
-        let Some(upto) = self.place_under_way(missing.upto) else {
+        let Some(upto) = self.unacked_position(missing.upto) else {
             out.counters.ignored += 1;
             return false;
         };
         let mut had_from = None;
         for hole in &missing.holes[..count] {
-            let Some(first) = self.place_under_way(hole.first) else { break };
+            let Some(first) = self.unacked_position(hole.first) else { break };
             let end = first + u64::from(hole.len);
             if end > upto || had_from.is_some_and(|from| first < from) {
                 break;
@@ -324,20 +323,20 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             if let Some(from) = had_from {
                 self.release_between(from, first, out);
             }
-            for place in first..end {
-                stepped |= self.request(now, place, out);
+            for position in first..end {
+                stepped |= self.request(now, position, out);
             }
             had_from = Some(end);
         }
         if let Some(from) = had_from {
             self.release_between(from, upto, out);
-            self.surveyed = self.surveyed.max(upto);
-            self.mind_answer(now);
+            self.released_upto = self.released_upto.max(upto);
+            self.measure_response(now);
         }
         stepped
     }
 
-    /// The receiver was silent for long. False: it is taken for gone.
+    /// Sends a probe if the receiver is silent. False: the receiver counts as gone.
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         if self.paused_until <= now {
             self.paused_until = Time::MAX;
@@ -361,111 +360,111 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.probe.at.min(self.paused_until)
     }
 
-    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>)
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Fingerprint<H>)
     where
         F: Hash,
     {
-        print.add((self.epoch, self.acked, self.next, self.surveyed, self.dummies_owed));
-        print.add_limit(self.paid_at);
+        print.add((self.epoch, self.acked, self.next, self.released_upto, self.dummies_owed));
+        print.add_limit(self.copies_paid_at);
         print.add((self.probe.count, self.probe.due));
         print.add_time(self.probe.at);
         if self.timing.silence_max.is_some() {
             print.add_time(self.probe.since);
         }
         print.add_time(self.paused_until);
-        for place in self.acked..self.next {
-            let slot = &self.slots[place];
+        for position in self.acked..self.next {
+            let slot = &self.slots[position];
             print.add((slot.frame, slot.len, slot.copies_due, slot.ordered));
-            print.add_limit(slot.resent_at + self.timing.resend_gap(&self.trip));
+            print.add_limit(slot.resent_at + self.timing.resend_gap(&self.response_time));
             if self.timing.is_adaptive() && slot.resent_at > Time::ZERO {
                 print.add_time(slot.resent_at);
                 print.add(slot.rounds.min(2));
             }
         }
         if self.timing.is_adaptive() {
-            self.trip.fingerprint(print);
+            self.response_time.fingerprint(print);
         }
-        for place in self.again.iter().filter(|place| **place >= self.acked) {
-            print.add(place);
+        for position in self.retransmit_queue.iter().filter(|position| **position >= self.acked) {
+            print.add(position);
         }
     }
 
-    fn place_under_way(&self, seq: u32) -> Option<u64> {
-        let place = Seq::<BITS>::new(seq).place_near(self.acked)?;
-        (self.acked..=self.next).contains(&place).then_some(place)
+    fn unacked_position(&self, seq: u32) -> Option<u64> {
+        let position = Seq::<BITS>::new(seq).position_near(self.acked)?;
+        (self.acked..=self.next).contains(&position).then_some(position)
     }
 
-    /// Queues copies of a frame, unless some are queued or on their way. True: the stance has changed.
-    fn request(&mut self, now: Time, place: u64, out: &mut Outbox<F>) -> bool {
-        let gap = self.timing.resend_gap(&self.trip);
-        let slot = &mut self.slots[place];
+    /// Queues copies of a frame unless some are queued or in flight. True: the protection level has changed.
+    fn request(&mut self, now: Time, position: u64, out: &mut Outbox<F>) -> bool {
+        let gap = self.timing.resend_gap(&self.response_time);
+        let slot = &mut self.slots[position];
         let first_time = !std::mem::replace(&mut slot.missed, true);
         let resent = slot.resent_at > Time::ZERO;
         let waits = slot.copies_due > 0 || resent && now < slot.resent_at + gap;
         if !waits {
-            // Copies may run ahead of their share by a burst: a copy costs the time in which the share carries it.
+            // Copies may run ahead of their share by a burst. A copy costs its transmission time at the
+            // share's rate.
             let cost = self.share.serialize(Bytes::new(u64::from(slot.len)));
-            let ahead = self.paid_at.max(now).since(now);
+            let ahead = self.copies_paid_at.max(now).since(now);
             let left = self.timing.resend_burst.as_ps().saturating_sub(ahead.as_ps());
             let affordable = if slot.frame.is_none() { 0 } else { left / cost.as_ps().max(1) };
-            let copies = u64::from(self.watch.copies()).min(affordable);
+            let copies = u64::from(self.monitor.copies()).min(affordable);
             if copies == 0 {
                 out.counters.refused += 1;
                 if slot.frame.is_some() {
-                    self.watch.on_refused();
+                    self.monitor.on_refused();
                 }
             } else {
-                self.paid_at = self.paid_at.max(now) + cost * copies;
+                self.copies_paid_at = self.copies_paid_at.max(now) + cost * copies;
                 slot.copies_due = copies as u8;
                 slot.rounds = slot.rounds.saturating_add(1);
-                self.again.push_back(place);
+                self.retransmit_queue.push_back(position);
             }
         }
-        first_time && self.watch.on_missed()
+        first_time && self.monitor.on_missed()
     }
 
-    /// What was released may have been sent again: then it is known how long the word took that it is there.
+    /// Measures the response time if the released frame was retransmitted.
     #[inline]
-    fn mind_answer(&mut self, now: Time) {
-        match self.answered.take() {
-            Some((since, 1)) => self.trip.add(now.since(since)),
-            Some(_) => self.trip.add_unknown(),
+    fn measure_response(&mut self, now: Time) {
+        match self.last_response.take() {
+            Some((since, 1)) => self.response_time.add(now.since(since)),
+            Some(_) => self.response_time.add_unknown(),
             None => {}
         }
     }
 
     fn release_before(&mut self, end: u64, out: &mut Outbox<F>) {
-        for place in self.acked..end {
-            self.release(place, out);
+        for position in self.acked..end {
+            self.release(position, out);
         }
         self.acked = end;
-        self.surveyed = self.surveyed.max(end);
+        self.released_upto = self.released_upto.max(end);
         out.counters.tx_bytes = self.kept_bytes;
     }
 
-    /// Releases what lies between two holes, as far as that was not done before.
+    /// Releases copies between two holes that were not released before.
     fn release_between(&mut self, from: u64, end: u64, out: &mut Outbox<F>) {
-        for place in from.max(self.surveyed)..end {
-            self.release(place, out);
+        for position in from.max(self.released_upto)..end {
+            self.release(position, out);
         }
         out.counters.tx_bytes = self.kept_bytes;
     }
 
     #[inline]
-    fn release(&mut self, place: u64, out: &mut Outbox<F>) {
-        let slot = &mut self.slots[place];
+    fn release(&mut self, position: u64, out: &mut Outbox<F>) {
+        let slot = &mut self.slots[position];
         if let Some(frame) = slot.frame.take() {
             slot.copies_due = 0;
             self.kept_bytes -= u64::from(slot.len);
             if slot.resent_at > Time::ZERO {
-                self.answered = Some((slot.resent_at, slot.rounds));
+                self.last_response = Some((slot.resent_at, slot.rounds));
             }
             out.push(Disposal::Release(frame));
         }
     }
 }
 
-/// What a header says of an epoch.
 pub(super) fn epoch_bits(epoch: u32) -> u8 {
     epoch as u8 & 0xf
 }

@@ -1,3 +1,3 @@
-//! What the two ends of a protected link say to each other. Values and bytes are in `wiremend_wire::link`.
+//! Signals between the two ends of a protected link. `wiremend_wire::link` has values and bytes.
 
-pub use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, Missing, Signal};
+pub use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkHeader, Missing};

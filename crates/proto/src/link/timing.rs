@@ -1,59 +1,58 @@
-//! The times and sizes of a direction, which follow from its rate and round trip: the same core serves 2 µs in a
-//! switch and 500 µs in a process.
+//! Times and sizes of a direction, derived from rate and round trip: from 2 µs in a switch to 500 µs in a
+//! process.
 
 use wiremend_units::{Bytes, Span};
 
 use super::Config;
-use super::trip::Trip;
+use super::response_time::ResponseTime;
 
-/// How long, and how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timing {
-    /// A frame sent so short a time ago may have arrived without the receiver's having said so.
+    /// A copy sent less than this ago may have arrived without an ACK.
     resend_gap: Span,
-    /// A hole that is not filled so long after the sender was told of it is told of again.
+    /// Interval of notifications of the same hole.
     renotify: Span,
-    /// Both grow less with what was measured, if the round trip is one that was only assumed; and then down to what follows from this.
-    rtt_least: Option<Span>,
-    /// The time that the longest frame takes.
+    /// Set if the round trip was only assumed: both times above then follow measurements, down to this round
+    /// trip.
+    rtt_min: Option<Span>,
+    /// Transmission time of the longest frame.
     frame: Span,
-    /// A place missing for so long is given up.
+    /// Age at which a missing position is given up.
     pub(super) give_up: Span,
-    /// Silence of the receiver after which the sender asks with a dummy.
+    /// Silence of the receiver after which the sender sends a probe.
     pub(super) probe: Span,
-    /// A receiver that is silent for so long after it was first asked is gone, however often it was asked.
+    /// Silence after the first probe at which the receiver counts as gone.
     pub(super) silence_max: Option<Span>,
-    /// A pause that is not said again ends by itself.
+    /// A pause that is not repeated ends after this time.
     pub(super) pause_max: Span,
-    /// The longest wait for ACKs before protection ends without them.
+    /// Maximum wait for ACKs before protection ends without them.
     pub(super) drain_max: Span,
-    /// An ACK goes out when so much has arrived since the last.
+    /// Bytes that arrive between two ACKs.
     pub(super) ack_bytes: u64,
-    /// The sender is paused when so much waits.
+    /// Held bytes at which the sender is paused.
     pub(super) pause_at: u64,
-    /// It is resumed when no more than this waits.
+    /// Held bytes at which it is resumed.
     pub(super) resume_at: u64,
-    /// Copies may run so far ahead of their share of the link.
+    /// How far retransmissions may run ahead of their share of the link.
     pub(super) resend_burst: Span,
-    /// Frames that may be under way at once.
     pub(super) window: u64,
 }
 
-/// Probes of a silent receiver, each after twice the wait of the one before. Together they last far longer than a
-/// receiver waits for a frame: one that is given up for gone holds nothing back any more.
+/// Maximum probes of a silent receiver, with doubling intervals. Together they last far longer than a
+/// receiver waits for a frame, so a receiver that counts as gone holds no frames.
 pub(super) const PROBES_MAX: u8 = 6;
 
 impl Timing {
-    pub(super) fn of(config: &Config, rtt: Span) -> Self {
+    pub(super) fn new(config: &Config, rtt: Span) -> Self {
         let frame = config.rate.serialize(config.frame_bytes_max + Bytes::new(WIRE_BYTES));
-        // The renotification must find the last copy older than `resend_gap`: it left up to a frame later than the
-        // notification came, and several copies take several frames.
+        // A renotification must find the last copy older than `resend_gap`: the copy left up to a frame after
+        // the notification arrived, and several copies take several frames.
         let resend_gap = rtt + frame * 2;
-        let renotify = rtt + patience(rtt, frame);
+        let renotify = rtt + renotify_margin(rtt, frame);
         let give_up = config.give_up.unwrap_or(renotify * NOTIFICATIONS);
         let probe = rtt * 2 + frame * 8;
         let pause_at = config.pause_at.unwrap_or_else(|| Self::default_pause_at(config, rtt)).get();
-        // A buffer too small for the round trip that was measured: pause as early as leaves it useful.
+        // If the buffer is too small for the measured round trip, pause as early as is useful.
         let pause_at = pause_at.min(config.rx_bytes_max.get() / 2 + 1);
         let resume_at = config
             .resume_at
@@ -63,11 +62,11 @@ impl Timing {
         Self {
             resend_gap,
             renotify,
-            rtt_least: (config.rtt_min < rtt && rtt <= config.rtt_at_first).then_some(config.rtt_min),
+            rtt_min: (config.rtt_min < rtt && rtt <= config.rtt_initial).then_some(config.rtt_min),
             frame,
             give_up,
             probe: probe.max(give_up / 16),
-            // One that is given up for gone must hold nothing back any more.
+            // A receiver that counts as gone must hold no frames.
             silence_max: config.silence_max.map(|max| max.max(give_up * 2 + rtt * 2)),
             pause_max: rtt * 4 + frame * 16,
             drain_max: give_up + probe * 8,
@@ -81,41 +80,41 @@ impl Timing {
         }
     }
 
-    /// Whether times follow what is measured.
     pub(super) fn is_adaptive(&self) -> bool {
-        self.rtt_least.is_some()
+        self.rtt_min.is_some()
     }
 
-    /// A frame sent so short a time ago may have arrived without the receiver's having said so; `trip` is from a copy to the word that
-    /// it is there.
-    pub(super) fn resend_gap(&self, trip: &Trip) -> Span {
-        match self.rtt_least {
-            Some(least) if trip.is_known() => (trip.mean().max(least) + self.frame * 2).min(self.resend_gap),
+    /// A copy sent less than this ago may have arrived without an ACK. `response_time`: from a copy to its
+    /// ACK.
+    pub(super) fn resend_gap(&self, response_time: &ResponseTime) -> Span {
+        match self.rtt_min {
+            Some(least) if response_time.is_known() => {
+                (response_time.mean().max(least) + self.frame * 2).min(self.resend_gap)
+            }
             _ => self.resend_gap,
         }
     }
 
-    /// A hole that is not filled so long after the sender was told of it is told of again; `trip` is from a gap to the frame that fills it.
-    pub(super) fn renotify(&self, trip: &Trip) -> Span {
-        let Some(least) = self.rtt_least.filter(|_| trip.is_known()) else { return self.renotify };
-        let rtt = trip.mean().max(least);
-        (rtt + patience(rtt, self.frame).max(trip.deviation() * 4)).min(self.renotify)
+    /// Interval of notifications of the same hole. `response_time`: from a gap to the missing frame.
+    pub(super) fn renotify(&self, response_time: &ResponseTime) -> Span {
+        let Some(least) = self.rtt_min.filter(|_| response_time.is_known()) else { return self.renotify };
+        let rtt = response_time.mean().max(least);
+        (rtt + renotify_margin(rtt, self.frame).max(response_time.deviation() * 4)).min(self.renotify)
     }
 
-    /// The longest that [`Timing::renotify`] becomes.
     pub(super) fn renotify_max(&self) -> Span {
         self.renotify
     }
 
-    /// What drains while a resume travels, and two frames so that pause and resume do not chase each other (LG B.1).
+    /// Bytes that drain while a resume travels, plus two frames of hysteresis (LG B.1).
     pub(super) fn default_pause_at(config: &Config, rtt: Span) -> Bytes {
         config.rate.bytes_in(rtt) + config.frame_bytes_max * HYSTERESIS_FRAMES
     }
 }
 
-/// What is waited beyond a round trip before the sender is told again, at least: it must find the last copy older than
+/// Minimum wait beyond a round trip before a renotification, which must find the last copy older than
 /// [`Timing::resend_gap`].
-fn patience(rtt: Span, frame: Span) -> Span {
+fn renotify_margin(rtt: Span, frame: Span) -> Span {
     rtt / 4 + frame * 6
 }
 
@@ -123,12 +122,12 @@ fn patience(rtt: Span, frame: Span) -> Span {
 const WIRE_BYTES: u64 = 20 + 10;
 /// The shortest frame with preamble and gap.
 const FRAME_WIRE_BYTES_MIN: u64 = 84;
-/// A hole is told of this often before it is given up: a lost notification is made good twice.
+/// Notifications of a hole before it is given up: two may be lost.
 const NOTIFICATIONS: u64 = 3;
 const HYSTERESIS_FRAMES: u64 = 2;
-/// Keeps the TX buffer within an eighth of what a round trip needs anyway, at an eighth of the ACKs.
+/// Keeps the TX buffer within 1/8 of its minimum.
 const ACKS_PER_RTT: u64 = 8;
-/// Losses of a burst that are made good, with four copies each, whatever the share of copies is.
+/// Losses in a burst that are retransmitted with four copies each, whatever the share.
 const BURST_FRAMES: u64 = 64;
 const WINDOW_MIN: u64 = 64;
 
@@ -138,10 +137,10 @@ mod tests {
     use wiremend_units::Rate;
 
     #[test]
-    fn times_keep_their_order_for_every_link() {
+    fn times_are_in_order_for_every_link() {
         for (gbps, rtt) in [(10, Span::from_us(2)), (100, Span::from_us(5)), (400, Span::from_us(500))] {
             let config = Config::for_link(Rate::gbps(gbps), Bytes::new(1518), rtt);
-            let timing = Timing::of(&config, rtt);
+            let timing = Timing::new(&config, rtt);
             assert!(rtt < timing.resend_gap && timing.resend_gap < timing.renotify);
             assert!(timing.renotify < timing.give_up);
             assert!(timing.resume_at < timing.pause_at && timing.pause_at < config.rx_bytes_max.get());

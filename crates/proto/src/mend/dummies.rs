@@ -1,92 +1,92 @@
-//! Dummy headers: empty packets behind the tail of what was posted (JCST §4.3, §5.2).
+//! Dummies: empty packets after the last posted packet (JCST §4.3, §5.2).
 //!
-//! A dummy is a WRITE of no bytes to no memory: address and key are zero, which a responder does not check when
-//! there is nothing to write. It takes a sequence number and asks for an acknowledgement, so it shows the loss of what
-//! came before it and replaces a lost ACK. Behind a READ the dummies are READs of no bytes, because there it
-//! is the responses that can get lost. Nobody is told of its completion, at either end.
+//! A dummy is an empty WRITE with address and key zero, which a responder does not check for an empty access.
+//! It takes a sequence number and requests an acknowledgement, so it reveals the loss of earlier packets and
+//! replaces a lost ACK. After a READ the dummies are empty READs, because there the responses can be lost.
+//! Neither end reports the completion of a dummy.
 
 use wiremend_units::{Span, Time};
 
-/// How many dummies, and when. By default none.
+/// Number and timing of dummies. The default is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dummies {
-    /// Dummies behind a tail. They may exceed the window by this number.
+    /// Dummies after a tail. They may exceed the window by this number.
     pub count: u8,
-    /// When they are due.
-    pub when: When,
+    /// When dummies are sent.
+    pub timing: DummyTiming,
     /// The time T of JCST §5.2.
-    pub after: Span,
+    pub idle_time: Span,
 }
 
-/// When dummies are due.
+/// When dummies are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum When {
-    /// When everything posted has been sent, nothing was posted for T, and something is not acknowledged.
+pub enum DummyTiming {
+    /// When everything posted is sent, nothing was posted for T, and something is unacknowledged.
     #[default]
     Deferred,
-    /// Right behind each work request that is posted more than T after the one before it (§5.2: Δt = `t_c` − `t_l` > T).
-    /// It takes no timer, but of a batch it protects the first request and not the last.
+    /// Immediately after each work request that is posted more than T after the previous one (§5.2: Δt =
+    /// `t_c` − `t_l` > T). It needs no timer, but it protects the first request of a batch and not the last.
     AtPost,
 }
 
-/// Whether the tail of a connection has its dummies.
+/// Decides when the tail of a connection gets its dummies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tail {
-    posted: Option<Time>,
-    /// When the wait for another post ends; never, if none is under way.
+pub(crate) struct DummyScheduler {
+    last_post: Option<Time>,
+    /// End of the wait for another post; [`Time::MAX`] if none runs.
     due: Time,
     /// The wait is over, but not everything was sent.
-    owed: bool,
+    pending: bool,
 }
 
-impl Default for Tail {
+impl Default for DummyScheduler {
     fn default() -> Self {
-        Self { posted: None, due: Time::MAX, owed: false }
+        Self { last_post: None, due: Time::MAX, pending: false }
     }
 }
 
-impl Tail {
-    /// Work was posted. Says whether its dummies follow at once.
+impl DummyScheduler {
+    /// Handles a post. Returns whether dummies follow at once.
     #[inline]
     pub(crate) fn on_post(&mut self, config: &Dummies, now: Time) -> bool {
         if config.count == 0 {
             return false;
         }
-        let last = self.posted.replace(now);
-        match config.when {
-            When::AtPost => last.is_none_or(|last| now.since(last) > config.after),
-            When::Deferred => {
-                self.owed = config.after == Span::ZERO;
-                self.due = if self.owed { Time::MAX } else { now.saturating_add(config.after) };
+        let last = self.last_post.replace(now);
+        match config.timing {
+            DummyTiming::AtPost => last.is_none_or(|last| now.since(last) > config.idle_time),
+            DummyTiming::Deferred => {
+                self.pending = config.idle_time == Span::ZERO;
+                self.due = if self.pending { Time::MAX } else { now.saturating_add(config.idle_time) };
                 false
             }
         }
     }
 
-    /// Everything posted has been sent. Says whether dummies follow.
+    /// Handles the transmission of the last posted packet. Returns whether dummies follow.
     #[inline]
     pub(crate) fn on_drained(&mut self) -> bool {
-        std::mem::take(&mut self.owed)
+        std::mem::take(&mut self.pending)
     }
 
-    /// The time may have come. Says whether dummies follow.
-    pub(crate) fn on_time(&mut self, now: Time, drained: bool) -> bool {
+    /// Handles a timer that may be due. Returns whether dummies follow.
+    pub(crate) fn on_timeout(&mut self, now: Time, drained: bool) -> bool {
         if now < self.due || self.due == Time::MAX {
             return false;
         }
         self.due = Time::MAX;
-        self.owed = !drained;
+        self.pending = !drained;
         drained
     }
 
-    /// Everything is acknowledged, or given up: there is no tail to protect.
+    /// Handles the end of all outstanding work, acknowledged or failed: there is no tail to protect.
     #[inline]
     pub(crate) fn on_idle(&mut self) {
         self.due = Time::MAX;
-        self.owed = false;
+        self.pending = false;
     }
 
-    /// When [`Self::on_time`] wants to be called.
+    /// Time of the next call to [`Self::on_timeout`].
     #[inline]
     pub(crate) fn due(&self) -> Time {
         self.due
@@ -102,43 +102,43 @@ mod tests {
     }
 
     #[test]
-    fn without_a_wait_they_follow_as_soon_as_all_is_sent() {
+    fn without_a_wait_dummies_follow_the_last_packet() {
         let config = Dummies { count: 2, ..Dummies::default() };
-        let mut tail = Tail::default();
-        assert!(!tail.on_post(&config, at(0)));
-        assert!(tail.on_drained());
-        assert!(!tail.on_drained(), "once for each post");
+        let mut scheduler = DummyScheduler::default();
+        assert!(!scheduler.on_post(&config, at(0)));
+        assert!(scheduler.on_drained());
+        assert!(!scheduler.on_drained(), "once for each post");
     }
 
     #[test]
-    fn a_post_starts_the_wait_again() {
-        let config = Dummies { count: 1, after: Span::from_us(5), ..Dummies::default() };
-        let mut tail = Tail::default();
-        tail.on_post(&config, at(0));
-        tail.on_post(&config, at(4));
-        assert!(!tail.on_time(at(5), true));
-        assert_eq!(tail.due(), at(9));
-        assert!(tail.on_time(at(9), true));
-        assert!(!tail.on_time(at(20), true));
+    fn a_post_restarts_the_wait() {
+        let config = Dummies { count: 1, idle_time: Span::from_us(5), ..Dummies::default() };
+        let mut scheduler = DummyScheduler::default();
+        scheduler.on_post(&config, at(0));
+        scheduler.on_post(&config, at(4));
+        assert!(!scheduler.on_timeout(at(5), true));
+        assert_eq!(scheduler.due(), at(9));
+        assert!(scheduler.on_timeout(at(9), true));
+        assert!(!scheduler.on_timeout(at(20), true));
     }
 
     #[test]
-    fn what_is_not_sent_yet_is_waited_for() {
-        let config = Dummies { count: 1, after: Span::from_us(5), ..Dummies::default() };
-        let mut tail = Tail::default();
-        tail.on_post(&config, at(0));
-        assert!(!tail.on_drained(), "another post may come");
-        assert!(!tail.on_time(at(5), false));
-        assert!(tail.on_drained());
+    fn dummies_wait_until_everything_is_sent() {
+        let config = Dummies { count: 1, idle_time: Span::from_us(5), ..Dummies::default() };
+        let mut scheduler = DummyScheduler::default();
+        scheduler.on_post(&config, at(0));
+        assert!(!scheduler.on_drained(), "the wait for another post is not over");
+        assert!(!scheduler.on_timeout(at(5), false));
+        assert!(scheduler.on_drained());
     }
 
     #[test]
-    fn at_post_looks_at_the_gap_before_and_not_behind() {
-        let config = Dummies { count: 1, after: Span::from_us(5), when: When::AtPost };
-        let mut tail = Tail::default();
-        assert!(tail.on_post(&config, at(0)), "there was nothing before");
-        assert!(!tail.on_post(&config, at(5)));
-        assert!(tail.on_post(&config, at(11)));
-        assert!(!tail.on_drained());
+    fn at_post_measures_the_gap_before_a_post_and_not_after_it() {
+        let config = Dummies { count: 1, idle_time: Span::from_us(5), timing: DummyTiming::AtPost };
+        let mut scheduler = DummyScheduler::default();
+        assert!(scheduler.on_post(&config, at(0)), "there was no post before");
+        assert!(!scheduler.on_post(&config, at(5)));
+        assert!(scheduler.on_post(&config, at(11)));
+        assert!(!scheduler.on_drained());
     }
 }

@@ -1,95 +1,93 @@
-//! The memory of a switch, counted by ingress and class.
+//! Buffer of a switch, accounted by ingress port and class.
 
 use wiremend_units::{Bytes, Span, Time};
 use wiremend_wire::Quanta;
 
-use super::config::{Config, Unworkable};
+use super::config::{Config, ConfigError};
 use super::counters::Counters;
 
 /// Traffic classes of a link.
 pub const CLASSES: usize = 8;
 
-/// What a PFC frame says, by class; see [`wiremend_wire::Pause::Classes`].
-pub type Classes = [Option<Quanta>; CLASSES];
+/// Pause times of a PFC frame by class; see [`wiremend_wire::Pause::Classes`].
+pub type PauseTimes = [Option<Quanta>; CLASSES];
 
-/// The memory of a switch.
+/// Buffer of a switch.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     config: Config,
-    /// Bytes that all share, and how many of them are in use.
     shared_max: u64,
     shared: u64,
-    /// By class, then by port: mostly one class is in use, and what is used lies together.
+    /// By class, then by port, so that the one class usually in use is contiguous.
     queues: Vec<Queue>,
-    /// The ports and classes whose neighbours must wait.
-    stopped: Vec<(u16, u8)>,
+    /// Ports and classes whose neighbours are paused.
+    paused: Vec<(u16, u8)>,
     ports: Vec<Port>,
-    /// Ports that have something to say and were not polled since.
-    speaking: Vec<u16>,
+    /// Ports with a PFC frame to send that were not yet returned by `poll`.
+    pending_ports: Vec<u16>,
     counters: Counters,
 }
 
-/// Where a frame lies.
+/// Where a frame is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// Below the threshold.
-    Below,
-    /// Above it, in the headroom.
+    /// In reserve or shared memory, below the threshold.
+    BelowThreshold,
+    /// In headroom, above the threshold.
     Headroom,
-    /// Nowhere: it is dropped.
+    /// Dropped.
     Dropped,
 }
 
-/// What came in by one port in one class and has not left.
+/// Bytes that arrived on one port in one class and have not left.
 #[derive(Clone, Copy, Default, Debug)]
 struct Queue {
-    /// In the reserve and in the shared part.
+    /// In reserve and shared memory.
     below: u64,
     headroom: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    /// Classes with which the neighbour must wait, a bit each.
-    stopped: u8,
-    /// Classes of which the neighbour is to be told, a bit each.
+    /// Paused classes, one bit each.
+    paused: u8,
+    /// Classes with a change to send, one bit each.
     due: u8,
-    /// Classes that it was last told to stop.
-    told: u8,
-    /// Classes that it was last told to go on with.
+    /// Classes paused by the last PFC frame.
+    announced_pause: u8,
+    /// Classes resumed by the last PFC frame.
     resumed: u8,
-    /// How often that is still to be said.
-    owed: u8,
-    /// When it is told again.
+    /// Copies of the last PFC frame still to send.
+    repeats_left: u8,
     refresh_at: Time,
-    /// How long a pause lasts on this link.
+    /// Duration of a pause on this link.
     pause: Span,
 }
 
 impl Buffer {
-    /// An empty memory.
-    pub fn new(config: Config) -> Result<Self, Unworkable> {
+    /// An empty buffer.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let port = |rate| Port { refresh_at: Time::MAX, pause: config.quanta.span(rate), ..Port::default() };
         Ok(Self {
             shared_max: config.shared()?.get(),
             shared: 0,
             queues: vec![Queue::default(); config.ports.len() * CLASSES],
-            stopped: Vec::new(),
-            ports: config.ports.iter().map(|of| port(of.rate)).collect(),
-            speaking: Vec::new(),
+            paused: Vec::new(),
+            ports: config.ports.iter().map(|config| port(config.rate)).collect(),
+            pending_ports: Vec::new(),
             counters: Counters::default(),
             config,
         })
     }
 
-    /// Bytes above the reserve that an ingress and class may have now: t = α (m − m′).
+    /// Threshold for one ingress and class, in bytes above the reserve: t = α (m − m′).
     #[inline]
     pub fn threshold(&self) -> Bytes {
-        Bytes::new(self.config.alpha.of(self.shared_max - self.shared))
+        Bytes::new(self.config.alpha.share_of(self.shared_max - self.shared))
     }
 
-    /// A frame has come in by `port`. Its neighbour may have to stop for it; see [`Buffer::poll`].
+    /// Admits a frame that arrived on `port`. May pause the neighbour; see [`Buffer::poll`].
     #[inline]
     pub fn admit(&mut self, port: u16, class: u8, len: u16) -> Admission {
         let (index, len) = (self.index(port, class), u64::from(len));
@@ -101,7 +99,7 @@ impl Buffer {
         let admission = if over <= threshold && taken <= self.shared_max - self.shared {
             queue.below += len;
             self.shared += taken;
-            Admission::Below
+            Admission::BelowThreshold
         } else if is_lossless && queue.headroom + len <= self.config.ports[usize::from(port)].headroom.get() {
             queue.headroom += len;
             self.counters.headroom_bytes_max = self.counters.headroom_bytes_max.max(queue.headroom);
@@ -115,35 +113,36 @@ impl Buffer {
             self.counters.held_bytes += len;
             self.counters.held_bytes_max = self.counters.held_bytes_max.max(self.counters.held_bytes);
         }
-        if admission != Admission::Below && is_lossless && !self.is_stopped(port, class) {
-            self.ports[usize::from(port)].stopped |= 1 << class;
-            self.stopped.push((port, class));
-            self.speak(port, 1 << class);
+        if admission != Admission::BelowThreshold && is_lossless && !self.is_paused(port, class) {
+            self.ports[usize::from(port)].paused |= 1 << class;
+            self.paused.push((port, class));
+            self.schedule_pfc(port, 1 << class);
         }
         admission
     }
 
-    /// Whether a frame would lie below the threshold and leave every count of the most as it is. More bytes than there are never make
-    /// a yes of a no, so a host may ask before it has told of all that left; it tells of all before it takes a no for one.
+    /// Whether a frame would stay below the threshold and change no maximum. Excess bytes never turn a no
+    /// into a yes, so a host may ask before it has released departed frames, and releases them before it
+    /// relies on a no.
     #[inline]
-    pub fn is_easy(&self, port: u16, class: u8, len: u16) -> bool {
+    pub fn admits_without_effect(&self, port: u16, class: u8, len: u16) -> bool {
         let len = u64::from(len);
         let below = self.queues[self.index(port, class)].below;
         let over = (below + len).saturating_sub(self.reserve(class));
-        self.stopped.is_empty()
+        self.paused.is_empty()
             && self.counters.held_bytes + len <= self.counters.held_bytes_max
             && over <= self.threshold().get()
             && len <= self.shared_max - self.shared
     }
 
-    /// Whether some neighbour must wait: then it matters at which instant a frame leaves.
+    /// Whether a neighbour is paused, so that the exact time of departures matters.
     #[inline]
-    pub fn is_stopping(&self) -> bool {
-        !self.stopped.is_empty()
+    pub fn is_pausing(&self) -> bool {
+        !self.paused.is_empty()
     }
 
-    /// A frame that came in by `port` leaves. Neighbours may go on for it, of this port or of others: what is free is free
-    /// to all.
+    /// Releases a frame that arrived on `port`. May resume neighbours of any port, because all share the free
+    /// bytes.
     #[inline]
     pub fn release(&mut self, port: u16, class: u8, len: u16) {
         let (reserve, len) = (self.reserve(class), u64::from(len));
@@ -155,60 +154,61 @@ impl Buffer {
         queue.below -= len - above;
         self.shared -= shared;
         self.counters.held_bytes -= len;
-        if !self.stopped.is_empty() {
-            self.let_go();
+        if !self.paused.is_empty() {
+            self.resume_neighbours();
         }
     }
 
-    /// A port that has something to say: it is to be asked when its wire is free.
+    /// Returns a port with a PFC frame to send once its wire is free.
     pub fn poll(&mut self) -> Option<u16> {
-        self.speaking.pop()
+        self.pending_ports.pop()
     }
 
-    /// Whether [`Buffer::poll`] would name a port.
+    /// Whether [`Buffer::poll`] would return a port.
     #[inline]
     pub fn has_output(&self) -> bool {
-        !self.speaking.is_empty()
+        !self.pending_ports.is_empty()
     }
 
-    /// Whether a port has something to say.
+    /// Whether a port has a PFC frame to send.
     #[inline]
     pub fn is_due(&self, port: u16) -> bool {
         let port = &self.ports[usize::from(port)];
-        port.due != 0 || port.owed != 0
+        port.due != 0 || port.repeats_left != 0
     }
 
-    /// What a port says now, whose wire is free.
-    pub fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Classes> {
+    /// Returns the PFC frame of a port whose wire is free.
+    pub fn poll_transmit(&mut self, now: Time, port: u16) -> Option<PauseTimes> {
         if !self.is_due(port) {
             return None;
         }
         let state = &mut self.ports[usize::from(port)];
-        let stopped = state.stopped;
+        let paused = state.paused;
         if state.due == 0 {
-            // Nothing has changed since it was said.
-            state.owed -= 1;
+            // A copy: nothing has changed since the last frame.
+            state.repeats_left -= 1;
         } else {
-            // Who was never told to stop need not be told to go on. Who may have missed it is told once more.
-            let missed = if state.owed == 0 { 0 } else { state.resumed };
-            let resumed = std::mem::take(&mut state.due) & !stopped & state.told;
-            state.resumed = (resumed | missed) & !stopped;
-            state.owed = 0;
-            if stopped | state.resumed == 0 {
+            // A class that was never paused needs no resume. A resume with copies outstanding is sent once
+            // more.
+            let missed = if state.repeats_left == 0 { 0 } else { state.resumed };
+            let resumed = std::mem::take(&mut state.due) & !paused & state.announced_pause;
+            state.resumed = (resumed | missed) & !paused;
+            state.repeats_left = 0;
+            if paused | state.resumed == 0 {
                 return None;
             }
-            state.owed = self.config.copies - 1;
-            let again = stopped & state.told;
-            state.told = stopped;
-            state.refresh_at = if stopped == 0 { Time::MAX } else { now + state.pause / 2 };
-            self.counters.pauses += u64::from((stopped & !again).count_ones());
+            state.repeats_left = self.config.copies - 1;
+            let again = paused & state.announced_pause;
+            state.announced_pause = paused;
+            state.refresh_at = if paused == 0 { Time::MAX } else { now + state.pause / 2 };
+            self.counters.pauses += u64::from((paused & !again).count_ones());
             self.counters.refreshes += u64::from(again.count_ones());
             self.counters.resumes += u64::from(resumed.count_ones());
         }
         self.counters.frames += 1;
         let (resumed, quanta) = (state.resumed, self.config.quanta);
         Some(std::array::from_fn(|class| match 1 << class {
-            bit if stopped & bit != 0 => Some(quanta),
+            bit if paused & bit != 0 => Some(quanta),
             bit if resumed & bit != 0 => Some(Quanta::RESUME),
             _ => None,
         }))
@@ -219,58 +219,59 @@ impl Buffer {
         self.ports.iter().map(|port| port.refresh_at).min().filter(|due| *due < Time::MAX)
     }
 
-    /// Neighbours that still must wait are told again.
+    /// Refreshes pauses.
     pub fn on_timeout(&mut self, now: Time) {
         for port in 0..self.ports.len() {
             if self.ports[port].refresh_at <= now {
                 self.ports[port].refresh_at = Time::MAX;
-                self.speak(port as u16, self.ports[port].stopped);
+                self.schedule_pfc(port as u16, self.ports[port].paused);
             }
         }
     }
 
-    /// Bytes that came in by `port` and have not left.
-    pub fn held(&self, port: u16) -> Bytes {
-        Bytes::new((0..CLASSES as u8).map(|class| self.held_in(port, class).get()).sum())
+    /// Bytes that arrived on `port` and have not left.
+    pub fn held_bytes(&self, port: u16) -> Bytes {
+        Bytes::new((0..CLASSES as u8).map(|class| self.held_class_bytes(port, class).get()).sum())
     }
 
-    /// Bytes of a class that came in by `port` and have not left.
-    pub fn held_in(&self, port: u16, class: u8) -> Bytes {
+    /// Bytes of a class that arrived on `port` and have not left.
+    pub fn held_class_bytes(&self, port: u16, class: u8) -> Bytes {
         let queue = &self.queues[self.index(port, class)];
         Bytes::new(queue.below + queue.headroom)
     }
 
-    /// What is counted of a port and class: a place in memory that a host may want close before it is needed.
+    /// State of a port and class, as an address to prefetch.
     #[inline]
-    pub fn place(&self, port: u16, class: u8) -> &impl Sized {
+    pub fn queue_state(&self, port: u16, class: u8) -> &impl Sized {
         &self.queues[self.index(port, class)]
     }
 
-    /// Whether the neighbour behind `port` must wait with a class.
-    pub fn is_stopped(&self, port: u16, class: u8) -> bool {
-        self.ports[usize::from(port)].stopped >> class & 1 != 0
+    /// Whether the neighbour of `port` is paused for a class.
+    pub fn is_paused(&self, port: u16, class: u8) -> bool {
+        self.ports[usize::from(port)].paused >> class & 1 != 0
     }
 
-    /// Whether it would still have to if nothing more came and only `left` bytes of each port and class stayed.
-    pub fn stays_stopped(&self, port: u16, class: u8, left: impl Fn(u16, u8) -> u64) -> bool {
+    /// Whether it would stay paused if no frame arrived and only `left` bytes of each port and class
+    /// remained.
+    pub fn stays_paused(&self, port: u16, class: u8, left: impl Fn(u16, u8) -> u64) -> bool {
         let places =
             (0..self.ports.len() as u16).flat_map(|port| (0..CLASSES as u8).map(move |class| (port, class)));
         let shared_by = |(port, class): (u16, u8)| {
-            // What leaves gives headroom back first.
+            // Departures free headroom first.
             let below = self.queues[self.index(port, class)].below.min(left(port, class));
             below.saturating_sub(self.reserve(class))
         };
         let shared: u64 = places.map(shared_by).sum();
-        let limit = self.config.alpha.of(self.shared_max - shared);
+        let limit = self.config.alpha.share_of(self.shared_max - shared);
         let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
         let queue = &self.queues[self.index(port, class)];
         let stays = left(port, class);
         let headroom = queue.headroom.saturating_sub(queue.below + queue.headroom - stays);
         let below = queue.below.min(stays);
-        self.is_stopped(port, class) && !(headroom == 0 && below.saturating_sub(reserve) + offset <= limit)
+        self.is_paused(port, class) && !(headroom == 0 && below.saturating_sub(reserve) + offset <= limit)
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -290,27 +291,27 @@ impl Buffer {
         if self.is_lossless(class) { self.config.reserve.get() } else { 0 }
     }
 
-    fn speak(&mut self, port: u16, classes: u8) {
+    fn schedule_pfc(&mut self, port: u16, classes: u8) {
         let state = &mut self.ports[usize::from(port)];
         if state.due == 0 && classes != 0 {
-            self.speaking.push(port);
+            self.pending_ports.push(port);
         }
         state.due |= classes;
     }
 
-    /// Every neighbour goes on whose headroom is empty and whose bytes are far enough below the threshold.
-    fn let_go(&mut self) {
+    /// Resumes every neighbour with empty headroom whose bytes are at least the offset below the threshold.
+    fn resume_neighbours(&mut self) {
         let limit = self.threshold().get();
         let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
-        let mut place = 0;
-        while let Some((port, class)) = self.stopped.get(place).copied() {
+        let mut index = 0;
+        while let Some((port, class)) = self.paused.get(index).copied() {
             let queue = self.queues[self.index(port, class)];
             if queue.headroom == 0 && queue.below.saturating_sub(reserve) + offset <= limit {
-                self.ports[usize::from(port)].stopped &= !(1 << class);
-                self.stopped.swap_remove(place);
-                self.speak(port, 1 << class);
+                self.ports[usize::from(port)].paused &= !(1 << class);
+                self.paused.swap_remove(index);
+                self.schedule_pfc(port, 1 << class);
             } else {
-                place += 1;
+                index += 1;
             }
         }
     }

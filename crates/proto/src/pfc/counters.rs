@@ -1,30 +1,30 @@
-//! What a switch with priority flow control has counted.
+//! Counters of a switch with priority flow control.
 
-/// Counts of one switch.
+/// Counters of one switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Times that a class of a neighbour was told to stop.
+    /// Pauses: a class of a neighbour was paused.
     pub pauses: u64,
-    /// Times that it was told so again.
+    /// Refreshes of pauses.
     pub refreshes: u64,
-    /// Times that it was told to go on.
+    /// Resumes.
     pub resumes: u64,
-    /// PFC frames, each of which may tell of several classes.
+    /// PFC frames. One frame may cover several classes.
     pub frames: u64,
-    /// Frames of lossless classes for which there was no room, not even headroom.
+    /// Frames of lossless classes dropped: even the headroom was full.
     pub lossless_dropped: u64,
-    /// Frames of other classes for which there was no room.
+    /// Frames of other classes dropped.
     pub lossy_dropped: u64,
-    /// Bytes that lie in the buffer now.
+    /// Bytes in the buffer.
     pub held_bytes: u64,
-    /// The most there were.
+    /// Maximum of `held_bytes`.
     pub held_bytes_max: u64,
-    /// The most that one ingress and class had in its headroom.
+    /// Maximum headroom in use of one ingress and class.
     pub headroom_bytes_max: u64,
 }
 
 impl Counters {
-    /// All counts by name, without what lies there just now.
+    /// All counters by name, without `held_bytes`.
     pub fn named(&self) -> [(&'static str, u64); 8] {
         named!(
             "pfc.", self: pauses, refreshes, resumes, frames, lossless_dropped, lossy_dropped,

@@ -1,29 +1,29 @@
-//! Priority flow control of a switch (IEEE 802.1Qbb): when to tell a neighbour to stop, and when to go on.
+//! Priority flow control of a switch (IEEE 802.1Qbb): when to pause and resume neighbours.
 //!
-//! A switch has one memory for the frames that wait in it, whichever port they leave by. They are counted by where they came
-//! in, since only the neighbour there can be told to stop. Of each ingress and class the first bytes lie in a *reserve* of
-//! its own, those beyond it in the part that all *share*, as long as they are below a threshold that falls as the memory
-//! fills: t = α (m − m′), with m the shared bytes and m′ those in use. What comes above it lies in a *headroom* of that
-//! ingress, and its neighbour is told to stop:
+//! A switch has one buffer for all ports. Frames are accounted by ingress, because only the neighbour there
+//! can be paused. The first bytes of each ingress and class are in a *reserve* of its own. Further bytes are
+//! *shared*, up to a threshold that falls as the buffer fills: t = α (m − m′), with m the shared bytes and m′
+//! those in use. Bytes above it are in the *headroom* of that ingress, and its neighbour is paused:
 //!
 //! ```text
 //!   frame ─► admit ──┬─► reserve, shared ───────────────► … queue … ─► release ─► XON?
-//!                    └─► headroom, and XOFF: the neighbour stops   (headroom empty, and far enough below t)
+//!                    └─► headroom, and XOFF: pause                 (headroom empty, and far enough below t)
 //! ```
 //!
-//! Headroom takes what the neighbour sends until it has obeyed ([`Reach::headroom`]), so a lossless frame is never dropped
-//! while PFC frames arrive. [`Buffer`] has no frames: its host asks it where a frame may lie, tells it when one leaves, sends
-//! what [`Buffer::poll_transmit`] gives before all else on that port, and comes back at [`Buffer::next_timeout`].
+//! Headroom takes all that the neighbour sends until the pause takes effect ([`HeadroomParams::headroom`]),
+//! so a lossless frame is never dropped while PFC frames arrive. [`Buffer`] has no frames: its host admits
+//! and releases frames, sends the PFC frames of [`Buffer::poll_transmit`] before all others on a port, and
+//! calls [`Buffer::on_timeout`] at [`Buffer::next_timeout`].
 //!
-//! A PFC frame says a state, not a change: every class of the port that must wait, and those that no longer must. A pause ends
-//! by itself after its quanta, so it is said again after half of them; a resume that is lost is made good by that end.
-//! A pause that is lost costs all that comes until it is said again: over links that corrupt, each frame may be followed by copies
-//! ([`Config::copies`]).
+//! A PFC frame carries a state, not a change: all paused classes of the port and those that were resumed. A
+//! pause ends by itself after its quanta, which makes up for a lost resume, and is refreshed after half of
+//! them. A lost pause costs all frames that arrive until its refresh; on links that corrupt frames, copies
+//! protect it ([`Config::copies`]).
 
 mod buffer;
 mod config;
 mod counters;
 
-pub use buffer::{Admission, Buffer, CLASSES, Classes};
-pub use config::{Alpha, Config, PortConfig, Reach, Unworkable};
+pub use buffer::{Admission, Buffer, CLASSES, PauseTimes};
+pub use config::{Alpha, Config, ConfigError, HeadroomParams, PortConfig};
 pub use counters::Counters;

@@ -1,4 +1,4 @@
-//! What both ends of a connection agree on.
+//! Parameters of a connection.
 
 use wiremend_units::Span;
 use wiremend_wire::RnrTimer;
@@ -6,46 +6,47 @@ use wiremend_wire::RnrTimer;
 use super::acceleration::Acceleration;
 use super::recovery::Recovery;
 use crate::engine::BadConfig;
-use crate::mend::Mend;
+use crate::mend::MendConfig;
 
-/// Parameters of a connection; one value serves all queue pairs that share them.
+/// Parameters of a connection, shared by many queue pairs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Bytes of payload in a full packet.
+    /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Retransmission timeout; none: a lost tail is waited for, for ever.
+    /// Retransmission timeout; `None`: a requester never times out.
     pub timeout: Option<Span>,
-    /// Expiries without progress that are answered by sending again; the next one is fatal. 0 to 7, all finite.
+    /// Expiries without progress that cause a retransmission; the next expiry is fatal. 0 to 7, all finite.
     pub retry_count: u8,
-    /// "Receiver not ready" answers that are waited out; 7 means for ever.
+    /// "Receiver not ready" NAKs after which the requester retries; 7: without limit.
     pub rnr_retry: u8,
-    /// The wait that a responder asks for when it has no receive buffer.
+    /// Wait time in RNR NAKs of a responder.
     pub rnr_timer: RnrTimer,
-    /// From what shows a loss until the first packet is sent again: a NIC fetches it from its host's memory.
+    /// Delay from the detection of a loss to the first retransmission: the NIC fetches the packet from host
+    /// memory.
     pub resend_delay: Span,
-    /// Sequence numbers that may be outstanding; [`Config::WINDOW_MAX`] is "unlimited".
+    /// Limit of outstanding sequence numbers; [`Config::WINDOW_MAX`] means unlimited.
     pub window: u32,
-    /// An acknowledgement is asked for on the last packet of a message and at least every so many packets.
+    /// The last packet of a message and every `ack_every`-th packet request an acknowledgement.
     pub ack_every: u32,
-    /// READs in flight, and READs that a responder can repeat.
+    /// Limit of READs in flight, and of READs that a responder can execute again.
     pub reads_max: u32,
-    /// How losses are repaired.
+    /// Loss recovery policy.
     pub recovery: Recovery,
-    /// What keeps losses from ending in timeouts.
-    pub mend: Mend,
-    /// What it does beyond the specification after a loss.
+    /// Measures that avoid timeouts.
+    pub mend: MendConfig,
+    /// NIC features beyond the specification.
     pub acceleration: Acceleration,
 }
 
 impl Config {
-    /// More outstanding sequence numbers could not be told from earlier ones (IBA 9.7.2).
+    /// With more outstanding numbers, a duplicate would be ambiguous (IBA 9.7.2).
     pub const WINDOW_MAX: u32 = (1 << 23) - 1;
     /// The largest message: with the smallest MTU it spans half of the sequence space.
     pub const MESSAGE_LEN_MAX: u32 = 1 << 31;
-    /// The value of `rnr_retry` that never gives up.
-    pub const RNR_RETRY_FOR_EVER: u8 = 7;
+    /// Value of `rnr_retry` that retries without limit.
+    pub const RNR_RETRY_INFINITE: u8 = 7;
 
-    /// Whether a connection can work with these values.
+    /// Checks the values.
     pub fn check(&self) -> Result<(), BadConfig> {
         let rules = [
             (matches!(self.mtu, 256 | 512 | 1024 | 2048 | 4096), "mtu must be 256, 512, 1024, 2048 or 4096"),
@@ -56,30 +57,31 @@ impl Config {
             (self.ack_every > 0, "packets per requested acknowledgement must be at least 1"),
             ((1..=255).contains(&self.reads_max), "reads in flight must be 1 to 255"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::because(why)))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::new(why)))
     }
 
-    /// Sequence numbers that a message of `len` bytes takes: an empty one takes one.
-    pub(crate) const fn packets(&self, len: u32) -> u32 {
+    /// Sequence numbers of a message of `len` bytes; an empty message takes one.
+    pub(crate) const fn packet_count(&self, len: u32) -> u32 {
         if len == 0 { 1 } else { len.div_ceil(self.mtu as u32) }
     }
 }
 
-/// The usual NIC: MTU 1024, timeout code 14, seven retries, no window, an acknowledgement for every packet.
+/// A common NIC configuration: MTU 1024, timeout code 14, seven retries, no window limit, an acknowledgement
+/// for each packet.
 impl Default for Config {
     fn default() -> Self {
         Self {
             mtu: 1024,
             timeout: Span::from_timeout_code(14),
             retry_count: 7,
-            rnr_retry: Self::RNR_RETRY_FOR_EVER,
+            rnr_retry: Self::RNR_RETRY_INFINITE,
             rnr_timer: RnrTimer::from_code(12),
             resend_delay: Span::ZERO,
             window: Self::WINDOW_MAX,
             ack_every: 1,
             reads_max: 16,
             recovery: Recovery::GoBackN,
-            mend: Mend::default(),
+            mend: MendConfig::default(),
             acceleration: Acceleration::default(),
         }
     }
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_cannot_work_are_refused_with_what_is_allowed() {
+    fn invalid_values_are_refused_with_the_valid_range() {
         let usual = Config::default();
         assert_eq!(usual.check(), Ok(()));
         let bad = [
@@ -111,6 +113,6 @@ mod tests {
     #[test]
     fn an_empty_message_takes_a_sequence_number() {
         let config = Config::default();
-        assert_eq!([0, 1, 1024, 1025].map(|len| config.packets(len)), [1, 1, 1, 2]);
+        assert_eq!([0, 1, 1024, 1025].map(|len| config.packet_count(len)), [1, 1, 1, 2]);
     }
 }

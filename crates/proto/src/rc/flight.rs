@@ -1,36 +1,37 @@
-//! The sequence numbers of a requester: what is acknowledged, sent, and sent how often.
+//! Sequence numbers of a requester: acknowledged, sent, and number of transmissions.
 
-/// Numbers count from 0 without wrapping; the wire shows the low 24 bits of first PSN plus number.
+/// Numbers count from 0 without wrapping; the PSN is the low 24 bits of first PSN plus number.
 ///
-/// `una <= next <= high`: everything before `una` is acknowledged, `next` is sent next, everything before `high`
-/// was sent at least once. `next < high` while a rewind is being worked off.
+/// `una <= next <= high`: everything before `una` is acknowledged, `next` is sent next, and everything before
+/// `high` was sent at least once. After a rewind, `next < high`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     pub(super) una: u64,
     pub(super) next: u64,
     pub(super) high: u64,
-    reaches: [Reach; REACHES],
+    rewinds: [Rewind; REWINDS_MAX],
 }
 
-/// Distinct rewinds that are told apart; they overlap only when losses come in quick succession.
-const REACHES: usize = 4;
+/// Number of distinct rewinds in memory. Rewinds overlap only when losses follow each other quickly.
+const REWINDS_MAX: usize = 4;
 
-/// How far sending had come when it was rewound (low bits of a sequence number), and how many times.
+/// The number that transmission had reached before a rewind (low 32 bits), and how many rewinds happened
+/// there.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reach {
-    seq: u32,
-    times: u8,
+struct Rewind {
+    reached: u32,
+    count: u8,
 }
 
-impl Reach {
-    /// Whether a packet had been sent when the rewind came.
+impl Rewind {
+    /// Whether a packet had been sent before the rewind.
     const fn covers(self, seq: u64) -> bool {
-        self.times > 0 && self.seq.wrapping_sub(seq as u32) as i32 > 0
+        self.count > 0 && self.reached.wrapping_sub(seq as u32) as i32 > 0
     }
 }
 
 impl Flight {
-    /// Packets sent in this round and not acknowledged.
+    /// Packets sent since the last rewind and not acknowledged.
     #[inline]
     pub(super) const fn outstanding(&self) -> u64 {
         self.next - self.una
@@ -45,48 +46,49 @@ impl Flight {
         }
     }
 
-    /// How often the packet was sent before. A rewind goes back to the oldest number that can still be asked for,
-    /// so a packet was sent once for each rewind that found sending beyond it, and no packet needs a counter.
-    /// Exact up to [`REACHES`] overlapping rewinds that came at different places; above, an upper bound.
+    /// Number of earlier transmissions of a packet. A rewind goes back to the oldest number that the peer can
+    /// still request, so each rewind from beyond a packet stands for one transmission of it, and no packet
+    /// needs a counter. Exact up to [`REWINDS_MAX`] overlapping rewinds from different numbers; above that,
+    /// an upper bound.
     #[inline]
     pub(super) fn copy(&self, seq: u64) -> u8 {
-        if seq >= self.high { 0 } else { self.copy_of_sent(seq) }
+        if seq >= self.high { 0 } else { self.copies_sent(seq) }
     }
 
     #[cold]
-    fn copy_of_sent(&self, seq: u64) -> u8 {
-        let covering = self.reaches.iter().filter(|reach| reach.covers(seq));
-        covering.fold(0, |sum: u8, reach| sum.saturating_add(reach.times))
+    fn copies_sent(&self, seq: u64) -> u8 {
+        let covering = self.rewinds.iter().filter(|rewind| rewind.covers(seq));
+        covering.fold(0, |sum: u8, rewind| sum.saturating_add(rewind.count))
     }
 
-    /// Sending starts again at `to`, and nothing from there on counts as acknowledged.
+    /// Continues transmission at `to`; numbers from there on are no longer acknowledged.
     pub(super) fn rewind(&mut self, to: u64) {
         assert!(to <= self.next, "a rewind goes back");
-        for reach in &mut self.reaches {
-            if !reach.covers(to) {
-                reach.times = 0;
+        for rewind in &mut self.rewinds {
+            if !rewind.covers(to) {
+                rewind.count = 0;
             }
         }
         if self.next > to {
-            self.remember(self.next as u32);
+            self.record_rewind(self.next as u32);
         }
         self.una = self.una.min(to);
         self.next = to;
     }
 
-    fn remember(&mut self, seq: u32) {
-        let reaches = &mut self.reaches;
-        let same = reaches.iter().position(|reach| reach.times > 0 && reach.seq == seq);
-        if let Some(index) = same.or_else(|| reaches.iter().position(|reach| reach.times == 0)) {
-            reaches[index] = Reach { seq, times: reaches[index].times.saturating_add(1) };
+    fn record_rewind(&mut self, seq: u32) {
+        let rewinds = &mut self.rewinds;
+        let same = rewinds.iter().position(|rewind| rewind.count > 0 && rewind.reached == seq);
+        if let Some(index) = same.or_else(|| rewinds.iter().position(|rewind| rewind.count == 0)) {
+            rewinds[index] = Rewind { reached: seq, count: rewinds[index].count.saturating_add(1) };
             return;
         }
-        // Full: the shortest reach is counted as if it had come as far as the new one.
-        let behind = |reach: &&mut Reach| seq.wrapping_sub(reach.seq) as i32;
-        if let Some(shortest) = reaches.iter_mut().max_by_key(behind) {
-            let farther = seq.wrapping_sub(shortest.seq) as i32 > 0;
-            let seq = if farther { seq } else { shortest.seq };
-            *shortest = Reach { seq, times: shortest.times.saturating_add(1) };
+        // Full: the nearest rewind is counted as if it had reached as far as the new one.
+        let behind = |rewind: &&mut Rewind| seq.wrapping_sub(rewind.reached) as i32;
+        if let Some(shortest) = rewinds.iter_mut().max_by_key(behind) {
+            let farther = seq.wrapping_sub(shortest.reached) as i32 > 0;
+            let seq = if farther { seq } else { shortest.reached };
+            *shortest = Rewind { reached: seq, count: shortest.count.saturating_add(1) };
         }
     }
 }
@@ -96,16 +98,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_counted_per_packet_without_a_counter_per_packet() {
+    fn transmissions_of_each_packet_are_counted_without_a_counter_per_packet() {
         let mut flight = Flight::default();
         flight.advance(10);
         assert_eq!(flight.copy(10), 0);
         flight.una = 3;
         flight.rewind(3);
-        flight.rewind(3); // a second copy of the NAK, before anything was sent: nothing more is repeated
+        flight.rewind(3); // a second copy of the NAK, before any retransmission
         assert_eq!([3, 9, 10].map(|seq| flight.copy(seq)), [1, 1, 0]);
         flight.advance(2);
-        flight.rewind(3); // 3 and 4 went out again, 5 to 9 did not
+        flight.rewind(3); // 3 and 4 were retransmitted, 5 to 9 were not
         assert_eq!([3, 4, 5, 9].map(|seq| flight.copy(seq)), [2, 2, 1, 1]);
         flight.advance(9);
         flight.una = 7;
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewind_that_repeats_nothing_is_not_counted() {
+    fn a_rewind_without_retransmissions_is_not_counted() {
         let mut flight = Flight::default();
         for reached in [9, 7, 5, 3] {
             flight.advance(reached);
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn more_overlapping_rewinds_than_are_told_apart_never_look_like_a_first_copy() {
+    fn with_more_overlapping_rewinds_than_slots_no_retransmission_counts_as_new() {
         let mut flight = Flight::default();
         for round in 1..300 {
             flight.advance(round);

@@ -1,43 +1,43 @@
-//! The receiving side of a responder: which packet comes next and what message it belongs to.
+//! Receive state of a responder: the expected packet and the message it belongs to.
 
 use wiremend_wire::{NakCode, Opcode, RethRepr};
 
 use super::config::Config;
 use super::packet::Packet;
-use crate::engine::{Op, Place};
+use crate::engine::{Op, Placement};
 
 /// Numbers count from 0 without wrapping, as in the requester.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inbound {
-    /// The packet that comes next.
+    /// The expected packet.
     pub(super) expected: u64,
-    /// The first packet of the message that `expected` belongs to.
+    /// First packet of the message that contains `expected`.
     message_first: u64,
-    /// A NAK for `expected` is out; there is no second one.
+    /// Whether a NAK for `expected` was sent. Only one is sent.
     pub(super) nak_sent: bool,
-    /// The last packet that came too early, where somebody wants to know.
-    last_ahead: u64,
-    /// The operation that is under way, between FIRST and LAST.
+    /// Last packet received out of sequence, for [`Self::detect_new_round`].
+    last_out_of_sequence: u64,
+    /// Operation of the incomplete message, between FIRST and LAST.
     open: Option<Op>,
-    /// Bytes of the message received so far; 0 between messages.
+    /// Bytes received of the incomplete message; 0 between messages.
     offset: u32,
-    /// Bytes of the whole message and their address, for WRITE.
+    /// Length of the message and its address, for WRITE.
     len: u32,
     addr: u64,
 }
 
-/// The place of a packet in its message.
+/// Operation and position of a packet in its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct PacketShape {
     pub(crate) op: Op,
     pub(crate) first: bool,
     pub(crate) last: bool,
 }
 
-impl Shape {
-    /// What a request is; `None` for everything that is no SEND, WRITE or READ.
+impl PacketShape {
+    /// Decodes an opcode; `None` for anything but SEND, WRITE and READ requests.
     #[inline]
-    pub(crate) const fn of(opcode: Opcode) -> Option<Self> {
+    pub(crate) const fn from_opcode(opcode: Opcode) -> Option<Self> {
         let (op, first, last) = match opcode {
             Opcode::SendFirst => (Op::Send, true, false),
             Opcode::SendMiddle => (Op::Send, false, false),
@@ -53,7 +53,7 @@ impl Shape {
         Some(Self { op, first, last })
     }
 
-    /// The opcode of a SEND or WRITE packet.
+    /// Opcode of a SEND or WRITE packet.
     #[inline]
     pub(crate) const fn opcode(self, imm: bool) -> Opcode {
         match (self.op, self.first, self.last) {
@@ -73,26 +73,26 @@ impl Shape {
         }
     }
 
-    /// The message takes a receive buffer when it completes.
+    /// Whether the message consumes a receive buffer when it completes.
     #[inline]
-    pub(crate) fn takes_receive(self, packet: &Packet) -> bool {
+    pub(crate) fn consumes_receive_buffer(self, packet: &Packet) -> bool {
         self.last && (self.op == Op::Send || packet.opcode.has_imm())
     }
 }
 
 impl Inbound {
-    /// A packet `distance` before its turn. If it starts a round of packets that were sent again, what is missing was
-    /// among them and is lost again: it may be asked for once more.
+    /// Handles a packet `distance` beyond the expected one. If a new round of retransmissions starts with it,
+    /// the expected packet of that round was lost as well, and another NAK is permitted.
     #[cold]
-    pub(super) fn check_round(&mut self, distance: u64) {
+    pub(super) fn detect_new_round(&mut self, distance: u64) {
         let ahead = self.expected + distance;
-        self.nak_sent &= ahead > self.last_ahead;
-        self.last_ahead = ahead;
+        self.nak_sent &= ahead > self.last_out_of_sequence;
+        self.last_out_of_sequence = ahead;
     }
 
-    /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4).
+    /// Checks the opcode sequence and the lengths of the expected packet (IBA 9.7.4).
     #[inline]
-    pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), NakCode> {
+    pub(super) fn check(&self, config: &Config, shape: PacketShape, packet: &Packet) -> Result<(), NakCode> {
         let in_sequence = if shape.first { self.open.is_none() } else { self.open == Some(shape.op) };
         if !in_sequence || !payload_fits(config, shape, packet.payload_len) {
             return Err(NakCode::InvalidRequest);
@@ -107,21 +107,21 @@ impl Inbound {
         }
     }
 
-    /// A WRITE ends exactly where its first packet said.
+    /// Checks that a WRITE has the length in its RETH.
     #[inline]
-    fn check_write(&self, shape: Shape, packet: &Packet) -> Result<(), NakCode> {
+    fn check_write(&self, shape: PacketShape, packet: &Packet) -> Result<(), NakCode> {
         let received = self.offset + packet.payload_len as u32;
         let right = if shape.last { received == self.len } else { received < self.len };
         if right { Ok(()) } else { Err(NakCode::InvalidRequest) }
     }
 
-    /// Takes a SEND or WRITE packet that was checked. Says where its payload goes and how long the message is so far.
+    /// Accepts a checked SEND or WRITE packet. Returns where its payload goes and the message length so far.
     #[inline]
-    pub(super) fn accept(&mut self, shape: Shape, packet: &Packet) -> (Option<Place>, u32) {
+    pub(super) fn accept(&mut self, shape: PacketShape, packet: &Packet) -> (Option<Placement>, u32) {
         if shape.first {
             (self.addr, self.len) = packet.reth().map_or((0, 0), |reth| (reth.address, reth.dma_len));
         }
-        let place = Place { addr: self.addr, offset: self.offset, len: packet.payload_len };
+        let placement = Placement { addr: self.addr, offset: self.offset, len: packet.payload_len };
         let len = self.offset + packet.payload_len as u32;
         self.expected += 1;
         if shape.last {
@@ -132,18 +132,18 @@ impl Inbound {
             self.open = Some(shape.op);
             self.offset = len;
         }
-        ((place.len > 0).then_some(place), len)
+        ((placement.len > 0).then_some(placement), len)
     }
 
-    /// Takes a READ request, which is a message of its own.
+    /// Accepts a READ request, which is a complete message.
     pub(super) const fn accept_read(&mut self, packets: u32) {
         self.expected += packets as u64;
         self.message_first = self.expected;
     }
 
-    /// The missing number to ask for, unless that was done: one NAK per expected number (IBA 9.7.5).
+    /// Returns the number for a NAK, unless one was sent: one NAK for each expected number (IBA 9.7.5).
     #[inline]
-    pub(super) const fn ask_once(&mut self) -> Option<u64> {
+    pub(super) const fn take_nak_seq(&mut self) -> Option<u64> {
         if self.nak_sent {
             return None;
         }
@@ -151,7 +151,7 @@ impl Inbound {
         Some(self.expected)
     }
 
-    /// Forgets what was received of the message that is under way.
+    /// Discards the received part of the incomplete message.
     pub(super) const fn restart_message(&mut self) {
         self.expected = self.message_first;
         self.open = None;
@@ -159,9 +159,10 @@ impl Inbound {
     }
 }
 
-/// FIRST and MIDDLE are full, LAST is not empty, ONLY may be anything up to full, a READ request carries nothing.
+/// Checks the payload length: FIRST and MIDDLE are full, LAST is not empty, ONLY is at most full, a READ
+/// request is empty.
 #[inline]
-pub(crate) fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
+pub(crate) fn payload_fits(config: &Config, shape: PacketShape, len: u16) -> bool {
     match (shape.op, shape.first, shape.last) {
         (Op::Read, ..) => len == 0,
         (_, _, false) => len == config.mtu,
@@ -170,7 +171,7 @@ pub(crate) fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
     }
 }
 
-pub(crate) fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
+pub(crate) fn check_reth(shape: PacketShape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
     let payload = packet.payload_len as u32;
     let right = match (shape.op, shape.last) {
         (Op::Read, _) => true,
@@ -180,7 +181,7 @@ pub(crate) fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Resul
     if !right || reth.dma_len > Config::MESSAGE_LEN_MAX {
         return Err(NakCode::InvalidRequest);
     }
-    // An empty access touches no memory, so its address is never looked at (IBA 9.7.4).
+    // An empty access touches no memory, so its address is not checked (IBA 9.7.4).
     let ends = reth.address.checked_add(reth.dma_len as u64);
     if reth.dma_len > 0 && ends.is_none() { Err(NakCode::RemoteAccess) } else { Ok(()) }
 }

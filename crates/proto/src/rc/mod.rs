@@ -1,15 +1,16 @@
-//! Reliable connections: SEND, WRITE and READ, each byte once and in order, or an error.
+//! Reliable connections: SEND, WRITE and READ, each byte exactly once and in order, or an error.
 //!
-//! A [`Requester`] turns posted [`Work`](crate::engine::Work) into packets and waits for answers; a [`Responder`] takes packets in order
-//! and answers. A queue pair has one of each ([`Qp`]); they share nothing but the peer.
+//! A [`Requester`] converts posted [`Work`](crate::engine::Work) into packets and waits for responses. A
+//! [`Responder`] accepts packets in order and responds. A queue pair ([`Qp`]) has one of each; they share
+//! only the peer.
 //!
-//! Both count packets from 0 with 64 bits and show the low 24 bits of first PSN plus count on the wire. There is
-//! no state per packet: a requester remembers the oldest unacknowledged number, the next one to send and the
-//! highest one sent, and everything else about a packet follows from its number and its work request. That is what
-//! makes a connection small enough to simulate a hundred thousand of them.
+//! Both count packets from 0 in 64 bits. The PSN on the wire is the low 24 bits of first PSN plus count.
+//! There is no state per packet: a requester stores the oldest unacknowledged number, the next number to send
+//! and the highest number sent. Everything else about a packet follows from its number and its work request.
+//! A simulation can therefore hold a hundred thousand connections.
 //!
-//! What happens after a loss is the business of a [`Recovery`], which owns both ends. What NICs do beyond the
-//! specification to wait less, or to send less afterwards, is an [`Acceleration`].
+//! A [`Recovery`] policy decides what both ends do after a loss. An [`Acceleration`] is a NIC feature beyond
+//! the specification that shortens timeouts or reduces the send window after a loss.
 //!
 //! ```
 //! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
@@ -41,7 +42,7 @@ pub(crate) mod send_queue;
 
 use wiremend_units::{Psn, QpNum, Time};
 
-pub use acceleration::{Acceleration, Adaptive};
+pub use acceleration::{Acceleration, AdaptiveTimeout};
 pub use config::Config;
 pub(crate) use packet::request_extension;
 pub use packet::{Packet, frame_len};
@@ -50,43 +51,43 @@ pub use requester::Requester;
 pub use responder::Responder;
 pub use wiremend_wire::{AethRepr, NakCode, RethRepr, RnrTimer, Syndrome};
 
-use crate::engine::{Arrival, Outcome, Requester as _, Responder as _};
+use crate::engine::{ReadPlacement, RequestOutcome, Requester as _, Responder as _};
 
 /// A queue pair: both halves of one end.
 #[derive(Clone, Debug)]
 pub struct Qp {
     /// Sends requests.
     pub requester: Requester,
-    /// Answers the peer's requests.
+    /// Responds to the peer's requests.
     pub responder: Responder,
 }
 
-/// What a packet did to a queue pair.
+/// The effect of a packet on a queue pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// It was a request.
-    Request(Outcome),
-    /// It was an answer; a READ response tells where its payload goes.
-    Answer(Option<Arrival>),
+pub enum QpEvent {
+    /// The packet was a request.
+    Request(RequestOutcome),
+    /// The packet was a response; for a READ response, where its payload goes.
+    Response(Option<ReadPlacement>),
 }
 
 impl Qp {
-    /// A queue pair that numbers its own requests from `first` and expects the peer's from `peer_first` on.
+    /// Creates a queue pair whose own requests start at PSN `first` and the peer's at `peer_first`.
     pub fn new(peer: QpNum, first: Psn, peer_first: Psn) -> Self {
         Self { requester: Requester::new(peer, first), responder: Responder::new(peer, peer_first) }
     }
 
-    /// Hands a packet to the half that it is for.
+    /// Passes a packet to the requester or the responder.
     #[inline]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Event {
+    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> QpEvent {
         if packet.opcode.is_response() {
-            Event::Answer(self.requester.on_packet(config, now, packet))
+            QpEvent::Response(self.requester.on_packet(config, now, packet))
         } else {
-            Event::Request(self.responder.on_packet(config, now, packet))
+            QpEvent::Request(self.responder.on_packet(config, now, packet))
         }
     }
 
-    /// Nothing is left to send or to wait for, on this end.
+    /// Returns whether this end has nothing to send or to wait for.
     pub fn is_idle(&self) -> bool {
         self.requester.is_idle() && !self.responder.has_output()
     }

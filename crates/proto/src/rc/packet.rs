@@ -1,4 +1,4 @@
-//! A packet of a reliable connection as a value: what its headers say, without bytes.
+//! The headers of a packet of a reliable connection as values.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use wiremend_wire::{
     AethRepr, BthRepr, Encapsulation, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome,
 };
 
-/// The headers of one packet. The opcode tells which extensions mean something.
+/// The headers of one packet. The opcode determines which extensions are present.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// The queue pair that shall receive it.
+    /// Destination queue pair.
     pub dest_qp: QpNum,
-    /// Its sequence number; an answer carries the number of the request it answers.
+    /// Sequence number; a response carries the number of its request.
     pub psn: Psn,
     imm: u32,
-    /// What follows the BTH, by opcode. RETH: address (high, low), key, length. Responses: AETH, unused, local address of
-    /// the payload (high, low).
+    /// Extension headers, by opcode. RETH: address (high, low), key, length. Responses: AETH, unused, local
+    /// address of the payload (high, low).
     extension: [u32; 4],
-    /// Bytes of payload, without padding.
+    /// Payload bytes without padding.
     pub payload_len: u16,
-    /// What it is.
+    /// Opcode.
     pub opcode: Opcode,
     flags: u8,
 }
@@ -34,67 +34,67 @@ const SOLICITED: u8 = 2;
 const MSN_MASK: u32 = (1 << 24) - 1;
 
 impl Packet {
-    /// A packet without extensions, payload or flags.
+    /// Creates a packet without extensions, payload or flags.
     #[inline]
     pub const fn new(opcode: Opcode, dest_qp: QpNum, psn: Psn) -> Self {
         Self { dest_qp, psn, imm: 0, extension: [0; 4], payload_len: 0, opcode, flags: 0 }
     }
 
-    /// An ACK, NAK or RNR NAK.
+    /// Creates an ACK, NAK or RNR NAK.
     #[inline]
     pub const fn acknowledge(dest_qp: QpNum, psn: Psn, aeth: AethRepr) -> Self {
         Self::new(Opcode::Acknowledge, dest_qp, psn).with_aeth(aeth)
     }
 
-    /// A congestion notification (IBA A17.9.3).
+    /// Creates a congestion notification packet (IBA A17.9.3).
     #[inline]
     pub const fn cnp(dest_qp: QpNum) -> Self {
         Self::new(Opcode::Cnp, dest_qp, Psn::new(0))
     }
 
-    /// The same with a RETH; it counts only if the opcode has one.
+    /// Sets the RETH; ignored if the opcode has none.
     #[inline]
     pub const fn with_reth(mut self, reth: RethRepr) -> Self {
         self.extension = [(reth.address >> 32) as u32, reth.address as u32, reth.remote_key, reth.dma_len];
         self
     }
 
-    /// The same with an AETH; it counts only if the opcode has one.
+    /// Sets the AETH; ignored if the opcode has none.
     #[inline]
     pub const fn with_aeth(mut self, aeth: AethRepr) -> Self {
         self.extension[0] = (aeth.syndrome.to_byte() as u32) << 24 | (aeth.msn & MSN_MASK);
         self
     }
 
-    /// The same with immediate data; it counts only if the opcode has them.
+    /// Sets the immediate data; ignored if the opcode has none.
     #[inline]
     pub const fn with_imm(mut self, imm: u32) -> Self {
         self.imm = imm;
         self
     }
 
-    /// The same with that much payload.
+    /// Sets the payload length.
     #[inline]
     pub const fn with_payload(mut self, len: u16) -> Self {
         self.payload_len = len;
         self
     }
 
-    /// The same with the `AckReq` bit set or cleared.
+    /// Sets or clears the `AckReq` bit.
     #[inline]
     pub const fn with_ack_req(mut self, wanted: bool) -> Self {
         self.flags = if wanted { self.flags | ACK_REQ } else { self.flags & !ACK_REQ };
         self
     }
 
-    /// The same with the solicited event bit set or cleared.
+    /// Sets or clears the solicited event bit.
     #[inline]
     pub const fn with_solicited(mut self, wanted: bool) -> Self {
         self.flags = if wanted { self.flags | SOLICITED } else { self.flags & !SOLICITED };
         self
     }
 
-    /// The same with the local address that a READ response takes its payload from.
+    /// Sets the local address of the payload of a READ response.
     #[inline]
     pub(super) const fn with_source(mut self, addr: u64) -> Self {
         self.extension[2] = (addr >> 32) as u32;
@@ -102,7 +102,7 @@ impl Packet {
         self
     }
 
-    /// The RETH, if the opcode has one.
+    /// Returns the RETH, if the opcode has one.
     #[inline]
     pub const fn reth(&self) -> Option<RethRepr> {
         if !self.opcode.has_reth() {
@@ -112,14 +112,14 @@ impl Packet {
         Some(RethRepr { address: (high as u64) << 32 | low as u64, remote_key, dma_len })
     }
 
-    /// A WRITE or READ of no bytes that names no memory: see [`crate::mend::Dummies`].
+    /// Returns whether this is an empty WRITE or READ without a memory key: see [`crate::mend::Dummies`].
     #[inline]
     pub const fn is_dummy(&self) -> bool {
         let [.., remote_key, dma_len] = self.extension;
         matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest) && remote_key == 0 && dma_len == 0
     }
 
-    /// The AETH, if the opcode has one.
+    /// Returns the AETH, if the opcode has one.
     #[inline]
     pub const fn aeth(&self) -> Option<AethRepr> {
         if !self.opcode.has_aeth() {
@@ -129,14 +129,14 @@ impl Packet {
         Some(AethRepr { syndrome, msn: self.extension[0] & MSN_MASK })
     }
 
-    /// The immediate data, if the opcode has them.
+    /// Returns the immediate data, if the opcode has them.
     #[inline]
     pub const fn imm(&self) -> Option<u32> {
         if self.opcode.has_imm() { Some(self.imm) } else { None }
     }
 
-    /// Where a host that sends this READ response finds the payload in its memory. Local knowledge: it is not on
-    /// the wire, and means nothing in a packet that was received.
+    /// Local address of the payload of a READ response at its sender. It is not on the wire and is undefined
+    /// in a received packet.
     #[inline]
     pub const fn source(&self) -> Option<u64> {
         if !self.opcode.is_read_response() {
@@ -145,11 +145,11 @@ impl Packet {
         Some((self.extension[2] as u64) << 32 | self.extension[3] as u64)
     }
 
-    /// The headers that say the same on the wire, in the default partition and without congestion marks.
+    /// Converts to wire headers, in the default partition and without congestion marks.
     ///
     /// # Panics
     ///
-    /// If the operation has extension headers for which this value has no room: those of atomics, invalidation and
+    /// If the opcode has extension headers that this type cannot hold: those of atomics, invalidation and
     /// datagrams. No core sends such a packet.
     pub fn to_wire(&self) -> (BthRepr, Extension) {
         if self.opcode == Opcode::Cnp {
@@ -166,14 +166,14 @@ impl Packet {
         }
     }
 
-    /// What the headers of a packet with that much payload say to a connection. Extension
-    /// headers for which this value has no room are dropped; the BTH is enough to refuse or to ignore their packet.
+    /// Converts from wire headers. Extension headers that this type cannot hold are dropped; the BTH is
+    /// enough to refuse or ignore their packet.
     ///
     /// # Panics
     ///
-    /// If the extension headers are not those of the operation; from one frame, they are.
+    /// If the extension headers do not match the opcode; headers parsed from one frame match.
     pub fn from_wire(bth: &BthRepr, extension: &Extension, payload_len: u16) -> Self {
-        assert_eq!(extension.layout(), bth.opcode.layout(), "an operation has its own extension headers");
+        assert_eq!(extension.layout(), bth.opcode.layout(), "the extension headers must match the opcode");
         let mut packet = Self::new(bth.opcode, bth.dest_qp, bth.psn)
             .with_payload(payload_len)
             .with_ack_req(bth.ack_request)
@@ -190,25 +190,25 @@ impl Packet {
         packet
     }
 
-    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence.
+    /// Length of the Ethernet frame over IPv4, from MAC header to frame check sequence.
     #[inline]
     pub const fn frame_len(&self) -> u16 {
         frame_len(self.opcode, self.payload_len)
     }
 
-    /// The sender wants an acknowledgement.
+    /// Returns whether the sender requests an acknowledgement.
     #[inline]
     pub const fn ack_req(&self) -> bool {
         self.flags & ACK_REQ != 0
     }
 
-    /// The receiver shall raise an event when the message completes.
+    /// Returns whether the receiver raises an event when the message completes.
     #[inline]
     pub const fn solicited(&self) -> bool {
         self.flags & SOLICITED != 0
     }
 
-    /// A NAK of any kind, "receiver not ready" included.
+    /// Returns whether this is a NAK, "receiver not ready" included.
     #[inline]
     pub const fn is_nak(&self) -> bool {
         matches!(self.opcode, Opcode::Acknowledge)
@@ -216,11 +216,11 @@ impl Packet {
     }
 }
 
-/// The extension headers of a request.
+/// Builds the extension headers of a request.
 ///
 /// # Panics
 ///
-/// If the operation has other extension headers than these, or a RETH and there is none.
+/// If the opcode has other extension headers, or if its RETH is missing.
 pub(crate) fn request_extension(opcode: Opcode, reth: Option<RethRepr>, imm: u32) -> Extension {
     let imm = ImmDtRepr(imm);
     match (opcode.layout(), reth) {
@@ -232,7 +232,7 @@ pub(crate) fn request_extension(opcode: Opcode, reth: Option<RethRepr>, imm: u32
     }
 }
 
-/// The length of a frame of this operation with that much payload, over IPv4.
+/// Length of a frame over IPv4 with this opcode and payload length.
 #[inline]
 pub const fn frame_len(opcode: Opcode, payload: u16) -> u16 {
     wiremend_wire::frame_len(opcode, payload as u32, Encapsulation::IPV4) as u16
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extensions_read_back_only_where_the_opcode_has_them() {
+    fn extensions_are_returned_only_where_the_opcode_has_them() {
         let reth = RethRepr { address: 0x1234_5678_9ABC_DEF0, remote_key: 7, dma_len: 4096 };
         let aeth = AethRepr { syndrome: Syndrome::from_byte(0x29), msn: 0xFF_FFFF };
         let packet = |opcode| Packet::new(opcode, QpNum::new(3), Psn::new(5));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_sends_survives_the_wire() {
+    fn packets_of_a_connection_round_trip_through_wire_headers() {
         let aeth = AethRepr { syndrome: Syndrome::ACK, msn: 9 };
         let reth = RethRepr { address: u64::MAX - 9, remote_key: 7, dma_len: 4096 };
         let mut sent = 0;
@@ -307,18 +307,18 @@ mod tests {
         assert_eq!(Packet::from_wire(&bth, &extension, 0), cnp);
         let response = Packet::new(Opcode::ReadResponseOnly, QpNum::new(3), Psn::new(5)).with_aeth(aeth);
         let (bth, extension) = response.with_source(64).to_wire();
-        assert_eq!(Packet::from_wire(&bth, &extension, 0), response, "where it came from stays at home");
+        assert_eq!(Packet::from_wire(&bth, &extension, 0), response, "the local address is not on the wire");
     }
 
     #[test]
-    fn an_operation_that_is_not_offered_keeps_what_is_needed_to_refuse_it() {
+    fn an_unsupported_opcode_keeps_the_headers_needed_to_refuse_it() {
         let bth = BthRepr::new(Opcode::SendOnlyInvalidate, QpNum::new(3), Psn::new(5));
         let packet = Packet::from_wire(&bth, &Extension::Ieth(IethRepr(7)), 100);
         assert_eq!(packet, Packet::new(bth.opcode, bth.dest_qp, bth.psn).with_payload(100));
     }
 
     #[test]
-    fn packets_read_as_people_write_them() {
+    fn packets_are_displayed_in_a_short_form() {
         let qp = QpNum::new(3);
         let sequence = AethRepr { syndrome: Syndrome::Nak(NakCode::PsnSequence), msn: 2 };
         let nak = Packet::acknowledge(qp, Psn::new(5), sequence);

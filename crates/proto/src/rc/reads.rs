@@ -1,4 +1,4 @@
-//! READs that a responder executes: their responses, and the memory needed to send them again.
+//! READs that a responder executes: their responses, and the state to send them again.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,12 @@ use wiremend_wire::{Opcode, RethRepr};
 
 use super::responder::Reply;
 
-/// The latest READs in order of their numbers, at most `reads_max` of them: a requester has no more in flight, so
-/// an older one is never asked for again.
+/// The latest READs in order of their numbers, at most `reads_max`. A requester has no more in flight, so it
+/// never requests an older one again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     executions: VecDeque<Execution>,
-    /// The first that has responses to send; as many as there are: none has.
+    /// Index of the first READ with responses to send; the length of `executions` if there is none.
     active: usize,
 }
 
@@ -21,15 +21,15 @@ struct Execution {
     packets: u32,
     reth: RethRepr,
     msn: u32,
-    /// Where this execution started: the first packet, or where a restart asked for.
+    /// First response of this execution: the first packet, or the start of a restart.
     start: u64,
-    /// The next response; behind the last one: finished.
+    /// Next response; `end()` when finished.
     next: u64,
-    /// An acknowledgement of earlier requests, which goes out before.
-    before: Option<Reply>,
+    /// Acknowledgement of earlier requests, which is sent before the responses.
+    preceding_reply: Option<Reply>,
 }
 
-/// What goes out next.
+/// The next packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Output {
     Reply(Reply),
@@ -66,28 +66,36 @@ impl Execution {
 }
 
 impl Reads {
-    /// A new READ; `before` is what waited to be said until now.
+    /// Adds a READ. `preceding_reply` is a reply that waits to be sent before it.
     pub(super) fn push(
         &mut self,
         first: u64,
         packets: u32,
         reth: RethRepr,
         msn: u32,
-        before: Option<Reply>,
+        preceding_reply: Option<Reply>,
         max: u32,
     ) {
-        self.executions.push_back(Execution { first, packets, reth, msn, start: first, next: first, before });
+        self.executions.push_back(Execution {
+            first,
+            packets,
+            reth,
+            msn,
+            start: first,
+            next: first,
+            preceding_reply,
+        });
         if self.executions.len() > max as usize {
-            // An acknowledgement that waits before it is not missed: the responses of later READs imply it.
+            // The acknowledgement that precedes it is not needed: the responses of later READs imply it.
             self.executions.pop_front();
             self.active = self.active.saturating_sub(1);
             self.skip_finished();
         }
     }
 
-    /// A READ is asked for again, from `seq` on. Its responses restart there: in their place in the order, so
-    /// that later READs, which the requester will ask for again as well, do not come first. False if it is none of
-    /// the latest, or asks for more than it did.
+    /// Restarts a READ that is requested again from `seq` on. Its responses keep their position before those
+    /// of later READs, which the requester will request again as well. Returns false if the READ is unknown
+    /// or the range exceeds the original one.
     pub(super) fn restart(&mut self, seq: u64, reth: RethRepr, mtu: u16) -> bool {
         let contains = |execution: &Execution| (execution.first..execution.end()).contains(&seq);
         let Some(index) = self.executions.iter().position(contains) else { return false };
@@ -115,7 +123,7 @@ impl Reads {
     #[inline]
     pub(super) fn poll(&mut self, mtu: u16) -> Option<Output> {
         let execution = self.executions.get_mut(self.active)?;
-        if let Some(reply) = execution.before.take() {
+        if let Some(reply) = execution.preceding_reply.take() {
             return Some(Output::Reply(reply));
         }
         let response = execution.respond(mtu);

@@ -1,47 +1,47 @@
-//! The requester: turns work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
+//! The requester: converts work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
 
-use super::acceleration::Pace;
+use super::acceleration::AccelerationState;
 use super::config::Config;
 use super::flight::Flight;
-use super::inbound::Shape;
+use super::inbound::PacketShape;
 use super::packet::Packet;
-use super::send_queue::{Item, SendQueue};
+use super::send_queue::{SendQueue, WorkItem};
 use crate::engine::{
-    self, Arrival, Completion, Expiry, Op, Purpose, RequesterCounters, Status, Transmit, Work,
+    self, Completion, Expiry, Op, Purpose, ReadPlacement, RequesterCounters, Status, Transmit, Work,
 };
-use crate::mend::Tail;
+use crate::mend::DummyScheduler;
 
 /// The sending half of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Requester {
     flight: Flight,
     queue: SendQueue,
-    tail: Tail,
-    /// A packet that is sent again right behind itself, and how often yet.
-    echo_seq: u64,
-    /// When the retransmission timer or a wait ends; [`Time::MAX`]: neither runs.
+    dummies: DummyScheduler,
+    /// Packet to repeat immediately, and remaining copies in `copies_left`.
+    copy_seq: u64,
+    /// End of the retransmission timer or of a wait; [`Time::MAX`]: neither runs.
     deadline: Time,
     counters: RequesterCounters,
     peer: QpNum,
     first: Psn,
-    /// Packets since the last one that asked for an acknowledgement.
-    unasked: u32,
-    /// READs sent in this round and not finished.
+    /// Packets since the last one with `AckReq`.
+    since_ack_req: u32,
+    /// READs sent since the last rewind and not finished.
     reads: u32,
-    /// Sequence numbers that congestion control lets be outstanding.
-    allowed: u32,
-    pace: Pace,
+    /// Limit of outstanding sequence numbers set by congestion control.
+    cc_window: u32,
+    acceleration: AccelerationState,
     state: State,
-    echo_left: u8,
-    /// Expiries, and "not ready" answers, since the last progress.
+    copies_left: u8,
+    /// Expiries, and in `rnr_retries` RNR NAKs, since the last progress.
     retries: u8,
     rnr_retries: u8,
-    /// A NAK for the oldest packet came.
+    /// Whether a NAK for the oldest packet was received.
     nak_received: bool,
-    /// What is missing of a READ was asked for again; old responses still on their way change nothing.
+    /// Whether the missing part of a READ was requested again; old responses in flight then change nothing.
     rerequested: bool,
 }
 
@@ -50,30 +50,30 @@ const _: () = assert!(size_of::<Requester>() <= 256);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Open,
-    /// Waiting until `deadline`: the receiver has no buffer, or what is sent again is being fetched.
+    /// Waiting until `deadline`: for a receive buffer of the peer, or for the fetch of a retransmission.
     Waiting,
-    /// In error. The oldest work ends with this status, all others are flushed.
+    /// In error. The oldest work request ends with this status, all others are flushed.
     Failed(Status),
 }
 
 impl Requester {
-    /// A requester that numbers its packets from `first`.
+    /// Creates a requester whose packets start at PSN `first`.
     pub fn new(peer: QpNum, first: Psn) -> Self {
         Self {
             flight: Flight::default(),
             queue: SendQueue::default(),
-            tail: Tail::default(),
-            echo_seq: 0,
+            dummies: DummyScheduler::default(),
+            copy_seq: 0,
             deadline: Time::MAX,
             counters: RequesterCounters::default(),
             peer,
             first,
-            unasked: 0,
+            since_ack_req: 0,
             reads: 0,
-            allowed: u32::MAX,
-            pace: Pace::default(),
+            cc_window: u32::MAX,
+            acceleration: AccelerationState::default(),
             state: State::Open,
-            echo_left: 0,
+            copies_left: 0,
             retries: 0,
             rnr_retries: 0,
             nak_received: false,
@@ -88,18 +88,18 @@ impl engine::Requester for Requester {
 
     fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.queue.push(config, work);
-        if self.tail.on_post(&config.mend.dummies, now) {
+        if self.dummies.on_post(&config.mend.dummies, now) {
             self.queue.push_dummies(config.mend.dummies.count);
         }
     }
 
     #[inline]
     fn ready(&self, config: &Config, now: Time) -> bool {
-        if self.flight.next >= self.queue.tail {
-            return self.echo_left > 0;
+        if self.flight.next >= self.queue.end_seq {
+            return self.copies_left > 0;
         }
         match self.state {
-            State::Open if self.echo_left > 0 => true,
+            State::Open if self.copies_left > 0 => true,
             State::Open => self.fits_window(config),
             State::Waiting => now >= self.deadline && self.fits_window(config),
             State::Failed(_) => false,
@@ -111,14 +111,14 @@ impl engine::Requester for Requester {
         if !self.ready(config, now) {
             return None;
         }
-        if self.echo_left > 0 {
+        if self.copies_left > 0 {
             return self.repeat(config);
         }
         self.state = State::Open;
         let item = *self.queue.current()?;
         let seq = self.flight.next;
         if self.flight.outstanding() == 0 {
-            self.deadline = after(now, self.pace.timeout(config));
+            self.deadline = after(now, self.acceleration.timeout(config));
         }
         let offset = item.offset(seq, config.mtu);
         let copy = self.flight.copy(seq);
@@ -130,7 +130,7 @@ impl engine::Requester for Requester {
         };
         if self.flight.next == item.end() {
             self.queue.next_work();
-            if self.flight.next == self.queue.tail {
+            if self.flight.next == self.queue.end_seq {
                 self.on_drained(config, &item);
             }
         }
@@ -138,7 +138,7 @@ impl engine::Requester for Requester {
         let purpose = if copy > 0 {
             self.counters.retransmitted_packets += 1;
             self.counters.retransmitted_bytes += packet.payload_len as u64;
-            Purpose::Again
+            Purpose::Retransmission
         } else if item.dummy {
             self.counters.dummies += 1;
             Purpose::Dummy
@@ -149,7 +149,7 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
-    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<ReadPlacement> {
         let seq = if matches!(self.state, State::Failed(_)) { None } else { self.sent(packet.psn) };
         match (packet.opcode, seq) {
             (Opcode::Acknowledge, Some(seq)) => {
@@ -168,12 +168,12 @@ impl engine::Requester for Requester {
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        let next = self.deadline.min(self.tail.due());
+        let next = self.deadline.min(self.dummies.due());
         (next != Time::MAX).then_some(next)
     }
 
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.tail.on_time(now, self.flight.next == self.queue.tail) {
+        if self.dummies.on_timeout(now, self.flight.next == self.queue.end_seq) {
             self.queue.push_dummies(config.mend.dummies.count);
         }
         if now < self.deadline || self.deadline == Time::MAX {
@@ -185,18 +185,18 @@ impl engine::Requester for Requester {
             return None;
         }
         let oldest = *self.queue.oldest()?;
-        let held_up = self.queue.data_end(self.flight.high);
-        let dummy = held_up.is_none();
+        let data_end = self.queue.data_end(self.flight.high);
+        let dummy = data_end.is_none();
         if dummy {
             self.counters.dummy_timeouts += 1;
         } else {
             self.counters.timeouts += 1;
         }
-        let short = self.pace.on_expiry(config);
+        let short = self.acceleration.on_expiry(config);
         let expiry = Expiry {
             oldest: self.psn(self.flight.una),
-            resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
-            end: self.psn(held_up.unwrap_or(self.flight.high)),
+            resume: self.psn(config.recovery.resume_seq(&self.flight, &oldest)),
+            end: self.psn(data_end.unwrap_or(self.flight.high)),
             work: oldest.id,
             op: oldest.op,
             nak_received: self.nak_received,
@@ -207,7 +207,7 @@ impl engine::Requester for Requester {
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
         } else {
-            // Short timeouts cost one retry together.
+            // Shortened timeouts together cost one retry.
             self.retries = if short { self.retries.max(1) } else { self.retries + 1 };
             self.rerequested = false;
             self.recover(config, now);
@@ -227,13 +227,13 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
-    fn allow(&mut self, window: u32) {
-        self.allowed = window;
+    fn set_window(&mut self, window: u32) {
+        self.cc_window = window;
     }
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.flight.una == self.queue.tail || self.is_error()
+        self.flight.una == self.queue.end_seq || self.is_error()
     }
 
     #[inline]
@@ -241,20 +241,16 @@ impl engine::Requester for Requester {
         matches!(self.state, State::Failed(_))
     }
 
-    /// Work requests so far, dummies included: the number that the responder gives to the last of them (MSN), but
-    /// not cut to 24 bits.
     #[inline]
     fn messages(&self) -> u64 {
         self.queue.messages
     }
 
-    /// The number of the next packet, counted from 0 without end.
     #[inline]
     fn next_number(&self) -> u64 {
         self.flight.next
     }
 
-    /// Sequence numbers acknowledged so far, counted from 0 without end.
     #[inline]
     fn acknowledged(&self) -> u64 {
         self.flight.una
@@ -272,7 +268,7 @@ impl Requester {
         let outstanding = self.flight.outstanding();
         let window = self.window(config);
         match self.queue.current() {
-            // A READ takes all its numbers at once. One that is larger than the window goes alone.
+            // A READ takes all its numbers at once. One that is larger than the window is sent alone.
             Some(item) if item.op == Op::Read => {
                 let span = item.end() - self.flight.next;
                 let window = if item.dummy { window + u64::from(config.mend.dummies.count) } else { window };
@@ -285,29 +281,29 @@ impl Requester {
 
     #[inline]
     fn window(&self, config: &Config) -> u64 {
-        u64::from(config.window.min(self.allowed).min(self.pace.window()))
+        u64::from(config.window.min(self.cc_window).min(self.acceleration.window()))
     }
 
-    /// Everything posted is sent, and `last` was the last of it.
+    /// Handles the transmission of the last posted packet; `last` is its work item.
     #[inline]
-    fn on_drained(&mut self, config: &Config, last: &Item) {
+    fn on_drained(&mut self, config: &Config, last: &WorkItem) {
         if !last.dummy && last.op != Op::Read {
-            self.echo_left = self.echo_left.max(config.mend.tail_copies);
-            self.echo_seq = last.end() - 1;
+            self.copies_left = self.copies_left.max(config.mend.tail_copies);
+            self.copy_seq = last.end() - 1;
         }
-        if self.tail.on_drained() {
+        if self.dummies.on_drained() {
             self.queue.push_dummies(config.mend.dummies.count);
         }
     }
 
-    /// The packet that was sent last, once more.
+    /// Sends a copy of the last packet.
     #[cold]
     fn repeat(&mut self, config: &Config) -> Option<Transmit<Packet>> {
-        let seq = self.echo_seq;
-        self.echo_left -= 1;
+        let seq = self.copy_seq;
+        self.copies_left -= 1;
         let item = *self.queue.owner(seq)?;
         let offset = item.offset(seq, config.mtu);
-        let shape = Shape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
+        let shape = PacketShape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
         let packet = self.data_packet(config, &item, shape, self.psn(seq), offset).with_ack_req(shape.last);
         self.counters.packets += 1;
         self.counters.repeats += 1;
@@ -315,8 +311,9 @@ impl Requester {
         Some(Transmit { packet, work: item.id, offset, copy, purpose: Purpose::Repeat, path: 0 })
     }
 
-    /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3).
-    fn read_request(&mut self, item: &Item, psn: Psn, offset: u32) -> Packet {
+    /// Builds a READ request for the missing range: a restart requests from the first missing response on
+    /// (IBA 9.7.3).
+    fn read_request(&mut self, item: &WorkItem, psn: Psn, offset: u32) -> Packet {
         self.flight.advance((item.end() - self.flight.next) as u32);
         self.reads += 1;
         let address = item.addr.wrapping_add(offset as u64);
@@ -325,27 +322,34 @@ impl Requester {
     }
 
     #[inline]
-    fn data(&mut self, config: &Config, item: &Item, psn: Psn, offset: u32) -> Packet {
+    fn data(&mut self, config: &Config, item: &WorkItem, psn: Psn, offset: u32) -> Packet {
         let seq = self.flight.next;
         self.flight.advance(1);
         let last = self.flight.next == item.end();
-        let shape = Shape { op: item.op, first: seq == item.first, last };
+        let shape = PacketShape { op: item.op, first: seq == item.first, last };
         let packet = self.data_packet(config, item, shape, psn, offset);
         if config.mend.packet_copies > 0 && !item.dummy {
-            (self.echo_seq, self.echo_left) = (seq, config.mend.packet_copies);
+            (self.copy_seq, self.copies_left) = (seq, config.mend.packet_copies);
         }
-        self.unasked += 1;
-        // A window that fills without a question would never open again.
+        self.since_ack_req += 1;
+        // A full window without an ACK request would never open again.
         let full = self.flight.outstanding() >= self.window(config);
-        let ask = last || full || self.unasked >= config.ack_every;
-        if ask {
-            self.unasked = 0;
+        let ack_req = last || full || self.since_ack_req >= config.ack_every;
+        if ack_req {
+            self.since_ack_req = 0;
         }
-        packet.with_ack_req(ask)
+        packet.with_ack_req(ack_req)
     }
 
     #[inline]
-    fn data_packet(&self, config: &Config, item: &Item, shape: Shape, psn: Psn, offset: u32) -> Packet {
+    fn data_packet(
+        &self,
+        config: &Config,
+        item: &WorkItem,
+        shape: PacketShape,
+        psn: Psn,
+        offset: u32,
+    ) -> Packet {
         let imm = item.imm();
         let packet = Packet::new(shape.opcode(imm.is_some()), self.peer, psn)
             .with_payload(item.payload_at(offset, config.mtu))
@@ -371,7 +375,7 @@ impl Requester {
         }
     }
 
-    /// Every copy of a NAK acts: whoever repeats NAKs on the way wants the packets repeated.
+    /// Every copy of a NAK causes a retransmission: a switch that repeats NAKs intends to repeat the packets.
     #[cold]
     fn on_nak(&mut self, config: &Config, now: Time, seq: u64, code: NakCode) {
         let failure = match code {
@@ -394,12 +398,13 @@ impl Requester {
         self.recover(config, now);
     }
 
-    /// Nothing was lost, so that the recovery has no say: sending resumes at the refused packet, later.
+    /// Nothing was lost, so the recovery policy is not involved: transmission resumes later at the refused
+    /// packet.
     #[cold]
     fn on_not_ready(&mut self, config: &Config, now: Time, seq: u64, timer: RnrTimer) {
         self.acknowledge(config, now, seq);
         self.counters.rnr_naks += 1;
-        if config.rnr_retry != Config::RNR_RETRY_FOR_EVER && self.rnr_retries >= config.rnr_retry {
+        if config.rnr_retry != Config::RNR_RETRY_INFINITE && self.rnr_retries >= config.rnr_retry {
             self.fail(Status::RnrRetryExceeded);
             return;
         }
@@ -409,7 +414,8 @@ impl Requester {
         self.deadline = now.saturating_add(timer.span());
     }
 
-    /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5).
+    /// A later response shows that READ responses are missing. The requester requests them again once (IBA
+    /// 9.7.5).
     #[cold]
     fn on_implied_nak(&mut self, config: &Config, now: Time) {
         if !self.rerequested {
@@ -419,8 +425,8 @@ impl Requester {
         }
     }
 
-    /// The peer has executed everything before `limit`. READs finish by their responses only; says whether one is
-    /// unfinished although the peer is beyond it.
+    /// Handles that the peer has executed everything before `limit`. READs finish only by their responses.
+    /// Returns whether a READ is unfinished although the peer is beyond it.
     #[inline]
     fn acknowledge(&mut self, config: &Config, now: Time, limit: u64) -> bool {
         let before = self.flight.una;
@@ -432,23 +438,23 @@ impl Requester {
                 break;
             }
             if limit < oldest.end() {
-                let released = config.recovery.released(&self.flight, oldest, limit);
-                self.flight.una = self.flight.una.max(released);
+                let acknowledged_limit = config.recovery.acknowledged_limit(&self.flight, oldest, limit);
+                self.flight.una = self.flight.una.max(acknowledged_limit);
                 break;
             }
             self.flight.una = oldest.end();
             self.queue.finish_oldest();
         }
         if self.flight.una > before {
-            self.progress(config, now, self.flight.una - before);
+            self.on_progress(config, now, self.flight.una - before);
         }
         skipped_read
     }
 
-    /// The oldest unacknowledged packet is a later one than before.
+    /// Handles an advance of the oldest unacknowledged packet.
     #[inline]
-    fn progress(&mut self, config: &Config, now: Time, packets: u64) {
-        self.pace.on_progress(config, packets);
+    fn on_progress(&mut self, config: &Config, now: Time, packets: u64) {
+        self.acceleration.on_progress(config, packets);
         if self.flight.next < self.flight.una {
             self.flight.next = self.flight.una;
             self.queue.rewind();
@@ -458,26 +464,29 @@ impl Requester {
         self.rnr_retries = 0;
         self.nak_received = false;
         self.rerequested = false;
-        self.deadline =
-            if self.flight.outstanding() == 0 { Time::MAX } else { after(now, self.pace.timeout(config)) };
-        if self.echo_seq < self.flight.una {
-            self.echo_left = 0;
+        self.deadline = if self.flight.outstanding() == 0 {
+            Time::MAX
+        } else {
+            after(now, self.acceleration.timeout(config))
+        };
+        if self.copy_seq < self.flight.una {
+            self.copies_left = 0;
         }
-        if self.flight.una == self.queue.tail {
-            self.tail.on_idle();
+        if self.flight.una == self.queue.end_seq {
+            self.dummies.on_idle();
         }
     }
 
-    /// A response acknowledges all requests before its READ (implied ACK). One that is not the next one shows that
-    /// others were lost (implied NAK).
+    /// A response acknowledges all requests before its READ (implied ACK). A response other than the next one
+    /// shows that others were lost (implied NAK).
     fn on_read_response(
         &mut self,
         config: &Config,
         now: Time,
         seq: u64,
         payload_len: u16,
-    ) -> Option<Arrival> {
-        let Some(&read) = self.queue.oldest_read_to(seq) else {
+    ) -> Option<ReadPlacement> {
+        let Some(&read) = self.queue.oldest_read_up_to(seq) else {
             self.counters.ignored += 1;
             return None;
         };
@@ -496,21 +505,21 @@ impl Requester {
             return None;
         }
         if next + 1 == read.end() {
-            // None is counted if the rest was rewound and arrived all the same.
+            // The count is 0 if the rest was rewound but arrived anyway.
             self.reads = self.reads.saturating_sub(1);
             self.queue.finish_oldest();
         }
         self.flight.una = next + 1;
-        self.progress(config, now, 1);
-        offset.filter(|_| !read.dummy).map(|offset| Arrival { work: read.id, offset, len: payload_len })
+        self.on_progress(config, now, 1);
+        offset.filter(|_| !read.dummy).map(|offset| ReadPlacement { work: read.id, offset, len: payload_len })
     }
 
-    /// Sending starts again, when what is sent again has been fetched. What shows the loss once more meanwhile, as the
-    /// copy of a NAK does, changes nothing.
+    /// Rewinds; transmission resumes when the NIC has fetched the packet. Further signs of the loss before
+    /// that time, such as a copy of the NAK, change nothing.
     fn recover(&mut self, config: &Config, now: Time) {
         let Some(oldest) = self.queue.oldest() else { return };
-        let to = config.recovery.resume(&self.flight, oldest);
-        self.pace.on_loss(config);
+        let to = config.recovery.resume_seq(&self.flight, oldest);
+        self.acceleration.on_loss(config);
         let fetched = now.saturating_add(config.resend_delay);
         let earlier = if self.state == State::Waiting { self.deadline } else { Time::MAX };
         self.rewind(to);
@@ -520,12 +529,12 @@ impl Requester {
         }
     }
 
-    /// Nothing is outstanding after a rewind: the timer starts with the first packet that is sent again.
+    /// Nothing is outstanding after a rewind: the timer starts with the first retransmission.
     fn rewind(&mut self, to: u64) {
         self.flight.rewind(to);
         self.queue.rewind();
         self.reads = 0;
-        self.echo_left = 0;
+        self.copies_left = 0;
         self.state = State::Open;
         self.deadline = Time::MAX;
     }
@@ -533,17 +542,17 @@ impl Requester {
     fn fail(&mut self, status: Status) {
         self.state = State::Failed(status);
         self.deadline = Time::MAX;
-        self.echo_left = 0;
-        self.tail.on_idle();
+        self.copies_left = 0;
+        self.dummies.on_idle();
     }
 
-    /// The oldest sequence number that is not acknowledged, or the next one to be used.
+    /// Oldest unacknowledged PSN, or the next PSN to use.
     #[inline]
     pub fn oldest(&self) -> Psn {
         self.psn(self.flight.una)
     }
 
-    /// Sequence numbers sent in this round and not acknowledged.
+    /// Sequence numbers sent since the last rewind and not acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.flight.outstanding() as u32
@@ -554,7 +563,7 @@ impl Requester {
         self.first.ahead(seq as u32)
     }
 
-    /// The number behind a PSN, if that was sent and is not acknowledged.
+    /// Converts a PSN that was sent and is not acknowledged to its number.
     #[inline]
     fn sent(&self, psn: Psn) -> Option<u64> {
         let distance = psn.distance(self.psn(self.flight.una));
@@ -563,8 +572,8 @@ impl Requester {
     }
 }
 
-/// Where a response's payload lies, if the response is one of this READ.
-fn response_offset(read: &Item, seq: u64, mtu: u16) -> Option<u32> {
+/// Offset of a response in the message, if it belongs to this READ.
+fn response_offset(read: &WorkItem, seq: u64, mtu: u16) -> Option<u32> {
     (seq < read.end()).then(|| read.offset(seq, mtu))
 }
 

@@ -1,4 +1,5 @@
-//! The responder: takes requests in order, answers them, and says once what is missing (IBA 9.7.4, 9.7.5).
+//! The responder: accepts requests in order, responds, and sends one NAK for a missing packet (IBA 9.7.4,
+//! 9.7.5).
 
 use std::cmp::Ordering;
 
@@ -6,24 +7,24 @@ use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
 
 use super::config::Config;
-use super::inbound::{Inbound, Shape};
+use super::inbound::{Inbound, PacketShape};
 use super::packet::Packet;
 use super::reads::{Output, Reads};
-use super::recovery::Ahead;
-use crate::engine::{self, Message, Op, Outcome, Responder as _, ResponderCounters};
+use super::recovery::OutOfSequence;
+use crate::engine::{self, Message, Op, RequestOutcome, Responder as _, ResponderCounters};
 
 /// The receiving half of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Responder {
     inbound: Inbound,
-    /// What will be said next; a newer answer replaces it, because answers are cumulative.
+    /// The next reply; a newer one replaces it, because replies are cumulative.
     reply: Option<Reply>,
     reads: Option<Box<Reads>>,
     counters: ResponderCounters,
     peer: QpNum,
     first: Psn,
     msn: u32,
-    /// Posted receive buffers; [`UNLIMITED`]: they are not counted.
+    /// Posted receive buffers; [`UNLIMITED`]: not counted.
     receives: u32,
     failed: bool,
 }
@@ -32,7 +33,7 @@ const _: () = assert!(size_of::<Responder>() <= 160);
 
 const UNLIMITED: u32 = u32::MAX;
 
-/// An answer without payload.
+/// A response without payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reply {
     psn: Psn,
@@ -41,7 +42,7 @@ pub(super) struct Reply {
 }
 
 impl Responder {
-    /// A responder that expects numbers from `first` on, with no end of receive buffers.
+    /// Creates a responder that expects PSN `first`, with unlimited receive buffers.
     pub fn new(peer: QpNum, first: Psn) -> Self {
         Self {
             inbound: Inbound::default(),
@@ -62,14 +63,14 @@ impl engine::Responder for Responder {
     type Packet = Packet;
 
     #[inline]
-    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> RequestOutcome {
         if self.failed || !is_request(packet.opcode) {
             return self.ignore();
         }
         let distance = packet.psn.distance(self.expected());
         match distance.cmp(&0) {
             Ordering::Equal => self.on_expected(config, packet),
-            Ordering::Greater => self.on_ahead(config, distance),
+            Ordering::Greater => self.on_out_of_sequence(config, distance),
             Ordering::Less => self.on_duplicate(config, packet, distance),
         }
     }
@@ -84,28 +85,26 @@ impl engine::Responder for Responder {
                 let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
                 Some(packet.with_aeth(aeth).with_source(source))
             }
-            Some(Output::Reply(reply)) => Some(self.send(reply)),
-            None => self.reply.take().map(|reply| self.send(reply)),
+            Some(Output::Reply(reply)) => Some(self.reply_packet(reply)),
+            None => self.reply.take().map(|reply| self.reply_packet(reply)),
         }
     }
 
     #[inline]
     fn has_output(&self) -> bool {
-        self.reply.is_some() || self.is_reading()
+        self.reply.is_some() || self.has_read_responses()
     }
 
     #[inline]
-    fn is_reading(&self) -> bool {
+    fn has_read_responses(&self) -> bool {
         self.reads.as_ref().is_some_and(|reads| reads.has_output())
     }
 
-    /// The sequence number that comes next (ePSN).
     #[inline]
     fn expected(&self) -> Psn {
         self.psn(self.inbound.expected)
     }
 
-    /// A NAK is out for the expected number, and there will be no other.
     #[inline]
     fn nak_sent(&self) -> bool {
         self.inbound.nak_sent
@@ -118,49 +117,49 @@ impl engine::Responder for Responder {
 }
 
 impl Responder {
-    /// From now on receive buffers count, and there are `n`.
+    /// Limits the receive buffers to `n`.
     pub fn limit_receives(&mut self, n: u32) {
         self.receives = n.min(UNLIMITED - 1);
     }
 
-    /// `n` more receive buffers, where they count.
+    /// Adds `n` receive buffers, if they are limited.
     pub fn add_receives(&mut self, n: u32) {
         if self.receives != UNLIMITED {
             self.limit_receives(self.receives.saturating_add(n));
         }
     }
 
-    /// Refuses a request instead of executing it, because the host does not permit it. Only the expected packet
-    /// can be refused; any other is ignored.
-    pub fn refuse(&mut self, packet: &Packet, why: NakCode) -> Outcome {
+    /// Refuses a request that the host does not permit. Only the expected packet can be refused; any other is
+    /// ignored.
+    pub fn refuse(&mut self, packet: &Packet, why: NakCode) -> RequestOutcome {
         if self.failed || !is_request(packet.opcode) || packet.psn != self.expected() {
             return self.ignore();
         }
         self.failed = true;
-        self.reply = Some(self.answer(packet.psn, Syndrome::Nak(why)));
-        Outcome::Refused
+        self.reply = Some(self.new_reply(packet.psn, Syndrome::Nak(why)));
+        RequestOutcome::Refused
     }
 
     #[inline]
-    fn on_expected(&mut self, config: &Config, packet: &Packet) -> Outcome {
+    fn on_expected(&mut self, config: &Config, packet: &Packet) -> RequestOutcome {
         self.inbound.nak_sent = false;
-        let Some(shape) = Shape::of(packet.opcode) else {
+        let Some(shape) = PacketShape::from_opcode(packet.opcode) else {
             return self.refuse(packet, NakCode::InvalidRequest);
         };
         if let Err(why) = self.inbound.check(config, shape, packet) {
             return self.refuse(packet, why);
         }
-        // A SEND needs its buffer from the first packet on. The buffer is taken when the message completes, so that
-        // a message that is started again does not take two.
-        let wants_buffer = shape.takes_receive(packet) || shape.op == Op::Send && shape.first;
-        if wants_buffer && self.receives == 0 {
+        // A SEND needs its buffer from the first packet on. The message consumes the buffer when it
+        // completes, so that a restarted message does not consume two.
+        let needs_buffer = shape.consumes_receive_buffer(packet) || shape.op == Op::Send && shape.first;
+        if needs_buffer && self.receives == 0 {
             return self.on_no_buffer(config, packet.psn);
         }
         self.counters.accepted += 1;
         if shape.op == Op::Read {
             return self.execute_read(config, packet);
         }
-        if shape.takes_receive(packet) && self.receives != UNLIMITED {
+        if shape.consumes_receive_buffer(packet) && self.receives != UNLIMITED {
             self.receives -= 1;
         }
         let (place, len) = self.inbound.accept(shape, packet);
@@ -169,47 +168,47 @@ impl Responder {
             Message { op: shape.op, len, imm: packet.imm(), msn: self.msn }
         });
         if packet.ack_req() {
-            self.say(packet.psn, Syndrome::ACK);
+            self.queue_reply(packet.psn, Syndrome::ACK);
         }
-        Outcome::Accepted { place, completed }
+        RequestOutcome::Accepted { placement: place, completed }
     }
 
-    fn execute_read(&mut self, config: &Config, packet: &Packet) -> Outcome {
+    fn execute_read(&mut self, config: &Config, packet: &Packet) -> RequestOutcome {
         let Some(reth) = packet.reth() else { return self.ignore() };
         let first = self.inbound.expected;
-        let packets = config.packets(reth.dma_len);
+        let packets = config.packet_count(reth.dma_len);
         self.inbound.accept_read(packets);
         self.count_message();
         let reads = self.reads.get_or_insert_default();
         reads.push(first, packets, reth, self.msn, self.reply.take(), config.reads_max);
         let completed = Message { op: Op::Read, len: reth.dma_len, imm: None, msn: self.msn };
-        Outcome::Accepted { place: None, completed: Some(completed) }
+        RequestOutcome::Accepted { placement: None, completed: Some(completed) }
     }
 
-    /// The requester will come back to this packet; those behind it are dropped silently until then.
+    /// The requester will resend this packet. Packets after it are dropped silently until then.
     #[cold]
-    fn on_no_buffer(&mut self, config: &Config, psn: Psn) -> Outcome {
+    fn on_no_buffer(&mut self, config: &Config, psn: Psn) -> RequestOutcome {
         self.inbound.nak_sent = true;
-        self.say(psn, Syndrome::Rnr { timer: config.rnr_timer });
-        Outcome::NotReady
+        self.queue_reply(psn, Syndrome::Rnr { timer: config.rnr_timer });
+        RequestOutcome::NotReady
     }
 
-    fn on_ahead(&mut self, config: &Config, distance: i32) -> Outcome {
-        self.counters.ahead += 1;
+    fn on_out_of_sequence(&mut self, config: &Config, distance: i32) -> RequestOutcome {
+        self.counters.out_of_sequence += 1;
         if config.mend.check_epsn {
-            self.inbound.check_round(distance as u64);
+            self.inbound.detect_new_round(distance as u64);
         }
-        match config.recovery.on_ahead(&mut self.inbound) {
-            Ahead::Drop => Outcome::Gap { nak: false },
-            Ahead::Nak(missing) => {
-                self.say(self.psn(missing), Syndrome::Nak(NakCode::PsnSequence));
-                Outcome::Gap { nak: true }
+        match config.recovery.on_out_of_sequence(&mut self.inbound) {
+            OutOfSequence::Drop => RequestOutcome::Gap { nak: false },
+            OutOfSequence::Nak(missing) => {
+                self.queue_reply(self.psn(missing), Syndrome::Nak(NakCode::PsnSequence));
+                RequestOutcome::Gap { nak: true }
             }
         }
     }
 
-    /// A READ is executed again; anything else is answered with how far things are (IBA 9.7.5).
-    fn on_duplicate(&mut self, config: &Config, packet: &Packet, distance: i32) -> Outcome {
+    /// Executes a READ again; responds to other duplicates with the latest ACK (IBA 9.7.5).
+    fn on_duplicate(&mut self, config: &Config, packet: &Packet, distance: i32) -> RequestOutcome {
         let Some(seq) = self.inbound.expected.checked_add_signed(distance as i64) else {
             return self.ignore();
         };
@@ -220,29 +219,29 @@ impl Responder {
             }
         } else {
             let latest = self.psn(self.inbound.expected - 1);
-            self.say(latest, Syndrome::ACK);
+            self.queue_reply(latest, Syndrome::ACK);
         }
         self.counters.duplicates += 1;
-        Outcome::Duplicate
+        RequestOutcome::Duplicate
     }
 
-    fn ignore(&mut self) -> Outcome {
+    fn ignore(&mut self) -> RequestOutcome {
         self.counters.ignored += 1;
-        Outcome::Ignored
+        RequestOutcome::Ignored
     }
 
     const fn count_message(&mut self) {
         self.msn = (self.msn + 1) & 0xFF_FFFF;
     }
 
-    const fn answer(&self, psn: Psn, syndrome: Syndrome) -> Reply {
+    const fn new_reply(&self, psn: Psn, syndrome: Syndrome) -> Reply {
         Reply { psn, msn: self.msn, syndrome }
     }
 
-    /// A newer answer replaces the one that waits: it says the same and more. Except an ACK for what lies before a
-    /// waiting NAK, which the NAK says as well.
+    /// A newer reply replaces a waiting one, because it includes the same information. The exception is an
+    /// ACK for packets before a waiting NAK, which the NAK implies.
     #[inline]
-    fn say(&mut self, psn: Psn, syndrome: Syndrome) {
+    fn queue_reply(&mut self, psn: Psn, syndrome: Syndrome) {
         if let Some(waiting) = self.reply {
             if waiting.syndrome.is_nak() && !syndrome.is_nak() && psn.distance(waiting.psn) < 0 {
                 self.counters.coalesced += 1;
@@ -250,11 +249,11 @@ impl Responder {
             }
             self.counters.coalesced += u32::from(!waiting.syndrome.is_nak());
         }
-        self.reply = Some(self.answer(psn, syndrome));
+        self.reply = Some(self.new_reply(psn, syndrome));
     }
 
     #[inline]
-    fn send(&mut self, reply: Reply) -> Packet {
+    fn reply_packet(&mut self, reply: Reply) -> Packet {
         match reply.syndrome {
             Syndrome::Ack { .. } => self.counters.acks += 1,
             Syndrome::Rnr { .. } => self.counters.rnr_naks += 1,
@@ -263,13 +262,13 @@ impl Responder {
         Packet::acknowledge(self.peer, reply.psn, AethRepr { syndrome: reply.syndrome, msn: reply.msn })
     }
 
-    /// Messages executed: 24 bits.
+    /// Messages executed, modulo 2^24.
     #[inline]
     pub fn msn(&self) -> u32 {
         self.msn
     }
 
-    /// It has refused a request for good.
+    /// Returns whether it has refused a request and is in error.
     #[inline]
     pub fn is_error(&self) -> bool {
         self.failed
@@ -281,7 +280,8 @@ impl Responder {
     }
 }
 
-/// Requests of a reliable connection, known here or not; those that are not known get a NAK in their turn.
+/// Returns whether the opcode is a request of a reliable connection. Unsupported ones get a NAK when they are
+/// expected.
 #[inline]
 const fn is_request(opcode: Opcode) -> bool {
     !opcode.is_response() && (opcode as u8) < 0x20

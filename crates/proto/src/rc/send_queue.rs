@@ -1,26 +1,26 @@
-//! The work requests of a requester, from posting to completion.
+//! Work requests of a requester, from posting to completion.
 
 use std::collections::VecDeque;
 
 use super::config::Config;
 use crate::engine::{Op, Work};
 
-/// Works in posting order: the first `done` are finished and wait to be reported, then those that wait for an
-/// answer, then, from `cursor` on, those that are not sent completely.
+/// Work items in posting order: the first `done` are finished and wait to be reported, then come those that
+/// wait for a response, then, from `cursor` on, those that are not completely sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendQueue {
-    items: VecDeque<Item>,
+    items: VecDeque<WorkItem>,
     done: u32,
     cursor: u32,
-    /// The sequence number that the next posted work starts with.
-    pub(crate) tail: u64,
-    /// Works so far, dummies included.
+    /// First sequence number of the next posted work.
+    pub(crate) end_seq: u64,
+    /// Work items so far, dummies included.
     pub(crate) messages: u64,
 }
 
-/// A work and the sequence numbers it takes.
+/// A work request and its sequence numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
+pub(crate) struct WorkItem {
     pub(crate) id: u64,
     pub(crate) addr: u64,
     pub(crate) first: u64,
@@ -30,26 +30,26 @@ pub(crate) struct Item {
     imm: u32,
     has_imm: bool,
     pub(crate) op: Op,
-    /// Nobody posted it, and nobody is told when it completes.
+    /// Whether this is a dummy, which nobody posted and whose completion is not reported.
     pub(crate) dummy: bool,
 }
 
-const _: () = assert!(size_of::<Item>() == 48);
+const _: () = assert!(size_of::<WorkItem>() == 48);
 
-impl Item {
-    /// The number behind the last one.
+impl WorkItem {
+    /// One past the last sequence number.
     #[inline]
     pub(crate) const fn end(&self) -> u64 {
         self.first + self.packets as u64
     }
 
-    /// Where the payload of a packet lies in the message.
+    /// Offset in the message of the packet with this number.
     #[inline]
     pub(crate) const fn offset(&self, seq: u64, mtu: u16) -> u32 {
         (seq - self.first) as u32 * mtu as u32
     }
 
-    /// Bytes in the packet whose payload lies at `offset`.
+    /// Payload bytes of the packet at `offset`.
     #[inline]
     pub(crate) const fn payload_at(&self, offset: u32, mtu: u16) -> u16 {
         let rest = self.len - offset;
@@ -66,11 +66,11 @@ impl SendQueue {
     pub(crate) fn push(&mut self, config: &Config, work: Work) {
         assert!(work.len <= Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
         assert!(work.op != Op::Read || work.imm.is_none(), "a read carries no immediate data");
-        let packets = config.packets(work.len);
-        self.items.push_back(Item {
+        let packets = config.packet_count(work.len);
+        self.items.push_back(WorkItem {
             id: work.id,
             addr: work.addr,
-            first: self.tail,
+            first: self.end_seq,
             len: work.len,
             packets,
             rkey: work.rkey,
@@ -80,18 +80,18 @@ impl SendQueue {
             dummy: false,
         });
         self.messages += 1;
-        self.tail += packets as u64;
+        self.end_seq += packets as u64;
     }
 
-    /// `count` dummies follow what was posted last.
+    /// Adds `count` dummies after the last work item.
     #[cold]
     pub(crate) fn push_dummies(&mut self, count: u8) {
         let Some(last) = self.items.back() else { return };
-        // Of a READ it is the responses that get lost.
+        // After a READ, only responses can be lost.
         let op = if last.op == Op::Read { Op::Read } else { Op::Write };
         for _ in 0..count {
-            let first = self.tail;
-            let nothing = Item {
+            let first = self.end_seq;
+            let nothing = WorkItem {
                 id: 0,
                 addr: 0,
                 first,
@@ -104,62 +104,63 @@ impl SendQueue {
                 dummy: true,
             };
             self.items.push_back(nothing);
-            self.tail += 1;
+            self.end_seq += 1;
             self.messages += 1;
         }
     }
 
-    /// The work that a sequence number which was sent and is not acknowledged belongs to.
+    /// Returns the work item of a number that was sent and is not acknowledged.
     #[cold]
-    pub(crate) fn owner(&self, seq: u64) -> Option<&Item> {
+    pub(crate) fn owner(&self, seq: u64) -> Option<&WorkItem> {
         let index = self.items.partition_point(|item| item.end() <= seq);
         self.items.get(index)
     }
 
-    /// The number behind the last one before `sent` that belongs to an unfinished work; none if those are all dummies.
+    /// One past the last number before `sent` of an unfinished work item that is not a dummy, if there is
+    /// any.
     #[cold]
     pub(crate) fn data_end(&self, sent: u64) -> Option<u64> {
         let unfinished = self.items.range(self.done as usize..).take_while(|item| item.first < sent);
         unfinished.filter(|item| !item.dummy).last().map(|item| item.end().min(sent))
     }
 
-    /// The oldest work that is not finished.
+    /// Returns the oldest unfinished work item.
     #[inline]
-    pub(crate) fn oldest(&self) -> Option<&Item> {
+    pub(crate) fn oldest(&self) -> Option<&WorkItem> {
         self.items.get(self.done as usize)
     }
 
-    /// The work that is being sent.
+    /// Returns the work item that is being sent.
     #[inline]
-    pub(crate) fn current(&self) -> Option<&Item> {
+    pub(crate) fn current(&self) -> Option<&WorkItem> {
         self.items.get(self.cursor as usize)
     }
 
-    /// The oldest unfinished READ that starts at or before `seq`.
-    pub(crate) fn oldest_read_to(&self, seq: u64) -> Option<&Item> {
+    /// Returns the oldest unfinished READ that starts at or before `seq`.
+    pub(crate) fn oldest_read_up_to(&self, seq: u64) -> Option<&WorkItem> {
         let unfinished = self.items.range(self.done as usize..);
         unfinished.take_while(|item| item.first <= seq).find(|item| item.op == Op::Read)
     }
 
-    /// The current work is sent; the next one follows.
+    /// Moves to the next work item after the current one was sent.
     #[inline]
     pub(crate) const fn next_work(&mut self) {
         self.cursor += 1;
     }
 
-    /// The oldest work is finished.
+    /// Marks the oldest unfinished work item as finished.
     #[inline]
     pub(crate) const fn finish_oldest(&mut self) {
         self.done += 1;
     }
 
-    /// Sending continues with the oldest unfinished work.
+    /// Continues with the oldest unfinished work item.
     #[inline]
     pub(crate) const fn rewind(&mut self) {
         self.cursor = self.done;
     }
 
-    /// Takes the oldest finished work.
+    /// Removes the oldest finished work item and returns its identifier.
     #[inline]
     pub(crate) fn pop_done(&mut self) -> Option<u64> {
         while self.done > 0 {
@@ -173,7 +174,7 @@ impl SendQueue {
         None
     }
 
-    /// Takes the oldest work of a queue in which nothing more is finished.
+    /// Removes the oldest work item after a failure and returns its identifier.
     pub(crate) fn pop_failed(&mut self) -> Option<u64> {
         loop {
             self.cursor = self.cursor.saturating_sub(1);

@@ -1,22 +1,22 @@
-//! A set of numbers that slides: a bit for each number of a window, from its first member on.
+//! A sliding bitmap: one bit for each number of a window.
 
 use std::collections::VecDeque;
 
 /// Bits in a word.
 const WORD: u64 = 64;
 
-/// Numbers at or above a floor that only rises. Everything below the floor is forgotten.
+/// A set of numbers at or above a floor that only rises. Numbers below the floor are discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bitmap {
     /// The number of the first bit of `words`, a multiple of [`WORD`].
     base: u64,
-    /// Grows as far as the highest member, which whoever inserts bounds.
+    /// Extends to the highest member; the caller limits that number.
     words: VecDeque<u64>,
     members: u64,
 }
 
 impl Bitmap {
-    /// Numbers that it holds.
+    /// Number of members.
     #[inline]
     pub(crate) const fn len(&self) -> u64 {
         self.members
@@ -33,42 +33,42 @@ impl Bitmap {
         self.words.get((index / WORD) as usize).is_some_and(|word| word >> (index % WORD) & 1 != 0)
     }
 
-    /// Says whether it is new.
+    /// Inserts a number. Returns whether it is new.
     ///
     /// # Panics
     ///
-    /// If the number lies below the floor.
+    /// If the number is below the floor.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
-        assert!(number >= self.base, "what was forgotten does not come back");
+        assert!(number >= self.base, "the number is below the floor");
         let index = number - self.base;
-        let place = (index / WORD) as usize;
-        if place >= self.words.len() {
-            self.words.resize(place + 1, 0);
+        let word_index = (index / WORD) as usize;
+        if word_index >= self.words.len() {
+            self.words.resize(word_index + 1, 0);
         }
         let bit = 1 << (index % WORD);
-        let new = self.words[place] & bit == 0;
-        self.words[place] |= bit;
+        let new = self.words[word_index] & bit == 0;
+        self.words[word_index] |= bit;
         self.members += u64::from(new);
         new
     }
 
-    /// The first number at or above `from` that it does not hold.
+    /// Returns the first number at or above `from` that is not a member.
     pub(crate) fn first_missing(&self, from: u64) -> u64 {
         let Some(index) = from.checked_sub(self.base) else { return from };
-        let mut place = (index / WORD) as usize;
+        let mut word_index = (index / WORD) as usize;
         let mut skip = index % WORD;
-        while let Some(word) = self.words.get(place) {
+        while let Some(word) = self.words.get(word_index) {
             let missing = !word >> skip << skip;
             if missing != 0 {
-                return self.base + place as u64 * WORD + u64::from(missing.trailing_zeros());
+                return self.base + word_index as u64 * WORD + u64::from(missing.trailing_zeros());
             }
-            place += 1;
+            word_index += 1;
             skip = 0;
         }
         from.max(self.base + self.words.len() as u64 * WORD)
     }
 
-    /// Forgets all numbers below `floor`.
+    /// Raises the floor: removes all numbers below it.
     pub(crate) fn release(&mut self, floor: u64) {
         if self.members == 0 {
             self.words.clear();
@@ -99,9 +99,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// It does what a set does, while the floor rises.
+        /// Compares the bitmap with a `BTreeSet` while the floor rises.
         #[test]
-        fn it_is_a_set(steps in prop::collection::vec((0_u64..300, 0_u64..40), 1..200)) {
+        fn bitmap_behaves_as_a_set(steps in prop::collection::vec((0_u64..300, 0_u64..40), 1..200)) {
             let (mut bitmap, mut set, mut floor) = (Bitmap::default(), BTreeSet::new(), 0);
             for (ahead, rise) in steps {
                 let number = floor + ahead;

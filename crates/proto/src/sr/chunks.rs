@@ -1,12 +1,13 @@
-//! A set of numbers in chunks that are linked: memory as needed, steps as many as there are chunks before.
+//! A set of numbers in a linked list of chunks: it uses memory on demand, and an access visits all chunks
+//! before it.
 
-/// Numbers above a floor that only rises.
+/// A set of numbers above a floor that only rises.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunks {
-    /// The pool: here one of the connection's own, in a NIC one for all.
+    /// The chunk pool; in a NIC all connections share one.
     pool: Vec<Chunk>,
     free: Vec<u32>,
-    /// The first chunk, whose first number is `base`.
+    /// First chunk, which starts with the number `base`.
     head: Option<u32>,
     base: u64,
     in_use: u64,
@@ -19,21 +20,21 @@ struct Chunk {
     next: Option<u32>,
 }
 
-/// Numbers in a chunk.
-const SPAN: u64 = 128;
-/// Its bits and the number of the next chunk.
-const CHUNK_BYTES: u64 = SPAN / 8 + 4;
+/// Numbers per chunk.
+const CHUNK_NUMBERS: u64 = 128;
+/// Bytes per chunk: its bits and the index of the next chunk.
+const CHUNK_BYTES: u64 = CHUNK_NUMBERS / 8 + 4;
 
 impl Chunks {
-    /// Where the first chunk is, and its first number as a PSN.
+    /// Bytes for the index of the first chunk and its first number as a PSN.
     pub(super) const HEAD_BYTES: u64 = 4 + 3;
 
-    /// What it takes if the packets that it tracks span so many numbers.
+    /// Bytes in use if the tracked packets span this many numbers.
     pub(super) fn bytes_for(tracked: u32) -> u64 {
-        Self::HEAD_BYTES + (u64::from(tracked).div_ceil(SPAN) + 1) * CHUNK_BYTES
+        Self::HEAD_BYTES + (u64::from(tracked).div_ceil(CHUNK_NUMBERS) + 1) * CHUNK_BYTES
     }
 
-    /// What it takes now.
+    /// Bytes in use now.
     pub(super) const fn bytes(&self) -> u64 {
         Self::HEAD_BYTES + self.in_use * CHUNK_BYTES
     }
@@ -42,19 +43,19 @@ impl Chunks {
         self.members == 0
     }
 
-    /// Says whether the number is new, and how many chunks were visited or taken.
+    /// Inserts a number. Returns whether it is new, and how many chunks were visited or allocated.
     pub(super) fn insert(&mut self, number: u64) -> (bool, u64) {
-        assert!(number >= self.base, "what was forgotten does not come back");
-        let mut at = self.head.unwrap_or_else(|| self.take());
+        assert!(number >= self.base, "the number is below the floor");
+        let mut at = self.head.unwrap_or_else(|| self.allocate());
         self.head = Some(at);
         let mut steps = 1;
-        for _ in 0..(number - self.base) / SPAN {
-            let next = self.pool[at as usize].next.unwrap_or_else(|| self.take());
+        for _ in 0..(number - self.base) / CHUNK_NUMBERS {
+            let next = self.pool[at as usize].next.unwrap_or_else(|| self.allocate());
             self.pool[at as usize].next = Some(next);
             at = next;
             steps += 1;
         }
-        let bit = 1 << ((number - self.base) % SPAN);
+        let bit = 1 << ((number - self.base) % CHUNK_NUMBERS);
         let bits = &mut self.pool[at as usize].bits;
         let new = *bits & bit == 0;
         *bits |= bit;
@@ -62,7 +63,7 @@ impl Chunks {
         (new, steps)
     }
 
-    /// `expected` has arrived: the next number that is missing. Everything before it is forgotten.
+    /// Handles the arrival of `expected`. Returns the next missing number and discards everything before it.
     pub(super) fn advance(&mut self, expected: u64) -> u64 {
         if self.members == 0 {
             self.release_all(expected + 1);
@@ -84,7 +85,7 @@ impl Chunks {
             self.free.push(head);
             self.in_use -= 1;
             self.head = link;
-            self.base += SPAN;
+            self.base += CHUNK_NUMBERS;
         }
         next
     }
@@ -98,14 +99,14 @@ impl Chunks {
         self.base = floor;
     }
 
-    fn take(&mut self) -> u32 {
+    fn allocate(&mut self) -> u32 {
         self.in_use += 1;
-        let fresh = Chunk { bits: 0, next: None };
-        if let Some(place) = self.free.pop() {
-            self.pool[place as usize] = fresh;
-            return place;
+        let chunk = Chunk { bits: 0, next: None };
+        if let Some(index) = self.free.pop() {
+            self.pool[index as usize] = chunk;
+            return index;
         }
-        self.pool.push(fresh);
+        self.pool.push(chunk);
         self.pool.len() as u32 - 1
     }
 }
@@ -118,15 +119,15 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// It holds what a bitmap holds, and a packet k chunks away costs k + 1 steps.
+        /// Compares the chunks with a bitmap; a packet k chunks away costs at most k + 2 steps.
         #[test]
-        fn it_is_the_same_set_at_another_price(packets in prop::collection::vec((0_u64..900, any::<bool>()), 1..300)) {
+        fn chunks_hold_the_same_set_as_a_bitmap(packets in prop::collection::vec((0_u64..900, any::<bool>()), 1..300)) {
             let (mut chunks, mut bitmap, mut expected) = (Chunks::default(), Bitmap::default(), 0);
             for (ahead, next) in packets {
                 let number = if next { expected } else { expected + ahead };
                 let (new, steps) = chunks.insert(number);
                 prop_assert_eq!(new, bitmap.insert(number));
-                prop_assert!(steps <= (number - expected) / SPAN + 2);
+                prop_assert!(steps <= (number - expected) / CHUNK_NUMBERS + 2);
                 if number == expected {
                     let missing = bitmap.first_missing(expected);
                     bitmap.release(missing);

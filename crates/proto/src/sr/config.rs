@@ -1,4 +1,4 @@
-//! What both ends of a connection agree on.
+//! Parameters of a selective-repeat connection.
 
 use wiremend_units::Span;
 
@@ -7,41 +7,41 @@ use super::tracking::TrackingKind;
 use crate::engine::BadConfig;
 use crate::rc;
 
-/// Parameters of a connection; one value serves all queue pairs that share them.
+/// Parameters of a connection, shared by many queue pairs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What these connections have in common with those of [`rc`]. Its `window` is the bound on sequence numbers
-    /// between the oldest that is missing and the newest sent. Its timeout, recovery and `ack_every` mean nothing
-    /// here: every packet is acknowledged.
+    /// Parameters shared with [`rc`]. Its `window` limits the sequence numbers from the oldest missing to the
+    /// newest sent one. Its timeout, recovery and `ack_every` are unused: every packet is acknowledged.
     pub base: rc::Config,
-    /// How losses are noticed and repaired.
+    /// Loss detection and recovery scheme.
     pub scheme: Scheme,
-    /// How the responder remembers what has arrived.
+    /// How the responder stores which packets have arrived.
     pub tracking: TrackingKind,
-    /// Packets beyond the first missing one that the responder can remember; what lies further is dropped.
-    pub tracked: u32,
-    /// The timeout while few packets are in flight, who cannot all get lost without being missed (IRN §3.1); where
-    /// round trips are measured, the least timeout.
+    /// Packets beyond the first missing one that the responder can track; it drops packets beyond that.
+    pub tracked_packets: u32,
+    /// Timeout while few packets are in flight, where a spurious retransmission is cheap (IRN §3.1); the
+    /// minimum timeout of schemes that measure round trips.
     pub rto_low: Span,
-    /// The timeout otherwise; where round trips are measured, the one before the first measurement.
+    /// Timeout otherwise; the initial timeout of schemes that measure round trips.
     pub rto_high: Span,
-    /// How many packets are few.
+    /// Number of packets in flight up to which `rto_low` applies.
     pub rto_low_packets: u32,
-    /// Each expiry without progress doubles the timeout (RFC 6298 §5.5).
+    /// Whether each expiry without progress doubles the timeout (RFC 6298 §5.5).
     pub backoff: bool,
-    /// MP-RDMA: packets that may be in flight at first.
-    pub window_first: u32,
-    /// MP-RDMA: how far an acknowledged packet may lag behind the newest one before its path counts as slow (Δ).
+    /// MP-RDMA: initial window in packets.
+    pub initial_window: u32,
+    /// MP-RDMA: how far an acknowledged packet may lag behind the newest one before its path counts as slow
+    /// (Δ).
     pub lag_max: u32,
-    /// MP-RDMA: virtual paths.
-    pub paths: u16,
+    /// MP-RDMA: number of virtual paths.
+    pub path_count: u16,
 }
 
 impl Config {
-    /// The least and the usual timeout, in microseconds: IRN's for a network of 40 Gb/s and 24 µs.
+    /// Low and high timeout of IRN in microseconds, for a network of 40 Gb/s and 24 µs.
     const IRN_RTO_US: (u64, u64) = (100, 320);
 
-    /// The values that the scheme's authors used, on a connection with that window.
+    /// Creates a configuration with the values of the scheme's authors and the window of `base`.
     pub fn new(scheme: Scheme, base: rc::Config) -> Self {
         let (low, high) = Self::IRN_RTO_US;
         let window = base.window;
@@ -50,41 +50,41 @@ impl Config {
             base,
             scheme,
             tracking: TrackingKind::Bitmap,
-            tracked: window.saturating_add(extra),
+            tracked_packets: window.saturating_add(extra),
             rto_low: Span::from_us(low),
             rto_high: Span::from_us(high),
             rto_low_packets: 3,
             backoff: false,
-            window_first: window,
+            initial_window: window,
             lag_max: 32,
-            paths: 128,
+            path_count: 128,
         };
         match usual.scheme {
-            Scheme::Irn | Scheme::Other(_) => usual,
+            Scheme::Irn | Scheme::Custom(_) => usual,
             Scheme::TimeoutOnly => Self { rto_low: usual.rto_high, ..usual },
             Scheme::RackTlp => Self { backoff: true, ..usual },
             Scheme::MpRdma => {
-                Self { tracked: 64, rto_low: Span::from_ms(8), rto_high: Span::from_ms(8), ..usual }
+                Self { tracked_packets: 64, rto_low: Span::from_ms(8), rto_high: Span::from_ms(8), ..usual }
             }
         }
     }
 
-    /// Whether a connection can work with these values.
+    /// Checks the values.
     pub fn check(&self) -> Result<(), BadConfig> {
         self.base.check()?;
         let rules = [
             (self.base.window <= Self::WINDOW_MAX, "window must be 1 to 4194303 packets"),
             (
                 self.rto_low > Span::ZERO && self.rto_low <= self.rto_high,
-                "timeouts must be above zero and in order",
+                "rto_low must be above zero and at most rto_high",
             ),
-            (self.tracked > 0, "packets tracked must be at least 1"),
-            (self.window_first > 0, "the first window must be at least 1 packet"),
-            (self.paths > 0, "paths must be at least 1"),
+            (self.tracked_packets > 0, "packets tracked must be at least 1"),
+            (self.initial_window > 0, "the first window must be at least 1 packet"),
+            (self.path_count > 0, "paths must be at least 1"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::because(why)))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::new(why)))
     }
 
-    /// More could not be told from earlier ones when acknowledgements overtake each other.
+    /// With more outstanding numbers, a PSN would be ambiguous when acknowledgements are reordered.
     pub const WINDOW_MAX: u32 = (1 << 22) - 1;
 }

@@ -1,22 +1,23 @@
-//! Selective repeat: reliable connections that take packets in any order and send again only what is missing.
+//! Selective repeat: reliable connections that accept packets in any order and retransmit only missing
+//! packets.
 //!
-//! Every packet carries its place (IRN §5.3), so that a [`Responder`] puts it there as it comes and remembers its
-//! number; messages complete in order all the same. It answers every packet with two numbers: how far everything has
-//! come, and which packet it answers. A [`Requester`] knows from these what has arrived, and a policy decides what
-//! is lost:
+//! Every packet carries its memory position (IRN §5.3), so a [`Responder`] places the payload on arrival and
+//! stores the packet's number; messages still complete in order. It acknowledges every packet with two
+//! numbers: the first missing packet and the acknowledged packet. From these a [`Requester`] knows which
+//! packets have arrived, and a policy decides which are lost:
 //!
-//! | scheme | what shows a loss | what disorder costs | what it keeps for it |
+//! | scheme | sign of a loss | cost of reordering | state |
 //! |---|---|---|---|
-//! | [`Scheme::Irn`] | a NAK: some packet came out of order | each looks like a loss | a bit per packet |
+//! | [`Scheme::Irn`] | a NAK: a packet arrived out of order | each looks like a loss | a bit per packet |
 //! | [`Scheme::TimeoutOnly`] | the timer | nothing | a bit per packet |
-//! | [`Scheme::RackTlp`] | something sent later has arrived, and some time ago | little, once it is known | a time per packet |
-//! | [`Scheme::MpRdma`] | a packet beyond the responder's bitmap, the timer | little below the bound | next to nothing |
+//! | [`Scheme::RackTlp`] | a packet sent later arrived some time ago | small, once reordering was observed | a time per packet |
+//! | [`Scheme::MpRdma`] | a packet beyond the responder's bitmap, the timer | small below the bound | next to none |
 //!
-//! The doors are those of every [`engine`](crate::engine). READ is not offered: its data are
-//! answers, for which these schemes would have to be built a second time at the other end.
+//! The interface is that of every [`engine`](crate::engine). READ is not supported: its data are responses,
+//! for which the responder would need a second implementation of these schemes.
 //!
-//! Mending at the ends ([`crate::mend`]) works as with go-back-N, but for `check_epsn`, which has no meaning where
-//! every packet is answered.
+//! Mending at the ends ([`crate::mend`]) works as with go-back-N, except for `check_epsn`, which has no
+//! effect because every packet is acknowledged.
 //!
 //! ```
 //! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
@@ -35,14 +36,13 @@
 //! assert!(there.poll_message().is_none(), "the first packet is missing");
 //! there.on_packet(&config, Time::ZERO, &first.packet);
 //! assert_eq!(there.poll_message().unwrap().len, 3000);
-//! while let Some(answer) = there.poll_transmit(&config) {
-//!     here.on_packet(&config, Time::ZERO, &answer);
+//! while let Some(ack) = there.poll_transmit(&config) {
+//!     here.on_packet(&config, Time::ZERO, &ack);
 //! }
 //! assert_eq!(here.poll_completion().unwrap().id, 7);
 //! ```
 
 pub(crate) mod bitmap;
-mod board;
 mod chunks;
 mod config;
 mod packet;
@@ -50,15 +50,16 @@ mod policy;
 mod requester;
 mod responder;
 mod scheme;
+mod scoreboard;
 mod state;
 mod tracking;
 
-pub use board::Board;
 pub use config::Config;
-pub use packet::{Acknowledgement, Data, Packet, SAID_BYTES, Verdict};
-pub use policy::{Heard, RecoveryPolicy};
+pub use packet::{ACK_EXTRA_BYTES, AckKind, Acknowledgement, Data, Packet};
+pub use policy::{AckEvent, RecoveryPolicy};
 pub use requester::Requester;
 pub use responder::Responder;
-pub use scheme::{OtherScheme, Scheme};
+pub use scheme::{CustomScheme, Scheme};
+pub use scoreboard::Scoreboard;
 pub use state::StateBytes;
-pub use tracking::{Steps, TrackingKind};
+pub use tracking::{TrackingCost, TrackingKind};

@@ -1,75 +1,76 @@
-//! The requester: turns work requests into packets until each of them has arrived.
+//! The requester: converts work requests into packets until each packet has arrived.
 
 use std::collections::BTreeMap;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, RethRepr};
 
-use super::board::Board;
 use super::config::Config;
-use super::packet::{Acknowledgement, Data, Packet, Verdict};
-use super::policy::{Heard, Policy, RecoveryPolicy};
+use super::packet::{AckKind, Acknowledgement, Data, Packet};
+use super::policy::{AckEvent, Policy, RecoveryPolicy};
+use super::scoreboard::Scoreboard;
 use crate::engine::{
-    self, Arrival, Completion, Expiry, Op, Purpose, RequesterCounters, Status, Transmit, Work,
+    self, Completion, Expiry, Op, Purpose, ReadPlacement, RequesterCounters, Status, Transmit, Work,
 };
-use crate::mend::Tail;
-use crate::rc::inbound::Shape;
-use crate::rc::send_queue::{Item, SendQueue};
+use crate::mend::DummyScheduler;
+use crate::rc::inbound::PacketShape;
+use crate::rc::send_queue::{SendQueue, WorkItem};
 
-/// The sending half of a queue pair. Doors that do much are never inlined, as in [`Responder`](super::Responder).
+/// The sending half of a queue pair. Long methods are never inlined, as in [`Responder`](super::Responder).
 #[derive(Debug)]
 pub struct Requester {
-    board: Board,
+    scoreboard: Scoreboard,
     policy: Policy,
     queue: SendQueue,
-    tail: Tail,
-    /// When the retransmission timer was started, if it runs.
+    dummies: DummyScheduler,
+    /// Start of the retransmission timer, if it runs.
     started: Option<Time>,
-    /// When it wants to be looked at.
+    /// Next time at which the timer is checked.
     deadline: Time,
-    /// Since when the oldest missing packet waits here for its host to take it; the timer stands still then.
-    held: Option<Time>,
-    /// What is sent again is being fetched until then.
+    /// Time since which the oldest missing packet waits for the host to take it; the timer is stopped
+    /// meanwhile.
+    held_since: Option<Time>,
+    /// End of the fetch of the first retransmission from host memory.
     fetching: Option<Time>,
     counters: RequesterCounters,
-    /// How often numbers were sent before: for those who watch, no NIC keeps it.
+    /// Earlier transmissions of each number: statistics that no NIC keeps.
     copies: BTreeMap<u64, u8>,
-    /// A packet that is sent again right behind itself, and how often yet.
-    echo_seq: u64,
-    echo_left: u8,
+    /// Packet to repeat immediately, and remaining copies in `copies_left`.
+    copy_seq: u64,
+    copies_left: u8,
     peer: QpNum,
     first: Psn,
-    /// Sequence numbers that congestion control lets be outstanding.
-    allowed: u32,
-    /// The path by which the acknowledgement that is handed over next has come.
+    /// Limit of outstanding sequence numbers set by congestion control.
+    cc_window: u32,
+    /// Path on which the next acknowledgement arrived.
     path: u16,
-    /// In error: the oldest work ends with this status, all others are flushed.
+    /// In error: the oldest work request ends with this status, all others are flushed.
     failed: Option<Status>,
     /// Expiries since the last progress.
     retries: u8,
-    /// A NAK came since the last progress.
+    /// Whether a NAK was received since the last progress.
     nak_received: bool,
 }
 
 impl Requester {
-    /// A requester that numbers its packets from `first`.
+    /// Creates a requester whose packets start at PSN `first`.
     pub fn new(config: &Config, peer: QpNum, first: Psn) -> Self {
         Self {
-            board: Board::default(),
+            scoreboard: Scoreboard::default(),
             policy: Policy::new(config),
             queue: SendQueue::default(),
-            tail: Tail::default(),
+            dummies: DummyScheduler::default(),
             started: None,
             deadline: Time::MAX,
-            held: None,
+            held_since: None,
             fetching: None,
             counters: RequesterCounters::default(),
             copies: BTreeMap::new(),
-            echo_seq: 0,
-            echo_left: 0,
+            copy_seq: 0,
+            copies_left: 0,
             peer,
             first,
-            allowed: u32::MAX,
+            cc_window: u32::MAX,
             path: 0,
             failed: None,
             retries: 0,
@@ -86,12 +87,12 @@ impl engine::Requester for Requester {
     ///
     /// # Panics
     ///
-    /// If it is a READ: these schemes are about requests whose data travel with them.
+    /// If it is a READ, which these schemes do not support.
     #[inline(never)]
     fn post(&mut self, config: &Config, now: Time, work: Work) {
-        assert!(work.op != Op::Read, "a READ goes by go-back-N");
+        assert!(work.op != Op::Read, "selective repeat does not support READ");
         self.queue.push(&config.base, work);
-        if self.tail.on_post(&config.base.mend.dummies, now) {
+        if self.dummies.on_post(&config.base.mend.dummies, now) {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
     }
@@ -101,7 +102,7 @@ impl engine::Requester for Requester {
         if self.failed.is_some() {
             return false;
         }
-        self.echo_left > 0 || self.again(now).is_some() || self.may_send_new(config)
+        self.copies_left > 0 || self.next_retransmission(now).is_some() || self.may_send_new(config)
     }
 
     #[inline(never)]
@@ -109,22 +110,24 @@ impl engine::Requester for Requester {
         if self.failed.is_some() {
             return None;
         }
-        if self.echo_left > 0 {
+        if self.copies_left > 0 {
             return self.repeat(config);
         }
-        if let Some(seq) = self.again(now) {
-            return self.send_again(config, now, seq);
+        if let Some(seq) = self.next_retransmission(now) {
+            return self.retransmit(config, now, seq);
         }
         if self.may_send_new(config) { self.send_new(config, now) } else { None }
     }
 
     #[inline(never)]
-    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
-        let said = if let Packet::Ack(said) = packet { Some(*said) } else { None };
-        let expected = said.and_then(|said| self.number(said.expected));
-        match (said, expected) {
-            (Some(said), Some(expected)) if self.failed.is_none() && expected <= self.board.next as i64 => {
-                self.on_acknowledgement(config, now, &said, expected);
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<ReadPlacement> {
+        let ack = if let Packet::Ack(ack) = packet { Some(*ack) } else { None };
+        let expected = ack.and_then(|ack| self.number(ack.expected));
+        match (ack, expected) {
+            (Some(ack), Some(expected))
+                if self.failed.is_none() && expected <= self.scoreboard.next as i64 =>
+            {
+                self.on_acknowledgement(config, now, &ack, expected);
             }
             _ => self.counters.ignored += 1,
         }
@@ -132,7 +135,7 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
-    fn heard_by(&mut self, path: u16) {
+    fn on_response_path(&mut self, path: u16) {
         self.path = path;
     }
 
@@ -142,27 +145,27 @@ impl engine::Requester for Requester {
             return None;
         }
         let fetched = self.fetching.unwrap_or(Time::MAX);
-        let deadline = if self.held.is_some() { Time::MAX } else { self.deadline };
-        let next = deadline.min(self.tail.due()).min(self.policy.due()).min(fetched);
+        let deadline = if self.held_since.is_some() { Time::MAX } else { self.deadline };
+        let next = deadline.min(self.dummies.due()).min(self.policy.next_timeout()).min(fetched);
         (next != Time::MAX).then_some(next)
     }
 
     #[inline(never)]
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.tail.on_time(now, self.board.next == self.queue.tail) {
+        if self.dummies.on_timeout(now, self.scoreboard.next == self.queue.end_seq) {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
         self.fetching = self.fetching.filter(|until| now < *until);
-        if self.policy.due() <= now {
-            let idle = self.policy.again(&self.board).is_none();
-            if self.policy.on_timer(config, &self.board, now) {
+        if self.policy.next_timeout() <= now {
+            let idle = self.policy.next_retransmission(&self.scoreboard).is_none();
+            if self.policy.on_timer(config, &self.scoreboard, now) {
                 self.start_timer(config, now);
             }
-            self.note_fetch(config, now, idle);
-            self.note_hold(now);
+            self.update_fetch(config, now, idle);
+            self.update_hold(now);
         }
-        let started = self.started.filter(|_| now >= self.deadline && self.held.is_none())?;
-        // More was sent since the timer was started, so that it may run longer.
+        let started = self.started.filter(|_| now >= self.deadline && self.held_since.is_none())?;
+        // More packets were sent since the timer was started, which may have lengthened the timeout.
         self.deadline = started.saturating_add(self.rto(config));
         if now < self.deadline {
             return None;
@@ -182,13 +185,13 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
-    fn allow(&mut self, window: u32) {
-        self.allowed = window;
+    fn set_window(&mut self, window: u32) {
+        self.cc_window = window;
     }
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.board.una == self.queue.tail || self.is_error()
+        self.scoreboard.una == self.queue.end_seq || self.is_error()
     }
 
     #[inline]
@@ -196,22 +199,19 @@ impl engine::Requester for Requester {
         self.failed.is_some()
     }
 
-    /// Work requests so far, dummies included.
     #[inline]
     fn messages(&self) -> u64 {
         self.queue.messages
     }
 
-    /// The number of the next packet that was not sent before, counted from 0 without end.
     #[inline]
     fn next_number(&self) -> u64 {
-        self.board.next
+        self.scoreboard.next
     }
 
-    /// Sequence numbers before which everything is acknowledged, counted from 0 without end.
     #[inline]
     fn acknowledged(&self) -> u64 {
-        self.board.una
+        self.scoreboard.una
     }
 
     #[inline]
@@ -221,35 +221,37 @@ impl engine::Requester for Requester {
 }
 
 impl Requester {
-    /// The number that is sent again now.
-    fn again(&self, now: Time) -> Option<u64> {
-        self.policy.again(&self.board).filter(|_| self.fetching.is_none_or(|until| now >= until))
+    /// Returns the number to retransmit now.
+    fn next_retransmission(&self, now: Time) -> Option<u64> {
+        self.policy
+            .next_retransmission(&self.scoreboard)
+            .filter(|_| self.fetching.is_none_or(|until| now >= until))
     }
 
     fn may_send_new(&self, config: &Config) -> bool {
-        let Some(item) = self.queue.current().filter(|_| self.board.next < self.queue.tail) else {
+        let Some(item) = self.queue.current().filter(|_| self.scoreboard.next < self.queue.end_seq) else {
             return false;
         };
-        let bound = u64::from(config.base.window.min(self.allowed));
+        let bound = u64::from(config.base.window.min(self.cc_window));
         let window = self.policy.window().map_or(bound, |window| window.min(bound));
         let extra = if item.dummy { config.base.mend.dummies.count } else { 0 };
-        self.board.outstanding() < window + u64::from(extra)
+        self.scoreboard.outstanding() < window + u64::from(extra)
     }
 
     fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         let item = *self.queue.current()?;
-        let seq = self.board.next;
-        self.board.next += 1;
-        if self.board.next == item.end() {
+        let seq = self.scoreboard.next;
+        self.scoreboard.next += 1;
+        if self.scoreboard.next == item.end() {
             self.queue.next_work();
-            if self.board.next == self.queue.tail {
+            if self.scoreboard.next == self.queue.end_seq {
                 self.on_drained(config, &item);
             }
         }
         if config.base.mend.packet_copies > 0 && !item.dummy {
-            (self.echo_seq, self.echo_left) = (seq, config.base.mend.packet_copies);
+            (self.copy_seq, self.copies_left) = (seq, config.base.mend.packet_copies);
         }
-        self.policy.on_sent(&self.board, now, seq, false);
+        self.policy.on_sent(&self.scoreboard, now, seq, false);
         if self.started.is_none() {
             self.start_timer(config, now);
         }
@@ -259,133 +261,139 @@ impl Requester {
         Some(self.transmit(config, &item, seq, purpose))
     }
 
-    fn send_again(&mut self, config: &Config, now: Time, seq: u64) -> Option<Transmit<Packet>> {
+    fn retransmit(&mut self, config: &Config, now: Time, seq: u64) -> Option<Transmit<Packet>> {
         let item = *self.queue.owner(seq)?;
-        self.policy.on_sent(&self.board, now, seq, true);
+        self.policy.on_sent(&self.scoreboard, now, seq, true);
         let copy = self.copies.entry(seq).or_default();
         *copy = copy.saturating_add(1);
-        self.note_hold(now);
+        self.update_hold(now);
         if self.started.is_none() {
             self.start_timer(config, now);
         }
-        let transmit = self.transmit(config, &item, seq, Purpose::Again);
+        let transmit = self.transmit(config, &item, seq, Purpose::Retransmission);
         self.counters.packets += 1;
         self.counters.retransmitted_packets += 1;
         self.counters.retransmitted_bytes += transmit.packet.payload_len() as u64;
         Some(transmit)
     }
 
-    /// The packet that was sent last, once more.
+    /// Sends a copy of the last packet.
     fn repeat(&mut self, config: &Config) -> Option<Transmit<Packet>> {
-        self.echo_left -= 1;
-        let item = *self.queue.owner(self.echo_seq)?;
+        self.copies_left -= 1;
+        let item = *self.queue.owner(self.copy_seq)?;
         self.counters.packets += 1;
         self.counters.repeats += 1;
-        Some(self.transmit(config, &item, self.echo_seq, Purpose::Repeat))
+        Some(self.transmit(config, &item, self.copy_seq, Purpose::Repeat))
     }
 
-    /// Everything posted is sent, and `last` was the last of it.
-    fn on_drained(&mut self, config: &Config, last: &Item) {
+    /// Handles the transmission of the last posted packet; `last` is its work item.
+    fn on_drained(&mut self, config: &Config, last: &WorkItem) {
         if !last.dummy {
-            self.echo_left = self.echo_left.max(config.base.mend.tail_copies);
-            self.echo_seq = last.end() - 1;
+            self.copies_left = self.copies_left.max(config.base.mend.tail_copies);
+            self.copy_seq = last.end() - 1;
         }
-        if self.tail.on_drained() {
+        if self.dummies.on_drained() {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
     }
 
-    fn transmit(&mut self, config: &Config, item: &Item, seq: u64, purpose: Purpose) -> Transmit<Packet> {
+    fn transmit(&mut self, config: &Config, item: &WorkItem, seq: u64, purpose: Purpose) -> Transmit<Packet> {
         let offset = item.offset(seq, config.base.mtu);
-        let shape = Shape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
+        let shape = PacketShape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
         let imm = item.imm();
         let data = Data::new(shape.opcode(imm.is_some()), self.peer, self.psn(seq), placement(item, offset))
             .with_payload(item.payload_at(offset, config.base.mtu))
             .with_imm(imm.unwrap_or(0));
-        let path = self.policy.path(config, seq);
+        let path = self.policy.next_path(config, seq);
         let copy = self.copies.get(&seq).copied().unwrap_or(0);
         Transmit { packet: Packet::Data(data), work: item.id, offset, copy, purpose, path }
     }
 
-    fn on_acknowledgement(&mut self, config: &Config, now: Time, said: &Acknowledgement, expected: i64) {
-        let una_before = self.board.una;
-        let trigger = self.number(said.trigger).filter(|_| !said.dropped);
-        let arrived = trigger.and_then(|seq| u64::try_from(seq).ok()).filter(|seq| *seq < self.board.next);
-        let is_news = arrived.is_some_and(|seq| !self.board.has_arrived(seq));
+    fn on_acknowledgement(&mut self, config: &Config, now: Time, ack: &Acknowledgement, expected: i64) {
+        let una_before = self.scoreboard.una;
+        let trigger = self.number(ack.trigger).filter(|_| !ack.dropped);
+        let arrived =
+            trigger.and_then(|seq| u64::try_from(seq).ok()).filter(|seq| *seq < self.scoreboard.next);
+        let newly_arrived = arrived.is_some_and(|seq| !self.scoreboard.has_arrived(seq));
         let una = u64::try_from(expected).unwrap_or(0);
         if una > una_before {
-            self.board.advance(una);
+            self.scoreboard.advance(una);
         }
         if let Some(seq) = arrived {
-            self.board.sack(seq);
+            self.scoreboard.sack(seq);
         }
-        while self.queue.oldest().is_some_and(|oldest| oldest.end() <= self.board.una) {
+        while self.queue.oldest().is_some_and(|oldest| oldest.end() <= self.scoreboard.una) {
             self.queue.finish_oldest();
         }
         let late = expected < una_before as i64;
-        let nak = match said.verdict {
-            Verdict::Ack => false,
-            Verdict::Nak(NakCode::PsnSequence) => !late,
-            Verdict::Nak(code) => {
-                self.fail(status_of(code));
+        let nak = match ack.kind {
+            AckKind::Ack => false,
+            AckKind::Nak(NakCode::PsnSequence) => !late,
+            AckKind::Nak(code) => {
+                self.fail(status_from_nak(code));
                 return;
             }
         };
         if nak {
             self.counters.naks += 1;
         }
-        if self.board.una > una_before {
-            self.progress(config, now);
+        if self.scoreboard.una > una_before {
+            self.on_progress(config, now);
         }
         self.nak_received |= nak;
-        let idle = self.policy.again(&self.board).is_none();
-        let heard = Heard { una_before, arrived, is_news, nak, said: *said, path: self.path };
-        self.policy.on_heard(config, &self.board, now, &heard);
-        self.note_fetch(config, now, idle);
-        self.note_hold(now);
+        let idle = self.policy.next_retransmission(&self.scoreboard).is_none();
+        let event = AckEvent { una_before, arrived, newly_arrived, nak, ack: *ack, path: self.path };
+        self.policy.on_ack(config, &self.scoreboard, now, &event);
+        self.update_fetch(config, now, idle);
+        self.update_hold(now);
     }
 
-    /// The first of what is sent again has to be fetched from the host's memory; the rest comes while it leaves.
-    fn note_fetch(&mut self, config: &Config, now: Time, was_idle: bool) {
-        if was_idle && config.base.resend_delay > Span::ZERO && self.policy.again(&self.board).is_some() {
+    /// Delays the first retransmission by its fetch from host memory; later ones are fetched while it is
+    /// sent.
+    fn update_fetch(&mut self, config: &Config, now: Time, was_idle: bool) {
+        if was_idle
+            && config.base.resend_delay > Span::ZERO
+            && self.policy.next_retransmission(&self.scoreboard).is_some()
+        {
             self.fetching = Some(now.saturating_add(config.base.resend_delay));
         }
     }
 
-    /// The oldest unacknowledged packet is a later one than before.
-    fn progress(&mut self, config: &Config, now: Time) {
+    /// Handles an advance of the oldest missing packet.
+    fn on_progress(&mut self, config: &Config, now: Time) {
         self.retries = 0;
         self.nak_received = false;
-        self.copies = self.copies.split_off(&self.board.una);
-        if self.echo_seq < self.board.una {
-            self.echo_left = 0;
+        self.copies = self.copies.split_off(&self.scoreboard.una);
+        if self.copy_seq < self.scoreboard.una {
+            self.copies_left = 0;
         }
         self.started = None;
-        self.held = None;
+        self.held_since = None;
         self.deadline = Time::MAX;
-        if self.board.outstanding() > 0 {
+        if self.scoreboard.outstanding() > 0 {
             self.start_timer(config, now);
         }
-        if self.board.una == self.queue.tail {
-            self.tail.on_idle();
+        if self.scoreboard.una == self.queue.end_seq {
+            self.dummies.on_idle();
         }
     }
 
     fn start_timer(&mut self, config: &Config, now: Time) {
-        self.held = None;
+        self.held_since = None;
         self.started = Some(now);
         self.deadline = now.saturating_add(self.rto(config));
     }
 
-    /// A host takes packets when congestion control and its port let it. Until then what is due is not under way, and no answer
-    /// can be expected.
-    fn note_hold(&mut self, now: Time) {
-        let waits = self.board.outstanding() > 0 && self.policy.again(&self.board) == Some(self.board.una);
-        match self.held {
-            None if waits => self.held = Some(now),
+    /// Stops the timer while the oldest missing packet waits for congestion control or the port: until it is
+    /// sent, no response can arrive.
+    fn update_hold(&mut self, now: Time) {
+        let waits = self.scoreboard.outstanding() > 0
+            && self.policy.next_retransmission(&self.scoreboard) == Some(self.scoreboard.una);
+        match self.held_since {
+            None if waits => self.held_since = Some(now),
             Some(since) if !waits => {
                 let span = now.since(since);
-                self.held = None;
+                self.held_since = None;
                 self.started = self.started.map(|started| started.saturating_add(span));
                 self.deadline = self.deadline.saturating_add(span);
             }
@@ -394,23 +402,23 @@ impl Requester {
     }
 
     fn rto(&self, config: &Config) -> Span {
-        let rto = self.policy.rto(config, &self.board);
+        let rto = self.policy.rto(config, &self.scoreboard);
         if config.backoff { rto * (1 << self.retries) } else { rto }
     }
 
     fn on_expiry(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         let oldest = *self.queue.oldest()?;
-        let held_up = self.queue.data_end(self.board.next);
-        let dummy = held_up.is_none();
+        let data_end = self.queue.data_end(self.scoreboard.next);
+        let dummy = data_end.is_none();
         if dummy {
             self.counters.dummy_timeouts += 1;
         } else {
             self.counters.timeouts += 1;
         }
         let expiry = Expiry {
-            oldest: self.psn(self.board.una),
-            resume: self.psn(self.board.una),
-            end: self.psn(held_up.unwrap_or(self.board.next)),
+            oldest: self.psn(self.scoreboard.una),
+            resume: self.psn(self.scoreboard.una),
+            end: self.psn(data_end.unwrap_or(self.scoreboard.next)),
             work: oldest.id,
             op: oldest.op,
             nak_received: self.nak_received,
@@ -422,11 +430,11 @@ impl Requester {
             self.fail(Status::RetryExceeded);
         } else {
             self.retries += 1;
-            self.echo_left = 0;
+            self.copies_left = 0;
             self.start_timer(config, now);
-            self.policy.on_expiry(config, &self.board, now);
-            self.note_fetch(config, now, true);
-            self.note_hold(now);
+            self.policy.on_expiry(config, &self.scoreboard, now);
+            self.update_fetch(config, now, true);
+            self.update_hold(now);
         }
         Some(expiry)
     }
@@ -435,11 +443,11 @@ impl Requester {
         self.failed = Some(status);
         self.started = None;
         self.deadline = Time::MAX;
-        self.echo_left = 0;
-        self.tail.on_idle();
+        self.copies_left = 0;
+        self.dummies.on_idle();
     }
 
-    /// Probes sent for a silent tail: they count as packets sent again, too.
+    /// Probes sent for an unacknowledged tail; they also count as retransmissions.
     pub fn probes(&self) -> u32 {
         self.policy.probes()
     }
@@ -449,23 +457,23 @@ impl Requester {
         self.first.ahead(seq as u32)
     }
 
-    /// The number nearest to the oldest unacknowledged one that a PSN can mean; it may lie before the first.
+    /// Converts a PSN to the number nearest to the oldest missing one; the result may be negative.
     #[inline]
     fn number(&self, psn: Psn) -> Option<i64> {
-        (self.board.una as i64).checked_add(psn.distance(self.psn(self.board.una)) as i64)
+        (self.scoreboard.una as i64).checked_add(psn.distance(self.psn(self.scoreboard.una)) as i64)
     }
 }
 
-/// What a packet carries of its place (IRN §5.3): a WRITE the address of its payload and the length of its
-/// message, a SEND the offset in its receive buffer, and which buffer that is: here the number of the message's first packet.
-fn placement(item: &Item, offset: u32) -> RethRepr {
+/// Memory position in a packet (IRN §5.3). WRITE: address of the payload and length of the message. SEND:
+/// offset in the receive buffer, and the buffer's number, here the number of the message's first packet.
+fn placement(item: &WorkItem, offset: u32) -> RethRepr {
     if item.op == Op::Send {
         return RethRepr { address: offset as u64, remote_key: item.first as u32, dma_len: 0 };
     }
     RethRepr { address: item.addr.wrapping_add(offset as u64), remote_key: item.rkey, dma_len: item.len }
 }
 
-fn status_of(code: NakCode) -> Status {
+fn status_from_nak(code: NakCode) -> Status {
     match code {
         NakCode::RemoteAccess => Status::RemoteAccess,
         NakCode::RemoteOperational => Status::RemoteOperation,

@@ -1,4 +1,4 @@
-//! The responder: puts each packet in its place as it comes, answers it, and completes messages in order.
+//! The responder: places each packet on arrival, acknowledges it, and completes messages in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,37 +6,37 @@ use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::{NakCode, RethRepr};
 
 use super::config::Config;
-use super::packet::{Acknowledgement, Data, Packet, Verdict};
-use super::tracking::{Steps, Tracking};
-use crate::engine::{self, Message, Op, Outcome, Place, Responder as _, ResponderCounters};
+use super::packet::{AckKind, Acknowledgement, Data, Packet};
+use super::tracking::{Tracking, TrackingCost};
+use crate::engine::{self, Message, Op, Placement, RequestOutcome, Responder as _, ResponderCounters};
 use crate::rc;
-use crate::rc::inbound::{Shape, payload_fits};
+use crate::rc::inbound::{PacketShape, payload_fits};
 
-/// The receiving half of a queue pair. Doors that do much are never inlined: a host holds engines side by side, and
-/// go-back-N is not to pay for this one. It has a receive buffer for every message.
+/// The receiving half of a queue pair. Long methods are never inlined: a host holds several engines, and the
+/// code of go-back-N must stay small. Every message has a receive buffer.
 #[derive(Clone, Debug)]
 pub struct Responder {
-    /// The first number that has not arrived.
+    /// First missing number.
     expected: u64,
     tracking: Tracking,
-    /// Last packets that came before their turn, with what their message is: IRN's second bitmap, and its
-    /// "premature" completions (§5.3).
-    ends: BTreeMap<u64, Ended>,
-    /// Messages that are complete and not reported.
+    /// Last packets of messages that arrived out of order: IRN's second bitmap, and its "premature"
+    /// completions (§5.3).
+    ends: BTreeMap<u64, CompletedMessage>,
+    /// Complete messages that are not reported.
     done: VecDeque<Message>,
     replies: VecDeque<Acknowledgement>,
     counters: ResponderCounters,
     peer: QpNum,
     first: Psn,
     msn: u32,
-    /// A packet came before its turn since the last progress, and a NAK was sent for it.
+    /// Whether a NAK was sent since the last progress.
     nak_sent: bool,
     failed: bool,
 }
 
-/// A message whose last packet is here.
+/// A message whose last packet has arrived.
 #[derive(Clone, Copy, Debug)]
-struct Ended {
+struct CompletedMessage {
     op: Op,
     len: u32,
     imm: Option<u32>,
@@ -44,7 +44,7 @@ struct Ended {
 }
 
 impl Responder {
-    /// A responder that expects numbers from `first` on.
+    /// Creates a responder that expects PSN `first`.
     pub fn new(config: &Config, peer: QpNum, first: Psn) -> Self {
         Self {
             expected: 0,
@@ -67,20 +67,20 @@ impl engine::Responder for Responder {
     type Packet = Packet;
 
     #[inline(never)]
-    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> RequestOutcome {
         let Packet::Data(data) = packet else { return self.ignore() };
         if self.failed {
             return self.ignore();
         }
         let distance = data.psn.distance(self.expected());
         let Ok(ahead) = u64::try_from(distance) else { return self.on_duplicate(data) };
-        if ahead >= u64::from(config.tracked) {
-            return self.on_beyond(data);
+        if ahead >= u64::from(config.tracked_packets) {
+            return self.on_out_of_range(data);
         }
-        let (Some(shape), place) = (Shape::of(data.opcode), data.place()) else {
+        let (Some(shape), placement) = (PacketShape::from_opcode(data.opcode), data.placement()) else {
             return self.refuse(data, NakCode::InvalidRequest);
         };
-        if let Err(why) = check(config, shape, data, place) {
+        if let Err(why) = check(config, shape, data, placement) {
             return self.refuse(data, why);
         }
         let seq = self.expected + ahead;
@@ -91,18 +91,18 @@ impl engine::Responder for Responder {
         }
         self.counters.accepted += 1;
         if shape.last {
-            let len = if shape.op == Op::Write { place.dma_len } else { place.address as u32 };
+            let len = if shape.op == Op::Write { placement.dma_len } else { placement.address as u32 };
             let len = if shape.op == Op::Send { len + data.payload_len as u32 } else { len };
-            let ended = Ended { op: shape.op, len, imm: data.imm(), dummy: data.is_dummy() };
-            self.ends.insert(seq, ended);
+            let message = CompletedMessage { op: shape.op, len, imm: data.imm(), dummy: data.is_dummy() };
+            self.ends.insert(seq, message);
         }
         if ahead == 0 {
             self.advance();
         } else {
-            self.counters.ahead += 1;
+            self.counters.out_of_sequence += 1;
         }
-        self.answer(config, data, ahead > 0);
-        Outcome::Accepted { place: place_of(shape, data, place), completed: None }
+        self.queue_ack(config, data, ahead > 0);
+        RequestOutcome::Accepted { placement: placement_of(shape, data, placement), completed: None }
     }
 
     #[inline]
@@ -118,9 +118,9 @@ impl engine::Responder for Responder {
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
         let reply = self.replies.pop_front()?;
-        match reply.verdict {
-            Verdict::Ack => self.counters.acks += 1,
-            Verdict::Nak(_) => self.counters.naks += 1,
+        match reply.kind {
+            AckKind::Ack => self.counters.acks += 1,
+            AckKind::Nak(_) => self.counters.naks += 1,
         }
         Some(Packet::Ack(reply))
     }
@@ -130,13 +130,11 @@ impl engine::Responder for Responder {
         !self.replies.is_empty()
     }
 
-    /// The first number that has not arrived.
     #[inline]
     fn expected(&self) -> Psn {
         self.first.ahead(self.expected as u32)
     }
 
-    /// A NAK is out for the first number that has not arrived.
     #[inline]
     fn nak_sent(&self) -> bool {
         self.nak_sent
@@ -149,12 +147,12 @@ impl engine::Responder for Responder {
 }
 
 impl Responder {
-    /// The gap is filled, and with it perhaps the last one of several messages.
+    /// Advances over the filled gap and completes the messages that end before the next gap.
     fn advance(&mut self) {
         self.expected = self.tracking.advance(self.expected);
         self.nak_sent = false;
         while let Some(end) = self.ends.first_entry().filter(|end| *end.key() < self.expected) {
-            let Ended { op, len, imm, dummy } = end.remove();
+            let CompletedMessage { op, len, imm, dummy } = end.remove();
             self.msn = (self.msn + 1) & 0xFF_FFFF;
             if !dummy {
                 self.done.push_back(Message { op, len, imm, msn: self.msn });
@@ -162,99 +160,101 @@ impl Responder {
         }
     }
 
-    /// It is here already: the acknowledgement was lost, or it was sent again in vain.
-    fn on_duplicate(&mut self, data: &Data) -> Outcome {
+    /// Handles a packet that has arrived before: its acknowledgement was lost, or the retransmission was
+    /// spurious.
+    fn on_duplicate(&mut self, data: &Data) -> RequestOutcome {
         self.counters.duplicates += 1;
-        let said = self.say(data, Verdict::Ack);
-        self.push(Acknowledgement { duplicate: true, ..said });
-        Outcome::Duplicate
+        let ack = self.new_ack(data, AckKind::Ack);
+        self.push(Acknowledgement { duplicate: true, ..ack });
+        RequestOutcome::Duplicate
     }
 
-    /// There is no room to remember it.
-    fn on_beyond(&mut self, data: &Data) -> Outcome {
-        self.counters.ahead += 1;
+    /// Handles a packet beyond the tracked range.
+    fn on_out_of_range(&mut self, data: &Data) -> RequestOutcome {
+        self.counters.out_of_sequence += 1;
         self.nak_sent = true;
-        let said = self.say(data, Verdict::Nak(NakCode::PsnSequence));
-        self.push(Acknowledgement { dropped: true, ..said });
-        Outcome::Gap { nak: true }
+        let ack = self.new_ack(data, AckKind::Nak(NakCode::PsnSequence));
+        self.push(Acknowledgement { dropped: true, ..ack });
+        RequestOutcome::Gap { nak: true }
     }
 
-    fn refuse(&mut self, data: &Data, why: NakCode) -> Outcome {
+    fn refuse(&mut self, data: &Data, why: NakCode) -> RequestOutcome {
         self.failed = true;
-        let said = self.say(data, Verdict::Nak(why));
-        self.push(Acknowledgement { dropped: true, ..said });
-        Outcome::Refused
+        let ack = self.new_ack(data, AckKind::Nak(why));
+        self.push(Acknowledgement { dropped: true, ..ack });
+        RequestOutcome::Refused
     }
 
-    fn ignore(&mut self) -> Outcome {
+    fn ignore(&mut self) -> RequestOutcome {
         self.counters.ignored += 1;
-        Outcome::Ignored
+        RequestOutcome::Ignored
     }
 
-    fn answer(&mut self, config: &Config, data: &Data, early: bool) {
+    fn queue_ack(&mut self, config: &Config, data: &Data, early: bool) {
         let nak = early && config.scheme.naks_gaps();
         self.nak_sent |= nak;
-        let said = self.say(data, if nak { Verdict::Nak(NakCode::PsnSequence) } else { Verdict::Ack });
+        let ack = self.new_ack(data, if nak { AckKind::Nak(NakCode::PsnSequence) } else { AckKind::Ack });
         match self.replies.back_mut() {
-            Some(waiting) if waiting.is_plain() && said.is_plain() && !config.scheme.counts_acks() => {
-                *waiting = said;
+            Some(waiting) if waiting.is_plain() && ack.is_plain() && !config.scheme.needs_every_ack() => {
+                *waiting = ack;
                 self.counters.coalesced += 1;
             }
-            _ => self.push(said),
+            _ => self.push(ack),
         }
     }
 
-    fn say(&self, data: &Data, verdict: Verdict) -> Acknowledgement {
+    fn new_ack(&self, data: &Data, kind: AckKind) -> Acknowledgement {
         Acknowledgement {
             dest_qp: self.peer,
             expected: self.expected(),
             trigger: data.psn,
             msn: self.msn,
-            verdict,
+            kind,
             dropped: false,
             duplicate: false,
             marked: data.marked,
         }
     }
 
-    /// A port that is held for long makes answers pile up; the oldest go, as if they were lost.
-    fn push(&mut self, said: Acknowledgement) {
+    /// Queues an acknowledgement. If a port is paused for long, the oldest ones are dropped as if they were
+    /// lost.
+    fn push(&mut self, ack: Acknowledgement) {
         const REPLIES_MAX: usize = 1 << 16;
         if self.replies.len() >= REPLIES_MAX {
             self.replies.pop_front();
             self.counters.coalesced += 1;
         }
-        self.replies.push_back(said);
+        self.replies.push_back(ack);
     }
 
-    /// What tracking has cost.
-    pub fn steps(&self) -> Steps {
-        self.tracking.steps()
+    /// Returns the cost of tracking.
+    pub fn tracking_cost(&self) -> TrackingCost {
+        self.tracking.tracking_cost()
     }
 }
 
-/// Each packet must make sense on its own, since those before it may come later.
-fn check(config: &Config, shape: Shape, data: &Data, place: RethRepr) -> Result<(), NakCode> {
+/// Checks a packet without reference to earlier packets, which may arrive later.
+fn check(config: &Config, shape: PacketShape, data: &Data, placement: RethRepr) -> Result<(), NakCode> {
     let fits = payload_fits(&config.base, shape, data.payload_len);
     let payload = data.payload_len as u32;
     let right = match shape.op {
         Op::Read => false,
-        Op::Write => place.dma_len <= rc::Config::MESSAGE_LEN_MAX && payload <= place.dma_len,
-        Op::Send => place.address <= (rc::Config::MESSAGE_LEN_MAX - payload) as u64,
+        Op::Write => placement.dma_len <= rc::Config::MESSAGE_LEN_MAX && payload <= placement.dma_len,
+        Op::Send => placement.address <= (rc::Config::MESSAGE_LEN_MAX - payload) as u64,
     };
     if !fits || !right {
         return Err(NakCode::InvalidRequest);
     }
-    let ends = place.address.checked_add(payload as u64);
+    let ends = placement.address.checked_add(payload as u64);
     if payload > 0 && ends.is_none() { Err(NakCode::RemoteAccess) } else { Ok(()) }
 }
 
-/// A WRITE names the address of its payload. A SEND names the receive buffer and the offset in it.
-fn place_of(shape: Shape, data: &Data, place: RethRepr) -> Option<Place> {
+/// WRITE: the address of the payload. SEND: the number of the receive buffer and the offset in it.
+fn placement_of(shape: PacketShape, data: &Data, placement: RethRepr) -> Option<Placement> {
     let len = data.payload_len;
     (len > 0).then_some(if shape.op == Op::Send {
-        Place { addr: place.remote_key as u64, offset: place.address as u32, len }
+        Placement { addr: placement.remote_key as u64, offset: placement.address as u32, len }
     } else {
-        Place { addr: place.address, offset: 0, len }
+        Placement { addr: placement.address, offset: 0, len }
     })
 }

@@ -1,18 +1,18 @@
-//! How a responder remembers which packets have arrived out of order.
+//! Storage of a responder for the packets that have arrived out of order.
 //!
-//! Two ways, which differ in memory and in steps per packet: a bitmap as wide as the window, that is looked
-//! at in one step and takes its room whether it is used or not; and chunks of a shared pool in a list, which take
-//! room as disorder grows and are walked from the first one on, one step each.
+//! The two kinds differ in memory and in steps per packet. A bitmap is as wide as the window, takes one step
+//! and always occupies its memory. Chunks form a list in a shared pool; they occupy memory as reordering
+//! grows, and an access visits them from the first one on, one step each.
 
 use super::bitmap::Bitmap;
 use super::chunks::Chunks;
 
-/// Which way.
+/// The kind of storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TrackingKind {
     /// A bitmap of fixed size.
     Bitmap,
-    /// A list of chunks.
+    /// A linked list of chunks.
     LinkedChunks,
 }
 
@@ -20,7 +20,7 @@ pub enum TrackingKind {
 #[derive(Clone, Debug)]
 pub(super) struct Tracking {
     store: Store,
-    steps: Steps,
+    cost: TrackingCost,
 }
 
 #[derive(Clone, Debug)]
@@ -29,21 +29,21 @@ enum Store {
     LinkedChunks(Chunks),
 }
 
-/// What tracking has cost so far.
+/// Cost of tracking so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Steps {
-    /// Packets that were looked up.
+pub struct TrackingCost {
+    /// Packets looked up.
     pub packets: u64,
-    /// Accesses to memory that follow one another.
+    /// Sequential memory accesses.
     pub steps: u64,
-    /// The most bytes in use at once, of what is taken as needed.
+    /// Maximum of the bytes allocated on demand.
     pub peak_bytes: u64,
-    /// The largest distance of a packet from the first missing one: the degree of disorder.
+    /// Largest distance of a packet from the first missing one: the degree of reordering.
     pub disorder_max: u64,
 }
 
-impl Steps {
-    /// What several connections have cost.
+impl TrackingCost {
+    /// Adds the cost of another connection.
     pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.steps += other.steps;
@@ -51,8 +51,8 @@ impl Steps {
         self.disorder_max = self.disorder_max.max(other.disorder_max);
     }
 
-    /// Packets per second of a pipeline that makes an access in each cycle of such a clock.
-    pub fn rate(&self, clock_hz: u64) -> f64 {
+    /// Packets per second of a pipeline that makes one access per clock cycle.
+    pub fn packets_per_s(&self, clock_hz: u64) -> f64 {
         if self.steps == 0 {
             clock_hz as f64
         } else {
@@ -67,28 +67,28 @@ impl Tracking {
             TrackingKind::Bitmap => Store::Bitmap(Bitmap::default()),
             TrackingKind::LinkedChunks => Store::LinkedChunks(Chunks::default()),
         };
-        Self { store, steps: Steps::default() }
+        Self { store, cost: TrackingCost::default() }
     }
 
-    /// A number at or above `expected`, which is missing, has arrived. Says whether it is new.
+    /// Records the arrival of a number at or above `expected`, which is missing. Returns whether it is new.
     pub(super) fn insert(&mut self, expected: u64, number: u64) -> bool {
-        self.steps.packets += 1;
-        self.steps.disorder_max = self.steps.disorder_max.max(number - expected);
+        self.cost.packets += 1;
+        self.cost.disorder_max = self.cost.disorder_max.max(number - expected);
         match &mut self.store {
             Store::Bitmap(bitmap) => {
-                self.steps.steps += 1;
+                self.cost.steps += 1;
                 bitmap.insert(number)
             }
             Store::LinkedChunks(chunks) => {
                 let (new, steps) = chunks.insert(number);
-                self.steps.steps += steps;
-                self.steps.peak_bytes = self.steps.peak_bytes.max(chunks.bytes());
+                self.cost.steps += steps;
+                self.cost.peak_bytes = self.cost.peak_bytes.max(chunks.bytes());
                 new
             }
         }
     }
 
-    /// The expected number has arrived: the next one that is missing.
+    /// Handles the arrival of the expected number. Returns the next missing one.
     #[inline]
     pub(super) fn advance(&mut self, expected: u64) -> u64 {
         match &mut self.store {
@@ -101,7 +101,7 @@ impl Tracking {
         }
     }
 
-    /// Nothing has arrived out of order.
+    /// Returns whether nothing has arrived out of order.
     pub(super) fn is_empty(&self) -> bool {
         match &self.store {
             Store::Bitmap(bitmap) => bitmap.is_empty(),
@@ -109,18 +109,17 @@ impl Tracking {
         }
     }
 
-    /// A packet came in its turn while nothing was out of order: nothing has to be remembered of it.
+    /// Counts a packet that arrived in order while nothing was out of order and needs no storage.
     pub(super) fn count_in_order(&mut self) {
-        self.steps.packets += 1;
-        self.steps.steps += 1;
+        self.cost.packets += 1;
+        self.cost.steps += 1;
     }
 
-    pub(super) const fn steps(&self) -> Steps {
-        self.steps
+    pub(super) const fn tracking_cost(&self) -> TrackingCost {
+        self.cost
     }
 
-    /// Bytes that are set aside for a connection that tracks so many packets, and those that it takes when it needs
-    /// them most.
+    /// Bytes reserved for a connection that tracks this many packets, and bytes in use at most.
     pub(super) fn state_bytes(kind: TrackingKind, tracked: u32) -> (u64, u64) {
         match kind {
             TrackingKind::Bitmap => {

@@ -1,88 +1,90 @@
-//! What both ends of a connection agree on.
+//! Parameters that both ends of a connection share.
 
 use wiremend_units::Span;
 
 use super::cc::Algorithm;
 use crate::engine::BadConfig;
 
-/// Parameters of a connection; one value serves all that share them.
+/// Parameters of a connection. Connections with equal parameters share one value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Config {
     /// Payload bytes of a full segment.
     pub mss: u16,
-    /// What governs the congestion window.
+    /// Congestion control algorithm.
     pub congestion: Algorithm,
-    /// Segments that may be sent before the first acknowledgement (RFC 6928).
+    /// Initial window in segments (RFC 6928).
     pub first_window: u32,
-    /// Bytes beyond the first missing one that the receiver takes.
+    /// Receive window in bytes.
     pub receive_window: u32,
-    /// The receiver tells what it holds beyond a gap, and losses are found by time (RFC 8985). Without it they are found by
-    /// duplicate acknowledgements, one in a round trip (RFC 6582).
+    /// SACK, with loss detection by time (RFC 8985). Without SACK duplicate ACKs show the losses, one per
+    /// round trip (RFC 6582).
     pub sack: bool,
-    /// How much disorder is tolerated before a segment counts as lost, where the receiver tells what it holds.
+    /// Rule that declares an overtaken segment lost, with SACK.
     pub reordering: Reordering,
-    /// Whether and how marks of switches are echoed.
+    /// Use of ECN marks.
     pub ecn: Ecn,
-    /// The least retransmission timeout (RFC 6298 §2.4 wants 1 s, Linux takes 200 ms).
+    /// Minimum retransmission timeout (RFC 6298 §2.4: 1 s; Linux: 200 ms).
     pub rto_min: Span,
-    /// The retransmission timeout before the first round trip is measured (RFC 6298 §2.1).
+    /// Retransmission timeout before the first round-trip sample (RFC 6298 §2.1).
     pub rto_first: Span,
-    /// The most that backing off makes of it (RFC 6298 §5.5).
+    /// Maximum retransmission timeout after backoff (RFC 6298 §5.5).
     pub rto_max: Span,
-    /// Expiries in a row after which the connection is given up; Linux: 15.
+    /// Timeouts in a row after which the connection fails (Linux: 15).
     pub retries: u8,
-    /// How long the receiver may keep an acknowledgement back; zero: every segment is acknowledged.
+    /// Maximum delay of an ACK. 0: every segment is acknowledged at once.
     pub delayed_ack: Span,
-    /// Segments that one acknowledgement stands for at most: 2 (RFC 5681 §4.2), more where a receiver's NIC gathers them.
+    /// Maximum segments per ACK: 2 (RFC 5681 §4.2), more with receive offload.
     pub ack_every: u32,
-    /// Segments that are acknowledged at once when a connection is young; Linux: 16.
+    /// First segments of a connection that are acknowledged at once (Linux: 16).
     pub quick_acks: u32,
-    /// Whether a lost tail is probed for before the retransmission timer expires (RFC 8985 §7).
+    /// Tail loss probes before the retransmission timer expires (RFC 8985 §7).
     pub tail_probe: bool,
-    /// The tick of the host's clock: probes wait two of them longer, and CUBIC looks at its curve by it, as in Linux. Zero: as the RFCs say.
+    /// Tick of the host's clock: delays probes by two ticks and CUBIC's updates, as in Linux. 0: as in the
+    /// RFCs.
     pub tick: Span,
-    /// Whether algorithms that do not pace by themselves are paced over the round trip.
+    /// Pacing over the round trip for algorithms that do not pace themselves.
     pub pacing: bool,
-    /// Bytes that leave in one burst at most when a connection is paced: what segmentation offload takes.
+    /// Maximum bytes of a paced burst: the limit of segmentation offload.
     pub burst_max: u32,
-    /// Whether the first segment waits until the peer has answered (SYN). Else the connection is there already.
+    /// SYN exchange before the first segment. Otherwise the connection is open from the start.
     pub handshake: bool,
-    /// The round trip that a connection without handshake has measured before.
+    /// Round-trip sample that a connection without SYN exchange starts with.
     pub first_rtt: Option<Span>,
 }
 
-/// What makes a loss of a segment that others have overtaken.
+/// Rule that declares an overtaken segment lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reordering {
-    /// Time: a part of the least round trip, more after each round trip in which a segment came twice (RFC 8985 §6.2).
+    /// Time: a fraction of the minimum round trip, which grows with each round trip with a DSACK (RFC 8985
+    /// §6.2).
     #[default]
     Adaptive,
-    /// Time: a quarter of the least round trip, whatever came twice.
+    /// Time: always a quarter of the minimum round trip.
     Fixed,
-    /// Time, as if adaptive, but from the first gap on: three segments alone make no loss. Linux does so with `tcp_recovery` of 5.
+    /// Time as in `Adaptive`, but three sacked segments alone never suffice (Linux: `tcp_recovery` = 5).
     Time,
-    /// Three segments, and no time (RFC 6675 §4).
+    /// Three sacked segments, without time (RFC 6675 §4).
     Segments,
 }
 
-/// What becomes of marks of switches.
+/// Use of ECN marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ecn {
-    /// Segments say that they cannot be marked.
+    /// Segments are not ECN-capable.
     #[default]
     Off,
-    /// The receiver echoes a mark until the sender has heard of it (RFC 3168).
+    /// The receiver echoes a mark until it receives CWR (RFC 3168).
     Classic,
-    /// The receiver's echo tells which bytes were marked (RFC 8257 §3.2).
+    /// The receiver echoes exactly which bytes were marked (RFC 8257 §3.2).
     Dctcp,
 }
 
 impl Config {
-    /// More than this many bytes under way could not be told from others by the 24 bits that traces show.
+    /// Largest receive window: traces show sequence numbers in 24 bits, of which half may be in flight.
     pub const WINDOW_MAX: u32 = (1 << 23) - 1;
 
-    /// Linux' values for an algorithm.
+    /// Linux's defaults with the given algorithm.
     pub fn new(congestion: Algorithm) -> Self {
         Self {
             mss: 1448,
@@ -108,14 +110,14 @@ impl Config {
         }
     }
 
-    /// Whether a connection can work with these values.
+    /// Checks that a connection can work with these values.
     pub fn check(&self) -> Result<(), BadConfig> {
         let rules = [
             (self.mss >= 64, "mss must be at least 64 bytes"),
-            ((1..=1_000).contains(&self.first_window), "first window must be 1 to 1000 segments"),
+            ((1..=1_000).contains(&self.first_window), "first_window must be 1 to 1000 segments"),
             (
                 self.receive_window >= 2 * self.mss as u32 && self.receive_window <= Self::WINDOW_MAX,
-                "receive window must be two segments to 8388607 bytes",
+                "receive_window must be two segments to 8388607 bytes",
             ),
             ((1..=1_000).contains(&self.ack_every), "ack_every must be 1 to 1000 segments"),
             (self.rto_min > Span::ZERO, "rto_min must be above zero"),
@@ -126,8 +128,8 @@ impl Config {
             (self.rto_min <= self.rto_max, "rto_min must be at most rto_max"),
             (self.rto_max <= Span::from_ms(3_600_000), "rto_max must be at most an hour"),
             (self.delayed_ack <= Span::from_ms(500), "delayed_ack must be at most 500ms (RFC 5681 §4.2)"),
-            (self.burst_max >= self.mss as u32, "burst_max must be at least a segment"),
+            (self.burst_max >= self.mss as u32, "burst_max must be at least one segment"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::because(why)))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::new(why)))
     }
 }

@@ -1,35 +1,35 @@
-//! What a sender has done and seen beyond what all transports count.
+//! Counters of a sender that other transports do not have.
 
-/// What a TCP sender has done and seen.
+/// Counters of a TCP sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Recoveries that began without a timeout.
+    /// Recoveries that started without a timeout.
     pub recoveries: u32,
-    /// Recoveries and timeouts that turned out to be needless, and were undone.
+    /// Recoveries and timeouts that were spurious and undone.
     pub undone: u32,
-    /// Probes for a lost tail (RFC 8985 §7).
+    /// Tail loss probes (RFC 8985 §7).
     pub probes: u32,
-    /// Probes that repaired a loss nothing else had told of.
+    /// Probes that repaired a loss that no ACK had shown.
     pub repaired: u32,
-    /// Acknowledgements that told of a segment that came twice.
+    /// ACKs with a DSACK: a segment arrived twice.
     pub twice: u32,
-    /// Answers to marks.
+    /// Window reductions after ECN marks.
     pub reductions: u32,
-    /// Bytes that were acknowledged beyond a gap.
+    /// Bytes sacked beyond a gap.
     pub sacked_bytes: u64,
-    /// Segments that went again over another subflow.
+    /// Segments sent again over another subflow.
     pub reinjected: u32,
 }
 
 impl Counters {
-    /// Adds what another connection has done and seen.
+    /// Adds the counters of another sender.
     pub fn add(&mut self, other: &Self) {
         add!(
             self, other: recoveries, undone, probes, repaired, twice, reductions, sacked_bytes, reinjected
         );
     }
 
-    /// All of them by name.
+    /// All counters by name.
     pub fn named(&self) -> [(&'static str, u64); 8] {
         named!(
             "tcp.", self: recoveries, undone, probes, repaired, twice, reductions, sacked_bytes, reinjected

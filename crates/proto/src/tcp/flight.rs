@@ -1,60 +1,55 @@
-//! What is under way: a record for each segment that is not acknowledged.
+//! Segments in flight: one record for each unacknowledged segment.
 //!
-//! An acknowledgement costs what it newly tells of, not what is under way: blocks are compared by their runs, and losses are looked
-//! for from where the last look ended. Segments sent for the first time left in the order of their numbers, and those sent
-//! again stand in a queue of their own, so that both are in the order of time that RACK wants.
+//! An ACK costs time in proportion to what it newly acknowledges: SACK blocks are merged as runs, and loss
+//! detection resumes where it stopped. New segments are in order of send time. Retransmissions have a queue
+//! of their own, so both are in the time order that RACK needs.
 
 use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
 
-use super::delivery::{Delivery, Newest, Stand};
+use super::delivery::{Delivery, Newest, Snapshot};
 use super::rack::Rack;
 use super::ranges::{Ranges, Run};
 use super::stream::Piece;
 
-/// The segments under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     records: VecDeque<Record>,
-    /// The number of the first record.
     first: u64,
-    /// Numbers of those that have arrived beyond a gap.
+    /// Indices of sacked segments.
     sacked: Ranges,
-    /// Numbers of those to be sent again. Some may have arrived meanwhile, but not the first.
+    /// Indices of segments to retransmit. Entries may be stale, except the first.
     lost: VecDeque<u64>,
-    /// Those sent again, and when.
-    resent: VecDeque<(u64, Time)>,
-    /// All first copies below are judged.
-    judged: u64,
-    /// Bytes that are believed to be in the network.
+    retransmissions: VecDeque<(u64, Time)>,
+    /// First transmissions below this index are checked for loss.
+    checked: u64,
     pub(super) pipe: u64,
-    /// Segments that have arrived beyond a gap, and their bytes.
+    /// Sacked segments and their bytes.
     pub(super) sacked_count: u32,
     pub(super) sacked_bytes: u64,
-    /// Bytes that were ever found to be lost.
+    /// Bytes declared lost since the start.
     pub(super) lost_bytes: u64,
     pub(super) delivery: Delivery,
 }
 
-/// A segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) seq: u64,
     pub(super) sent: Time,
-    stand: Stand,
+    snapshot: Snapshot,
     pub(super) len: u16,
     pub(super) copies: u8,
     pub(super) push: bool,
     pub(super) empty: bool,
-    state: State,
-    again: bool,
+    state: SegmentState,
+    resent: bool,
 }
 
 pub(super) const RECORD_BYTES: usize = size_of::<Record>();
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum SegmentState {
     Pending,
     Arrived,
     Lost,
@@ -66,11 +61,11 @@ impl Record {
     }
 }
 
-/// What an acknowledgement newly tells of.
+/// What an ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct AckProgress {
     pub(super) bytes: u64,
-    /// The round trip of the newest segment that was sent once.
+    /// Round trip of the newest segment that was sent once.
     pub(super) rtt: Option<Span>,
     pub(super) newest: Option<Newest>,
 }
@@ -88,51 +83,49 @@ impl Flight {
         !self.lost.is_empty()
     }
 
-    /// The length of the next segment to be sent again.
     pub(super) fn next_lost(&self) -> Option<u16> {
         self.lost.front().map(|number| self.records[(number - self.first) as usize].len)
     }
 
-    /// Sends a new segment.
     #[inline]
     pub(super) fn send(&mut self, now: Time, seq: u64, piece: Piece) {
-        let stand = self.delivery.on_send(now, self.pipe == 0);
-        let (copies, state, again) = (0, State::Pending, false);
+        let snapshot = self.delivery.on_send(now, self.pipe == 0);
+        let (copies, state, resent) = (0, SegmentState::Pending, false);
         let Piece { len, push, empty } = piece;
-        self.records.push_back(Record { seq, sent: now, stand, len, copies, push, empty, state, again });
+        self.records.push_back(Record { seq, sent: now, snapshot, len, copies, push, empty, state, resent });
         self.pipe += len as u64;
     }
 
-    /// Sends the first of the lost ones again.
-    pub(super) fn send_lost(&mut self, now: Time) -> Option<Record> {
+    pub(super) fn retransmit_lost(&mut self, now: Time) -> Option<Record> {
         let number = self.lost.pop_front()?;
-        let record = self.resend(now, number);
+        let record = self.retransmit(now, number);
         self.skip_stale();
         Some(record)
     }
 
-    /// Sends the newest one again, whatever has become of it.
-    pub(super) fn send_last(&mut self, now: Time) -> Option<Record> {
+    /// Retransmits the newest segment unless it is sacked.
+    pub(super) fn retransmit_last(&mut self, now: Time) -> Option<Record> {
         let last = self.records.len().checked_sub(1)?;
         let record = &self.records[last];
-        if record.state == State::Arrived {
+        if record.state == SegmentState::Arrived {
             return None;
         }
-        if record.state == State::Pending {
+        if record.state == SegmentState::Pending {
             self.pipe -= record.len as u64;
         }
-        let record = self.resend(now, self.first + last as u64);
+        let record = self.retransmit(now, self.first + last as u64);
         self.skip_stale();
         Some(record)
     }
 
-    fn resend(&mut self, now: Time, number: u64) -> Record {
-        let stand = self.delivery.on_send(now, self.pipe == 0);
+    fn retransmit(&mut self, now: Time, number: u64) -> Record {
+        let snapshot = self.delivery.on_send(now, self.pipe == 0);
         let record = &mut self.records[(number - self.first) as usize];
-        (record.sent, record.stand, record.state, record.again) = (now, stand, State::Pending, true);
+        (record.sent, record.snapshot, record.state, record.resent) =
+            (now, snapshot, SegmentState::Pending, true);
         record.copies = record.copies.saturating_add(1);
         self.pipe += record.len as u64;
-        self.resent.push_back((number, now));
+        self.retransmissions.push_back((number, now));
         *record
     }
 
@@ -143,38 +136,38 @@ impl Flight {
         ack: u64,
         rack: &mut Rack,
         rtt_min: Option<Span>,
-        heard: &mut Heard,
+        progress: &mut AckProgress,
     ) {
-        let (mut popped, mut again) = (false, false);
+        let (mut popped, mut resent) = (false, false);
         while let Some(record) = self.records.front().copied().filter(|record| record.end() <= ack) {
             match record.state {
-                State::Arrived => {
+                SegmentState::Arrived => {
                     self.sacked_count -= 1;
                     self.sacked_bytes -= record.len as u64;
                 }
-                State::Pending => {
+                SegmentState::Pending => {
                     self.pipe -= record.len as u64;
-                    self.deliver(now, &record, rack, rtt_min, heard);
+                    self.deliver(now, &record, rack, rtt_min, progress);
                 }
-                State::Lost => self.deliver(now, &record, rack, rtt_min, heard),
+                SegmentState::Lost => self.deliver(now, &record, rack, rtt_min, progress),
             }
-            again |= record.again && record.state != State::Arrived;
+            resent |= record.resent && record.state != SegmentState::Arrived;
             self.records.pop_front();
             self.first += 1;
             popped = true;
         }
-        // What waited behind a repaired loss has not travelled so long (RFC 6298 §3).
-        if again {
-            heard.rtt = None;
+        // Segments behind a repaired loss give no valid round-trip sample (RFC 6298 §3).
+        if resent {
+            progress.rtt = None;
         }
         if popped {
-            self.judged = self.judged.max(self.first);
+            self.checked = self.checked.max(self.first);
             self.sacked.forget_below(self.first);
             self.skip_stale();
         }
     }
 
-    /// Bytes from `start` to `end - 1` have arrived.
+    /// The bytes of `block` have arrived.
     pub(super) fn sack(
         &mut self,
         now: Time,
@@ -182,21 +175,21 @@ impl Flight {
         mss: u16,
         rack: &mut Rack,
         rtt_min: Option<Span>,
-        heard: &mut Heard,
+        progress: &mut AckProgress,
     ) {
-        let (start, end) = (self.place_of(block.start, mss), self.place_of(block.end, mss));
+        let (start, end) = (self.index_of(block.start, mss), self.index_of(block.end, mss));
         let mut sacked = std::mem::take(&mut self.sacked);
         sacked.insert(Run { start, end }, |fresh| {
             for number in fresh.start..fresh.end {
                 let record = &mut self.records[(number - self.first) as usize];
-                let before = std::mem::replace(&mut record.state, State::Arrived);
+                let before = std::mem::replace(&mut record.state, SegmentState::Arrived);
                 let record = *record;
-                if before == State::Pending {
+                if before == SegmentState::Pending {
                     self.pipe -= record.len as u64;
                 }
                 self.sacked_count += 1;
                 self.sacked_bytes += record.len as u64;
-                self.deliver(now, &record, rack, rtt_min, heard);
+                self.deliver(now, &record, rack, rtt_min, progress);
             }
         });
         self.sacked = sacked;
@@ -210,19 +203,19 @@ impl Flight {
         record: &Record,
         rack: &mut Rack,
         rtt_min: Option<Span>,
-        heard: &mut Heard,
+        progress: &mut AckProgress,
     ) {
-        heard.bytes += record.len as u64;
-        if !record.again {
+        progress.bytes += record.len as u64;
+        if !record.resent {
             let rtt = now.since(record.sent);
-            heard.rtt = Some(heard.rtt.map_or(rtt, |least| least.min(rtt)));
+            progress.rtt = Some(progress.rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        rack.on_delivered(now, record.sent, record.end(), record.again, rtt_min);
-        self.delivery.on_delivered(&mut heard.newest, record.len as u64, record.sent, record.stand);
+        rack.on_delivered(now, record.sent, record.end(), record.resent, rtt_min);
+        self.delivery.on_delivered(&mut progress.newest, record.len as u64, record.sent, record.snapshot);
     }
 
-    /// The number of the first segment that does not begin before `seq`. Most are full, so that the first guess is right.
-    fn place_of(&self, seq: u64, mss: u16) -> u64 {
+    /// Index of the first segment at or after `seq`. Most segments are full, so the guess is usually right.
+    fn index_of(&self, seq: u64, mss: u16) -> u64 {
         let Some(front) = self.records.front() else { return self.first };
         let guess = (seq.saturating_sub(front.seq) / mss as u64) as usize;
         if self.records.get(guess).is_some_and(|record| record.seq == seq) {
@@ -231,94 +224,99 @@ impl Flight {
         self.first + self.records.partition_point(|record| record.seq < seq) as u64
     }
 
-    /// Forgets lost segments that have arrived, up to one that has not.
+    /// Removes lost segments that have arrived from the front of the queue.
     fn skip_stale(&mut self) {
         while let Some(number) = self.lost.front().copied() {
-            if number >= self.first && self.records[(number - self.first) as usize].state == State::Lost {
+            if number >= self.first
+                && self.records[(number - self.first) as usize].state == SegmentState::Lost
+            {
                 return;
             }
             self.lost.pop_front();
         }
     }
 
-    /// Looks for segments that were sent long enough before the newest that has arrived (RFC 8985 §6.2 step 5). Says when to look again:
-    /// when the first of those in doubt is lost. The RFC waits for the last of them.
+    /// Marks segments lost that RACK's window has passed (RFC 8985 §6.2 step 5). Returns when the next
+    /// candidate would be lost; the RFC waits for the last candidate instead.
     pub(super) fn detect(&mut self, now: Time, rack: &Rack, window: Span) -> Option<Time> {
         let wait = rack.rtt + window;
-        let mut again_at = None;
-        while let Some(record) = self.records.get((self.judged - self.first) as usize) {
-            if record.state == State::Pending && !record.again {
+        let mut check_at = None;
+        while let Some(record) = self.records.get((self.checked - self.first) as usize) {
+            if record.state == SegmentState::Pending && !record.resent {
                 if !rack.sent_after(record.sent, record.end()) {
                     break;
                 }
                 let lost_at = record.sent.saturating_add(wait);
                 if lost_at > now {
-                    again_at = Some(lost_at);
+                    check_at = Some(lost_at);
                     break;
                 }
-                self.mark_lost(self.judged);
+                self.mark_lost(self.checked);
             }
-            self.judged += 1;
+            self.checked += 1;
         }
-        while let Some((number, sent)) = self.resent.front().copied() {
+        while let Some((number, sent)) = self.retransmissions.front().copied() {
             if let Some(record) = self.pending(number).filter(|record| record.sent == sent) {
                 if !rack.sent_after(sent, record.end()) {
                     break;
                 }
                 let lost_at = sent.saturating_add(wait);
                 if lost_at > now {
-                    again_at = Some(again_at.map_or(lost_at, |at: Time| at.min(lost_at)));
+                    check_at = Some(check_at.map_or(lost_at, |at: Time| at.min(lost_at)));
                     break;
                 }
                 self.mark_lost(number);
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
-        again_at
+        check_at
     }
 
-    /// Looks for segments that so many others have overtaken (RFC 6675 §4). One that was sent again waits for the timer.
+    /// Marks segments lost that `count` others have overtaken (RFC 6675 §4). Retransmissions wait for the
+    /// timer.
     pub(super) fn detect_by_count(&mut self, count: u32) {
         let Some(bound) = self.sacked.nth_last(count as u64) else { return };
-        for number in self.judged.max(self.first)..bound {
-            if self.pending(number).is_some_and(|record| !record.again) {
+        for number in self.checked.max(self.first)..bound {
+            if self.pending(number).is_some_and(|record| !record.resent) {
                 self.mark_lost(number);
             }
         }
-        self.judged = self.judged.max(bound);
+        self.checked = self.checked.max(bound);
     }
 
     fn pending(&self, number: u64) -> Option<&Record> {
         let record = self.records.get(number.checked_sub(self.first)? as usize)?;
-        (record.state == State::Pending).then_some(record)
+        (record.state == SegmentState::Pending).then_some(record)
     }
 
     fn mark_lost(&mut self, number: u64) {
         let record = &mut self.records[(number - self.first) as usize];
-        record.state = State::Lost;
+        record.state = SegmentState::Lost;
         self.pipe -= record.len as u64;
         self.lost_bytes += record.len as u64;
         self.lost.push_back(number);
     }
 
-    /// The first segment is lost, whatever time says (RFC 6582 §3.2).
-    pub(super) fn lose_first(&mut self) {
+    /// Marks the first segment lost (RFC 6582 §3.2).
+    pub(super) fn mark_first_lost(&mut self) {
         if self.pending(self.first).is_some() {
             self.mark_lost(self.first);
         }
     }
 
-    /// The retransmission timer has expired: the first segment is lost, and others that were sent a round trip ago (RFC 8985 §6.3).
-    /// They are sent again in their order.
-    pub(super) fn lose_old(&mut self, now: Time, wait: Span) {
+    /// After a retransmission timeout: marks the first segment lost, and all that were sent at least `wait`
+    /// ago (RFC 8985 §6.3). They are retransmitted in order.
+    pub(super) fn mark_old_lost(&mut self, now: Time, wait: Span) {
         self.lost.clear();
         for (index, record) in self.records.iter_mut().enumerate() {
-            if record.state == State::Pending && (index == 0 || record.sent.saturating_add(wait) <= now) {
-                record.state = State::Lost;
+            if record.state == SegmentState::Pending
+                && (index == 0 || record.sent.saturating_add(wait) <= now)
+            {
+                record.state = SegmentState::Lost;
                 self.pipe -= record.len as u64;
                 self.lost_bytes += record.len as u64;
             }
-            if record.state == State::Lost {
+            if record.state == SegmentState::Lost {
                 self.lost.push_back(self.first + index as u64);
             }
         }

@@ -1,26 +1,22 @@
-//! Probes for a lost tail (RFC 8985 §7).
+//! Tail loss probes (RFC 8985 §7).
 
 use wiremend_units::Time;
 
-/// What is known of probes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// When one is due.
     pub(super) at: Time,
-    /// One is to be sent now.
     pub(super) due: bool,
-    /// The next byte when one was sent, and whether it was sent again for it.
+    /// SND.NXT when a probe was sent, and whether the probe was a retransmission.
     sent: Option<(u64, bool)>,
 }
 
-/// What an acknowledgement says of a probe.
+/// What an ACK shows about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
-    /// Nothing.
+pub(super) enum ProbeVerdict {
+    /// Undecided.
     Open,
-    /// What it carried was not missing, or was new.
+    /// The probe carried new data, or data that was not missing.
     Needless,
-    /// It has repaired a loss that nothing else told of.
     Repaired,
 }
 
@@ -29,36 +25,38 @@ impl Probe {
         Self { at: Time::MAX, due: false, sent: None }
     }
 
-    /// At most one is under way.
-    pub(super) fn is_out(&self) -> bool {
+    /// Whether a probe is in flight; there is at most one.
+    pub(super) fn is_in_flight(&self) -> bool {
         self.sent.is_some()
     }
 
-    pub(super) fn on_send(&mut self, nxt: u64, again: bool) {
-        self.sent = Some((nxt, again));
+    pub(super) fn on_send(&mut self, nxt: u64, retransmitted: bool) {
+        self.sent = Some((nxt, retransmitted));
     }
 
     pub(super) fn cancel(&mut self) {
         (self.at, self.due) = (Time::MAX, false);
     }
 
-    /// The timer has expired: what a probe tells comes too late.
+    /// Resets the state after a retransmission timeout.
     pub(super) fn forget(&mut self) {
         *self = Self::new();
     }
 
-    /// RFC 8985 §7.4.2. `double`: an acknowledgement without news and without blocks.
-    pub(super) fn on_ack(&mut self, ack: u64, twice: bool, double: bool) -> Verdict {
-        let Some((end, again)) = self.sent.filter(|(end, _)| ack >= *end) else { return Verdict::Open };
-        if !again || twice || double {
+    /// Handles an ACK (RFC 8985 §7.4.2). `duplicate`: it has neither new data nor SACK blocks.
+    pub(super) fn on_ack(&mut self, ack: u64, dsack: bool, duplicate: bool) -> ProbeVerdict {
+        let Some((end, retransmitted)) = self.sent.filter(|(end, _)| ack >= *end) else {
+            return ProbeVerdict::Open;
+        };
+        if !retransmitted || dsack || duplicate {
             self.sent = None;
-            return Verdict::Needless;
+            return ProbeVerdict::Needless;
         }
         if ack > end {
             self.sent = None;
-            return Verdict::Repaired;
+            return ProbeVerdict::Repaired;
         }
-        Verdict::Open
+        ProbeVerdict::Open
     }
 }
 
@@ -68,16 +66,16 @@ mod tests {
 
     /// RFC 8985 §7.4.2.
     #[test]
-    fn a_probe_that_repaired_a_loss_is_told_from_one_that_did_not() {
-        let probe = |again| {
+    fn ack_shows_whether_a_probe_repaired_a_loss() {
+        let probe = |retransmitted| {
             let mut probe = Probe::new();
-            probe.on_send(5_000, again);
+            probe.on_send(5_000, retransmitted);
             probe
         };
-        assert_eq!(probe(true).on_ack(4_000, false, false), Verdict::Open);
-        assert_eq!(probe(true).on_ack(5_000, true, false), Verdict::Needless, "both copies came");
-        assert_eq!(probe(true).on_ack(5_000, false, true), Verdict::Needless);
-        assert_eq!(probe(true).on_ack(6_000, false, false), Verdict::Repaired);
-        assert_eq!(probe(false).on_ack(5_000, false, false), Verdict::Needless, "it was new");
+        assert_eq!(probe(true).on_ack(4_000, false, false), ProbeVerdict::Open);
+        assert_eq!(probe(true).on_ack(5_000, true, false), ProbeVerdict::Needless, "both copies arrived");
+        assert_eq!(probe(true).on_ack(5_000, false, true), ProbeVerdict::Needless);
+        assert_eq!(probe(true).on_ack(6_000, false, false), ProbeVerdict::Repaired);
+        assert_eq!(probe(false).on_ack(5_000, false, false), ProbeVerdict::Needless, "new data");
     }
 }

@@ -1,23 +1,23 @@
-//! Losses found by time: RACK (RFC 8985 §6).
+//! RACK: loss detection by time (RFC 8985 §6).
 
 use wiremend_units::{Span, Time};
 
-/// The segment that was sent last among those that have arrived, and how much disorder is tolerated.
+/// RACK state: the most recently sent segment among the delivered ones, and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When that segment was sent, and where it ends.
+    /// Send time and end of that segment.
     sent: Time,
     end: u64,
     pub(super) rtt: Span,
-    /// Segments have come out of order although none of them was sent again.
+    /// A segment that was sent once has arrived out of order.
     pub(super) reordering_seen: bool,
-    /// The byte behind the newest that has arrived.
+    /// End of the highest delivered segment.
     highest: u64,
-    /// How many quarters of the least round trip are waited for.
+    /// Reordering window in quarters of the minimum round trip.
     quarters: u32,
-    /// Recoveries for which these stay.
+    /// Recoveries left until `quarters` is reset.
     persist: u32,
-    /// A doubled segment counts once in a round trip: until this byte is acknowledged.
+    /// Further DSACKs count only after this byte is acknowledged: one per round trip.
     round_end: Option<u64>,
 }
 
@@ -38,24 +38,24 @@ impl Rack {
         }
     }
 
-    /// A segment has arrived (steps 2 and 3).
+    /// A segment was delivered (steps 2 and 3).
     #[inline]
     pub(super) fn on_delivered(
         &mut self,
         now: Time,
         sent: Time,
         end: u64,
-        again: bool,
+        retransmitted: bool,
         rtt_min: Option<Span>,
     ) {
         if end > self.highest {
             self.highest = end;
-        } else if end < self.highest && !again {
+        } else if end < self.highest && !retransmitted {
             self.reordering_seen = true;
         }
         let rtt = now.since(sent);
-        // What was sent again and is answered faster than light has been answered for its first copy.
-        if again && rtt_min.is_some_and(|min| rtt < min) {
+        // An ACK sooner than the minimum round trip after a retransmission is for the first transmission.
+        if retransmitted && rtt_min.is_some_and(|min| rtt < min) {
             return;
         }
         if self.is_before(sent, end) {
@@ -63,7 +63,7 @@ impl Rack {
         }
     }
 
-    /// The newest segment that has arrived was sent after this one.
+    /// Whether the most recently sent delivered segment was sent after this one.
     #[inline]
     pub(super) fn sent_after(&self, sent: Time, end: u64) -> bool {
         (self.sent, self.end) > (sent, end)
@@ -74,8 +74,8 @@ impl Rack {
         (self.sent, self.end) < (sent, end)
     }
 
-    /// The receiver tells of a segment that came twice: too little was waited (step 4).
-    pub(super) fn on_twice(&mut self, una: u64, nxt: u64) {
+    /// A DSACK shows that the reordering window was too short (step 4).
+    pub(super) fn on_dsack(&mut self, una: u64, nxt: u64) {
         if self.round_end.is_none_or(|end| una >= end) {
             self.round_end = Some(nxt);
             self.quarters += 1;
@@ -83,7 +83,6 @@ impl Rack {
         }
     }
 
-    /// A recovery is over.
     pub(super) fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -91,7 +90,7 @@ impl Rack {
         }
     }
 
-    /// How much later than the newest that has arrived a segment may come (step 4).
+    /// Reordering window (step 4).
     pub(super) fn window(&self, sure: bool, rtt_min: Option<Span>, srtt: Option<Span>) -> Span {
         if !self.reordering_seen && sure {
             return Span::ZERO;
@@ -111,29 +110,30 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// RFC 8985 §6.2 step 4: a quarter of the least round trip, one more for each round with a DSACK, at most SRTT, back to one
-    /// after 16 recoveries.
+    /// RFC 8985 §6.2 step 4: a quarter of the minimum round trip, one more per round trip with a DSACK, at
+    /// most SRTT, reset after 16 recoveries.
     #[test]
-    fn the_reordering_window_widens_with_doubled_segments_and_forgets() {
+    fn reordering_window_grows_with_dsacks_and_resets() {
         let mut rack = Rack::new();
         let window = |rack: &Rack| rack.window(false, Some(RTT), Some(RTT * 2)).as_ns() / 1_000;
         assert_eq!(window(&rack), 25);
-        rack.on_twice(0, 1_000);
-        rack.on_twice(500, 1_500);
-        assert_eq!(window(&rack), 50, "once in a round trip");
-        rack.on_twice(1_000, 2_000);
+        rack.on_dsack(0, 1_000);
+        rack.on_dsack(500, 1_500);
+        assert_eq!(window(&rack), 50, "one DSACK per round trip counts");
+        rack.on_dsack(1_000, 2_000);
         assert_eq!(window(&rack), 75);
-        (2..20).for_each(|round| rack.on_twice(round * 1_000, (round + 1) * 1_000));
-        assert_eq!(window(&rack), 200, "at most the smoothed round trip");
+        (2..20).for_each(|round| rack.on_dsack(round * 1_000, (round + 1) * 1_000));
+        assert_eq!(window(&rack), 200, "at most SRTT");
         (0..15).for_each(|_| rack.on_recovered());
         assert_eq!(window(&rack), 200);
         rack.on_recovered();
         assert_eq!(window(&rack), 25);
     }
 
-    /// RFC 8985 §6.2 step 4: no waiting while no disorder was ever seen and three segments, or a recovery, speak for a loss.
+    /// RFC 8985 §6.2 step 4: the window is 0 until reordering was seen, given three sacked segments or a
+    /// recovery.
     #[test]
-    fn without_disorder_three_segments_are_enough() {
+    fn three_segments_suffice_without_reordering() {
         let mut rack = Rack::new();
         assert_eq!(rack.window(true, Some(RTT), Some(RTT)), Span::ZERO);
         rack.on_delivered(at(100), at(0), 2_000, false, None);
@@ -142,9 +142,9 @@ mod tests {
         assert_eq!(rack.window(true, Some(RTT), Some(RTT)), RTT / 4);
     }
 
-    /// RFC 8985 §6.2 step 2: the answer to a first copy says nothing of the second.
+    /// RFC 8985 §6.2 step 2: the ACK of a first transmission says nothing about the retransmission.
     #[test]
-    fn an_answer_faster_than_the_least_round_trip_is_one_to_the_first_copy() {
+    fn ack_sooner_than_the_minimum_round_trip_is_for_the_first_transmission() {
         let mut rack = Rack::new();
         rack.on_delivered(at(300), at(250), 1_000, true, Some(RTT));
         assert!(!rack.sent_after(at(240), 500));

@@ -1,4 +1,4 @@
-//! Numbers that are there, as the runs that they form.
+//! Sets of numbers, stored as runs.
 
 /// Numbers from `start` to `end - 1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ impl Run {
     }
 }
 
-/// Runs that do not touch, ascending. There are as many as there are holes, so that a plain list is the fastest.
+/// Disjoint runs in ascending order. Their number is that of the holes, so a plain list is fastest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     runs: Vec<Run>,
@@ -28,13 +28,12 @@ impl Ranges {
         self.runs.first().copied()
     }
 
-    /// The run that holds a number.
     pub(super) fn find(&self, number: u64) -> Option<Run> {
         let place = self.runs.partition_point(|run| run.end <= number);
         self.runs.get(place).copied().filter(|run| run.contains(number))
     }
 
-    /// Adds a run, and tells of those parts that were not there. Costs no more than these, and a search among the holes.
+    /// Adds a run and calls `fresh` with each part that was not contained before.
     pub(super) fn insert(&mut self, run: Run, mut fresh: impl FnMut(Run)) {
         if run.start >= run.end {
             return;
@@ -60,7 +59,7 @@ impl Ranges {
         }
     }
 
-    /// The number that has `nth - 1` others behind it.
+    /// Returns the `nth` largest number.
     pub(super) fn nth_last(&self, nth: u64) -> Option<u64> {
         let mut left = nth;
         for run in self.runs.iter().rev() {
@@ -73,7 +72,6 @@ impl Ranges {
         None
     }
 
-    /// Forgets all numbers below `bound`.
     pub(super) fn forget_below(&mut self, bound: u64) {
         let over = self.runs.partition_point(|run| run.end <= bound);
         if over > 0 {
@@ -96,9 +94,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a set of single numbers.
         #[test]
-        fn runs_hold_what_was_put_in(steps in prop::collection::vec((0_u64..60, 0_u64..12, any::<bool>()), 1..60)) {
+        fn runs_contain_the_inserted_numbers(steps in prop::collection::vec((0_u64..60, 0_u64..12, any::<bool>()), 1..60)) {
             let (mut ranges, mut plain) = (Ranges::default(), std::collections::BTreeSet::new());
             let mut bound = 0;
             for (start, len, forget) in steps {

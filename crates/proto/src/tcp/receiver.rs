@@ -1,72 +1,65 @@
-//! The receiving half: puts bytes in order, and says what has come.
+//! The receiver: restores the byte order and acknowledges.
 
 use std::collections::VecDeque;
 
 use wiremend_units::{Psn, QpNum, Time};
 
 use super::config::Config;
-use super::echo::Echo;
+use super::ecn_echo::EcnEcho;
 use super::ranges::{Ranges, Run};
 use super::segment::{Ack, AckHead, Block, Data, SACK_BLOCKS, Segment, widen};
-use crate::engine::{self, Message, Op, Outcome, ResponderCounters};
+use crate::engine::{self, Message, Op, RequestOutcome, ResponderCounters};
 
-/// The receiving half of a connection.
-///
-/// It acknowledges every second segment, or one of so many as it is told, and at once what is out of order, fills a gap, comes twice (RFC 5681 §4.2) or ends a message.
+/// Receiving end of a connection. It acknowledges every second segment (or `ack_every`), and at once a
+/// segment that is out of order, fills a gap, is a duplicate (RFC 5681 §4.2) or ends a message.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     peer: QpNum,
-    /// The first byte that is missing.
+    /// First missing byte (RCV.NXT).
     expected: u64,
-    /// What is there beyond it.
+    /// Bytes received beyond it.
     held: Ranges,
-    /// Where messages end beyond the first missing byte, ascending, and whether they are empty.
-    ends: Vec<(u64, bool)>,
-    /// Where the latest message that is complete ended.
+    /// Ends of incomplete messages, ascending, and whether each is empty.
+    message_ends: Vec<(u64, bool)>,
     message_start: u64,
     msn: u32,
-    done: VecDeque<Message>,
-    /// A byte of each of the latest segments beyond a gap, the newest first.
+    completed: VecDeque<Message>,
+    /// One byte of each of the latest segments beyond a gap, newest first.
     recent: [u64; RECENT],
-    /// What came twice, and is told with the next acknowledgement.
-    twice: Option<Run>,
-    echo: Echo,
-    /// An acknowledgement that must leave before the next one: its number, and what it says of marks.
-    early: Option<(u64, bool)>,
-    /// Segments that are not acknowledged.
-    waiting: u32,
-    /// An acknowledgement is wanted now.
-    wanted: bool,
-    /// It answers a SYN.
+    dsack: Option<Run>,
+    echo: EcnEcho,
+    /// ACK that must leave before the next one: its number and its ECE flag.
+    early_ack: Option<(u64, bool)>,
+    unacked_segments: u32,
+    ack_pending: bool,
     syn: bool,
-    /// When one is wanted at the latest.
-    due: Time,
-    quick: u32,
+    ack_deadline: Time,
+    quick_acks_left: u32,
     counters: ResponderCounters,
 }
 
 const RECENT: usize = 4;
 
 impl Receiver {
-    /// A receiver whose peer's end has this number.
+    /// A receiver from the connection `peer`.
     pub fn new(config: &Config, peer: QpNum) -> Self {
         Self {
             peer,
             expected: 0,
             held: Ranges::default(),
-            ends: Vec::new(),
+            message_ends: Vec::new(),
             message_start: 0,
             msn: 0,
-            done: VecDeque::new(),
+            completed: VecDeque::new(),
             recent: [u64::MAX; RECENT],
-            twice: None,
-            echo: Echo::default(),
-            early: None,
-            waiting: 0,
-            wanted: false,
+            dsack: None,
+            echo: EcnEcho::default(),
+            early_ack: None,
+            unacked_segments: 0,
+            ack_pending: false,
             syn: false,
-            due: Time::MAX,
-            quick: config.quick_acks,
+            ack_deadline: Time::MAX,
+            quick_acks_left: config.quick_acks,
             counters: ResponderCounters::default(),
         }
     }
@@ -77,47 +70,47 @@ impl engine::Responder for Receiver {
     type Packet = Segment;
 
     #[inline(never)]
-    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Outcome {
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> RequestOutcome {
         let Segment::Data(data) = segment else {
             self.counters.ignored += 1;
-            return Outcome::Ignored;
+            return RequestOutcome::Ignored;
         };
         if data.syn {
-            (self.syn, self.wanted) = (true, true);
-            return Outcome::Accepted { place: None, completed: None };
+            (self.syn, self.ack_pending) = (true, true);
+            return RequestOutcome::Accepted { placement: None, completed: None };
         }
         let run = widen(self.expected, data.seq).map(|start| Run { start, end: start + data.len as u64 });
         let fits = |run: &Run| data.len > 0 && run.end <= self.expected + config.receive_window as u64;
         let Some(run) = run.filter(fits) else {
             self.counters.ignored += 1;
-            self.wanted = true;
-            return Outcome::Ignored;
+            self.ack_pending = true;
+            return RequestOutcome::Ignored;
         };
-        if self.echo.on_data(config.ecn, data.marked, data.cwr) && self.waiting > 0 {
-            self.early = Some((self.expected, !data.marked));
-            self.waiting = 0;
+        if self.echo.on_data(config.ecn, data.marked, data.cwr) && self.unacked_segments > 0 {
+            self.early_ack = Some((self.expected, !data.marked));
+            self.unacked_segments = 0;
         }
-        self.take(config, now, run, data)
+        self.accept(config, now, run, data)
     }
 
     #[inline]
     fn has_messages(&self) -> bool {
-        !self.done.is_empty()
+        !self.completed.is_empty()
     }
 
     fn poll_message(&mut self) -> Option<Message> {
-        self.done.pop_front()
+        self.completed.pop_front()
     }
 
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Segment> {
-        let ack = if let Some((number, echo)) = self.early.take() {
+        let ack = if let Some((number, echo)) = self.early_ack.take() {
             let head = AckHead::new(self.peer, false, echo);
             Ack { head, ack: number as u32, blocks: Default::default() }
-        } else if std::mem::take(&mut self.wanted) {
+        } else if std::mem::take(&mut self.ack_pending) {
             let head = AckHead::new(self.peer, std::mem::take(&mut self.syn), self.echo.on);
-            self.waiting = 0;
-            self.due = Time::MAX;
+            self.unacked_segments = 0;
+            self.ack_deadline = Time::MAX;
             Ack { head, ack: self.expected as u32, blocks: self.blocks() }
         } else {
             return None;
@@ -128,28 +121,27 @@ impl engine::Responder for Receiver {
 
     #[inline]
     fn has_output(&self) -> bool {
-        self.wanted || self.early.is_some()
+        self.ack_pending || self.early_ack.is_some()
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        (self.due != Time::MAX).then_some(self.due)
+        (self.ack_deadline != Time::MAX).then_some(self.ack_deadline)
     }
 
     fn on_timeout(&mut self, now: Time) {
-        if self.due <= now {
-            self.due = Time::MAX;
-            self.wanted = true;
+        if self.ack_deadline <= now {
+            self.ack_deadline = Time::MAX;
+            self.ack_pending = true;
         }
     }
 
-    /// The first missing byte, in the 24 bits of other transports' numbers.
     #[inline]
     fn expected(&self) -> Psn {
         Psn::new(self.expected as u32)
     }
 
-    /// It holds something beyond a gap, and has said so.
+    /// Whether it holds bytes beyond a gap. It has reported them with SACK.
     #[inline]
     fn nak_sent(&self) -> bool {
         !self.held.is_empty()
@@ -162,7 +154,7 @@ impl engine::Responder for Receiver {
 }
 
 impl Receiver {
-    fn take(&mut self, config: &Config, now: Time, run: Run, data: &Data) -> Outcome {
+    fn accept(&mut self, config: &Config, now: Time, run: Run, data: &Data) -> RequestOutcome {
         let mut fresh = 0;
         if run.end > self.expected {
             let start = run.start.max(self.expected);
@@ -174,55 +166,56 @@ impl Receiver {
         }
         if fresh == 0 {
             self.counters.duplicates += 1;
-            self.twice = config.sack.then_some(run);
-            self.wanted = true;
-            return Outcome::Duplicate;
+            self.dsack = config.sack.then_some(run);
+            self.ack_pending = true;
+            return RequestOutcome::Duplicate;
         }
         if data.push {
             self.note_end(run.end, data.empty);
         }
         if run.start > self.expected {
-            self.counters.ahead += 1;
-            self.remember(run.start);
-            self.wanted = true;
-            return Outcome::Accepted { place: None, completed: None };
+            self.counters.out_of_sequence += 1;
+            self.note_recent(run.start);
+            self.ack_pending = true;
+            return RequestOutcome::Accepted { placement: None, completed: None };
         }
         self.counters.accepted += 1;
-        // What fills a gap, in whole or in part, is acknowledged at once (RFC 5681 §4.2).
+        // A segment that fills a gap, in whole or in part, is acknowledged at once (RFC 5681 §4.2).
         let filling = !self.held.is_empty();
         self.expected = if filling { self.held.first().map_or(run.end, |first| first.end) } else { run.end };
         self.held.forget_below(self.expected);
         let completed = self.complete();
-        // So does Linux when a short segment has let the reader take all there was.
-        self.count(config, now, filling || data.push);
-        Outcome::Accepted { place: None, completed }
+        // Linux also acknowledges at once when a reader has consumed all data after a short segment.
+        self.schedule_ack(config, now, filling || data.push);
+        RequestOutcome::Accepted { placement: None, completed }
     }
 
-    /// A segment in order: it is acknowledged now, with the next one, or in a while.
-    fn count(&mut self, config: &Config, now: Time, at_once: bool) {
-        self.waiting += 1;
-        let quick = self.quick > 0;
-        self.quick = self.quick.saturating_sub(1);
-        if at_once || quick || self.waiting >= config.ack_every || config.delayed_ack.as_ps() == 0 {
-            self.wanted = true;
-        } else if self.due == Time::MAX {
-            self.due = now.saturating_add(config.delayed_ack);
+    /// Acknowledges a segment in order: now, with a later segment, or after the delay.
+    fn schedule_ack(&mut self, config: &Config, now: Time, at_once: bool) {
+        self.unacked_segments += 1;
+        let quick = self.quick_acks_left > 0;
+        self.quick_acks_left = self.quick_acks_left.saturating_sub(1);
+        if at_once || quick || self.unacked_segments >= config.ack_every || config.delayed_ack.as_ps() == 0 {
+            self.ack_pending = true;
+        } else if self.ack_deadline == Time::MAX {
+            self.ack_deadline = now.saturating_add(config.delayed_ack);
         }
     }
 
     fn note_end(&mut self, end: u64, empty: bool) {
-        let place = self.ends.partition_point(|held| held.0 < end);
-        if self.ends.get(place).is_none_or(|held| held.0 != end) {
-            self.ends.insert(place, (end, empty));
+        let place = self.message_ends.partition_point(|held| held.0 < end);
+        if self.message_ends.get(place).is_none_or(|held| held.0 != end) {
+            self.message_ends.insert(place, (end, empty));
         }
     }
 
-    /// Messages that are complete now. The first is told by the outcome, the others by [`poll_message`](crate::engine::Responder::poll_message).
+    /// Completes messages. Returns the first; [`poll_message`](engine::Responder::poll_message) returns the
+    /// others.
     fn complete(&mut self) -> Option<Message> {
-        let count = self.ends.partition_point(|end| end.0 <= self.expected);
+        let count = self.message_ends.partition_point(|end| end.0 <= self.expected);
         let mut first = None;
         for index in 0..count {
-            let (end, empty) = self.ends[index];
+            let (end, empty) = self.message_ends[index];
             let len = if empty { 0 } else { end - self.message_start };
             self.message_start = end;
             self.msn = (self.msn + 1) & 0xFF_FFFF;
@@ -230,32 +223,32 @@ impl Receiver {
             if index == 0 {
                 first = Some(message);
             } else {
-                self.done.push_back(message);
+                self.completed.push_back(message);
             }
         }
-        self.ends.drain(..count);
+        self.message_ends.drain(..count);
         first
     }
 
-    fn remember(&mut self, byte: u64) {
+    fn note_recent(&mut self, byte: u64) {
         let run = self.held.find(byte);
-        // A run stands once in the list, at the place of its newest segment.
+        // A run is in the list once, at the position of its newest segment.
         let known = self.recent.iter().position(|old| run.is_some_and(|run| run.contains(*old)));
         self.recent[..=known.unwrap_or(RECENT - 1)].rotate_right(1);
         self.recent[0] = byte;
     }
 
-    /// The reader has taken all there was: nothing that waits to be acknowledged waits any longer.
-    pub(super) fn answer_now(&mut self) {
-        self.wanted |= self.waiting > 0;
+    /// Sends a delayed ACK now: the reader has consumed all data.
+    pub(super) fn ack_now(&mut self) {
+        self.ack_pending |= self.unacked_segments > 0;
     }
 
-    /// What came twice, then the runs of the newest segments (RFC 2018 §4, RFC 2883 §4).
+    /// SACK blocks: the DSACK, then the runs of the newest segments (RFC 2018 §4, RFC 2883 §4).
     fn blocks(&mut self) -> [Block; SACK_BLOCKS] {
         let empty = Block { start: self.expected as u32, end: self.expected as u32 };
         let mut blocks = [empty; SACK_BLOCKS];
         let mut used = 0;
-        if let Some(run) = self.twice.take() {
+        if let Some(run) = self.dsack.take() {
             blocks[used] = Block { start: run.start as u32, end: run.end as u32 };
             used += 1;
         }
@@ -273,22 +266,22 @@ impl Receiver {
         blocks
     }
 
-    /// Whether all bytes of a segment are there.
-    pub fn has_all_of(&self, segment: &Segment) -> bool {
+    /// Whether all bytes of a segment have arrived.
+    pub fn has_received(&self, segment: &Segment) -> bool {
         let Segment::Data(data) = segment else { return true };
         let start = widen(self.expected, data.seq).unwrap_or(0).max(self.expected);
         let end = widen(self.expected, data.seq).unwrap_or(0) + data.len as u64;
         end <= start || self.held.find(start).is_some_and(|run| end <= run.end)
     }
 
-    /// Bytes that are there without a gap.
+    /// Bytes received without a gap.
     #[inline]
     pub fn received(&self) -> u64 {
         self.expected
     }
 
-    /// Runs that it holds beyond the first missing byte.
-    pub fn runs_held(&self) -> usize {
+    /// Number of runs held beyond the first missing byte.
+    pub fn held_run_count(&self) -> usize {
         self.held.len()
     }
 }

@@ -1,18 +1,17 @@
-//! How losses are dealt with: when the window is reduced, how much is sent meanwhile, and whether it was needless.
+//! Recovery: proportional rate reduction, and undo of spurious recoveries.
 
-use super::cc::State;
+use super::cc::RecoveryState;
 
-/// The state of recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recovery {
-    pub(super) state: State,
-    /// It is over when this byte is acknowledged.
+    pub(super) state: RecoveryState,
+    /// Recovery ends when this byte is acknowledged.
     pub(super) point: u64,
     reduction: Reduction,
     undo: Option<Undo>,
-    /// Duplicate acknowledgements in a row, and bytes that they stand for, where the receiver tells no more (RFC 6582).
-    pub(super) doubles: u32,
-    pub(super) doubled_bytes: u64,
+    /// Duplicate ACKs in a row and the bytes they stand for, without SACK (RFC 6582).
+    pub(super) dup_acks: u32,
+    pub(super) dup_acked_bytes: u64,
 }
 
 /// Proportional rate reduction (RFC 9937): the window falls to its threshold as data arrive.
@@ -23,53 +22,52 @@ struct Reduction {
     at_start: u64,
 }
 
-/// What to return to if all that was sent again turns out to have come twice.
+/// State to restore if DSACKs show that all retransmissions were spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     pub(super) window: u64,
     pub(super) threshold: u64,
-    resends: u32,
-    /// The first byte that it is about.
+    retransmits: u32,
+    /// First byte it applies to.
     from: u64,
 }
 
 impl Recovery {
-    pub(super) fn begin(&mut self, state: State, point: u64, una: u64, window: u64, threshold: u64) {
-        if self.state == State::Open {
-            self.undo = Some(Undo { window, threshold, resends: 0, from: una });
+    pub(super) fn begin(&mut self, state: RecoveryState, point: u64, una: u64, window: u64, threshold: u64) {
+        if self.state == RecoveryState::Open {
+            self.undo = Some(Undo { window, threshold, retransmits: 0, from: una });
         }
         self.state = state;
         self.point = point;
         self.reduction = Reduction { delivered: 0, sent: 0, at_start: (point - una).max(1) };
     }
 
-    /// A segment was sent.
     #[inline]
     pub(super) fn on_send(&mut self, len: u16) {
         self.reduction.sent += len as u64;
     }
 
-    /// A segment was sent again.
-    pub(super) fn on_resend(&mut self, seq: u64) {
+    pub(super) fn on_retransmit(&mut self, seq: u64) {
         let point = self.point;
         if let Some(undo) = self.undo.as_mut().filter(|undo| (undo.from..point).contains(&seq)) {
-            undo.resends += 1;
+            undo.retransmits += 1;
         }
     }
 
-    /// The receiver tells of something that came twice. Says what to return to if nothing that was sent again was missing.
-    pub(super) fn on_twice(&mut self, seq: u64) -> Option<Undo> {
+    /// A DSACK arrived. Returns the state to restore if all retransmissions were spurious.
+    pub(super) fn on_dsack(&mut self, seq: u64) -> Option<Undo> {
         let point = self.point;
-        let undo = self.undo.as_mut().filter(|undo| undo.resends > 0 && (undo.from..point).contains(&seq))?;
-        undo.resends -= 1;
-        if undo.resends > 0 {
+        let undo =
+            self.undo.as_mut().filter(|undo| undo.retransmits > 0 && (undo.from..point).contains(&seq))?;
+        undo.retransmits -= 1;
+        if undo.retransmits > 0 {
             return None;
         }
         self.undo.take()
     }
 
-    /// The window while losses are repaired (RFC 9937 §6): so much that in the end it is `threshold`. `safe`: the acknowledgement
-    /// brings progress and no new loss. `first`: this is where recovery begins.
+    /// Window during recovery (RFC 9937 §6), which ends at `threshold`. `safe`: the ACK made progress and
+    /// showed no new loss. `first`: the ACK that started recovery.
     pub(super) fn window(
         &mut self,
         arrived: u64,
@@ -79,16 +77,18 @@ impl Recovery {
         safe: bool,
         first: bool,
     ) -> u64 {
-        let of = &mut self.reduction;
-        of.delivered += arrived;
+        let reduction = &mut self.reduction;
+        reduction.delivered += arrived;
         let more = if pipe > threshold {
-            let due = (of.delivered as u128 * threshold as u128).div_ceil(of.at_start as u128) as u64;
-            due.saturating_sub(of.sent)
+            let due =
+                (reduction.delivered as u128 * threshold as u128).div_ceil(reduction.at_start as u128) as u64;
+            due.saturating_sub(reduction.sent)
         } else {
-            let limit = of.delivered.saturating_sub(of.sent).max(arrived) + if safe { mss } else { 0 };
+            let limit =
+                reduction.delivered.saturating_sub(reduction.sent).max(arrived) + if safe { mss } else { 0 };
             limit.min(threshold - pipe)
         };
-        // An empty path takes a segment in any case.
+        // An empty path takes one segment in any case.
         (pipe + if first { more.max(mss) } else { more }).max(mss)
     }
 }
@@ -97,11 +97,11 @@ impl Recovery {
 mod tests {
     use super::*;
 
-    /// RFC 9937 §6: 20 segments under way, the threshold is half: one segment leaves for two that arrive, and the window ends at it.
+    /// RFC 9937 §6: with 20 segments in flight and half as threshold, one segment leaves for two that arrive.
     #[test]
-    fn the_window_falls_in_proportion() {
+    fn window_falls_in_proportion_to_arrivals() {
         let mut recovery = Recovery::default();
-        recovery.begin(State::Recovery, 20_000, 0, 20_000, u64::MAX);
+        recovery.begin(RecoveryState::Recovery, 20_000, 0, 20_000, u64::MAX);
         let mut pipe = 19_000;
         let mut sent = 0;
         for nth in 0..18 {
@@ -116,16 +116,16 @@ mod tests {
         assert_eq!((sent, pipe), (9, 10_000));
     }
 
-    /// What was sent again and came twice was not missing.
+    /// A DSACK for each retransmission shows that no segment was lost.
     #[test]
-    fn a_needless_recovery_is_undone() {
+    fn spurious_recovery_is_undone() {
         let mut recovery = Recovery::default();
-        recovery.begin(State::Recovery, 20_000, 0, 20_000, 40_000);
-        recovery.on_resend(3_000);
-        recovery.on_resend(5_000);
-        assert!(recovery.on_twice(3_000).is_none() && recovery.on_twice(21_000).is_none());
-        let undo = recovery.on_twice(5_000).unwrap();
+        recovery.begin(RecoveryState::Recovery, 20_000, 0, 20_000, 40_000);
+        recovery.on_retransmit(3_000);
+        recovery.on_retransmit(5_000);
+        assert!(recovery.on_dsack(3_000).is_none() && recovery.on_dsack(21_000).is_none());
+        let undo = recovery.on_dsack(5_000).unwrap();
         assert_eq!((undo.window, undo.threshold), (20_000, 40_000));
-        assert!(recovery.on_twice(5_000).is_none());
+        assert!(recovery.on_dsack(5_000).is_none());
     }
 }

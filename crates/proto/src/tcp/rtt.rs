@@ -1,19 +1,18 @@
-//! Round trips, and the timeout that follows from them (RFC 6298).
+//! Round-trip estimate and retransmission timeout (RFC 6298).
 
 use wiremend_units::Span;
 
 use super::config::Config;
 
-/// What is known of the round trip.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RoundTrips {
-    /// Smoothed, and how much samples differ from it: both in picoseconds.
+pub(super) struct RttEstimator {
+    /// SRTT and RTTVAR in picoseconds.
     smoothed: Option<(u64, u64)>,
     min: Option<Span>,
 }
 
-impl RoundTrips {
-    /// RFC 6298 §2.2, §2.3, with the gains 1/8 and 1/4.
+impl RttEstimator {
+    /// Updates SRTT and RTTVAR with the gains 1/8 and 1/4 (RFC 6298 §2.2, §2.3).
     pub(super) fn on_sample(&mut self, rtt: Span) {
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
         let rtt = rtt.as_ps();
@@ -27,12 +26,12 @@ impl RoundTrips {
         self.smoothed.map(|(srtt, _)| Span::from_ps(srtt))
     }
 
-    /// The least that was ever measured. Linux forgets after five minutes, which is longer than runs last.
+    /// Minimum round trip. Linux forgets it after five minutes, which is longer than runs last.
     pub(super) fn min(&self) -> Option<Span> {
         self.min
     }
 
-    /// RFC 6298 §2.3 to §2.5.
+    /// Retransmission timeout (RFC 6298 §2.3 to §2.5).
     pub(super) fn timeout(&self, config: &Config) -> Span {
         let Some((srtt, var)) = self.smoothed else { return config.rto_first };
         let spread = Span::from_ps(var.saturating_mul(4)).max(config.tick);
@@ -45,11 +44,11 @@ mod tests {
     use super::*;
     use crate::tcp::cc::Algorithm;
 
-    /// RFC 6298 §2: the first sample R gives SRTT = R, RTTVAR = R/2; the next, 7/8 and 1/8, 3/4 and 1/4.
+    /// RFC 6298 §2: the first sample R gives SRTT = R and RTTVAR = R/2; later samples have gains 1/8 and 1/4.
     #[test]
-    fn the_timeout_follows_the_round_trip_and_its_spread() {
+    fn timeout_follows_srtt_and_rttvar() {
         let config = Config { rto_min: Span::from_us(1), ..Config::new(Algorithm::Reno) };
-        let mut trips = RoundTrips::default();
+        let mut trips = RttEstimator::default();
         assert_eq!(trips.timeout(&config), Span::from_ms(1_000), "§2.1");
         trips.on_sample(Span::from_us(800));
         assert_eq!(trips.timeout(&config), Span::from_us(800 + 4 * 400));

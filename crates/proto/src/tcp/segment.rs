@@ -1,78 +1,78 @@
-//! A segment: what travels between the two ends of a TCP connection.
+//! Segments: the packets of a TCP connection.
 //!
-//! Data and acknowledgements take opposite ways, so that a segment is one or the other. Numbers are bytes in 32 bits; the ends
-//! keep 64 and widen what they hear to the nearest. The timestamp option takes its 12 bytes but says nothing: its
-//! clock ticks in milliseconds, and the ends know better when they sent what.
+//! Data flow in one direction only, so a segment is either data or an ACK. Sequence numbers have 32 bits
+//! here; the ends extend them to 64 bits. The timestamp option takes 12 bytes but has no content: its clock
+//! ticks in milliseconds, and the ends keep exact send times.
 
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{TcpFlags, TcpRepr};
 
-use super::multipath::Signal;
+use super::multipath::Dss;
 
-/// What a segment says.
+/// A segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Segment {
-    /// Bytes of the stream.
+    /// Data or a SYN.
     Data(Data),
-    /// What has come of it.
+    /// An acknowledgement.
     Ack(Ack),
-    /// The same on one of several subflows, with less room for it.
+    /// An acknowledgement of an MPTCP subflow, with fewer SACK blocks.
     SubflowAck(SubflowAck),
 }
 
-/// Bytes of the stream, or the wish to open one.
+/// Bytes of the stream, or a SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "they are flags of the header")]
+#[expect(clippy::struct_excessive_bools, reason = "header flags")]
 pub struct Data {
-    /// The connection that shall receive it.
+    /// Destination connection.
     pub dest_qp: QpNum,
-    /// Its first byte.
+    /// Sequence number of the first byte.
     pub seq: u32,
-    /// Bytes.
+    /// Payload bytes.
     pub len: u16,
-    /// It opens the connection and carries nothing.
+    /// SYN: opens the connection and has no payload.
     pub syn: bool,
-    /// It ends a message (PSH).
+    /// PSH: the segment ends a message.
     pub push: bool,
-    /// It is a message without bytes, for which a stream has no place: its one byte stands for nothing.
+    /// The message has no bytes. Its segment carries one filler byte, because a stream cannot hold empty
+    /// messages.
     pub empty: bool,
-    /// The sender has answered an echo of a mark (CWR).
+    /// CWR: the sender has reduced its window after an ECN echo.
     pub cwr: bool,
-    /// A switch has marked it. On the wire this stands in the IP header.
+    /// A switch has set the CE mark. On the wire it is in the IP header.
     pub marked: bool,
-    /// Where it stands among the connection's data, if that has several subflows.
-    pub signal: Option<Signal>,
+    /// Data sequence of an MPTCP connection.
+    pub dss: Option<Dss>,
 }
 
-/// What has come of the stream.
+/// An acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ack {
-    /// Who shall receive it, and its flags.
+    /// Destination and flags.
     pub head: AckHead,
-    /// All bytes before this one are there.
+    /// Cumulative ACK: the first byte that is missing.
     pub ack: u32,
-    /// What is there beyond a gap, the newest first; a first block that is there already tells of something that came twice
-    /// (RFC 2883).
+    /// SACK blocks, newest first. A first block below `ack` or within the second is a DSACK (RFC 2883).
     pub blocks: [Block; SACK_BLOCKS],
 }
 
-/// What has come of one subflow, and of the data of the connection.
+/// An acknowledgement of an MPTCP subflow and of the connection's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SubflowAck {
-    /// Who shall receive it, and its flags.
+    /// Destination and flags.
     pub head: AckHead,
-    /// All bytes of the subflow before this one are there.
+    /// Cumulative ACK of the subflow.
     pub ack: u32,
-    /// The subflow, as in [`Signal::subflow`].
+    /// Subflow, as in [`Dss::subflow`].
     pub subflow: u8,
-    /// The first byte of the connection's data that is missing, as in [`Signal::data`].
+    /// `DATA_ACK`, as in [`Dss::data`].
     pub data: u32,
-    /// As in [`Ack::blocks`].
+    /// SACK blocks, as in [`Ack::blocks`].
     pub blocks: [Block; SUBFLOW_SACK_BLOCKS],
 }
 
-/// The connection that shall receive an acknowledgement, in 24 bits, and two flags above them: beside three blocks a frame that fits a cache
-/// line has no other room for these.
+/// Destination connection of an ACK in 24 bits and two flags above. Packed, so that a frame with three SACK
+/// blocks fits a cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AckHead(u32);
 
@@ -80,57 +80,57 @@ impl AckHead {
     const SYN: u32 = 1 << 24;
     const ECHO: u32 = 1 << 25;
 
-    /// To that connection. `syn`: it answers a SYN. `echo`: a mark has come (ECE).
+    /// Packs a destination, SYN (the ACK answers a SYN) and ECE (echo of a mark).
     pub const fn new(dest_qp: QpNum, syn: bool, echo: bool) -> Self {
         Self(dest_qp.get() | if syn { Self::SYN } else { 0 } | if echo { Self::ECHO } else { 0 })
     }
 
-    /// The connection that shall receive it.
+    /// Destination connection.
     #[inline]
     pub const fn dest_qp(self) -> QpNum {
         QpNum::new(self.0 & QpNum::MAX)
     }
 
-    /// It answers a SYN.
+    /// Whether the ACK answers a SYN.
     pub const fn syn(self) -> bool {
         self.0 & Self::SYN != 0
     }
 
-    /// A mark has come (ECE).
+    /// Whether the ACK echoes a mark (ECE).
     pub const fn echo(self) -> bool {
         self.0 & Self::ECHO != 0
     }
 }
 
-/// Bytes from `start` to `end - 1`; none if these are equal.
+/// A SACK block: bytes from `start` to `end - 1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// The first byte.
+    /// First byte.
     pub start: u32,
-    /// The one behind the last.
+    /// First byte after the block.
     pub end: u32,
 }
 
 impl Block {
-    /// It tells nothing.
+    /// Whether the block is unused.
     pub const fn is_empty(self) -> bool {
         self.start == self.end
     }
 }
 
-/// Blocks of an acknowledgement: as many as have room in 40 bytes of options beside timestamps (RFC 2018 §3).
+/// SACK blocks of an ACK: as many as fit into 40 bytes of options beside timestamps (RFC 2018 §3).
 pub const SACK_BLOCKS: usize = 3;
-/// Blocks of one that acknowledges data of a connection with several subflows, too: what [`Signal::ACK_BYTES`] leaves room for.
+/// SACK blocks of a subflow's ACK: as many as fit beside [`Dss::ACK_BYTES`].
 pub const SUBFLOW_SACK_BLOCKS: usize = 2;
 
 const _: () = assert!(size_of::<Segment>() <= 36 && align_of::<Segment>() == 4);
 
-/// Ethernet header and frame check sequence, IPv4, TCP and its timestamps.
+/// Bytes of Ethernet header, FCS, IPv4, TCP and timestamps.
 const BARE_BYTES: u16 = 14 + 4 + 20 + 20 + 12;
 const FRAME_BYTES_MIN: u16 = 64;
 
 impl Segment {
-    /// The connection that shall receive it.
+    /// Destination connection.
     #[inline]
     pub const fn dest_qp(&self) -> QpNum {
         match self {
@@ -140,29 +140,28 @@ impl Segment {
         }
     }
 
-    /// Its number in the 24 bits of other transports' numbers: its first byte, or the acknowledged one; those of the connection's
-    /// data if there are several subflows.
+    /// Low 24 bits of the sequence or ACK number; with MPTCP, of the data sequence number.
     #[inline]
     pub const fn psn(&self) -> Psn {
         Psn::new(match self {
-            Self::Data(Data { signal: Some(signal), .. }) => signal.data,
+            Self::Data(Data { dss: Some(dss), .. }) => dss.data,
             Self::Data(data) => data.seq,
             Self::Ack(ack) => ack.ack,
             Self::SubflowAck(ack) => ack.data,
         })
     }
 
-    /// What it says of its subflow; `None` if the connection has one way only.
+    /// Data sequence signal; `None` without MPTCP.
     #[inline]
-    pub const fn signal(&self) -> Option<Signal> {
+    pub const fn dss(&self) -> Option<Dss> {
         match self {
-            Self::Data(data) => data.signal,
+            Self::Data(data) => data.dss,
             Self::Ack(_) => None,
-            Self::SubflowAck(ack) => Some(Signal { subflow: ack.subflow, data: ack.data }),
+            Self::SubflowAck(ack) => Some(Dss { subflow: ack.subflow, data: ack.data }),
         }
     }
 
-    /// Bytes of the stream that it carries.
+    /// Payload bytes.
     #[inline]
     pub const fn payload_len(&self) -> u16 {
         match self {
@@ -171,7 +170,7 @@ impl Segment {
         }
     }
 
-    /// The same as its receiver sees it when a switch has marked its IP header for congestion.
+    /// The segment with a CE mark set by a switch.
     #[inline]
     pub const fn marked(mut self) -> Self {
         if let Self::Data(data) = &mut self {
@@ -180,8 +179,8 @@ impl Segment {
         self
     }
 
-    /// The header that says the same on the wire, but for what it says of subflows. The sender has the port `sender_port`. A SYN takes
-    /// the number before the first byte; the receiver, who sends no data, numbers its bytes from 0 on.
+    /// Returns the TCP header of the segment, without MPTCP options. The data sender has port `sender_port`.
+    /// A SYN has the sequence number before the first byte. Sequence numbers of ACKs are 0.
     pub fn to_wire(&self, sender_port: u16, receiver_port: u16) -> TcpRepr {
         let forth = TcpRepr {
             source_port: sender_port,
@@ -213,27 +212,26 @@ impl Segment {
         }
     }
 
-    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence. For what segments of subflows
-    /// say beyond a plain one, see [`Signal`].
+    /// Length of the Ethernet frame over IPv4, from MAC header to FCS, including MPTCP options (see [`Dss`]).
     #[inline(never)]
     pub fn frame_len(&self) -> u16 {
         frame_len(match self {
-            Self::Data(Data { len, signal: Some(_), .. }) => len + Signal::DATA_BYTES,
+            Self::Data(Data { len, dss: Some(_), .. }) => len + Dss::DATA_BYTES,
             Self::Data(data) => data.len,
             Self::Ack(ack) => sack_bytes(&ack.blocks),
-            Self::SubflowAck(ack) => Signal::ACK_BYTES + sack_bytes(&ack.blocks),
+            Self::SubflowAck(ack) => Dss::ACK_BYTES + sack_bytes(&ack.blocks),
         })
     }
 }
 
-/// The first block of an acknowledgement takes 12 bytes with its padding, each further one 8 (RFC 2018 §3).
+/// Bytes of the SACK option: 12 for the first block with padding, 8 for each further block (RFC 2018 §3).
 #[inline]
 fn sack_bytes(blocks: &[Block]) -> u16 {
     let told = blocks.iter().filter(|block| !block.is_empty()).count() as u16;
     if told == 0 { 0 } else { 4 + 8 * told }
 }
 
-/// The length of the frame that carries so many bytes of a stream, or of options beyond timestamps.
+/// Length of a frame with `payload` bytes of payload, or of options beyond timestamps.
 #[inline]
 pub const fn frame_len(payload: u16) -> u16 {
     let len = BARE_BYTES + payload;
@@ -241,25 +239,25 @@ pub const fn frame_len(payload: u16) -> u16 {
 }
 
 impl Ack {
-    /// The same on a subflow. The oldest blocks are left out where there is less room.
-    pub(super) fn on_subflow(&self, signal: Signal) -> SubflowAck {
+    /// Returns the ACK with a data sequence signal. Drops the oldest blocks that do not fit.
+    pub(super) fn with_dss(&self, dss: Dss) -> SubflowAck {
         let &Self { head, ack, blocks } = self;
-        let Signal { subflow, data } = signal;
+        let Dss { subflow, data } = dss;
         let blocks = std::array::from_fn(|place| blocks[place]);
         SubflowAck { head, ack, subflow, data, blocks }
     }
 }
 
 impl SubflowAck {
-    /// What it says of its subflow alone.
-    pub(super) fn of_subflow(&self) -> Ack {
+    /// Returns the subflow's own acknowledgement, without the data sequence signal.
+    pub(super) fn without_dss(&self) -> Ack {
         let &Self { head, ack, blocks, .. } = self;
         let blocks = std::array::from_fn(|place| blocks.get(place).copied().unwrap_or_default());
         Ack { head, ack, blocks }
     }
 }
 
-/// The 64-bit number whose low 32 bits are `low` and that lies nearest to `near`; none if that is below zero.
+/// Extends a 32-bit sequence number to the nearest 64-bit one; `None` below zero.
 #[inline]
 pub(super) const fn widen(near: u64, low: u32) -> Option<u64> {
     near.checked_add_signed(low.wrapping_sub(near as u32) as i32 as i64)
@@ -269,27 +267,27 @@ pub(super) const fn widen(near: u64, low: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What a subflow adds takes nothing away but blocks that have no room beside it.
+    /// The data sequence signal displaces only the blocks that do not fit beside it.
     #[test]
-    fn acknowledgements_of_subflows_read_back() {
+    fn subflow_acks_keep_all_fields_and_two_blocks() {
         let block = |start| Block { start, end: start.wrapping_add(1_000) };
         let blocks = std::array::from_fn(|place| block(u32::MAX - 4_000 * place as u32));
         let head = AckHead::new(QpNum::new(QpNum::MAX), false, true);
         assert_eq!((head.dest_qp(), head.syn(), head.echo()), (QpNum::new(QpNum::MAX), false, true));
         let ack = Ack { head, ack: u32::MAX - 9, blocks };
-        let signal = Signal { subflow: 7, data: 0xFEDC_BA98 };
-        let mapped = ack.on_subflow(signal);
-        assert_eq!(Segment::SubflowAck(mapped).signal(), Some(signal));
-        assert_eq!(Segment::SubflowAck(mapped).psn(), Psn::new(0xDC_BA98));
-        let back = mapped.of_subflow();
+        let dss = Dss { subflow: 7, data: 0xFEDC_BA98 };
+        let map_to_connection = ack.with_dss(dss);
+        assert_eq!(Segment::SubflowAck(map_to_connection).dss(), Some(dss));
+        assert_eq!(Segment::SubflowAck(map_to_connection).psn(), Psn::new(0xDC_BA98));
+        let back = map_to_connection.without_dss();
         assert_eq!(back.blocks[..SUBFLOW_SACK_BLOCKS], blocks[..SUBFLOW_SACK_BLOCKS]);
         assert!(back.blocks[SUBFLOW_SACK_BLOCKS..].iter().all(|block| block.is_empty()));
         assert_eq!(Ack { blocks, ..back }, ack);
     }
 
-    /// A full segment fills the 1518 bytes of an Ethernet frame; bare acknowledgements take 70, and blocks their options.
+    /// A full segment fills a 1518-byte Ethernet frame. A bare ACK takes 70 bytes, plus its SACK option.
     #[test]
-    fn frames_have_the_length_of_their_headers() {
+    fn frame_lengths_include_headers_and_options() {
         let block = Block { start: 2_000, end: 3_000 };
         let ack = |told: usize| {
             let blocks = std::array::from_fn(|place| if place < told { block } else { Block::default() });
@@ -297,16 +295,16 @@ mod tests {
         };
         let data = Data { len: 1448, ..Data::default() };
         assert_eq!(Segment::Data(data).frame_len(), 1518);
-        let signal = Signal { subflow: 1, data: 0 };
-        let mapped = Data { len: 1428, signal: Some(signal), ..data };
-        assert_eq!(Segment::Data(mapped).frame_len(), 1518);
+        let dss = Dss { subflow: 1, data: 0 };
+        let map_to_connection = Data { len: 1428, dss: Some(dss), ..data };
+        assert_eq!(Segment::Data(map_to_connection).frame_len(), 1518);
         assert_eq!([0, 1, 2, 3].map(|told| Segment::Ack(ack(told)).frame_len()), [70, 82, 90, 98]);
-        assert_eq!(Segment::SubflowAck(ack(2).on_subflow(signal)).frame_len(), 98);
+        assert_eq!(Segment::SubflowAck(ack(2).with_dss(dss)).frame_len(), 98);
         assert_eq!(frame_len(143), 213);
     }
 
     #[test]
-    fn headers_say_what_segments_say() {
+    fn wire_headers_match_segments() {
         let block = Block { start: 5, end: 8_000_000 };
         let head = AckHead::new(QpNum::new(3), false, true);
         let mut ack = Ack { head, ack: 4, ..Ack::default() };
@@ -320,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn short_numbers_widen_to_the_nearest() {
+    fn sequence_numbers_extend_to_the_nearest() {
         assert_eq!(widen(1 << 32, u32::MAX), Some(u64::from(u32::MAX)));
         assert_eq!(widen(u64::from(u32::MAX), 5), Some((1 << 32) + 5));
         assert_eq!(widen(3, u32::MAX), None);

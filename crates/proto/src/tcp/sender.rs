@@ -1,84 +1,81 @@
-//! The sending half: turns messages into segments until each of them has arrived.
+//! The sender: splits messages into segments and sends them until the receiver has acknowledged them.
 
 use wiremend_units::{QpNum, Rate, Span, Time};
 
-use super::cc::{Control, Controller, State, Window};
+use super::cc::{Control, Controller, RecoveryState, Window};
 use super::config::Config;
 use super::counters::Counters;
 use super::delivery::{BIT_PS_PER_BYTE, bits_per_s};
 use super::flight::{Flight, Record};
-use super::pace::Pace;
+use super::message_recovery::MessageRecovery;
+use super::pacer::Pacer;
 use super::probe::Probe;
 use super::rack::Rack;
 use super::recovery::Recovery;
-use super::rtt::RoundTrips;
+use super::rtt::RttEstimator;
 use super::segment::{Ack, Data, Segment};
 use super::stream::{Piece, Stream};
-use super::trouble::Trouble;
 use crate::engine::{
-    self, Arrival, Completion, Expiry, Purpose, Requester as _, RequesterCounters, Status, Transmit, Work,
+    self, Completion, Expiry, Purpose, ReadPlacement, Requester as _, RequesterCounters, Status, Transmit,
+    Work,
 };
 
-/// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`, and what happens when none comes in `timer.rs`.
+/// Sending end of a connection. `ack_processing.rs` handles ACKs, `timer.rs` handles timers.
 #[derive(Clone, Debug)]
 pub struct Sender {
     pub(super) stream: Stream,
     pub(super) flight: Flight,
-    pub(super) rtt: RoundTrips,
+    pub(super) rtt: RttEstimator,
     pub(super) rack: Rack,
     pub(super) recovery: Recovery,
     pub(super) probe: Probe,
     pub(super) window: Window,
     pub(super) control: Control,
-    pace: Pace,
+    pace: Pacer,
     peer: QpNum,
-    /// The first byte that is not acknowledged, and the next one to be sent.
+    /// First unacknowledged byte and next byte to send (SND.UNA, SND.NXT).
     pub(super) una: u64,
     pub(super) nxt: u64,
-    /// Segments sent for the first time.
     segments: u64,
-    pub(super) opening: Opening,
-    /// When the retransmission timer expires.
+    pub(super) handshake_state: Handshake,
     pub(super) rto_at: Time,
-    /// Expiries since the last progress.
     pub(super) backoff: u8,
-    /// When a segment in doubt is lost.
-    pub(super) doubt_until: Time,
-    /// When pacing lets the next burst go, if that is what is waited for.
+    /// Expiry of RACK's reordering timer.
+    pub(super) reorder_timer_at: Time,
+    /// Expiry of the pacing timer; set only if nothing but pacing delays the next segment.
     pub(super) pace_at: Time,
     last_sent: Time,
-    /// The window was reduced for what was sent before this byte.
+    /// The window was already reduced for all bytes before this one.
     pub(super) reduced_until: u64,
-    /// The next segment says that an echo was answered.
-    pub(super) answered: bool,
-    pub(super) usage: Usage,
+    pub(super) cwr_pending: bool,
+    pub(super) window_usage: WindowUsage,
     pub(super) failed: Option<Status>,
     pub(super) counters: RequesterCounters,
-    pub(super) seen: Counters,
-    /// What the message had met that ended last.
-    trouble: Trouble,
+    pub(super) tcp_counters: Counters,
+    /// Loss recovery of the message that completed last.
+    last_recovery: MessageRecovery,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Opening {
-    /// The peer has answered, or nobody asks.
+pub(super) enum Handshake {
+    /// The SYN is acknowledged, or the connection needs none.
     Done,
-    Wanted,
-    Asked {
+    Pending,
+    SynSent {
         at: Time,
-        again: bool,
+        retransmitted: bool,
     },
 }
 
-/// Whether the window is used, in this round trip and the one before: an unused one must not grow (RFC 7661 §4.3).
+/// Use of the window in this and the previous round trip: an unused window must not grow (RFC 7661 §4.3).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
+pub(super) struct WindowUsage {
     peak: [u64; 2],
     full: [bool; 2],
     round_end: u64,
 }
 
-impl Usage {
+impl WindowUsage {
     #[inline]
     fn on_send(&mut self, pipe: u64, window: &Window) {
         self.peak[0] = self.peak[0].max(pipe);
@@ -93,19 +90,20 @@ impl Usage {
         }
     }
 
-    /// Slow start may double what was under way; after it the window must have been full.
+    /// Whether the window may grow. In slow start it may reach twice the peak in flight; otherwise it must
+    /// have been full.
     #[inline]
-    pub(super) fn is_limited(&self, window: &Window) -> bool {
+    pub(super) fn is_cwnd_limited(&self, window: &Window) -> bool {
         let full = self.full[0] || self.full[1];
         full || window.in_slow_start() && window.bytes < 2 * self.peak[0].max(self.peak[1])
     }
 }
 
 impl Sender {
-    /// A sender whose peer's end has this number. `random` is for what algorithms leave to chance.
+    /// A sender to the connection `peer`. `random` seeds random choices of the algorithm.
     pub fn new(config: &Config, peer: QpNum, random: u64) -> Self {
-        let control = config.congestion.start(config, random);
-        let mut rtt = RoundTrips::default();
+        let control = config.congestion.new_controller(config, random);
+        let mut rtt = RttEstimator::default();
         if let Some(first) = config.first_rtt.filter(|_| !config.handshake) {
             rtt.on_sample(first);
         }
@@ -118,26 +116,26 @@ impl Sender {
             probe: Probe::new(),
             window: Window::new(config),
             control,
-            pace: Pace::new(),
+            pace: Pacer::new(),
             peer,
             una: 0,
             nxt: 0,
             segments: 0,
-            opening: if config.handshake { Opening::Wanted } else { Opening::Done },
+            handshake_state: if config.handshake { Handshake::Pending } else { Handshake::Done },
             rto_at: Time::MAX,
             backoff: 0,
-            doubt_until: Time::MAX,
+            reorder_timer_at: Time::MAX,
             pace_at: Time::MAX,
             last_sent: Time::ZERO,
             reduced_until: 0,
-            answered: false,
-            usage: Usage::default(),
+            cwr_pending: false,
+            window_usage: WindowUsage::default(),
             failed: None,
             counters: RequesterCounters::default(),
-            seen: Counters::default(),
-            trouble: Trouble::default(),
+            tcp_counters: Counters::default(),
+            last_recovery: MessageRecovery::default(),
         };
-        sender.set_pace(config);
+        sender.set_pacing_rate(config);
         sender
     }
 }
@@ -148,9 +146,9 @@ impl engine::Requester for Sender {
 
     #[inline(never)]
     fn post(&mut self, config: &Config, now: Time, work: Work) {
-        self.wake(config, now);
-        self.stream.push(work.id, work.len, &self.seen);
-        self.note_pace(config, now);
+        self.restart_after_idle(config, now);
+        self.stream.push(work.id, work.len, &self.tcp_counters);
+        self.update_pacing_timer(config, now);
     }
 
     #[inline(never)]
@@ -158,12 +156,12 @@ impl engine::Requester for Sender {
         if self.failed.is_some() {
             return false;
         }
-        match self.opening {
-            Opening::Done => {}
-            Opening::Wanted => return self.nxt < self.stream.end,
-            Opening::Asked { .. } => return false,
+        match self.handshake_state {
+            Handshake::Done => {}
+            Handshake::Pending => return self.nxt < self.stream.end,
+            Handshake::SynSent { .. } => return false,
         }
-        self.probe.due || self.pace.eligible() <= now && self.may_send(config)
+        self.probe.due || self.pace.next_send_at() <= now && self.may_send(config)
     }
 
     #[inline]
@@ -172,9 +170,9 @@ impl engine::Requester for Sender {
     }
 
     #[inline]
-    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<Arrival> {
-        if let Segment::Ack(said) = segment {
-            self.on_answer(config, now, said);
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<ReadPlacement> {
+        if let Segment::Ack(ack) = segment {
+            self.on_segment(config, now, ack);
         } else {
             self.counters.ignored += 1;
         }
@@ -183,23 +181,23 @@ impl engine::Requester for Sender {
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        self.next_due()
+        self.next_timer()
     }
 
     #[inline]
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        self.on_time(config, now)
+        self.on_timer(config, now)
     }
 
     #[inline]
     fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some((id, trouble)) = self.stream.pop_done() {
-            self.trouble = trouble;
+        if let Some((id, last_recovery)) = self.stream.pop_done() {
+            self.last_recovery = last_recovery;
             return Some(Completion { id, status: Status::Success });
         }
         let status = self.failed?;
-        let (id, trouble) = self.stream.pop_failed(&self.seen)?;
-        self.trouble = trouble;
+        let (id, last_recovery) = self.stream.pop_failed(&self.tcp_counters)?;
+        self.last_recovery = last_recovery;
         self.failed = Some(Status::Flushed);
         Some(Completion { id, status })
     }
@@ -214,19 +212,16 @@ impl engine::Requester for Sender {
         self.failed.is_some()
     }
 
-    /// Messages so far.
     #[inline]
     fn messages(&self) -> u64 {
         self.stream.posted
     }
 
-    /// Segments sent so far, each counted once.
     #[inline]
     fn next_number(&self) -> u64 {
         self.segments
     }
 
-    /// Bytes acknowledged.
     #[inline]
     fn acknowledged(&self) -> u64 {
         self.una
@@ -239,40 +234,40 @@ impl engine::Requester for Sender {
 }
 
 impl Sender {
-    /// Takes a segment of another stream, for which there is room.
-    pub(super) fn take(&mut self, config: &Config, now: Time, id: u64, piece: Piece) {
-        self.wake(config, now);
-        self.stream.push_piece(id, piece, &self.seen);
+    /// Queues a segment of an MPTCP stream. The caller has checked [`Self::send_time`].
+    pub(super) fn take_piece(&mut self, config: &Config, now: Time, id: u64, piece: Piece) {
+        self.restart_after_idle(config, now);
+        self.stream.push_piece(id, piece, &self.tcp_counters);
     }
 
-    fn wake(&mut self, config: &Config, now: Time) {
-        // A window that was not used for a while tells nothing of the path (RFC 5681 §4.1).
+    fn restart_after_idle(&mut self, config: &Config, now: Time) {
+        // After an idle time the old window is no measure of the path (RFC 5681 §4.1).
         let idle = self.flight.is_empty() && self.segments > 0;
         if idle && now.since(self.last_sent) > self.rto(config) && !self.control.owns_window() {
             self.window.bytes = self.window.bytes.min(Window::new(config).bytes);
         }
     }
 
-    /// When a segment of this length would leave, if it were taken: as soon as pacing allows. `None`: not before something is acknowledged.
+    /// When pacing would let a segment of this length leave; `None` if windows do not allow it.
     #[inline]
-    pub(super) fn room_at(&self, config: &Config, len: u16) -> Option<Time> {
+    pub(super) fn send_time(&self, config: &Config, len: u16) -> Option<Time> {
         let (pipe, len) = (self.pipe(), len as u64);
         let room = self.failed.is_none()
-            && self.opening == Opening::Done
+            && self.handshake_state == Handshake::Done
             && !self.flight.has_lost()
             && self.nxt == self.stream.end
             && self.nxt + len <= self.una + config.receive_window as u64
             && (pipe == 0 || pipe + len <= self.window.bytes);
-        room.then(|| self.pace.eligible())
+        room.then(|| self.pace.next_send_at())
     }
 
-    /// Bytes that are believed to be in the network.
+    /// Estimate of bytes in the network (RFC 6675's pipe).
     #[inline]
     pub(super) fn pipe(&self) -> u64 {
-        self.flight.pipe.saturating_sub(self.recovery.doubled_bytes)
+        self.flight.pipe.saturating_sub(self.recovery.dup_acked_bytes)
     }
 
-    /// Something is to be sent, and the windows allow it.
+    /// Whether a lost or new segment exists and fits the windows.
     #[inline]
     fn may_send(&self, config: &Config) -> bool {
         let len = match self.flight.next_lost() {
@@ -292,63 +287,63 @@ impl Sender {
         (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
     }
 
-    pub(super) fn open(&mut self, config: &Config, now: Time) -> Transmit<Data> {
-        let again = self.counters.packets > 0;
-        self.opening = Opening::Asked { at: now, again };
+    pub(super) fn send_syn(&mut self, config: &Config, now: Time) -> Transmit<Data> {
+        let retransmitted = self.counters.packets > 0;
+        self.handshake_state = Handshake::SynSent { at: now, retransmitted };
         self.counters.packets += 1;
         self.segments += 1;
         self.start_timer(config, now);
         let packet = Data { dest_qp: self.peer, syn: true, ..Data::default() };
-        let (purpose, copy) = if again { (Purpose::Again, self.backoff) } else { (Purpose::New, 0) };
+        let (purpose, copy) =
+            if retransmitted { (Purpose::Retransmission, self.backoff) } else { (Purpose::New, 0) };
         Transmit { packet, work: 0, offset: 0, copy, purpose, path: 0 }
     }
 
-    /// The next segment, if one may be sent now: what is lost first.
+    /// Returns the next segment, if one may leave now: a SYN, a probe, a retransmission or new data.
     #[inline(never)]
     pub(super) fn next_data(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         if !self.ready(config, now) {
-            self.note_pace(config, now);
+            self.update_pacing_timer(config, now);
             return None;
         }
-        if self.opening != Opening::Done {
-            return Some(self.open(config, now));
+        if self.handshake_state != Handshake::Done {
+            return Some(self.send_syn(config, now));
         }
         if self.probe.due {
             return self.send_probe(config, now);
         }
-        let transmit = match self.flight.send_lost(now) {
-            Some(record) => self.send_again(config, now, &record),
+        let transmit = match self.flight.retransmit_lost(now) {
+            Some(record) => self.retransmit(config, now, &record),
             None => self.send_new(config, now)?,
         };
         self.pace.on_transmit(now, transmit.packet.len);
         if self.nxt == self.stream.end
-            && !self.stream.more
+            && !self.stream.has_more
             && !self.flight.has_lost()
             && self.pipe() < self.window.bytes
         {
-            self.flight.delivery.on_starved(self.pipe());
+            self.flight.delivery.on_app_limited(self.pipe());
         }
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
         Some(transmit)
     }
 
-    /// An answer of the peer came.
     #[inline(never)]
-    pub(super) fn on_answer(&mut self, config: &Config, now: Time, said: &Ack) {
-        match self.opening {
-            Opening::Done if self.failed.is_none() => self.on_ack(config, now, said),
-            Opening::Asked { at, again } if said.head.syn() => {
-                self.opening = Opening::Done;
+    pub(super) fn on_segment(&mut self, config: &Config, now: Time, ack: &Ack) {
+        match self.handshake_state {
+            Handshake::Done if self.failed.is_none() => self.on_ack(config, now, ack),
+            Handshake::SynSent { at, retransmitted } if ack.head.syn() => {
+                self.handshake_state = Handshake::Done;
                 self.rto_at = Time::MAX;
                 self.backoff = 0;
-                if !again {
+                if !retransmitted {
                     self.rtt.on_sample(now.since(at));
                 }
-                self.set_pace(config);
+                self.set_pacing_rate(config);
             }
             _ => self.counters.ignored += 1,
         }
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
     }
 
     fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
@@ -357,7 +352,7 @@ impl Sender {
         self.nxt += piece.len as u64;
         self.stream.on_sent(self.nxt);
         self.flight.send(now, seq, piece);
-        self.usage.on_send(self.pipe(), &self.window);
+        self.window_usage.on_send(self.pipe(), &self.window);
         self.recovery.on_send(piece.len);
         self.segments += 1;
         self.last_sent = now;
@@ -369,9 +364,9 @@ impl Sender {
         Some(self.transmit(seq, piece, 0, Purpose::New))
     }
 
-    fn send_again(&mut self, config: &Config, now: Time, record: &Record) -> Transmit<Data> {
+    fn retransmit(&mut self, config: &Config, now: Time, record: &Record) -> Transmit<Data> {
         self.recovery.on_send(record.len);
-        self.recovery.on_resend(record.seq);
+        self.recovery.on_retransmit(record.seq);
         self.counters.packets += 1;
         self.counters.retransmitted_packets += 1;
         self.counters.retransmitted_bytes += record.len as u64;
@@ -379,33 +374,33 @@ impl Sender {
             self.start_timer(config, now);
         }
         let piece = Piece { len: record.len, push: record.push, empty: record.empty };
-        self.transmit(record.seq, piece, record.copies, Purpose::Again)
+        self.transmit(record.seq, piece, record.copies, Purpose::Retransmission)
     }
 
-    /// New data if there are any, else the newest segment again (RFC 8985 §7.3). The window does not matter.
+    /// Sends new data if any, otherwise the newest segment again (RFC 8985 §7.3). The window does not apply.
     fn send_probe(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         let new = self.send_new(config, now);
-        let again = new.is_none();
-        let last = if again { self.flight.send_last(now) } else { None };
-        let transmit = new.or_else(|| last.map(|record| self.send_again(config, now, &record)));
+        let retransmitted = new.is_none();
+        let last = if retransmitted { self.flight.retransmit_last(now) } else { None };
+        let transmit = new.or_else(|| last.map(|record| self.retransmit(config, now, &record)));
         self.probe.cancel();
         self.start_timer(config, now);
         let transmit = transmit?;
-        self.seen.probes += 1;
-        self.probe.on_send(self.nxt, again);
+        self.tcp_counters.probes += 1;
+        self.probe.on_send(self.nxt, retransmitted);
         Some(transmit)
     }
 
     #[inline]
     fn transmit(&mut self, seq: u64, piece: Piece, copy: u8, purpose: Purpose) -> Transmit<Data> {
-        let cwr = std::mem::take(&mut self.answered);
+        let cwr = std::mem::take(&mut self.cwr_pending);
         let Piece { len, push, empty } = piece;
         let packet = Data { dest_qp: self.peer, seq: seq as u32, len, push, empty, cwr, ..Data::default() };
-        Transmit { packet, work: self.stream.owner(seq), offset: seq as u32, copy, purpose, path: 0 }
+        Transmit { packet, work: self.stream.message_at(seq), offset: seq as u32, copy, purpose, path: 0 }
     }
 
-    /// Algorithms that do not pace may be paced by the window over the round trip, with room to grow (as in Linux).
-    pub(super) fn set_pace(&mut self, config: &Config) {
+    /// Sets the controller's rate, or 200 % (slow start) or 120 % of the window per round trip, as in Linux.
+    pub(super) fn set_pacing_rate(&mut self, config: &Config) {
         let rate = match (self.control.rate(), self.rtt.smoothed()) {
             (Some(rate), _) => Some(rate),
             (None, Some(srtt)) if config.pacing => {
@@ -418,10 +413,10 @@ impl Sender {
         self.pace.set_rate(rate, config.mss, config.burst_max);
     }
 
-    /// Notes whether pacing is all that is waited for.
-    pub(super) fn note_pace(&mut self, config: &Config, now: Time) {
-        let next = self.pace.eligible();
-        self.pace_at = if next > now && self.opening == Opening::Done && self.may_send(config) {
+    /// Sets the pacing timer if nothing but pacing delays the next segment.
+    pub(super) fn update_pacing_timer(&mut self, config: &Config, now: Time) {
+        let next = self.pace.next_send_at();
+        self.pace_at = if next > now && self.handshake_state == Handshake::Done && self.may_send(config) {
             next
         } else {
             Time::MAX
@@ -435,38 +430,38 @@ impl Sender {
 }
 
 impl Sender {
-    /// The congestion window and its threshold.
+    /// Congestion window and slow start threshold.
     pub fn window(&self) -> &Window {
         &self.window
     }
 
-    /// Its congestion control.
+    /// Congestion controller.
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// How losses are being dealt with.
-    pub fn state(&self) -> State {
+    /// Recovery state.
+    pub fn state(&self) -> RecoveryState {
         self.recovery.state
     }
 
-    /// The smoothed round trip.
+    /// Smoothed round trip.
     pub fn srtt(&self) -> Option<Span> {
         self.rtt.smoothed()
     }
 
-    /// The same, as only TCP counts.
-    pub fn seen(&self) -> &Counters {
-        &self.seen
+    /// Counters that only TCP has.
+    pub fn tcp_counters(&self) -> &Counters {
+        &self.tcp_counters
     }
 
-    /// What the message had met that [`Self::poll_completion`] gave last.
-    pub fn trouble(&self) -> &Trouble {
-        &self.trouble
+    /// Loss recovery of the message that [`Self::poll_completion`] returned last.
+    pub fn completed_recovery(&self) -> &MessageRecovery {
+        &self.last_recovery
     }
 
-    /// What a message that has not ended has met so far.
-    pub fn trouble_of(&self, id: u64) -> Option<Trouble> {
-        self.stream.trouble_of(id, &self.seen)
+    /// Loss recovery so far of a message that has not completed.
+    pub fn message_recovery(&self, id: u64) -> Option<MessageRecovery> {
+        self.stream.message_recovery(id, &self.tcp_counters)
     }
 }

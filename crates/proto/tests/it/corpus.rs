@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! Replays the corpus of the fuzzers.
 
 #[path = "../../../../fuzz/draw.rs"]
 mod draw;
@@ -16,21 +16,21 @@ mod tcp_ends;
 use replay::replay;
 
 #[test]
-fn an_end_with_error_correction_survives_the_corpus() {
+fn an_fec_end_survives_the_corpus() {
     replay("fec_end", fec_end::check);
 }
 
 #[test]
-fn an_end_survives_the_corpus() {
+fn a_link_end_survives_the_corpus() {
     replay("link_end", link_end::check);
 }
 
 #[test]
-fn pairs_of_the_corpus_keep_their_promises() {
+fn link_pairs_of_the_corpus_deliver_in_order() {
     replay("link_pair", link_pair::check);
 }
 
 #[test]
-fn connections_of_the_corpus_keep_their_promises() {
+fn tcp_connections_of_the_corpus_deliver_their_streams() {
     replay("tcp_ends", tcp_ends::check);
 }

@@ -1,60 +1,60 @@
-//! Both halves of error correction together, as a host on a real wire has them: the core decides, the codec does.
+//! FEC core and codec together, as on a real wire.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use wiremend_proto::fec::codec::Codec;
-use wiremend_proto::fec::{Code, Config, Disposal, Endpoint, Signal, Transmit};
-use wiremend_proto::link::Waiting;
+use wiremend_proto::fec::{Code, Config, Disposal, Endpoint, FecHeader, Transmit};
+use wiremend_proto::link::QueueHead;
 use wiremend_units::{Bytes, Span, Time, mix};
 
-/// Frames of all lengths cross a wire that loses one in twenty. Every one comes out as it went in and in order, but for those
-/// of blocks that lost more than their parities.
+/// Frames of all lengths over a wire that loses 5 %. Every frame is delivered unchanged and in order, except
+/// those of blocks that lost more than their parities.
 #[test]
-fn frames_come_back_byte_for_byte() {
+fn frames_are_restored_byte_for_byte() {
     for (code, seed) in [(Code::WHARF_5_1, 1_u64), (Code::new(8, 3).unwrap(), 2)] {
-        let mut relay = Relay::new(code);
+        let mut link = CodedLink::new(code);
         let total = 5_000_u64;
         for number in 0..total {
             let len = 60 + mix(number ^ seed) % 1_454;
-            let frame = (0..len).map(|place| mix(number ^ place << 32) as u8).collect();
-            relay.send(frame, |sent| mix(mix(sent) ^ seed).is_multiple_of(20));
+            let frame = (0..len).map(|index| mix(number ^ index << 32) as u8).collect();
+            link.send(frame, |sent| mix(mix(sent) ^ seed).is_multiple_of(20));
         }
-        relay.flush();
-        let counters = *relay.rx.counters();
+        link.flush();
+        let counters = *link.rx.counters();
         assert!(counters.recovered > 150, "{counters:?}");
-        assert_eq!(relay.delivered.len() as u64 + counters.lost, total);
-        let mut sent = relay.frames.iter();
+        assert_eq!(link.delivered.len() as u64 + counters.lost, total);
+        let mut sent = link.frames.iter();
         assert!(
-            relay.delivered.iter().all(|frame| sent.any(|other| other == frame)),
-            "each is one that was sent, in order"
+            link.delivered.iter().all(|frame| sent.any(|other| other == frame)),
+            "each is a frame that was sent, in order"
         );
     }
 }
 
-struct Relay {
+struct CodedLink {
     now: Time,
     tx: Endpoint<usize>,
     rx: Endpoint<usize>,
     codec: Codec,
-    /// By the sender's handles.
+    /// Frames by the sender's handles.
     frames: Vec<Vec<u8>>,
-    /// Parities of the block that is closed, which are yet to leave.
+    /// Parities of the closed block that have not left.
     parities: VecDeque<Vec<u8>>,
-    /// By the receiver's handles.
+    /// Frames by the receiver's handles.
     arrived: Vec<Vec<u8>>,
-    blocks: BTreeMap<u16, Remembered>,
+    blocks: BTreeMap<u16, StoredBlock>,
     sent: u64,
     delivered: Vec<Vec<u8>>,
 }
 
-/// What the receiver needs to restore frames of a block.
+/// Frames and parities of a block that the receiver stores to restore others.
 #[derive(Default)]
-struct Remembered {
+struct StoredBlock {
     frames: Vec<Option<Vec<u8>>>,
     parities: Vec<Option<Vec<u8>>>,
 }
 
-impl Relay {
+impl CodedLink {
     fn new(code: Code) -> Self {
         let config = Config::new(code, Span::from_us(50)).unwrap();
         let mut tx = Endpoint::new(config);
@@ -74,19 +74,19 @@ impl Relay {
     }
 
     fn send(&mut self, frame: Vec<u8>, is_lost: impl Fn(u64) -> bool) {
-        let waiting = Waiting { len: Bytes::new(frame.len() as u64), ordered: true };
+        let head = QueueHead { len: Bytes::new(frame.len() as u64), ordered: true };
         self.frames.push(frame);
-        let mut waiting = Some(waiting);
-        while let Some(transmit) = self.tx.poll_transmit(self.now, waiting) {
+        let mut head = Some(head);
+        while let Some(transmit) = self.tx.poll_transmit(self.now, head) {
             if self.transmit(transmit, is_lost(self.sent)) {
-                waiting = None;
+                head = None;
             }
             self.sent += 1;
             self.now = self.now.saturating_add(Span::from_us(1));
         }
     }
 
-    /// The last block closes; nothing is lost any more.
+    /// Closes the last block without further losses.
     fn flush(&mut self) {
         self.now = self.now.saturating_add(Span::from_us(50));
         while let Some(transmit) = self.tx.poll_transmit(self.now, None) {
@@ -96,11 +96,11 @@ impl Relay {
         self.drain();
     }
 
-    /// Whether it was the frame that waited.
+    /// Returns whether it was the head of the queue.
     fn transmit(&mut self, transmit: Transmit, is_lost: bool) -> bool {
-        let is_fresh = match transmit {
+        let is_new = match transmit {
             Transmit::Plain => panic!("the link is protected"),
-            Transmit::Fresh(signal) => {
+            Transmit::New(signal) => {
                 let handle = self.frames.len() - 1;
                 self.tx.on_sent(self.now, handle);
                 if !is_lost {
@@ -124,26 +124,26 @@ impl Relay {
             }
         };
         while self.tx.poll().is_some() {}
-        is_fresh
+        is_new
     }
 
-    fn arrive(&mut self, signal: Signal, bytes: Vec<u8>) {
+    fn arrive(&mut self, signal: FecHeader, bytes: Vec<u8>) {
         match signal {
-            Signal::Data { block, index, .. } => {
+            FecHeader::Data { block, index, .. } => {
                 self.arrived.push(bytes.clone());
                 put(&mut self.blocks.entry(block).or_default().frames, index, bytes);
                 self.rx.on_signal(self.now, signal, Some(self.arrived.len() - 1));
             }
-            Signal::Parity { block, index, data_count, parities } => {
-                let remembered = self.blocks.entry(block).or_default();
-                remembered.frames.resize(usize::from(data_count), None);
-                remembered.parities.resize(usize::from(parities), None);
-                put(&mut remembered.parities, index - data_count, bytes);
+            FecHeader::Parity { block, index, data_count, parities } => {
+                let stored = self.blocks.entry(block).or_default();
+                stored.frames.resize(usize::from(data_count), None);
+                stored.parities.resize(usize::from(parities), None);
+                put(&mut stored.parities, index - data_count, bytes);
                 self.rx.on_signal(self.now, signal, None);
             }
         }
         self.drain();
-        assert!(self.blocks.len() <= 1, "only the block that is arriving is remembered");
+        assert!(self.blocks.len() <= 1, "only the arriving block is stored");
     }
 
     fn drain(&mut self) {
@@ -152,7 +152,7 @@ impl Relay {
                 Disposal::Deliver(usize::MAX) => {}
                 Disposal::Deliver(handle) => self.delivered.push(std::mem::take(&mut self.arrived[handle])),
                 Disposal::Recover { block, missing } => {
-                    let Remembered { frames, parities } = &self.blocks[&block];
+                    let StoredBlock { frames, parities } = &self.blocks[&block];
                     let [frames, parities] =
                         [frames, parities].map(|all| all.iter().map(Option::as_deref).collect::<Vec<_>>());
                     let restored = self.codec.decode(&frames, &parities).unwrap();
@@ -162,14 +162,14 @@ impl Relay {
                         self.rx.on_recovered(self.now, block, index, self.arrived.len() - 1);
                     }
                 }
-                Disposal::Settled { block } => assert!(self.blocks.remove(&block).is_some()),
+                Disposal::BlockDone { block } => assert!(self.blocks.remove(&block).is_some()),
                 Disposal::Discard(_) | Disposal::Release(_) => panic!("{disposal:?}"),
             }
         }
     }
 }
 
-fn put(all: &mut Vec<Option<Vec<u8>>>, place: u8, bytes: Vec<u8>) {
-    all.resize(all.len().max(usize::from(place) + 1), None);
-    all[usize::from(place)] = Some(bytes);
+fn put(all: &mut Vec<Option<Vec<u8>>>, index: u8, bytes: Vec<u8>) {
+    all.resize(all.len().max(usize::from(index) + 1), None);
+    all[usize::from(index)] = Some(bytes);
 }

@@ -2,12 +2,12 @@
 
 mod common;
 mod corpus;
-mod counting;
+mod counting_allocator;
 mod dcp;
 mod fec;
 mod fec_bytes;
 mod link;
-mod link_paper;
+mod link_prototype;
 mod pfc;
 mod rc;
 mod sr;

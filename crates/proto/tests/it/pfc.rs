@@ -1,13 +1,13 @@
-//! A switch's memory: thresholds, what neighbours are told, and when.
+//! Priority flow control: thresholds, pauses and resumes.
 
 use proptest::prelude::*;
-use wiremend_proto::pfc::{Admission, Alpha, Buffer, Classes, Config, PortConfig};
+use wiremend_proto::pfc::{Admission, Alpha, Buffer, Config, PauseTimes, PortConfig};
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::Quanta;
 
 const CLASS: u8 = 3;
 
-/// Two ports with 10 kB of headroom each and 1 kB of reserve; 16 kB are shared, half of what is free to each.
+/// Two ports with 10 kB of headroom and 1 kB of reserve each; 16 kB are shared, and α is 1/2.
 fn config() -> Config {
     let port = PortConfig { headroom: Bytes::new(10_000), rate: Rate::gbps(100), reaction: Span::ZERO };
     Config {
@@ -35,7 +35,7 @@ fn drain(buffer: &mut Buffer, port: u16, frames: usize) {
     (0..frames).for_each(|_| buffer.release(port, CLASS, 1_000));
 }
 
-fn says(quanta: u16) -> Classes {
+fn pause_times(quanta: u16) -> PauseTimes {
     let mut classes = [None; 8];
     classes[usize::from(CLASS)] = Some(Quanta(quanta));
     classes
@@ -45,55 +45,57 @@ const fn at(ns: u64) -> Time {
     Time::from_ns(ns)
 }
 
-/// With one queue q above its reserve: q ≤ (16 kB − (q − frame)) / 2 for the last frame that is let in, so five after the reserve.
+/// One queue q above its reserve: q ≤ (16 kB − (q − frame)) / 2 for the last frame below the threshold, so
+/// five after the reserve.
 #[test]
-fn the_threshold_falls_as_the_memory_fills() {
+fn threshold_falls_as_the_buffer_fills() {
     let mut buffer = buffer();
     assert_eq!(buffer.threshold(), Bytes::new(8_000));
-    let lie = fill(&mut buffer, 0, 6);
-    assert_eq!(lie, [Admission::Below; 6]);
+    let admissions = fill(&mut buffer, 0, 6);
+    assert_eq!(admissions, [Admission::BelowThreshold; 6]);
     assert_eq!(buffer.threshold(), Bytes::new(5_500));
     assert_eq!(buffer.poll(), None);
     assert_eq!(fill(&mut buffer, 0, 1), [Admission::Headroom]);
-    // The other has its reserve, and a threshold that the first has lowered.
-    assert_eq!(fill(&mut buffer, 1, 6)[4..], [Admission::Below, Admission::Headroom]);
+    // The other port has its reserve, and a threshold that the first has lowered.
+    assert_eq!(fill(&mut buffer, 1, 6)[4..], [Admission::BelowThreshold, Admission::Headroom]);
     assert_eq!(buffer.counters().held_bytes, 13_000);
 }
 
 #[test]
-fn above_the_threshold_the_neighbour_is_stopped_once() {
+fn neighbour_is_paused_once_above_the_threshold() {
     let mut buffer = buffer();
     fill(&mut buffer, 0, 9);
     assert_eq!((buffer.poll(), buffer.poll()), (Some(0), None));
     assert!(buffer.is_due(0) && !buffer.is_due(1));
-    assert_eq!(buffer.poll_transmit(at(5), 0), Some(says(1_000)));
-    assert_eq!(buffer.poll_transmit(at(6), 0), None, "all is said");
+    assert_eq!(buffer.poll_transmit(at(5), 0), Some(pause_times(1_000)));
+    assert_eq!(buffer.poll_transmit(at(6), 0), None, "one PFC frame");
     fill(&mut buffer, 0, 5);
     assert_eq!(buffer.poll(), None);
     assert_eq!((buffer.counters().pauses, buffer.counters().headroom_bytes_max), (1, 8_000));
 }
 
 #[test]
-fn headroom_ends_and_what_follows_is_counted() {
+fn frames_beyond_headroom_are_dropped_and_counted() {
     let mut buffer = buffer();
-    let lie = fill(&mut buffer, 0, 17);
-    assert_eq!(lie[6..16], [Admission::Headroom; 10]);
-    assert_eq!(lie[16], Admission::Dropped);
+    let admissions = fill(&mut buffer, 0, 17);
+    assert_eq!(admissions[6..16], [Admission::Headroom; 10]);
+    assert_eq!(admissions[16], Admission::Dropped);
     assert_eq!((buffer.counters().lossless_dropped, buffer.counters().held_bytes), (1, 16_000));
 }
 
-/// No room of its own, and still the neighbour is told.
+/// A port without headroom pauses its neighbour after a drop.
 #[test]
-fn a_drop_stops_the_neighbour_too() {
+fn drop_pauses_the_neighbour_too() {
     let port = PortConfig { headroom: Bytes::ZERO, rate: Rate::gbps(100), reaction: Span::ZERO };
     let mut buffer = Buffer::new(Config { ports: vec![port], ..config() }).unwrap();
     assert_eq!(fill(&mut buffer, 0, 40).last(), Some(&Admission::Dropped));
-    assert_eq!(buffer.poll_transmit(at(0), 0), Some(says(1_000)));
+    assert_eq!(buffer.poll_transmit(at(0), 0), Some(pause_times(1_000)));
 }
 
-/// Headroom must be empty and the bytes 2 kB below the threshold: at 5 kB with the reserve, 4 kB against (16 − 4) / 2.
+/// Headroom must be empty and the bytes 2 kB below the threshold: at 5 kB with the reserve, 4 kB against (16
+/// − 4) / 2.
 #[test]
-fn the_neighbour_goes_on_well_below_the_threshold() {
+fn neighbour_resumes_below_the_threshold() {
     let mut buffer = buffer();
     fill(&mut buffer, 0, 10);
     buffer.poll();
@@ -102,13 +104,13 @@ fn the_neighbour_goes_on_well_below_the_threshold() {
     assert_eq!(buffer.poll(), None, "5 kB are shared, and the threshold is 5.5 kB");
     drain(&mut buffer, 0, 1);
     assert_eq!(buffer.poll(), Some(0));
-    assert_eq!(buffer.poll_transmit(at(9), 0), Some(says(0)));
+    assert_eq!(buffer.poll_transmit(at(9), 0), Some(pause_times(0)));
     assert_eq!((buffer.counters().resumes, buffer.next_timeout()), (1, None));
 }
 
-/// The last frame of a stopped neighbour leaves while another port holds the memory: it goes on when that one empties.
+/// A neighbour whose last frame has left resumes when another port frees shared bytes.
 #[test]
-fn room_that_others_make_counts_for_all() {
+fn bytes_freed_by_other_ports_resume_a_neighbour() {
     let config = Config { resume_offset: Bytes::new(6_000), ..config() };
     let mut buffer = Buffer::new(config).unwrap();
     fill(&mut buffer, 1, 7);
@@ -120,12 +122,12 @@ fn room_that_others_make_counts_for_all() {
     assert_eq!(buffer.poll(), None, "the threshold is below 6 kB");
     drain(&mut buffer, 1, 3);
     assert_eq!(buffer.poll(), Some(0));
-    assert_eq!(buffer.poll_transmit(at(1), 0), Some(says(0)));
+    assert_eq!(buffer.poll_transmit(at(1), 0), Some(pause_times(0)));
 }
 
 /// 1000 quanta are 5.12 µs at 100 Gbit/s.
 #[test]
-fn a_pause_is_said_again_after_half_its_time() {
+fn pause_is_refreshed_after_half_its_time() {
     let mut buffer = buffer();
     fill(&mut buffer, 0, 9);
     buffer.poll();
@@ -135,14 +137,14 @@ fn a_pause_is_said_again_after_half_its_time() {
     assert_eq!(buffer.poll(), None);
     buffer.on_timeout(at(2_660));
     assert_eq!((buffer.poll(), buffer.next_timeout()), (Some(0), None));
-    // The wire was taken for a while.
-    assert_eq!(buffer.poll_transmit(at(2_700), 0), Some(says(1_000)));
+    // The wire was busy.
+    assert_eq!(buffer.poll_transmit(at(2_700), 0), Some(pause_times(1_000)));
     assert_eq!(buffer.next_timeout(), Some(at(5_260)));
     assert_eq!((buffer.counters().pauses, buffer.counters().refreshes, buffer.counters().frames), (1, 1, 2));
 }
 
 #[test]
-fn who_was_not_told_to_stop_is_not_told_to_go_on() {
+fn class_that_was_not_paused_gets_no_resume() {
     let mut buffer = buffer();
     fill(&mut buffer, 0, 8);
     assert_eq!(buffer.poll(), Some(0));
@@ -152,54 +154,55 @@ fn who_was_not_told_to_stop_is_not_told_to_go_on() {
     assert_eq!((buffer.counters().frames, buffer.is_due(0)), (0, false));
 }
 
-/// Copies say what is so when they leave, and all of it that may have been missed.
+/// Copies carry the state at their departure, and resumes that may have been lost.
 #[test]
-fn what_is_said_is_said_as_often_as_told() {
+fn each_change_is_sent_as_often_as_configured() {
     let mut buffer = Buffer::new(Config { copies: 3, ..config() }).unwrap();
-    let say = |buffer: &mut Buffer, ns: u64| buffer.poll_transmit(at(ns), 0);
+    let poll = |buffer: &mut Buffer, ns: u64| buffer.poll_transmit(at(ns), 0);
     fill(&mut buffer, 0, 9);
     for ns in 0..3 {
-        assert_eq!(say(&mut buffer, ns), Some(says(1_000)));
+        assert_eq!(poll(&mut buffer, ns), Some(pause_times(1_000)));
     }
-    assert_eq!((say(&mut buffer, 3), buffer.next_timeout()), (None, Some(at(2_560))));
-    // Told to go on, and of that to stop and go on again before the copies are out: it never hears of the second stop.
+    assert_eq!((poll(&mut buffer, 3), buffer.next_timeout()), (None, Some(at(2_560))));
+    // A pause and resume before all copies of a resume have left: the neighbour never gets the second pause.
     drain(&mut buffer, 0, 9);
-    assert_eq!(say(&mut buffer, 4), Some(says(0)));
+    assert_eq!(poll(&mut buffer, 4), Some(pause_times(0)));
     fill(&mut buffer, 0, 9);
     drain(&mut buffer, 0, 9);
     for ns in 5..8 {
-        assert_eq!(say(&mut buffer, ns), Some(says(0)));
+        assert_eq!(poll(&mut buffer, ns), Some(pause_times(0)));
     }
-    assert_eq!(say(&mut buffer, 8), None);
+    assert_eq!(poll(&mut buffer, 8), None);
     let counters = buffer.counters();
     assert_eq!((counters.pauses, counters.resumes, counters.refreshes, counters.frames), (1, 1, 0, 7));
 }
 
 #[test]
-fn a_frame_says_the_state_of_all_classes() {
+fn pfc_frame_carries_the_state_of_all_classes() {
     let mut buffer =
         Buffer::new(Config { lossless: 0b1010, buffer: Bytes::new(60_000), ..config() }).unwrap();
-    while buffer.admit(0, 1, 1_000) == Admission::Below {}
+    while buffer.admit(0, 1, 1_000) == Admission::BelowThreshold {}
     buffer.poll_transmit(at(0), 0);
-    while buffer.admit(0, 3, 1_000) == Admission::Below {}
-    let said = buffer.poll_transmit(at(1), 0).unwrap();
-    assert_eq!([1, 2, 3].map(|class: usize| said[class]), [Some(Quanta(1_000)), None, Some(Quanta(1_000))]);
+    while buffer.admit(0, 3, 1_000) == Admission::BelowThreshold {}
+    let times = buffer.poll_transmit(at(1), 0).unwrap();
+    assert_eq!([1, 2, 3].map(|class: usize| times[class]), [Some(Quanta(1_000)), None, Some(Quanta(1_000))]);
 }
 
 #[test]
-fn other_classes_are_dropped_above_the_threshold() {
+fn lossy_classes_are_dropped_above_the_threshold() {
     let mut buffer = buffer();
-    let lie: Vec<_> = (0..7).map(|_| buffer.admit(0, 0, 1_000)).collect();
-    assert_eq!(lie[..5], [Admission::Below; 5]);
-    assert_eq!(lie[6], Admission::Dropped);
+    let admissions: Vec<_> = (0..7).map(|_| buffer.admit(0, 0, 1_000)).collect();
+    assert_eq!(admissions[..5], [Admission::BelowThreshold; 5]);
+    assert_eq!(admissions[6], Admission::Dropped);
     assert_eq!((buffer.counters().lossy_dropped, buffer.counters().lossless_dropped), (2, 0));
-    assert_eq!(buffer.poll(), None, "nobody is stopped for them");
+    assert_eq!(buffer.poll(), None, "no pause for lossy classes");
 }
 
 proptest! {
-    /// Frames come and go at random: bytes are conserved, nothing is above its bounds, and an empty memory stops nobody.
+    /// Random arrivals and departures: bytes are conserved, all bounds hold, and an empty buffer pauses no
+    /// neighbour.
     #[test]
-    fn what_comes_leaves(steps in prop::collection::vec((0..2_u16, 0..8_u8, 64..1_500_u16, any::<bool>()), 1..300)) {
+    fn buffer_conserves_bytes(steps in prop::collection::vec((0..2_u16, 0..8_u8, 64..1_500_u16, any::<bool>()), 1..300)) {
         let mut buffer = Buffer::new(Config { lossless: 0b1001, buffer: Bytes::new(70_000), ..config() }).unwrap();
         let mut inside = Vec::new();
         for (number, (port, class, len, comes)) in steps.into_iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Which node stands where.
+//! Order of the nodes in a ladder diagram.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wiremend_measure::{TraceRecord, TraceWhat};
+use wiremend_measure::{TraceEvent, TraceRecord};
 use wiremend_units::NodeId;
 
-/// The nodes of a ladder from left to right, with their names.
+/// Nodes of a ladder from left to right, with their names.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
     nodes: Vec<NodeId>,
@@ -13,14 +13,14 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Nodes by their distance in hops from the first record's node; at the same distance (answers may take another
-    /// way back), the one that was seen first comes first.
+    /// Sorts nodes by their distance in hops from the node of the first record. At the same distance (ACKs
+    /// may take another path) the node that was recorded first comes first.
     pub(super) fn new(records: &[TraceRecord], name: impl Fn(NodeId) -> String) -> Self {
         let mut seen = Vec::new();
         let mut neighbours: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
         for record in records {
-            let to = match record.what {
-                TraceWhat::Sent { to, .. } => Some(to),
+            let to = match record.event {
+                TraceEvent::Sent { to, .. } => Some(to),
                 _ => None,
             };
             for node in [Some(record.node), to].into_iter().flatten() {
@@ -48,12 +48,12 @@ impl Lanes {
         &self.names
     }
 
-    /// The position of a node, counted from the left.
+    /// Position of a node, counted from the left.
     pub(super) fn position(&self, node: NodeId) -> usize {
         self.nodes.iter().position(|&lane| lane == node).expect("every node of a record has a lane")
     }
 
-    /// Whether it is one of the two ends of the path.
+    /// Whether the position is one of the two outer ones.
     pub(super) fn is_end(&self, position: usize) -> bool {
         position == 0 || position + 1 == self.len()
     }

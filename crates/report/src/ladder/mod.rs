@@ -1,12 +1,12 @@
-//! What happened to one flow, drawn as a ladder: nodes side by side, time downward, a slanted arrow for each packet on
-//! each link, as Figs. 2–5 of JCST §3.1 draw it.
+//! Ladder diagrams: nodes side by side, time downward, a slanted arrow for each packet on each link, as in
+//! Figs. 2–5 of JCST §3.1.
 
+mod labels;
 mod lanes;
-mod picture;
 mod selection;
+mod svg;
 mod text;
 mod timeline;
-mod words;
 
 use wiremend_measure::TraceRecord;
 use wiremend_units::NodeId;
@@ -15,8 +15,8 @@ use crate::terminal::Terminal;
 use lanes::Lanes;
 use selection::Step;
 
-/// A flow's ladder. Long silences are cut out and marked with their length; where there are more records than wanted,
-/// the uneventful stretches are left out, and it is said how many they were.
+/// Ladder diagram of a flow. Long idle times are cut out and labelled with their length. If there are too
+/// many records, uneventful ones are left out and counted.
 #[derive(Clone, Debug)]
 pub struct Ladder {
     title: String,
@@ -25,11 +25,12 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// As many records as a drawing still shows well.
+    /// Most records in a readable drawing.
     pub const RECORDS_MAX: usize = 240;
 
-    /// A ladder of a flow's records, at most `most` of them; `name` names a node. The node of the first record (the
-    /// requester, where it was posted) stands at the left, the others as far from it as they are in hops.
+    /// Creates the ladder of a flow from at most `most` of its records; `name` returns the name of a node.
+    /// The node of the first record (the requester) is at the left, the others follow by their distance in
+    /// hops.
     pub fn new(title: &str, records: &[TraceRecord], name: impl Fn(NodeId) -> String, most: usize) -> Self {
         let mut records = records.to_vec();
         records.sort_by_key(|record| record.time);
@@ -37,12 +38,12 @@ impl Ladder {
         Self { title: title.to_owned(), lanes, steps: selection::select(&records, most) }
     }
 
-    /// The drawing; a file of its own with [`standalone`](crate::plot::standalone).
+    /// The drawing. [`standalone`](crate::plot::standalone) makes it a file.
     pub fn svg(&self) -> String {
-        picture::draw(&self.title, &self.lanes, &self.steps)
+        svg::draw(&self.title, &self.lanes, &self.steps)
     }
 
-    /// The same as lines of text.
+    /// The ladder as text.
     pub fn text(&self, terminal: Terminal) -> String {
         text::draw(&self.title, &self.lanes, &self.steps, terminal)
     }
@@ -50,7 +51,7 @@ impl Ladder {
 
 #[cfg(test)]
 mod tests {
-    use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceWhat};
+    use wiremend_measure::{FlowOutcome, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket};
     use wiremend_units::{Psn, Time};
 
     use super::*;
@@ -63,9 +64,9 @@ mod tests {
         Ladder::new("A <flow>", records, name, Ladder::RECORDS_MAX)
     }
 
-    /// JCST Fig. 4: nothing follows the tail packet, so the timer must.
+    /// JCST Fig. 4: nothing follows the tail packet, so the timer fires.
     #[test]
-    fn a_lost_tail_packet_reads_as_it_happened() {
+    fn a_lost_tail_packet_is_shown_with_its_timeout() {
         let wanted = "\
 A <flow>
             requester           switch 2            responder
@@ -94,26 +95,27 @@ A <flow>
     }
 
     #[test]
-    fn drawings_of_all_patterns_show_what_was_lost_and_which_timer_fired() {
+    fn drawings_show_lost_packets_and_the_cause_of_the_timeout() {
         for (cause, note, crosses) in [
             (TimeoutCause::Nak, "timer fires at 2: NAK lost", 2),
-            (TimeoutCause::Twice, "timer fires at 2: lost twice", 2),
+            (TimeoutCause::Retransmission, "timer fires at 2: retransmission lost", 2),
             (TimeoutCause::TailPacket, "timer fires at 5: tail packet lost", 1),
             (TimeoutCause::TailAck, "timer fires at 5: tail ACK lost", 1),
         ] {
             let svg = ladder(&pattern(cause)).svg();
             assert_balanced(&svg);
-            for text in [note, "≈ 67.1 ms", "WRITE Last 5", "A &lt;flow&gt;", "responder", "sent again"] {
+            for text in [note, "≈ 67.1 ms", "WRITE Last 5", "A &lt;flow&gt;", "responder", "retransmission"]
+            {
                 assert!(svg.contains(&format!(">{text}<")), "{text} in {svg}");
             }
-            // One more stands in the legend.
+            // One more is in the legend.
             assert_eq!(svg.matches("M-6-6L6 6").count(), crosses + 1, "{cause}");
             assert!(ladder(&pattern(cause)).text(PLAIN).contains(note));
         }
     }
 
     #[test]
-    fn a_long_flow_is_elided_around_what_matters() {
+    fn a_long_flow_keeps_its_notable_records() {
         let ladder = Ladder::new("long", &long(2_000), name, 60);
         let text = ladder.text(Terminal { width: 160, colour: false });
         assert!(
@@ -126,7 +128,7 @@ A <flow>
     }
 
     #[test]
-    fn nothing_and_single_nodes_are_drawn_too() {
+    fn empty_traces_and_single_nodes_are_drawn() {
         assert_balanced(&ladder(&[]).svg());
         assert!(ladder(&[]).text(PLAIN).starts_with("A <flow>"));
         let packet = TracePacket {
@@ -136,12 +138,12 @@ A <flow>
             retransmission: false,
         };
         let records = [
-            TraceWhat::Dropped { packet, why: TraceDrop::Ttl },
-            TraceWhat::Failed { outcome: Outcome::RetryExceeded },
+            TraceEvent::Dropped { packet, reason: TraceDropReason::Ttl },
+            TraceEvent::Failed { outcome: FlowOutcome::RetryExceeded },
         ];
-        let records = records.map(|what| TraceRecord { time: Time::from_ns(4), node: NodeId(0), what });
+        let records = records.map(|event| TraceRecord { time: Time::from_ns(4), node: NodeId(0), event });
         let text = ladder(&records).text(PLAIN);
-        assert!(text.contains("drops SEND Only 9: time to live used up"), "{text}");
+        assert!(text.contains("drops SEND Only 9: TTL expired"), "{text}");
         assert!(text.contains("fails: retries exhausted"), "{text}");
         assert_balanced(&ladder(&records).svg());
     }

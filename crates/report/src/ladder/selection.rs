@@ -1,20 +1,20 @@
-//! What is drawn when not all can be.
+//! Selection of records if there are too many to draw.
 
 use wiremend_measure::TraceRecord;
 
-/// A record to draw, or a stretch of records that is not drawn.
+/// A record to draw, or a number of records that are left out.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Step {
     Record(TraceRecord),
     Elided { count: usize, until: TraceRecord },
 }
 
-/// At most `most` (at least 2) of the records: the first and the last, all that is remarkable, and as much before and
-/// after each of these as there is room for. If even the remarkable ones are too many, the middle of them goes.
+/// Selects at most `most` (at least 2) records: the first, the last, all notable ones, and as many before and
+/// after each of these as fit. If there are too many notable ones, the middle of them is left out.
 pub(super) fn select(records: &[TraceRecord], most: usize) -> Vec<Step> {
     let most = most.max(2);
     let last = records.len().saturating_sub(1);
-    let is_anchor = |i: usize| i == 0 || i == last || records[i].what.is_remarkable();
+    let is_anchor = |i: usize| i == 0 || i == last || records[i].event.is_notable();
     let mut anchors: Vec<usize> = (0..records.len()).filter(|&i| is_anchor(i)).collect();
     if anchors.len() > most {
         let half = most / 2;
@@ -27,7 +27,7 @@ pub(super) fn select(records: &[TraceRecord], most: usize) -> Vec<Step> {
         }
         kept
     };
-    // The largest surroundings that fit: larger ones never keep less.
+    // The largest neighbourhood that fits. A larger one never keeps fewer records.
     let fits = |around: usize| kept(around).into_iter().filter(|&kept| kept).count() <= most;
     let (mut around, mut too_large) = (0, most + 1);
     while around + 1 < too_large {
@@ -56,20 +56,20 @@ fn steps(records: &[TraceRecord], kept: &[bool]) -> Vec<Step> {
 
 #[cfg(test)]
 mod tests {
-    use wiremend_measure::{TimeoutCause, TraceWhat};
+    use wiremend_measure::{TimeoutCause, TraceEvent};
     use wiremend_units::{NodeId, Psn, Time};
 
     use super::*;
 
     fn records(count: u32, timer_at: u32) -> Vec<TraceRecord> {
-        let what = |i: u32| match i {
+        let event = |i: u32| match i {
             i if i == timer_at => {
-                TraceWhat::TimerFired { oldest: Psn::new(i), cause: Some(TimeoutCause::TailPacket) }
+                TraceEvent::TimerFired { oldest: Psn::new(i), cause: Some(TimeoutCause::TailPacket) }
             }
-            i => TraceWhat::Accepted { psn: Psn::new(i) },
+            i => TraceEvent::Accepted { psn: Psn::new(i) },
         };
         (0..count)
-            .map(|i| TraceRecord { time: Time::from_ns(i.into()), node: NodeId(0), what: what(i) })
+            .map(|i| TraceRecord { time: Time::from_ns(i.into()), node: NodeId(0), event: event(i) })
             .collect()
     }
 
@@ -78,16 +78,16 @@ mod tests {
     }
 
     #[test]
-    fn all_is_drawn_where_it_fits() {
+    fn all_records_are_drawn_if_they_fit() {
         assert_eq!(drawn(&select(&records(100, 50), 100)), 100);
         assert!(select(&[], 10).is_empty());
     }
 
     #[test]
-    fn the_remarkable_is_kept_with_its_surroundings_and_the_rest_is_counted() {
+    fn notable_records_are_kept_with_their_neighbours_and_the_rest_is_counted() {
         let steps = select(&records(10_000, 5_000), 41);
         assert!(drawn(&steps) <= 41 && drawn(&steps) > 30, "{}", drawn(&steps));
-        assert!(steps.iter().any(|step| matches!(step, Step::Record(r) if r.what.is_remarkable())));
+        assert!(steps.iter().any(|step| matches!(step, Step::Record(r) if r.event.is_notable())));
         let elided: Vec<_> = steps
             .iter()
             .filter_map(|step| match step {
@@ -100,10 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn too_many_remarkable_ones_lose_their_middle() {
+    fn too_many_notable_records_lose_their_middle() {
         let mut records = records(1_000, 0);
         for record in &mut records {
-            record.what = TraceWhat::Completed;
+            record.event = TraceEvent::Completed;
         }
         let steps = select(&records, 20);
         assert_eq!((drawn(&steps), steps.len()), (20, 21));

@@ -1,21 +1,21 @@
-//! A ladder in lines of text: one line for each packet on each link.
+//! A ladder diagram as text: one line for each packet on each link.
 
 use std::fmt::Write as _;
 
-use wiremend_measure::{Fate, PacketKind, TracePacket, TraceWhat};
+use wiremend_measure::{Fate, PacketKind, TraceEvent, TracePacket};
 use wiremend_units::Time;
 
+use super::labels::{self, Emphasis};
 use super::lanes::Lanes;
 use super::selection::Step;
 use super::timeline::{Break, Timeline};
-use super::words::{self, Weight};
 use crate::human;
-use crate::markup::squeezed;
+use crate::markup::elide_middle;
 use crate::terminal::{BOLD, DIM, RED, Terminal, YELLOW, paint};
 
-/// Characters for the time at the left.
+/// Width of the time at the left, in characters.
 const TIME: usize = 10;
-/// Characters right of the last lane, for notes.
+/// Width of the notes right of the last lane, in characters.
 const NOTES: usize = 28;
 
 pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step], terminal: Terminal) -> String {
@@ -34,23 +34,23 @@ pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step], terminal: Termina
         while let Some(cut) = breaks.next_if(|cut| cut.until <= record.time) {
             let _ = writeln!(text, "{}", paint(&rows.cut(cut), DIM, terminal));
         }
-        // Of packets that come too early for the same reason, the first says enough.
-        if let TraceWhat::Gap { expected, .. } = record.what
+        // Of several out-of-order packets with the same expected PSN, only the first gets a line.
+        if let TraceEvent::Gap { expected, .. } = record.event
             && last_gap.replace(expected) == Some(expected)
         {
             continue;
         }
         let since = |earlier: Time| record.time.since(earlier).as_ps();
         let lane = lanes.position(record.node);
-        let row = match &record.what {
-            TraceWhat::Sent { packet, to, fate, .. } => {
+        let row = match &record.event {
+            TraceEvent::Sent { packet, to, fate, .. } => {
                 Some(rows.arrow(lane, lanes.position(*to), packet, *fate))
             }
-            what => words::note(what).map(|(note, weight)| rows.note(lane, &note, weight)),
+            event => labels::note(event).map(|(note, emphasis)| rows.note(lane, &note, emphasis)),
         };
         if let Some(row) = row {
             let time =
-                words::time(since(start.unwrap_or(Time::ZERO)), timeline.resumed(record.time).map(since));
+                labels::time(since(start.unwrap_or(Time::ZERO)), timeline.resumed(record.time).map(since));
             let time = format!("{time:>TIME$}");
             let _ = writeln!(text, "{}  {row}", paint(&time, DIM, terminal));
         }
@@ -69,7 +69,7 @@ impl Rows<'_> {
         lane * self.gap
     }
 
-    /// A line with nothing but the lanes.
+    /// A line with only the lanes.
     fn empty(&self, lane: char) -> Vec<char> {
         let mut row = vec![' '; self.column(self.lanes.len().saturating_sub(1)) + 1];
         for i in 0..self.lanes.len() {
@@ -83,7 +83,7 @@ impl Rows<'_> {
         for (i, name) in self.lanes.names().iter().enumerate() {
             let at = TIME + 2 + self.column(i);
             line.extend(std::iter::repeat_n(' ', at.saturating_sub(line.chars().count())));
-            line.push_str(&squeezed(name, self.gap - 2));
+            line.push_str(&elide_middle(name, self.gap - 2));
         }
         line
     }
@@ -98,17 +98,17 @@ impl Rows<'_> {
         format!("{}{lanes}  {what}", " ".repeat(TIME + 2))
     }
 
-    fn note(&self, lane: usize, note: &str, weight: Weight) -> String {
+    fn note(&self, lane: usize, note: &str, emphasis: Emphasis) -> String {
         let mut row = self.empty('│');
         row[self.column(lane)] = '●';
         let from = self.column(lane) + 2;
         let mut before: String = row[..from.min(row.len())].iter().collect();
         before.extend(std::iter::repeat_n(' ', from.saturating_sub(row.len())));
         let after: String = row.iter().skip(from + note.chars().count()).collect();
-        let note = match weight {
-            Weight::Plain => note.to_owned(),
-            Weight::Hint => paint(note, YELLOW, self.terminal),
-            Weight::Bad => paint(note, RED, self.terminal),
+        let note = match emphasis {
+            Emphasis::Plain => note.to_owned(),
+            Emphasis::Hint => paint(note, YELLOW, self.terminal),
+            Emphasis::Bad => paint(note, RED, self.terminal),
         };
         format!("{before}{note}{after}").trim_end().to_owned()
     }
@@ -120,9 +120,9 @@ impl Rows<'_> {
         let dash = if packet.retransmission { '╌' } else { '─' };
         row[left + 1..right].fill(dash);
         row[self.column(from)] = if rightward { '├' } else { '┤' };
-        let label = format!(" {} ", words::fitted_label(packet, right - left - 7));
+        let label = format!(" {} ", labels::fitted_label(packet, right - left - 7));
         let label: Vec<char> = label.chars().collect();
-        // The label stands at the sender's side, so that it is whole where the packet is lost.
+        // The label is at the sender's side, so that it is complete if the packet is lost.
         let at = if rightward { left + 2 } else { right - 1 - label.len() };
         row[at..at + label.len()].copy_from_slice(&label);
         match (fate, rightward) {

@@ -1,40 +1,40 @@
-//! Time without its silences.
+//! The time axis of a ladder diagram without idle times.
 
-use wiremend_measure::{TraceRecord, TraceWhat};
+use wiremend_measure::{TraceEvent, TraceRecord};
 use wiremend_units::{Span, Time};
 
 use super::selection::Step;
 
-/// Places along the time axis: in proportion where packets move, cut short where nothing does.
+/// Positions along the time axis: proportional to time while packets move, cut while nothing happens.
 pub(super) struct Timeline {
-    /// Times at which something happens, ascending, with their places in pixels.
+    /// Times of events in ascending order, with their positions in pixels.
     instants: Vec<(Time, f64)>,
-    /// The cuts, ascending.
+    /// The cuts in ascending order.
     pub(super) breaks: Vec<Break>,
 }
 
 /// A cut in the time axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Break {
-    /// The first instant after it.
+    /// First event after the cut.
     pub(super) until: Time,
-    /// Its place.
+    /// Position of the cut.
     pub(super) place: f64,
-    /// How long it was.
+    /// Length of the cut.
     pub(super) span: Span,
-    /// Records in it that are not drawn; zero for a silence.
+    /// Records in the cut that are not drawn; zero for an idle time.
     pub(super) elided: usize,
 }
 
-/// Pixels between two packets that follow each other.
+/// Pixels between two consecutive packets.
 const PACKET: f64 = 24.0;
-/// Pixels between two instants at least, and at most.
+/// Least and most pixels between two events.
 const STEP: std::ops::RangeInclusive<f64> = 1.5..=70.0;
-/// Pixels for a cut.
+/// Pixels of a cut.
 const CUT: f64 = 64.0;
-/// A silence is cut out when it lasts longer than this many packets.
+/// An idle time longer than this many packets is cut out.
 const SILENCE_PACKETS: u64 = 8;
-/// A flight is drawn at most as long as this many packets, so that arrows do not become too steep to be read along.
+/// Longest flight in the drawing, in packets. Steeper arrows would be hard to label.
 const FLIGHT_PACKETS: u64 = 13;
 
 impl Timeline {
@@ -68,18 +68,18 @@ impl Timeline {
         timeline
     }
 
-    /// The place of an instant at which something happens.
+    /// Position of an event.
     pub(super) fn place(&self, time: Time) -> f64 {
         let found = self.instants.binary_search_by_key(&time, |&(time, _)| time);
         found.map_or(0.0, |i| self.instants[i].1)
     }
 
-    /// The end of the last cut before `time`, if there is one.
+    /// End of the last cut before `time`, if there is one.
     pub(super) fn resumed(&self, time: Time) -> Option<Time> {
         self.breaks.iter().map(|cut| cut.until).take_while(|&until| until <= time).last()
     }
 
-    /// The place of the last instant.
+    /// Position of the last event.
     pub(super) fn end(&self) -> f64 {
         self.instants.last().map_or(0.0, |&(_, place)| place)
     }
@@ -93,8 +93,8 @@ fn record(step: &Step) -> Option<TraceRecord> {
 }
 
 pub(super) const fn arrival(record: &TraceRecord) -> Option<Time> {
-    match record.what {
-        TraceWhat::Sent { arrive, .. } => Some(arrive),
+    match record.event {
+        TraceEvent::Sent { arrive, .. } => Some(arrive),
         _ => None,
     }
 }
@@ -108,8 +108,8 @@ fn elided_at(steps: &[Step], time: Time) -> usize {
     counts.sum()
 }
 
-/// How far apart two packets are that follow each other, or a part of a flight where that is longer: the unit of the
-/// drawing. Medians, so that a timeout among them does not stretch it.
+/// Unit of the drawing: the time between two consecutive packets, or a part of a flight if that is longer.
+/// Medians, because a timeout would stretch a mean.
 fn packet_span(records: &[TraceRecord]) -> Span {
     let sent: Vec<_> = records.iter().filter(|record| arrival(record).is_some()).collect();
     let mut last = std::collections::BTreeMap::new();

@@ -1,8 +1,8 @@
-//! `gallery.html`: every claim to look at, in one file.
+//! `gallery.html`: all claims with their figures in one HTML file.
 
 use std::fmt::Write as _;
 
-use super::{Check, Entry, Ledger, Table, Verdict, sentence, spoken_s};
+use super::{Check, ClaimResult, Ledger, Statement, Table, Verdict, sentence, time_text};
 use crate::markup::Escaped;
 use crate::plot::style::{DRAWING, VARIABLES};
 
@@ -22,13 +22,11 @@ dl{display:grid;grid-template-columns:6.5em 1fr;gap:8px 14px}dt{color:var(--fain
 .wide{overflow-x:auto;margin:16px 0}table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}\
 th,td{padding:5px 18px 5px 0;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}th{font-weight:600}\
 td.sign{width:1em;padding-right:8px;font-weight:600}\
-figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:860px;height:auto}\
-pre{overflow-x:auto;padding:14px;border:1px solid var(--grid);border-radius:6px;\
-font:13px/1.5 ui-monospace,'SF Mono',Consolas,'Liberation Mono',monospace}summary{cursor:pointer;margin:8px 0}";
+figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:860px;height:auto}";
 
 impl Ledger {
-    /// The whole page. It loads nothing and runs nothing, and says so to the browser.
-    pub fn gallery(&self) -> String {
+    /// Renders the HTML file. It has no scripts and loads nothing; its content security policy forbids both.
+    pub fn gallery(&self, statements: &[Statement]) -> String {
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
@@ -36,19 +34,19 @@ impl Ledger {
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
              <title>Claims, measured · wiremend</title>\n<style>{VARIABLES}{LAYOUT}{DRAWING}</style>\n</head>\n<body>\n"
         );
-        self.write_head(&mut html);
-        for claim in &self.claims {
-            write_claim(&mut html, claim);
+        self.write_head(&mut html, statements);
+        for (statement, claim) in self.stated(statements) {
+            write_claim(&mut html, statement, claim);
         }
         html.push_str("</body>\n</html>\n");
         html
     }
 
-    fn write_head(&self, html: &mut String) {
+    fn write_head(&self, html: &mut String, statements: &[Statement]) {
         let Self { command, effort, version, date, machine, .. } = self;
         let _ = writeln!(
             html,
-            "<header>\n<h1>What papers claim, measured here</h1>\n<p>{}.</p>\n\
+            "<header>\n<h1>Claims of papers, measured</h1>\n<p>{}.</p>\n\
              <p class=\"faint\"><code>{}</code> · {} effort · {} · {} · wiremend {} · {} of computing</p>",
             Escaped(&self.tally()),
             Escaped(command),
@@ -56,18 +54,18 @@ impl Ledger {
             Escaped(date),
             Escaped(machine),
             Escaped(version),
-            spoken_s(self.computing_s)
+            time_text(self.computing_s)
         );
         if !self.changed.is_empty() {
             let _ = writeln!(
                 html,
-                "<p class=\"warn\">All scenarios were changed: <code>{}</code>. What follows says what that does, and \
-                 nothing about the papers.</p>",
+                "<p class=\"warn\">All scenarios were changed: <code>{}</code>. These results do not apply to \
+                 the papers.</p>",
                 Escaped(&self.changed.join(", "))
             );
         }
         html.push_str("</header>\n<nav aria-label=\"Claims\">\n");
-        for Entry { id, verdict, title, .. } in &self.claims {
+        for (Statement { title, .. }, ClaimResult { id, verdict, .. }) in self.stated(statements) {
             let (class, sign, name) = (class(*verdict), verdict.sign(), verdict.name());
             let (id, title) = (Escaped(id), Escaped(title));
             let _ = writeln!(
@@ -79,19 +77,20 @@ impl Ledger {
     }
 }
 
-fn write_claim(html: &mut String, claim: &Entry) {
-    let (id, title, source) = (Escaped(&claim.id), Escaped(&claim.title), Escaped(&claim.source));
+fn write_claim(html: &mut String, statement: &Statement, claim: &ClaimResult) {
+    let source = statement.source.to_string();
+    let (id, title, source) = (Escaped(statement.id), Escaped(statement.title), Escaped(&source));
     let (class, sign, name) = (class(claim.verdict), claim.verdict.sign(), claim.verdict.name());
     let _ = writeln!(
         html,
         "<section id=\"{id}\">\n<div class=\"head\"><h2>{id} {title}</h2><span class=\"verdict {class}\">{sign} {name}</span>\
          </div>\n<p class=\"faint\">{source}</p>\n<dl>"
     );
-    let texts = [
-        ("Paper", &claim.paper),
+    let texts: [(&str, &str); 4] = [
+        ("Paper", statement.paper),
         ("Measured", &claim.measured),
         ("Why", &claim.why),
-        ("Method", &claim.method),
+        ("Method", statement.method),
     ];
     for (heading, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         let _ = writeln!(html, "<dt>{heading}</dt><dd>{}</dd>", Escaped(&sentence(text)));
@@ -104,8 +103,12 @@ fn write_claim(html: &mut String, claim: &Entry) {
     if let Some(table) = &claim.table {
         write_table(html, table);
     }
-    write_runs(html, claim);
-    html.push_str("</section>\n");
+    let _ = writeln!(
+        html,
+        "<p class=\"faint\"><code>wiremend repro {id} --commands</code> prints the commands of its runs ({} of computing).</p>\n\
+         </section>",
+        time_text(claim.computing_s)
+    );
 }
 
 fn write_checks(html: &mut String, checks: &[Check]) {
@@ -117,11 +120,7 @@ fn write_checks(html: &mut String, checks: &[Check]) {
          <th scope=\"col\">Measured</th></tr></thead>\n<tbody>\n",
     );
     for check in checks {
-        let (class, sign) = match (check.holds, check.as_printed) {
-            (true, _) => ("good", "✓"),
-            (false, true) => ("note", "≠"),
-            (false, false) => ("bad", "✗"),
-        };
+        let (class, sign) = (class(check.outcome()), check.sign());
         let printed = if check.as_printed { " <span class=\"faint\">as printed</span>" } else { "" };
         let [what, wanted, measured] =
             [&check.what, &check.wanted, &check.measured].map(|text| Escaped(text));
@@ -149,18 +148,6 @@ fn write_table(html: &mut String, table: &Table) {
     html.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn write_runs(html: &mut String, claim: &Entry) {
-    if claim.runs.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        html,
-        "<details>\n<summary>{}</summary>\n<pre>{}</pre>\n</details>",
-        claim.effort(),
-        Escaped(&claim.runs.join("\n"))
-    );
-}
-
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "good",
@@ -171,12 +158,12 @@ fn class(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::sample;
+    use super::super::tests::{STATEMENTS, sample};
     use crate::markup::tests::assert_balanced;
 
     #[test]
-    fn the_gallery_is_whole_and_needs_no_network() {
-        let html = sample().gallery();
+    fn the_gallery_is_well_formed_and_loads_nothing() {
+        let html = sample().gallery(&STATEMENTS);
         assert_balanced(&html.replace("<!doctype html>", ""));
         assert_eq!(html.matches("<svg").count(), 3);
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
@@ -189,11 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_said_first() {
+    fn changed_values_are_shown_before_the_claims() {
         let mut ledger = sample();
         ledger.changed = vec!["transport.recovery=go-back-0".to_owned()];
-        let html = ledger.gallery();
-        let said = html.find("transport.recovery=go-back-0").expect("it is said");
-        assert!(said < html.find("<section").unwrap());
+        let html = ledger.gallery(&STATEMENTS);
+        let shown = html.find("transport.recovery=go-back-0").expect("the change is shown");
+        assert!(shown < html.find("<section").unwrap());
     }
 }

@@ -1,156 +1,198 @@
-//! A ledger: what papers claim, what was measured for it, and what follows.
+//! The ledger: claims of papers, the results measured for them, and the verdicts.
 //!
-//! The same [`Ledger`] becomes JSON for programs ([`Ledger::json`]), a page to look at ([`Ledger::gallery`]) and a document
-//! beside the code ([`Ledger::validation`]). Figures are files of their own beside the document, and part of the page.
+//! A [`Ledger`] holds results only and is stored as JSON ([`Ledger::json`]). Titles, citations and methods
+//! are constants of the program ([`Statement`]). Both together make one HTML file ([`Ledger::gallery`]) and a
+//! folder of Markdown pages ([`Ledger::pages`]), so that the pages can be written again without measuring
+//! again.
 
 mod gallery;
-mod validation;
+mod pages;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Claims that were measured, and how. The first fields are about the latest measurement; claims of an earlier one that was merged keep
-/// their [`Origin`].
+pub use pages::Page;
+
+/// Measured claims. The first fields describe the latest measurement; a claim from an earlier one keeps its
+/// [`Origin`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Version of this layout. It grows when a field changes its meaning or goes, not when one is added.
+    /// Version of this layout. It grows when a field changes its meaning or is removed, not when a field is
+    /// added.
     pub schema: u32,
-    /// The command that measures all this again.
+    /// Command of the latest measurement.
     pub command: String,
-    /// How much was simulated.
+    /// Simulated amount: `quick` or `full`.
     pub effort: String,
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// The day, as `2025-01-31`.
+    /// Day of the measurement: `2025-01-31`.
     pub date: String,
-    /// What kind of machine computed it.
+    /// Cores, processor and operating system.
     pub machine: String,
-    /// Time that the runs computed, each on one thread, in seconds.
+    /// Sum of the computing times of all runs, each on one thread, in seconds.
     pub computing_s: f64,
-    /// What was changed in all scenarios: then nothing here speaks about the papers.
+    /// Values that `--set` changed in all scenarios. If there are any, the verdicts do not apply to the
+    /// papers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// The claims, in order.
-    pub claims: Vec<Entry>,
+    /// The claims, in the order of the program.
+    pub claims: Vec<ClaimResult>,
 }
 
-/// One claim.
+/// Result of one claim.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Entry {
-    /// Its name in the ledger.
+pub struct ClaimResult {
+    /// Identifier of the claim: `J1`.
     pub id: String,
-    /// What it is about.
-    pub title: String,
-    /// Who says so, and where.
-    pub source: String,
-    /// What came out.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What the paper says.
-    pub paper: String,
-    /// What was measured here.
+    /// Summary of the measurement.
     pub measured: String,
-    /// Why it is so.
+    /// Reason for the verdict.
     pub why: String,
-    /// What is measured, and what counts as reproduced.
-    pub method: String,
-    /// What the verdict follows from.
+    /// Comparisons that decide the verdict.
     pub checks: Vec<Check>,
     /// More numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Table>,
     /// Drawings.
     pub figures: Vec<Figure>,
-    /// The commands that run what was measured.
-    pub runs: Vec<String>,
-    /// Time that these computed, in seconds.
+    /// Computing time of its runs and of its judgement, in seconds.
     pub computing_s: f64,
-    /// By what it was measured, and when.
+    /// The measurement that produced this result.
     pub origin: Origin,
 }
 
-/// The measurement that a claim belongs to.
+/// Texts of a claim that do not depend on a measurement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// Identifier of the claim: `J1`.
+    pub id: &'static str,
+    /// Subject of the claim in a few words.
+    pub title: &'static str,
+    /// The paper, and the place in it.
+    pub source: Source,
+    /// The claim of the paper, with its numbers.
+    pub paper: &'static str,
+    /// The measurement, and the criteria for `reproduced`.
+    pub method: &'static str,
+}
+
+/// A paper, and a place in it. Its text is the citation, a comma and the place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// Short name for tables: `Gao et al. 2022`.
+    pub name: &'static str,
+    /// Authors, title, venue and year.
+    pub citation: &'static str,
+    /// Section, theorem or figure. Empty if there is none.
+    pub place: &'static str,
+}
+
+/// The measurement that produced a result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The command.
     pub command: String,
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// The day, as `2025-01-31`.
+    /// Day of the measurement: `2025-01-31`.
     pub date: String,
-    /// What kind of machine computed it.
+    /// Cores, processor and operating system.
     pub machine: String,
 }
 
-/// Whether a claim holds here.
+/// Whether the measurement confirms a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It does.
+    /// Every check holds.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// It holds in part, or with other numbers, for a reason that is known and was measured too.
+    /// Only checks against printed numbers miss, each for a reason that another check measured.
     #[serde(rename = "differs")]
     Differs,
-    /// It does not.
+    /// A check misses that must hold.
     #[serde(rename = "not reproduced")]
     NotReproduced,
 }
 
-/// A measurement and what it is held against.
+/// A measured value and its criterion.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {
-    /// What is measured.
+    /// Name of the measured value.
     pub what: String,
-    /// What it should be.
+    /// The criterion.
     pub wanted: String,
-    /// What it is.
+    /// The measured value.
     pub measured: String,
-    /// Whether it is as it should be.
+    /// Whether the measured value meets the criterion.
     pub holds: bool,
-    /// Whether it is held against what the paper prints, so that a miss makes the claim differ and not fail.
+    /// Whether the criterion is a number that the paper prints. A miss then makes the claim differ, not fail.
     pub as_printed: bool,
 }
 
-/// Numbers in rows. The first column names the row.
+/// A table of numbers. The first column names the row.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Names of the columns.
+    /// Column heads.
     pub columns: Vec<String>,
-    /// A cell for each column.
+    /// Rows, each with a cell for every column.
     pub rows: Vec<Vec<String>>,
 }
 
 /// A drawing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// The name of its file, without an ending.
+    /// File name without extension.
     pub name: String,
-    /// What is seen, for those who do not see it.
+    /// Title of the drawing, used as alternative text.
     pub caption: String,
-    /// The drawing, as [`crate::plot`] makes it.
+    /// The drawing as [`crate::plot`] renders it. Empty in a ledger that was read from JSON.
     #[serde(skip, default)]
     pub svg: String,
 }
 
-impl Entry {
-    /// What was run for it, and how long that took.
-    fn effort(&self) -> String {
-        let commands = if self.runs.len() == 1 { "command" } else { "commands" };
-        format!("{} {commands}, {} of computing", self.runs.len(), spoken_s(self.computing_s))
+impl Check {
+    /// `✓` if it holds, `≠` if it misses a printed number, `✗` if it misses a criterion that must hold.
+    pub const fn sign(&self) -> &'static str {
+        self.outcome().sign()
+    }
+
+    /// The verdict that this check alone would give.
+    pub const fn outcome(&self) -> Verdict {
+        match (self.holds, self.as_printed) {
+            (true, _) => Verdict::Reproduced,
+            (false, true) => Verdict::Differs,
+            (false, false) => Verdict::NotReproduced,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.citation)?;
+        if self.place.is_empty() { Ok(()) } else { write!(f, ", {}", self.place) }
     }
 }
 
 impl Ledger {
-    /// The version of the layout that this code writes.
-    pub const SCHEMA: u32 = 1;
+    /// Version of the layout that this code writes.
+    pub const SCHEMA: u32 = 2;
+    /// Folder of the figures, relative to the pages.
+    pub const FIGURES: &str = "images";
 
-    /// `ledger.json`.
+    /// The text of `ledger.json`.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a ledger is plain values");
         text.push('\n');
         text
     }
 
-    /// Takes over what an earlier ledger has and this one does not: claims that are in `order`, which names all there are. Their drawings
-    /// are not in the earlier ledger, and stay where they are.
+    /// Adds the claims of an earlier ledger that this one lacks. `order` lists the ids of all claims of the
+    /// program; claims that are not in it are dropped. A ledger read from JSON has no drawings: its figures
+    /// stay in their files.
     #[must_use]
     pub fn merged_with(mut self, earlier: Self, order: &[&str]) -> Self {
         let place = |id: &str| order.iter().position(|known| *known == id);
@@ -165,7 +207,8 @@ impl Ledger {
         self
     }
 
-    /// The measurements that claims belong to, in the order of their first claims, each with the claims and their time of computing.
+    /// The measurements, in the order of their first claims, each with the ids and the computing time of its
+    /// claims.
     fn origins(&self) -> Vec<(&Origin, Vec<&str>, f64)> {
         let mut origins: Vec<(&Origin, Vec<&str>, f64)> = Vec::new();
         for claim in &self.claims {
@@ -180,7 +223,18 @@ impl Ledger {
         origins
     }
 
-    /// How many claims have this verdict.
+    /// Each claim with its texts. `statements` must have every claim of the ledger.
+    fn stated<'a>(
+        &'a self,
+        statements: &'a [Statement],
+    ) -> impl Iterator<Item = (&'a Statement, &'a ClaimResult)> {
+        self.claims.iter().map(|claim| {
+            let statement = statements.iter().find(|statement| statement.id == claim.id);
+            (statement.expect("every claim of a ledger has a statement"), claim)
+        })
+    }
+
+    /// Number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()
     }
@@ -196,7 +250,7 @@ impl Verdict {
     /// All verdicts, from the best.
     pub const ALL: [Self; 3] = [Self::Reproduced, Self::Differs, Self::NotReproduced];
 
-    /// Its name.
+    /// The verdict as text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -205,7 +259,7 @@ impl Verdict {
         }
     }
 
-    /// A sign for those who skim, which does not depend on colour.
+    /// A sign that does not depend on colour.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Reproduced => "✓",
@@ -215,13 +269,13 @@ impl Verdict {
     }
 }
 
-/// Text that ends as a sentence does.
+/// The text with a full stop, unless it ends a sentence already.
 fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
 
-/// A time of computing, as people say it.
-fn spoken_s(seconds: f64) -> String {
+/// A computing time with units: `2 min 05 s`.
+fn time_text(seconds: f64) -> String {
     match seconds {
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {:02} s", s as u64 / 60, s as u64 % 60),
@@ -234,10 +288,19 @@ mod tests {
     use super::*;
     use crate::plot::{Bar, Bars};
 
+    pub(super) const STATEMENTS: [Statement; 3] = [statement("V1"), statement("J8"), statement("X3")];
+
+    const fn statement(id: &'static str) -> Statement {
+        let source =
+            Source { name: "Author 2022", citation: "Author, Title, Venue 2022", place: "section 1" };
+        let (title, paper) = ("a claim & its <title>", "1562 of 100 000 flows time out");
+        Statement { id, title, source, paper, method: "Two hosts. Reproduced if | and * are kept" }
+    }
+
     pub(super) fn sample() -> Ledger {
         let bars = Bars {
             title: "Timeouts".to_owned(),
-            description: "Made up.".to_owned(),
+            description: "Invented.".to_owned(),
             parts: vec!["tail".to_owned()],
             bars: vec![Bar { name: "1/128".to_owned(), counts: vec![1562] }],
         };
@@ -248,15 +311,11 @@ mod tests {
             holds,
             as_printed,
         };
-        let entry = |id: &str, verdict, holds| Entry {
+        let claim = |id: &str, verdict, holds| ClaimResult {
             id: id.to_owned(),
-            title: "a claim & its <title>".to_owned(),
-            source: "Somebody, Somewhere 2022".to_owned(),
             verdict,
-            paper: "It is so.".to_owned(),
-            measured: "It was so.".to_owned(),
-            why: "Because it is.".to_owned(),
-            method: "Two hosts.".to_owned(),
+            measured: "1571 timeouts".to_owned(),
+            why: "The model gives 1562.".to_owned(),
             checks: vec![check(true, false), check(holds, true)],
             table: Some(Table {
                 columns: vec!["rate".to_owned(), "p99".to_owned()],
@@ -267,7 +326,6 @@ mod tests {
                 caption: "Timeouts".to_owned(),
                 svg: bars.svg(),
             }],
-            runs: vec!["wiremend run 'a b' --seed 1".to_owned()],
             computing_s: 61.0,
             origin: Origin {
                 command: "wiremend repro --all".to_owned(),
@@ -286,15 +344,15 @@ mod tests {
             computing_s: 183.0,
             changed: Vec::new(),
             claims: vec![
-                entry("V1", Verdict::Reproduced, true),
-                entry("J8", Verdict::Differs, false),
-                entry("X3", Verdict::NotReproduced, false),
+                claim("V1", Verdict::Reproduced, true),
+                claim("J8", Verdict::Differs, false),
+                claim("X3", Verdict::NotReproduced, false),
             ],
         }
     }
 
     #[test]
-    fn json_names_verdicts_as_people_do_and_leaves_drawings_out() {
+    fn json_has_verdicts_by_name_and_no_drawings() {
         let value: serde_json::Value = serde_json::from_str(&sample().json()).unwrap();
         let verdicts: Vec<_> =
             value["claims"].as_array().unwrap().iter().map(|claim| &claim["verdict"]).collect();
@@ -320,12 +378,15 @@ mod tests {
         assert_eq!(
             versions,
             [("J8", "0.1.0 (abc)"), ("V1", "0.2.0")],
-            "in order, the later one wins, what is gone is gone"
+            "in order; the later result wins; unknown claims are dropped"
         );
         assert!((merged.computing_s - 122.0).abs() < 1e-9);
-        let page = merged.validation("images");
-        assert!(page.contains("| J8 | `wiremend repro --all` | full | 0.1.0 (abc) | 2025-01-31 |"), "{page}");
-        assert!(page.contains("| V1 | `wiremend repro --all` | full | 0.2.0 | 2025-01-31 |"), "{page}");
+        let index = &merged.pages(&STATEMENTS)[0].text;
+        assert!(
+            index.contains("| J8 | `wiremend repro --all` | full | 0.1.0 (abc) | 2025-01-31 |"),
+            "{index}"
+        );
+        assert!(index.contains("| V1 | `wiremend repro --all` | full | 0.2.0 | 2025-01-31 |"), "{index}");
     }
 
     #[test]
@@ -334,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_spoken() {
-        assert_eq!([8.34, 125.0, 5400.0].map(spoken_s), ["8.3 s", "2 min 05 s", "1 h 30 min"]);
+    fn times_have_units() {
+        assert_eq!([8.34, 125.0, 5400.0].map(time_text), ["8.3 s", "2 min 05 s", "1 h 30 min"]);
     }
 }

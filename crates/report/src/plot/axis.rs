@@ -1,4 +1,4 @@
-//! From values to places.
+//! Axes: from values to positions.
 
 use super::ticks::{self, Tick};
 use crate::human;
@@ -6,56 +6,57 @@ use crate::human;
 /// One of the two axes of a [`Plot`](super::Plot).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
-    /// What is drawn along it.
+    /// Label of the axis.
     pub label: String,
-    /// How values become places.
+    /// Scale of the axis.
     pub scale: Scale,
-    /// How values are written.
+    /// Unit of the tick labels.
     pub unit: Unit,
-    /// The ends, where they are not to follow from the values.
+    /// Fixed ends, if they do not follow from the values.
     pub range: Option<(f64, f64)>,
 }
 
-/// How values become places.
+/// Mapping from values to positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Equal steps.
+    /// Equal steps are equally far apart.
     Linear,
-    /// Equal factors. Values must be above zero; others are left out.
+    /// Equal factors are equally far apart. Values that are not positive are left out.
     Log,
-    /// For fractions: equal factors of what is missing to 1, so that 90 %, 99 % and 99.9 % are equally far apart.
+    /// For fractions: equal factors of 1 − value are equally far apart, so 90 %, 99 % and 99.9 % have the
+    /// same spacing.
     Tail,
 }
 
-/// How values are written at the ticks.
+/// Format of tick labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Nanoseconds, written in the unit that suits them.
+    /// Nanoseconds, shown in a suitable unit.
     TimeNs,
     /// Bytes.
     Bytes,
     /// Bits per second.
     RateBps,
-    /// A fraction, written in per cent.
+    /// A fraction, shown in percent.
     Percent,
     /// A plain number; powers of ten on a logarithmic axis.
     Number,
 }
 
 impl Axis {
-    /// An axis whose ends follow from the values.
+    /// Creates an axis whose ends follow from the values.
     pub fn new(label: &str, scale: Scale, unit: Unit) -> Self {
         Self { label: label.to_owned(), scale, unit, range: None }
     }
 
-    /// The same with fixed ends.
+    /// Sets fixed ends.
     pub fn with_range(self, low: f64, high: f64) -> Self {
         Self { range: Some((low, high)), ..self }
     }
 }
 
 impl Unit {
-    /// A value as a tick's label.
+    /// Formats a value as a tick label.
     pub(crate) fn write(self, value: f64, scale: Scale) -> String {
         match self {
             Self::TimeNs => human::time_ns(value),
@@ -68,14 +69,14 @@ impl Unit {
     }
 }
 
-/// An axis whose ends are known: places run from 0 to 1.
-pub(crate) struct Fitted<'a> {
+/// An axis with known ends: positions run from 0 to 1.
+pub(crate) struct FittedAxis<'a> {
     axis: &'a Axis,
     low: f64,
     high: f64,
 }
 
-impl<'a> Fitted<'a> {
+impl<'a> FittedAxis<'a> {
     /// Fits the axis to the values, with round ends.
     pub(crate) fn new(axis: &'a Axis, values: impl Iterator<Item = f64>) -> Self {
         let usable = values.filter(|&value| usable(axis.scale, value));
@@ -89,7 +90,7 @@ impl<'a> Fitted<'a> {
         Self { axis, low, high }
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high end; `None` if the scale has no place for it.
+    /// Position of `value`: 0 at the low end, 1 at the high end; `None` if the scale cannot show it.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let value = if self.axis.scale == Scale::Tail { value.min(self.high) } else { value };
         let along = |value: f64| match self.axis.scale {
@@ -101,7 +102,7 @@ impl<'a> Fitted<'a> {
         usable(self.axis.scale, value).then(|| ((along(value) - low) / (high - low)).clamp(0.0, 1.0))
     }
 
-    /// The ticks, of which about `wanted` have labels.
+    /// Ticks of the axis, about `wanted` of them with labels.
     pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         let mut ticks = ticks::between(self.axis.scale, self.low, self.high, wanted);
         for tick in &mut ticks {
@@ -117,9 +118,9 @@ impl<'a> Fitted<'a> {
     }
 }
 
-/// The marks of an axis with fixed ends: value and label.
+/// Value and label of each labelled tick of an axis with fixed ends.
 pub(crate) fn fitted_ticks(axis: &Axis, wanted: usize) -> Vec<(f64, String)> {
-    let ticks = Fitted::new(axis, std::iter::empty()).ticks(wanted).into_iter();
+    let ticks = FittedAxis::new(axis, std::iter::empty()).ticks(wanted).into_iter();
     ticks.filter(|tick| tick.is_major).map(|tick| (tick.value, tick.label)).collect()
 }
 

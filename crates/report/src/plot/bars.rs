@@ -1,31 +1,31 @@
-//! Counts in parts.
+//! Stacked horizontal bars.
 
 use std::fmt::Write as _;
 
 use super::drawing::{Entry, Legend, open};
 use super::style::{colour, text_width};
 use crate::human;
-use crate::markup::{At, Escaped, squeezed};
+use crate::markup::{Coord, Escaped, elide_middle};
 
-/// Bars that lie, one for each thing, divided into the same parts.
+/// Horizontal bars, each divided into the same parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
-    /// What is seen.
+    /// Title.
     pub title: String,
-    /// A sentence for those who do not see it.
+    /// Description for screen readers.
     pub description: String,
-    /// The names of the parts, in their order.
+    /// Names of the parts, in order.
     pub parts: Vec<String>,
-    /// The bars, from the top.
+    /// Bars from top to bottom.
     pub bars: Vec<Bar>,
 }
 
 /// One bar.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bar {
-    /// Its name.
+    /// Name of the bar.
     pub name: String,
-    /// A count for each part.
+    /// Count of each part.
     pub counts: Vec<u64>,
 }
 
@@ -55,29 +55,35 @@ impl Bars {
         svg
     }
 
-    /// The name, the parts from left to right with their counts where they fit, the sum at the end.
+    /// Draws the name, the parts from left to right with their counts if they fit, and the sum at the end.
     fn draw_bar(&self, svg: &mut String, bar: &Bar, top: f64, scale: f64) {
-        let name = squeezed(&bar.name, 90);
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\">{}</text>", At(LEFT), At(top + 14.0), Escaped(&name));
+        let name = elide_middle(&bar.name, 90);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{}\">{}</text>",
+            Coord(LEFT),
+            Coord(top + 14.0),
+            Escaped(&name)
+        );
         let (mut x, y) = (LEFT, top + 20.0);
         for (i, &count) in bar.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            // A single timeout among thousands must still be seen.
+            // A single timeout among thousands stays visible.
             let width = (count as f64 * scale).max(2.0);
             let part = self.parts.get(i).map_or("", String::as_str);
             let _ = write!(
                 svg,
                 "<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" style=\"fill:{}\">\
                  <title>{}: {count}</title></rect>",
-                At(x),
-                At(y),
-                At(width),
-                At(THICK),
+                Coord(x),
+                Coord(y),
+                Coord(width),
+                Coord(THICK),
                 colour(i),
                 Escaped(part)
             );
             let text = human::count(count);
             if width > text_width(&text, 13.0) + 8.0 {
-                let (middle, y) = (At(x + width / 2.0), At(y + THICK / 2.0 + 4.5));
+                let (middle, y) = (Coord(x + width / 2.0), Coord(y + THICK / 2.0 + 4.5));
                 let _ = write!(
                     svg,
                     "<text class=\"ground\" x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
@@ -87,7 +93,7 @@ impl Bars {
         }
         let sum = bar.counts.iter().sum::<u64>();
         let text = if sum == 0 { "none".to_owned() } else { human::count(sum) };
-        let (x, y) = (At(x + 8.0), At(y + THICK / 2.0 + 4.5));
+        let (x, y) = (Coord(x + 8.0), Coord(y + THICK / 2.0 + 4.5));
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-weight=\"600\">{text}</text>");
     }
 }

@@ -1,48 +1,48 @@
-//! Curves over two axes.
+//! Line plots.
 
 use std::fmt::Write as _;
 
-use super::axis::{Axis, Fitted};
+use super::axis::{Axis, FittedAxis};
 use super::drawing::{Entry, Legend, open};
 use super::style::{colour, dashes, text_width};
-use crate::markup::{At, Escaped};
+use crate::markup::{Coord, Escaped};
 
 /// Curves over two axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plot {
-    /// What is seen.
+    /// Title.
     pub title: String,
-    /// A sentence for those who do not see it.
+    /// Description for screen readers.
     pub description: String,
-    /// The axis along the bottom.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The axis along the left side.
+    /// Vertical axis.
     pub y: Axis,
-    /// The curves, in the order of their colours.
+    /// Curves in the order of their colours.
     pub curves: Vec<Curve>,
 }
 
 /// A named line through points.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// The name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// The points, ascending in x.
+    /// Points, ascending in x.
     pub points: Vec<(f64, f64)>,
-    /// How they are joined.
+    /// Line between the points.
     pub line: Line,
 }
 
-/// How points are joined.
+/// Line between points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line {
-    /// By straight lines.
+    /// Straight lines.
     Straight,
-    /// By straight lines, with a mark at each point: for few points that were measured.
+    /// Straight lines with a marker at each point: for few measured points.
     Marked,
-    /// Along, then up: each point holds from itself to the right, as in a cumulative distribution.
+    /// Steps: each point holds from itself to the right, as in a cumulative distribution.
     StepAfter,
-    /// Up, then along: each point holds from its left neighbour to itself, as in a table of quantiles.
+    /// Steps: each point holds from its left neighbour to itself, as in a table of quantiles.
     StepBefore,
 }
 
@@ -52,22 +52,22 @@ const MARGIN_LEFT: f64 = 84.0;
 const MARGIN_RIGHT: f64 = 30.0;
 const PLOT_WIDTH: f64 = WIDTH - MARGIN_LEFT - MARGIN_RIGHT;
 
-/// Where the curves go.
+/// The area of the curves.
 struct Area<'a> {
-    x: Fitted<'a>,
-    y: Fitted<'a>,
+    x: FittedAxis<'a>,
+    y: FittedAxis<'a>,
     top: f64,
 }
 
 impl Plot {
-    /// The drawing, to be put into a page or [made a file of its own](super::standalone).
+    /// The drawing, for a page or for [a file](super::standalone).
     pub fn svg(&self) -> String {
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter());
         let legend = Legend::new(self.entries(), PLOT_WIDTH);
         let top = 42.0 + legend.height + 8.0;
         let area = Area {
-            x: Fitted::new(&self.x, points().map(|point| point.0)),
-            y: Fitted::new(&self.y, points().map(|point| point.1)),
+            x: FittedAxis::new(&self.x, points().map(|point| point.0)),
+            y: FittedAxis::new(&self.y, points().map(|point| point.1)),
             top,
         };
         let mut svg = open(&self.title, &self.description, WIDTH, top + PLOT_HEIGHT + 58.0);
@@ -78,10 +78,10 @@ impl Plot {
         }
         if points().next().is_none() {
             let (x, y) = (MARGIN_LEFT + PLOT_WIDTH / 2.0, top + PLOT_HEIGHT / 2.0);
-            let (x, y) = (At(x), At(y));
+            let (x, y) = (Coord(x), Coord(y));
             let _ = writeln!(
                 svg,
-                "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">nothing to show</text>"
+                "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">no data</text>"
             );
         }
         svg.push_str("</svg>\n");
@@ -115,46 +115,46 @@ impl Area<'_> {
                 let _ = writeln!(
                     svg,
                     "<path class=\"grid\" d=\"M{} {}H{}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
-                    At(left),
-                    At(y),
-                    At(right),
-                    At(left - 9.0),
-                    At(y + 4.5),
+                    Coord(left),
+                    Coord(y),
+                    Coord(right),
+                    Coord(left - 9.0),
+                    Coord(y + 4.5),
                     Escaped(&tick.label)
                 );
             } else {
-                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}h-3\"/>", At(left), At(y));
+                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}h-3\"/>", Coord(left), Coord(y));
             }
         }
-        let (x, y, low, right) = (At(left), At(self.top), At(bottom), At(right));
+        let (x, y, low, right) = (Coord(left), Coord(self.top), Coord(bottom), Coord(right));
         let _ = writeln!(svg, "<path class=\"axis\" d=\"M{x} {y}V{low}H{right}\"/>");
         let (middle, centre) = (self.top + PLOT_HEIGHT / 2.0, left + PLOT_WIDTH / 2.0);
-        let (x, y, text) = (At(centre), At(bottom + 44.0), Escaped(x_label));
+        let (x, y, text) = (Coord(centre), Coord(bottom + 44.0), Escaped(x_label));
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
-        let (y, text) = (At(middle), Escaped(y_label));
+        let (y, text) = (Coord(middle), Escaped(y_label));
         let _ = writeln!(
             svg,
             "<text transform=\"translate(18,{y}) rotate(-90)\" text-anchor=\"middle\">{text}</text>"
         );
     }
 
-    /// Ticks along the bottom; a label that would touch its neighbour is left out.
+    /// Draws ticks along the bottom. A label that would overlap its neighbour is left out.
     fn draw_x_ticks(&self, svg: &mut String, bottom: f64) {
         let mut free_from = f64::NEG_INFINITY;
         for tick in self.x.ticks(8) {
             let Some(place) = self.x.place(tick.value) else { continue };
             let x = MARGIN_LEFT + place * PLOT_WIDTH;
             if !tick.is_major {
-                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}v3\"/>", At(x), At(bottom));
+                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}v3\"/>", Coord(x), Coord(bottom));
                 continue;
             }
-            let (at, y, low) = (At(x), At(self.top), At(bottom + 5.0));
+            let (at, y, low) = (Coord(x), Coord(self.top), Coord(bottom + 5.0));
             let _ = writeln!(svg, "<path class=\"grid\" d=\"M{at} {y}V{low}\"/>");
             let half = text_width(&tick.label, 13.0) / 2.0;
             if x - half >= free_from {
-                let (y, label) = (At(bottom + 20.0), Escaped(&tick.label));
+                let (y, label) = (Coord(bottom + 20.0), Escaped(&tick.label));
                 let _ =
-                    writeln!(svg, "<text x=\"{}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>", At(x));
+                    writeln!(svg, "<text x=\"{}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>", Coord(x));
                 free_from = x + half + 8.0;
             }
         }
@@ -164,20 +164,21 @@ impl Area<'_> {
         let places: Vec<_> = curve.points.iter().filter_map(|&point| self.at(point)).collect();
         let Some(&(first_x, first_y)) = places.first() else { return };
         let mut path = String::new();
-        // A cumulative distribution rises from nothing at its first value; a table of quantiles starts at its left end.
+        // A cumulative distribution rises from the bottom at its first value; a table of quantiles starts at
+        // the left end.
         let _ = match curve.line {
             Line::StepAfter => {
                 let ground = self.at((curve.points[0].0, self.y.low())).map_or(first_y, |at| at.1);
-                write!(path, "M{} {}V{}", At(first_x), At(ground), At(first_y))
+                write!(path, "M{} {}V{}", Coord(first_x), Coord(ground), Coord(first_y))
             }
-            Line::StepBefore => write!(path, "M{} {}H{}", At(MARGIN_LEFT), At(first_y), At(first_x)),
-            Line::Straight | Line::Marked => write!(path, "M{} {}", At(first_x), At(first_y)),
+            Line::StepBefore => write!(path, "M{} {}H{}", Coord(MARGIN_LEFT), Coord(first_y), Coord(first_x)),
+            Line::Straight | Line::Marked => write!(path, "M{} {}", Coord(first_x), Coord(first_y)),
         };
         for &(x, y) in &places[1..] {
             let _ = match curve.line {
-                Line::StepAfter => write!(path, "H{}V{}", At(x), At(y)),
-                Line::StepBefore => write!(path, "V{}H{}", At(y), At(x)),
-                Line::Straight | Line::Marked => write!(path, "L{} {}", At(x), At(y)),
+                Line::StepAfter => write!(path, "H{}V{}", Coord(x), Coord(y)),
+                Line::StepBefore => write!(path, "V{}H{}", Coord(y), Coord(x)),
+                Line::Straight | Line::Marked => write!(path, "L{} {}", Coord(x), Coord(y)),
             };
         }
         let title = Escaped(&curve.name);
@@ -197,12 +198,12 @@ fn stroke(i: usize) -> String {
     format!(" stroke=\"{}\"{dashes}", colour(i))
 }
 
-/// A mark whose shape tells the curve, as its colour does.
+/// A marker whose shape identifies the curve, like its colour.
 fn marker(i: usize, x: f64, y: f64) -> String {
     let shape =
         ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-4-4h8v8h-8z", "M0-5l5 9h-10z", "M0-5l5 5l-5 5l-5-5z"]
             [i % 4];
-    let (x, y, fill) = (At(x), At(y), colour(i));
+    let (x, y, fill) = (Coord(x), Coord(y), colour(i));
     format!("<path class=\"mark\" transform=\"translate({x},{y})\" d=\"{shape}\" style=\"fill:{fill}\"/>")
 }
 
@@ -234,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn values_without_a_place_are_left_out() {
+    fn values_outside_the_scale_are_left_out() {
         let svg = plot(vec![(0.0, 5.0), (f64::NAN, 1.0), (1e-3, f64::INFINITY)]).svg();
         assert_balanced(&svg);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-        assert!(plot(vec![]).svg().contains("nothing to show"));
+        assert!(plot(vec![]).svg().contains("no data"));
     }
 }

@@ -1,20 +1,20 @@
-//! What all drawings have: a title, and what their colours mean.
+//! Title and legend of all drawings.
 
 use std::fmt::Write as _;
 
 use super::style::text_width;
-use crate::markup::{At, Escaped, squeezed};
+use crate::markup::{Coord, Escaped, elide_middle};
 
-/// A name, and the sample that stands before it, drawn around the origin and 26 wide.
+/// A name and its sample, which is drawn around the origin and is 26 wide.
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) sample: String,
 }
 
-/// Entries side by side, in as many lines as they need.
+/// Legend entries side by side, in as many lines as necessary.
 pub(crate) struct Legend {
     placed: Vec<(f64, f64, Entry)>,
-    /// The height of all lines.
+    /// Height of all lines.
     pub(crate) height: f64,
 }
 
@@ -29,7 +29,7 @@ impl Legend {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::new();
         for entry in entries {
-            let name = squeezed(&entry.name, NAME_CHARS_MAX);
+            let name = elide_middle(&entry.name, NAME_CHARS_MAX);
             let needed = SAMPLE_WIDTH + 8.0 + text_width(&name, 13.0);
             if x > 0.0 && x + needed > width {
                 (x, y) = (0.0, y + LINE);
@@ -41,27 +41,27 @@ impl Legend {
         Self { placed, height }
     }
 
-    /// Draws it with its upper left corner at the given place.
+    /// Draws the legend with its upper left corner at (`left`, `top`).
     pub(crate) fn draw(&self, svg: &mut String, left: f64, top: f64) {
         for (x, y, entry) in &self.placed {
             let (x, y) = (left + x, top + y + LINE / 2.0);
             let _ = writeln!(
                 svg,
                 "<g transform=\"translate({},{})\">{}<text x=\"{}\" y=\"4\">{}</text></g>",
-                At(x),
-                At(y),
+                Coord(x),
+                Coord(y),
                 entry.sample,
-                At(SAMPLE_WIDTH + 8.0),
+                Coord(SAMPLE_WIDTH + 8.0),
                 Escaped(&entry.name)
             );
         }
     }
 }
 
-/// The opening tag, with what a screen reader says, and the title.
+/// The opening tag with its description for screen readers, and the title.
 pub(crate) fn open(title: &str, description: &str, width: f64, height: f64) -> String {
     let (title, description) = (Escaped(title), Escaped(description));
-    let (w, h) = (At(width), At(height));
+    let (w, h) = (Coord(width), Coord(height));
     format!(
         "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
          role=\"img\" aria-label=\"{title}. {description}\">\n<text class=\"title\" x=\"16\" y=\"26\">{title}</text>\n"

@@ -4,7 +4,7 @@ use wiremend_measure::{TimeoutCause, VariantSummary};
 
 use super::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
 
-/// How many of the flows of each variant took at most how long.
+/// Cumulative distribution of the flow completion time of each variant.
 pub fn fct_distribution(variants: &[VariantSummary]) -> Plot {
     let curve = |variant: &VariantSummary| Curve {
         name: variant.name.clone(),
@@ -15,15 +15,16 @@ pub fn fct_distribution(variants: &[VariantSummary]) -> Plot {
         title: "Flow completion time".to_owned(),
         description: "Cumulative distribution of the completion time of each variant.".to_owned(),
         x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
-        y: Axis::new("flows that took at most this long", Scale::Linear, Unit::Percent).with_range(0.0, 1.0),
+        y: Axis::new("flows", Scale::Linear, Unit::Percent).with_range(0.0, 1.0),
         curves: variants.iter().filter(|variant| variant.fct_ns.is_some()).map(curve).collect(),
     }
 }
 
-/// The completion time of the slowest flows: percentiles on an axis on which each further nine takes the same room.
+/// Completion time of the slowest flows: percentiles on an axis on which each further nine has the same
+/// width.
 pub fn fct_tail(variants: &[VariantSummary]) -> Plot {
     let curve = |variant: &VariantSummary| {
-        // The slowest flow ends half a flow before 100 %, which has no place on this axis.
+        // The slowest flow is drawn half a flow before 100 %, which this axis cannot show.
         let end = 1.0 - 0.5 / variant.finished.max(1) as f64;
         Curve {
             name: variant.name.clone(),
@@ -44,20 +45,20 @@ pub fn fct_tail(variants: &[VariantSummary]) -> Plot {
     }
 }
 
-/// What kept flows waiting for a timer.
+/// Timeouts of each variant by cause.
 pub fn timeout_causes(variants: &[VariantSummary]) -> Bars {
     let counts =
-        |variant: &VariantSummary| TimeoutCause::ALL.map(|cause| variant.timeouts.of(cause)).to_vec();
+        |variant: &VariantSummary| TimeoutCause::ALL.map(|cause| variant.timeouts.get(cause)).to_vec();
     let part = |cause: TimeoutCause| match cause {
         TimeoutCause::TailPacket => "tail packet lost",
         TimeoutCause::TailAck => "tail ACK lost",
         TimeoutCause::Nak => "NAK lost",
-        TimeoutCause::Twice => "lost twice",
+        TimeoutCause::Retransmission => "retransmission lost",
         TimeoutCause::Other => "other",
     };
     Bars {
         title: "Timeouts by cause".to_owned(),
-        description: "How many retransmission timers fired in each variant, and why.".to_owned(),
+        description: "Number of retransmission timers that fired in each variant, by cause.".to_owned(),
         parts: TimeoutCause::ALL.map(|cause| part(cause).to_owned()).to_vec(),
         bars: variants
             .iter()
@@ -73,13 +74,13 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn figures_of_a_run_are_whole() {
+    fn figures_of_a_run_are_complete() {
         let variants = sample::summary().variants;
         let tail = fct_tail(&variants).svg();
         for (svg, labels) in [
             (fct_distribution(&variants).svg(), ["10 µs", "100 ms", "100 %"]),
             (tail, ["99.9 %", "10 µs", "go-back-N + 2 dummies"]),
-            (timeout_causes(&variants).svg(), ["NAK lost", "120", "lost twice"]),
+            (timeout_causes(&variants).svg(), ["NAK lost", "120", "retransmission lost"]),
         ] {
             assert_balanced(&svg);
             for label in labels {

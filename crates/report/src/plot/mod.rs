@@ -1,10 +1,10 @@
-//! Plots as SVG, drawn here so that they need nothing but a browser.
+//! Plots as SVG without external programs.
 //!
-//! A [`Plot`] is two [`Axis`]es and some [`Curve`]s; [`Bars`] are counts in parts. Each curve has its own dash pattern
-//! beside its colour, so that a print in grey or a colour-blind eye still tells them apart. Colours are CSS variables
-//! that follow the reader's light or dark setting.
+//! A [`Plot`] has two [`Axis`]es and some [`Curve`]s; [`Bars`] show counts in parts. Each curve has its own
+//! dash pattern besides its colour, so that curves differ in greyscale and for colour-blind readers. Colours
+//! are CSS variables that follow the reader's light or dark setting.
 //!
-//! [`figures`] are the plots of a report; the parts are public for what will be plotted next.
+//! [`figures`] are the plots of a report.
 
 mod axis;
 mod bars;

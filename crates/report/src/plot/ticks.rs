@@ -1,9 +1,9 @@
-//! Where an axis is marked, and what stands there.
+//! Tick positions and labels.
 
 use super::Scale;
 use crate::human::trimmed;
 
-/// A mark on an axis; only major ones have a label and a grid line across.
+/// A tick of an axis; only major ticks have a label and a grid line.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
@@ -11,17 +11,17 @@ pub(crate) struct Tick {
     pub(crate) label: String,
 }
 
-/// Decades that an axis may span at most: more is a mistake of the caller, and would never end.
+/// Most decades of an axis. A wider range is an error of the caller.
 const DECADES_MAX: f64 = 40.0;
 
-/// Ends that hold all values and are round.
+/// Round ends that enclose all values.
 pub(crate) fn round_ends(scale: Scale, ends: Option<(f64, f64)>) -> (f64, f64) {
     match (scale, ends) {
         (Scale::Linear, None) => (0.0, 1.0),
         (Scale::Log, None) => (1.0, 10.0),
         (Scale::Tail, None) => (0.0, 0.99),
         (Scale::Linear, Some((low, high))) => {
-            // Close to zero, zero itself is the honest end.
+            // If the values start close to zero, the axis starts at zero.
             let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
             let high = if high > low { high } else { low + low.abs().max(1.0) };
             let step = nice_step((high - low) / 5.0);
@@ -36,7 +36,7 @@ pub(crate) fn round_ends(scale: Scale, ends: Option<(f64, f64)>) -> (f64, f64) {
     }
 }
 
-/// The marks between two ends.
+/// Ticks between two ends.
 pub(crate) fn between(scale: Scale, low: f64, high: f64, wanted: usize) -> Vec<Tick> {
     match scale {
         Scale::Linear => linear(low, high, wanted),
@@ -63,7 +63,7 @@ fn logarithmic(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
             if value < low * 0.999_999 || value > high * 1.000_001 {
                 continue;
             }
-            // Labels at 2 and 5 only where decades are few; small marks only where they do not blacken the axis.
+            // Labels at 2 and 5 only for few decades, minor ticks only if they are not too dense.
             let is_major = match digit {
                 1 => exponent.rem_euclid(every) == 0,
                 2 | 5 => decades < 2.5,
@@ -77,7 +77,7 @@ fn logarithmic(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
     ticks
 }
 
-/// The low end, the middle and the nines.
+/// The low end, the middle, and 90 %, 99 %, 99.9 %, …
 fn tail(low: f64, high: f64) -> Vec<Tick> {
     let nines = (1..13).map(|nines| 1.0 - 10_f64.powi(-nines));
     let inside = [0.5].into_iter().chain(nines).filter(|&value| value > low + 1e-9 && value <= high);
@@ -88,7 +88,7 @@ fn major(value: f64) -> Tick {
     Tick { value, is_major: true, label: String::new() }
 }
 
-/// 1, 2 or 5 times a power of ten, not below `step`.
+/// 1, 2 or 5 times a power of ten, at least `step`.
 fn nice_step(step: f64) -> f64 {
     one_two_five_above(step.max(f64::MIN_POSITIVE * 1e10) * 0.999_999)
 }
@@ -107,7 +107,7 @@ fn one_two_five_below(value: f64) -> f64 {
     [5.0, 2.0, 1.0].into_iter().map(|digit| digit * power).find(|&nice| nice <= value).unwrap_or(power)
 }
 
-/// A number without noise: `0.25`, `1000`, `99.999`.
+/// A number without rounding noise: `0.25`, `1000`, `99.999`.
 pub(crate) fn plain(value: f64) -> String {
     trimmed(format!("{value:.10}"))
 }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn decades_are_marked_and_few_decades_are_divided() {
+    fn decades_have_ticks_and_few_decades_have_more() {
         assert_near(&majors(&between(Scale::Log, 1e3, 1e8, 8)), &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8]);
         assert_near(&majors(&between(Scale::Log, 2.0, 100.0, 8)), &[2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         assert_near(&majors(&between(Scale::Log, 1e-8, 1.0, 4)), &[1e-8, 1e-6, 1e-4, 1e-2, 1.0]);
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn round_numbers_on_a_linear_axis() {
+    fn linear_axes_have_round_numbers() {
         assert_near(&majors(&between(Scale::Linear, 0.0, 1.0, 5)), &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
         assert_eq!(round_ends(Scale::Linear, Some((3.0, 97.0))), (0.0, 100.0));
         assert_eq!(round_ends(Scale::Linear, Some((5.0, 5.0))), (5.0, 10.0));
     }
 
     #[test]
-    fn nines_are_equally_far_apart() {
+    fn percentiles_have_ticks_at_nines() {
         assert_near(&majors(&between(Scale::Tail, 0.0, 0.9999, 8)), &[0.0, 0.5, 0.9, 0.99, 0.999, 0.9999]);
         assert_near(&majors(&between(Scale::Tail, 0.95, 0.9999, 8)), &[0.95, 0.99, 0.999, 0.9999]);
         assert_near(&majors(&between(Scale::Tail, 0.99, 0.9999, 8)), &[0.99, 0.999, 0.9999]);
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ends_hold_all_values_and_ticks_are_few(
+        fn ends_enclose_all_values_and_ticks_are_few(
             a in -1e12..1e12_f64, b in -1e12..1e12_f64, low in -10.0..10.0_f64, decades in 0.0..20.0_f64,
         ) {
             let (low_end, high_end) = round_ends(Scale::Linear, Some((a.min(b), a.max(b))));

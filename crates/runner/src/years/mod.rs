@@ -1,89 +1,92 @@
-//! Years of fabrics, many side by side, and how they are drawn.
+//! Simulated years of fabrics in parallel, and their plots.
 
 pub mod figures;
 
 use wiremend_fabric::tiers::Tiers;
-use wiremend_fleet::{Effect, Generator, Moment, Outcome, Policy, Repair, Setting, Trace, Window, run_while};
+use wiremend_fleet::{
+    FleetSetup, Policy, PolicyOutcome, ProtectionEffect, RepairModel, TimeWindow, Trace, TraceGenerator,
+    TraceSpan, TraceTime, run_while,
+};
 
 use crate::error::Error;
 use crate::pool::Runner;
 
-/// Years of one fabric under the same policies.
+/// Years of one fabric under several policies.
 pub struct Years<'a> {
     /// The fabric.
     pub tiers: &'a Tiers,
-    /// Where corruption comes from.
-    pub source: Source<'a>,
-    /// The share of its ways to the top that every ToR keeps.
+    /// Source of the corruption trace.
+    pub source: TraceSource<'a>,
+    /// Fraction of its paths to the top tier that every ToR switch keeps.
     pub constraint: f64,
-    /// What is done about links that corrupt, one year for each.
+    /// Policies; each year is simulated for all of them.
     pub policies: &'a [Policy],
-    /// What protection leaves of loss and speed.
-    pub effect: &'a Effect,
-    /// How repairs go.
-    pub repair: Repair,
-    /// The days that are played.
-    pub window: Window,
-    /// A year for each.
+    /// Loss and speed of protected links.
+    pub effect: &'a ProtectionEffect,
+    /// Model of repairs.
+    pub repair: RepairModel,
+    /// The simulated days.
+    pub window: TimeWindow,
+    /// One year per seed.
     pub seeds: std::ops::Range<u64>,
 }
 
-/// Where traces come from.
+/// Source of traces.
 #[derive(Clone, Copy)]
-pub enum Source<'a> {
-    /// It is known.
+pub enum TraceSource<'a> {
+    /// A given trace.
     Given(&'a Trace),
-    /// It is drawn, another for each seed.
-    Drawn(Generator),
+    /// A generated trace, different for each seed.
+    Generated(TraceGenerator),
 }
 
 impl Years<'_> {
-    /// Plays a year for each seed, and keeps of it what `take` makes of it. The order is that of the seeds, whatever the number of
-    /// threads.
-    pub fn play<T: Send>(
+    /// Simulates a year for each seed and applies `take` to its outcomes. Results are in the order of the
+    /// seeds, independent of the number of threads.
+    pub fn run<T: Send>(
         &self,
         runner: &Runner<'_>,
-        take: impl Fn(u64, Vec<Outcome>) -> T + Sync,
+        take: impl Fn(u64, Vec<PolicyOutcome>) -> T + Sync,
     ) -> Result<Vec<T>, Error> {
         let seeds: Vec<u64> = self.seeds.clone().collect();
-        runner.each(&vec![1.0; seeds.len()], |slot| {
-            let seed = seeds[slot.number()];
-            let outcomes = self.one(seed, &|share| slot.advance(share)).ok_or(Error::Interrupted)?;
+        runner.for_each(&vec![1.0; seeds.len()], |item| {
+            let seed = seeds[item.number()];
+            let outcomes = self.run_seed(seed, &|share| item.advance(share)).ok_or(Error::Interrupted)?;
             Ok(take(seed, outcomes))
         })
     }
 
-    fn one(&self, seed: u64, goes_on: &dyn Fn(f64) -> bool) -> Option<Vec<Outcome>> {
+    fn run_seed(&self, seed: u64, may_continue: &dyn Fn(f64) -> bool) -> Option<Vec<PolicyOutcome>> {
         let drawn;
         let trace = match self.source {
-            Source::Given(trace) => trace,
-            Source::Drawn(generator) => {
+            TraceSource::Given(trace) => trace,
+            TraceSource::Generated(generator) => {
                 drawn = shifted(&generator.trace(self.tiers, self.length(), seed), self.window.begin);
                 &drawn
             }
         };
         let Self { tiers, constraint, policies, effect, repair, window, .. } = *self;
-        let setting = Setting {
+        let setting = FleetSetup {
             repair,
             seed,
             record: true,
-            ..Setting::new(tiers, trace, constraint, policies, effect, window)
+            ..FleetSetup::new(tiers, trace, constraint, policies, effect, window)
         };
-        run_while(&setting, goes_on)
+        run_while(&setting, may_continue)
     }
 
-    fn length(&self) -> Moment {
-        Moment::from_us(self.window.end.as_us() - self.window.begin.as_us())
+    fn length(&self) -> TraceTime {
+        TraceTime::from_us(self.window.end.as_us() - self.window.begin.as_us())
     }
 }
 
-/// The same trace, beginning with the window.
-fn shifted(trace: &Trace, begin: Moment) -> Trace {
-    if begin == Moment::default() {
+/// The same trace, shifted to the begin of the window.
+fn shifted(trace: &Trace, begin: TraceTime) -> Trace {
+    if begin == TraceTime::default() {
         return trace.clone();
     }
-    let later = |event: &wiremend_fleet::Corruption| wiremend_fleet::Corruption {
-        at: event.at.after(begin),
+    let later = |event: &wiremend_fleet::CorruptionEvent| wiremend_fleet::CorruptionEvent {
+        at: event.at.after(TraceSpan::from_us(begin.as_us())),
         ..*event
     };
     Trace::new(trace.events().iter().map(later).collect())

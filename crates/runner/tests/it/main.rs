@@ -1,4 +1,4 @@
-//! A program that uses the library, and nothing else of the command line.
+//! Tests of the public interface.
 
 use std::fs;
 use std::io;
@@ -7,16 +7,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wiremend_measure::FlowRow;
-use wiremend_report::Origin;
-use wiremend_runner::{Error, Input, Kind, Progress, Request, Runner};
+use wiremend_report::RunId;
+use wiremend_runner::{Error, ErrorKind, Input, Progress, Request, Runner};
 
 #[test]
 fn rows_have_one_order_on_any_number_of_threads() {
     let input = small(&[]);
     let rows = |threads| {
         let mut rows = Vec::new();
-        let mut take = |origin: Origin<'_>, row: &FlowRow| {
-            rows.push((origin.variant.to_owned(), origin.seed, *row));
+        let mut take = |run_id: RunId<'_>, row: &FlowRow| {
+            rows.push((run_id.variant.to_owned(), run_id.seed, *row));
             Ok(())
         };
         let request = Request::new(&input).seed(7).seeds(3);
@@ -31,7 +31,7 @@ fn rows_have_one_order_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_override_changes_what_is_run_and_the_command_says_so() {
+fn an_override_changes_the_run_and_appears_in_the_command() {
     let base = small(&[]);
     let changed = small(&["workload.0.count=3"]);
     let flows = |input: &Input| Runner::new().run(&Request::new(input)).unwrap().summary.variants[0].flows;
@@ -41,26 +41,26 @@ fn an_override_changes_what_is_run_and_the_command_says_so() {
 }
 
 #[test]
-fn a_folder_has_all_its_files_or_is_not_there() {
+fn an_output_directory_has_all_files_or_is_absent() {
     let input = small(&[]);
     let directory = tempfile::tempdir().unwrap();
     let whole = directory.path().join("whole");
-    Runner::new().run(&Request::new(&input).folder(&whole).csv()).unwrap();
+    Runner::new().run(&Request::new(&input).out_dir(&whole).csv()).unwrap();
     assert_eq!(names(&whole), ["flows.csv", "flows.parquet", "report.html", "summary.json"]);
 
     let stop = AtomicBool::new(true);
     let none = directory.path().join("none");
-    let ended = Runner::new().stop(&stop).run(&Request::new(&input).folder(&none));
+    let ended = Runner::new().stop(&stop).run(&Request::new(&input).out_dir(&none));
     assert!(matches!(ended, Err(Error::Interrupted)));
     assert!(!none.exists());
 }
 
-/// Whoever takes rows may have enough of them.
+/// An error of the row sink ends all runs.
 #[test]
-fn an_error_of_who_takes_rows_ends_all_runs() {
+fn an_error_of_the_row_sink_ends_all_runs() {
     let input = small(&[]);
     let full = || io::Error::other("no more room");
-    let mut take = |_: Origin<'_>, _: &FlowRow| Err(full());
+    let mut take = |_: RunId<'_>, _: &FlowRow| Err(full());
     let ended = Runner::new().threads(2).run_with(&Request::new(&input).seeds(50), &mut take);
     assert!(matches!(ended, Err(Error::File(error)) if error.to_string() == "no more room"));
 }
@@ -90,9 +90,9 @@ fn progress_begins_with_all_runs_and_ends_with_each_done() {
 }
 
 #[test]
-fn errors_say_what_is_wrong_where_and_who_can_mend_it() {
+fn errors_name_the_fault_its_position_and_its_kind() {
     let unknown = Input::load("tuor", &[]).err().unwrap();
-    assert_eq!(unknown.kind(), Kind::Input);
+    assert_eq!(unknown.kind(), ErrorKind::Input);
     assert!(unknown.to_string().starts_with("no scenario `tuor`; did you mean `tour`?"), "{unknown}");
     let input = small(&[]);
     let variant = Request::new(&input).variants(&["none".to_owned()]).err().unwrap();

@@ -1,4 +1,4 @@
-//! No text and no override may do worse than be refused in one line.
+//! Any text and any override is either accepted or refused in one line.
 
 use proptest::prelude::*;
 use wiremend_scenario::{Override, builtin, load};
@@ -13,7 +13,7 @@ proptest! {
         }
     }
 
-    /// Nearly right texts go further: a shipped scenario with some of its characters replaced.
+    /// Almost correct texts: a built-in scenario with some characters replaced.
     #[test]
     fn damaged_scenarios_are_understood_or_refused_in_one_line(
         which in 0..64_usize,

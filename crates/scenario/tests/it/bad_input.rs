@@ -1,10 +1,10 @@
-//! Every kind of wrong scenario, with the one line that is said about it.
+//! Every kind of wrong scenario, with its error message.
 
 use wiremend_scenario::load;
 
 use crate::refusal::{assert_refused, refusal};
 
-/// A whole scenario, one line per field, so that a test can replace one.
+/// A complete scenario with one line per field, so that a test can replace one.
 pub(crate) const GOOD: &str = r#"title = "good"
 [topology]
 kind = "fat-tree"
@@ -23,12 +23,12 @@ links = "switches"
 rate = "1e-3"
 "#;
 
-/// The good scenario with something else in place of a line.
+/// Returns the good scenario with one line replaced.
 pub(crate) fn instead([line, other]: [&str; 2]) -> String {
     GOOD.replacen(line, other, 1)
 }
 
-/// The good scenario with a table more.
+/// Returns the good scenario with one more table.
 pub(crate) fn with([table]: [&str; 1]) -> String {
     format!("{GOOD}{table}\n")
 }
@@ -54,12 +54,12 @@ fn a_wrong_value_is_refused_where_it_stands() {
         rate = "100Gbps" | host_delay = "11s" | s.toml:2:1: a delay of 11s is too long; at most 10s
         rate = "100Gbps" | delay = "9000000s" | s.toml:5:9: `9000000s` is too large; at most 1000000s
         rate = "100Gbps" | buffer = "none" | s.toml:5:10: `none` is not a size: the unit is unknown (write `64KiB`; units: B, kB, KB, MB, GB, KiB, MiB, GiB)
-        k = 4 | k = 5 | s.toml:4:5: no fat-tree has k = 5; expected an even number from 2 to 128
-        k = 4 | k = 130 | s.toml:4:5: no fat-tree has k = 130; expected an even number from 2 to 128
-        k = 4 | k = -2 | s.toml:4:5: no fat-tree has k = -2; expected an even number from 2 to 128
+        k = 4 | k = 5 | s.toml:4:5: invalid k = 5; expected an even number from 2 to 128
+        k = 4 | k = 130 | s.toml:4:5: invalid k = 130; expected an even number from 2 to 128
+        k = 4 | k = -2 | s.toml:4:5: invalid k = -2; expected an even number from 2 to 128
         k = 4 | k = "4" | s.toml:4:5: found the text `4`; expected an even number from 2 to 128
         k = 4 | | s.toml:2:1: missing field `k`; it has no default
-        mtu = 1024 | mtu = 1500 | s.toml:7:7: no path has an mtu of 1500; expected 256, 512, 1024, 2048 or 4096
+        mtu = 1024 | mtu = 1500 | s.toml:7:7: invalid mtu of 1500; expected 256, 512, 1024, 2048 or 4096
         mtu = 1024 | timeout = 32 | s.toml:7:11: 32 is out of range; expected a whole number from 0 to 31
         mtu = 1024 | timeout = 1.5 | s.toml:7:11: found the number `1.5`; expected a whole number from 0 to 31
         mtu = 1024 | retry = 8 | s.toml:7:9: 8 is out of range; expected a whole number from 0 to 7
@@ -72,25 +72,25 @@ fn a_wrong_value_is_refused_where_it_stands() {
         load = 0.5 | load = 3.5 | s.toml:11:8: a load of 3.5 is out of range; expected a load above 0 and at most 2 such as 0.5
         load = 0.5 | load = nan | s.toml:11:8: a load of NaN is out of range; expected a load above 0 and at most 2 such as 0.5
         load = 0.5 | load = "half" | s.toml:11:8: found the text `half`; expected a load above 0 and at most 2 such as 0.5
-        flows = 100 | | s.toml:8:1: flows would arrive without end; give `flows` or `duration` or both
-        flows = 100 | duration = "0s" | s.toml:8:1: no flow arrives in a `duration` of zero; give one above zero
+        flows = 100 | | s.toml:8:1: flows would arrive without end; set `flows` or `duration` or both
+        flows = 100 | duration = "0s" | s.toml:8:1: no flow arrives in a `duration` of zero; set a time above zero
         flows = 100 | flows = 1\ndst = "h16" | s.toml:13:7: unknown host `h16`; the hosts are h0 to h15
         flows = 100 | flows = 1\ndst = [] | s.toml:13:7: the list is empty; expected hosts: "all", a host such as "h3", a range such as "h4..h7" (both ends included), or a list of these
-        flows = 100 | flows = 1\ndst = "h7..h4" | s.toml:13:7: the range h7..h4 runs backwards; write h4..h7
+        flows = 100 | flows = 1\ndst = "h7..h4" | s.toml:13:7: the range h7..h4 is reversed; write h4..h7
         flows = 100 | flows = 1\npattern = "incast"\ndst = [1, 2] | s.toml:14:7: 2 destinations; `incast` has one `dst`
-        flows = 100 | flows = 1\npattern = "permutation"\ndst = 1 | s.toml:14:7: `permutation` takes no `dst`; give `src` only
-        flows = 100 | flows = 1\npattern = "point-to-point"\nsrc = "h3"\ndst = 3 | s.toml:15:7: `h3` would send to itself; `src` and `dst` are different hosts
-        flows = 100 | flows = 1\npattern = "point-to-point"\nsrc = "h0..h3" | s.toml:14:7: 4 sources and 1 destinations; `point-to-point` needs as many of each
-        sizes = "websearch" | sizes = "0B" | s.toml:10:9: no number of empty flows makes a load; give a size above zero
+        flows = 100 | flows = 1\npattern = "permutation"\ndst = 1 | s.toml:14:7: `permutation` takes no `dst`; set `src` only
+        flows = 100 | flows = 1\npattern = "point-to-point"\nsrc = "h3"\ndst = 3 | s.toml:15:7: `h3` would send to itself; `src` and `dst` must differ
+        flows = 100 | flows = 1\npattern = "point-to-point"\nsrc = "h0..h3" | s.toml:14:7: 4 sources and 1 destinations; `point-to-point` needs equal numbers
+        sizes = "websearch" | sizes = "0B" | s.toml:10:9: empty flows create no load; set a size above zero
         sizes = "websearch" | sizes = "5GB" | s.toml:10:9: a message of 5GB is too long; at most 2GiB
         rate = "1e-3" | rate = "1.5" | s.toml:16:8: `1.5` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)
         rate = "1e-3" | rate = -0.5 | s.toml:16:8: `-0.5` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)
         rate = "1e-3" | rate = "often" | s.toml:16:8: `often` is not a probability: it is not a number (write `1e-3`, `0.001` or `1/1000`)
-        rate = "1e-3" | rate = 0.1\nstart = "2ms"\nstop = "1ms" | s.toml:13:1: `stop` is not later than `start`; it ends after it starts
+        rate = "1e-3" | rate = 0.1\nstart = "2ms"\nstop = "1ms" | s.toml:13:1: `stop` is not later than `start`; set a later time
         rate = "1e-3" | | s.toml:13:1: missing field `rate`; it has no default
         links = "switches" | links = [1] | s.toml:15:9: found a list; expected links: "all", "hosts", "switches", a link such as "h0-tor", or a list of links
         links = "switches" | links = [] | s.toml:15:9: the list is empty; expected links: "all", "hosts", "switches", a link such as "h0-tor", or a list of links
-        title = "good" | title = "" | s.toml:1:9: is empty or has control characters; expected one line of text
+        title = "good" | title = "" | s.toml:1:9: is empty or contains control characters; expected one line of text
         title = "good" | | s.toml:1:1: missing field `title`; it has no default
         title = "good" | title = "good"\nseed = -1 | s.toml:2:8: -1 is out of range; expected a whole number from 0 to 9223372036854775807
     "#,
@@ -103,7 +103,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         instead,
         r#"
         k = 4 | K = 4 | s.toml:4:1: unknown field `K`; did you mean `k`? allowed: kind, k, rate, delay, host_rate, host_delay, switch_rate, switch_delay, switch_latency, host_tx_latency, host_rx_latency, buffer, link
-        kind = "fat-tree" | kind = "fattree" | s.toml:3:8: unknown kind `fattree`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
+        kind = "fat-tree" | kind = "fat-tre" | s.toml:3:8: unknown kind `fat-tre`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
         kind = "fat-tree" | | s.toml:2:1: missing field `kind`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
         kind = "poisson" | kind = 7 | s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr, allreduce, alltoall
         kind = "frames" | kind = "bit-error" | s.toml:14:8: unknown kind `bit-error`; did you mean `bit-errors`? allowed: bit-errors, frames, bursts, gilbert-elliott, every, ip-id, script, tilted
@@ -115,7 +115,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     );
 }
 
-/// A name with a line break in it is told in one line.
+/// An error about a name with a line break is one line.
 #[test]
 fn a_wrong_name_is_told_in_one_line() {
     let said = refusal(&instead(["mtu = 1024", "\"m\\ntu\" = 1024"]));
@@ -126,7 +126,7 @@ fn a_wrong_name_is_told_in_one_line() {
 }
 
 #[test]
-fn what_is_not_toml_is_called_so() {
+fn a_syntax_error_is_reported() {
     for (text, message) in [
         ("title = \"a\"\ntitle = \"b\"\n", "s.toml:2:1: not TOML: duplicate key"),
         ("title = \"a\n", "s.toml:1:11: not TOML: invalid basic string; expected `\"`"),
@@ -134,7 +134,7 @@ fn what_is_not_toml_is_called_so() {
         ("", "s.toml:1:1: missing field `title`; it has no default"),
         (
             "title = \"a\"\n[topology]\nkind = \"pair\"\n",
-            "s.toml:1:1: nothing happens; add at least one [[workload]]",
+            "s.toml:1:1: no workload; add at least one [[workload]]",
         ),
     ] {
         assert_eq!(refusal(text), message, "{text}");
@@ -146,8 +146,8 @@ fn scripts_that_name_nothing_are_refused() {
     assert_refused(
         with,
         r#"
-        [[impair]]\nkind = "script"\nlinks = "all"\nrules = [] | s.toml:17:1: a script without rules hits nothing; add a rule, or name a file of `faults`
-        [[impair]]\nkind = "script"\nlinks = "all"\nfaults = " " | s.toml:20:10: `faults` is empty; name a file
+        [[impair]]\nkind = "script"\nlinks = "all"\nrules = [] | s.toml:17:1: a script without rules selects no frame; add a rule, or a file of `faults`
+        [[impair]]\nkind = "script"\nlinks = "all"\nfaults = " " | s.toml:20:10: `faults` is empty; set a path
         [[impair]]\nkind = "script"\nlinks = "all"\nrules = [{ link = "nak" }] | s.toml:20:19: unknown value `nak`; allowed: data, dummy, ack, missing, hello
         [[impair]]\nkind = "script"\nlinks = "all"\nrules = [{ psn = 7, packet = "nack" }] | s.toml:20:30: unknown value `nack`; did you mean `ack`? allowed: any, data, ack, nak, read-request, read-response
         [[impair]]\nkind = "script"\nlinks = "all"\nrules = [{ frame = 7 }] | s.toml:20:12: unknown field `frame`; allowed: psn, packet, link, seq, nth, count
@@ -160,14 +160,14 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
     assert_refused(
         with,
         r#"
-        [[workload]]\nkind = "ping-pong"\nbytes = "1kB"\niterations = 5\nsrc = "last" | s.toml:21:7: `h15` would send to itself; `src` and `dst` are different hosts
+        [[workload]]\nkind = "ping-pong"\nbytes = "1kB"\niterations = 5\nsrc = "last" | s.toml:21:7: `h15` would send to itself; `src` and `dst` must differ
         [[workload]]\nkind = "stream"\nmessage = "0B" | s.toml:19:11: must be above zero; expected a size such as "64KiB" or "1MB"
-        [[workload]]\nkind = "list"\nfile = "" | s.toml:19:8: `file` is empty; name a built-in list or a path ending in .csv
+        [[workload]]\nkind = "list"\nfile = "" | s.toml:19:8: `file` is empty; set a built-in list or a path ending in .csv
         [[workload]]\nkind = "cbr"\nrate = "1Gbps"\nframe = 63 | s.toml:20:9: 63 is out of range; expected a whole number from 64 to 9216
-        [[workload]]\nkind = "cbr"\nrate = "1Gbps"\nstart = "1s"\nstop = "1s" | s.toml:17:1: `stop` is not later than `start`; it ends after it starts
-        [[workload]]\nkind = "flows"\nbytes = "1B"\npattern = "uniform" | s.toml:17:1: `uniform` draws pairs as flows arrive; choose point-to-point, permutation, full-mesh or incast
+        [[workload]]\nkind = "cbr"\nrate = "1Gbps"\nstart = "1s"\nstop = "1s" | s.toml:17:1: `stop` is not later than `start`; set a later time
+        [[workload]]\nkind = "flows"\nbytes = "1B"\npattern = "uniform" | s.toml:17:1: `uniform` needs random arrivals; use point-to-point, permutation, full-mesh or incast
         [[workload]]\nkind = "flows"\nbytes = "1B"\npattern = "full-mesh"\ncount = 50000 | s.toml:17:1: 12000000 flows at once are too many; at most 10000000
-        [[impair]]\nkind = "bursts"\nlinks = "all"\nloss = 0.6\nlength = 1 | s.toml:17:1: a loss of 0.6 is out of reach of bursts of 1 frames; at most 0.5000
+        [[impair]]\nkind = "bursts"\nlinks = "all"\nloss = 0.6\nlength = 1 | s.toml:17:1: a loss of 0.6 is impossible with bursts of 1 frames; at most 0.5000
         [[impair]]\nkind = "bursts"\nlinks = "all"\nloss = 0.1\nlength = 0.5 | s.toml:21:10: a burst of 0.5 frames is out of range; expected a number of frames from 1 to 1e9 such as 4.5
         [[impair]]\nkind = "ip-id"\nlinks = "all"\nmask = 0x0f\nvalue = 0xff | s.toml:17:1: value 0x00ff never matches under mask 0x000f; set no bit outside the mask
         [[impair]]\nkind = "every"\nlinks = "all"\nn = 0 | s.toml:20:5: 0 is out of range; expected a whole number from 1 to 1000000000000
@@ -182,18 +182,18 @@ fn classes_pauses_and_variants_that_cannot_be_are_refused() {
         r#"
         [[switch.class]]\nnumber = 3\nweight = 0 | s.toml:19:10: 0 is out of range; expected a whole number from 1 to 1000
         [[switch.class]]\nnumber = 8\nweight = 1 | s.toml:18:10: 8 is out of range; expected a whole number from 0 to 7
-        [[switch.class]]\nnumber = 3\nweight = 2\n[[switch.class]]\nnumber = 3 | s.toml:21:10: a second entry for class 3; each class has one
+        [[switch.class]]\nnumber = 3\nweight = 2\n[[switch.class]]\nnumber = 3 | s.toml:21:10: duplicate entry for class 3; each class has one entry
         [[switch.class]]\nweight = 2 | s.toml:17:1: missing field `number`; it has no default
         [[switch.class]]\nclass = 2 | s.toml:18:1: unknown field `class`; allowed: number, weight
         [switch]\nclass = 3 | s.toml:18:9: found integer `3`; expected a sequence
         [[pause]]\nlinks = "all"\nclass = 8 | s.toml:19:9: 8 is out of range; expected a whole number from 0 to 7
         [[pause]]\nlinks = "all" | s.toml:17:1: missing field `class`; it has no default
         [[pause]]\nclass = 0 | s.toml:17:1: missing field `links`; it has no default
-        [[pause]]\nlinks = "all"\nclass = 0\nstart = "5us"\nstop = "5us" | s.toml:17:1: `stop` is not later than `start`; it ends after it starts
+        [[pause]]\nlinks = "all"\nclass = 0\nstart = "5us"\nstop = "5us" | s.toml:17:1: `stop` is not later than `start`; set a later time
         [pause]\nclass = 0 | s.toml:17:1: `pause` has the wrong form; begin it with [[pause]]
         [series]\nevery = "0us" | s.toml:18:9: must be above zero; expected a time such as "1us"
         [stop]\nafter = "0s" | s.toml:18:9: must be above zero; expected a time such as "1us"
-        [[variant]]\nname = "a"\n[[variant]]\nname = "a" | s.toml:20:8: a second variant "a"; names are unique
+        [[variant]]\nname = "a"\n[[variant]]\nname = "a" | s.toml:20:8: duplicate variant "a"; names must be unique
         [[variant]]\nset = {} | s.toml:17:1: missing field `name`; it has no default
         [[variant]]\nname = "a"\nset = 5 | s.toml:19:7: found integer `5`; expected a map
         [variant]\nname = "a" | s.toml:17:1: `variant` has the wrong form; begin it with [[variant]]
@@ -201,14 +201,14 @@ fn classes_pauses_and_variants_that_cannot_be_are_refused() {
     );
 }
 
-/// Nobody replies to a READ, because nobody is told of it: the run would stall.
+/// The responder of a READ gets no notification, so a ping-pong would stall.
 #[test]
 fn a_ping_pong_of_reads_is_refused() {
     let ping_pong = "[[workload]]\nkind = \"ping-pong\"\nbytes = \"1kB\"\niterations = 5";
     let text = format!("{}{ping_pong}\n", GOOD.replacen("mtu = 1024", "operation = \"read\"", 1));
     assert_eq!(
         refusal(&text),
-        "s.toml:17:1: nobody is told of a READ that could reply to it; use write or send for ping-pong"
+        "s.toml:17:1: the responder of a READ gets no notification, so it cannot reply; use write or send for ping-pong"
     );
 }
 
@@ -226,9 +226,9 @@ fn graphs_that_are_not_networks_are_refused() {
         |[links]| graph(links),
         r#"
         { ends = ["a", "s"] } | s.toml:4:15: host `b` has 0 links; each host has one
-        { ends = ["a", "s"] }, { ends = ["t", "b"] } | s.toml:4:15: no path from `a` to `b`; all hosts must be joined
+        { ends = ["a", "s"] }, { ends = ["t", "b"] } | s.toml:4:15: no path from `a` to `b`; all hosts must be connected
         { ends = ["a", "x"] } | s.toml:6:10: unknown node `x`; did you mean `a`? allowed: a, b, s, t
-        { ends = ["s", "s"] } | s.toml:6:10: `s` is linked to itself; ends differ
+        { ends = ["s", "s"] } | s.toml:6:10: `s` is linked to itself; a link needs two different ends
         { ends = ["a", "s"], rate = "1kbps" } | s.toml:6:10: a link of 1kbps is too slow; at least 1Mbps
         { ends = ["a", "s"], delay = "1000s" } | s.toml:6:10: a delay of 1000s is too long; at most 10s
         { ends = ["s"] } | s.toml:6:19: found 1; expected an array of length 2
@@ -237,7 +237,7 @@ fn graphs_that_are_not_networks_are_refused() {
     assert_refused(
         |[from, to]| good.replace(from, to),
         r#"
-        "t"] | "a"] | s.toml:5:18: a second node `a`; names are unique
+        "t"] | "a"] | s.toml:5:18: duplicate node `a`; names must be unique
         "t"] | ""] | s.toml:5:18: `` is not a name; expected a name: a letter, then letters, digits or `_`
         "t"] | "a-b"] | s.toml:5:18: `a-b` is not a name; expected a name: a letter, then letters, digits or `_`
         ["a", "b"] | ["a"] | s.toml:2:1: a graph with 1 hosts and 2 switches; give at least 2 hosts and at most 200000 nodes
@@ -246,7 +246,7 @@ fn graphs_that_are_not_networks_are_refused() {
     );
 }
 
-/// Short files may name many variants of much: together they must fit in memory.
+/// A short file may have many variants of a large scenario: together they must fit in memory.
 #[test]
 fn more_variants_than_fit_are_refused() {
     let pauses = "[[pause]]\nlinks = \"hosts\"\nclass = 3\nstart = \"1us\"\n".repeat(4_000);

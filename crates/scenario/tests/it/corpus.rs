@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! Inputs that fuzzers found, and their seeds.
 
 #[path = "../../../../fuzz/checks/read_scenario.rs"]
 mod read_scenario;

@@ -9,4 +9,6 @@ mod lossy;
 mod overrides;
 mod refusal;
 mod routes;
+mod schema;
+mod spelling;
 mod tcp;

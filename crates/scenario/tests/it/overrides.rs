@@ -1,4 +1,4 @@
-//! Variants and `--set`: what they change, who wins, and what they are blamed for.
+//! Variants and `--set`: their effect, their precedence, and the place of errors.
 
 use wiremend_scenario::{App, Fault, Override, Recovery, load};
 
@@ -66,7 +66,7 @@ fn the_command_line_has_the_last_word() {
     assert_eq!(file.scenario.topology.rate.bits_per_s(), 25_000_000_000);
 }
 
-/// The clean variant has no impairment whose rate could be set: it stays clean.
+/// The clean variant has no impairment, so a change of its rate does not apply.
 #[test]
 fn an_element_that_a_variant_lacks_is_not_set_there() {
     let file = load("x", TEXT, &sets(&["impair.0.rate=1/4"])).unwrap();
@@ -107,12 +107,12 @@ fn an_override_is_blamed_for_what_it_breaks() {
     assert_said(
         "
         transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
-        topology.k=3 | --set topology.k=3: no fat-tree has k = 3; expected an even number from 2 to 128
+        topology.k=3 | --set topology.k=3: invalid k = 3; expected an even number from 2 to 128
         transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
         transprt.retry=1 | --set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant
         topology.kind=ring | --set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
         impair.1.rate=0 | --set impair.1.rate=0: `impair` has no element 1; it has 1, from 0
-        impair.rate=0 | --set impair.rate=0: `impair` is a list; name an element by its number from 0
+        impair.rate=0 | --set impair.rate=0: `impair` is a list; give the number of an element, from 0
         title.x=0 | --set title.x=0: `title` is a string; it has no fields
         transport..x=0 | --set transport..x=0: `transport..x` is not a path; write one such as `transport.recovery`
         workload.0.dst=h99 | --set workload.0.dst=h99: unknown host `h99`; the hosts are h0 to h15
@@ -145,7 +145,7 @@ fn a_variant_is_blamed_where_it_stands() {
     );
 }
 
-/// What only the user of a scenario can find out is reported at the value's place all the same.
+/// Errors that the user of a scenario finds later have the place of the value too.
 #[test]
 fn values_remember_their_place() {
     let file = load("x.toml", TEXT, &sets(&["workload.0.sizes=websaerch"])).unwrap();

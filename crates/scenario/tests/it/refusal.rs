@@ -1,8 +1,8 @@
-//! Scenarios that are refused, and what is said of them.
+//! Assertions about refused scenarios.
 
 use wiremend_scenario::load;
 
-/// What is said of a scenario that cannot be.
+/// Returns the error of a scenario.
 pub(crate) fn refusal(text: &str) -> String {
     match load("s.toml", text, &[]) {
         Ok(_) => panic!("understood:\n{text}"),
@@ -10,12 +10,12 @@ pub(crate) fn refusal(text: &str) -> String {
     }
 }
 
-/// Each line of a table is a case: the cells that a scenario is made of, and what is said of it. `\n` in a cell is a line break.
+/// Each line of a table is a case: the cells of a scenario, and its error. `\n` in a cell is a line break.
 pub(crate) fn assert_refused<const N: usize>(scenario: impl Fn([&str; N]) -> String, table: &str) {
     assert_said(table, |cells| refusal(&scenario(cells)));
 }
 
-/// The same of whatever is said.
+/// As [`assert_refused`], for any message.
 pub(crate) fn assert_said<const N: usize>(table: &str, said: impl Fn([&str; N]) -> String) {
     for line in table.trim().lines() {
         let cells: Vec<_> = line.split('|').map(|cell| cell.trim().replace("\\n", "\n")).collect();

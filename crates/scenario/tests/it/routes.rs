@@ -1,4 +1,4 @@
-//! Forwarding entries and remedies for deadlocks: what they may be, and what is refused.
+//! Forwarding entries and remedies for deadlocks, valid and invalid.
 
 use wiremend_scenario::load;
 
@@ -19,7 +19,7 @@ fn an_entry_ends_after_it_starts() {
     assert_eq!((known.to.as_str(), known.start.as_ns()), ("all", 0));
     assert_eq!(
         refusal(&format!("{route}start = \"2ms\"\nstop = \"2ms\"\n")),
-        "s.toml:8:1: `stop` is not later than `start`; it ends after it starts"
+        "s.toml:8:1: `stop` is not later than `start`; set a later time"
     );
     assert_eq!(
         refusal("[[route]]\nswitch = \"s1\"\nto = \"all\"\n"),
@@ -45,9 +45,9 @@ fn no_frame_starts_without_hops() {
 fn remedies_are_for_lossless_switches() {
     let lossless = "[switch.lossless]\nclasses = [3]\n";
     for (more, message) in [
-        ("[switch.watchdog]\n", "[switch.watchdog] is for lossless switches; add [switch.lossless]"),
-        ("[switch.probes]\n", "[switch.probes] is for lossless switches; add [switch.lossless]"),
-        ("[switch.demotion]\nclass = 0\nttl_below = 9\n", "[switch.demotion] is for lossless switches"),
+        ("[switch.watchdog]\n", "[switch.watchdog] needs lossless switches; add [switch.lossless]"),
+        ("[switch.probes]\n", "[switch.probes] needs lossless switches; add [switch.lossless]"),
+        ("[switch.demotion]\nclass = 0\nttl_below = 9\n", "[switch.demotion] needs lossless switches"),
     ] {
         let line = refusal(more);
         assert!(line.contains(message) && line.starts_with("s.toml:8:1: "), "{line}");
@@ -56,8 +56,8 @@ fn remedies_are_for_lossless_switches() {
     // What a switch remembers of frames is of use without lossless classes too.
     load("s.toml", &format!("{LOSSY}[switch.loops]\n"), &[]).unwrap();
     for (more, message) in [
-        ("[switch.demotion]\nclass = 0\n", "no frame is demoted; give `ttl_below` or `bounces`"),
-        ("[switch.demotion]\nclass = 3\nbounces = 1\n", "class 3 is lossless; demote to one that is not"),
+        ("[switch.demotion]\nclass = 0\n", "no frame would be demoted; set `ttl_below` or `bounces`"),
+        ("[switch.demotion]\nclass = 3\nbounces = 1\n", "class 3 is lossless; choose a lossy class"),
         ("[switch.watchdog]\npoll = \"150ms\"\n", "`detection` is below two polls of 150ms"),
         ("[switch.watchdog]\naction = \"ignore\"\n", "ignore"),
         ("[switch.probes]\nafter = \"0ns\"\n", "must be above zero"),

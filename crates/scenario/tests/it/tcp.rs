@@ -1,10 +1,10 @@
-//! What cannot be with TCP, told with its place and the remedy; and who speaks it.
+//! Invalid TCP parameters, refused with place and remedy, and the protocol of workloads.
 
 use wiremend_scenario::{Protocol, load};
 
 use crate::refusal::assert_refused;
 
-/// Line 8 begins what a test adds.
+/// A test adds lines from line 8 on.
 const GOOD: &str = "title = \"t\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\n";
 
 #[test]
@@ -19,9 +19,9 @@ fn parameters_that_cannot_be_are_refused_with_the_remedy() {
         subflows = 2\nmss = 1448 | s.toml:10:1: an `mss` of 1448 does not fit the `mtu` of 1500 with its headers of 72; at most 1428
         subflows = 0 | s.toml:11:12: 0 is out of range; expected a whole number from 1 to 8
         subflows = 9 | s.toml:11:12: 9 is out of range; expected a whole number from 1 to 8
-        congestion = "lia" | s.toml:10:1: LIA links the windows of subflows, and connections have one; give `subflows`, or use "reno"
-        rto_min = "200ms"\n[stop]\nafter = "100ms" | s.toml:10:1: a `rto_min` of 200ms is above the 100ms after which the run stops, so that a timeout never ends; give less, or more to `stop.after`
-        congestion = "dctcp" | s.toml:10:1: DCTCP acts on marks, and no switch makes any; add [switch.ecn]
+        congestion = "lia" | s.toml:10:1: LIA couples the windows of subflows, and connections have one; set `subflows`, or use "reno"
+        rto_min = "200ms"\n[stop]\nafter = "100ms" | s.toml:10:1: a `rto_min` of 200ms is above the 100ms of `stop.after`, so no timeout ever expires; decrease `rto_min`, or increase `stop.after`
+        congestion = "dctcp" | s.toml:10:1: DCTCP needs ECN marks; add [switch.ecn]
         receive_window = "1kB" | s.toml:10:1: a `receive_window` of 1kB is out of range; 2.896kB to 8388607B
         delayed_ack = "1s" | s.toml:10:1: a `delayed_ack` of 1s is too long; at most 500ms
         rto_min = "0s" | s.toml:11:11: must be above zero; expected a time such as "1us"
@@ -30,15 +30,15 @@ fn parameters_that_cannot_be_are_refused_with_the_remedy() {
     assert_refused(
         |[more]| format!("{GOOD}{more}\n"),
         r#"
-        subflows = 2 | s.toml:8:12: `subflows` are those of TCP connections, which this workload has none of; set `protocol = "tcp"`, or leave them out
-        [transport.tcp]\nmss = 1000 | s.toml:8:1: parameters of TCP, which no workload speaks; set transport.protocol = "tcp", or `protocol` of a workload
-        [transport]\nprotocol = "tcp"\ncongestion = "swift" | s.toml:10:14: `transport.congestion` is that of queue pairs, and all workloads speak TCP; use `transport.tcp.congestion`
+        subflows = 2 | s.toml:8:12: `subflows` needs TCP connections; set protocol = "tcp", or remove `subflows`
+        [transport.tcp]\nmss = 1000 | s.toml:8:1: no workload uses TCP; set transport.protocol = "tcp", or `protocol` of a workload
+        [transport]\nprotocol = "tcp"\ncongestion = "swift" | s.toml:10:14: `transport.congestion` applies to queue pairs, and all workloads use TCP; use `transport.tcp.congestion`
     "#,
     );
 }
 
 #[test]
-fn workloads_choose_what_they_speak() {
+fn workloads_choose_their_protocol() {
     let second =
         "[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\nprotocol = \"rdma\"\n";
     let file = load("s.toml", &format!("{GOOD}{second}[transport]\nprotocol = \"tcp\"\n"), &[]).unwrap();

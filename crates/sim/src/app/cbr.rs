@@ -1,21 +1,21 @@
-//! An open-loop load: frames of one size at a constant rate, acknowledged by nobody.
+//! An open-loop load: frames of one size at a constant rate, without acknowledgements.
 
 use wiremend_units::{Bytes, Rate, Time};
 
-use super::{Action, Application, Raw};
+use super::{Action, Application, RawFrame};
 use crate::frame::GAP_BYTES;
 
 pub(crate) struct Cbr {
-    frame: Raw,
+    frame: RawFrame,
     rate: Rate,
     start: Time,
     stop: Time,
-    /// Frames sent. The time of each is computed from the start, so that rounding never adds up.
+    /// Frames sent. The time of each is computed from the start, so that rounding errors do not add up.
     sent: u64,
 }
 
 impl Cbr {
-    pub(crate) fn new(frame: Raw, rate: Rate, start: Time, stop: Time) -> Self {
+    pub(crate) fn new(frame: RawFrame, rate: Rate, start: Time, stop: Time) -> Self {
         Self { frame, rate, start, stop, sent: 0 }
     }
 }
@@ -27,7 +27,7 @@ impl Application for Cbr {
         }
         let bytes = Bytes::new((u64::from(self.frame.len) + GAP_BYTES) * self.sent);
         let due = self.start.saturating_add(self.rate.serialize(bytes));
-        // At the stop it comes once more, to be taken off the books.
+        // The last poll is at the stop, so that the application is counted as done.
         due.min(self.stop)
     }
 

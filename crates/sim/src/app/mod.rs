@@ -1,169 +1,168 @@
-//! Applications: what runs on a host and asks its NIC for work.
+//! Applications: they run on a host and post messages to its NIC.
 //!
-//! They have the shape of the protocol cores: time and what happened come in, actions go out, and
-//! [`Application::next_poll`] says when to come back. One file per way of behaving. Programs outside register theirs with the
-//! [`Registry`](crate::Registry).
+//! They have the interface of the protocol cores: time and events are inputs, actions are outputs, and
+//! [`Application::next_poll`] returns the next timer. Each behaviour has one file. External programs register
+//! theirs with the [`Registry`](crate::Registry).
 
 mod cbr;
 mod collective;
-mod list;
+mod flow_list;
 mod ping_pong;
 mod poisson;
 mod stream;
 
 pub(crate) use cbr::Cbr;
-pub(crate) use collective::{Collective, Dance, Group};
-pub(crate) use list::{List, Planned};
-pub(crate) use ping_pong::{Echo, PingPong};
-pub(crate) use poisson::{Arrivals, Pick, Poisson, Sizes};
+pub(crate) use collective::{Collective, CollectivePattern, Group};
+pub(crate) use flow_list::{FlowList, PlannedFlow};
+pub(crate) use ping_pong::{EchoServer, PingPong};
+pub(crate) use poisson::{DestinationPicker, Poisson, PoissonConfig, Sizes};
 pub(crate) use stream::Stream;
 
-use wiremend_measure::{Outcome, TcpTrouble};
+use wiremend_measure::{FlowOutcome, TcpStats};
 use wiremend_units::{FlowId, HostId, Time};
 
-use crate::network::Protocol;
+use crate::network::TransportProtocol;
 
-/// What runs on a host and asks its NIC for work. What it does not need to know it leaves out.
+/// An application on a host. Methods for events that it does not need have defaults.
 pub trait Application: Send {
-    /// When it wants to act by itself; [`Time::MAX`] if only on events.
+    /// Returns when it must be polled; [`Time::MAX`] if only events trigger it.
     fn next_poll(&self) -> Time;
 
-    /// Its time has come.
+    /// Acts at the time of [`Application::next_poll`].
     fn poll(&mut self, now: Time, actions: &mut Vec<Action>);
 
-    /// It will start no more flows. One that only answers never starts any.
+    /// Returns whether it will start no more flows. An application that only replies starts none.
     fn is_done(&self) -> bool;
 
-    /// A message that it posted is done.
-    fn on_completion(&mut self, _now: Time, _done: Done, _actions: &mut Vec<Action>) {}
+    /// Handles the completion of a message that it posted.
+    fn on_completion(&mut self, _now: Time, _done: MessageResult, _actions: &mut Vec<Action>) {}
 
-    /// A message has come in on its port.
+    /// Handles a message received on its port.
     fn on_receive(&mut self, _now: Time, _from: HostId, _actions: &mut Vec<Action>) {}
 
-    /// Whether it takes the connection of its pair of hosts, if there is one for all. What comes over such a one goes to whoever
-    /// opened it: that is no matter to applications that only send, but to those that answer.
+    /// Returns whether it shares connections with other applications, if hosts share one per pair. Messages
+    /// on a shared connection go to the application that opened it. So applications that receive messages
+    /// must not share.
     fn shares_connections(&self, _per_pair: bool) -> bool {
         true
     }
 
-    /// The run ends: a flow that the application keeps the books of and that is still open.
-    fn cut_off(&mut self, _now: Time, _outcome: Outcome) -> Option<Ended> {
+    /// Returns the open flow that the application accounts for itself, at the end of the run.
+    fn on_run_end(&mut self, _now: Time, _outcome: FlowOutcome) -> Option<FlowResult> {
         None
     }
 }
 
-/// Where an application that was registered by name is put.
+/// The context of a workload that was registered by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Site {
-    /// Hosts of the network, numbered from 0.
+pub struct WorkloadContext {
+    /// Number of hosts; they are numbered from 0.
     pub hosts: u32,
-    /// When the workload begins.
+    /// Start of the workload.
     pub start: Time,
-    /// The number of its first flow. Those of the others count on from there, each once on all hosts.
+    /// The number of its first flow. Further flows take the following numbers, each used once over all hosts.
     pub first_flow: FlowId,
-    /// Seed of a random stream of its own.
+    /// Seed of its random stream.
     pub seed: u64,
 }
 
 /// Applications, each with its host.
 pub type Applications = Vec<(HostId, Box<dyn Application>)>;
 
-/// An application on a host. Messages that come in over a connection opened to `port` are its.
-pub(crate) struct Placed {
+/// An application on a host. It receives the messages of connections to `port`.
+pub(crate) struct PlacedApp {
     pub(crate) port: u16,
-    /// The class of its connections.
     pub(crate) class: u8,
-    /// What its connections speak.
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: TransportProtocol,
     pub(crate) app: Box<dyn Application>,
-    /// It has been taken off the books: it starts nothing more.
+    /// Whether the application was counted as done.
     pub(crate) done: bool,
 }
 
-/// What an application wants.
+/// An action of an application.
 pub enum Action {
-    /// Move a message.
+    /// Posts a message.
     Post(Post),
-    /// A flow that the application keeps the books of begins.
-    Begin,
-    /// A flow that the application keeps the books of has ended.
-    End(Ended),
-    /// Send one frame of an open-loop load.
-    Raw(Raw),
+    /// Begins a flow that the application accounts for itself.
+    BeginFlow,
+    /// Ends such a flow.
+    EndFlow(FlowResult),
+    /// Sends one frame of an open-loop load.
+    Raw(RawFrame),
 }
 
-/// A message to move.
+/// A message to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Post {
-    /// Where to.
+    /// The destination.
     pub dst: HostId,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u32,
-    /// The flow that it belongs to, if any.
+    /// Its flow, if any.
     pub flow: Option<FlowId>,
-    /// The flow ends when the message completes. Else the application says when.
+    /// Whether the flow ends when the message completes. Otherwise the application ends it.
     pub ends_flow: bool,
 }
 
-/// A flow's end, as its application sees it.
+/// Result of a flow, as its application reports it.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// Which one.
+pub struct FlowResult {
+    /// The flow.
     pub flow: FlowId,
-    /// Where its bytes went.
+    /// The destination.
     pub dst: HostId,
-    /// How many.
+    /// Bytes of the flow.
     pub bytes: u32,
-    /// When it began.
+    /// Start time.
     pub start: Time,
-    /// When it ended.
+    /// End time.
     pub end: Time,
-    /// What chose its path among equals. A round trip may take another way back than there; its yardstick is
-    /// some shortest path, which is the same where parallel paths are alike.
+    /// The ECMP entropy of its path. A round trip may return over another path; its ideal time then uses some
+    /// shortest path, which is the same if parallel paths are alike.
     pub entropy: u16,
-    /// The bytes crossed the network there and back.
+    /// Whether the bytes crossed the network in both directions.
     pub round_trip: bool,
-    /// What it took.
-    pub done: Done,
+    /// Result of its last message.
+    pub done: MessageResult,
 }
 
-/// How a message's work request ended, and what it took.
+/// Result of a message's work request.
 #[derive(Clone, Copy, Debug)]
-pub struct Done {
-    /// How.
-    pub outcome: Outcome,
+pub struct MessageResult {
+    /// How it ended.
+    pub outcome: FlowOutcome,
     /// When the receiver had all of it.
     pub delivered: Option<Time>,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// NAKs that were acted on.
+    /// NAKs that caused a retransmission.
     pub naks: u32,
-    /// Packets that were sent before.
+    /// Retransmitted packets.
     pub retransmitted_packets: u32,
-    /// Payload bytes in them.
+    /// Payload bytes of these.
     pub retransmitted_bytes: u64,
-    /// What only TCP meets.
-    pub tcp: Option<TcpTrouble>,
+    /// Recovery statistics that only TCP has.
+    pub tcp: Option<TcpStats>,
 }
 
 /// One frame of an open-loop load.
 #[derive(Clone, Copy, Debug)]
-pub struct Raw {
-    /// Where to.
+pub struct RawFrame {
+    /// The destination.
     pub dst: HostId,
     /// Bytes from MAC header to FCS.
     pub len: u16,
-    /// Hops that it may take.
+    /// Initial TTL.
     pub ttl: u8,
     /// Traffic class, 0 to 7.
     pub class: u8,
-    /// Switches may cut it to its headers.
+    /// Whether switches may trim it.
     pub trimmable: bool,
 }
 
-impl Done {
-    /// Nothing happened, and then it was over.
-    pub const fn unfinished(outcome: Outcome) -> Self {
+impl MessageResult {
+    /// Returns the result of a message without any statistics.
+    pub const fn unfinished(outcome: FlowOutcome) -> Self {
         Self {
             outcome,
             delivered: None,

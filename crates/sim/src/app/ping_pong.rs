@@ -1,23 +1,23 @@
-//! A closed loop of requests and replies, as latency benchmarks run it: the next request leaves when the reply to
-//! the last one is there and its own work request has completed.
+//! A closed loop of requests and replies, like latency benchmarks: the next request is posted when the reply
+//! to the last one has arrived and its own work request has completed.
 
-use wiremend_measure::Outcome;
+use wiremend_measure::FlowOutcome;
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Application, Done, Ended, Post};
+use super::{Action, Application, FlowResult, MessageResult, Post};
 
-/// The side that asks and measures.
+/// The client: it sends requests and measures.
 pub(crate) struct PingPong {
     peer: HostId,
     bytes: u32,
     first_flow: FlowId,
-    begun: u64,
+    started: u64,
     iterations: u64,
     start: Time,
     replied: bool,
-    done: Option<Done>,
+    done: Option<MessageResult>,
     open: bool,
-    broken: bool,
+    failed: bool,
 }
 
 impl PingPong {
@@ -26,43 +26,43 @@ impl PingPong {
             peer,
             bytes,
             first_flow,
-            begun: 0,
+            started: 0,
             iterations,
             start,
             replied: false,
             done: None,
             open: false,
-            broken: false,
+            failed: false,
         }
     }
 
-    fn turn(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
-        self.end(now, done, actions);
-        if self.begun < self.iterations {
-            self.ask(now, actions);
+    fn finish_round(&mut self, now: Time, done: MessageResult, actions: &mut Vec<Action>) {
+        self.end_flow(now, done, actions);
+        if self.started < self.iterations {
+            self.send_request(now, actions);
         }
     }
 
-    fn ask(&mut self, now: Time, actions: &mut Vec<Action>) {
-        self.begun += 1;
+    fn send_request(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.started += 1;
         self.start = now;
         self.open = true;
         self.replied = false;
         self.done = None;
-        actions.push(Action::Begin);
-        let flow = Some(FlowId(self.first_flow.0 + self.begun - 1));
+        actions.push(Action::BeginFlow);
+        let flow = Some(FlowId(self.first_flow.0 + self.started - 1));
         actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow, ends_flow: false }));
     }
 
-    fn end(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+    fn end_flow(&mut self, now: Time, done: MessageResult, actions: &mut Vec<Action>) {
         if std::mem::take(&mut self.open) {
-            actions.push(Action::End(self.ended(now, done)));
+            actions.push(Action::EndFlow(self.flow_result(now, done)));
         }
     }
 
-    fn ended(&self, end: Time, done: Done) -> Ended {
-        let flow = FlowId(self.first_flow.0 + self.begun - 1);
-        Ended {
+    fn flow_result(&self, end: Time, done: MessageResult) -> FlowResult {
+        let flow = FlowId(self.first_flow.0 + self.started - 1);
+        FlowResult {
             flow,
             dst: self.peer,
             bytes: self.bytes,
@@ -77,39 +77,40 @@ impl PingPong {
 
 impl Application for PingPong {
     fn next_poll(&self) -> Time {
-        if self.begun == 0 && self.iterations > 0 { self.start } else { Time::MAX }
+        if self.started == 0 && self.iterations > 0 { self.start } else { Time::MAX }
     }
 
     fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        if self.begun == 0 && now >= self.start {
-            self.ask(now, actions);
+        if self.started == 0 && now >= self.start {
+            self.send_request(now, actions);
         }
     }
 
-    fn on_completion(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+    fn on_completion(&mut self, now: Time, done: MessageResult, actions: &mut Vec<Action>) {
         self.done = Some(done);
-        if done.outcome != Outcome::Finished {
-            self.broken = true;
-            self.end(now, done, actions);
+        if done.outcome != FlowOutcome::Finished {
+            self.failed = true;
+            self.end_flow(now, done, actions);
         } else if self.replied {
-            self.turn(now, done, actions);
+            self.finish_round(now, done, actions);
         }
     }
 
     fn on_receive(&mut self, now: Time, _from: HostId, actions: &mut Vec<Action>) {
         self.replied = true;
         if let Some(done) = self.done {
-            self.turn(now, done, actions);
+            self.finish_round(now, done, actions);
         }
     }
 
     fn is_done(&self) -> bool {
-        self.broken || self.begun == self.iterations
+        self.failed || self.started == self.iterations
     }
 
-    fn cut_off(&mut self, now: Time, outcome: Outcome) -> Option<Ended> {
-        let done = self.done.map_or(Done::unfinished(outcome), |done| Done { outcome, ..done });
-        std::mem::take(&mut self.open).then(|| self.ended(now, done))
+    fn on_run_end(&mut self, now: Time, outcome: FlowOutcome) -> Option<FlowResult> {
+        let done =
+            self.done.map_or(MessageResult::unfinished(outcome), |done| MessageResult { outcome, ..done });
+        std::mem::take(&mut self.open).then(|| self.flow_result(now, done))
     }
 
     fn shares_connections(&self, per_pair: bool) -> bool {
@@ -117,19 +118,19 @@ impl Application for PingPong {
     }
 }
 
-/// The side that answers. It answers the next request only when its last answer has completed.
-pub(crate) struct Echo {
+/// The server. It replies to the next request only when its last reply has completed.
+pub(crate) struct EchoServer {
     bytes: u32,
     busy: bool,
     waiting: Option<HostId>,
 }
 
-impl Echo {
+impl EchoServer {
     pub(crate) fn new(bytes: u32) -> Self {
         Self { bytes, busy: false, waiting: None }
     }
 
-    fn answer(&mut self, actions: &mut Vec<Action>) {
+    fn reply(&mut self, actions: &mut Vec<Action>) {
         if self.busy {
             return;
         }
@@ -140,15 +141,15 @@ impl Echo {
     }
 }
 
-impl Application for Echo {
+impl Application for EchoServer {
     fn on_receive(&mut self, _now: Time, from: HostId, actions: &mut Vec<Action>) {
         self.waiting = Some(from);
-        self.answer(actions);
+        self.reply(actions);
     }
 
-    fn on_completion(&mut self, _now: Time, _done: Done, actions: &mut Vec<Action>) {
+    fn on_completion(&mut self, _now: Time, _done: MessageResult, actions: &mut Vec<Action>) {
         self.busy = false;
-        self.answer(actions);
+        self.reply(actions);
     }
 
     fn next_poll(&self) -> Time {

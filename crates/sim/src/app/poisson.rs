@@ -1,4 +1,4 @@
-//! Flows that arrive at random: exponential gaps, sizes from a table, destinations by a pattern.
+//! Flows with random arrivals: exponential gaps, sizes from a table, destinations by a pattern.
 
 use std::sync::Arc;
 
@@ -11,36 +11,36 @@ use super::{Action, Application, Post};
 
 pub(crate) struct Poisson {
     sizes: Sizes,
-    pick: Pick,
+    pick: DestinationPicker,
     mean_gap: Span,
-    left: u64,
+    flows_left: u64,
     stop: Time,
     next: Time,
     flow: FlowId,
-    /// Flow numbers of several sources interleave.
+    /// Step of flow numbers: the numbers of several sources interleave.
     flow_step: u64,
     random: Xoshiro256PlusPlus,
 }
 
-/// How many bytes a flow has.
+/// The distribution of flow sizes.
 #[derive(Clone)]
 pub(crate) enum Sizes {
     Fixed(u32),
     Table(Arc<SizeTable>),
 }
 
-/// Where a source's flows go: any of these hosts, each as likely, but never to itself.
+/// The destinations of a source: these hosts with equal probability, except the source itself.
 #[derive(Clone)]
-pub(crate) struct Pick {
+pub(crate) struct DestinationPicker {
     hosts: Arc<[HostId]>,
-    /// Where the source itself stands among them, if it does.
-    own: Option<usize>,
+    /// Index of the source among them, if it is one.
+    source_index: Option<usize>,
 }
 
-/// What a Poisson source is made of.
-pub(crate) struct Arrivals {
+/// Settings of a Poisson source.
+pub(crate) struct PoissonConfig {
     pub(crate) sizes: Sizes,
-    pub(crate) pick: Pick,
+    pub(crate) pick: DestinationPicker,
     pub(crate) mean_gap: Span,
     pub(crate) flows: u64,
     pub(crate) start: Time,
@@ -51,12 +51,12 @@ pub(crate) struct Arrivals {
 }
 
 impl Poisson {
-    pub(crate) fn new(plan: Arrivals) -> Self {
+    pub(crate) fn new(plan: PoissonConfig) -> Self {
         let mut app = Self {
             sizes: plan.sizes,
             pick: plan.pick,
             mean_gap: plan.mean_gap,
-            left: plan.flows,
+            flows_left: plan.flows,
             stop: plan.stop,
             next: plan.start,
             flow: plan.first_flow,
@@ -72,7 +72,7 @@ impl Poisson {
         let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         let gap = Span::from_ps((-libm::log(uniform) * self.mean_gap.as_ps() as f64) as u64);
         let next = self.next.saturating_add(gap);
-        self.next = if self.left == 0 || next >= self.stop { Time::MAX } else { next };
+        self.next = if self.flows_left == 0 || next >= self.stop { Time::MAX } else { next };
     }
 }
 
@@ -87,7 +87,7 @@ impl Application for Poisson {
             let dst = self.pick.draw(&mut self.random);
             actions.push(Action::Post(Post { dst, bytes, flow: Some(self.flow), ends_flow: true }));
             self.flow.0 += self.flow_step;
-            self.left -= 1;
+            self.flows_left -= 1;
             self.draw_next();
         }
     }
@@ -113,21 +113,20 @@ impl Sizes {
     }
 }
 
-impl Pick {
-    /// `None` if there is nobody to send to.
+impl DestinationPicker {
+    /// Returns `None` if there is no destination.
     pub(crate) fn new(source: HostId, hosts: Arc<[HostId]>) -> Option<Self> {
-        let own = hosts.iter().position(|host| *host == source);
-        (hosts.len() > usize::from(own.is_some())).then_some(Self { hosts, own })
+        let source_index = hosts.iter().position(|host| *host == source);
+        (hosts.len() > usize::from(source_index.is_some())).then_some(Self { hosts, source_index })
     }
 
-    /// The first of those that may be sent to.
     pub(crate) fn first(&self) -> HostId {
-        self.hosts[usize::from(self.own == Some(0))]
+        self.hosts[usize::from(self.source_index == Some(0))]
     }
 
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> HostId {
-        let others = (self.hosts.len() - usize::from(self.own.is_some())) as u64;
+        let others = (self.hosts.len() - usize::from(self.source_index.is_some())) as u64;
         let drawn = (((random.next_u64() >> 32) * others) >> 32) as usize;
-        self.hosts[drawn + usize::from(self.own.is_some_and(|own| drawn >= own))]
+        self.hosts[drawn + usize::from(self.source_index.is_some_and(|source_index| drawn >= source_index))]
     }
 }

@@ -1,20 +1,20 @@
-//! Messages as fast as they go: a number of them always outstanding.
+//! A stream of messages: a fixed number of them is always outstanding.
 
-use wiremend_measure::Outcome;
+use wiremend_measure::FlowOutcome;
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Application, Done, Post};
+use super::{Action, Application, MessageResult, Post};
 
 pub(crate) struct Stream {
     peer: HostId,
     bytes: u32,
     depth: u64,
-    /// Messages to move; `None` for as long as the run lasts.
+    /// Number of messages; `None`: until the run ends.
     count: Option<u64>,
     first_flow: FlowId,
-    begun: u64,
+    started: u64,
     start: Time,
-    broken: bool,
+    failed: bool,
 }
 
 impl Stream {
@@ -26,13 +26,13 @@ impl Stream {
         first_flow: FlowId,
         start: Time,
     ) -> Self {
-        Self { peer, bytes, depth, count, first_flow, begun: 0, start, broken: false }
+        Self { peer, bytes, depth, count, first_flow, started: 0, start, failed: false }
     }
 
     fn begin(&mut self, actions: &mut Vec<Action>) {
         if !self.is_done() {
-            let flow = FlowId(self.first_flow.0 + self.begun);
-            self.begun += 1;
+            let flow = FlowId(self.first_flow.0 + self.started);
+            self.started += 1;
             actions.push(Action::Post(Post {
                 dst: self.peer,
                 bytes: self.bytes,
@@ -45,21 +45,21 @@ impl Stream {
 
 impl Application for Stream {
     fn next_poll(&self) -> Time {
-        if self.begun == 0 && !self.is_done() { self.start } else { Time::MAX }
+        if self.started == 0 && !self.is_done() { self.start } else { Time::MAX }
     }
 
     fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        if self.begun == 0 && now >= self.start {
+        if self.started == 0 && now >= self.start {
             (0..self.depth).for_each(|_| self.begin(actions));
         }
     }
 
-    fn on_completion(&mut self, _now: Time, done: Done, actions: &mut Vec<Action>) {
-        self.broken |= done.outcome != Outcome::Finished;
+    fn on_completion(&mut self, _now: Time, done: MessageResult, actions: &mut Vec<Action>) {
+        self.failed |= done.outcome != FlowOutcome::Finished;
         self.begin(actions);
     }
 
     fn is_done(&self) -> bool {
-        self.broken || self.count.is_some_and(|count| self.begun >= count)
+        self.failed || self.count.is_some_and(|count| self.started >= count)
     }
 }

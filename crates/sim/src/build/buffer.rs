@@ -1,4 +1,4 @@
-//! The memory of each switch.
+//! The buffer of each switch.
 
 use wiremend_fabric::Graph;
 use wiremend_scenario::{Scenario, SwitchSet};
@@ -6,17 +6,17 @@ use wiremend_units::{Bytes, SwitchId};
 
 use super::BuildError;
 
-/// By switch: the bytes that each of its ports has or, if it is lossless, that all share; `None` if there is no limit.
-pub(super) fn of_switches(scenario: &Scenario, graph: &Graph) -> Result<Vec<Option<Bytes>>, BuildError> {
+/// Returns the buffer bytes of each switch: per port, or shared if the switch is lossless. `None`: no limit.
+pub(super) fn switch_buffers(scenario: &Scenario, graph: &Graph) -> Result<Vec<Option<Bytes>>, BuildError> {
     let usual = match &scenario.switch.lossless {
         Some(lossless) => Some(lossless.buffer),
         None => scenario.topology.buffer.max(),
     };
     let mut buffers = vec![usual; graph.switch_count() as usize];
     for entry in &scenario.switch.buffers {
-        let meant = switches(graph, &entry.switches.value)
+        let selected = switches(graph, &entry.switches.value)
             .map_err(|what| BuildError::at(entry.switches.place, what))?;
-        for switch in meant {
+        for switch in selected {
             buffers[switch.index()] = Some(entry.bytes);
         }
     }
@@ -33,7 +33,7 @@ fn switches(graph: &Graph, set: &SwitchSet) -> Result<Vec<SwitchId>, String> {
         SwitchSet::Core => {
             let core: Vec<_> = graph.switches().filter(|switch| !has_hosts(switch)).collect();
             if core.is_empty() {
-                Err("every switch here has hosts; name switches".to_owned())
+                Err("every switch has hosts, so there is no core; name the switches".to_owned())
             } else {
                 Ok(core)
             }
@@ -46,6 +46,6 @@ fn by_name(graph: &Graph, name: &str) -> Result<SwitchId, String> {
     let found = graph.node_by_name(name).and_then(|node| node.0.checked_sub(graph.host_count()));
     found.map(SwitchId).ok_or_else(|| {
         let names: Vec<_> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
-        wiremend_units::or_nearest("switch", name, &names)
+        wiremend_units::unknown_name("switch", name, &names)
     })
 }

@@ -1,4 +1,4 @@
-//! Collectives of a scenario: groups, applications of their members, and how their flows make jobs.
+//! Collectives of a scenario: groups, the applications of their members, and the jobs of their flows.
 
 use std::sync::Arc;
 
@@ -10,19 +10,18 @@ use wiremend_units::{Bytes, FlowId, HostId, Time};
 
 use super::BuildError;
 use super::workload::FLOWS_PER_WORKLOAD;
-use crate::app::{self, Applications, Dance, Group};
+use crate::app::{self, Applications, CollectivePattern, Group};
 
-/// A collective of a scenario.
 pub(super) struct Collective {
-    dance: Dance,
+    pattern: CollectivePattern,
     bytes: u64,
     iterations: u32,
     groups: Vec<Vec<HostId>>,
 }
 
 impl Collective {
-    /// None if the workload is none.
-    fn of(scenario: &Scenario, workload: &Placed<Workload>) -> Result<Option<Self>, BuildError> {
+    /// Returns `None` if the workload is not a collective.
+    fn from_workload(scenario: &Scenario, workload: &Placed<Workload>) -> Result<Option<Self>, BuildError> {
         match &workload.app {
             Kind::Allreduce(kind) => Self::allreduce(scenario, workload.place, kind).map(Some),
             Kind::Alltoall(kind) => Self::alltoall(scenario, workload.place, kind).map(Some),
@@ -31,51 +30,58 @@ impl Collective {
     }
 
     pub(super) fn allreduce(scenario: &Scenario, place: Place, kind: &AllReduce) -> Result<Self, BuildError> {
-        let dance = match kind.algorithm {
-            Algorithm::Ring => Dance::Ring,
-            Algorithm::HalvingDoubling => Dance::HalvingDoubling,
+        let pattern = match kind.algorithm {
+            Algorithm::Ring => CollectivePattern::Ring,
+            Algorithm::HalvingDoubling => CollectivePattern::HalvingDoubling,
         };
-        Self::new(scenario, place, dance, kind.bytes, kind.iterations.get(), &kind.members())
+        Self::new(scenario, place, pattern, kind.bytes, kind.iterations.get(), &kind.members())
     }
 
     pub(super) fn alltoall(scenario: &Scenario, place: Place, kind: &AllToAll) -> Result<Self, BuildError> {
-        Self::new(scenario, place, Dance::AllToAll, kind.bytes, kind.iterations.get(), &kind.members())
+        Self::new(
+            scenario,
+            place,
+            CollectivePattern::AllToAll,
+            kind.bytes,
+            kind.iterations.get(),
+            &kind.members(),
+        )
     }
 
     fn new(
         scenario: &Scenario,
         place: Place,
-        dance: Dance,
+        pattern: CollectivePattern,
         bytes: Bytes,
         iterations: u32,
         members: &Members<'_>,
     ) -> Result<Self, BuildError> {
-        let groups = members.of(&scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
-        let collective = Self { dance, bytes: bytes.get(), iterations, groups };
-        let flows = collective.flows_apart().saturating_mul(collective.iterations.into());
+        let groups =
+            members.resolve(&scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
+        let collective = Self { pattern, bytes: bytes.get(), iterations, groups };
+        let flows = collective.flows_per_round().saturating_mul(collective.iterations.into());
         if flows >= FLOWS_PER_WORKLOAD {
-            let what = format!("{flows} messages are more than can be numbered; fewer `iterations`");
+            let what = format!("{flows} messages exceed the range of flow numbers; reduce `iterations`");
             return Err(BuildError::at(place, what));
         }
         Ok(collective)
     }
 
-    /// An application for each member.
     pub(super) fn apps(&self, start: Time, first_flow: FlowId) -> Applications {
         let mut apps = Applications::new();
         for number in 0..self.groups.len() {
             let group = Arc::new(self.group(number, first_flow));
-            for (own, host) in group.members.iter().enumerate() {
-                let member = app::Collective::new(Arc::clone(&group), own, start);
+            for (rank, host) in group.members.iter().enumerate() {
+                let member = app::Collective::new(Arc::clone(&group), rank, start);
                 apps.push((*host, Box::new(member)));
             }
         }
         apps
     }
 
-    /// How its flows make jobs.
+    /// Returns how its flows form jobs.
     pub(super) fn jobs(&self, workload: u32, first_flow: FlowId) -> JobPlan {
-        let flows = (0..self.groups.len()).map(|number| self.flows_of(number)).collect();
+        let flows = (0..self.groups.len()).map(|number| self.flows_per_job(number)).collect();
         JobPlan {
             workload,
             first_flow: first_flow.0,
@@ -88,41 +94,38 @@ impl Collective {
     fn group(&self, number: usize, first_flow: FlowId) -> Group {
         Group {
             members: self.groups[number].clone(),
-            dance: self.dance,
+            pattern: self.pattern,
             bytes: self.bytes,
             iterations: self.iterations,
             first_flow: FlowId(first_flow.0 + number as u64 * self.stride()),
-            flows_apart: self.flows_apart(),
+            flows_per_round: self.flows_per_round(),
         }
     }
 
-    /// Flows of a job of a group.
-    fn flows_of(&self, number: usize) -> u64 {
+    fn flows_per_job(&self, number: usize) -> u64 {
         let size = self.groups[number].len() as u64;
-        let messages = match self.dance {
-            Dance::Ring => 2 * (size - 1),
-            Dance::HalvingDoubling => 2 * u64::from(size.ilog2()),
-            Dance::AllToAll => size - 1,
+        let messages = match self.pattern {
+            CollectivePattern::Ring => 2 * (size - 1),
+            CollectivePattern::HalvingDoubling => 2 * u64::from(size.ilog2()),
+            CollectivePattern::AllToAll => size - 1,
         };
         size * messages
     }
 
-    /// Numbers that the job of any group has.
     fn stride(&self) -> u64 {
-        (0..self.groups.len()).map(|number| self.flows_of(number)).max().unwrap_or(1)
+        (0..self.groups.len()).map(|number| self.flows_per_job(number)).max().unwrap_or(1)
     }
 
-    /// How far the jobs of a group are apart.
-    fn flows_apart(&self) -> u64 {
+    /// Returns the distance of flow numbers between successive jobs of a group.
+    fn flows_per_round(&self) -> u64 {
         self.stride() * self.groups.len() as u64
     }
 }
 
-/// The jobs of all collectives.
 pub(super) fn jobs(scenario: &Scenario) -> Result<Vec<JobPlan>, BuildError> {
     let mut plans = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
-        if let Some(collective) = Collective::of(scenario, workload)? {
+        if let Some(collective) = Collective::from_workload(scenario, workload)? {
             plans.push(collective.jobs(number as u32, FlowId(number as u64 * FLOWS_PER_WORKLOAD)));
         }
     }

@@ -1,4 +1,4 @@
-//! What a scenario says of marks and of congestion control, as the cores take it.
+//! ECN marking and congestion control, from a scenario.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use wiremend_proto::cc::{Algorithm, FixedRate, dcqcn, swift};
 use wiremend_scenario::{Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Transport, Within};
 
 use super::BuildError;
-use super::longest::Longest;
+use super::longest_path::LongestPath;
 use crate::network::Network;
 use crate::registry::Registry;
-use crate::switch::Curve;
+use crate::switch::RedCurve;
 
-/// The algorithm of all connections, if they have one.
+/// Returns the congestion control of all connections, if there is one.
 pub(super) fn algorithm(
     transport: &Placed<Transport>,
     registry: &Registry,
@@ -20,56 +20,57 @@ pub(super) fn algorithm(
     Ok(Some(match (&transport.congestion.value, transport.rate) {
         (Congestion::None, Pace::Line) => return Ok(None),
         (Congestion::None, Pace::Fixed(rate)) => Arc::new(FixedRate::new(rate)),
-        (Congestion::DcqcnPaper, _) => Arc::new(with(dcqcn::Parameters::PAPER, overrides)),
-        (Congestion::HpccLineage, _) => Arc::new(with(dcqcn::Parameters::HPCC_LINEAGE, overrides)),
-        (Congestion::Swift, _) => Arc::new(delays(transport)?),
+        (Congestion::DcqcnPaper, _) => Arc::new(dcqcn_parameters(dcqcn::Parameters::PAPER, overrides)),
+        (Congestion::HpccLineage, _) => {
+            Arc::new(dcqcn_parameters(dcqcn::Parameters::HPCC_SIMULATOR, overrides))
+        }
+        (Congestion::Swift, _) => Arc::new(swift_parameters(transport)?),
         (Congestion::Registered(registered), _) => {
             registry.make_congestion(registered).map_err(BuildError::setting(transport.congestion.place))?
         }
     }))
 }
 
-/// The curve of all ports.
-pub(super) fn curve(ecn: &Ecn) -> Curve {
+/// Returns the marking curve of all ports.
+pub(super) fn curve(ecn: &Ecn) -> RedCurve {
     let pmax_parts = (ecn.pmax.get() * (1_u64 << 32) as f64).round() as u64;
-    Curve { kmin_bytes: ecn.kmin.get(), kmax_bytes: ecn.kmax.get(), pmax_parts: pmax_parts.max(1) }
+    RedCurve { kmin_bytes: ecn.kmin.get(), kmax_bytes: ecn.kmax.get(), pmax_parts: pmax_parts.max(1) }
 }
 
-/// A named set, but for what the scenario says itself.
-fn with(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Parameters {
-    let Some(of) = overrides else { return set };
+fn dcqcn_parameters(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Parameters {
+    let Some(table) = overrides else { return set };
     dcqcn::Parameters {
-        cnp_interval: of.cnp_interval.unwrap_or(set.cnp_interval),
-        gain: of.gain.and_then(|gain| dcqcn::Gain::from_parts(parts(gain))).unwrap_or(set.gain),
-        alpha_timer: of.alpha_timer.unwrap_or(set.alpha_timer),
-        decrease_interval: of.decrease_interval.unwrap_or(set.decrease_interval),
-        clamp_target: of.clamp_target.unwrap_or(set.clamp_target),
-        increase_timer: of.increase_timer.unwrap_or(set.increase_timer),
-        byte_counter: of.byte_counter.map_or(set.byte_counter, Limit::max),
-        fast_recovery: of.fast_recovery.map_or(set.fast_recovery, Within::get),
-        additive_increase: of.additive_increase.unwrap_or(set.additive_increase),
-        hyper_increase: of.hyper_increase.unwrap_or(set.hyper_increase),
-        min_rate: of.min_rate.unwrap_or(set.min_rate),
+        cnp_interval: table.cnp_interval.unwrap_or(set.cnp_interval),
+        gain: table.gain.and_then(|gain| dcqcn::Gain::from_parts(parts(gain))).unwrap_or(set.gain),
+        alpha_timer: table.alpha_timer.unwrap_or(set.alpha_timer),
+        decrease_interval: table.decrease_interval.unwrap_or(set.decrease_interval),
+        clamp_target: table.clamp_target.unwrap_or(set.clamp_target),
+        increase_timer: table.increase_timer.unwrap_or(set.increase_timer),
+        byte_counter: table.byte_counter.map_or(set.byte_counter, Limit::max),
+        fast_recovery: table.fast_recovery.map_or(set.fast_recovery, Within::get),
+        additive_increase: table.additive_increase.unwrap_or(set.additive_increase),
+        hyper_increase: table.hyper_increase.unwrap_or(set.hyper_increase),
+        min_rate: table.min_rate.unwrap_or(set.min_rate),
     }
 }
 
-/// What a user should know of a delay that is wanted and cannot be had.
-pub(super) fn unreachable(transport: &Placed<Transport>, net: &Network) -> Option<String> {
+/// Returns a remark if the target delay of Swift is below the base round trip.
+pub(super) fn note_unreachable_target(transport: &Placed<Transport>, net: &Network) -> Option<String> {
     let Congestion::Swift = transport.congestion.value else { return None };
     let wanted = transport.swift.as_ref().map(|swift| swift.value).unwrap_or_default();
-    let Longest { round_trip, switches, .. } = Longest::of(net);
+    let LongestPath { round_trip, switches, .. } = LongestPath::find(net);
     let target = wanted.base_target + wanted.hop_target * switches;
     (target < round_trip).then(|| {
-        format!("Swift wants a delay of {target} on ways whose empty round trip is {round_trip}, and will hardly send anything there; raise transport.swift.base_target")
+        format!("the target delay of Swift ({target}) is below the longest base round trip ({round_trip}), so flows on that path get almost no rate; raise transport.swift.base_target")
     })
 }
 
-fn delays(transport: &Placed<Transport>) -> Result<swift::Parameters, BuildError> {
+fn swift_parameters(transport: &Placed<Transport>) -> Result<swift::Parameters, BuildError> {
     let place = transport.swift.as_ref().map_or(transport.place, |swift| swift.place);
     let swift = transport.swift.as_ref().map(|swift| swift.value).unwrap_or_default();
-    let share = |of: Probability| {
-        swift::Share::from_parts(parts(of))
-            .ok_or_else(|| BuildError::at(place, format!("{} is more than the whole; at most 1", of.get())))
+    let share = |value: Probability| {
+        swift::Fraction::from_parts(parts(value))
+            .ok_or_else(|| BuildError::at(place, format!("{} is a share above 1; at most 1", value.get())))
     };
     Ok(swift::Parameters {
         base_target: swift.base_target,
@@ -82,6 +83,6 @@ fn delays(transport: &Placed<Transport>) -> Result<swift::Parameters, BuildError
 }
 
 /// In parts of 65 536, rounded.
-fn parts(of: Probability) -> u32 {
-    (of.get() * 65_536.0).round() as u32
+fn parts(value: Probability) -> u32 {
+    (value.get() * 65_536.0).round() as u32
 }

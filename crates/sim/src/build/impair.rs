@@ -1,10 +1,11 @@
-//! The impairments of a scenario, lane by lane, each with a random stream of its own.
+//! The impairments of a scenario by lane, each with its own random stream.
 
 use std::collections::BTreeMap;
 
 use wiremend_impair::{
-    BadImpairment, Begin, BitErrors, Channel, EveryNth, FaultList, FrameKind, FrameLoss, GilbertElliott,
-    Impairment, Impairments, IpId, LinkKind, Model, Rule, Script, TiltedLoss, Tilting, Way, Window,
+    BadImpairment, BitErrors, Channel, Direction, EpisodeStart, EveryNth, FaultList, FrameKind, FrameLoss,
+    GilbertElliott, Impairment, Impairments, IpId, LinkKind, Model, Rule, Script, TiltSettings, TiltedLoss,
+    Window,
 };
 use wiremend_scenario::{Fault, Impair, LinkFrame, PacketKind, Placed, Scenario, Within};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
@@ -44,8 +45,9 @@ pub(super) fn place(
             let window = made.window();
             impairments.push(made);
             if let Some(recorded) = &recorded {
-                let way = if lane == lane.link().forward() { Way::Forth } else { Way::Back };
-                impairments.push(Impairment::during(window, recorded.replay(way)));
+                let direction =
+                    if lane == lane.link().forward() { Direction::Forward } else { Direction::Backward };
+                impairments.push(Impairment::during(window, recorded.replay(direction)));
             }
         }
     }
@@ -58,7 +60,7 @@ fn read_faults(file: &Placed<String>, files: &dyn Files) -> Result<FaultList, Bu
     FaultList::read(reader).map_err(|error| at(format!("{}: {error}", file.value)))
 }
 
-/// What names frames by their link header is for protected links.
+/// Rejects scripts that select frames by link header on unprotected links.
 pub(super) fn check_scripts(
     scenario: &Scenario,
     net: &Network,
@@ -75,7 +77,7 @@ pub(super) fn check_scripts(
         {
             let name = net.graph.lane_name(lane);
             let what = format!(
-                "`{name}` is not protected, so that no frame has a link header; leave out `link`, `seq` and `faults`"
+                "`{name}` is not protected, so its frames have no link header; remove `link`, `seq` and `faults`"
             );
             return Err(BuildError::at(impair.place, what));
         }
@@ -83,7 +85,7 @@ pub(super) fn check_scripts(
     Ok(())
 }
 
-/// The lane whose rare losses are made frequent, if there is one: a direction of a protected link.
+/// Returns the lane with `tilted` losses, if there is one: a direction of a protected link.
 pub(super) fn tilted(
     scenario: &Scenario,
     net: &Network,
@@ -94,11 +96,12 @@ pub(super) fn tilted(
         for lane in lanes(&net.graph, &impair.links, impair.direction)? {
             let name = net.graph.lane_name(lane);
             if !is_protected(lane) {
-                let what = format!("`{name}` is not protected, and `tilted` is for what protection leaves");
+                let what = format!("`{name}` is not protected; `tilted` needs a protected link");
                 return Err(BuildError::at(impair.place, what));
             }
             if found.replace(lane).is_some() {
-                let what = format!("`{name}` is one too many; one direction of one link can be tilted");
+                let what =
+                    format!("`{name}` is the second lane with `tilted`; choose one direction of one link");
                 return Err(BuildError::at(impair.place, what));
             }
         }
@@ -106,7 +109,7 @@ pub(super) fn tilted(
     Ok(found)
 }
 
-/// So many episodes are left as they are, and so many frames of the others are lost more often.
+/// Share of episodes without importance sampling, and maximum number of frames per episode with raised loss.
 const PLAIN_SHARE: f64 = 0.1;
 const RAISED_MAX: u32 = 64;
 
@@ -134,18 +137,18 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
         Fault::IpId(fault) => IpId::new(fault.mask.get(), fault.value.get())?.into(),
         Fault::Tilted(fault) => {
             let rate = fault.rate.get();
-            let tilting = Tilting {
+            let tilting = TiltSettings {
                 loss: rate,
                 raised_copies: fault.raised.get(),
                 raised_control: rate,
                 plain_share: PLAIN_SHARE,
                 raised_max: RAISED_MAX,
                 quiet_frames: fault.quiet.get(),
-                begin: Begin::Set { after: fault.after.get() },
+                begin: EpisodeStart::Forced { after: fault.after.get() },
             };
             TiltedLoss::new(tilting, seed)?.into()
         }
-        Fault::Registered(_) => unreachable!("the registry makes it"),
+        Fault::Registered(_) => unreachable!("the caller handles registered impairments"),
         Fault::Script(fault) => Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into(),
     };
     Ok(Impairment::during(window(impair)?, model))

@@ -1,18 +1,18 @@
-//! From a scenario to parts that can run: what it asks for is judged ([`validate`]), laid out over the network and its parts ([`plan`]),
-//! and made ([`assemble`]), which cannot fail.
+//! From a scenario to partitions: [`validate`] checks it, [`plan`] assigns it to partitions and ports, and
+//! [`assemble`] makes the simulation, which cannot fail.
 
 mod assemble;
 mod balance;
 mod buffer;
 mod collective;
 mod congestion;
+mod deadlock;
 mod impair;
-mod longest;
+mod longest_path;
 mod lossless;
 mod pause;
 mod plan;
 mod protect;
-mod remedy;
 mod route;
 mod selective;
 mod tcp;
@@ -27,56 +27,56 @@ use wiremend_scenario::Place;
 use wiremend_units::{BadSetting, FlowId, LinkId};
 
 use crate::registry::Registry;
-pub(crate) use assemble::Built;
-pub use plan::Plan;
-pub use route::{Phase, phases};
-pub use topology::network;
+pub(crate) use assemble::AssembledRun;
+pub use plan::SimulationPlan;
+pub use route::{ForwardingPhase, forwarding_phases};
+pub use topology::build_graph;
 
-/// How to run a scenario, besides what it says itself.
+/// Options of a run beside its scenario.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The seed of every random stream.
     pub seed: u64,
-    /// Threads at most; results do not depend on it.
+    /// Maximum number of threads; results do not depend on it.
     pub threads: usize,
-    /// Make every port a scheduled one; results do not depend on it.
-    pub scheduled: bool,
-    /// Links whose frames an observer wants to see.
+    /// Makes every port a scheduled one; results do not depend on it.
+    pub scheduled_ports: bool,
+    /// Links to capture.
     pub captures: Vec<LinkId>,
-    /// A flow to follow step by step, on one thread.
+    /// A flow to trace. The run then has one thread.
     pub trace: Option<FlowId>,
-    /// Remember when ports had to hold.
-    pub pauses: bool,
-    /// Refuse or stop what would need more.
+    /// Whether to log pause intervals of ports.
+    pub log_pauses: bool,
+    /// Memory limit: a run that needs more is rejected or stopped.
     pub memory_bytes_max: Option<u64>,
-    /// What the scenario may name beside what this library has.
+    /// Algorithms, workloads and impairments that the scenario uses by name.
     pub registry: Registry,
 }
 
 impl Options {
-    /// As plain as can be: one thread, nothing observed.
+    /// Returns the default options: one thread, nothing recorded.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
             threads: 1,
-            scheduled: false,
+            scheduled_ports: false,
             captures: Vec::new(),
             trace: None,
-            pauses: false,
+            log_pauses: false,
             memory_bytes_max: None,
             registry: Registry::default(),
         }
     }
 }
 
-/// Why a scenario that reads well cannot be run, and where it says so.
+/// Why a valid scenario file cannot be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BuildError {
     /// The place in the scenario.
     pub place: Place,
-    /// What is wrong, and what would be right.
+    /// The error message, with a suggestion.
     pub what: String,
-    /// The machine lacks something, the scenario is fine.
+    /// Whether the cause is the machine and not the scenario.
     pub environment: bool,
 }
 
@@ -85,15 +85,16 @@ impl BuildError {
         Self { place, what: what.into(), environment: false }
     }
 
-    /// About a setting of what is registered, which the scenario names at that place.
+    /// Returns a converter for errors in the settings of a registered entry, which the scenario names at
+    /// `place`.
     fn setting(place: Place) -> impl Fn(BadSetting) -> Self {
         move |bad| Self::at(Place::at_offset(bad.offset).or(place), bad.what)
     }
 }
 
-/// Where the files that a scenario names come from.
+/// Source of the files that a scenario names.
 pub trait Files {
-    /// Opens a file by the name in the scenario. The error says what is wrong, with the name.
+    /// Opens a file by its name in the scenario. The error is a complete message with the name.
     fn open(&self, name: &str) -> Result<Box<dyn std::io::BufRead>, String>;
 }
 
@@ -111,9 +112,10 @@ mod tests {
         }
     }
 
-    /// A scenario may come from elsewhere than a file that was checked: what a core cannot work with is refused, with its place.
+    /// A scenario value may come from a program and not from a checked file: the core rejects what it cannot
+    /// use, with its place.
     #[test]
-    fn what_only_a_core_refuses_has_its_place() {
+    fn an_error_of_the_core_has_its_place() {
         let text = r#"
             title = "a stream"
             [topology]
@@ -132,13 +134,13 @@ mod tests {
         let file = wiremend_scenario::load("test.toml", text, &[]).unwrap();
         let mut scenario = file.variants.into_iter().next().unwrap().scenario;
         let options = Options::new(1);
-        assert!(Plan::new(&scenario, &NoFiles, &options).is_ok());
+        assert!(SimulationPlan::new(&scenario, &NoFiles, &options).is_ok());
         let table = scenario.transport.value.tcp.as_mut().unwrap();
         table.value.delayed_ack = Span::from_ms(501);
         let place = table.place;
-        let error = Plan::new(&scenario, &NoFiles, &options).err().unwrap();
+        let error = SimulationPlan::new(&scenario, &NoFiles, &options).err().unwrap();
         assert_eq!((error.place, error.environment), (place, false));
         assert!(error.what.contains("delayed_ack must be at most 500ms"), "{}", error.what);
-        assert_ne!(place, Place::default(), "it stands in the text");
+        assert_ne!(place, Place::default(), "the error has a place in the text");
     }
 }

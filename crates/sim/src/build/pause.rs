@@ -1,4 +1,4 @@
-//! The pauses of a scenario, port by port.
+//! The scripted pauses of a scenario, port by port.
 
 use wiremend_scenario::Scenario;
 use wiremend_units::Time;
@@ -7,23 +7,23 @@ use super::BuildError;
 use super::topology::lanes;
 use crate::engine::ScriptedPause;
 use crate::network::Network;
-use crate::port::Hold;
+use crate::port::PauseWindow;
 
-/// Every pause of every port. Where several of one class meet, they are one.
+/// Returns all pauses of all ports. Overlapping pauses of one class are merged.
 pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<ScriptedPause>, BuildError> {
     let mut pauses = Vec::new();
     for pause in &scenario.pauses {
-        let hold = Hold { from: pause.start, until: pause.stop.unwrap_or(Time::MAX) };
+        let window = PauseWindow { from: pause.start, until: pause.stop.unwrap_or(Time::MAX) };
         let class = pause.class.get();
         let lanes = lanes(&net.graph, &pause.links, pause.direction)?;
-        pauses.extend(lanes.into_iter().map(|lane| ScriptedPause { lane, class, hold }));
+        pauses.extend(lanes.into_iter().map(|lane| ScriptedPause { lane, class, window }));
     }
-    pauses.sort_unstable_by_key(|pause| (pause.lane, pause.class, pause.hold.from));
+    pauses.sort_unstable_by_key(|pause| (pause.lane, pause.class, pause.window.from));
     pauses.dedup_by(|later, earlier| {
         let meet = (later.lane, later.class) == (earlier.lane, earlier.class)
-            && later.hold.from <= earlier.hold.until;
+            && later.window.from <= earlier.window.until;
         if meet {
-            earlier.hold.until = earlier.hold.until.max(later.hold.until);
+            earlier.window.until = earlier.window.until.max(later.window.until);
         }
         meet
     });

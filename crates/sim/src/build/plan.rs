@@ -1,4 +1,4 @@
-//! What goes where: the parts of a network, the kinds of its ports, and what a run is limited by.
+//! The layout of a run: partitions, kinds of ports, and limits.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,78 +7,75 @@ use wiremend_fabric::Graph;
 use wiremend_scenario::{Ports, Scenario};
 use wiremend_units::{Bytes, LaneId, Time};
 
-use super::validate::{Valid, validate};
-use super::{BuildError, Files, Options, remedy, workload};
+use super::validate::{ValidScenario, validate};
+use super::{BuildError, Files, Options, deadlock, workload};
 use crate::engine::Limits;
 use crate::network::Network;
 use crate::port::{Egress, Schedule};
 
-/// A scenario that was judged and laid out, before anything is made that moves.
-pub struct Plan<'a> {
+/// A validated scenario with its layout, before the simulation is made.
+pub struct SimulationPlan<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) options: &'a Options,
-    pub(super) valid: Valid,
-    /// Which part each node belongs to.
-    pub(super) owner_of_node: Arc<[u16]>,
-    pub(super) parts: usize,
+    pub(super) valid: ValidScenario,
+    pub(super) node_partitions: Arc<[u16]>,
+    pub(super) partitions: usize,
     pub(super) ports: PortKinds,
-    /// All frames of the network are of one class, and ports may make use of it.
+    /// Whether all frames have one class and ports may compute departures lazily.
     pub(super) lazy: bool,
 }
 
-/// What the ports of switches are.
 pub(super) struct PortKinds {
     schedule: Schedule,
-    /// Whether all are scheduled.
     scheduled: bool,
-    /// Those that are scheduled anyway.
-    settling: BTreeSet<LaneId>,
+    /// Ports that are scheduled in any case.
+    scheduled_lanes: BTreeSet<LaneId>,
 }
 
-impl<'a> Plan<'a> {
-    /// Judges a scenario and lays it out.
+impl<'a> SimulationPlan<'a> {
+    /// Validates a scenario and lays it out.
     pub fn new(scenario: &'a Scenario, files: &dyn Files, options: &'a Options) -> Result<Self, BuildError> {
         let valid = validate(scenario, files, options)?;
-        // Weights need both ends of a link at once, and a trace all steps in order.
-        let is_one = valid.tilted.is_some() || options.trace.is_some();
-        let owner_of_node = assign(&valid.net, if is_one { 1 } else { options.threads });
-        let parts = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
+        // Importance weights need both ends of a link in one partition, and a trace needs all events in
+        // order.
+        let single_partition = valid.tilted.is_some() || options.trace.is_some();
+        let node_partitions = assign(&valid.net, if single_partition { 1 } else { options.threads });
+        let partitions = node_partitions.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let classes = workload::classes(scenario, valid.net.transport.needs).len();
         let ports = PortKinds::new(scenario, options, &valid, classes);
-        let lazy = !options.scheduled && classes == 1;
-        Ok(Self { scenario, options, valid, owner_of_node, parts, ports, lazy })
+        let lazy = !options.scheduled_ports && classes == 1;
+        Ok(Self { scenario, options, valid, node_partitions, partitions, ports, lazy })
     }
 
-    /// The network.
+    /// Returns the topology graph.
     pub fn graph(&self) -> &Graph {
         &self.valid.net.graph
     }
 
-    /// What a reader of the results should know of the scenario, a sentence each.
+    /// Returns remarks about the scenario for readers of the results, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.valid.notes
     }
 
-    /// The lanes that somebody wants to see.
-    pub(super) fn watched(&self) -> Vec<LaneId> {
-        watched(self.options, &self.valid.net)
+    pub(super) fn recorded_lanes(&self) -> Vec<LaneId> {
+        recorded_lanes(self.options, &self.valid.net)
     }
 
-    /// The part that the sender over a lane belongs to.
+    /// Returns the partition of the sender over a lane.
     pub(super) fn owner(&self, lane: LaneId) -> usize {
-        usize::from(self.owner_of_node[self.valid.net.graph.lane_from(lane).index()])
+        usize::from(self.node_partitions[self.valid.net.graph.lane_from(lane).index()])
     }
 
-    /// The queues of a switch's port; `None`: a plain one.
+    /// Returns the queues of a switch port; `None`: a plain port.
     pub(super) fn egress(&self, lane: LaneId) -> Option<Egress> {
-        if self.ports.scheduled || self.ports.settling.contains(&lane) {
-            return Some(self.settling_egress(lane));
+        if self.ports.scheduled || self.ports.scheduled_lanes.contains(&lane) {
+            return Some(self.scheduled_egress(lane));
         }
         self.buffer_bytes_max(lane).map(Egress::fifo)
     }
 
-    /// Queues of a port that settles a departure when it happens.
-    pub(super) fn settling_egress(&self, lane: LaneId) -> Egress {
+    /// Returns the queues of a port that fixes departures when transmission starts.
+    pub(super) fn scheduled_egress(&self, lane: LaneId) -> Egress {
         let bytes_max = self.buffer_bytes_max(lane);
         match &self.valid.trim {
             Some(trim) => trim.egress(lane, bytes_max),
@@ -86,10 +83,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What may wait and leave at a port; that of a lossless switch has no limit of its own.
+    /// Returns the buffer limit of a port; ports of lossless switches have none of their own.
     fn buffer_bytes_max(&self, lane: LaneId) -> Option<u64> {
         let switch = self.valid.net.switch_at(lane.reverse())?;
-        self.valid.memories[switch.index()]
+        self.valid.buffer_sizes[switch.index()]
             .filter(|_| self.scenario.switch.lossless.is_none())
             .map(Bytes::get)
     }
@@ -100,32 +97,33 @@ impl<'a> Plan<'a> {
             stop_at: Time::ZERO + self.scenario.stop.after,
             lookahead: self.valid.net.plan.lookahead,
             sample_every: self.scenario.series.as_ref().map(|series| series.every),
-            deadlock: remedy::observer(self.scenario),
+            deadlock: deadlock::check(self.scenario),
             memory: self.valid.memory,
         }
     }
 }
 
 impl PortKinds {
-    fn new(scenario: &Scenario, options: &Options, valid: &Valid, classes: usize) -> Self {
-        let scheduled = options.scheduled
+    fn new(scenario: &Scenario, options: &Options, valid: &ValidScenario, classes: usize) -> Self {
+        let scheduled = options.scheduled_ports
             || valid.trim.is_some()
             || scenario.engine.ports == Ports::Scheduled
             || classes > 1
             || scenario.switch.weights().next().is_some()
             || scenario.switch.lossless.is_some();
-        // A port that is watched settles a departure when it happens, so that what is seen comes in the order of time and nothing is
-        // seen that the end of the run forestalls.
-        let settling = valid.pauses.iter().map(|pause| pause.lane).chain(watched(options, &valid.net));
+        // A recorded port fixes departures when transmission starts, so that frames are recorded in order of
+        // time and only if they leave before the end of the run.
+        let scheduled_lanes =
+            valid.pauses.iter().map(|pause| pause.lane).chain(recorded_lanes(options, &valid.net));
         Self {
             schedule: Schedule::weighted(&scenario.switch.weights().collect::<Vec<_>>()),
             scheduled,
-            settling: settling.collect(),
+            scheduled_lanes: scheduled_lanes.collect(),
         }
     }
 }
 
-fn watched(options: &Options, net: &Network) -> Vec<LaneId> {
+fn recorded_lanes(options: &Options, net: &Network) -> Vec<LaneId> {
     if options.trace.is_some() {
         return net.graph.lanes().collect();
     }
@@ -133,6 +131,6 @@ fn watched(options: &Options, net: &Network) -> Vec<LaneId> {
 }
 
 fn assign(net: &Network, threads: usize) -> Arc<[u16]> {
-    let parts = threads.clamp(1, net.plan.components.max(1) as usize).min(usize::from(u16::MAX));
-    net.plan.assign(&net.graph, parts).into_iter().map(|part| part as u16).collect()
+    let partitions = threads.clamp(1, net.plan.components.max(1) as usize).min(usize::from(u16::MAX));
+    net.plan.assign(&net.graph, partitions).into_iter().map(|partition| partition as u16).collect()
 }

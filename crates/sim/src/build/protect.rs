@@ -4,65 +4,74 @@ use std::collections::BTreeMap;
 
 use wiremend_fabric::Graph;
 use wiremend_proto::fec;
-use wiremend_proto::link::{Config, ConfigError, CopyCount, Endpoint, LossRate, paper};
-use wiremend_scenario::{App, Profile, Protect, Sample, Scenario, Scheme, SwitchKind, Within};
+use wiremend_proto::link::{Config, ConfigError, CopyCount, Endpoint, LossRate, prototype};
+use wiremend_scenario::{App, LossSample, Profile, Protect, Scenario, Scheme, SwitchKind, Within};
 use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId, Time};
 
 use super::BuildError;
 use super::topology::{lanes, links};
 use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Coder, Gauge, Guard, Home, Loopback, Order, Protocol, Prototype, Room, Turn};
+use crate::protect::{
+    Activation, BufferLimits, BufferLocation, FecEnd, LinkEnd, LinkProtocol, Loopback, LoopbackTiming,
+    LossMonitor, Prototype,
+};
 
-/// What the protection of a scenario puts into the network.
 #[derive(Default)]
 pub(super) struct Protection {
     /// Both ends of every protected link, by the lane that they send over.
-    pub(super) ends: BTreeMap<LaneId, End>,
-    /// What may come over a lane after all that was sent later, or together with it, at most: what its ends keep.
-    pub(super) late: BTreeMap<LaneId, Bytes>,
+    pub(super) ends: BTreeMap<LaneId, EndConfig>,
+    /// By lane: the most bytes that may arrive after a pause, beside the frames in flight, from the buffers
+    /// of its ends.
+    pub(super) late_bytes: BTreeMap<LaneId, Bytes>,
 }
 
-/// One end of a protected link.
-pub(super) struct End {
+/// Configuration of one end of a protected link.
+pub(super) struct EndConfig {
     lane: LaneId,
-    protocol: Spoken,
-    /// The classes that keep their order, a bit each.
+    protocol: LinkProtocolConfig,
+    /// Classes whose frames stay in order, one bit each.
     ordered: u8,
-    orders: Vec<Order>,
-    /// By which losses the other end starts, from when on, and how long it takes to learn of them.
-    gauge: Option<(Time, Sample, Span)>,
+    activations: Vec<Activation>,
+    /// The losses that start the other end: from when they count, the sample, and the delay until the start.
+    loss_monitor: Option<(Time, LossSample, Span)>,
 }
 
-/// What an end speaks.
-enum Spoken {
+/// Configuration of the protocol of a link end.
+enum LinkProtocolConfig {
     Link(Box<Config>),
-    Prototype { config: Box<paper::Config>, room: Room, turning: Option<SwitchId> },
+    Prototype { config: Box<prototype::Config>, limits: BufferLimits, loopback_switch: Option<SwitchId> },
     Fec(fec::Config),
 }
 
 impl Protection {
-    /// Loopback ports, by switch; none if no buffers turn.
+    /// Returns the loopback ports, by switch; empty if no end uses them.
     pub(super) fn loopbacks(&self, graph: &Graph) -> Vec<Loopback> {
-        let turns = |end: &End| matches!(end.protocol, Spoken::Prototype { turning: Some(_), .. });
+        let turns = |end: &EndConfig| {
+            matches!(end.protocol, LinkProtocolConfig::Prototype { loopback_switch: Some(_), .. })
+        };
         let count = if self.ends.values().any(turns) { graph.switch_count() } else { 0 };
         (0..count).map(|_| Loopback::new(TOFINO)).collect()
     }
 }
 
-impl End {
-    /// The end itself.
-    pub(super) fn guard(&self) -> Guard {
+impl EndConfig {
+    pub(super) fn link_end(&self) -> LinkEnd {
         let protocol = match &self.protocol {
-            Spoken::Link(config) => Protocol::Link(Box::new(Endpoint::new((**config).clone()))),
-            Spoken::Prototype { config, room, turning } => {
-                let home = turning.map_or_else(Home::memory, Home::Loopback);
-                Protocol::Prototype(Box::new(Prototype::new(**config, home, *room)))
+            LinkProtocolConfig::Link(config) => {
+                LinkProtocol::Link(Box::new(Endpoint::new((**config).clone())))
             }
-            Spoken::Fec(config) => Protocol::Fec(Box::new(Coder::new(*config))),
+            LinkProtocolConfig::Prototype { config, limits, loopback_switch } => {
+                let location = loopback_switch.map_or_else(BufferLocation::memory, BufferLocation::Loopback);
+                LinkProtocol::Prototype(Box::new(Prototype::new(**config, location, *limits)))
+            }
+            LinkProtocolConfig::Fec(config) => LinkProtocol::Fec(Box::new(FecEnd::new(*config))),
         };
-        let gauge = self.gauge.map(|(from, sample, told_after)| Gauge::new(from, sample, told_after));
-        Guard::new(protocol, self.lane, self.ordered, self.orders.clone()).measuring(gauge)
+        let loss_monitor = self
+            .loss_monitor
+            .map(|(from, sample, notify_delay)| LossMonitor::new(from, sample, notify_delay));
+        LinkEnd::new(protocol, self.lane, self.ordered, self.activations.clone())
+            .with_loss_monitor(loss_monitor)
     }
 }
 
@@ -75,16 +84,17 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Protection, Bu
         for link in links(&net.graph, &protect.links.value).map_err(fail)? {
             for lane in [link.forward(), link.backward()] {
                 let switch = sending_switch(net, link, lane).map_err(fail)?;
-                let protocol = spoken(protect, net, lane, switch, frame_bytes_max)
+                let protocol = protocol_config(protect, net, lane, switch, frame_bytes_max)
                     .map_err(|what| BuildError::at(protect.place, what))?;
                 let rate = net.lanes[lane.index()].rate;
-                placed.late.insert(lane, late_max(protect, &protocol, rate, frame_bytes_max));
-                let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
-                let gauge = active.contains(&lane.reverse()).then(|| gauge(protect, net, lane)).flatten();
-                let end = End { lane, protocol, ordered: ordered(protect), orders, gauge };
+                placed.late_bytes.insert(lane, late_bytes_max(protect, &protocol, rate, frame_bytes_max));
+                let activations = if active.contains(&lane) { activations(protect) } else { Vec::new() };
+                let loss_monitor =
+                    active.contains(&lane.reverse()).then(|| loss_monitor(protect, net, lane)).flatten();
+                let end = EndConfig { lane, protocol, ordered: ordered(protect), activations, loss_monitor };
                 if placed.ends.insert(lane, end).is_some() {
                     let name = net.graph.link_name(link);
-                    return Err(fail(format!("the link `{name}` is protected twice; once is enough")));
+                    return Err(fail(format!("the link `{name}` is protected twice; remove one entry")));
                 }
             }
         }
@@ -92,57 +102,58 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Protection, Bu
     Ok(placed)
 }
 
-/// What the end speaks by which a switch sends over a lane.
-fn spoken(
+/// Returns the protocol of the link end of a switch that sends over a lane.
+fn protocol_config(
     protect: &Protect,
     net: &Network,
     lane: LaneId,
     switch: SwitchId,
     frame_bytes_max: Bytes,
-) -> Result<Spoken, String> {
+) -> Result<LinkProtocolConfig, String> {
     let rate = net.lanes[lane.index()].rate;
     let rtt = round_trip(net, lane, frame_bytes_max);
     match (protect.by, protect.profile()) {
         (Scheme::Fec { data, parities, ordered }, _) => {
             let code = fec::Code::new(data.into(), parities.into());
-            code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
-                .map(Spoken::Fec)
+            code.and_then(|code| fec_config(protect, code, ordered, rate, frame_bytes_max))
+                .map(LinkProtocolConfig::Fec)
                 .map_err(|error| error.to_string())
         }
-        (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
+        (_, Profile::Hardened) => hardened_config(protect, rate, frame_bytes_max, rtt),
         (_, Profile::Paper) => {
-            let turning = match protect.switch() {
+            let loopback_switch = match protect.switch() {
                 SwitchKind::Tofino => Some(switch),
                 SwitchKind::Ideal => None,
             };
-            prototype(protect, rate, turning, rtt)
+            prototype_config(protect, rate, loopback_switch, rtt)
         }
     }
 }
 
-/// The switch that sends over a lane, if there is a switch at both ends.
+/// Returns the switch that sends over a lane. Both ends of a link must be switches.
 fn sending_switch(net: &Network, link: LinkId, lane: LaneId) -> Result<SwitchId, String> {
     net.switch_at(lane.reverse()).filter(|_| net.switch_at(lane).is_some()).ok_or_else(|| {
         let name = net.graph.link_name(link);
-        format!("the link `{name}` ends at a host; links between switches can be protected")
+        format!("the link `{name}` ends at a host; only links between switches can be protected")
     })
 }
 
-/// What is known before the run: that of a start by losses is not.
-fn orders(protect: &Protect) -> Vec<Order> {
-    let start = protect.sample().is_none().then_some(Order { at: protect.start, active: true });
-    let stop = protect.stop.map(|at| Order { at, active: false });
+/// Returns the scheduled starts and stops. A start by losses is not known before the run.
+fn activations(protect: &Protect) -> Vec<Activation> {
+    let start = protect.sample().is_none().then_some(Activation { at: protect.start, active: true });
+    let stop = protect.stop.map(|at| Activation { at, active: false });
     start.into_iter().chain(stop).collect()
 }
 
-/// For the end that sends over `lane`, if the other one starts by the losses that this one sees. The other learns of them no sooner than by
-/// a frame: between components that is the lookahead at least, since the link is then among those that are cut.
-fn gauge(protect: &Protect, net: &Network, lane: LaneId) -> Option<(Time, Sample, Span)> {
-    let told_after = net.lanes[lane.index()].delay + protect.delay.unwrap_or(Span::ZERO);
-    protect.sample().map(|sample| (protect.start, sample, told_after))
+/// Returns the loss monitor of the end that sends over `lane`, if its losses start the other end. The start
+/// takes at least as long as a frame. Between components that is at least the lookahead, since the link is
+/// then one of those cut.
+fn loss_monitor(protect: &Protect, net: &Network, lane: LaneId) -> Option<(Time, LossSample, Span)> {
+    let notify_delay = net.lanes[lane.index()].delay + protect.start_delay.unwrap_or(Span::ZERO);
+    protect.sample().map(|sample| (protect.start, sample, notify_delay))
 }
 
-/// The classes that keep their order, a bit each.
+/// Returns the classes whose frames stay in order, one bit each.
 fn ordered(protect: &Protect) -> u8 {
     let all = match protect.by {
         Scheme::Linkguardian | Scheme::Fec { ordered: true, .. } => u8::MAX,
@@ -151,56 +162,69 @@ fn ordered(protect: &Protect) -> u8 {
     protect.unordered.iter().fold(all, |classes, class| classes & !(1 << class.get()))
 }
 
-fn loss(share: f64) -> LossRate {
-    LossRate::parts_per_trillion((share * 1e12).round() as u64)
+fn loss_rate(share: f64) -> LossRate {
+    LossRate::from_parts_per_trillion((share * 1e12).round() as u64)
 }
 
-/// From a frame's first bit to the arrival of what is said about it.
+/// Returns the time from a frame's first bit to the arrival of a reply to it.
 fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
-    let way = |lane: LaneId| {
+    let one_way = |lane: LaneId| {
         let lane = &net.lanes[lane.index()];
         lane.delay + lane.rate.serialize(frame_bytes_max)
     };
-    way(lane) + way(lane.reverse())
+    one_way(lane) + one_way(lane.reverse())
 }
 
-/// What may still come over a lane when its sender has stopped, beyond what is under way: what a receiver holds back, and what was lost
-/// and is sent again. A switch that has told its neighbour to stop must have room for that too.
-fn late_max(protect: &Protect, protocol: &Spoken, rate: Rate, frame_bytes_max: Bytes) -> Bytes {
+/// Returns the bytes that may still arrive over a lane after its sender was paused, beside the frames in
+/// flight: frames in the receive buffer, and retransmissions. A switch that pauses its neighbour needs room
+/// for them.
+fn late_bytes_max(
+    protect: &Protect,
+    protocol: &LinkProtocolConfig,
+    rate: Rate,
+    frame_bytes_max: Bytes,
+) -> Bytes {
     match protocol {
-        Spoken::Link(_) | Spoken::Prototype { .. } => protect.tx_buffer() + protect.rx_buffer(),
-        Spoken::Fec(config) => {
+        LinkProtocolConfig::Link(_) | LinkProtocolConfig::Prototype { .. } => {
+            protect.tx_buffer() + protect.rx_buffer()
+        }
+        LinkProtocolConfig::Fec(config) => {
             let block = u64::from(config.code().data()) * frame_bytes_max.get();
             Bytes::new(block) + rate.bytes_in(config.flush() + config.give_up())
         }
     }
 }
 
-/// Buffers by the names that they have in a scenario.
-fn refused(error: &ConfigError) -> String {
+/// Converts an error of the core to the key names of scenarios.
+fn config_error(error: &ConfigError) -> String {
     match error {
-        ConfigError::Room { what, is, least } => too_small(what.trim_end_matches("_bytes_max"), *is, *least),
+        ConfigError::BufferTooSmall { setting, value, min } => {
+            buffer_too_small(setting.trim_end_matches("_bytes_max"), *value, *min)
+        }
         other => other.to_string(),
     }
 }
 
-/// The least is told in whole kilobytes, rounded up: what is named works as it stands.
-fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
+/// The minimum is rounded up to whole kilobytes, so that the suggested value works.
+fn buffer_too_small(side: &str, is: Bytes, least: Bytes) -> String {
     let least = Bytes::new(least.get().next_multiple_of(1_000));
-    format!(
-        "`{side}_buffer` of {is} is too small for rate and round trip of the link; at least {least} works"
-    )
+    format!("`{side}_buffer` of {is} is too small for rate and round trip of the link; at least {least}")
 }
 
-fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Spoken, String> {
+fn hardened_config(
+    protect: &Protect,
+    rate: Rate,
+    frame_bytes_max: Bytes,
+    rtt: Span,
+) -> Result<LinkProtocolConfig, String> {
     let rtt_min = protect.rtt_min.unwrap_or(Span::ZERO);
     let config = Config {
         rate,
         frame_bytes_max,
-        target: loss(protect.target()),
+        target: loss_rate(protect.target()),
         copies: match protect.copies {
             Some(copies) => CopyCount::Fixed(copies.get()),
-            None => CopyCount::Measured(loss(protect.loss())),
+            None => CopyCount::Measured(loss_rate(protect.loss())),
         },
         dummies: protect.dummies(),
         control_copies: protect.control_copies(),
@@ -208,7 +232,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         rx_bytes_max: protect.rx_buffer(),
         rtt: None,
         rtt_min,
-        rtt_at_first: Span::ZERO,
+        rtt_initial: Span::ZERO,
         rtt_samples: 1,
         give_up: protect.give_up,
         silence_max: None,
@@ -217,13 +241,17 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
-    config.check().and_then(|()| config.check_room(rtt.max(rtt_min))).map_err(|error| refused(&error))?;
-    Ok(Spoken::Link(Box::new(config)))
+    config
+        .check()
+        .and_then(|()| config.check_buffers(rtt.max(rtt_min)))
+        .map_err(|error| config_error(&error))?;
+    Ok(LinkProtocolConfig::Link(Box::new(config)))
 }
 
-/// A block is closed a frame's time after it could have been full, if it is not. Its parities follow at once, each no later than a
-/// frame after the one before; a receiver waits for them as long again as the block may stay open, and at least so long.
-fn coded(
+/// Returns the configuration of error correction. An incomplete block is flushed one frame time after it
+/// could have been full. Its parities follow immediately, each at most one frame after the one before. The
+/// receiver waits for them at least that long, and as long as a block may stay open.
+fn fec_config(
     protect: &Protect,
     code: fec::Code,
     ordered: bool,
@@ -233,18 +261,19 @@ fn coded(
     let longest = Bytes::new(frame_bytes_max.get() + ADDED_BYTES_MAX + GAP_BYTES);
     let frames = |count: u64| Span::from_ps(rate.serialize(longest).as_ps() * count);
     let flush = protect.flush.unwrap_or_else(|| frames(u64::from(code.data()) + 1));
-    let order = if ordered { fec::Order::Kept } else { fec::Order::AsTheyCome };
+    let order = if ordered { fec::DeliveryOrder::InOrder } else { fec::DeliveryOrder::OnArrival };
     let config = fec::Config::new(code, flush)?.with_order(order);
     let parities = flush.as_ps().saturating_add(frames(u64::from(code.parities()) + 2).as_ps());
     let give_up = protect.give_up.unwrap_or_else(|| config.give_up().max(Span::from_ps(parities)));
     config.with_give_up(give_up)
 }
 
-/// What was published for links of that rate, or for the fastest if the scenario says all that depends on it.
-fn published(protect: &Protect, rate: Rate) -> Result<paper::Config, String> {
-    let unpublished = || {
+/// Returns the published settings for links of that rate; for another rate those of the fastest, if the
+/// scenario sets all values that depend on it.
+fn published_config(protect: &Protect, rate: Rate) -> Result<prototype::Config, String> {
+    let for_other_rate = || {
         if protect.switch() == SwitchKind::Tofino {
-            return Err(format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"));
+            return Err(format!("the prototype exists for 10, 25 and 100 Gb/s, not for {rate}"));
         }
         let given = [
             ("give_up", protect.give_up.is_some()),
@@ -253,57 +282,62 @@ fn published(protect: &Protect, rate: Rate) -> Result<paper::Config, String> {
         ];
         match given.iter().find(|(_, is_given)| !is_given) {
             Some((field, _)) => Err(format!(
-                "nothing was published about the prototype at {rate}; give `{field}`, or a rate of 10, 25 or 100 Gb/s"
+                "the prototype has no published settings for {rate}; give `{field}`, or a rate of 10, 25 or 100 Gb/s"
             )),
-            None => Ok(paper::Config { rate, ..paper::Config::GBPS_100 }),
+            None => Ok(prototype::Config { rate, ..prototype::Config::GBPS_100 }),
         }
     };
-    paper::Config::at(rate).map_or_else(unpublished, Ok)
+    prototype::Config::for_rate(rate).map_or_else(for_other_rate, Ok)
 }
 
-fn prototype(protect: &Protect, rate: Rate, turning: Option<SwitchId>, rtt: Span) -> Result<Spoken, String> {
-    let published = published(protect, rate)?;
-    let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
+fn prototype_config(
+    protect: &Protect,
+    rate: Rate,
+    loopback_switch: Option<SwitchId>,
+    rtt: Span,
+) -> Result<LinkProtocolConfig, String> {
+    let published = published_config(protect, rate)?;
+    let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(prototype::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
         || {
-            loss(protect.loss())
-                .copies_for(loss(protect.target()), CopyCount::MAX)
+            loss_rate(protect.loss())
+                .copies_for(loss_rate(protect.target()), CopyCount::MAX)
                 .unwrap_or(CopyCount::MAX)
                 .max(1)
         },
         Within::get,
     );
-    let mut config = paper::Config { dummies_max: protect.dummies(), copies, ..published };
+    let mut config = prototype::Config { dummies_max: protect.dummies(), copies, ..published };
     config.ordered = protect.by == Scheme::Linkguardian;
     config.pause_cells = protect.pause_at.map_or(config.pause_cells, cells);
     config.resume_cells = protect.resume_at.map_or(config.resume_cells, cells);
     if let Some(give_up) = protect.give_up {
-        let ticks = give_up.as_ps().div_ceil(paper::TICK.as_ps());
-        config.timeout_ticks =
-            u16::try_from(ticks).map_err(|_| "`give_up` is longer than 6.5 ms".to_owned())?;
+        let ticks = give_up.as_ps().div_ceil(prototype::TICK.as_ps());
+        config.timeout_ticks = u16::try_from(ticks)
+            .map_err(|_| "`give_up` is longer than 6.5 ms, the range of the prototype's timer".to_owned())?;
     }
     config.check().map_err(|error| error.to_string())?;
     if protect.backpressure() {
-        let paused = Bytes::new(u64::from(config.pause_cells) * paper::CELL_BYTES);
-        let least = paused + rate.bytes_in(rtt + paper::TICK);
+        let paused = Bytes::new(u64::from(config.pause_cells) * prototype::CELL_BYTES);
+        let least = paused + rate.bytes_in(rtt + prototype::TICK);
         if protect.rx_buffer() < least {
-            return Err(too_small("rx", protect.rx_buffer(), least));
+            return Err(buffer_too_small("rx", protect.rx_buffer(), least));
         }
     } else {
         config.pause_cells = u32::MAX;
     }
-    let room = Room { tx_bytes: protect.tx_buffer().get(), rx_bytes: protect.rx_buffer().get() };
-    Ok(Spoken::Prototype { config: Box::new(config), room, turning })
+    let limits = BufferLimits { tx_bytes: protect.tx_buffer().get(), rx_bytes: protect.rx_buffer().get() };
+    Ok(LinkProtocolConfig::Prototype { config: Box::new(config), limits, loopback_switch })
 }
 
-/// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half
-/// of the time from a resume to the first frame, 1.6 µs at 100G, less a tick and a frame. A copy is first judged 5.4 µs after its frame
-/// has left: that is the longest retransmission, 5.5 µs at 100G, less its way and its two copies, and gives 5.9 µs at 25G, where 6 µs
-/// were measured.
-const TOFINO: Turn =
-    Turn { rate: Rate::gbps(100), latency: Span::from_ns(690), mirror: Span::from_ns(4_560) };
+/// The switch of the experiments (LG appendix B.1). A pass takes as long as a frame from one switch to the
+/// other: half of the time from a resume to the first frame, 1.6 µs at 100G, less a tick and a frame. A copy
+/// is first checked 5.4 µs after its frame was sent: the longest retransmission, 5.5 µs at 100G, less its
+/// path and its two copies. This gives 5.9 µs at 25G, where 6 µs were measured.
+const TOFINO: LoopbackTiming =
+    LoopbackTiming { rate: Rate::gbps(100), latency: Span::from_ns(690), mirror: Span::from_ns(4_560) };
 
-/// The longest frame that any host sends, without a link header.
+/// Returns the longest frame that any host sends, without a link header.
 fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
     let raw = scenario.workloads.iter().filter_map(|workload| match &workload.app {
         App::Cbr(cbr) => Some(u64::from(cbr.frame.get())),
@@ -314,9 +348,10 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
     Bytes::new(raw.fold(packet.max(segment), u64::max))
 }
 
-/// By how much a frame with a link header is longer than the frame, and a parity longer than the longest frame of its block, at most.
+/// Maximum bytes that a link header adds to a frame, and that a parity is longer than the longest frame of
+/// its block.
 pub(super) const ADDED_BYTES_MAX: u64 = 25;
-/// What a packet's headers and checks take at most.
+/// Maximum bytes of a packet's headers and checksums.
 const PACKET_HEADERS_BYTES: u64 = 82;
-/// What is sent again may take this share of what is sent.
+/// Maximum share of retransmissions in the sent bytes.
 const RESEND_SHARE_PERCENT: u8 = 25;

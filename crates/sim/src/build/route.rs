@@ -2,65 +2,65 @@
 
 use std::collections::BTreeSet;
 
-use wiremend_fabric::deadlock::Override;
+use wiremend_fabric::deadlock::RouteOverride;
 use wiremend_fabric::{Graph, Node};
 use wiremend_scenario::{Line, Placed, Route, Scenario};
 use wiremend_units::{LaneId, NodeId, SwitchId, Time};
 
 use super::BuildError;
-use crate::switch::{Detour, Meant};
+use crate::switch::{Detour, DetourTarget};
 
-/// An entry with its place in the network.
+/// An entry, resolved to nodes of the network.
 struct Entry {
     switch: SwitchId,
     detour: Detour,
     next: NodeId,
 }
 
-/// Every entry. Two for the same frames at the same time are refused.
+/// Returns all entries. Two entries for the same frames at the same time are rejected.
 pub(super) fn place(scenario: &Scenario, graph: &Graph) -> Result<Vec<(SwitchId, Detour)>, BuildError> {
     Ok(entries(scenario, graph)?.into_iter().map(|entry| (entry.switch, entry.detour)).collect())
 }
 
-/// Forwarding entries that hold together from an instant on and before another.
+/// Forwarding entries that are active together in a time interval.
 #[derive(Clone, Debug)]
-pub struct Phase {
-    /// From when on.
+pub struct ForwardingPhase {
+    /// Start of the interval.
     pub start: Time,
-    /// Until when.
+    /// End of the interval; `None`: no end.
     pub stop: Option<Time>,
-    /// What holds meanwhile.
-    pub overrides: Vec<Override>,
+    /// The active entries.
+    pub overrides: Vec<RouteOverride>,
 }
 
-/// The forwarding entries of a scenario as time goes by: one phase after the other, each with what holds in it.
-pub fn phases(scenario: &Scenario, graph: &Graph) -> Result<Vec<Phase>, BuildError> {
+/// Returns the forwarding entries of a scenario as a sequence of time intervals.
+pub fn forwarding_phases(scenario: &Scenario, graph: &Graph) -> Result<Vec<ForwardingPhase>, BuildError> {
     let entries = entries(scenario, graph)?;
     let bounds = entries.iter().flat_map(|entry| [entry.detour.from, entry.detour.until]);
     let bounds: Vec<Time> =
         bounds.chain([Time::ZERO, Time::MAX]).collect::<BTreeSet<_>>().into_iter().collect();
-    let phase = |ends: &[Time]| Phase {
+    let phase = |ends: &[Time]| ForwardingPhase {
         start: ends[0],
         stop: (ends[1] < Time::MAX).then_some(ends[1]),
-        overrides: overrides(graph, entries.iter().filter(|entry| holds(&entry.detour, ends[0]))),
+        overrides: overrides(graph, entries.iter().filter(|entry| is_active(&entry.detour, ends[0]))),
     };
     Ok(bounds.windows(2).map(phase).collect())
 }
 
-fn holds(detour: &Detour, at: Time) -> bool {
+fn is_active(detour: &Detour, at: Time) -> bool {
     (detour.from..detour.until).contains(&at)
 }
 
-/// What is said about all hosts is said about each switch with hosts that nothing else is said about.
-fn overrides<'a>(graph: &Graph, entries: impl Iterator<Item = &'a Entry>) -> Vec<Override> {
-    let mut found: Vec<Override> = Vec::new();
+/// Expands entries for all hosts to one entry per ToR switch, unless that switch has a more specific entry.
+fn overrides<'a>(graph: &Graph, entries: impl Iterator<Item = &'a Entry>) -> Vec<RouteOverride> {
+    let mut found: Vec<RouteOverride> = Vec::new();
     let mut all = Vec::new();
     for Entry { switch, detour, next } in entries {
-        let one = |to| Override { switch: *switch, to, next: *next };
+        let one = |to| RouteOverride { switch: *switch, to, next: *next };
         match detour.to {
-            Meant::Host(host) => found.push(one(graph.host_node(host))),
-            Meant::Tor(tor) => found.push(one(graph.switch_node(tor))),
-            Meant::All => {
+            DetourTarget::Host(host) => found.push(one(graph.host_node(host))),
+            DetourTarget::Tor(tor) => found.push(one(graph.switch_node(tor))),
+            DetourTarget::All => {
                 let tors: BTreeSet<_> = graph.hosts().map(|host| graph.tor(host)).collect();
                 all.extend(tors.into_iter().map(|tor| one(graph.switch_node(tor))));
             }
@@ -85,7 +85,7 @@ fn entries(scenario: &Scenario, graph: &Graph) -> Result<Vec<Entry>, BuildError>
         };
         if entries.iter().any(meets) {
             let what = format!(
-                "a second entry of `{}` for `{}` at the same time; leave one",
+                "`{}` has two entries for `{}` at the same time; remove one",
                 route.switch.as_str(),
                 route.to.as_str()
             );
@@ -100,21 +100,21 @@ fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
     let node = |name: &Placed<Line>, what: &str| {
         graph.node_by_name(name.as_str()).ok_or_else(|| {
             let names: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
-            BuildError::at(name.place, wiremend_units::or_nearest(what, name.as_str(), &names))
+            BuildError::at(name.place, wiremend_units::unknown_name(what, name.as_str(), &names))
         })
     };
     let Node::Switch(switch) = graph.node(node(&route.switch, "switch")?) else {
-        let what = format!("`{}` is a host; a switch forwards", route.switch.as_str());
+        let what = format!("`{}` is a host; name a switch", route.switch.as_str());
         return Err(BuildError::at(route.switch.place, what));
     };
     let to = match route.to.as_str() {
-        "all" => Meant::All,
+        "all" => DetourTarget::All,
         _ => match graph.node(node(&route.to, "destination")?) {
-            Node::Host(host) => Meant::Host(host),
-            Node::Switch(tor) if graph.hosts().any(|host| graph.tor(host) == tor) => Meant::Tor(tor),
+            Node::Host(host) => DetourTarget::Host(host),
+            Node::Switch(tor) if graph.hosts().any(|host| graph.tor(host) == tor) => DetourTarget::Tor(tor),
             Node::Switch(_) => {
                 let what = format!(
-                    "no host hangs on `{}`; name a host, a switch that has some, or \"all\"",
+                    "`{}` has no hosts; name a host, a switch with hosts, or \"all\"",
                     route.to.as_str()
                 );
                 return Err(BuildError::at(route.to.place, what));
@@ -124,26 +124,26 @@ fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
     let lanes = lanes(graph, switch, &route.next)?;
     let next = graph.lane_to(lanes[0]);
     if let Node::Host(host) = graph.node(next)
-        && to != Meant::Host(host)
+        && to != DetourTarget::Host(host)
     {
-        let what = format!("`{}` is a host and passes nothing on; name a switch", graph.name(next));
+        let what = format!("`{}` is a host and cannot forward; name a switch", graph.name(next));
         return Err(BuildError::at(route.next.place, what));
     }
     let until = route.stop.unwrap_or(Time::MAX);
     Ok(Entry { switch, detour: Detour { to, lanes, from: route.start, until }, next })
 }
 
-/// All lanes to a neighbour, or the one of a link.
+/// Returns all lanes to a neighbour, or the lane of a link.
 fn lanes(graph: &Graph, switch: SwitchId, next: &Placed<Line>) -> Result<Vec<LaneId>, BuildError> {
     let node = graph.switch_node(switch);
     let ports = graph.ports(node);
     let neighbour = graph.node_by_name(next.as_str());
     let link = graph.link_by_name(next.as_str());
-    let is_meant = |lane: &LaneId| match (neighbour, link) {
+    let is_selected = |lane: &LaneId| match (neighbour, link) {
         (Some(neighbour), _) => graph.lane_to(*lane) == neighbour,
         (None, link) => Some(lane.link()) == link,
     };
-    let lanes: Vec<LaneId> = ports.iter().copied().filter(is_meant).collect();
+    let lanes: Vec<LaneId> = ports.iter().copied().filter(is_selected).collect();
     if !lanes.is_empty() {
         return Ok(lanes);
     }
@@ -153,13 +153,13 @@ fn lanes(graph: &Graph, switch: SwitchId, next: &Placed<Line>) -> Result<Vec<Lan
         let more = if around.len() > 8 { ", …" } else { "" };
         around.truncate(8);
         format!(
-            "`{}` is no neighbour of `{}`, nor a link of it; its neighbours are {}{more}",
+            "`{}` is neither a neighbour nor a link of `{}`; its neighbours are {}{more}",
             next.as_str(),
             graph.name(node),
             around.join(", ")
         )
     } else {
-        wiremend_units::or_nearest("neighbour or link", next.as_str(), &around)
+        wiremend_units::unknown_name("neighbour or link", next.as_str(), &around)
     };
     Err(BuildError::at(next.place, what))
 }

@@ -1,15 +1,14 @@
-//! What a scenario says of selective repeat, as the engine takes it.
+//! The recovery engine of RDMA connections, from a scenario.
 
 use wiremend_proto::{rc, sr};
 use wiremend_scenario::{Placed, Recovery, SelectiveRepeat, Tracking, Transport, Within};
 use wiremend_units::Span;
 
-use super::longest::Longest;
+use super::longest_path::LongestPath;
 use super::{BuildError, trim_transport};
 use crate::network::{Engine, Network};
 use crate::registry::Registry;
 
-/// The engine of all connections.
 pub(super) fn engine(
     transport: &Placed<Transport>,
     net: &Network,
@@ -22,7 +21,7 @@ pub(super) fn engine(
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
         Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trim_transport::engine(transport, net),
-        Recovery::Registered(registered) => sr::Scheme::Other(
+        Recovery::Registered(registered) => sr::Scheme::Custom(
             registry.make_recovery(registered).map_err(BuildError::setting(transport.recovery.place))?,
         ),
     };
@@ -39,7 +38,7 @@ fn configure(
     scheme: &sr::Scheme,
     net: &Network,
 ) -> sr::Config {
-    let longest = Longest::of(net);
+    let longest = LongestPath::find(net);
     let given = transport.window.max().map(|window| window.get().min(sr::Config::WINDOW_MAX));
     let fallback = if *scheme == sr::Scheme::MpRdma { sr::Config::WINDOW_MAX } else { longest.packets };
     let base = rc::Config { window: given.unwrap_or(fallback), ..net.transport.config.clone() };
@@ -59,10 +58,10 @@ fn configure(
             None | Some(Tracking::Bitmap) => sr::TrackingKind::Bitmap,
             Some(Tracking::LinkedChunks) => sr::TrackingKind::LinkedChunks,
         },
-        tracked: table.tracked.map_or(usual.tracked, Within::get),
-        window_first: given.unwrap_or(longest.packets),
+        tracked_packets: table.tracked.map_or(usual.tracked_packets, Within::get),
+        initial_window: given.unwrap_or(longest.packets),
         lag_max: table.lag.map_or(usual.lag_max, Within::get),
-        paths: table.paths.map_or(usual.paths, Within::get),
+        path_count: table.paths.map_or(usual.path_count, Within::get),
         ..usual
     }
 }

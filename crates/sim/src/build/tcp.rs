@@ -1,4 +1,4 @@
-//! What a scenario says of TCP, as the core takes it.
+//! TCP settings, from a scenario.
 
 use wiremend_proto::tcp::multipath::SUBFLOWS_MAX;
 use wiremend_proto::tcp::{Config, Ecn, Reordering, cc::Algorithm};
@@ -8,10 +8,10 @@ use wiremend_scenario::{
 use wiremend_units::HostId;
 
 use super::BuildError;
-use super::longest::Longest;
-use crate::network::{Network, Protocol, Tcp};
+use super::longest_path::LongestPath;
+use crate::network::{Network, Tcp, TransportProtocol};
 
-/// What all TCP connections share, if there are any.
+/// Returns the settings of all TCP connections, if there are any.
 pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>, BuildError> {
     if !scenario.speaks(Named::Tcp) {
         return Ok(None);
@@ -52,7 +52,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
         pacing: table.pacing,
         burst_max: table.burst.get() as u32,
         handshake: table.handshake,
-        first_rtt: Some(Longest::of(net).round_trip + table.stack_latency * 2),
+        first_rtt: Some(LongestPath::find(net).round_trip + table.stack_latency * 2),
         ..usual
     };
     let place = scenario.transport.tcp.as_ref().map_or(scenario.transport.place, |table| table.place);
@@ -61,24 +61,24 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
     Ok(Some(Box::new(Tcp { config, multipath, stack_latency: table.stack_latency })))
 }
 
-/// What the connections of a workload speak. Subflows that cannot but take the same path are one.
-pub(super) fn protocol(workload: &Workload, transport: &Transport, net: &Network) -> Protocol {
+/// Returns the protocol of a workload's connections. Subflows that can only take the same path count as one.
+pub(super) fn protocol(workload: &Workload, transport: &Transport, net: &Network) -> TransportProtocol {
     match (workload.protocol_in(transport), workload.subflows_in(transport)) {
-        (Named::Rdma, _) => Protocol::Rdma,
-        (Named::Tcp, subflows) if subflows > 1 && has_choice(net) => Protocol::Multipath(subflows),
-        (Named::Tcp, _) => Protocol::Tcp,
+        (Named::Rdma, _) => TransportProtocol::Rdma,
+        (Named::Tcp, subflows) if subflows > 1 && has_choice(net) => TransportProtocol::Multipath(subflows),
+        (Named::Tcp, _) => TransportProtocol::Tcp,
     }
 }
 
-/// What a user should know of subflows that have no paths of their own.
+/// Returns a remark if subflows have no separate paths.
 pub(super) fn note(scenario: &Scenario, net: &Network) -> Option<String> {
     let subflows = scenario.subflows_max();
     (subflows > 1 && !has_choice(net)).then(|| {
-        format!("connections have {subflows} subflows, and hosts have one path to each other: they run as one, as plain TCP does")
+        format!("connections have {subflows} subflows, but hosts have only one path to each other: the subflows run as one plain TCP connection")
     })
 }
 
-/// Some switch has more than one way to a host.
+/// Returns whether some switch has more than one next hop to a host.
 fn has_choice(net: &Network) -> bool {
     let hosts = || (0..net.graph.host_count()).map(HostId);
     net.graph.switches().any(|switch| hosts().any(|dst| net.routes.next_hops(switch, dst).len() > 1))

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use wiremend_fabric::{Cable, Cables, Graph, GraphError, LinkRole, NamedLink, Size, Topology};
+use wiremend_fabric::{Cable, Cables, Graph, GraphError, LinkRole, NamedLink, NetworkSize, Topology};
 use wiremend_scenario::{Direction, LinkSet, Placed, Scenario, Shape};
 use wiremend_units::{LaneId, LinkId};
 
 use super::BuildError;
 
-/// What the topology will be, without building it.
-pub(super) fn size(scenario: &Scenario) -> Size {
+/// Returns the size of the topology without building it.
+pub(super) fn size(scenario: &Scenario) -> NetworkSize {
     match layout(scenario) {
-        Layout::Written(graph) => {
+        Layout::Listed(graph) => {
             let (hosts, switches) = (graph.hosts.len() as u64, graph.switches.len() as u64);
-            Size { hosts, switches, tors: switches.min(hosts), links: graph.links.len() as u64 }
+            NetworkSize { hosts, switches, tors: switches.min(hosts), links: graph.links.len() as u64 }
         }
         Layout::Regular(topology) => topology.size(),
     }
 }
 
-/// The network of a scenario without anything that moves in it, and its shape if it is not written link by link.
-pub fn network(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildError> {
+/// Builds the graph of a scenario. Also returns its shape, unless the scenario lists single links.
+pub fn build_graph(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildError> {
     let shape = match layout(scenario) {
-        Layout::Written(_) => None,
+        Layout::Listed(_) => None,
         Layout::Regular(topology) => Some(topology),
     };
     Ok((graph(scenario)?, shape))
@@ -31,22 +31,22 @@ pub fn network(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildEr
 pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
     let built = match layout(scenario) {
         Layout::Regular(topology) => topology.build(cables(scenario)),
-        Layout::Written(graph) => written(scenario, graph),
+        Layout::Listed(graph) => graph_from_links(scenario, graph),
     };
     let mut graph = built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))?;
-    for unlike in &scenario.topology.unlike {
-        let meant =
-            links(&graph, &unlike.links.value).map_err(|what| BuildError::at(unlike.links.place, what))?;
-        for link in meant {
+    for changed in &scenario.topology.link_overrides {
+        let selected =
+            links(&graph, &changed.links.value).map_err(|what| BuildError::at(changed.links.place, what))?;
+        for link in selected {
             let usual = *graph.link(link);
-            let (rate, delay) = (unlike.rate.unwrap_or(usual.rate), unlike.delay.unwrap_or(usual.delay));
+            let (rate, delay) = (changed.rate.unwrap_or(usual.rate), changed.delay.unwrap_or(usual.delay));
             graph.set_cable(link, Cable { rate, delay });
         }
     }
     Ok(graph)
 }
 
-/// The links that a scenario means, each once and in order; at least one.
+/// Returns the links that a scenario selects, each once and in order; at least one.
 pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String> {
     let of_role =
         |role| (0..graph.links().len() as u32).map(LinkId).filter(move |link| graph.link_role(*link) == role);
@@ -64,7 +64,7 @@ pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String>
     Ok(found)
 }
 
-/// The directions of links that a scenario means, in order.
+/// Returns the lanes that a scenario selects, in order.
 pub(super) fn lanes(
     graph: &Graph,
     set: &Placed<LinkSet>,
@@ -72,28 +72,28 @@ pub(super) fn lanes(
 ) -> Result<Vec<LaneId>, BuildError> {
     let links = links(graph, &set.value).map_err(|what| BuildError::at(set.place, what))?;
     let lanes = links.into_iter().flat_map(|link| [link.forward(), link.backward()]);
-    let is_meant = |lane: &LaneId| match direction {
+    let is_selected = |lane: &LaneId| match direction {
         Direction::Both => true,
         Direction::Forward => *lane == lane.link().forward(),
         Direction::Backward => *lane == lane.link().backward(),
     };
-    Ok(lanes.filter(is_meant).collect())
+    Ok(lanes.filter(is_selected).collect())
 }
 
 fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
     graph.link_by_name(name).ok_or_else(|| {
         let names: Vec<_> =
             (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
-        wiremend_units::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+        wiremend_units::unknown_name("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 
-/// How a network is given.
+/// How a scenario describes a network.
 enum Layout<'a> {
     /// By its shape.
     Regular(Topology),
     /// Link by link.
-    Written(&'a wiremend_scenario::Graph),
+    Listed(&'a wiremend_scenario::Graph),
 }
 
 fn layout(scenario: &Scenario) -> Layout<'_> {
@@ -118,7 +118,7 @@ fn layout(scenario: &Scenario) -> Layout<'_> {
                 long: Cable { rate: both.long_rate.unwrap_or(usual.rate), delay: both.long_delay },
             }
         }
-        Shape::Graph(graph) => return Layout::Written(graph),
+        Shape::Graph(graph) => return Layout::Listed(graph),
     })
 }
 
@@ -134,7 +134,7 @@ fn cables(scenario: &Scenario) -> Cables {
     }
 }
 
-fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, GraphError> {
+fn graph_from_links(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, GraphError> {
     let cables = cables(scenario);
     let hosts: BTreeSet<&str> = graph.hosts.iter().map(|host| host.as_str()).collect();
     let links: Vec<_> = graph

@@ -1,16 +1,18 @@
-//! What a scenario says of connections, as the cores take it.
+//! Transport settings, from a scenario.
 
 use wiremend_proto::engine::Op;
-use wiremend_proto::mend::{Dummies, Mend as Ends, When};
+use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc;
-use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, QueuePairs, Recovery, Scenario, Within};
+use wiremend_scenario::{
+    DummiesWhen, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario, Within,
+};
 use wiremend_units::{Psn, Span};
 
 use super::{BuildError, congestion};
-use crate::network::{Engine, Repeats, Transport};
+use crate::network::{Engine, RepeatConfig, Transport};
 use crate::registry::Registry;
 
-/// What all connections share, but for what has to know the paths.
+/// Returns the settings of all connections, except those that depend on paths.
 pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Transport, BuildError> {
     let transport = &scenario.transport;
     let config = rc::Config {
@@ -28,7 +30,7 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         reads_max: rc::Config::default().reads_max,
         recovery: match transport.recovery.value {
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
-            // Other engines do not ask.
+            // Other engines ignore it.
             _ => rc::Recovery::GoBackN,
         },
         mend: mend(&scenario.mend),
@@ -43,21 +45,21 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
     let needs = congestion.as_ref().map(|algorithm| algorithm.needs()).unwrap_or_default();
     Ok(Transport {
         config,
-        // Other engines have to know the paths, which are not known yet.
+        // Set later: other engines depend on the paths.
         engine: Engine::GoBack,
         op,
-        coalesce: transport.ack_coalescing,
+        coalesce_acks: transport.ack_coalescing,
         per_pair: transport.qp == QueuePairs::PerPair,
         congestion,
         needs,
-        // As with other engines.
+        // Set later.
         longest_round_trip: Span::ZERO,
         cnp_class: transport.cnp_class.map(Within::get),
         ttl: transport.ttl.get(),
         first_psn: Psn::new(transport.first_psn.get()),
-        trims: transport.recovery.family() == Family::Trimming,
+        trimmable: transport.recovery.family() == RecoveryFamily::Trimming,
         repeats: repeats(&scenario.mend),
-        // As with other engines.
+        // Set later.
         tcp: None,
     })
 }
@@ -65,29 +67,30 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
 fn acceleration(transport: &wiremend_scenario::Transport) -> rc::Acceleration {
     let Some(table) = &transport.acceleration else { return rc::Acceleration::default() };
     let usual = transport.timeout().unwrap_or(Span::ZERO) / 16;
-    let adaptive = table
-        .adaptive_retransmission
-        .then(|| rc::Adaptive { first: table.first_timeout.unwrap_or(usual), tries: table.tries.get() });
+    let adaptive = table.adaptive_retransmission.then(|| rc::AdaptiveTimeout {
+        shortest: table.first_timeout.unwrap_or(usual),
+        expiries_per_doubling: table.tries.get(),
+    });
     rc::Acceleration { adaptive, slow_restart: table.slow_restart }
 }
 
-fn mend(mend: &Mend) -> Ends {
+fn mend(mend: &Mend) -> MendConfig {
     let when = match mend.dummies_when {
-        DummiesWhen::Deferred => When::Deferred,
-        DummiesWhen::AtPost => When::AtPost,
+        DummiesWhen::Deferred => DummyTiming::Deferred,
+        DummiesWhen::AtPost => DummyTiming::AtPost,
     };
-    Ends {
-        dummies: Dummies { count: mend.dummies(), when, after: mend.dummies_after },
+    MendConfig {
+        dummies: Dummies { count: mend.dummies(), timing: when, idle_time: mend.dummies_after },
         tail_copies: mend.tail_copies.get(),
         packet_copies: mend.packet_copies.get(),
         check_epsn: mend.check_epsn,
     }
 }
 
-fn repeats(mend: &Mend) -> Option<Repeats> {
+fn repeats(mend: &Mend) -> Option<RepeatConfig> {
     let (nak_copies, retransmission_copies) = (mend.nak_copies(), mend.retransmission_copies());
     let registers = mend.registers.get();
-    (nak_copies + retransmission_copies > 0).then_some(Repeats {
+    (nak_copies + retransmission_copies > 0).then_some(RepeatConfig {
         nak_copies,
         retransmission_copies,
         registers,

@@ -1,8 +1,9 @@
-//! Trimming switches: thresholds, and what weight keeps their control queues from losing anything.
+//! Trimming switches: thresholds, and the weight with which their control queues lose nothing.
 //!
-//! N inputs at line rate C meet at one port. Data packets take D bytes of the wire, header-only ones H, and the port serves data and headers 1 : w.
-//! Then (N − 1/(1 + w))·C/D packets a second are trimmed, and w/(1 + w)·C/H headers a second can leave. With r = D/H nothing
-//! is lost if w ≥ (N − 1)/(r − N), which exists only for N < r; solved for N, a weight holds for N ≤ (w·r + 1)/(w + 1).
+//! N inputs at line rate C meet at one port. Data packets take D bytes on the wire, header-only packets H,
+//! and the port serves data and headers 1 : w. Then (N − 1/(1 + w))·C/D packets per second are trimmed, and
+//! w/(1 + w)·C/H headers per second can leave. With r = D/H no header is lost if w ≥ (N − 1)/(r − N), which
+//! exists only for N < r. Solved for N, a weight suffices for N ≤ (w·r + 1)/(w + 1).
 
 use wiremend_proto::cc::Needs;
 use wiremend_proto::{dcp, rc};
@@ -12,35 +13,35 @@ use wiremend_wire::Opcode;
 
 use super::{BuildError, workload};
 use crate::frame::GAP_BYTES;
-use crate::network::{Network, Protocol, Way, ideal};
+use crate::network::{FlowKey, Network, TransportProtocol, ideal};
 use crate::port::{Egress, Schedule};
-use crate::switch::{Acks, Rule, Trimming};
+use crate::switch::{AckHandling, TrimRule, Trimming};
 
-/// How every port of every switch trims.
-pub(super) struct Plan {
-    rule: Rule,
+/// Trimming of all switch ports.
+pub(super) struct TrimPlan {
+    rule: TrimRule,
     seed: u64,
     headers_bytes_max: u64,
-    /// By lane; those that hosts send over mean nothing.
+    /// By lane; entries of hosts' lanes are unused.
     thresholds: Vec<Span>,
-    /// By lane: how classes share it.
+    /// Schedulers, by lane.
     schedules: Vec<Schedule>,
 }
 
-/// Bytes of the wire that packets take.
+/// Wire bytes of packets.
 #[derive(Clone, Copy)]
 struct Sizes {
     data: u64,
     header: u64,
 }
 
-/// None if nothing is trimmed.
+/// Returns `None` if switches do not trim.
 pub(super) fn plan(
     scenario: &Scenario,
     net: &Network,
-    memories: &[Option<Bytes>],
+    buffer_sizes: &[Option<Bytes>],
     notes: &mut Vec<String>,
-) -> Result<Option<Plan>, BuildError> {
+) -> Result<Option<TrimPlan>, BuildError> {
     let Some(trim) = &scenario.switch.trim else { return Ok(None) };
     let sizes = sizes(scenario, net, notes);
     let classes = shares(scenario, net.transport.needs);
@@ -49,11 +50,11 @@ pub(super) fn plan(
     for lane in net.graph.lanes() {
         let rate = net.lanes[lane.index()].rate;
         let threshold = usual.unwrap_or_else(|round_trip| rate.bytes_in(round_trip));
-        let memory = net.switch_at(lane.reverse()).and_then(|switch| memories[switch.index()]);
+        let memory = net.switch_at(lane.reverse()).and_then(|switch| buffer_sizes[switch.index()]);
         if let Some(buffer) = memory.filter(|buffer| *buffer < threshold) {
             let what = format!(
-                "packets that wait for {} would be trimmed above {threshold}{}, and its buffer has {buffer}; give a `threshold` of at \
-                 most that",
+                "the trim threshold of {} is {threshold}{}, which is more than its buffer of {buffer}; give a `threshold` of at \
+                 most the buffer",
                 net.graph.lane_name(lane),
                 if trim.threshold.is_none() { ", one bandwidth-delay product" } else { "" },
             );
@@ -65,44 +66,44 @@ pub(super) fn plan(
     }
     note_fan_in(trim, net, sizes, notes);
     let acks = match trim.acks {
-        TrimAcks::Drop => Acks::Drop,
-        TrimAcks::Keep => Acks::Keep,
-        TrimAcks::Control => Acks::Control,
+        TrimAcks::Drop => AckHandling::Drop,
+        TrimAcks::Keep => AckHandling::Keep,
+        TrimAcks::Control => AckHandling::Control,
     };
-    let rule = Rule {
+    let rule = TrimRule {
         class: trim.class.get(),
         acks,
-        connections: net.transport.trims,
+        connections: net.transport.trimmable,
         share_parts: (trim.share.get() * (1_u64 << 32) as f64).round() as u64,
     };
     let seed = net.seed;
-    Ok(Some(Plan { rule, seed, headers_bytes_max: trim.headers.get(), thresholds, schedules }))
+    Ok(Some(TrimPlan { rule, seed, headers_bytes_max: trim.headers.get(), thresholds, schedules }))
 }
 
-impl Plan {
+impl TrimPlan {
     pub(super) fn trimming(&self) -> Trimming {
         Trimming::new(self.rule, self.seed, self.thresholds.iter().copied())
     }
 
-    /// The queues of a port.
+    /// Returns the queues of a port.
     pub(super) fn egress(&self, lane: LaneId, buffer_bytes_max: Option<u64>) -> Egress {
         let egress = Egress::scheduled(self.schedules[lane.index()].clone(), buffer_bytes_max);
-        egress.set_apart(self.rule.class, self.headers_bytes_max)
+        egress.with_separate_class(self.rule.class, self.headers_bytes_max)
     }
 }
 
-/// The smallest full packet that may be trimmed decides.
+/// Returns the wire bytes. The smallest full packet that may be trimmed counts.
 fn sizes(scenario: &Scenario, net: &Network, notes: &mut Vec<String>) -> Sizes {
     let loads = scenario.workloads.iter().filter_map(|workload| match &workload.app {
         App::Cbr(cbr) if cbr.trimmable => Some(cbr.frame.get()),
         _ => None,
     });
     let full = rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu);
-    let least = loads.chain(net.transport.trims.then_some(full)).min();
+    let least = loads.chain(net.transport.trimmable.then_some(full)).min();
     if least.is_none() {
         notes.push(
-            "nothing here can be trimmed: the transport does not know header-only packets, so that switches drop what is above \
-             the threshold of [switch.trim]"
+            "no packet can be trimmed: the transport does not use header-only packets, so switches drop packets above the \
+             threshold of [switch.trim]"
                 .to_owned(),
         );
     }
@@ -110,13 +111,13 @@ fn sizes(scenario: &Scenario, net: &Network, notes: &mut Vec<String>) -> Sizes {
     Sizes { data: on_wire(least.unwrap_or(full)), header: on_wire(dcp::TRIMMED_BYTES) }
 }
 
-/// Classes that share by weight, besides the control class, with weights in hundredths.
+/// Returns the weighted classes except the control class, with weights in hundredths.
 fn shares(scenario: &Scenario, needs: Needs) -> Vec<(u8, u32)> {
     let mut shares: Vec<_> = scenario.switch.weights().map(|(class, weight)| (class, weight * 100)).collect();
     let cnps = scenario.transport.cnp_class.map(wiremend_scenario::Within::get);
     for class in workload::classes(scenario, needs) {
         let is_named = scenario.switch.classes.iter().any(|entry| entry.number.get() == class);
-        // Notifications of congestion in a class of their own stay strict.
+        // CNPs in a class of their own stay strict.
         if !is_named && cnps != Some(class) {
             shares.push((class, 100));
         }
@@ -132,14 +133,14 @@ fn schedule(shares: &[(u8, u32)], control: u8, weight: u32) -> Schedule {
     Schedule::weighted(&all)
 }
 
-/// Inputs that can meet at a port of a switch.
+/// Returns the number of inputs that can meet at a port of a switch.
 fn fan_in(trim: &Trim, net: &Network, switch: SwitchId) -> u64 {
     let ports = net.graph.ports(net.graph.switch_node(switch)).len() as u64;
     let others = ports.saturating_sub(1);
     trim.fan_in.map_or(others, |fan_in| others.min(fan_in.get().into()))
 }
 
-/// In hundredths.
+/// Returns the weight of the control class in hundredths.
 fn weight(trim: &Trim, net: &Network, switch: SwitchId, sizes: Sizes) -> u32 {
     let inputs = fan_in(trim, net, switch);
     match trim.weight.value {
@@ -150,8 +151,8 @@ fn weight(trim: &Trim, net: &Network, switch: SwitchId, sizes: Sizes) -> u32 {
 }
 
 impl Sizes {
-    /// The smallest weight, in hundredths, with which no header-only packet of that many inputs is lost. Where there is none, that of the
-    /// most inputs for which one is worth having.
+    /// Returns the smallest weight, in hundredths, with which no header-only packet of `inputs` inputs is
+    /// lost. If there is none, returns the weight for the largest useful number of inputs.
     fn lossless_weight(self, inputs: u64) -> u32 {
         const LEAST: u64 = 10;
         let most = (self.data / self.header).saturating_sub(1).max(1);
@@ -161,14 +162,14 @@ impl Sizes {
         weight.clamp(LEAST, TrimWeight::MAX.into()) as u32
     }
 
-    /// The most inputs of which a weight, in hundredths, loses nothing.
+    /// Returns the most inputs for which a weight, in hundredths, loses nothing.
     fn inputs_max(self, weight: u32) -> u64 {
         let weight = u64::from(weight);
         (weight * self.data + 100 * self.header) / ((weight + 100) * self.header)
     }
 }
 
-/// Says where more inputs can meet than the control queue is safe for.
+/// Adds a remark if more inputs can meet than the control queue can carry without loss.
 fn note_fan_in(trim: &Trim, net: &Network, sizes: Sizes, notes: &mut Vec<String>) {
     let excess = |switch: &SwitchId| {
         let most = sizes.inputs_max(weight(trim, net, *switch, sizes));
@@ -182,25 +183,28 @@ fn note_fan_in(trim: &Trim, net: &Network, sizes: Sizes, notes: &mut Vec<String>
     let ratio = sizes.data as f64 / sizes.header as f64;
     let name = net.graph.name(net.graph.switch_node(worst));
     let remedy = if inputs as f64 >= ratio {
-        format!("no weight can help above {}; a larger `mtu` can", (ratio.ceil() as u64).saturating_sub(1))
+        format!(
+            "above {} inputs no weight is enough; a larger `mtu` helps",
+            (ratio.ceil() as u64).saturating_sub(1)
+        )
     } else {
-        format!("a weight of {:.2} would do", f64::from(sizes.lossless_weight(inputs)) / 100.0)
+        format!("a weight of {:.2} is enough", f64::from(sizes.lossless_weight(inputs)) / 100.0)
     };
     notes.push(format!(
-        "header-only packets may be lost: {inputs} inputs can meet at a port of `{name}`, and with a weight of {:.2} and packets {ratio:.1} \
-         times as long as their headers its control queue is safe for {}; {remedy}",
+        "header-only packets may be lost: {inputs} inputs can meet at a port of `{name}`. With a weight of {:.2} and packets {ratio:.1} \
+         times as long as their headers, its control queue is safe for {} inputs; {remedy}",
         f64::from(weight) / 100.0,
         sizes.inputs_max(weight),
     ));
 }
 
-/// The longest time that a full packet and its acknowledgement take between two hosts when nothing else moves.
+/// Returns the longest time of a full packet and its acknowledgement between two hosts in an empty network.
 fn base_round_trip(net: &Network) -> Span {
     const PAIRS_MAX: usize = 1 << 16;
     let mut ends: Vec<HostId> = Vec::new();
     let mut hosts: Vec<HostId> = net.graph.hosts().collect();
     hosts.sort_by_key(|host| (net.graph.tor(*host), *host));
-    // Two hosts stand for all of their switch.
+    // Two hosts represent all hosts of their switch.
     for of_switch in hosts.chunk_by(|a, b| net.graph.tor(*a) == net.graph.tor(*b)) {
         ends.extend(of_switch.iter().take(2));
     }
@@ -208,13 +212,13 @@ fn base_round_trip(net: &Network) -> Span {
     let pairs =
         sources.flat_map(|src| ends.iter().map(move |dst| (*src, *dst))).filter(|(src, dst)| src != dst);
     let round_trip = |(src, dst)| {
-        let [there, back] = [(src, dst), (dst, src)].map(|(src, dst)| net.path(Way { src, dst, entropy: 0 }));
-        ideal::alone(net, Protocol::Rdma, &there, &back, net.transport.config.mtu.into())
+        let [there, back] =
+            [(src, dst), (dst, src)].map(|(src, dst)| net.path(FlowKey { src, dst, entropy: 0 }));
+        ideal::completion(net, TransportProtocol::Rdma, &there, &back, net.transport.config.mtu.into())
     };
     pairs.map(round_trip).max().unwrap_or(Span::from_us(1)).max(Span::from_ps(1))
 }
 
-/// What a weight has to do with: see the top.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +229,7 @@ mod tests {
     const LONG: Sizes = Sizes { data: 4178, header: 84 };
 
     #[test]
-    fn a_weight_for_a_fan_in_is_the_smallest_that_holds_for_it() {
+    fn lossless_weight_is_the_smallest_sufficient_one() {
         for sizes in [SHORT, LONG] {
             for inputs in 2..sizes.data.div_ceil(sizes.header) {
                 let weight = sizes.lossless_weight(inputs);
@@ -239,21 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_ratio_no_weight_holds() {
+    fn beyond_the_size_ratio_no_weight_suffices() {
         assert_eq!(SHORT.inputs_max(TrimWeight::MAX), 13);
-        assert_eq!(SHORT.lossless_weight(14), SHORT.lossless_weight(1000), "that of twelve");
+        assert_eq!(SHORT.lossless_weight(14), SHORT.lossless_weight(1000), "the weight of 12 inputs");
         assert_eq!(SHORT.lossless_weight(14), SHORT.lossless_weight(12));
     }
 
     #[test]
-    fn packets_as_short_as_their_headers_divide_nothing_by_zero() {
+    fn packets_as_short_as_headers_cause_no_division_by_zero() {
         let sizes = Sizes { data: 84, header: 84 };
         assert_eq!((sizes.lossless_weight(1), sizes.lossless_weight(9)), (10, 10));
         assert_eq!(sizes.inputs_max(10), 1);
     }
 
     #[test]
-    fn a_threshold_is_a_time_and_back() {
+    fn a_threshold_converts_to_time_and_back() {
         let rate = wiremend_units::Rate::gbps(100);
         let bytes = Bytes::new(100_000);
         assert_eq!(rate.bytes_in(rate.serialize(bytes)), bytes);

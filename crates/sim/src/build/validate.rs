@@ -1,4 +1,4 @@
-//! What a scenario asks for, judged and put into the terms of its network. Every refusal is made here, with its place in the file.
+//! Validation of a scenario against its network. All rejections happen here, with their place in the file.
 
 use std::sync::Arc;
 
@@ -8,57 +8,54 @@ use wiremend_proto::pfc::Buffer;
 use wiremend_scenario::Scenario;
 use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
-use super::longest::Longest;
+use super::longest_path::LongestPath;
 use super::{
     BuildError, Files, Options, balance, buffer, collective, congestion, impair, lossless, pause, protect,
     route, selective, tcp, topology, transport, trim_switch, trim_transport, workload,
 };
-use crate::app::Placed;
-use crate::engine::{Memory, ScriptedPause};
+use crate::app::PlacedApp;
+use crate::engine::{MemoryLimit, ScriptedPause};
 use crate::network::{Latencies, Network};
 use crate::switch::Detour;
 
-/// What a scenario asks for, without anything that moves.
-pub(super) struct Valid {
+pub(super) struct ValidScenario {
     pub(super) net: Arc<Network>,
-    /// What is under way may take so much memory.
-    pub(super) memory: Memory,
-    pub(super) apps: Vec<(HostId, Placed)>,
+    /// Memory limit for frames and flows in flight.
+    pub(super) memory: MemoryLimit,
+    pub(super) apps: Vec<(HostId, PlacedApp)>,
     pub(super) impairments: Vec<(LaneId, Impairments)>,
     pub(super) protection: protect::Protection,
-    /// The lane whose rare losses are made frequent.
+    /// The lane with `tilted` losses.
     pub(super) tilted: Option<LaneId>,
     pub(super) pauses: Vec<ScriptedPause>,
-    /// By switch: the bytes that each of its ports has or, if it is lossless, that all share.
-    pub(super) memories: Vec<Option<Bytes>>,
-    /// Of lossless switches.
+    /// Buffer bytes of each switch: per port, or shared if the switch is lossless.
+    pub(super) buffer_sizes: Vec<Option<Bytes>>,
     pub(super) buffers: Vec<(SwitchId, Buffer)>,
     pub(super) detours: Vec<(SwitchId, Detour)>,
-    pub(super) trim: Option<trim_switch::Plan>,
-    /// Lanes that a time series wants.
+    pub(super) trim: Option<trim_switch::TrimPlan>,
+    /// Lanes of the time series.
     pub(super) sampled: Vec<LaneId>,
     pub(super) jobs: Vec<JobPlan>,
-    /// What a reader of the results should know.
+    /// Remarks for readers of the results.
     pub(super) notes: Vec<String>,
 }
 
-/// Bytes of state that a lane, a host and an entry of the routes take, roughly: for refusing what cannot fit.
+/// Approximate bytes of state per lane and host, to reject topologies that cannot fit.
 const LANE_BYTES: u64 = 400;
 const HOST_BYTES: u64 = 1_500;
-/// Bytes that a frame under way takes at worst: its place, its entry in a ring, and the old copies of both while
-/// they double.
+/// Worst-case bytes of a frame in flight: its slot, its ring entry, and the old copies of both while they
+/// double.
 const FRAME_BYTES: u64 = 256;
-/// Bytes that a flow under way takes: a connection at both of its ends, or a place in one that it shares.
+/// Bytes of a flow in flight: a connection at both ends, or an entry in a shared one.
 const FLOW_BYTES: u64 = 1_400;
 const SHARED_FLOW_BYTES: u64 = 300;
 const TCP_FLOW_BYTES: u64 = 4_000;
 
-/// Judges a scenario.
 pub(super) fn validate(
     scenario: &Scenario,
     files: &dyn Files,
     options: &Options,
-) -> Result<Valid, BuildError> {
+) -> Result<ValidScenario, BuildError> {
     check_memory(scenario, options)?;
     let net = network(scenario, options)?;
     let memory = memory(scenario, options, &net);
@@ -69,14 +66,14 @@ pub(super) fn validate(
     impair::check_scripts(scenario, &net, is_protected)?;
     let tilted = impair::tilted(scenario, &net, is_protected)?;
     let pauses = pause::place(scenario, &net)?;
-    let memories = buffer::of_switches(scenario, &net.graph)?;
-    let buffers = lossless::place(scenario, &net, &memories, &protection.late)?;
+    let buffer_sizes = buffer::switch_buffers(scenario, &net.graph)?;
+    let buffers = lossless::place(scenario, &net, &buffer_sizes, &protection.late_bytes)?;
     let detours = route::place(scenario, &net.graph)?;
     let mut notes = notes(scenario, &net);
-    let trim = trim_switch::plan(scenario, &net, &memories, &mut notes)?;
+    let trim = trim_switch::plan(scenario, &net, &buffer_sizes, &mut notes)?;
     let sampled = sampled(scenario, &net)?;
     let jobs = collective::jobs(scenario)?;
-    Ok(Valid {
+    Ok(ValidScenario {
         net: Arc::new(net),
         memory,
         apps,
@@ -84,7 +81,7 @@ pub(super) fn validate(
         protection,
         tilted,
         pauses,
-        memories,
+        buffer_sizes,
         buffers,
         detours,
         trim,
@@ -94,7 +91,7 @@ pub(super) fn validate(
     })
 }
 
-/// The network, and what connections over it are.
+/// Returns the network and its transport settings.
 fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
     let graph = topology::graph(scenario)?;
     let topology = &scenario.topology;
@@ -109,13 +106,13 @@ fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError
     net.transport.engine = selective::engine(&scenario.transport, &net, &options.registry)?;
     net.transport.tcp = tcp::tcp(scenario, &net)?;
     if net.transport.needs.path {
-        net.transport.longest_round_trip = Longest::of(&net).round_trip;
+        net.transport.longest_round_trip = LongestPath::find(&net).round_trip;
     }
     Ok(net)
 }
 
-fn memory(scenario: &Scenario, options: &Options, net: &Network) -> Memory {
-    Memory {
+fn memory(scenario: &Scenario, options: &Options, net: &Network) -> MemoryLimit {
+    MemoryLimit {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
         flow_bytes: match (net.transport.per_pair, &net.transport.tcp) {
@@ -126,7 +123,7 @@ fn memory(scenario: &Scenario, options: &Options, net: &Network) -> Memory {
     }
 }
 
-/// The lanes that a time series wants.
+/// Returns the lanes of the time series.
 fn sampled(scenario: &Scenario, net: &Network) -> Result<Vec<LaneId>, BuildError> {
     let Some(series) = &scenario.series else { return Ok(Vec::new()) };
     let links = topology::links(&net.graph, &series.links.value)
@@ -134,11 +131,11 @@ fn sampled(scenario: &Scenario, net: &Network) -> Result<Vec<LaneId>, BuildError
     Ok(links.into_iter().flat_map(|link| [link.forward(), link.backward()]).collect())
 }
 
-/// What a reader should know before the run.
+/// Returns remarks for readers of the results.
 fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
     let of_net = [
-        trim_transport::hasty(scenario, net),
-        congestion::unreachable(&scenario.transport, net),
+        trim_transport::note_short_timeout(scenario, net),
+        congestion::note_unreachable_target(&scenario.transport, net),
         tcp::note(scenario, net),
     ];
     let notes = [balance::note(scenario), trim_transport::note(scenario)].into_iter().chain(of_net);
@@ -154,7 +151,7 @@ fn check_memory(scenario: &Scenario, options: &Options) -> Result<(), BuildError
         return Ok(());
     }
     let what = format!(
-        "{} hosts and {} links need about {}, and {} are free; choose a smaller topology",
+        "{} hosts and {} links need about {} of memory and {} are free; choose a smaller topology",
         size.hosts,
         size.links,
         Bytes::new(need),

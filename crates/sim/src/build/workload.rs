@@ -14,40 +14,40 @@ use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 use super::collective::Collective;
 use super::{BuildError, Files};
 use crate::app::{
-    Applications, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Site, Sizes,
-    Stream,
+    Applications, Cbr, DestinationPicker, EchoServer, FlowList, PingPong, PlacedApp, PlannedFlow, Poisson,
+    PoissonConfig, RawFrame, Sizes, Stream, WorkloadContext,
 };
-use crate::engine::Memory;
+use crate::engine::MemoryLimit;
 use crate::network::{Network, purpose};
 use crate::registry::Registry;
 
-/// A RoCE message has at most this many bytes (IBA 9.4.3).
+/// Maximum bytes of a RoCE message (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
-/// Flow numbers of different workloads never meet.
+/// Flow numbers reserved for each workload.
 pub(super) const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
 
 pub(super) fn place(
     scenario: &Scenario,
     files: &dyn Files,
     net: &Network,
-    memory: Memory,
+    memory: MemoryLimit,
     registry: &Registry,
-) -> Result<Vec<(HostId, Placed)>, BuildError> {
+) -> Result<Vec<(HostId, PlacedApp)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
         let number = number as u64;
-        let maker = Maker { scenario, files, net, memory, registry, workload, first_flow, number };
+        let builder = AppBuilder { scenario, files, net, memory, registry, workload, first_flow, number };
         let protocol = super::tcp::protocol(workload, &scenario.transport, net);
-        for (host, app) in maker.apps()? {
+        for (host, app) in builder.apps()? {
             let class = workload.class_in(&scenario.transport);
-            placed.push((host, Placed { port: number as u16, class, protocol, app, done: false }));
+            placed.push((host, PlacedApp { port: number as u16, class, protocol, app, done: false }));
         }
     }
     Ok(placed)
 }
 
-/// Every traffic class in use, ascending.
+/// Returns all traffic classes in use, ascending.
 pub(super) fn classes(scenario: &Scenario, needs: Needs) -> Vec<u8> {
     let mut classes: Vec<_> =
         scenario.workloads.iter().map(|workload| workload.class_in(&scenario.transport)).collect();
@@ -59,18 +59,18 @@ pub(super) fn classes(scenario: &Scenario, needs: Needs) -> Vec<u8> {
     classes
 }
 
-struct Maker<'a> {
+struct AppBuilder<'a> {
     scenario: &'a Scenario,
     files: &'a dyn Files,
     net: &'a Network,
-    memory: Memory,
+    memory: MemoryLimit,
     registry: &'a Registry,
     workload: &'a At<Workload>,
     first_flow: FlowId,
     number: u64,
 }
 
-impl Maker<'_> {
+impl AppBuilder<'_> {
     fn apps(&self) -> Result<Applications, BuildError> {
         match &self.workload.app {
             Kind::Poisson(kind) => self.poisson(kind),
@@ -91,7 +91,7 @@ impl Maker<'_> {
             Kind::Alltoall(kind) => Collective::alltoall(self.scenario, self.workload.place, kind)
                 .map(|all| self.collective(&all)),
             Kind::Registered(registered) => {
-                let site = Site {
+                let site = WorkloadContext {
                     hosts: self.net.graph.host_count(),
                     start: self.workload.start,
                     first_flow: self.first_flow,
@@ -101,7 +101,7 @@ impl Maker<'_> {
                 let apps = apps.map_err(BuildError::setting(self.workload.place))?;
                 if let Some((host, _)) = apps.iter().find(|(host, _)| host.0 >= site.hosts) {
                     let what = format!(
-                        "`{}` puts an application on host {}; there are {}",
+                        "`{}` puts an application on host {}; the network has {} hosts",
                         registered.0.name(),
                         host.0,
                         site.hosts
@@ -112,7 +112,7 @@ impl Maker<'_> {
             }
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
-                let raw = Raw {
+                let raw = RawFrame {
                     dst,
                     len: kind.frame.get(),
                     ttl: kind.ttl.get(),
@@ -139,13 +139,13 @@ impl Maker<'_> {
         let mut apps = Applications::new();
         for (index, (source, pick)) in sources.into_iter().enumerate() {
             let index = index as u64;
-            // The load is that of the source's link, but of an incast that of the one link where all meet.
+            // The load refers to the source's link; of an incast, to the destination's link.
             let (loaded, share) =
                 if kind.pattern == Pattern::Incast { (pick.first(), count) } else { (source, 1) };
             let rate = self.net.lanes[self.net.uplink(loaded).index()].rate;
             apps.push((
                 source,
-                Box::new(Poisson::new(Arrivals {
+                Box::new(Poisson::new(PoissonConfig {
                     mean_gap: mean_gap(&sizes, kind.load.get(), rate, share),
                     sizes: sizes.clone(),
                     pick,
@@ -172,13 +172,13 @@ impl Maker<'_> {
             .map_err(|(place, what)| BuildError::at(place, what))?;
         let bytes = self.message(kind.bytes)?;
         self.check_memory(pairs.len() * kind.count.get())?;
-        let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
+        let mut planned: BTreeMap<HostId, Vec<PlannedFlow>> = BTreeMap::new();
         let mut flow = self.first_flow;
         for (src, dst) in &pairs {
             for number in 0..kind.per_pair() {
                 let round = number / kind.count.get();
                 let start = self.workload.start.saturating_add(kind.every.unwrap_or_default() * round);
-                planned.entry(src).or_default().push(Planned { flow, dst, bytes, start });
+                planned.entry(src).or_default().push(PlannedFlow { flow, dst, bytes, start });
                 flow.0 += 1;
             }
         }
@@ -190,11 +190,16 @@ impl Maker<'_> {
         let reader = self.files.open(&kind.file).map_err(at)?;
         let flows = flow_list::parse(reader, self.net.graph.host_count());
         let flows = flows.map_err(|error| at(format!("{}: {error}", kind.file.value)))?;
-        let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
+        let mut planned: BTreeMap<HostId, Vec<PlannedFlow>> = BTreeMap::new();
         for (number, flow) in flows.iter().enumerate() {
             let start = self.workload.start.saturating_add(flow.start.since(Time::ZERO));
             let (bytes, number) = (flow.bytes.get() as u32, FlowId(self.first_flow.0 + number as u64));
-            planned.entry(flow.src).or_default().push(Planned { flow: number, dst: flow.dst, bytes, start });
+            planned.entry(flow.src).or_default().push(PlannedFlow {
+                flow: number,
+                dst: flow.dst,
+                bytes,
+                start,
+            });
         }
         Ok(lists(planned))
     }
@@ -206,8 +211,8 @@ impl Maker<'_> {
     fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Applications, BuildError> {
         let (src, dst) = self.ends(&kind.src, &kind.dst)?;
         let bytes = self.message(kind.bytes)?;
-        let asking = PingPong::new(dst, bytes, kind.iterations.get(), self.first_flow, self.workload.start);
-        Ok(vec![(src, Box::new(asking)), (dst, Box::new(Echo::new(bytes)))])
+        let client = PingPong::new(dst, bytes, kind.iterations.get(), self.first_flow, self.workload.start);
+        Ok(vec![(src, Box::new(client)), (dst, Box::new(EchoServer::new(bytes)))])
     }
 
     fn ends(&self, src: &At<Host>, dst: &At<Host>) -> Result<(HostId, HostId), BuildError> {
@@ -221,14 +226,14 @@ impl Maker<'_> {
         Ok(ends)
     }
 
-    /// Flows that begin at once are under way at once.
+    /// Rejects flows that start at the same time and do not fit into memory.
     fn check_memory(&self, flows: u64) -> Result<(), BuildError> {
-        if self.memory.holds(0, flows) {
+        if self.memory.fits(0, flows) {
             return Ok(());
         }
         let need = Bytes::new(flows.saturating_mul(self.memory.flow_bytes));
         let what = format!(
-            "{flows} flows at once need about {need}, and {} are free; choose fewer, or let them share connections by \
+            "{flows} concurrent flows need about {need} of memory and {} are free; choose fewer, or share connections by \
              transport.qp = \"per-pair\"",
             Bytes::new(self.memory.bytes_max),
         );
@@ -238,7 +243,7 @@ impl Maker<'_> {
     fn message(&self, bytes: Bytes) -> Result<u32, BuildError> {
         if bytes.get() > MESSAGE_BYTES_MAX {
             let what =
-                format!("{bytes} is more than a message holds; at most {}", Bytes::new(MESSAGE_BYTES_MAX));
+                format!("{bytes} is too long for a message; at most {}", Bytes::new(MESSAGE_BYTES_MAX));
             return Err(BuildError::at(self.workload.place, what));
         }
         Ok(bytes.get() as u32)
@@ -253,7 +258,7 @@ impl Maker<'_> {
                     Ok(Sizes::Table(Arc::new(table.clone())))
                 } else {
                     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
-                    Err(at(wiremend_units::or_nearest("table of sizes", name, &names)))
+                    Err(at(wiremend_units::unknown_name("size table", name, &names)))
                 }
             }
             Named::File(name) => {
@@ -266,27 +271,29 @@ impl Maker<'_> {
     }
 }
 
-/// The text of a table of sizes, if it is as short as tables are.
+/// Reads the text of a size table, with a limit.
 fn read_sizes(reader: impl Read) -> Result<String, String> {
     const BYTES_MAX: u64 = 4 << 20;
     let mut text = String::new();
     let read = reader.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if read as u64 > BYTES_MAX {
-        return Err(format!("too long for a table of sizes; at most {BYTES_MAX} bytes"));
+        return Err(format!("the size table is too long; at most {BYTES_MAX} bytes"));
     }
     Ok(text)
 }
 
-fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Applications {
-    planned.into_iter().map(|(host, flows)| (host, Box::new(List::new(flows)) as _)).collect()
+fn lists(planned: BTreeMap<HostId, Vec<PlannedFlow>>) -> Applications {
+    planned.into_iter().map(|(host, flows)| (host, Box::new(FlowList::new(flows)) as _)).collect()
 }
 
-/// Each source once, with those that it sends to. Who has nobody but itself to send to is no source.
-fn destinations(pairs: &Pairs) -> Vec<(HostId, Pick)> {
+/// Returns each source once, with its destinations. A host whose only destination is itself is no source.
+fn destinations(pairs: &Pairs) -> Vec<(HostId, DestinationPicker)> {
     match pairs {
         Pairs::Product { src, dst } => {
             let all: Arc<[HostId]> = dst.as_slice().into();
-            src.iter().filter_map(|src| Some((*src, Pick::new(*src, Arc::clone(&all))?))).collect()
+            src.iter()
+                .filter_map(|src| Some((*src, DestinationPicker::new(*src, Arc::clone(&all))?)))
+                .collect()
         }
         Pairs::Listed(pairs) => {
             let mut sources: Vec<(HostId, Vec<HostId>)> = Vec::new();
@@ -298,12 +305,15 @@ fn destinations(pairs: &Pairs) -> Vec<(HostId, Pick)> {
                 }
                 sources[place].1.push(*dst);
             }
-            sources.into_iter().filter_map(|(src, dst)| Some((src, Pick::new(src, dst.into())?))).collect()
+            sources
+                .into_iter()
+                .filter_map(|(src, dst)| Some((src, DestinationPicker::new(src, dst.into())?)))
+                .collect()
         }
     }
 }
 
-/// The mean time between flows that loads a link of `rate` with `load`, shared by `sources`.
+/// Returns the mean time between flows that loads a link of `rate` with `load`, shared by `sources`.
 fn mean_gap(sizes: &Sizes, load: f64, rate: Rate, sources: u64) -> Span {
     let seconds = sizes.mean_bytes() * 8.0 * sources as f64 / (load * rate.bits_per_s() as f64);
     Span::from_ps((seconds * 1e12).max(1.0) as u64)

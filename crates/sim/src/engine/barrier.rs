@@ -1,6 +1,11 @@
-//! A barrier for threads that meet every few microseconds: it spins, then yields.
+//! A barrier for threads that meet every few microseconds: a thread spins for a while, then sleeps.
+//!
+//! A waiting thread must not yield in a loop. On a machine whose processors run other programs too, each
+//! yield gives away a whole time slice, so a simulation would get far less than its share. A sleeping thread
+//! keeps its share.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 pub(crate) struct Barrier {
     threads: usize,
@@ -8,9 +13,14 @@ pub(crate) struct Barrier {
     round: AtomicUsize,
     broken: AtomicBool,
     spins_max: u32,
+    /// Threads that sleep or are about to sleep.
+    sleepers: AtomicUsize,
+    lock: Mutex<()>,
+    wake: Condvar,
 }
 
-/// A few microseconds, if every thread has a processor of its own; else waiting only keeps the others from it.
+/// A few microseconds of spinning. Used only if every thread has its own processor; otherwise spinning delays
+/// the other threads.
 const SPINS_MAX: u32 = 4_000;
 
 impl Barrier {
@@ -19,10 +29,12 @@ impl Barrier {
         #[expect(clippy::disallowed_methods, reason = "how to wait changes no result")]
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins_max = if threads <= processors { SPINS_MAX } else { 0 };
-        Self { threads, arrived: zero(), round: zero(), broken: AtomicBool::new(false), spins_max }
+        let (lock, wake) = (Mutex::new(()), Condvar::new());
+        let broken = AtomicBool::new(false);
+        Self { threads, arrived: zero(), round: zero(), broken, spins_max, sleepers: zero(), lock, wake }
     }
 
-    /// Waits until all threads are here. Panics if one of them has.
+    /// Waits until all threads have arrived. Panics if another thread has panicked.
     pub(crate) fn wait(&self) {
         if self.threads == 1 {
             return;
@@ -30,18 +42,35 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Release);
-            self.round.store(round + 1, Ordering::Release);
+            self.round.store(round + 1, Ordering::SeqCst);
+            // A thread counts itself as a sleeper before it reads `round` again, so one of the two sees the
+            // other.
+            if self.sleepers.load(Ordering::SeqCst) > 0 {
+                self.wake_all();
+            }
             return;
         }
-        let mut spins = 0;
-        while self.round.load(Ordering::Acquire) == round {
-            assert!(!self.broken.load(Ordering::Relaxed), "another thread of the simulation panicked");
-            spins += 1;
-            if spins < self.spins_max { std::hint::spin_loop() } else { std::thread::yield_now() }
+        let is_waiting = || self.round.load(Ordering::SeqCst) == round && !self.broken.load(Ordering::SeqCst);
+        for _ in 0..self.spins_max {
+            if self.round.load(Ordering::Acquire) != round {
+                return;
+            }
+            std::hint::spin_loop();
         }
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.wake.wait_while(guard, |()| is_waiting()).unwrap_or_else(PoisonError::into_inner));
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        let is_broken = self.round.load(Ordering::Acquire) == round;
+        assert!(!is_broken, "another thread of the simulation panicked");
     }
 
-    /// While held, a panic of this thread frees the others.
+    fn wake_all(&self) {
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
+        self.wake.notify_all();
+    }
+
+    /// While the guard lives, a panic of this thread releases the other threads.
     pub(crate) fn guard(&self) -> Guard<'_> {
         Guard(self)
     }
@@ -52,7 +81,8 @@ pub(crate) struct Guard<'a>(&'a Barrier);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.broken.store(true, Ordering::Relaxed);
+            self.0.broken.store(true, Ordering::SeqCst);
+            self.0.wake_all();
         }
     }
 }
@@ -62,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_runs_ahead() {
+    fn no_thread_passes_the_barrier_early() {
         let (barrier, sum) = (Barrier::new(3), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -79,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_frees_the_others() {
+    fn a_panic_releases_the_other_threads() {
         let barrier = Barrier::new(2);
         let outcome = std::thread::scope(|scope| {
             let waiting = scope.spawn(|| barrier.wait());

@@ -1,11 +1,11 @@
-//! The course of time: what one thread owns, and how threads go on together.
+//! The engine: partitions, one thread each, and their synchronisation.
 
 mod barrier;
-mod part;
+mod partition;
+mod pause_script;
 pub(crate) mod run;
-mod script;
 
-pub(crate) use part::Part;
-pub use run::{Ending, Observer, Progress};
-pub(crate) use run::{Limits, Memory, Ran};
-pub(crate) use script::{Script, ScriptedPause};
+pub(crate) use partition::Partition;
+pub(crate) use pause_script::{PauseScript, ScriptedPause};
+pub use run::{EndReason, Observer, Progress};
+pub(crate) use run::{Limits, MemoryLimit, RunOutcome};

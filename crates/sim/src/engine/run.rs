@@ -1,27 +1,27 @@
-//! The course of a run: windows of simulated time, handled by all parts at once, with an exchange in between.
+//! The main loop: all partitions simulate a window of time in parallel, then exchange frames.
 //!
-//! Nothing crosses from one part to another in less than the lookahead, so all parts can handle a window of that
-//! length before they exchange what they sent each other. The windows lie on a fixed grid that depends on the
-//! topology alone, and a run ends at the end of the window in which its last flow did: for every number of
-//! threads the same instant, so that counters agree too.
+//! No frame or notice crosses from one partition to another in less than the lookahead, so each partition can
+//! simulate a window of that length before the exchange. The windows lie on a fixed grid that depends only on
+//! the topology. A run ends at the end of the window in which its last flow ended. That time is the same for
+//! every number of threads, so that counters agree too.
 
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use wiremend_measure::{Collector, FlowRow, JobPlan, Outcome, SeriesRow};
+use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow};
 use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
-use super::part::Part;
+use super::partition::Partition;
 use crate::link::Outbox;
 use crate::network::Network;
-use crate::observe::Captured;
+use crate::observe::CapturedFrame;
 use crate::switch::deadlock;
-use crate::switch::deadlock::{Deadlock, Report};
+use crate::switch::deadlock::{Deadlock, PauseReport};
 
-/// Sees a run as it goes: rows, captured frames and samples in order of time, whatever the number of threads.
+/// Receives rows, captured frames and samples of a run, in order of time, for any number of threads.
 pub trait Observer {
     /// A flow ended.
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
@@ -29,29 +29,29 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A frame left on a captured link.
-    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
+    /// A frame was sent on a captured link.
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         let _ = captured;
         Ok(())
     }
 
-    /// A sample of a time series.
+    /// A sample of a time series was taken.
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
         let _ = sample;
         Ok(())
     }
 
-    /// From time to time. `Break` ends the run.
+    /// Called periodically. `Break` ends the run.
     fn on_progress(&mut self, progress: &Progress) -> ControlFlow<()> {
         let _ = progress;
         ControlFlow::Continue(())
     }
 }
 
-/// Sees nothing.
+/// Ignores everything.
 impl Observer for () {}
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time.
@@ -62,98 +62,101 @@ pub struct Progress {
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
+pub enum EndReason {
     /// Every flow ended.
     Complete,
-    /// Its time was over.
+    /// The time limit was reached.
     TimeLimit,
-    /// Nothing was left to happen, and flows were open.
+    /// No event was pending, but flows were open.
     Stalled,
-    /// An observer wanted so.
+    /// The observer ended the run.
     Interrupted,
-    /// More frames and flows are under way than there is memory for.
-    Memory,
-    /// Ports of lossless switches waited for each other in a circle.
+    /// Frames and flows in flight exceeded the memory limit.
+    MemoryLimit,
+    /// Ports of lossless switches waited for each other in a cycle.
     Deadlock,
 }
 
 pub(crate) struct Limits {
-    /// Flows that count only together.
+    /// Groups of flows that form jobs.
     pub(crate) jobs: Vec<JobPlan>,
     pub(crate) stop_at: Time,
     pub(crate) lookahead: Span,
     pub(crate) sample_every: Option<Span>,
-    /// How deadlocks are looked for.
-    pub(crate) deadlock: Option<deadlock::Observer>,
-    /// What is under way may take so much memory.
-    pub(crate) memory: Memory,
+    /// When to check for deadlocks; `None`: never.
+    pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
+    /// Memory limit for frames and flows in flight.
+    pub(crate) memory: MemoryLimit,
 }
 
-/// Bytes that are to be had, and bytes that a frame and a flow under way take at worst.
+/// Available bytes, and worst-case bytes of a frame and of a flow in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryLimit {
     pub(crate) bytes_max: u64,
     pub(crate) frame_bytes: u64,
     pub(crate) flow_bytes: u64,
 }
 
-impl Memory {
-    /// Whether so many frames and flows fit.
-    pub(crate) fn holds(&self, frames: u64, flows: u64) -> bool {
+impl MemoryLimit {
+    pub(crate) fn fits(&self, frames: u64, flows: u64) -> bool {
         let [frames, flows] =
             [frames.saturating_mul(self.frame_bytes), flows.saturating_mul(self.flow_bytes)];
         frames.saturating_add(flows) <= self.bytes_max
     }
 }
 
-/// What the parts share.
+/// State that the partitions share.
 struct Shared<'a> {
     limits: &'a Limits,
     barrier: Barrier,
-    /// By receiving part, then by sending part.
-    mail: Vec<Vec<Mutex<Outbox>>>,
-    seen: Vec<Mutex<Seen>>,
-    state: Vec<State>,
+    /// Outboxes by receiving partition, then by sending partition.
+    mailboxes: Vec<Vec<Mutex<Outbox>>>,
+    outputs: Vec<Mutex<WindowOutput>>,
+    state: Vec<PartitionState>,
     halt: AtomicBool,
-    /// What parts tell the observer of deadlocks.
-    reports: Vec<Mutex<Report>>,
+    /// Reports of the partitions for the deadlock detector.
+    reports: Vec<Mutex<PauseReport>>,
     is_deadlocked: AtomicBool,
 }
 
-/// What a part saw in a window.
 #[derive(Default)]
-struct Seen {
+struct WindowOutput {
     rows: Vec<FlowRow>,
-    captured: Vec<Captured>,
+    captured: Vec<CapturedFrame>,
     samples: Vec<SeriesRow>,
 }
 
-/// What a part says of itself between windows.
+/// State that a partition publishes between windows.
 #[derive(Default)]
-struct State {
+struct PartitionState {
     next: AtomicU64,
     open: AtomicU64,
     in_flight: AtomicU64,
 }
 
-/// Progress is reported after so many windows or events, whichever come first: often enough to answer Ctrl-C.
+/// Progress is reported after this number of windows or events, whichever is first: often enough to react to
+/// Ctrl-C.
 const PROGRESS_WINDOWS: u64 = 512;
 const PROGRESS_EVENTS: u64 = 200_000;
 
-/// Runs all parts to the end. The calling thread simulates the first and does the observing.
-pub(crate) fn run(parts: &mut [Part], limits: &Limits, observer: &mut dyn Observer) -> io::Result<Ran> {
-    let count = parts.len();
+/// Runs all partitions to the end. The calling thread simulates the first one and calls the observer.
+pub(crate) fn run(
+    partitions: &mut [Partition],
+    limits: &Limits,
+    observer: &mut dyn Observer,
+) -> io::Result<RunOutcome> {
+    let count = partitions.len();
     let shared = Shared {
         limits,
         barrier: Barrier::new(count),
-        mail: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
-        seen: (0..count).map(|_| Mutex::default()).collect(),
-        state: (0..count).map(|_| State::default()).collect(),
+        mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
+        outputs: (0..count).map(|_| Mutex::default()).collect(),
+        state: (0..count).map(|_| PartitionState::default()).collect(),
         halt: AtomicBool::new(false),
         reports: (0..count).map(|_| Mutex::default()).collect(),
         is_deadlocked: AtomicBool::new(false),
     };
-    let net = Arc::clone(&parts[0].net);
+    let net = Arc::clone(&partitions[0].net);
     let mut leader = Leader {
         observer,
         net,
@@ -163,128 +166,132 @@ pub(crate) fn run(parts: &mut [Part], limits: &Limits, observer: &mut dyn Observ
         events: 0,
         error: None,
     };
-    let (first, others) = parts.split_first_mut().expect("a run has a part");
-    let (end, ending) = std::thread::scope(|scope| {
-        for part in others {
+    let (first, others) = partitions.split_first_mut().expect("a run has a partition");
+    let (end, end_reason) = std::thread::scope(|scope| {
+        for partition in others {
             let shared = &shared;
-            scope.spawn(move || work(part, shared, None));
+            scope.spawn(move || simulate(partition, shared, None));
         }
-        work(first, &shared, Some(&mut leader))
+        simulate(first, &shared, Some(&mut leader))
     });
     let Leader { collector, deadlocks, error, .. } = leader;
-    error.map_or(Ok(Ran { collector, deadlocks, end, ending }), Err)
+    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason }), Err)
 }
 
-/// What is known at the end of a run.
-pub(crate) struct Ran {
+/// Outcome of the main loop.
+pub(crate) struct RunOutcome {
     pub(crate) collector: Collector,
     pub(crate) deadlocks: Vec<Deadlock>,
     pub(crate) end: Time,
-    pub(crate) ending: Ending,
+    pub(crate) end_reason: EndReason,
 }
 
-/// One thread's share: window, exchange, decision; all threads decide alike.
-fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>) -> (Time, Ending) {
+/// Simulates one partition: window, exchange, decision. All threads take the same decision.
+fn simulate(
+    partition: &mut Partition,
+    shared: &Shared<'_>,
+    mut leader: Option<&mut Leader<'_>>,
+) -> (Time, EndReason) {
     let _guard = shared.barrier.guard();
-    let me = usize::from(part.number);
-    part.start();
+    let me = usize::from(partition.number);
+    partition.start();
     let mut window_end = Time::ZERO;
     loop {
-        part.run(window_end);
+        partition.run(window_end);
         if is_sample(shared.limits, window_end) {
-            part.sample(window_end);
+            partition.sample(window_end);
         }
-        if let Some(watch) = shared.limits.deadlock.filter(|watch| watch.is_epoch(window_end)) {
-            *lock(&shared.reports[me]) = part.report(window_end, watch.before(window_end));
+        if let Some(check) = shared.limits.deadlock.filter(|check| check.is_epoch(window_end)) {
+            *lock(&shared.reports[me]) = partition.report(window_end, check.before(window_end));
         }
-        post_mail(part, shared, me);
+        post_outboxes(partition, shared, me);
         shared.barrier.wait();
-        collect_mail(part, shared, me);
+        collect_outboxes(partition, shared, me);
         if let Some(leader) = leader.as_deref_mut() {
-            leader.look(shared, window_end, part.events);
-            leader.look_for_deadlocks(shared, window_end);
+            leader.collect_output(shared, window_end, partition.events);
+            leader.check_deadlocks(shared, window_end);
         }
         shared.barrier.wait();
         match decide(shared, window_end) {
             ControlFlow::Continue(end) => window_end = end,
-            ControlFlow::Break((end, ending)) => {
-                let outcome = match ending {
-                    Ending::Stalled => Outcome::Stalled,
-                    Ending::Deadlock => Outcome::Deadlock,
-                    _ => Outcome::TimeLimit,
+            ControlFlow::Break((end, end_reason)) => {
+                let outcome = match end_reason {
+                    EndReason::Stalled => FlowOutcome::Stalled,
+                    EndReason::Deadlock => FlowOutcome::Deadlock,
+                    _ => FlowOutcome::TimeLimit,
                 };
-                part.finish(end, outcome);
-                post_mail(part, shared, me);
+                partition.finish(end, outcome);
+                post_outboxes(partition, shared, me);
                 shared.barrier.wait();
                 if let Some(leader) = leader {
-                    leader.look(shared, end, part.events);
+                    leader.collect_output(shared, end, partition.events);
                 }
-                return (end, ending);
+                return (end, end_reason);
             }
         }
     }
 }
 
-fn post_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
-    for (to, outbox) in part.lanes.outbox.iter_mut().enumerate() {
+fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>, me: usize) {
+    for (to, outbox) in partition.lanes.outbox.iter_mut().enumerate() {
         if !outbox.is_empty() {
-            std::mem::swap(&mut *lock(&shared.mail[to][me]), outbox);
+            std::mem::swap(&mut *lock(&shared.mailboxes[to][me]), outbox);
         }
     }
-    let mut seen = lock(&shared.seen[me]);
-    seen.rows.append(&mut part.tally.rows);
-    seen.captured.append(&mut part.lanes.watch.captured);
-    seen.samples.append(&mut part.samples);
+    let mut outputs = lock(&shared.outputs[me]);
+    outputs.rows.append(&mut partition.tally.rows);
+    outputs.captured.append(&mut partition.lanes.recorder.captured);
+    outputs.samples.append(&mut partition.samples);
 }
 
-fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
-    for mail in &shared.mail[me] {
-        let mut mail = lock(mail);
-        part.take_over(&mut mail);
+fn collect_outboxes(partition: &mut Partition, shared: &Shared<'_>, me: usize) {
+    for mailboxes in &shared.mailboxes[me] {
+        let mut mailboxes = lock(mailboxes);
+        partition.take_over(&mut mailboxes);
     }
     let state = &shared.state[me];
-    let next = part.lanes.queue.next_time().unwrap_or(Time::MAX);
+    let next = partition.lanes.queue.next_time().unwrap_or(Time::MAX);
     state.next.store(next.as_ps(), Ordering::Relaxed);
-    state.open.store(part.tally.open, Ordering::Relaxed);
-    state.in_flight.store(part.lanes.under_way(), Ordering::Relaxed);
+    state.open.store(partition.tally.open, Ordering::Relaxed);
+    state.in_flight.store(partition.lanes.in_flight(), Ordering::Relaxed);
 }
 
-/// The end of the next window, or of the run.
-fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
+/// Returns the end of the next window, or the end of the run.
+fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, EndReason), Time> {
     let limits = shared.limits;
-    let sum = |field: fn(&State) -> &AtomicU64| {
+    let sum = |field: fn(&PartitionState) -> &AtomicU64| {
         shared.state.iter().map(|s| field(s).load(Ordering::Relaxed)).sum::<u64>()
     };
     let next = shared.state.iter().map(|state| state.next.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX);
     let next = Time::from_ps(next);
     if shared.halt.load(Ordering::Relaxed) {
-        return ControlFlow::Break((now, Ending::Interrupted));
+        return ControlFlow::Break((now, EndReason::Interrupted));
     }
     let open = sum(|state| &state.open);
     if open == 0 {
-        return ControlFlow::Break((now, Ending::Complete));
+        return ControlFlow::Break((now, EndReason::Complete));
     }
     if shared.is_deadlocked.load(Ordering::Relaxed) {
-        return ControlFlow::Break((now, Ending::Deadlock));
+        return ControlFlow::Break((now, EndReason::Deadlock));
     }
-    if !limits.memory.holds(sum(|state| &state.in_flight), open) {
-        return ControlFlow::Break((now, Ending::Memory));
+    if !limits.memory.fits(sum(|state| &state.in_flight), open) {
+        return ControlFlow::Break((now, EndReason::MemoryLimit));
     }
     if next >= limits.stop_at {
         return if next == Time::MAX {
-            ControlFlow::Break((now, Ending::Stalled))
+            ControlFlow::Break((now, EndReason::Stalled))
         } else {
-            ControlFlow::Break((limits.stop_at, Ending::TimeLimit))
+            ControlFlow::Break((limits.stop_at, EndReason::TimeLimit))
         };
     }
     let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
-    for every in [limits.sample_every, limits.deadlock.map(|watch| watch.every)].into_iter().flatten() {
+    for every in [limits.sample_every, limits.deadlock.map(|check| check.every)].into_iter().flatten() {
         end = end.min(next_multiple(now, every));
     }
     ControlFlow::Continue(end)
 }
 
-/// The first multiple of `step` after `time`.
+/// Returns the first multiple of `step` after `time`.
 fn next_multiple(time: Time, step: Span) -> Time {
     let step = step.as_ps();
     Time::from_ps((time.as_ps() / step + 1).saturating_mul(step))
@@ -294,28 +301,28 @@ fn is_sample(limits: &Limits, at: Time) -> bool {
     limits.sample_every.is_some_and(|every| at > Time::ZERO && at.as_ps().is_multiple_of(every.as_ps()))
 }
 
-/// The thread that also observes.
+/// State of the thread that also calls the observer.
 struct Leader<'a> {
     observer: &'a mut dyn Observer,
     net: Arc<Network>,
     collector: Collector,
     deadlocks: Vec<Deadlock>,
     windows: u64,
-    /// Events of the first part when progress was last reported.
+    /// Events of the first partition at the last progress report.
     events: u64,
     error: Option<io::Error>,
 }
 
 impl Leader<'_> {
-    fn look(&mut self, shared: &Shared<'_>, now: Time, events: u64) {
-        let mut all = Seen::default();
-        for seen in &shared.seen {
-            let mut seen = lock(seen);
-            all.rows.append(&mut seen.rows);
-            all.captured.append(&mut seen.captured);
-            all.samples.append(&mut seen.samples);
+    fn collect_output(&mut self, shared: &Shared<'_>, now: Time, events: u64) {
+        let mut all = WindowOutput::default();
+        for outputs in &shared.outputs {
+            let mut outputs = lock(outputs);
+            all.rows.append(&mut outputs.rows);
+            all.captured.append(&mut outputs.captured);
+            all.samples.append(&mut outputs.samples);
         }
-        if let Err(error) = self.pass_on(all) {
+        if let Err(error) = self.pass_to_observer(all) {
             self.error.get_or_insert(error);
             shared.halt.store(true, Ordering::Relaxed);
         }
@@ -329,20 +336,20 @@ impl Leader<'_> {
         }
     }
 
-    fn look_for_deadlocks(&mut self, shared: &Shared<'_>, now: Time) {
-        let Some(watch) = shared.limits.deadlock.filter(|watch| watch.is_epoch(now)) else { return };
-        let mut all = Report::default();
+    fn check_deadlocks(&mut self, shared: &Shared<'_>, now: Time) {
+        let Some(check) = shared.limits.deadlock.filter(|check| check.is_epoch(now)) else { return };
+        let mut all = PauseReport::default();
         for report in &shared.reports {
-            let Report { mut held, mut buffers } = std::mem::take(&mut *lock(report));
-            all.held.append(&mut held);
+            let PauseReport { mut paused, mut buffers } = std::mem::take(&mut *lock(report));
+            all.paused.append(&mut paused);
             all.buffers.append(&mut buffers);
         }
-        if deadlock::judge(&self.net.graph, now, &all, &mut self.deadlocks) && watch.ends_run {
+        if deadlock::update_deadlocks(&self.net.graph, now, &all, &mut self.deadlocks) && check.ends_run {
             shared.is_deadlocked.store(true, Ordering::Relaxed);
         }
     }
 
-    fn pass_on(&mut self, mut all: Seen) -> io::Result<()> {
+    fn pass_to_observer(&mut self, mut all: WindowOutput) -> io::Result<()> {
         all.rows.sort_unstable_by_key(|row| (row.end_ps, row.flow));
         for row in &all.rows {
             self.collector.add(row);

@@ -1,7 +1,7 @@
-//! Pending events: their order, and the numbers of what they come from.
+//! The queue of pending events, and the numbering of event sources.
 
 mod queue;
 mod source;
 
-pub(crate) use queue::{Queue, Source};
-pub(crate) use source::{Event, Sources};
+pub(crate) use queue::{EventQueue, EventSource};
+pub(crate) use source::{Event, EventSources};

@@ -1,11 +1,11 @@
-//! The pending events: a wheel of buckets for the near future, a heap for the far one.
+//! The event queue: a timing wheel for the near future and a heap for the far future.
 //!
-//! An event has a *source* (a lane whose oldest frame arrives, a port that falls free, a host's timer), and a
-//! source has at most one event pending. So an event is a time and a source, a bucket is a list threaded through
-//! an array indexed by source, and nothing is ever allocated: frames wait in the lanes, not here.
+//! An event has a *source* (a lane whose oldest frame arrives, a port that becomes free, a timer of a host),
+//! and a source has at most one pending event. So an event is a time and a source, and a bucket is a linked
+//! list in an array indexed by source. The queue allocates nothing: frames wait in the lanes.
 //!
-//! Events leave in the order (time, mix(seed, time, source), source). No two pending events share a source, so
-//! the order is total, it does not depend on the order of insertion, and of two sources that tie again and again
+//! Events leave in the order (time, mix(seed, time, source), source). No two pending events share a source,
+//! so the order is total and does not depend on the order of insertion. Of two sources that tie repeatedly,
 //! neither is always first.
 
 use std::cmp::Reverse;
@@ -13,11 +13,11 @@ use std::collections::BinaryHeap;
 
 use wiremend_units::{Span, Time, mix};
 
-/// Where an event comes from; the queue gives it no meaning.
+/// The source of an event. The queue gives it no meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Source(pub(crate) u32);
+pub(crate) struct EventSource(pub(crate) u32);
 
-pub(crate) struct Queue {
+pub(crate) struct EventQueue {
     seed: u64,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
@@ -25,23 +25,24 @@ pub(crate) struct Queue {
     heads: Vec<u32>,
     /// One bit per bucket that is not empty.
     occupied: Vec<u64>,
-    /// The next source in the same bucket, by source. Apart from the times: following a list should touch little memory.
+    /// The next source in the same bucket, by source. Kept apart from the times, so that following a list
+    /// touches little memory.
     next: Vec<u32>,
-    /// When each source's event is due, or [`NEVER`].
+    /// The due time of each source, or [`NEVER`].
     due: Vec<u64>,
-    /// The bucket being emptied, last event first. May hold events that were moved since; see [`Queue::pop`].
+    /// The bucket being emptied, last event first. May contain stale entries; see [`EventQueue::pop`].
     current: Vec<Pending>,
     /// Number of the current bucket, counted from time zero.
     cursor: u64,
-    turned: bool,
-    /// Events at least a turn of the wheel away. May hold events that were moved since.
+    advanced: bool,
+    /// Events at least one rotation of the wheel ahead. May contain stale entries.
     far: BinaryHeap<Reverse<Pending>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pending {
     time: u64,
-    /// Fair tie-breaker above, source below.
+    /// Fair tie-breaker in the upper 32 bits, source in the lower 32.
     tie: u64,
 }
 
@@ -50,8 +51,8 @@ const NONE: u32 = u32::MAX;
 const BUCKETS_MIN: usize = 1 << 10;
 const BUCKETS_MAX: usize = 1 << 16;
 
-impl Queue {
-    /// A queue for `sources` sources, most of whose events lie at most `horizon` ahead.
+impl EventQueue {
+    /// Returns a queue for `sources` sources. Most events should lie at most `horizon` ahead.
     pub(crate) fn new(seed: u64, sources: usize, horizon: Span) -> Self {
         assert!(sources < NONE as usize, "a source fits in 32 bits");
         let buckets = (sources * 2).next_power_of_two().clamp(BUCKETS_MIN, BUCKETS_MAX);
@@ -65,20 +66,21 @@ impl Queue {
             due: vec![NEVER; sources],
             current: Vec::with_capacity(64),
             cursor: 0,
-            turned: false,
+            advanced: false,
             far: BinaryHeap::new(),
         }
     }
 
     /// Makes `source` due at `time`. It must not be pending.
     #[inline]
-    pub(crate) fn arm(&mut self, source: Source, time: Time) {
+    pub(crate) fn arm(&mut self, source: EventSource, time: Time) {
         let time = time.as_ps();
         let due = &mut self.due[source.0 as usize];
         debug_assert!(*due == NEVER, "one pending event per source");
         *due = time;
         let bucket = time >> self.shift;
-        // `cursor` may run ahead of the last event, never ahead of the next: earlier buckets go to `current`.
+        // `cursor` may be ahead of the last event, but never of the next one: events of earlier buckets go to
+        // `current`.
         if bucket <= self.cursor {
             self.insert_current(time, source);
         } else if bucket - self.cursor < self.heads.len() as u64 {
@@ -89,9 +91,9 @@ impl Queue {
         }
     }
 
-    /// Makes `source` due at `time`, unless it is due earlier already.
+    /// Makes `source` due at `time`, unless it is due earlier.
     #[inline]
-    pub(crate) fn arm_by(&mut self, source: Source, time: Time) {
+    pub(crate) fn arm_by(&mut self, source: EventSource, time: Time) {
         let pending = self.due[source.0 as usize];
         if pending <= time.as_ps() {
             return;
@@ -102,9 +104,9 @@ impl Queue {
         self.arm(source, time);
     }
 
-    /// Makes `source` due at `time` and at no other.
+    /// Makes `source` due at `time`, whenever it was due before.
     #[inline]
-    pub(crate) fn rearm(&mut self, source: Source, time: Time) {
+    pub(crate) fn rearm(&mut self, source: EventSource, time: Time) {
         let pending = self.due[source.0 as usize];
         if pending == time.as_ps() {
             return;
@@ -115,9 +117,9 @@ impl Queue {
         self.arm(source, time);
     }
 
-    /// The next event before `end`, in order.
+    /// Removes and returns the next event before `end`.
     #[inline]
-    pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Source)> {
+    pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, EventSource)> {
         loop {
             let Some(event) = self.current.last() else {
                 if self.advance(end.as_ps()) {
@@ -133,12 +135,12 @@ impl Queue {
             let due = &mut self.due[source as usize];
             if *due == time {
                 *due = NEVER;
-                return Some((Time::from_ps(time), Source(source)));
+                return Some((Time::from_ps(time), EventSource(source)));
             }
         }
     }
 
-    /// The time of the next event, if there is any. Does not move on: earlier events may still come in.
+    /// Returns the time of the next event. Does not advance: earlier events may still be inserted.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
         while let Some(event) = self.current.last() {
             if self.due[event.source() as usize] == event.time {
@@ -164,25 +166,25 @@ impl Queue {
         None
     }
 
-    /// Whether [`Queue::pop`] has moved on to another bucket since this was last asked.
+    /// Returns whether [`EventQueue::pop`] has advanced to another bucket since the last call.
     #[inline]
-    pub(crate) fn has_turned(&mut self) -> bool {
-        std::mem::take(&mut self.turned)
+    pub(crate) fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
     }
 
-    /// The next two buckets that hold events.
+    /// Returns the next two buckets with events.
     #[inline]
     pub(crate) fn upcoming(&self) -> [Option<u64>; 2] {
         let next = self.next_occupied(self.cursor);
         [next, next.and_then(|next| self.next_occupied(next))]
     }
 
-    /// The sources in a bucket, in no order.
+    /// Returns the sources in a bucket, in no particular order.
     #[inline]
-    pub(crate) fn bucket(&self, bucket: Option<u64>) -> impl Iterator<Item = Source> {
+    pub(crate) fn bucket(&self, bucket: Option<u64>) -> impl Iterator<Item = EventSource> {
         let mut source = bucket.map_or(NONE, |bucket| self.heads[bucket as usize & (self.heads.len() - 1)]);
         std::iter::from_fn(move || {
-            let found = (source != NONE).then_some(Source(source))?;
+            let found = (source != NONE).then_some(EventSource(source))?;
             source = self.next[source as usize];
             Some(found)
         })
@@ -203,16 +205,16 @@ impl Queue {
     }
 
     #[inline]
-    fn insert_current(&mut self, time: u64, source: Source) {
+    fn insert_current(&mut self, time: u64, source: EventSource) {
         let event = self.pending(time, source.0);
         let place = self.current.iter().rposition(|other| *other > event).map_or(0, |index| index + 1);
         self.current.insert(place, event);
     }
 
-    /// Takes a pending event out of its bucket. In `current` and `far` it stays behind as a stale entry: its
-    /// time no longer matches its source's, so `pop` passes over it.
+    /// Removes a pending event from its bucket. In `current` and `far` it stays as a stale entry: its time no
+    /// longer matches that of its source, so `pop` skips it.
     #[cold]
-    fn disarm(&mut self, source: Source, time: u64) {
+    fn disarm(&mut self, source: EventSource, time: u64) {
         self.due[source.0 as usize] = NEVER;
         let bucket = time >> self.shift;
         if bucket <= self.cursor || bucket - self.cursor >= self.heads.len() as u64 {
@@ -233,7 +235,7 @@ impl Queue {
         }
     }
 
-    /// Moves on to the next bucket that begins before `end` and holds an event. False if there is none.
+    /// Advances to the next bucket that starts before `end` and has an event. Returns false if there is none.
     fn advance(&mut self, end: u64) -> bool {
         let near = self.next_occupied(self.cursor);
         let bucket = match near {
@@ -247,7 +249,7 @@ impl Queue {
             return false;
         }
         self.cursor = bucket;
-        self.turned = true;
+        self.advanced = true;
         self.pull_far();
         if near.is_some() {
             self.empty_bucket(bucket);
@@ -255,7 +257,8 @@ impl Queue {
         true
     }
 
-    /// Number of the first occupied bucket after `bucket`, within a turn of the current one.
+    /// Returns the number of the first occupied bucket after `bucket`, within one rotation of the current
+    /// one.
     #[inline]
     fn next_occupied(&self, bucket: u64) -> Option<u64> {
         let mask = self.heads.len() - 1;
@@ -263,42 +266,42 @@ impl Queue {
         let words = self.occupied.len();
         let first = self.occupied[start / 64] >> (start % 64);
         if first != 0 {
-            return self.within_turn(bucket + 1 + u64::from(first.trailing_zeros()));
+            return self.within_rotation(bucket + 1 + u64::from(first.trailing_zeros()));
         }
         for step in 1..=words {
             let word = (start / 64 + step) & (words - 1);
             if self.occupied[word] != 0 {
                 let index = word * 64 + self.occupied[word].trailing_zeros() as usize;
-                return self.within_turn(bucket + 1 + ((index.wrapping_sub(start)) & mask) as u64);
+                return self.within_rotation(bucket + 1 + ((index.wrapping_sub(start)) & mask) as u64);
             }
         }
         None
     }
 
-    /// The wheel is round: what seems more than a turn away lies behind.
+    /// The wheel is circular: a bucket that seems more than one rotation ahead is in the past.
     #[inline]
-    fn within_turn(&self, bucket: u64) -> Option<u64> {
+    fn within_rotation(&self, bucket: u64) -> Option<u64> {
         (bucket - self.cursor < self.heads.len() as u64).then_some(bucket)
     }
 
-    /// Brings what is now less than a turn away into the wheel.
+    /// Moves events that are now less than one rotation ahead into the wheel.
     fn pull_far(&mut self) {
-        let turn = self.heads.len() as u64;
+        let rotation = self.heads.len() as u64;
         while let Some(Reverse(event)) = self.far.peek() {
             let bucket = event.time >> self.shift;
-            if bucket - self.cursor >= turn {
+            if bucket - self.cursor >= rotation {
                 break;
             }
             let event = *event;
             let (time, source) = (event.time, event.source());
             self.far.pop();
-            // A source that was moved away and back again stands here twice: one stays.
+            // A source that was moved away and back to the same time has two entries; one stays.
             let doubled = self.far.peek().is_some_and(|Reverse(next)| *next == event);
             if doubled || self.due[source as usize] != time {
                 continue;
             }
             if bucket == self.cursor {
-                self.insert_current(time, Source(source));
+                self.insert_current(time, EventSource(source));
             } else {
                 self.link(bucket, source);
             }
@@ -332,15 +335,15 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn drain(queue: &mut Queue) -> Vec<(u64, u32)> {
+    fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
         std::iter::from_fn(|| queue.pop(Time::MAX)).map(|(time, source)| (time.as_ps(), source.0)).collect()
     }
 
-    /// Against the plainest possible queue: random arming, moving and popping in windows give the same order.
+    /// Compares with a simple list: random insertions, moves and pops in windows give the same order.
     #[test]
     fn order_is_that_of_a_sorted_list() {
         for seed in 0..20 {
-            let mut queue = Queue::new(seed, 300, Span::from_us(2));
+            let mut queue = EventQueue::new(seed, 300, Span::from_us(2));
             let mut plain: Vec<u64> = vec![NEVER; 300];
             let (mut now, mut random) = (0_u64, mix(seed));
             let mut draw = |below: u64| {
@@ -354,17 +357,17 @@ mod tests {
                     1 => draw(50),
                     _ => draw(3_000_000),
                 };
-                // Coarse far times, so that a source is often moved away and back to the same instant.
+                // Far times are coarse, so that a source is often moved away and back to the same time.
                 let time = if ahead > 1_000_000_000 {
                     (now + ahead).next_multiple_of(1_000_000_000)
                 } else {
                     now + ahead
                 };
                 if plain[source as usize] == NEVER {
-                    queue.arm(Source(source), Time::from_ps(time));
+                    queue.arm(EventSource(source), Time::from_ps(time));
                     plain[source as usize] = time;
                 } else {
-                    queue.arm_by(Source(source), Time::from_ps(time));
+                    queue.arm_by(EventSource(source), Time::from_ps(time));
                     plain[source as usize] = plain[source as usize].min(time);
                 }
                 let end = now + draw(40_000);
@@ -393,11 +396,12 @@ mod tests {
         let mut first = 0;
         for round in 0..1_000_u64 {
             let time = Time::from_ns(round);
-            let (mut ab, mut ba) = (Queue::new(1, 2, Span::from_us(1)), Queue::new(1, 2, Span::from_us(1)));
-            ab.arm(Source(0), time);
-            ab.arm(Source(1), time);
-            ba.arm(Source(1), time);
-            ba.arm(Source(0), time);
+            let (mut ab, mut ba) =
+                (EventQueue::new(1, 2, Span::from_us(1)), EventQueue::new(1, 2, Span::from_us(1)));
+            ab.arm(EventSource(0), time);
+            ab.arm(EventSource(1), time);
+            ba.arm(EventSource(1), time);
+            ba.arm(EventSource(0), time);
             let order = drain(&mut ab);
             assert_eq!(order, drain(&mut ba));
             first += u32::from(order[0].1 == 0);
@@ -406,11 +410,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pop_that_finds_nothing_lets_earlier_events_in() {
-        let mut queue = Queue::new(1, 2, Span::from_us(1));
-        queue.arm(Source(0), Time::from_ns(900));
+    fn an_empty_pop_still_allows_earlier_events() {
+        let mut queue = EventQueue::new(1, 2, Span::from_us(1));
+        queue.arm(EventSource(0), Time::from_ns(900));
         assert_eq!(queue.pop(Time::from_ns(10)), None);
-        queue.arm(Source(1), Time::from_ns(20));
+        queue.arm(EventSource(1), Time::from_ns(20));
         assert_eq!(drain(&mut queue), [(20_000, 1), (900_000, 0)]);
     }
 }

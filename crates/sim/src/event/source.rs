@@ -1,37 +1,34 @@
-//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then one for each
-//! switch, then the script.
+//! The numbering of event sources: arrivals by lane, ports by lane, three events for each host, one for each
+//! switch, then the script of pauses.
 
 use wiremend_units::{HostId, LaneId, SwitchId};
 
-use crate::event::Source;
+use crate::event::EventSource;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sources {
+pub(crate) struct EventSources {
     lanes: u32,
     hosts: u32,
     switches: u32,
 }
 
-/// What happens when an event is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The first frame of a lane arrives.
     Arrival(LaneId),
-    /// A port that something waits for falls free.
+    /// A port becomes free, or is due to look at its queues.
     PortFree(LaneId),
-    /// A host's application wants to act.
     App(HostId),
-    /// A timer of one of a host's connections is due, or was.
+    /// A timer of one of a host's connections is due. May be stale.
     Timer(HostId),
-    /// A notice is there.
+    /// A notice arrives at a host.
     Inbox(HostId),
-    /// In a switch a buffered frame comes round, or neighbours are to be told again to wait.
-    Inside(SwitchId),
-    /// What a scenario says about a moment comes to pass.
-    Script,
+    /// A switch has a looped frame, a PFC refresh or a watchdog poll that is due.
+    SwitchTimer(SwitchId),
+    PauseScript,
 }
 
-impl Sources {
+impl EventSources {
     pub(crate) fn new(lanes: usize, hosts: usize, switches: usize) -> Self {
         Self { lanes: lanes as u32, hosts: hosts as u32, switches: switches as u32 }
     }
@@ -45,35 +42,35 @@ impl Sources {
     }
 
     #[inline]
-    pub(crate) fn tx(self, lane: LaneId) -> Source {
-        Source(self.lanes + lane.0)
+    pub(crate) fn port_free(self, lane: LaneId) -> EventSource {
+        EventSource(self.lanes + lane.0)
     }
 
     #[inline]
-    pub(crate) fn app(self, host: HostId) -> Source {
-        Source(2 * self.lanes + host.0)
+    pub(crate) fn app(self, host: HostId) -> EventSource {
+        EventSource(2 * self.lanes + host.0)
     }
 
     #[inline]
-    pub(crate) fn timer(self, host: HostId) -> Source {
-        Source(2 * self.lanes + self.hosts + host.0)
+    pub(crate) fn timer(self, host: HostId) -> EventSource {
+        EventSource(2 * self.lanes + self.hosts + host.0)
     }
 
     #[inline]
-    pub(crate) fn inbox(self, host: HostId) -> Source {
-        Source(2 * self.lanes + 2 * self.hosts + host.0)
+    pub(crate) fn inbox(self, host: HostId) -> EventSource {
+        EventSource(2 * self.lanes + 2 * self.hosts + host.0)
     }
 
-    pub(crate) fn inside(self, switch: SwitchId) -> Source {
-        Source(2 * self.lanes + 3 * self.hosts + switch.0)
+    pub(crate) fn switch_timer(self, switch: SwitchId) -> EventSource {
+        EventSource(2 * self.lanes + 3 * self.hosts + switch.0)
     }
 
-    pub(crate) fn script(self) -> Source {
-        Source(2 * self.lanes + 3 * self.hosts + self.switches)
+    pub(crate) fn script(self) -> EventSource {
+        EventSource(2 * self.lanes + 3 * self.hosts + self.switches)
     }
 
     #[inline]
-    pub(crate) fn event(self, source: Source) -> Event {
+    pub(crate) fn event(self, source: EventSource) -> Event {
         let number = source.0;
         if number < self.lanes {
             return Event::Arrival(LaneId(number));
@@ -87,8 +84,8 @@ impl Sources {
             0 => Event::App(host),
             1 => Event::Timer(host),
             2 => Event::Inbox(host),
-            _ if rest - 3 * self.hosts < self.switches => Event::Inside(SwitchId(rest - 3 * self.hosts)),
-            _ => Event::Script,
+            _ if rest - 3 * self.hosts < self.switches => Event::SwitchTimer(SwitchId(rest - 3 * self.hosts)),
+            _ => Event::PauseScript,
         }
     }
 }

@@ -4,65 +4,64 @@ use std::sync::Arc;
 
 use wiremend_impair::{FrameFacts, FrameKind, LinkFacts, LinkKind};
 use wiremend_proto::fec;
-use wiremend_proto::link::{self, paper};
+use wiremend_proto::link::{self, prototype};
 use wiremend_proto::pfc;
 use wiremend_units::LaneId;
 use wiremend_wire::Quanta;
 
 use super::Frame;
 
-/// What the two ends of a link say to each other by a frame.
+/// The link header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Header {
-    /// Of link-local retransmission.
-    Link(link::Signal),
-    /// Of its published prototype.
-    Prototype(paper::Signal),
+    /// Header of link-local retransmission.
+    Link(link::LinkHeader),
+    /// Header of the published prototype of link-local retransmission.
+    Prototype(prototype::PrototypeHeader),
     /// A pause frame of that prototype.
     Pause(Quanta),
-    /// Of forward error correction.
-    Fec(fec::Signal),
-    /// Of a PFC frame, which has no other bytes: what it says, by class.
-    Pfc(pfc::Classes),
-    /// Of a frame that asks whether a port waits for itself.
+    /// Header of forward error correction.
+    Fec(fec::FecHeader),
+    /// A PFC frame: the quanta of each class. The frame has no other content.
+    Pfc(pfc::PauseTimes),
+    /// A deadlock probe.
     Probe(Probe),
-    /// None on the wire: a frame over a link whose protection has not begun or has ended, of which the receiver must know.
-    Bare,
+    /// No header on the wire: the frame crossed the link before its protection started or after it ended. The
+    /// receiving end must process it.
+    Unprotected,
 }
 
-/// A question on its way.
+/// A deadlock probe: it travels along paused ports to find out whether they form a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
-    /// The port that asks, by the lane that it sends over.
+    /// The port that sent the probe, by its outgoing lane.
     pub origin: LaneId,
-    /// The class that it must hold.
+    /// The paused class.
     pub class: u8,
-    /// Which of its questions this is.
+    /// Sequence number of the probes of that port and class.
     pub number: u32,
-    /// Switches that it may still cross.
+    /// Remaining switches.
     pub hops: u8,
 }
 
 impl Header {
-    /// Bytes that it adds to the frame that it precedes. The link's own frames have room for theirs.
+    /// Returns the bytes that the header adds to a data frame. Control frames of the link have room for
+    /// theirs.
     pub fn added_len(&self) -> u32 {
         match self {
             Self::Link(signal) => signal.added_len(),
             Self::Prototype(signal) => signal.added_len(),
             Self::Fec(signal) => signal.added_len(),
-            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Bare => 0,
+            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Unprotected => 0,
         }
     }
-}
 
-impl Header {
-    /// What an impairment is to know of the frame behind it: what it is to the link, whether it was sent before, and that it is
-    /// somebody's data.
-    pub(crate) fn tell(&self, facts: &mut FrameFacts) {
+    /// Adds to `facts` the kind of link frame, its number, and whether it is a retransmission.
+    pub(crate) fn add_facts(&self, facts: &mut FrameFacts) {
         facts.link = self.link_facts();
         let again = match self {
-            Self::Link(link::Signal::Data { again, .. })
-            | Self::Prototype(paper::Signal::Data { again, .. }) => *again,
+            Self::Link(link::LinkHeader::Data { retransmitted, .. })
+            | Self::Prototype(prototype::PrototypeHeader::Data { retransmitted, .. }) => *retransmitted,
             _ => return,
         };
         facts.copy = facts.copy.max(u8::from(again));
@@ -75,95 +74,95 @@ impl Header {
         let (kind, seq) = match self {
             Self::Link(signal) => {
                 let kind = match signal {
-                    link::Signal::Data { .. } => LinkKind::Data,
-                    link::Signal::Dummy { .. } => LinkKind::Dummy,
-                    link::Signal::Ack(_) => LinkKind::Ack,
-                    link::Signal::Missing(_) => LinkKind::Missing,
-                    link::Signal::Hello(_) => LinkKind::Hello,
-                    // Before a frame that has no number of its own.
-                    link::Signal::Loose { .. } => return None,
+                    link::LinkHeader::Data { .. } => LinkKind::Data,
+                    link::LinkHeader::Dummy { .. } => LinkKind::Dummy,
+                    link::LinkHeader::Ack(_) => LinkKind::Ack,
+                    link::LinkHeader::Missing(_) => LinkKind::Missing,
+                    link::LinkHeader::Hello(_) => LinkKind::Hello,
+                    // Precedes a frame without a number.
+                    link::LinkHeader::Unprotected { .. } => return None,
                 };
                 (kind, signal.number())
             }
             Self::Prototype(signal) => {
                 let (kind, seq) = match *signal {
-                    paper::Signal::Data { number, .. } => (LinkKind::Data, number.seq),
-                    paper::Signal::Dummy { number, .. } => (LinkKind::Dummy, number.seq),
-                    paper::Signal::Ack(ack) => (LinkKind::Ack, ack.0.seq),
-                    paper::Signal::Notification { first_lost, .. } => (LinkKind::Missing, first_lost),
-                    // Before a frame that has no number of its own.
-                    paper::Signal::Piggyback(_) => return None,
+                    prototype::PrototypeHeader::Data { number, .. } => (LinkKind::Data, number.seq),
+                    prototype::PrototypeHeader::Dummy { number, .. } => (LinkKind::Dummy, number.seq),
+                    prototype::PrototypeHeader::Ack(ack) => (LinkKind::Ack, ack.0.seq),
+                    prototype::PrototypeHeader::Notification { first_lost, .. } => {
+                        (LinkKind::Missing, first_lost)
+                    }
+                    // Precedes a frame without a number.
+                    prototype::PrototypeHeader::Piggyback(_) => return None,
                 };
                 (kind, u32::from(seq))
             }
-            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Fec(_) | Self::Bare => return None,
+            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Fec(_) | Self::Unprotected => return None,
         };
         Some(LinkFacts { kind, seq })
     }
 }
 
-/// The headers of all frames that are on protected links, or have just arrived over one.
+/// The headers of all frames that are on protected links or have just arrived over one.
 #[derive(Default)]
 pub(crate) struct Headers {
-    places: Vec<Header>,
-    /// What the parities among them were made of, by place; as long as it has to be, which is empty without any.
-    blocks: Vec<Option<Block>>,
+    slots: Vec<Header>,
+    /// The blocks of the parities among them, by slot. Empty without parities, and only as long as needed.
+    blocks: Vec<Option<ParityBlock>>,
     free: Vec<u32>,
 }
 
-/// The frames that a parity was made of: in place of its bytes, from which a real receiver restores them.
-pub(crate) type Block = Arc<[Frame]>;
+/// The data frames of a parity. They replace the parity's bytes, from which a real receiver restores them.
+pub(crate) type ParityBlock = Arc<[Frame]>;
 
-/// The place of a frame's link header.
+/// The slot of a frame's link header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeaderId(u32);
 
 impl HeaderId {
-    /// The frame has none.
+    /// The frame has no header.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl Headers {
     pub(crate) fn insert(&mut self, header: Header) -> HeaderId {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = header;
-            return HeaderId(place);
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = header;
+            return HeaderId(slot);
         }
-        self.places.push(header);
-        HeaderId(self.places.len() as u32 - 1)
+        self.slots.push(header);
+        HeaderId(self.slots.len() as u32 - 1)
     }
 
-    /// Takes a header from others, with what belongs to it.
+    /// Moves a header from another store to this one, with its block.
     pub(crate) fn take_over(&mut self, others: &mut Self, id: HeaderId) -> HeaderId {
         let block = others.detach(id);
-        let place = self.insert(others.remove(id));
+        let slot = self.insert(others.remove(id));
         if let Some(block) = block {
-            self.attach(place, block);
+            self.attach(slot, block);
         }
-        place
+        slot
     }
 
-    /// Gives a parity what it was made of.
-    pub(crate) fn attach(&mut self, id: HeaderId, block: Block) {
-        let place = id.0 as usize;
-        if self.blocks.len() <= place {
-            self.blocks.resize(place + 1, None);
+    pub(crate) fn attach(&mut self, id: HeaderId, block: ParityBlock) {
+        let slot = id.0 as usize;
+        if self.blocks.len() <= slot {
+            self.blocks.resize(slot + 1, None);
         }
-        self.blocks[place] = Some(block);
+        self.blocks[slot] = Some(block);
     }
 
-    /// What a parity was made of.
-    pub(crate) fn detach(&mut self, id: HeaderId) -> Option<Block> {
+    pub(crate) fn detach(&mut self, id: HeaderId) -> Option<ParityBlock> {
         self.blocks.get_mut(id.0 as usize)?.take()
     }
 
     pub(crate) fn get(&self, id: HeaderId) -> Option<&Header> {
-        self.places.get(id.0 as usize)
+        self.slots.get(id.0 as usize)
     }
 
     pub(crate) fn remove(&mut self, id: HeaderId) -> Header {
         self.detach(id);
         self.free.push(id.0);
-        self.places[id.0 as usize]
+        self.slots[id.0 as usize]
     }
 }

@@ -1,11 +1,11 @@
-//! The value that travels: everything about a frame that someone on its way looks at, and no bytes.
+//! Frames: all header fields that some node reads, and no payload bytes.
 
 mod header;
 mod store;
 
-pub(crate) use header::{Block, Headers};
 pub use header::{Header, HeaderId, Probe};
-pub(crate) use store::{FrameId, Store};
+pub(crate) use header::{Headers, ParityBlock};
+pub(crate) use store::{FrameId, FrameStore};
 
 use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::engine::Purpose;
@@ -13,65 +13,66 @@ use wiremend_proto::{Packet, dcp};
 use wiremend_units::HostId;
 use wiremend_wire::{Ecn, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES};
 
-/// A frame. It fits a cache line.
+/// A frame. It fits into a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// What it carries, and with that who makes sense of it.
+    /// The content.
     pub body: Body,
-    /// Who made it.
+    /// The sending host.
     pub src: HostId,
-    /// Where it goes.
+    /// The destination host.
     pub dst: HostId,
-    /// Which connection of the requester's host it belongs to: late frames of a closed one are told by it. 0 without a
-    /// connection.
+    /// Number of the connection on the requester's host. It identifies late frames of a closed connection. 0
+    /// without a connection.
     pub serial: u32,
     /// Bytes from MAC header to FCS, at least 64.
     pub len: u16,
     /// IP identification: one counter per NIC port.
     pub ip_id: u16,
-    /// UDP source port: constant per connection, so that its packets take one path.
+    /// UDP source port: constant per connection, so that all its packets take one path.
     pub entropy: u16,
-    /// The port it came in by, at a switch.
+    /// The ingress port at the current switch.
     pub ingress: u16,
-    /// Traffic class, ECN field, purpose and whether it is a copy.
+    /// Traffic class, ECN field, purpose and replica bit.
     pub(crate) tags: Tags,
-    /// Hops left.
+    /// Remaining hops.
     pub ttl: u8,
-    /// How often it was sent before; see [`Transmit::copy`](wiremend_proto::engine::Transmit::copy).
+    /// How often the packet was sent before; see [`Transmit::copy`](wiremend_proto::engine::Transmit::copy).
     pub copy: u8,
-    /// How often it has turned back from the way down or along to the way up or along, where switches look at that.
+    /// How often the frame turned from a downward or level lane to an upward or level one, if switches count
+    /// that.
     pub bounces: u8,
-    /// Its header on a protected link.
+    /// The link header on a protected link.
     pub header: HeaderId,
 }
 
 const _: () = assert!(size_of::<Frame>() <= 64);
 
-/// What a frame carries.
+/// The content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body {
     /// A packet of a connection.
     Packet(Packet),
-    /// Bytes of an open-loop load.
-    Raw(Raw),
-    /// What the two ends of a protected link say to each other.
+    /// A frame of an open-loop load.
+    Raw(TrimState),
+    /// A control frame between the two ends of a link.
     Link,
-    /// Nothing any more: a link has corrupted it, and its receiver will discard it.
+    /// A corrupted frame, which the receiver discards.
     Corrupted,
 }
 
-/// What switches that trim may do with a frame of an open-loop load.
+/// Whether switches may trim a frame of an open-loop load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Raw {
-    /// Nothing.
+pub enum TrimState {
+    /// Switches must not trim it.
     Whole,
-    /// Cut it to its headers.
+    /// Switches may cut it to its headers.
     Trimmable,
-    /// One has done so.
+    /// A switch has cut it to its headers.
     Trimmed,
 }
 
-/// Small things about a frame in one byte: traffic class (3 bits), ECN field (2), purpose (2), whether it is a copy (1).
+/// Flags of a frame in one byte: traffic class (3 bits), ECN field (2), purpose (2), replica (1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tags(u8);
 
@@ -88,8 +89,8 @@ impl Tags {
 }
 
 impl Frame {
-    /// A frame that a link sends for its own ends: it never leaves it.
-    pub(crate) fn own() -> Self {
+    /// Returns a control frame of a link. It never leaves the link.
+    pub(crate) fn link_frame() -> Self {
         Self {
             body: Body::Link,
             src: HostId(0),
@@ -99,7 +100,7 @@ impl Frame {
             ip_id: 0,
             entropy: 0,
             ingress: 0,
-            tags: Tags::new(0, Ecn::NotCapable, Purpose::New),
+            tags: Tags::new(0, Ecn::NotEct, Purpose::New),
             ttl: 1,
             copy: 0,
             bounces: 0,
@@ -107,117 +108,117 @@ impl Frame {
         }
     }
 
-    /// Nothing to nobody, for tests.
+    /// Returns an empty frame for tests.
     #[cfg(test)]
     pub(crate) fn blank() -> Self {
-        Self { body: Body::Raw(Raw::Whole), ..Self::own() }
+        Self { body: Body::Raw(TrimState::Whole), ..Self::link_frame() }
     }
 
-    /// Traffic class, 0–7.
+    /// Returns the traffic class, 0–7.
     #[inline]
     pub const fn class(&self) -> u8 {
         self.tags.0 & Tags::CLASS
     }
 
-    /// Puts it into another traffic class.
     #[inline]
     pub(crate) const fn set_class(&mut self, class: u8) {
         self.tags.0 = self.tags.0 & !Tags::CLASS | class & Tags::CLASS;
     }
 
-    /// The same in another traffic class.
+    /// Returns the frame with another traffic class.
     pub(crate) const fn with_class(mut self, class: u8) -> Self {
         self.set_class(class);
         self
     }
 
-    /// Whether switches may mark it, and whether one has.
+    /// Returns the ECN field.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self.tags.0 >> Tags::ECN_AT & 0b11 {
-            0b00 => Ecn::NotCapable,
-            0b01 => Ecn::Capable1,
-            0b10 => Ecn::Capable0,
-            _ => Ecn::Congested,
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
         }
     }
 
-    /// A switch marks it for congestion.
+    /// Sets the ECN field to "congestion experienced".
     #[inline]
     pub(crate) const fn mark(&mut self) {
-        self.tags.0 |= (Ecn::Congested as u8) << Tags::ECN_AT;
+        self.tags.0 |= (Ecn::Ce as u8) << Tags::ECN_AT;
     }
 
-    /// Why it was sent.
+    /// Returns why the frame was sent.
     #[inline]
     pub const fn purpose(&self) -> Purpose {
         match self.tags.0 >> Tags::PURPOSE_AT & 0b11 {
             0b00 => Purpose::New,
-            0b01 => Purpose::Again,
+            0b01 => Purpose::Retransmission,
             0b10 => Purpose::Dummy,
             _ => Purpose::Repeat,
         }
     }
 
-    /// A switch made it as a copy of another, or it is a segment of TCP that a link has sent again.
+    /// Returns whether a switch made the frame as a copy, or it is a TCP segment that a link retransmitted.
     #[inline]
     pub const fn is_replica(&self) -> bool {
         self.tags.0 & Tags::REPLICA != 0
     }
 
-    /// The same as a copy that a switch makes.
+    /// Returns the frame with the replica bit.
     pub(crate) const fn replica(mut self) -> Self {
         self.tags.0 |= Tags::REPLICA;
         self
     }
 
-    /// The packet, if it belongs to a connection.
+    /// Returns the packet, if the frame belongs to a connection.
     #[inline]
     pub const fn packet(&self) -> Option<&Packet> {
         if let Body::Packet(packet) = &self.body { Some(packet) } else { None }
     }
 
-    /// It belongs to a TCP connection.
+    /// Returns whether the frame belongs to a TCP connection.
     #[inline]
     pub const fn is_tcp(&self) -> bool {
         matches!(self.body, Body::Packet(Packet::Tcp(_)))
     }
 
-    /// A switch has cut its payload off.
+    /// Returns whether a switch has cut the payload off.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {
         match &self.body {
             Body::Packet(packet) => packet.is_trimmed(),
-            Body::Raw(raw) => matches!(raw, Raw::Trimmed),
+            Body::Raw(raw) => matches!(raw, TrimState::Trimmed),
             Body::Link | Body::Corrupted => false,
         }
     }
 
-    /// Cuts it to its headers and puts it into another class. DCP's simulator marks what it trims as congested, so that
-    /// what is returned counts as a notification.
+    /// Cuts the frame to its headers and sets its class. DCP's simulator marks trimmed packets as congested,
+    /// so that the returned header counts as a congestion notification.
     ///
     /// # Panics
     ///
-    /// If nobody would make sense of its headers.
+    /// If the receiver could not use the headers.
     pub(crate) fn trim(&mut self, class: u8) {
         match &mut self.body {
             Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) => *data = data.trimmed(),
-            Body::Raw(raw) => *raw = Raw::Trimmed,
-            other => panic!("{other:?} cannot be cut"),
+            Body::Raw(raw) => *raw = TrimState::Trimmed,
+            other => panic!("{other:?} cannot be trimmed"),
         }
         self.len = dcp::TRIMMED_BYTES;
         self.set_class(class);
-        if self.ecn() != Ecn::NotCapable {
+        if self.ecn() != Ecn::NotEct {
             self.mark();
         }
     }
 
-    /// The same, as a link sends it again. Answers of other transports are counted as copies by the same sign, which these are not.
-    pub(crate) fn sent_again(&self) -> Self {
+    /// Returns the frame as a link retransmits it. Only TCP segments get the replica bit: on responses of
+    /// other transports it would count the frame as a copy.
+    pub(crate) fn as_retransmission(&self) -> Self {
         if self.is_tcp() { self.replica() } else { *self }
     }
 
-    /// What an impairment may look at.
+    /// Returns the facts that an impairment may use.
     pub(crate) fn facts(&self) -> FrameFacts {
         let (kind, psn) = match &self.body {
             Body::Packet(Packet::Rc(packet)) if packet.opcode == Opcode::Cnp => (FrameKind::Other, None),
@@ -235,7 +236,7 @@ impl Frame {
     }
 }
 
-/// What a packet is to an impairment.
+/// Returns the frame kind that impairments see.
 fn kind_of(packet: &Packet) -> FrameKind {
     match packet {
         Packet::Rc(packet) if packet.opcode == Opcode::ReadRequest => FrameKind::ReadRequest,
@@ -246,5 +247,5 @@ fn kind_of(packet: &Packet) -> FrameKind {
     }
 }
 
-/// Preamble and gap: what a frame occupies on the wire beyond its own bytes.
+/// Preamble and interframe gap: bytes that a frame occupies on the wire beyond its own.
 pub(crate) const GAP_BYTES: u64 = WIRE_OVERHEAD_BYTES as u64;

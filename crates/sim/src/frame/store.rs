@@ -1,48 +1,48 @@
-//! Where frames stand while they are under way. They stay in one place from sender to receiver; lanes and ports
-//! pass handles. The place freed last is used next: it is still in the cache.
+//! The store of frames in flight. A frame stays in its slot from sender to receiver; lanes and ports pass its
+//! id. The slot freed last is reused first, because it is still in the cache.
 
 use wiremend_proto::cc::Feedback;
 
 use super::Frame;
 use crate::memory::{pages, prefetch};
 
-/// The place of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrameId(u32);
 
 impl FrameId {
-    /// No frame at all.
+    /// No frame.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 #[derive(Default)]
-pub(crate) struct Store {
-    places: Vec<Place>,
+pub(crate) struct FrameStore {
+    slots: Vec<Slot>,
     free: Vec<u32>,
-    /// What frames bring to their senders' congestion control, by place; as long as it has to be, which is empty where nobody asks for it.
+    /// Feedback that frames carry for congestion control, by slot. Empty if no congestion control needs it,
+    /// and only as long as needed.
     feedback: Vec<Option<Box<Feedback>>>,
 }
 
-/// One cache line each.
+/// One cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Place(Frame);
+struct Slot(Frame);
 
-const _: () = assert!(size_of::<Place>() == 64);
+const _: () = assert!(size_of::<Slot>() == 64);
 
-impl Store {
+impl FrameStore {
     #[inline]
     pub(crate) fn insert(&mut self, frame: Frame) -> FrameId {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = Place(frame);
-            FrameId(place)
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Slot(frame);
+            FrameId(slot)
         } else {
-            let place = u32::try_from(self.places.len()).expect("fewer than 2^32 frames are under way");
-            if self.places.len() == self.places.capacity() {
-                pages::reserve(&mut self.places, 1);
+            let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 frames are in flight");
+            if self.slots.len() == self.slots.capacity() {
+                pages::reserve(&mut self.slots, 1);
             }
-            self.places.push(Place(frame));
-            FrameId(place)
+            self.slots.push(Slot(frame));
+            FrameId(slot)
         }
     }
 
@@ -52,39 +52,36 @@ impl Store {
         if !self.feedback.is_empty() {
             self.detach(id);
         }
-        self.places[id.0 as usize].0
+        self.slots[id.0 as usize].0
     }
 
     #[inline]
     pub(crate) fn get(&self, id: FrameId) -> &Frame {
-        &self.places[id.0 as usize].0
+        &self.slots[id.0 as usize].0
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FrameId) -> &mut Frame {
-        &mut self.places[id.0 as usize].0
+        &mut self.slots[id.0 as usize].0
     }
 
-    /// Gives a frame what it is to bring.
     pub(crate) fn attach(&mut self, id: FrameId, feedback: Box<Feedback>) {
-        let place = id.0 as usize;
-        if self.feedback.len() <= place {
-            self.feedback.resize(place + 1, None);
+        let slot = id.0 as usize;
+        if self.feedback.len() <= slot {
+            self.feedback.resize(slot + 1, None);
         }
-        self.feedback[place] = Some(feedback);
+        self.feedback[slot] = Some(feedback);
     }
 
-    /// What a frame has brought, which it has no longer.
     pub(crate) fn detach(&mut self, id: FrameId) -> Option<Box<Feedback>> {
         self.feedback.get_mut(id.0 as usize)?.take()
     }
 
-    /// What a frame brings.
     pub(crate) fn feedback_mut(&mut self, id: FrameId) -> Option<&mut Feedback> {
         self.feedback.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
-    /// A copy of a frame, with what it brings.
+    /// Inserts a copy of a frame, with its feedback.
     pub(crate) fn duplicate(&mut self, id: FrameId) -> FrameId {
         let copy = self.insert(*self.get(id));
         if let Some(feedback) = self.feedback.get(id.0 as usize).cloned().flatten() {
@@ -93,14 +90,13 @@ impl Store {
         copy
     }
 
-    /// Frames that stand here.
+    /// Returns the number of stored frames.
     pub(crate) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 
-    /// The frame is needed soon.
     #[inline]
     pub(crate) fn prefetch(&self, id: FrameId) {
-        prefetch(&self.places[id.0 as usize]);
+        prefetch(&self.slots[id.0 as usize]);
     }
 }

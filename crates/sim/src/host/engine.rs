@@ -1,16 +1,17 @@
-//! The two halves of a connection, whatever its protocol.
+//! The two halves of a connection, for every protocol.
 //!
-//! Go-back-N lies in place, because most connections have it and a run is as fast as they are; every other engine is
-//! behind a pointer. All keep the contract of [`wiremend_proto::engine`], and what they are configured by is in the [`Transport`].
+//! Go-back-N is stored inline, because most connections use it and it determines the speed of a run. Every
+//! other engine is boxed. All implement the traits of [`wiremend_proto::engine`]; their configurations are in
+//! [`Transport`].
 
 use wiremend_proto::engine::{
-    Completion, Expiry, Message, Outcome, Requester, RequesterCounters, Responder, Transmit, Work,
+    Completion, Expiry, Message, RequestOutcome, Requester, RequesterCounters, Responder, Transmit, Work,
 };
 use wiremend_proto::{Packet, dcp, rc, sr, tcp};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Ecn;
 
-use crate::network::{Engine, Protocol, Transport};
+use crate::network::{Engine, Transport, TransportProtocol};
 
 /// The sending half.
 #[expect(clippy::large_enum_variant, reason = "the large one is the usual one")]
@@ -31,7 +32,7 @@ pub(super) enum ResponderEngine {
     Multipath(Box<tcp::multipath::Receiver>),
 }
 
-/// What every engine does, with the configuration of its kind if that is wanted.
+/// Calls a method of any engine, optionally with the configuration of its kind.
 macro_rules! each {
     ($engine:expr, $half:ident => $call:expr) => {
         match $engine {
@@ -69,12 +70,14 @@ macro_rules! each {
 }
 
 impl RequesterEngine {
-    /// `random` is for what a protocol leaves to chance.
-    pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum, random: u64) -> Self {
+    /// `random` seeds the random choices of a protocol.
+    pub(super) fn new(transport: &Transport, protocol: TransportProtocol, peer: QpNum, random: u64) -> Self {
         match protocol {
-            Protocol::Rdma => {}
-            Protocol::Tcp => return Self::Tcp(Box::new(tcp::Sender::new(transport.tcp(), peer, random))),
-            Protocol::Multipath(subflows) => {
+            TransportProtocol::Rdma => {}
+            TransportProtocol::Tcp => {
+                return Self::Tcp(Box::new(tcp::Sender::new(transport.tcp(), peer, random)));
+            }
+            TransportProtocol::Multipath(subflows) => {
                 let sender = tcp::multipath::Sender::new(transport.multipath(), peer, random, subflows);
                 return Self::Multipath(Box::new(sender));
             }
@@ -103,13 +106,13 @@ impl RequesterEngine {
         })
     }
 
-    /// An answer came, by one of the paths if the connection has several.
+    /// Handles a response, which came over `path` if the connection has several.
     #[inline]
     pub(super) fn on_answer(&mut self, transport: &Transport, now: Time, answer: &Packet, path: u16) {
         match (self, answer) {
             (Self::GoBack(half), Packet::Rc(answer)) => half.on_packet(&transport.config, now, answer),
             (Self::Selective(half), Packet::Sr(answer)) => {
-                half.heard_by(path);
+                half.on_response_path(path);
                 half.on_packet(transport.selective(), now, answer)
             }
             (Self::Trimming(half), Packet::Dcp(answer)) => half.on_packet(transport.trimming(), now, answer),
@@ -117,7 +120,7 @@ impl RequesterEngine {
             (Self::Multipath(half), Packet::Tcp(answer)) => {
                 half.on_packet(transport.multipath(), now, answer)
             }
-            _ => unreachable!("the packets of a connection are of its protocol"),
+            _ => unreachable!("all packets of a connection have its protocol"),
         };
     }
 
@@ -136,8 +139,8 @@ impl RequesterEngine {
     }
 
     #[inline]
-    pub(super) fn allow(&mut self, window: u32) {
-        each!(self, half => half.allow(window));
+    pub(super) fn set_window(&mut self, window: u32) {
+        each!(self, half => half.set_window(window));
     }
 
     #[inline]
@@ -171,49 +174,47 @@ impl RequesterEngine {
     }
 
     #[inline]
-    pub(super) fn protocol(&self) -> Protocol {
+    pub(super) fn protocol(&self) -> TransportProtocol {
         match self {
-            Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => Protocol::Rdma,
-            Self::Tcp(_) => Protocol::Tcp,
-            Self::Multipath(half) => Protocol::Multipath(half.subflows().count() as u8),
+            Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => TransportProtocol::Rdma,
+            Self::Tcp(_) => TransportProtocol::Tcp,
+            Self::Multipath(half) => TransportProtocol::Multipath(half.subflows().count() as u8),
         }
     }
 
-    /// Whether switches may mark its frames.
+    /// Returns the ECN field of its frames.
     #[inline]
     pub(super) fn ecn(&self, transport: &Transport) -> Ecn {
         match self {
             Self::Tcp(_) | Self::Multipath(_) => transport.tcp_ecn(),
-            _ => Ecn::Capable0,
+            _ => Ecn::Ect0,
         }
     }
 
-    /// What TCP alone counts.
     pub(super) fn seen(&self) -> Option<tcp::Counters> {
         match self {
             Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => None,
-            Self::Tcp(half) => Some(*half.seen()),
-            Self::Multipath(half) => Some(half.seen()),
+            Self::Tcp(half) => Some(*half.tcp_counters()),
+            Self::Multipath(half) => Some(half.tcp_counters()),
         }
     }
 
-    /// What the message had met that completed last, if it was one of TCP.
-    pub(super) fn trouble(&self) -> Option<tcp::Trouble> {
-        if let Self::Tcp(half) = self { Some(*half.trouble()) } else { None }
+    /// Returns the recovery record of the message that completed last, if it is TCP.
+    pub(super) fn completed_recovery(&self) -> Option<tcp::MessageRecovery> {
+        if let Self::Tcp(half) = self { Some(*half.completed_recovery()) } else { None }
     }
 
-    /// The same of one that is still under way.
-    pub(super) fn trouble_of(&self, message: u64) -> Option<tcp::Trouble> {
-        if let Self::Tcp(half) = self { half.trouble_of(message) } else { None }
+    pub(super) fn message_recovery(&self, message: u64) -> Option<tcp::MessageRecovery> {
+        if let Self::Tcp(half) = self { half.message_recovery(message) } else { None }
     }
 }
 
 impl ResponderEngine {
-    pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum) -> Self {
+    pub(super) fn new(transport: &Transport, protocol: TransportProtocol, peer: QpNum) -> Self {
         match protocol {
-            Protocol::Rdma => {}
-            Protocol::Tcp => return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer))),
-            Protocol::Multipath(subflows) => {
+            TransportProtocol::Rdma => {}
+            TransportProtocol::Tcp => return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer))),
+            TransportProtocol::Multipath(subflows) => {
                 let receiver = tcp::multipath::Receiver::new(transport.multipath(), peer, subflows);
                 return Self::Multipath(Box::new(receiver));
             }
@@ -226,7 +227,7 @@ impl ResponderEngine {
         }
     }
 
-    /// A request came, and a switch may have marked it.
+    /// Handles a request, which a switch may have marked.
     #[inline]
     pub(super) fn on_request(
         &mut self,
@@ -234,7 +235,7 @@ impl ResponderEngine {
         now: Time,
         packet: &Packet,
         marked: bool,
-    ) -> Outcome {
+    ) -> RequestOutcome {
         match (self, packet) {
             (Self::GoBack(half), Packet::Rc(packet)) => half.on_packet(&transport.config, now, packet),
             (Self::Trimming(half), Packet::Dcp(packet)) => half.on_packet(transport.trimming(), now, packet),
@@ -250,26 +251,26 @@ impl ResponderEngine {
                 let segment = if marked { segment.marked() } else { *segment };
                 half.on_packet(transport.multipath(), now, &segment)
             }
-            _ => unreachable!("the packets of a connection are of its protocol"),
+            _ => unreachable!("all packets of a connection have its protocol"),
         }
     }
 
-    /// A request has completed messages of which its outcome does not tell.
+    /// Returns whether a request has completed messages that its outcome does not include.
     #[inline]
     pub(super) fn has_messages(&self) -> bool {
         each!(self, half => half.has_messages())
     }
 
-    /// The next of these messages.
+    /// Removes the next of these messages.
     pub(super) fn poll_message(&mut self) -> Option<Message> {
         each!(self, half => half.poll_message())
     }
 
-    /// The next answer, and what tells its path from that of the frame which came last.
+    /// Returns the next response, and the difference of its path to that of the last received frame.
     #[inline]
     pub(super) fn poll_transmit(&mut self, transport: &Transport) -> Option<(Packet, u16)> {
         each!(self, transport, (half, config) => {
-            half.poll_transmit(config).map(|answer| (Packet::from(answer), half.path_of(&answer)))
+            half.poll_transmit(config).map(|answer| (Packet::from(answer), half.response_path(&answer)))
         })
     }
 
@@ -279,8 +280,8 @@ impl ResponderEngine {
     }
 
     #[inline]
-    pub(super) fn is_reading(&self) -> bool {
-        each!(self, half => half.is_reading())
+    pub(super) fn has_read_responses(&self) -> bool {
+        each!(self, half => half.has_read_responses())
     }
 
     #[inline]
@@ -288,8 +289,8 @@ impl ResponderEngine {
         each!(self, half => half.expected())
     }
 
-    pub(super) fn standing(&self, path: u16) -> (Psn, bool) {
-        each!(self, half => half.standing(path))
+    pub(super) fn path_state(&self, path: u16) -> (Psn, bool) {
+        each!(self, half => half.path_state(path))
     }
 
     #[inline]
@@ -301,30 +302,29 @@ impl ResponderEngine {
         each!(self, half => half.on_timeout(now));
     }
 
-    /// A segment has nothing that is not there already.
-    pub(super) fn has_all_of(&self, segment: &tcp::Segment) -> bool {
-        if let Self::Tcp(half) = self { half.has_all_of(segment) } else { false }
+    /// Returns whether all bytes of a segment have been received.
+    pub(super) fn has_received(&self, segment: &tcp::Segment) -> bool {
+        if let Self::Tcp(half) = self { half.has_received(segment) } else { false }
     }
 
-    /// Pulls that the sender is owed since the last call.
+    /// Returns the pulls that the sender is owed since the last call.
     #[inline]
-    pub(super) fn take_owed(&mut self) -> u32 {
-        if let Self::Trimming(half) = self { half.take_owed() } else { 0 }
+    pub(super) fn take_pulls_owed(&mut self) -> u32 {
+        if let Self::Trimming(half) = self { half.take_pulls_owed() } else { 0 }
     }
 
-    /// Grants a pull.
     pub(super) fn grant_pull(&mut self) {
         if let Self::Trimming(half) = self {
             half.grant_pull();
         }
     }
 
-    /// What tracking packets out of order has cost, where that is done.
-    pub(super) fn steps(&self) -> Option<sr::Steps> {
+    /// Returns the steps of out-of-order tracking, if the engine tracks.
+    pub(super) fn tracking_cost(&self) -> Option<sr::TrackingCost> {
         match self {
             Self::GoBack(_) | Self::Tcp(_) | Self::Multipath(_) => None,
-            Self::Selective(half) => Some(half.steps()),
-            Self::Trimming(half) => Some(half.steps()),
+            Self::Selective(half) => Some(half.tracking_cost()),
+            Self::Trimming(half) => Some(half.tracking_cost()),
         }
     }
 }

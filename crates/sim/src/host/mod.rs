@@ -1,114 +1,114 @@
-//! A host: one NIC port, many connections, and the applications that use them.
+//! A host: one NIC port, its connections, and the applications that use them.
 //!
-//! The NIC makes a packet when its port can send it, so a NAK can still change what the next packet is. Order on
-//! the port: acknowledgements, then connections round robin, each when its pacing allows, but for classes that are
-//! paused ([`nic`]).
-//! [`connection`] is the requester's side of a connection, [`context`] the responder's; [`engine`] holds their schemes.
+//! The NIC makes a packet when its port can send it, so that a NAK can still change the next packet. The
+//! order on the port is: acknowledgements, then connections round robin, each when its pacing allows; paused
+//! classes wait ([`nic`]). [`connection`] is the requester's side of a connection, [`responder`] the other
+//! side; [`engine`] has their protocols.
 
-mod cause;
 mod connection;
-mod context;
 mod engine;
 mod nic;
-mod raw;
-mod stack;
+mod raw_queue;
+mod responder;
+mod tcp_stack;
+mod timeout_cause;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
-use wiremend_proto::sr::Steps;
+use wiremend_measure::{ExtraFrames, FlowOutcome, FlowRow, TimeoutCause, TimeoutCounts};
+use wiremend_proto::sr::TrackingCost;
 use wiremend_proto::{Packet, dcp, tcp};
 use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
 use self::connection::Connection;
-use self::context::{Contexts, Responding};
 use self::engine::ResponderEngine;
 use self::nic::Nic;
-use self::stack::Stack;
-use crate::app::{Action, Application, Placed};
+use self::responder::{ResponderConnection, ResponderTable};
+use self::tcp_stack::TcpStack;
+use crate::app::{Action, Application, PlacedApp};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
-use crate::network::{Network, News, Notice, Protocol};
+use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
 
 pub(crate) struct Host {
     id: HostId,
     nic: Nic,
     connections: Vec<Connection>,
     free: Vec<u32>,
-    /// Connections opened so far: the next one's serial.
+    /// Number of connections opened; the serial of the last one.
     opened: u32,
-    /// The open connection to each peer, in each class, of each application that has its own and of each protocol, where flows share one
-    /// per pair.
-    by_pair: BTreeMap<Pair, u32>,
-    contexts: Contexts,
-    /// When each connection with a timer asked to be looked at; entries may be early, never late.
+    /// Open connections that flows share.
+    by_key: BTreeMap<ConnectionKey, u32>,
+    responders: ResponderTable,
+    /// Timers of connections. An entry may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Frames of TCP connections, if there ever were any.
-    stack: Option<Box<Stack>>,
+    /// Frames of TCP connections that wait for the stack; allocated at the first one.
+    stack: Option<Box<TcpStack>>,
     inbox: BinaryHeap<Reverse<Notice>>,
     notices: u32,
-    apps: Vec<Placed>,
-    /// Kept between calls for its capacity.
+    apps: Vec<PlacedApp>,
+    /// Reused between calls.
     actions: Vec<Action>,
     pub(crate) counters: HostCounters,
 }
 
-/// What tells connections apart that flows share.
-type Pair = (HostId, u8, Option<u16>, Protocol);
+/// The key of a shared connection: peer, class, port of the application if it has its own connections, and
+/// protocol.
+type ConnectionKey = (HostId, u8, Option<u16>, TransportProtocol);
 
-/// What a host counts.
+/// Counters of a host.
 #[derive(Clone, Default, Debug)]
 pub struct HostCounters {
     /// Frames sent.
     pub tx_frames: u64,
     /// Frames received.
     pub rx_frames: u64,
-    /// Requests received that had been received before: sent again, or copied, in vain.
+    /// Duplicate requests received: retransmissions and copies that were not needed.
     pub duplicates: u64,
-    /// What tracking packets out of order has cost connections that end here.
-    pub steps: Steps,
-    /// Data packets sent again.
+    /// Steps of out-of-order tracking of connections that end here.
+    pub steps: TrackingCost,
+    /// Data packets retransmitted.
     pub retransmitted_packets: u64,
     /// Frame bytes of these.
     pub retransmitted_bytes: u64,
-    /// What protection added here.
-    pub added: Added,
-    /// NAKs received as they were sent.
+    /// Frames that protection added here.
+    pub extra_frames: ExtraFrames,
+    /// NAKs received, without copies.
     pub naks: u64,
-    /// NAKs received as copies that a switch made.
+    /// Copies of NAKs received, which a switch made.
     pub nak_copies: u64,
-    /// Frame bytes that exist only because something was lost or may be: retransmissions, NAKs, what protection adds.
+    /// Frame bytes due to loss or protection: retransmissions, NAKs, and frames that protection adds.
     pub extra_bytes: u64,
-    /// Frames of connections that were closed already, or never opened here.
+    /// Frames received of connections that are closed or were never open.
     pub late_frames: u64,
-    /// Frames of open-loop loads that found the NIC's queue full.
+    /// Frames of open-loop loads rejected because the NIC's queue was full.
     pub raw_refused: u64,
     /// Frames of open-loop loads received.
     pub raw_frames: u64,
     /// Their bytes.
     pub raw_bytes: u64,
-    /// Congestion notifications sent.
+    /// Congestion notification packets (CNPs) sent.
     pub cnps_sent: u64,
-    /// Congestion notifications received for open connections.
+    /// CNPs received for open connections.
     pub cnps_received: u64,
-    /// Payload bytes of messages completely received.
+    /// Payload bytes of complete messages received.
     pub delivered_bytes: u64,
-    /// Messages completely received.
+    /// Complete messages received.
     pub delivered_messages: u64,
-    /// Headers sent back, because switches had cut their payload off.
+    /// Header-only packets returned to their senders.
     pub headers_bounced: u64,
-    /// Headers of own packets that came back.
+    /// Header-only packets that came back from receivers.
     pub headers_returned: u64,
-    /// What TCP connections that begin here have done and seen.
+    /// Counters of TCP connections that begin here.
     pub tcp: tcp::Counters,
     /// Timeouts of connections that end here, by cause.
     pub timeouts: TimeoutCounts,
 }
 
 impl HostCounters {
-    /// All of them by name, for the digest.
+    /// Returns the counters by name, for the digest.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let plain = [
             ("host.tx_frames", self.tx_frames),
@@ -125,7 +125,7 @@ impl HostCounters {
             ("host.delivered_bytes", self.delivered_bytes),
             ("host.delivered_messages", self.delivered_messages),
         ];
-        let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.of(cause)));
+        let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.get(cause)));
         let dummy = [("host.dummy_timeouts", self.timeouts.dummy())];
         let cnps = [("host.cnps_sent", self.cnps_sent), ("host.cnps_received", self.cnps_received)];
         let headers = [
@@ -134,24 +134,24 @@ impl HostCounters {
         ];
         let rare = cnps.into_iter().chain(headers).chain(self.tcp.named());
         let rare = rare.filter(|(_, count)| *count > 0);
-        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named()).chain(rare)
+        plain.into_iter().chain(causes).chain(dummy).chain(self.extra_frames.named()).chain(rare)
     }
 }
 
-/// What a host works with while it handles one event.
+/// The context of a host while it handles one event.
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) net: &'a Network,
-    pub(crate) wires: &'a mut Lanes,
+    pub(crate) lanes: &'a mut Lanes,
     pub(crate) tally: &'a mut Tally,
 }
 
-/// What a part of the fabric reports.
+/// Flow results and counts of a partition.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// Flows that ended since the last collection.
     pub(crate) rows: Vec<FlowRow>,
-    /// Applications that may still start flows, and flows under way.
+    /// Applications that may still start flows, plus open flows.
     pub(crate) open: u64,
     pub(crate) dropped_ttl: u64,
 }
@@ -164,8 +164,8 @@ impl Host {
             connections: Vec::new(),
             free: Vec::new(),
             opened: 0,
-            by_pair: BTreeMap::new(),
-            contexts: Contexts::default(),
+            by_key: BTreeMap::new(),
+            responders: ResponderTable::default(),
             timers: BinaryHeap::new(),
             stack: None,
             inbox: BinaryHeap::new(),
@@ -176,15 +176,15 @@ impl Host {
         }
     }
 
-    pub(crate) fn add_app(&mut self, app: Placed) {
+    pub(crate) fn add_app(&mut self, app: PlacedApp) {
         self.apps.push(app);
     }
 
-    /// Before the first event: applications say when they want to act.
+    /// Starts the applications before the first event.
     pub(crate) fn start(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.apps.len() {
             cx.tally.open += 1;
-            self.settle_app(cx, index);
+            self.update_app(cx, index);
         }
     }
 
@@ -202,18 +202,20 @@ impl Host {
                 }
             }
             Body::Packet(Packet::Tcp(_)) => self.on_segment(cx, frame),
-            Body::Packet(packet) => self.on_other(cx, frame, packet),
+            Body::Packet(packet) => self.on_other_packet(cx, frame, packet),
             Body::Raw(_) => {
                 self.counters.raw_frames += 1;
                 self.counters.raw_bytes += u64::from(frame.len);
             }
-            Body::Link | Body::Corrupted => unreachable!("it does not reach a host's transport"),
+            Body::Link | Body::Corrupted => {
+                unreachable!("link frames and corrupted frames never reach a host")
+            }
         }
     }
 
-    /// A packet of another protocol than go-back-N, which does not pay for it.
+    /// Handles a packet of another engine than go-back-N. Not inlined, so that go-back-N does not pay for it.
     #[inline(never)]
-    fn on_other(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
+    fn on_other_packet(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
         match packet {
             Packet::Dcp(dcp::Packet::Data(data)) if data.is_bounced() => self.on_returned(cx, frame, packet),
             _ if packet.is_response() => self.on_response(cx, frame, packet),
@@ -221,27 +223,27 @@ impl Host {
         }
     }
 
-    /// Applications whose time has come.
+    /// Polls the applications that are due.
     pub(crate) fn on_app(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.apps.len() {
             if self.apps[index].app.next_poll() <= cx.now {
                 self.with_app(cx, index, |app, now, actions| app.poll(now, actions));
             } else {
-                self.settle_app(cx, index);
+                self.update_app(cx, index);
             }
         }
     }
 
-    /// The run is over: what is still open ends with `outcome`, and timeouts on their way to be named are named.
-    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
+    /// Ends the run: open flows end with `outcome`, and pending notices of timeouts are processed.
+    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, outcome: FlowOutcome) {
         for Reverse(notice) in std::mem::take(&mut self.inbox).into_sorted_vec().into_iter().rev() {
-            // A connection that closes with the run is closed, so that what its tracking has cost is known.
-            if matches!(notice.what, News::Expired { .. } | News::Close { .. }) {
-                self.on_news(cx, notice.from, notice.what);
+            // Pending closes are processed too, so that their tracking steps count.
+            if matches!(notice.kind, NoticeKind::Expired { .. } | NoticeKind::Close { .. }) {
+                self.on_notice(cx, notice.from, notice.kind);
             }
         }
-        self.cut_off(cx, outcome);
-        for steps in self.contexts.steps_of_open() {
+        self.end_open_flows(cx, outcome);
+        for steps in self.responders.steps_of_open() {
             self.counters.steps.add(&steps);
         }
     }
@@ -249,52 +251,52 @@ impl Host {
     pub(crate) fn on_inbox(&mut self, cx: &mut Context<'_>) {
         while self.inbox.peek().is_some_and(|Reverse(notice)| notice.at <= cx.now) {
             let Some(Reverse(notice)) = self.inbox.pop() else { break };
-            self.on_news(cx, notice.from, notice.what);
+            self.on_notice(cx, notice.from, notice.kind);
         }
         if let Some(Reverse(next)) = self.inbox.peek() {
-            cx.wires.queue.arm_by(cx.wires.sources.inbox(self.id), next.at);
+            cx.lanes.queue.arm_by(cx.lanes.sources.inbox(self.id), next.at);
         }
     }
 
-    /// A notice has been sent to this host; it is due later.
-    pub(crate) fn post_notice(&mut self, wires: &mut Lanes, notice: Notice) {
-        wires.queue.arm_by(wires.sources.inbox(self.id), notice.at);
+    /// Queues a notice until it is due.
+    pub(crate) fn post_notice(&mut self, lanes: &mut Lanes, notice: Notice) {
+        lanes.queue.arm_by(lanes.sources.inbox(self.id), notice.at);
         self.inbox.push(Reverse(notice));
     }
 
-    fn on_news(&mut self, cx: &mut Context<'_>, from: HostId, news: News) {
-        match news {
-            News::Open { qp, requester, serial, port, class, protocol } => {
+    fn on_notice(&mut self, cx: &mut Context<'_>, from: HostId, kind: NoticeKind) {
+        match kind {
+            NoticeKind::Open { qp, requester, serial, port, class, protocol } => {
                 let responder = ResponderEngine::new(&cx.net.transport, protocol, requester);
-                let context = Responding::new(from, requester, serial, port, class, responder);
-                self.contexts.open(from, qp, context);
+                let connection = ResponderConnection::new(from, requester, serial, port, class, responder);
+                self.responders.open(from, qp, connection);
             }
-            News::Close { qp, serial } => {
-                if let Some(steps) = self.contexts.close(from, qp, serial) {
+            NoticeKind::Close { qp, serial } => {
+                if let Some(steps) = self.responders.close(from, qp, serial) {
                     self.counters.steps.add(&steps);
                 }
             }
-            News::Delivered(delivered) => self.on_delivered(&delivered),
-            News::Expired { qp, serial, expiry } => {
-                let cause = self.contexts.cause(from, qp, serial, &expiry);
+            NoticeKind::Delivered(delivered) => self.on_delivered(&delivered),
+            NoticeKind::Expired { qp, serial, expiry } => {
+                let cause = self.responders.cause(from, qp, serial, &expiry);
                 if expiry.dummy {
                     self.counters.timeouts.add_dummy();
                 } else {
                     self.counters.timeouts.add(cause);
                 }
-                cx.wires.watch.on_cause(from, serial, cause);
+                cx.lanes.recorder.on_cause(from, serial, cause);
             }
         }
     }
 
-    /// Tells another host something, outside the network. The part hands it over.
-    fn send_notice(&mut self, cx: &mut Context<'_>, to: HostId, what: News) {
+    /// Sends a notice to another host, outside the network. The partition delivers it.
+    fn send_notice(&mut self, cx: &mut Context<'_>, to: HostId, kind: NoticeKind) {
         self.notices += 1;
         let at = cx.now + cx.net.notice_delay(self.id, to);
-        cx.wires.notices.push(Notice { at, from: self.id, number: self.notices, to, what });
+        cx.lanes.notices.push(Notice { at, from: self.id, number: self.notices, to, kind });
     }
 
-    /// Lets an application act, carries out what it wants, and notes when it wants to act again.
+    /// Calls an application, executes its actions, and schedules its next poll.
     fn with_app(
         &mut self,
         cx: &mut Context<'_>,
@@ -306,21 +308,21 @@ impl Host {
         for action in actions.drain(..) {
             match action {
                 Action::Post(post) => self.post(cx, index, &post),
-                Action::End(ended) => {
+                Action::EndFlow(ended) => {
                     cx.tally.open -= 1;
-                    cx.wires.watch.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
+                    cx.lanes.recorder.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
                     let protocol = self.apps[index].protocol;
                     cx.tally.rows.push(self.row(cx.net, protocol, &ended));
                 }
-                Action::Begin => cx.tally.open += 1,
+                Action::BeginFlow => cx.tally.open += 1,
                 Action::Raw(raw) => self.send_raw(cx, raw),
             }
         }
         self.actions = actions;
-        self.settle_app(cx, index);
+        self.update_app(cx, index);
     }
 
-    fn settle_app(&mut self, cx: &mut Context<'_>, index: usize) {
+    fn update_app(&mut self, cx: &mut Context<'_>, index: usize) {
         let placed = &mut self.apps[index];
         if !placed.done && placed.app.is_done() {
             placed.done = true;
@@ -328,7 +330,7 @@ impl Host {
         }
         let next = placed.app.next_poll();
         if next != Time::MAX {
-            cx.wires.queue.arm_by(cx.wires.sources.app(self.id), next.max(cx.now));
+            cx.lanes.queue.arm_by(cx.lanes.sources.app(self.id), next.max(cx.now));
         }
     }
 }

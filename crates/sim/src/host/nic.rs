@@ -1,55 +1,54 @@
-//! The port of a host: what goes out next.
+//! The NIC port of a host: it chooses the next frame.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_proto::cc::{Echo, Feedback, Sent};
-use wiremend_proto::dcp::Pulls;
+use wiremend_proto::cc::{AckFeedback, Feedback, SentPacket};
+use wiremend_proto::dcp::PullQueue;
 use wiremend_proto::engine::Purpose;
 use wiremend_proto::{Packet, rc};
 use wiremend_units::{Bytes, HostId, LaneId, Psn, Time};
 use wiremend_wire::{Ecn, Opcode};
 
-use super::context::Responding;
-use super::raw::RawFrames;
+use super::raw_queue::RawQueue;
+use super::responder::ResponderConnection;
 use super::{Context, Host};
-use crate::app::Raw;
-use crate::frame::{self, Body, Frame, HeaderId, Raw as RawBody, Tags};
+use crate::app::RawFrame;
+use crate::frame::{self, Body, Frame, HeaderId, Tags, TrimState};
 use crate::network::Transport;
-use crate::port::{Hold, Pauses};
+use crate::port::{ClassPauses, PauseWindow};
 
 pub(super) struct Nic {
     uplink: LaneId,
     ip_id: u16,
-    /// What connections have to send, one for each class; mostly there is one.
-    rings: Vec<Ring>,
-    /// The ring that was served last.
-    turn: usize,
-    /// Requesters that wait for their pacing, by when it allows them.
+    /// Connections with something to send, one ring per class; usually there is one class.
+    rings: Vec<ClassRing>,
+    last_ring: usize,
+    /// Requesters that wait for their pacing, by the time at which they may send.
     paced: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Pulls that senders are owed, if they wait for any.
-    pulls: Option<Box<Pulls<(u32, u32)>>>,
-    /// Frames of open-loop loads, if there ever were any.
-    raw: Option<Box<RawFrames>>,
-    /// Which classes must wait, if one ever had to.
-    pauses: Option<Box<Pauses>>,
-    /// What the frame that is about to leave brings back to a requester.
+    /// Pulls owed to senders, if a protocol uses them.
+    pulls: Option<Box<PullQueue<(u32, u32)>>>,
+    /// Frames of open-loop loads; allocated at the first one.
+    raw: Option<Box<RawQueue>>,
+    /// Pauses of classes; allocated at the first one.
+    pauses: Option<Box<ClassPauses>>,
+    /// Feedback that the next frame carries to a requester.
     echo: Option<Box<Feedback>>,
 }
 
 /// The connections of one class that have something to send.
-pub(super) struct Ring {
+pub(super) struct ClassRing {
     class: u8,
-    /// Acknowledgements and notifications that are made already.
+    /// Acknowledgements and CNPs that are already made.
     pub(super) control: VecDeque<Frame>,
-    /// What each of these brings back to a requester; empty where nobody wants that.
+    /// Feedback of each of these frames; empty if no congestion control needs it.
     pub(super) echoes: VecDeque<Option<Box<Feedback>>>,
-    /// Responders whose acknowledgement is made when it leaves, so that a newer one can replace it.
+    /// Responders whose acknowledgement is made when it is sent, so that a newer one can replace it.
     pub(super) acks: VecDeque<u32>,
-    pub(super) ready: VecDeque<Sender>,
+    pub(super) ready: VecDeque<SenderId>,
 }
 
-impl Ring {
+impl ClassRing {
     fn new(class: u8) -> Self {
         Self {
             class,
@@ -68,14 +67,14 @@ impl Ring {
 
 /// A half of a connection with something to send.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sender(pub(super) u32);
+pub(super) struct SenderId(pub(super) u32);
 
 pub(super) enum Half {
     Requester(u32),
     Responder(u32),
 }
 
-impl Sender {
+impl SenderId {
     const RESPONDER: u32 = 1 << 31;
 
     pub(super) const fn requester(slot: u32) -> Self {
@@ -102,7 +101,7 @@ impl Nic {
             uplink,
             ip_id: 0,
             rings: Vec::new(),
-            turn: 0,
+            last_ring: 0,
             paced: BinaryHeap::new(),
             pulls: None,
             raw: None,
@@ -120,24 +119,23 @@ impl Nic {
     fn connections_have_work(&self) -> bool {
         match self.rings.as_slice() {
             [only] => only.has_work(),
-            several => several.iter().any(Ring::has_work),
+            several => several.iter().any(ClassRing::has_work),
         }
     }
 
-    /// The ring of a class.
     #[inline]
-    pub(super) fn ring(&mut self, class: u8) -> &mut Ring {
-        let place = match self.rings.first() {
+    pub(super) fn ring(&mut self, class: u8) -> &mut ClassRing {
+        let index = match self.rings.first() {
             Some(first) if first.class == class => 0,
-            _ => self.place_of(class),
+            _ => self.ring_index(class),
         };
-        &mut self.rings[place]
+        &mut self.rings[index]
     }
 
     #[cold]
-    fn place_of(&mut self, class: u8) -> usize {
+    fn ring_index(&mut self, class: u8) -> usize {
         self.rings.iter().position(|ring| ring.class == class).unwrap_or_else(|| {
-            self.rings.push(Ring::new(class));
+            self.rings.push(ClassRing::new(class));
             self.rings.len() - 1
         })
     }
@@ -147,7 +145,7 @@ impl Nic {
         self.pauses.as_ref().is_some_and(|pauses| pauses.is_paused(class, at))
     }
 
-    /// When something may go, if the port is free from `free_at` on.
+    /// Returns when a frame may start, if the port is free from `free_at` on.
     #[inline]
     fn next_start(&self, free_at: Time) -> Option<Time> {
         if let Some(pauses) = &self.pauses {
@@ -156,12 +154,12 @@ impl Nic {
         if self.has_work() { Some(free_at) } else { self.next_paced().map(|time| free_at.max(time)) }
     }
 
-    /// A connection that waits for its pacing is looked at when that is over, and may find its class held.
+    /// A connection that waits for its pacing is checked when that is over, and may find its class paused.
     #[cold]
-    fn next_start_with(&self, pauses: &Pauses, free_at: Time) -> Option<Time> {
+    fn next_start_with(&self, pauses: &ClassPauses, free_at: Time) -> Option<Time> {
         let rings = self.rings.iter().filter(|ring| ring.has_work()).map(|ring| ring.class);
         let raw = self.raw.iter().flat_map(|raw| raw.classes());
-        let starts = rings.chain(raw).map(|class| pauses.opens(class, free_at));
+        let starts = rings.chain(raw).map(|class| pauses.earliest_start(class, free_at));
         let paced = self.next_paced().map(|time| free_at.max(time));
         starts.chain(paced).min().filter(|start| *start < Time::MAX)
     }
@@ -177,22 +175,22 @@ impl Nic {
 }
 
 impl Host {
-    /// There may be something to send: sends it now if the port is free, else when it falls free.
+    /// Sends the next frame if the port is free, or schedules it for when the port becomes free.
     #[inline]
-    pub(super) fn kick(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn try_send(&mut self, cx: &mut Context<'_>) {
         if !self.nic.has_work() {
             return;
         }
-        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until;
+        let free_at = cx.lanes.ports[self.nic.uplink.index()].busy_until;
         if free_at <= cx.now {
             self.send_next(cx);
         } else {
-            let source = cx.wires.sources.tx(self.nic.uplink);
-            cx.wires.queue.arm_by(source, free_at);
+            let source = cx.lanes.sources.port_free(self.nic.uplink);
+            cx.lanes.queue.arm_by(source, free_at);
         }
     }
 
-    /// The port has fallen free, or a paced connection's time has come.
+    /// Handles the event that the port is free or a paced connection may send.
     #[inline]
     pub(crate) fn on_port_free(&mut self, cx: &mut Context<'_>) {
         while let Some(Reverse((time, slot))) = self.nic.paced.peek().copied()
@@ -200,23 +198,24 @@ impl Host {
         {
             self.nic.paced.pop();
             let class = self.connections[slot as usize].class;
-            self.nic.ring(class).ready.push_back(Sender::requester(slot));
+            self.nic.ring(class).ready.push_back(SenderId::requester(slot));
         }
         if self.nic.pulls.is_some() {
             self.grant_pulls(cx);
         }
-        if cx.wires.ports[self.nic.uplink.index()].busy_until <= cx.now {
+        if cx.lanes.ports[self.nic.uplink.index()].busy_until <= cx.now {
             self.send_next(cx);
         } else {
             self.arm_port(cx);
         }
     }
 
-    /// The sender of a connection is owed pulls, which leave at the rate at which the port can receive what they bring.
+    /// Queues the pulls owed to the sender of a connection. They are sent at the rate at which the port can
+    /// receive the data.
     #[cold]
-    pub(super) fn owe_pulls(&mut self, cx: &mut Context<'_>, slot: u32) {
-        let context = self.contexts.get_mut(slot);
-        let (owed, serial) = (context.responder.take_owed(), context.serial);
+    pub(super) fn queue_pulls(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let connection = self.responders.get_mut(slot);
+        let (owed, serial) = (connection.responder.take_pulls_owed(), connection.serial);
         if owed == 0 {
             return;
         }
@@ -226,19 +225,19 @@ impl Host {
         self.arm_port(cx);
     }
 
-    /// Pulls whose time has come join the acknowledgements.
+    /// Sends the pulls that are due with the acknowledgements.
     fn grant_pulls(&mut self, cx: &Context<'_>) {
         let Some(pulls) = &mut self.nic.pulls else { return };
         let full = rc::frame_len(Opcode::WriteOnly, cx.net.transport.config.mtu);
         let line = cx.net.lanes[self.nic.uplink.index()].rate;
         let spacing = line.serialize(Bytes::new(u64::from(full) + frame::GAP_BYTES));
-        // Whoever has closed its connection wants nothing more.
-        let wanted = |&(slot, serial): &(u32, u32)| self.contexts.is_open(slot, serial);
+        // Closed connections need no pulls.
+        let wanted = |&(slot, serial): &(u32, u32)| self.responders.is_open(slot, serial);
         let Some((slot, _)) = pulls.pop(cx.now, spacing, wanted) else { return };
-        let context = self.contexts.get_mut(slot);
-        context.responder.grant_pull();
-        let class = context.class;
-        if !std::mem::replace(&mut context.queued, true) {
+        let connection = self.responders.get_mut(slot);
+        connection.responder.grant_pull();
+        let class = connection.class;
+        if !std::mem::replace(&mut connection.queued, true) {
             self.nic.ring(class).acks.push_back(slot);
         }
     }
@@ -256,8 +255,8 @@ impl Host {
                 Purpose::New => {}
                 other => self.count_extra(other, len),
             }
-            if cx.net.transport.needs.echo == Echo::Nothing {
-                cx.wires.send(cx.now, self.nic.uplink, frame);
+            if cx.net.transport.needs.ack_feedback == AckFeedback::None {
+                cx.lanes.send(cx.now, self.nic.uplink, frame);
             } else {
                 self.send_with_feedback(cx, frame);
             }
@@ -265,7 +264,7 @@ impl Host {
         self.arm_port(cx);
     }
 
-    /// Requests of queue pairs ask for what answers bring back.
+    /// Requests of RDMA connections carry new feedback; responses carry the echoed one.
     #[inline(never)]
     fn send_with_feedback(&mut self, cx: &mut Context<'_>, frame: Frame) {
         let asks = match frame.packet() {
@@ -274,11 +273,11 @@ impl Host {
             Some(packet) => !packet.is_response(),
         };
         let feedback = self.nic.echo.take().or_else(|| asks.then(|| Box::new(Feedback::new(cx.now))));
-        let id = cx.wires.frames.insert(frame);
+        let id = cx.lanes.frames.insert(frame);
         if let Some(feedback) = feedback {
-            cx.wires.frames.attach(id, feedback);
+            cx.lanes.frames.attach(id, feedback);
         }
-        cx.wires.transmit(cx.now, self.nic.uplink, id);
+        cx.lanes.transmit(cx.now, self.nic.uplink, id);
     }
 
     #[cold]
@@ -286,41 +285,40 @@ impl Host {
         self.counters.extra_bytes += len;
         match purpose {
             Purpose::New => {}
-            Purpose::Again => {
+            Purpose::Retransmission => {
                 self.counters.retransmitted_packets += 1;
                 self.counters.retransmitted_bytes += len;
             }
-            Purpose::Dummy => self.counters.added.dummies.add(len),
-            Purpose::Repeat => self.counters.added.repeats.add(len),
+            Purpose::Dummy => self.counters.extra_frames.dummies.add(len),
+            Purpose::Repeat => self.counters.extra_frames.repeats.add(len),
         }
     }
 
-    /// Comes back when the port is free and there is something to send.
+    /// Schedules the time at which the port is free and has something to send.
     #[inline]
     fn arm_port(&mut self, cx: &mut Context<'_>) {
-        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until.max(cx.now);
+        let free_at = cx.lanes.ports[self.nic.uplink.index()].busy_until.max(cx.now);
         if let Some(due) = self.nic.next_start(free_at) {
-            let source = cx.wires.sources.tx(self.nic.uplink);
-            cx.wires.queue.arm_by(source, due);
+            let source = cx.lanes.sources.port_free(self.nic.uplink);
+            cx.lanes.queue.arm_by(source, due);
         }
     }
 
-    /// Holds a class, or lets it go.
-    pub(crate) fn pause(&mut self, cx: &mut Context<'_>, class: u8, hold: Hold) {
-        self.nic.pauses.get_or_insert_with(|| Box::new(Pauses::new())).pause(class, hold);
+    pub(crate) fn pause(&mut self, cx: &mut Context<'_>, class: u8, window: PauseWindow) {
+        self.nic.pauses.get_or_insert_with(|| Box::new(ClassPauses::new())).pause(class, window);
         self.arm_port(cx);
     }
 
     fn next_frame(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
         let rings = self.nic.rings.len();
-        let mut place = self.nic.turn;
+        let mut index = self.nic.last_ring;
         for _ in 0..rings {
-            // Classes take turns.
-            place = if place + 1 >= rings { 0 } else { place + 1 };
-            if !self.nic.is_paused(self.nic.rings[place].class, cx.now)
-                && let Some(frame) = self.next_of_ring(cx, place)
+            // Classes are served round robin.
+            index = if index + 1 >= rings { 0 } else { index + 1 };
+            if !self.nic.is_paused(self.nic.rings[index].class, cx.now)
+                && let Some(frame) = self.next_of_ring(cx, index)
             {
-                self.nic.turn = place;
+                self.nic.last_ring = index;
                 return Some(frame);
             }
         }
@@ -330,32 +328,32 @@ impl Host {
     }
 
     #[inline]
-    fn next_of_ring(&mut self, cx: &mut Context<'_>, place: usize) -> Option<Frame> {
-        if let Some(frame) = self.nic.rings[place].control.pop_front() {
-            if cx.net.transport.needs.echo != Echo::Nothing {
-                self.nic.echo = self.nic.rings[place].echoes.pop_front().flatten();
+    fn next_of_ring(&mut self, cx: &mut Context<'_>, index: usize) -> Option<Frame> {
+        if let Some(frame) = self.nic.rings[index].control.pop_front() {
+            if cx.net.transport.needs.ack_feedback != AckFeedback::None {
+                self.nic.echo = self.nic.rings[index].echoes.pop_front().flatten();
             }
             return Some(frame);
         }
         let transport = &cx.net.transport;
-        while let Some(slot) = self.nic.rings[place].acks.pop_front() {
-            let context = self.contexts.get_mut(slot);
-            let packet = context.responder.poll_transmit(transport);
-            context.queued = context.responder.has_output();
-            if context.queued {
-                self.nic.rings[place].ready.push_back(Sender::responder(slot));
+        while let Some(slot) = self.nic.rings[index].acks.pop_front() {
+            let connection = self.responders.get_mut(slot);
+            let packet = connection.responder.poll_transmit(transport);
+            connection.queued = connection.responder.has_output();
+            if connection.queued {
+                self.nic.rings[index].ready.push_back(SenderId::responder(slot));
             }
             if let Some(packet) = packet {
-                if transport.needs.echo != Echo::Nothing {
-                    self.nic.echo = context.echo.take();
+                if transport.needs.ack_feedback != AckFeedback::None {
+                    self.nic.echo = connection.echo.take();
                 }
-                return Some(answer(self.id, context, packet, transport));
+                return Some(response_frame(self.id, connection, packet, transport));
             }
         }
-        while let Some(sender) = self.nic.rings[place].ready.pop_front() {
+        while let Some(sender) = self.nic.rings[index].ready.pop_front() {
             let frame = match sender.half() {
-                Half::Requester(slot) => self.next_request(cx, slot, place),
-                Half::Responder(slot) => self.next_response(cx, slot, place),
+                Half::Requester(slot) => self.next_request(cx, slot, index),
+                Half::Responder(slot) => self.next_response(cx, slot, index),
             };
             if frame.is_some() {
                 return frame;
@@ -365,7 +363,7 @@ impl Host {
     }
 
     #[inline]
-    fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
+    fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, index: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let connection = &mut self.connections[slot as usize];
         if let Some(control) = &connection.control {
@@ -383,10 +381,10 @@ impl Host {
         if let Some(control) = &mut connection.control {
             control.on_transmit(
                 cx.now,
-                Sent {
+                SentPacket {
                     wire_bytes: u32::from(len) + frame::GAP_BYTES as u32,
                     number: connection.requester.next_number() - 1,
-                    again: transmit.purpose != Purpose::New,
+                    is_retransmission: transmit.purpose != Purpose::New,
                 },
             );
         }
@@ -406,32 +404,32 @@ impl Host {
             header: HeaderId::NONE,
         };
         if connection.requester.ready(transport, cx.now) {
-            self.nic.rings[place].ready.push_back(Sender::requester(slot));
+            self.nic.rings[index].ready.push_back(SenderId::requester(slot));
         } else {
             connection.queued = false;
         }
-        self.note_timer(cx, slot);
+        self.arm_timer(cx, slot);
         Some(frame)
     }
 
-    fn next_response(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
+    fn next_response(&mut self, cx: &mut Context<'_>, slot: u32, index: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
-        let context = self.contexts.get_mut(slot);
-        let packet = context.responder.poll_transmit(transport);
-        self.nic.echo = context.echo.take();
-        let frame = packet.map(|packet| answer(self.id, context, packet, transport));
-        if context.responder.has_output() {
-            self.nic.rings[place].ready.push_back(Sender::responder(slot));
+        let connection = self.responders.get_mut(slot);
+        let packet = connection.responder.poll_transmit(transport);
+        self.nic.echo = connection.echo.take();
+        let frame = packet.map(|packet| response_frame(self.id, connection, packet, transport));
+        if connection.responder.has_output() {
+            self.nic.rings[index].ready.push_back(SenderId::responder(slot));
         } else {
-            context.queued = false;
+            connection.queued = false;
         }
         frame
     }
 
-    /// One frame of an open-loop load.
-    pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: Raw) {
+    /// Sends one frame of an open-loop load.
+    pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: RawFrame) {
         let frame = Frame {
-            body: Body::Raw(if raw.trimmable { RawBody::Trimmable } else { RawBody::Whole }),
+            body: Body::Raw(if raw.trimmable { TrimState::Trimmable } else { TrimState::Whole }),
             src: self.id,
             dst: raw.dst,
             serial: 0,
@@ -439,44 +437,44 @@ impl Host {
             ip_id: 0,
             entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
             ingress: 0,
-            tags: Tags::new(raw.class, Ecn::Capable0, Purpose::New),
+            tags: Tags::new(raw.class, Ecn::Ect0, Purpose::New),
             ttl: raw.ttl,
             copy: 0,
             bounces: 0,
             header: HeaderId::NONE,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
-            self.kick(cx);
+            self.try_send(cx);
         } else {
             self.counters.raw_refused += 1;
         }
     }
 }
 
-/// The frame that carries a responder's packet back, over the path that differs so from that of the frame which came last.
+/// Makes the frame of a response. `path` is the difference of its path to that of the last received frame.
 #[inline]
-pub(super) fn answer(
+pub(super) fn response_frame(
     from: HostId,
-    context: &mut Responding,
+    connection: &mut ResponderConnection,
     (packet, path): (Packet, u16),
     transport: &Transport,
 ) -> Frame {
     let (copy, ecn) = match &packet {
         Packet::Rc(packet) if packet.opcode.is_read_response() => {
-            (copy_of_response(context, packet.psn), Ecn::Capable0)
+            (copy_of_response(connection, packet.psn), Ecn::Ect0)
         }
-        _ => (0, Ecn::NotCapable),
+        _ => (0, Ecn::NotEct),
     };
     Frame {
         body: Body::Packet(packet),
         src: from,
-        dst: context.peer,
-        serial: context.serial,
+        dst: connection.peer,
+        serial: connection.serial,
         len: packet.frame_len(),
         ip_id: 0,
-        entropy: context.entropy ^ path,
+        entropy: connection.entropy ^ path,
         ingress: 0,
-        tags: Tags::new(context.class, ecn, if copy > 0 { Purpose::Again } else { Purpose::New }),
+        tags: Tags::new(connection.class, ecn, if copy > 0 { Purpose::Retransmission } else { Purpose::New }),
         ttl: transport.ttl,
         copy,
         bounces: 0,
@@ -484,11 +482,11 @@ pub(super) fn answer(
     }
 }
 
-/// Whether a READ response goes out again: a responder keeps no count of copies.
-fn copy_of_response(context: &mut Responding, psn: Psn) -> u8 {
-    if context.answered.is_some_and(|answered| psn.distance(answered) < 0) {
+/// Returns 1 if a READ response was sent before, otherwise 0: a responder does not count copies.
+fn copy_of_response(connection: &mut ResponderConnection, psn: Psn) -> u8 {
+    if connection.next_new_response.is_some_and(|next_new_response| psn.distance(next_new_response) < 0) {
         return 1;
     }
-    context.answered = Some(psn.ahead(1));
+    connection.next_new_response = Some(psn.ahead(1));
     0
 }

@@ -1,46 +1,47 @@
-//! How a frame leaves a node and reaches the next.
+//! The lanes of a partition: they carry frames from one node to the next.
 //!
-//! A lane's frames wait in one ring, in order, from the moment their departure is settled until they arrive; only
-//! the first of them is in the event queue. A plain port (first in, first out) settles a departure when a frame is
-//! handed to it: one event a hop. Other ports settle it when transmission starts; see [`crate::switch`].
+//! The frames of a lane wait in one ring, in order, from the moment their departure time is fixed until they
+//! arrive. Only the first of them is in the event queue. A plain port (first in, first out) fixes the
+//! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
+//! [`crate::switch`].
 
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
-use super::{Intake, Pool, Port, Ring, Wire};
-use crate::event::{Queue, Source, Sources};
-use crate::frame::{Body, Frame, FrameId, GAP_BYTES, Header, HeaderId, Headers, Store};
+use super::{Intake, LaneRing, Port, RingPool, WireFlags};
+use crate::event::{EventQueue, EventSource, EventSources};
+use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, HeaderId, Headers};
 use crate::network::{Lane, Notice};
-use crate::observe::{Seen, Watch};
+use crate::observe::{Recorder, SentFrame};
 
-/// The lanes of a part, and what is under way on them.
+/// The lanes of a partition, and the frames in flight on them.
 pub(crate) struct Lanes {
-    pub(crate) queue: Queue,
-    pub(crate) sources: Sources,
+    pub(crate) queue: EventQueue,
+    pub(crate) sources: EventSources,
     pub(crate) ports: Vec<Port>,
     rates: Vec<Rate>,
-    rings: Vec<Ring>,
-    pool: Pool,
-    pub(crate) frames: Store,
-    /// Headers of frames that are on protected links, or have just arrived over one.
+    rings: Vec<LaneRing>,
+    pool: RingPool,
+    pub(crate) frames: FrameStore,
+    /// Headers of frames that are on protected links or have just arrived over one.
     pub(crate) headers: Headers,
-    /// Frames that protected links keep only to send them again.
-    pub(crate) kept: u64,
+    /// Number of frames that protected links keep only for retransmission.
+    pub(crate) kept_copies: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
-    /// By lane: bytes that ports of switches have sent, with preambles and gaps; empty where nobody asks for telemetry.
+    /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
     sent_bytes: Vec<u64>,
-    /// What the frame has brought that a host has in hand.
+    /// Feedback of the frame that a host is processing.
     pub(crate) feedback: Option<Box<Feedback>>,
-    /// What leaves for other parts, by part.
+    /// Outboxes to other partitions, by partition.
     pub(crate) outbox: Vec<Outbox>,
-    /// What hosts have to tell other hosts; handed over after each event.
+    /// Notices from hosts; delivered after each event.
     pub(crate) notices: Vec<Notice>,
-    pub(crate) watch: Watch,
+    pub(crate) recorder: Recorder,
 }
 
-/// A frame on its way to another part, and when its last bit is there.
+/// A frame in flight to another partition, and its arrival time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     lane: LaneId,
@@ -48,46 +49,45 @@ pub(crate) struct InFlight {
     frame: Frame,
 }
 
-/// What one direction of a link counts.
+/// Counters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LaneCounters {
-    /// Frames that have crossed, corrupted ones included.
+    /// Frames carried, including corrupted ones.
     pub tx_frames: u64,
-    /// Bytes of these, MAC header to FCS.
+    /// Bytes of these frames, MAC header to FCS.
     pub tx_bytes: u64,
     /// Frames corrupted.
     pub corrupted: u64,
-    /// Frames dropped for want of room before it.
+    /// Frames that its port dropped because the buffer was full.
     pub dropped: u64,
-    /// Frames marked before it.
+    /// Frames that its port marked.
     pub marked: u64,
-    /// What was trimmed before it.
+    /// Frames that its port trimmed.
     pub trims: Trims,
 }
 
-/// What leaves for another part.
+/// Frames and notices for another partition.
 #[derive(Default)]
 pub(crate) struct Outbox {
     frames: Vec<InFlight>,
     pub(crate) notices: Vec<Notice>,
-    /// Ends of protected links that are to start: the lane that they send over, and when.
+    /// Ends of protected links that must start: the lane that they send over, and the time.
     pub(crate) starts: Vec<(LaneId, Time)>,
-    /// Link headers of those frames that have one.
     headers: Headers,
-    /// What some of those frames bring to their senders, by their place among the frames.
+    /// Feedback of these frames, by position among the frames.
     feedback: Vec<(usize, Box<Feedback>)>,
 }
 
-/// What came of an arrival.
-pub(crate) struct Arrived {
-    /// None if a frame was only expected.
+/// Result of an arrival event.
+pub(crate) struct Arrival {
+    /// `None` if no frame was in flight; see [`Lanes::expect_arrival`].
     pub(crate) frame: Option<FrameId>,
-    /// Nothing is left on the lane.
+    /// Whether no frame is left on the lane.
     pub(crate) is_last: bool,
 }
 
 impl Lanes {
-    pub(crate) fn new(queue: Queue, sources: Sources, parts: usize) -> Self {
+    pub(crate) fn new(queue: EventQueue, sources: EventSources, partitions: usize) -> Self {
         let lanes = sources.lanes();
         Self {
             queue,
@@ -95,71 +95,71 @@ impl Lanes {
             ports: Vec::with_capacity(lanes),
             rates: Vec::with_capacity(lanes),
             rings: Vec::with_capacity(lanes),
-            pool: Pool::default(),
-            frames: Store::default(),
+            pool: RingPool::default(),
+            frames: FrameStore::default(),
             headers: Headers::default(),
-            kept: 0,
+            kept_copies: 0,
             impairments: (0..lanes).map(|_| None).collect(),
             sent_bytes: Vec::new(),
             feedback: None,
-            outbox: (0..parts).map(|_| Outbox::default()).collect(),
+            outbox: (0..partitions).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
-            watch: Watch::default(),
+            recorder: Recorder::default(),
         }
     }
 
     /// Adds a lane with a plain port.
-    pub(crate) fn add(&mut self, lane: &Lane, to_part: Option<u16>) {
+    pub(crate) fn add(&mut self, lane: &Lane, to_partition: Option<u16>) {
         const PS_BITS: u64 = 8 * 1_000_000_000_000;
         let bits_per_s = lane.rate.bits_per_s();
         let whole =
             PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
-        let mut wire = Wire::default();
-        if to_part.is_some() {
-            wire.set(Wire::REMOTE);
+        let mut flags = WireFlags::default();
+        if to_partition.is_some() {
+            flags.set(WireFlags::REMOTE);
         }
-        self.rings.push(Ring::new(lane.to, lane.ingress));
+        self.rings.push(LaneRing::new(lane.to, lane.ingress));
         self.rates.push(lane.rate);
         self.ports.push(Port {
             busy_until: Time::ZERO,
             delay: lane.delay,
             dropped: 0,
             ps_per_byte: whole.unwrap_or(0),
-            to_part: to_part.unwrap_or(0),
-            intake: Intake::Settle,
-            wire,
+            to_partition: to_partition.unwrap_or(0),
+            intake: Intake::Immediate,
+            flags,
         });
     }
 
     pub(crate) fn impair(&mut self, lane: LaneId, impairments: Impairments) {
-        self.ports[lane.index()].wire.set(Wire::IMPAIRED);
+        self.ports[lane.index()].flags.set(WireFlags::IMPAIRED);
         self.impairments[lane.index()] = Some(Box::new(impairments));
     }
 
-    pub(crate) fn watch(&mut self, lane: LaneId) {
-        self.ports[lane.index()].wire.set(Wire::WATCHED);
+    pub(crate) fn record(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.set(WireFlags::RECORDED);
     }
 
-    /// The switch that sends over a lane tells what it knows of its port.
-    pub(crate) fn tell_telemetry(&mut self, lane: LaneId) {
+    /// Enables telemetry of the switch port that sends over a lane.
+    pub(crate) fn enable_telemetry(&mut self, lane: LaneId) {
         let port = &mut self.ports[lane.index()];
-        port.wire.set(Wire::TELEMETRY);
-        // A port that settles at once asks nobody what waits.
-        if port.intake == Intake::Settle {
+        port.flags.set(WireFlags::TELEMETRY);
+        // A port that fixes departures immediately does not look at its queue.
+        if port.intake == Intake::Immediate {
             port.intake = Intake::Admit;
         }
         self.sent_bytes.resize(self.ports.len(), 0);
     }
 
-    /// Whether switches tell what they know of their ports.
+    /// Returns whether switches send telemetry.
     #[inline]
     pub(crate) fn has_telemetry(&self) -> bool {
         !self.sent_bytes.is_empty()
     }
 
-    /// A frame comes to a port of a switch, where so much is before it.
+    /// Adds the queue that a frame finds at a switch port to the frame's feedback.
     #[inline]
-    pub(crate) fn note_queue(&mut self, lane: LaneId, id: FrameId, queue: Span) {
+    pub(crate) fn record_queue(&mut self, lane: LaneId, id: FrameId, queue: Span) {
         if self.has_telemetry()
             && let Some(feedback) = self.frames.feedback_mut(id)
         {
@@ -172,59 +172,58 @@ impl Lanes {
         self.ports[lane.index()].intake = intake;
     }
 
-    /// The ring of an event's source, if frames arrive by it.
+    /// Returns the ring of an event source, if it is a lane.
     #[inline]
-    pub(crate) fn ring(&self, source: Source) -> Option<&Ring> {
+    pub(crate) fn ring(&self, source: EventSource) -> Option<&LaneRing> {
         self.rings.get(source.0 as usize)
     }
 
-    /// What arrives next by a ring is needed soon.
+    /// Prefetches the frame that arrives next on a ring.
     #[inline]
-    pub(crate) fn prefetch_first(&self, ring: &Ring) {
+    pub(crate) fn prefetch_first(&self, ring: &LaneRing) {
         ring.prefetch(&self.pool, &self.frames);
     }
 
-    /// The node at the end of a lane, and which of its ports that is.
+    /// Returns the receiving node of a lane, and its ingress port.
     #[inline]
-    pub(crate) fn end(&self, lane: LaneId) -> (NodeId, u16) {
+    pub(crate) fn receiver(&self, lane: LaneId) -> (NodeId, u16) {
         let ring = &self.rings[lane.index()];
         (ring.to, ring.ingress)
     }
 
-    /// The frame that has just arrived over `lane`, or was expected to.
+    /// Removes the frame that has just arrived over `lane`.
     #[inline]
-    pub(crate) fn take_arrived(&mut self, lane: LaneId) -> Arrived {
+    pub(crate) fn take_arrival(&mut self, lane: LaneId) -> Arrival {
         let ring = &mut self.rings[lane.index()];
         if ring.is_empty() {
-            return Arrived { frame: None, is_last: true };
+            return Arrival { frame: None, is_last: true };
         }
         let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
-            self.queue.arm(Source(lane.0), at);
+            self.queue.arm(EventSource(lane.0), at);
         }
-        Arrived { frame: Some(arrived), is_last: next.is_none() }
+        Arrival { frame: Some(arrived), is_last: next.is_none() }
     }
 
-    /// Whether nothing is under way on a lane.
+    /// Returns whether no frame is in flight on a lane.
     pub(crate) fn is_idle(&self, lane: LaneId) -> bool {
         self.rings[lane.index()].is_empty()
     }
 
-    /// Comes back when a frame that has left at `end` is at the other end of the lane.
+    /// Schedules an arrival event for a frame that will have left at `end`.
     pub(crate) fn expect_arrival(&mut self, now: Time, lane: LaneId, end: Time) {
         let at = end + self.ports[lane.index()].delay;
-        self.queue.arm_by(Source(lane.0), at.max(now));
+        self.queue.arm_by(EventSource(lane.0), at.max(now));
     }
 
-    /// When the wire of a lane falls free, as far as that is settled.
+    /// Returns when the wire of a lane becomes free, as far as departures are fixed.
     #[inline]
     pub(crate) fn busy_until(&self, lane: LaneId) -> Time {
         self.ports[lane.index()].busy_until
     }
 
-    /// Whether nothing leaves over a lane.
     #[inline]
     pub(crate) fn is_free(&self, now: Time, lane: LaneId) -> bool {
         self.busy_until(lane) <= now
@@ -235,20 +234,19 @@ impl Lanes {
         self.frames.get_mut(id)
     }
 
-    /// A frame has come to the end of its way.
+    /// Removes a frame at its destination.
     #[inline]
     pub(crate) fn consume(&mut self, id: FrameId) -> Frame {
         self.frames.remove(id)
     }
 
-    /// A host sends a frame that it has just made.
+    /// Sends a frame that a host has just made.
     #[inline]
     pub(crate) fn send(&mut self, now: Time, lane: LaneId, frame: Frame) {
         let id = self.frames.insert(frame);
         self.transmit(now, lane, id);
     }
 
-    /// Puts a header before a frame.
     #[inline]
     pub(crate) fn attach_header(&mut self, id: FrameId, header: Header) {
         let frame = self.frames.get_mut(id);
@@ -256,7 +254,6 @@ impl Lanes {
         frame.header = self.headers.insert(header);
     }
 
-    /// Takes the header off a frame.
     #[inline]
     pub(crate) fn detach_header(&mut self, id: FrameId) -> Header {
         let frame = self.frames.get_mut(id);
@@ -265,41 +262,39 @@ impl Lanes {
         header
     }
 
-    /// A frame goes that was only for the two ends of a lane, with its header.
-    pub(crate) fn throw_away(&mut self, id: FrameId) {
+    /// Removes a control frame of a link, with its header.
+    pub(crate) fn discard_link_frame(&mut self, id: FrameId) {
         self.detach_header(id);
         self.frames.remove(id);
     }
 
-    /// Keeps a copy of a frame, to be sent again.
     #[inline]
     pub(crate) fn keep_copy(&mut self, id: FrameId) -> FrameId {
-        self.kept += 1;
+        self.kept_copies += 1;
         self.frames.duplicate(id)
     }
 
-    /// A copy that was kept is no longer needed.
     #[inline]
     pub(crate) fn release_copy(&mut self, id: FrameId) -> Frame {
-        self.kept -= 1;
+        self.kept_copies -= 1;
         self.frames.remove(id)
     }
 
-    /// Settles the departure of a frame at a known time, that takes a known time.
+    /// Fixes the departure of a frame at a known start time and transmission time.
     #[inline]
     pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, cost: Span) {
         let port = &mut self.ports[lane.index()];
         let done = start + cost;
         port.busy_until = done;
-        let (at, wire) = (done + port.delay, port.wire);
-        if wire.is_plain() {
+        let (at, flags) = (done + port.delay, port.flags);
+        if flags.is_plain() {
             self.carry(lane, at, frame);
         } else {
-            self.carry_marked(start, lane, at, frame);
+            self.carry_flagged(start, lane, at, frame);
         }
     }
 
-    /// Settles a frame's departure: after all that were settled before it on this lane.
+    /// Fixes the departure of a frame, behind all frames whose departure is fixed.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {
         let len = self.frames.get(frame).len;
@@ -307,26 +302,27 @@ impl Lanes {
         let start = port.busy_until.max(now);
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
-        let (at, wire) = (done + port.delay, port.wire);
-        if wire.is_plain() {
+        let (at, flags) = (done + port.delay, port.flags);
+        if flags.is_plain() {
             self.carry(lane, at, frame);
         } else {
-            self.carry_marked(start, lane, at, frame);
+            self.carry_flagged(start, lane, at, frame);
         }
     }
 
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
         if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
-            // An arrival may have been expected already.
-            self.queue.rearm(Source(lane.0), at);
+            // An arrival event may already be scheduled.
+            self.queue.rearm(EventSource(lane.0), at);
         }
     }
 
-    /// The same over lanes that corrupt, are watched, or end in another part.
-    fn carry_marked(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) {
+    /// Carries a frame over a lane that is impaired or recorded, sends telemetry, or ends in another
+    /// partition.
+    fn carry_flagged(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) {
         let port = &self.ports[lane.index()];
-        if port.wire.has(Wire::TELEMETRY) {
+        if port.flags.has(WireFlags::TELEMETRY) {
             let sent = &mut self.sent_bytes[lane.index()];
             *sent += u64::from(self.frames.get(id).len) + GAP_BYTES;
             if let Some(feedback) = self.frames.feedback_mut(id) {
@@ -338,19 +334,19 @@ impl Lanes {
         if let Some(impairments) = &mut self.impairments[lane.index()] {
             let mut facts = frame.facts();
             if let Some(header) = self.headers.get(frame.header) {
-                header.tell(&mut facts);
+                header.add_facts(&mut facts);
             }
             fate = impairments.fate(start, &facts);
         }
-        if port.wire.has(Wire::WATCHED) {
-            let seen = Seen { frame, header: self.headers.get(frame.header) };
-            self.watch.on_transmit(start, lane, at, seen, fate);
+        if port.flags.has(WireFlags::RECORDED) {
+            let sent = SentFrame { frame, header: self.headers.get(frame.header) };
+            self.recorder.on_transmit(start, lane, at, sent, fate);
         }
         if fate == Fate::Corrupt {
             self.frames.get_mut(id).body = Body::Corrupted;
         }
-        if port.wire.has(Wire::REMOTE) {
-            let outbox = &mut self.outbox[usize::from(port.to_part)];
+        if port.flags.has(WireFlags::REMOTE) {
+            let outbox = &mut self.outbox[usize::from(port.to_partition)];
             if let Some(feedback) = self.frames.detach(id) {
                 outbox.feedback.push((outbox.frames.len(), feedback));
             }
@@ -364,7 +360,7 @@ impl Lanes {
         }
     }
 
-    /// Takes over the frames that another part has sent.
+    /// Takes over the frames that another partition has sent.
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
         let mut feedback = outbox.feedback.drain(..).peekable();
         for (place, InFlight { lane, at, mut frame }) in outbox.frames.drain(..).enumerate() {
@@ -379,21 +375,21 @@ impl Lanes {
         }
     }
 
-    /// Where to put what the sender over `lane` is to learn, if it belongs to another part.
+    /// Returns the outbox to the sender over `lane`, if it belongs to another partition.
     pub(crate) fn outbox_of_sender(&mut self, lane: LaneId) -> Option<&mut Outbox> {
         let back = &self.ports[lane.reverse().index()];
-        back.wire.has(Wire::REMOTE).then(|| &mut self.outbox[usize::from(back.to_part)])
+        back.flags.has(WireFlags::REMOTE).then(|| &mut self.outbox[usize::from(back.to_partition)])
     }
 
-    /// A frame before a lane goes, so that others can move.
+    /// Drops a frame from a queue to resolve a deadlock.
     pub(crate) fn drop_for_remedy(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        if self.ports[lane.index()].wire.has(Wire::WATCHED) {
-            self.watch.on_drop(now, lane, self.frames.get(id));
+        if self.ports[lane.index()].flags.has(WireFlags::RECORDED) {
+            self.recorder.on_drop(now, lane, self.frames.get(id));
         }
         self.frames.remove(id);
     }
 
-    /// There is no room for a frame before a lane.
+    /// Drops a frame because the buffer before a lane is full.
     pub(crate) fn drop_frame(&mut self, now: Time, lane: LaneId, id: FrameId) {
         self.ports[lane.index()].dropped += 1;
         self.drop_for_remedy(now, lane, id);
@@ -403,25 +399,25 @@ impl Lanes {
         self.rates[lane.index()]
     }
 
-    /// The time that a frame of so many bytes needs of a lane, with preamble and gap.
+    /// Returns the transmission time of a frame on a lane, with preamble and gap.
     #[inline]
-    pub(crate) fn cost(&self, lane: LaneId, len: u16) -> Span {
+    pub(crate) fn frame_time(&self, lane: LaneId, len: u16) -> Span {
         self.ports[lane.index()].serialize(len, &self.rates, lane)
     }
 
-    /// The time that so many bytes need of a lane.
+    /// Returns the transmission time of `bytes` on a lane.
     #[inline]
-    pub(crate) fn time_of(&self, lane: LaneId, bytes: u64) -> Span {
-        self.ports[lane.index()].time_of(bytes, self.rates[lane.index()])
+    pub(crate) fn wire_time(&self, lane: LaneId, bytes: u64) -> Span {
+        self.ports[lane.index()].wire_time(bytes, self.rates[lane.index()])
     }
 
-    /// The time that what is leaving over a lane still takes.
+    /// Returns the remaining time of the transmission in progress.
     #[inline]
-    pub(crate) fn leaving(&self, now: Time, lane: LaneId) -> Span {
+    pub(crate) fn transmit_left(&self, now: Time, lane: LaneId) -> Span {
         self.busy_until(lane).since(now)
     }
 
-    /// What a lane counts by itself.
+    /// Returns the counters of a lane, without those of its port.
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
         let ring = &self.rings[lane.index()];
         LaneCounters {
@@ -433,10 +429,10 @@ impl Lanes {
         }
     }
 
-    /// A frame that a link has corrupted is seen by its receiver, and by no one else. Its header, if it has one, and how many frames
-    /// have come over the lane.
+    /// Discards a corrupted frame at the receiver. Returns its link header, and the number of frames that the
+    /// lane has carried.
     #[cold]
-    pub(crate) fn discard(&mut self, lane: LaneId, id: FrameId) -> (Option<Header>, u64) {
+    pub(crate) fn discard_corrupted(&mut self, lane: LaneId, id: FrameId) -> (Option<Header>, u64) {
         let ring = &mut self.rings[lane.index()];
         ring.corrupted += 1;
         let frame = self.frames.remove(id);
@@ -444,13 +440,12 @@ impl Lanes {
         (header, ring.frames)
     }
 
-    /// Frames under way in this part: on lanes, waiting in ports, or just leaving for another part.
-    pub(crate) fn under_way(&self) -> u64 {
+    /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.
+    pub(crate) fn in_flight(&self) -> u64 {
         let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
-        (self.frames.len() + leaving) as u64 - self.kept
+        (self.frames.len() + leaving) as u64 - self.kept_copies
     }
 
-    /// Bytes that a lane carries in that time.
     pub(crate) fn bytes_in(&self, lane: LaneId, span: Span) -> Bytes {
         self.rates[lane.index()].bytes_in(span)
     }

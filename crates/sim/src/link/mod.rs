@@ -1,4 +1,4 @@
-//! Lanes, one direction of a link each: how a frame leaves a node and reaches the next.
+//! Lanes, one direction of a link each: they carry frames from one node to the next.
 
 mod lanes;
 mod port;
@@ -6,5 +6,5 @@ mod ring;
 
 pub use lanes::LaneCounters;
 pub(crate) use lanes::{Lanes, Outbox};
-pub(crate) use port::{Intake, Port, Wire};
-pub(crate) use ring::{Pool, Ring};
+pub(crate) use port::{Intake, Port, WireFlags};
+pub(crate) use ring::{LaneRing, RingPool};

@@ -1,4 +1,4 @@
-//! The sending end of a lane: when it is free, and what becomes of a frame that is handed to it.
+//! The sending end of a lane: when it is free, and how it accepts frames.
 
 use wiremend_units::{Bytes, LaneId, Rate, Span, Time};
 
@@ -8,52 +8,52 @@ use crate::frame::GAP_BYTES;
 #[derive(Clone, Debug)]
 #[repr(align(32))]
 pub(crate) struct Port {
-    /// When the last settled frame has left.
+    /// When the last frame with a fixed departure has left.
     pub(crate) busy_until: Time,
     pub(crate) delay: Span,
-    /// Frames for which there was no room.
+    /// Frames dropped because the buffer was full.
     pub(crate) dropped: u64,
-    /// Picoseconds a byte takes, if that is a whole number; else 0.
+    /// Picoseconds per byte, if that is a whole number; otherwise 0.
     pub(crate) ps_per_byte: u32,
-    /// The part that the lane's other end belongs to.
-    pub(crate) to_part: u16,
+    pub(crate) to_partition: u16,
     pub(crate) intake: Intake,
-    pub(crate) wire: Wire,
+    pub(crate) flags: WireFlags,
 }
 
 const _: () = assert!(size_of::<Port>() == 32);
 
-/// What becomes of a frame that a switch hands to a port.
+/// How a switch port accepts a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Intake {
-    /// Its departure is settled at once, behind all that were settled before it.
-    Settle,
-    /// The same if the wire is free; else it is for the port's kind to say.
-    SettleIfFree,
-    /// It is for the port's kind to say whether there is room; what finds some is settled at once, and nothing waits.
+    /// It fixes the departure immediately, behind all frames before it.
+    Immediate,
+    /// It fixes the departure immediately if the wire is free. Otherwise the kind of port decides.
+    ImmediateIfFree,
+    /// The kind of port decides whether the buffer has room. Admitted frames get their departure immediately;
+    /// none waits.
     Admit,
-    /// It is for the port's kind to say.
+    /// The kind of port decides.
     Queue,
 }
 
-/// What a frame meets on the wire beyond time.
+/// Properties of a lane beyond rate and delay.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct WireFlags {
     bits: u8,
 }
 
-impl Wire {
-    /// It corrupts frames.
+impl WireFlags {
+    /// The lane corrupts frames.
     pub(crate) const IMPAIRED: u8 = 1;
-    /// It ends in another part.
+    /// The lane ends in another partition.
     pub(crate) const REMOTE: u8 = 2;
-    /// Somebody wants to see what leaves over it.
-    pub(crate) const WATCHED: u8 = 4;
-    /// A switch sends over it that tells what it knows of the port.
+    /// The lane is captured or traced.
+    pub(crate) const RECORDED: u8 = 4;
+    /// The sending switch adds telemetry.
     pub(crate) const TELEMETRY: u8 = 8;
 
-    /// Nothing but time.
+    /// Returns whether no flag is set.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {
         self.bits == 0
@@ -70,9 +70,9 @@ impl Wire {
 }
 
 impl Port {
-    /// Time that so many bytes take, rounded up.
+    /// Returns the transmission time of `bytes`, rounded up.
     #[inline]
-    pub(crate) fn time_of(&self, bytes: u64, rate: Rate) -> Span {
+    pub(crate) fn wire_time(&self, bytes: u64, rate: Rate) -> Span {
         if self.ps_per_byte != 0 {
             Span::from_ps(bytes * u64::from(self.ps_per_byte))
         } else {
@@ -80,7 +80,7 @@ impl Port {
         }
     }
 
-    /// Time that a frame occupies the wire, with preamble and gap.
+    /// Returns the transmission time of a frame, with preamble and gap.
     #[inline]
     pub(crate) fn serialize(&self, len: u16, rates: &[Rate], lane: LaneId) -> Span {
         let bytes = u64::from(len) + GAP_BYTES;

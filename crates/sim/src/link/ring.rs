@@ -1,38 +1,38 @@
-//! The frames on one lane, in order, each with its time of arrival: a ring that grows by doubling.
+//! The frames on one lane, in order, each with its arrival time: a ring that doubles when it is full.
 //!
-//! What a lane carries is counted here, when it arrives: a frame that a port has settled but not sent when the run
-//! ends has crossed nothing.
+//! Frames are counted here on arrival: a frame whose departure is fixed but that has not left when the run
+//! ends does not count.
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{FrameId, Store};
+use crate::frame::{FrameId, FrameStore};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
 #[repr(align(64))]
-pub(crate) struct Ring {
-    /// The block of the pool that holds what follows the first frame: where it begins, and how long it is.
+pub(crate) struct LaneRing {
+    /// Start and length of the pool block that holds the frames behind the first.
     start: u32,
     capacity: u32,
     head: u32,
-    /// Frames behind the first.
+    /// Number of frames behind the first.
     len: u32,
     /// The frame that arrives next, or none. Its time is in the event queue.
     first: FrameId,
-    /// The node at the end of the lane.
     pub(crate) to: NodeId,
-    /// Which of its ports that is.
+    /// The receiver's ingress port.
     pub(crate) ingress: u16,
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) corrupted: u64,
 }
 
-const _: () = assert!(size_of::<Ring>() == 64);
+const _: () = assert!(size_of::<LaneRing>() == 64);
 
-/// The entries of all rings, in blocks whose lengths are powers of two: one array, for the sake of large pages.
+/// The entries of all rings, in blocks whose lengths are powers of two. One array, so that it can use large
+/// pages.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct RingPool {
     entries: Vec<Entry>,
     /// Blocks that rings have outgrown, by the logarithm of their length.
     free: [Vec<u32>; 32],
@@ -44,20 +44,20 @@ struct Entry {
     frame: FrameId,
 }
 
-/// What a push or a pop means for the event queue: when the first frame, which is a new one, arrives.
+/// The arrival time of a new first frame, for the event queue.
 pub(crate) type NewFirst = Option<Time>;
 
-const NOTHING: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
+const EMPTY: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
 const ENTRIES_MIN: u32 = 4;
 
-impl Ring {
+impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
         let first = FrameId::NONE;
         Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut Pool, at: Time, frame: FrameId) -> NewFirst {
+    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: FrameId) -> NewFirst {
         if self.first == FrameId::NONE {
             self.first = frame;
             return Some(at);
@@ -71,32 +71,33 @@ impl Ring {
         None
     }
 
-    /// Takes the first frame, which must be there.
+    /// Removes the first frame, which must exist.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &Pool) -> (FrameId, NewFirst) {
+    pub(crate) fn pop(&mut self, pool: &RingPool) -> (FrameId, NewFirst) {
         let first = self.first;
-        debug_assert!(first != FrameId::NONE, "an arrival has its frame");
+        debug_assert!(first != FrameId::NONE, "an arrival event has a frame");
         if self.len == 0 {
             self.first = FrameId::NONE;
             return (first, None);
         }
         let next = pool.entries[(self.start + self.head) as usize];
         self.len -= 1;
-        // An empty ring starts at the front again: one that was long once does not go round its memory for ever.
+        // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
+        // memory.
         self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
         self.first = next.frame;
         (first, Some(next.at))
     }
 
-    /// Nothing is under way.
+    /// Returns whether no frame is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first == FrameId::NONE
     }
 
-    /// The frame that arrives next is needed soon, and then the one behind it.
+    /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
-    pub(crate) fn prefetch(&self, pool: &Pool, frames: &Store) {
+    pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore) {
         if self.first != FrameId::NONE {
             frames.prefetch(self.first);
         }
@@ -106,7 +107,7 @@ impl Ring {
     }
 
     #[cold]
-    fn grow(&mut self, pool: &mut Pool) {
+    fn grow(&mut self, pool: &mut RingPool) {
         let capacity = (self.capacity * 2).max(ENTRIES_MIN);
         let start = pool.take(capacity);
         for index in 0..self.len {
@@ -120,15 +121,15 @@ impl Ring {
     }
 }
 
-impl Pool {
-    /// A block of `len` entries.
+impl RingPool {
+    /// Allocates a block of `len` entries.
     fn take(&mut self, len: u32) -> u32 {
         self.free[len.ilog2() as usize].pop().unwrap_or_else(|| {
             let (start, len) = (self.entries.len(), len as usize);
             if self.entries.capacity() - start < len {
                 pages::reserve(&mut self.entries, len);
             }
-            self.entries.resize(start + len, NOTHING);
+            self.entries.resize(start + len, EMPTY);
             u32::try_from(start).expect("fewer than 2^32 entries in all rings")
         })
     }
@@ -143,8 +144,9 @@ mod tests {
 
     #[test]
     fn order_survives_wrapping_and_growing() {
-        let mut frames = Store::default();
-        let (mut ring, mut pool, mut plain) = (Ring::new(NodeId(0), 0), Pool::default(), VecDeque::new());
+        let mut frames = FrameStore::default();
+        let (mut ring, mut pool, mut plain) =
+            (LaneRing::new(NodeId(0), 0), RingPool::default(), VecDeque::new());
         let mut due = None;
         for step in 0..10_000_u64 {
             let frame = frames.insert(Frame::blank());

@@ -1,4 +1,4 @@
-//! How memory is asked for: large pages, and lines of the cache before they are needed.
+//! Memory access: large pages and prefetching.
 
 pub(crate) mod pages;
 mod prefetch;

@@ -1,17 +1,17 @@
-//! Large pages for large arrays: what is under way lies scattered over tens of megabytes, and looking up where a
-//! small page stands in memory costs more than the access itself, the more so in a virtual machine.
+//! Large pages for large arrays. Frames in flight are scattered over tens of megabytes, and translating the
+//! address of a small page costs more than the access itself, especially in a virtual machine.
 
-/// Below this a large page would be mostly empty.
-const WORTHWHILE_BYTES: usize = 4 << 20;
+/// Smaller arrays would leave a large page mostly empty.
+const LARGE_PAGE_BYTES_MIN: usize = 4 << 20;
 
-/// Makes room for `more` values, at least doubling, on large pages where the system has them.
+/// Makes room for `more` values, at least doubling, on large pages if the system has them.
 ///
-/// The values move to memory that was advised before anything touched it: growing in place keeps the small pages
-/// there are, and moving mapped pages splits large ones unless both addresses happen to lie alike.
+/// The values move to memory that was advised before its first use. Growing in place would keep the small
+/// pages, and moving mapped pages splits large ones unless both addresses have the same alignment.
 #[cold]
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
     let capacity = values.len() + more.max(values.capacity());
-    if capacity * size_of::<T>() < WORTHWHILE_BYTES {
+    if capacity * size_of::<T>() < LARGE_PAGE_BYTES_MIN {
         values.reserve(more.max(values.capacity()));
         return;
     }
@@ -30,8 +30,8 @@ fn advise<T>(values: &mut Vec<T>) {
     let skip = start.addr().next_multiple_of(page) - start.addr();
     let len = (end & !(page - 1)).saturating_sub(start.addr() + skip);
     #[expect(unsafe_code, reason = "an advice about the size of pages changes no byte")]
-    // SAFETY: the range lies inside the allocation of `values`, and this advice has no effect on its contents.
-    // A kernel without large pages refuses it, and nothing is lost.
+    // SAFETY: the range lies inside the allocation of `values`, and this advice does not change its contents.
+    // A kernel without large pages rejects it, which has no effect.
     let _refused = unsafe { madvise(start.add(skip).cast(), len, Advice::LinuxHugepage) };
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contents_survive() {
+    fn reserve_keeps_the_contents() {
         let mut values = Vec::new();
         for value in 0..2_000_000_u64 {
             if values.len() == values.capacity() {

@@ -1,6 +1,6 @@
-//! A hint to the processor: this memory is needed soon.
+//! Prefetch hints for the processor.
 
-/// Brings the cache line of `value` closer. Has no effect on results.
+/// Prefetches the cache line of `value`. Has no effect on results.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,20 +1,21 @@
-//! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
+//! The constant part of a run: the graph, its routes, latencies, and the settings that all connections share.
 
 pub(crate) mod ideal;
 mod notice;
 
-pub(crate) use notice::{Delivered, News, Notice};
+pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
 use std::sync::Arc;
 
-use wiremend_fabric::{Graph, Plan, Routes};
+use wiremend_fabric::{Graph, Partition, Routes};
 use wiremend_proto::engine::Op;
 use wiremend_proto::{cc, dcp, rc, sr, tcp};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use wiremend_wire::Ecn;
 
-/// Names of random streams: one per purpose, so that no purpose disturbs another.
+/// Identifiers of random streams. Each purpose has its own stream, so that draws for one do not affect
+/// another.
 pub(crate) mod purpose {
     pub(crate) const TIES: u64 = 1;
     pub(crate) const ECMP: u64 = 2;
@@ -30,25 +31,24 @@ pub(crate) struct Network {
     pub(crate) graph: Graph,
     pub(crate) routes: Routes,
     pub(crate) lanes: Vec<Lane>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: Partition,
     pub(crate) transport: Transport,
     pub(crate) seed: u64,
-    /// Frames of a connection may take different ways.
+    /// Whether frames of a connection may take different paths.
     pub(crate) balanced: bool,
     salts: Vec<u64>,
 }
 
-/// One direction of a link, as seen by a frame.
+/// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// The receiving node.
     pub(crate) to: NodeId,
-    /// Which of the receiver's ports it ends at.
+    /// The receiver's port at which the lane ends.
     pub(crate) ingress: u16,
     pub(crate) rate: Rate,
-    /// From the last bit sent to the frame standing in the receiver's output queue, or before its transport:
-    /// propagation, the receiver's forwarding or rx latency, and a sending host's tx latency. Constant, so it
-    /// costs no event of its own.
+    /// Time from the last bit sent until the frame is in the receiver's output queue, or at its transport. It
+    /// is the sum of the propagation delay, the receiver's forwarding or rx latency, and a sending host's tx
+    /// latency. It is constant, so it needs no event of its own.
     pub(crate) delay: Span,
 }
 
@@ -60,180 +60,176 @@ pub(crate) struct Latencies {
     pub(crate) host_rx: Span,
 }
 
-/// What all connections of a run share.
+/// Settings that all connections of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
-    /// What connections of every scheme have in common, and all there is to go-back-N.
+    /// Settings of every scheme; go-back-N has no others.
     pub(crate) config: rc::Config,
     pub(crate) engine: Engine,
     pub(crate) op: Op,
-    /// A waiting ACK is replaced by a newer one.
-    pub(crate) coalesce: bool,
-    /// One connection per ordered pair of hosts, instead of one per flow.
+    /// Whether a newer ACK replaces an ACK that waits in the NIC.
+    pub(crate) coalesce_acks: bool,
+    /// Whether flows share one connection per ordered pair of hosts. Otherwise each flow has its own.
     pub(crate) per_pair: bool,
-    /// How fast each connection sends, if not as fast as it can.
+    /// The congestion control; `None`: connections send at line rate.
     pub(crate) congestion: Option<Arc<dyn cc::Algorithm>>,
-    /// What it has to be told.
     pub(crate) needs: cc::Needs,
-    /// What is true of all paths that it may ask for.
+    /// The longest base round trip of the network; set only if the congestion control needs it.
     pub(crate) longest_round_trip: Span,
-    /// The class of these notifications; `None`: that of what was marked.
+    /// The class of CNPs; `None`: the class of the marked packet.
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
-    /// Its receivers make sense of header-only packets, so that switches may trim what it sends.
-    pub(crate) trims: bool,
-    /// What ToR switches copy, if anything.
-    pub(crate) repeats: Option<Repeats>,
-    /// The other protocol, if some connections have it.
+    /// Whether receivers accept header-only packets, so that switches may trim data packets.
+    pub(crate) trimmable: bool,
+    /// Copies that ToR switches make; `None`: no copies.
+    pub(crate) repeats: Option<RepeatConfig>,
+    /// TCP settings, if some connections use TCP.
     pub(crate) tcp: Option<Box<Tcp>>,
 }
 
-/// How many copies switches make.
+/// How many copies ToR switches make.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeats {
+pub(crate) struct RepeatConfig {
     pub(crate) nak_copies: u8,
     pub(crate) retransmission_copies: u8,
     pub(crate) registers: u32,
 }
 
-/// What all TCP connections of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
     pub(crate) config: tcp::Config,
-    /// The same for connections with several subflows, whose segments have less room.
+    /// Settings of connections with several subflows; their segments have a smaller MSS.
     pub(crate) multipath: tcp::Config,
-    /// From a frame's arrival until the host's stack has done with it.
+    /// Time from the arrival of a frame until the host's stack has processed it.
     pub(crate) stack_latency: Span,
 }
 
-/// What a connection speaks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Protocol {
-    /// What [`Engine`] says.
+pub(crate) enum TransportProtocol {
+    /// RDMA, with the scheme of [`Engine`].
     Rdma,
     Tcp,
-    /// TCP over so many subflows.
+    /// Multipath TCP with this number of subflows.
     Multipath(u8),
 }
 
-/// Which engine every connection has.
+/// The loss recovery engine of all RDMA connections.
 #[derive(Clone, Debug)]
 pub(crate) enum Engine {
-    /// Go-back-N and its kin.
+    /// Go-back-N or go-back-0.
     GoBack,
-    /// Selective repeat.
     Selective(Box<sr::Config>),
-    /// Packets that carry their place, over switches that cut payloads off.
+    /// Packets that carry their own offset, over switches that trim (DCP, NDP, CP).
     Trimming(Box<dcp::Config>),
 }
 
 impl Transport {
-    /// The configuration of a connection that repeats selectively.
+    /// Returns the configuration of selective repeat.
     pub(crate) fn selective(&self) -> &sr::Config {
         let Engine::Selective(config) = &self.engine else {
-            unreachable!("a connection has the engine of its run");
+            unreachable!("all connections have the engine of the run");
         };
         config
     }
 
-    /// The configuration of a connection whose packets may be cut.
+    /// Returns the configuration of trimmable transports.
     pub(crate) fn trimming(&self) -> &dcp::Config {
         let Engine::Trimming(config) = &self.engine else {
-            unreachable!("a connection has the engine of its run");
+            unreachable!("all connections have the engine of the run");
         };
         config
     }
 
-    /// The longest frame of a TCP connection; 0 if there is none.
+    /// Returns the longest frame of a TCP connection; 0 without TCP.
     pub(crate) fn stream_frame_max(&self) -> u16 {
         self.tcp.as_ref().map_or(0, |tcp| tcp::frame_len(tcp.config.mss))
     }
 
-    /// The configuration of a TCP connection.
     #[inline]
     pub(crate) fn tcp(&self) -> &tcp::Config {
-        &self.tcp.as_ref().expect("a run with TCP connections says how").config
+        &self.tcp.as_ref().expect("a run with TCP connections has TCP settings").config
     }
 
-    /// The configuration of a TCP connection with several subflows.
+    /// Returns the configuration of a TCP connection with several subflows.
     #[inline]
     pub(crate) fn multipath(&self) -> &tcp::Config {
-        &self.tcp.as_ref().expect("a run with TCP connections says how").multipath
+        &self.tcp.as_ref().expect("a run with TCP connections has TCP settings").multipath
     }
 
-    /// Whether switches may mark TCP's data frames.
+    /// Returns the ECN field of TCP data frames.
     pub(crate) fn tcp_ecn(&self) -> Ecn {
         let echoed = self.tcp().ecn != tcp::Ecn::Off;
-        if echoed { Ecn::Capable0 } else { Ecn::NotCapable }
+        if echoed { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }
 
 impl Network {
     pub(crate) fn new(graph: Graph, latencies: Latencies, transport: Transport, seed: u64) -> Self {
-        let ingress = ingress_of_lanes(&graph);
-        let lane = |lane: LaneId| lane_of(&graph, latencies, lane, ingress[lane.index()]);
+        let ingress = ingress_ports(&graph);
+        let lane = |lane: LaneId| make_lane(&graph, latencies, lane, ingress[lane.index()]);
         let lanes: Vec<_> = graph.lanes().map(lane).collect();
         let delays: Vec<_> = lanes.iter().map(|lane| lane.delay).collect();
-        let plan = Plan::of(&graph, &delays);
+        let plan = Partition::new(&graph, &delays);
         let routes = Routes::shortest(&graph);
         let salts =
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
         Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts }
     }
 
-    /// Which way a switch sends a frame: one of the shortest, the same for all frames of a connection, chosen
-    /// with a salt of the switch's own, so that choices at successive switches do not go together.
+    /// Returns the lane over which a switch forwards a frame: one of the shortest paths by a hash of the flow
+    /// (ECMP). Each switch has its own salt, so that the choices of successive switches are independent.
     ///
-    /// A call of its own: what is left of forwarding is then small enough to be inlined where events are handled.
+    /// This function is not inlined, so that the rest of forwarding is small enough to be inlined into the
+    /// event loop.
     #[inline(never)]
-    pub(crate) fn next_hop(&self, switch: SwitchId, way: Way) -> LaneId {
-        self.pick(switch, way, self.routes.next_hops(switch, way.dst))
+    pub(crate) fn next_hop(&self, switch: SwitchId, key: FlowKey) -> LaneId {
+        self.pick_lane(switch, key, self.routes.next_hops(switch, key.dst))
     }
 
-    /// One of several ways from a switch.
     #[inline]
-    pub(crate) fn pick(&self, switch: SwitchId, way: Way, lanes: &[LaneId]) -> LaneId {
+    pub(crate) fn pick_lane(&self, switch: SwitchId, key: FlowKey, lanes: &[LaneId]) -> LaneId {
         if lanes.len() == 1 {
             return lanes[0];
         }
-        let hash = mix(way.flow() ^ self.salts[switch.index()]) >> 32;
+        let hash = mix(key.flow() ^ self.salts[switch.index()]) >> 32;
         lanes[((hash * lanes.len() as u64) >> 32) as usize]
     }
 
-    /// The lanes that a frame crosses; where frames of a connection take different ways, the fastest ones.
-    pub(crate) fn path(&self, way: Way) -> Vec<LaneId> {
-        let mut path = vec![self.uplink(way.src)];
+    /// Returns the lanes of a flow's path. If frames of a connection take different paths, returns the
+    /// fastest lanes.
+    pub(crate) fn path(&self, key: FlowKey) -> Vec<LaneId> {
+        let mut path = vec![self.uplink(key.src)];
         while let Some(switch) = self.switch_at(path[path.len() - 1]) {
             path.push(if self.balanced {
-                self.fastest(self.routes.next_hops(switch, way.dst))
+                self.fastest_lane(self.routes.next_hops(switch, key.dst))
             } else {
-                self.next_hop(switch, way)
+                self.next_hop(switch, key)
             });
         }
         path
     }
 
-    /// The first of the lanes with the highest rate and, among these, the shortest delay.
-    fn fastest(&self, lanes: &[LaneId]) -> LaneId {
+    /// Returns the first lane with the highest rate; among equal rates, the one with the shortest delay.
+    fn fastest_lane(&self, lanes: &[LaneId]) -> LaneId {
         let key = |lane: &&LaneId| {
-            let of = &self.lanes[lane.index()];
-            (std::cmp::Reverse(of.rate), of.delay)
+            let lane = &self.lanes[lane.index()];
+            (std::cmp::Reverse(lane.rate), lane.delay)
         };
-        *lanes.iter().min_by_key(key).expect("hosts reach each other")
+        *lanes.iter().min_by_key(key).expect("every host is reachable")
     }
 
     pub(crate) fn uplink(&self, host: HostId) -> LaneId {
         self.graph.uplink(host)
     }
 
-    /// The switch at the end of a lane, if it is one.
+    /// Returns the switch at the receiving end of a lane; `None` if it is a host.
     #[inline]
     pub(crate) fn switch_at(&self, lane: LaneId) -> Option<SwitchId> {
         self.lanes[lane.index()].to.0.checked_sub(self.graph.host_count()).map(SwitchId)
     }
 
-    /// How long a notice takes; see [`mod@crate::network`].
+    /// Returns the delay of a notice; see [`mod@crate::network`].
     pub(crate) fn notice_delay(&self, from: HostId, to: HostId) -> Span {
         let (up, down) = (self.uplink(from), self.uplink(to).reverse());
         let bare = self.lanes[up.index()].delay + self.lanes[down.index()].delay;
@@ -242,29 +238,29 @@ impl Network {
     }
 }
 
-/// What decides a frame's path.
+/// The fields that ECMP hashes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct FlowKey {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
     pub(crate) entropy: u16,
 }
 
-impl Way {
+impl FlowKey {
     #[inline]
     fn flow(self) -> u64 {
         u64::from(self.src.0) << 40 ^ u64::from(self.dst.0) << 16 ^ u64::from(self.entropy)
     }
 
-    /// The same for all frames of a connection.
+    /// Returns a hash that is equal for all frames of a connection.
     #[inline]
     pub(crate) fn hash(self) -> u64 {
         mix(self.flow())
     }
 }
 
-/// By lane: which of the receiver's ports it ends at.
-fn ingress_of_lanes(graph: &Graph) -> Vec<u16> {
+/// Returns the receiver's port of each lane.
+fn ingress_ports(graph: &Graph) -> Vec<u16> {
     let mut ingress = vec![0; graph.lane_count() as usize];
     for node in graph.nodes() {
         for (port, lane) in graph.ports(node).iter().enumerate() {
@@ -274,7 +270,7 @@ fn ingress_of_lanes(graph: &Graph) -> Vec<u16> {
     ingress
 }
 
-fn lane_of(graph: &Graph, latencies: Latencies, lane: LaneId, ingress: u16) -> Lane {
+fn make_lane(graph: &Graph, latencies: Latencies, lane: LaneId, ingress: u16) -> Lane {
     let link = graph.link(lane.link());
     let (from, to) = (graph.lane_from(lane), graph.lane_to(lane));
     let is_host = |node: NodeId| node.0 < graph.host_count();

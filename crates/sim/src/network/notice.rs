@@ -1,49 +1,49 @@
-//! What the ends of a connection tell each other outside the network: that it opens and closes, and the truth
-//! about deliveries and timeouts that only the two ends together know.
+//! Notices between the two hosts of a connection, outside the simulated network. They open and close the
+//! connection, and report deliveries and the causes of timeouts, which need the state of both ends.
 //!
-//! A notice takes the bare propagation delay of the path's two host links, plus the lookahead if the hosts lie in
-//! different components. No frame is faster, so an opening is always known before the first packet comes, and
-//! no notice crosses a partition in less than the lookahead.
+//! A notice takes the bare propagation delay of the two host links, plus the lookahead if the hosts lie in
+//! different components. No frame is faster, so a connection is open before its first packet arrives, and no
+//! notice crosses a partition border in less than the lookahead.
 
 use std::cmp::Ordering;
 
 use wiremend_proto::engine::Expiry;
 use wiremend_units::{HostId, QpNum, Time};
 
-use crate::network::Protocol;
+use crate::network::TransportProtocol;
 
-/// A notice under way to a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Notice {
     pub(crate) at: Time,
     pub(crate) from: HostId,
-    /// Counts the notices of `from`: with it, the order of notices is total.
+    /// Sequence number of the sender's notices. It makes the order of notices total.
     pub(crate) number: u32,
     pub(crate) to: HostId,
-    pub(crate) what: News,
+    pub(crate) kind: NoticeKind,
 }
 
-/// What a notice says. `qp` is the number that the requester's packets carry; `serial` its connection.
+/// The content of a notice. `qp` is the destination QP number of the requester's packets; `serial` identifies
+/// the connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum News {
-    /// To the responder: expect this connection, for the application on `port`.
-    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, class: u8, protocol: Protocol },
-    /// To the responder: forget this connection.
+pub(crate) enum NoticeKind {
+    /// To the responder: the connection opens, for the application on `port`.
+    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, class: u8, protocol: TransportProtocol },
+    /// To the responder: the connection closes.
     Close { qp: QpNum, serial: u32 },
     /// To the requester: a message was delivered.
-    Delivered(Delivered),
-    /// To the responder: the requester's timer fired. Name the cause.
+    Delivered(DeliveryNotice),
+    /// To the responder: the requester's timer fired; classify the cause.
     Expired { qp: QpNum, serial: u32, expiry: Expiry },
 }
 
-/// Message number `message` of a connection was delivered at `at`.
+/// The delivery at time `at` of message number `message` of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct DeliveryNotice {
     pub(crate) requester: QpNum,
     pub(crate) serial: u32,
     pub(crate) message: u32,
-    /// Segments that a link had to send again, since the message before.
-    pub(crate) mended: u16,
+    /// Segments since the previous message that a link had to retransmit.
+    pub(crate) link_retransmits: u16,
     pub(crate) at: Time,
 }
 

@@ -1,12 +1,12 @@
-//! Frames of a link, as the bytes that would be on it, in a pcapng file.
+//! Writes the frames of a link as bytes into a pcapng file.
 //!
-//! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
-//! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
-//! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
-//! Packets that carry their own place ([`wiremend_proto::dcp`]) have it before their payload, and what a switch leaves of them is a
-//! header-only packet; the lower bits of the class selector tell which they are.
-//! TCP connections number their bytes from 0 on, those of the receiver, who sends none, too; timestamps are 0.
-//! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
+//! Host n has the IP address 10.0.0.1 + n and the Ethernet address 02:00:00:00:00:01 + n, on every link of
+//! the path. Traffic class c is the class selector c (RFC 2474). Byte i of the payload of the packet with
+//! sequence number p is (p + i) modulo 256, also in retransmissions. Packets that carry their own offset
+//! ([`wiremend_proto::dcp`]) have it before the payload; a trimmed one is a header-only packet. The lower
+//! bits of the class selector tell the kinds apart. TCP connections number bytes from 0 in both directions;
+//! timestamps are 0. Open-loop frames are plain UDP to the discard port. On protected links frames have their
+//! link headers, and parities are computed from the bytes before them. A capture has no FCS.
 
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -15,20 +15,20 @@ use wiremend_fabric::Graph;
 use wiremend_proto::{Packet, dcp, tcp};
 use wiremend_units::{HostId, LinkId};
 use wiremend_wire::fec;
-use wiremend_wire::link::{Dialect, Signal, prototype};
+use wiremend_wire::link::{LinkCodec, LinkHeader, prototype};
 use wiremend_wire::pcap::{self, Writer};
 use wiremend_wire::{
-    BthRepr, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr,
-    PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, Tag, TrafficClass, Trailer, UdpRepr, Vlans,
+    BthRepr, DcpTag, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES,
+    MacAddr, PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
-use super::Captured;
-use super::parities::Parities;
+use super::CapturedFrame;
+use super::parity_encoder::ParityEncoder;
 use crate::frame::{Body, Frame, Header, Probe};
 
 const PROTOCOL_UDP: u8 = 17;
 const DISCARD_PORT: u16 = 9;
-/// Where receivers of TCP listen.
+/// The port of TCP receivers.
 const STREAM_PORT: u16 = 5_001;
 
 /// A capture of both directions of one link.
@@ -36,12 +36,12 @@ pub struct Capture<W: Write> {
     link: LinkId,
     writer: Writer<W>,
     bytes: Vec<u8>,
-    /// Of both directions.
-    parities: [Parities; 2],
+    /// Parity encoders of both directions.
+    parities: [ParityEncoder; 2],
 }
 
 impl<W: Write> Capture<W> {
-    /// A capture of `link` into `sink`; the file says that `application` wrote it.
+    /// Returns a capture of `link` into `sink`; the file names `application` as its writer.
     pub fn new(sink: W, application: &str, graph: &Graph, link: LinkId) -> io::Result<Self> {
         let mut writer = Writer::new(sink, application)?;
         for lane in [link.forward(), link.backward()] {
@@ -50,13 +50,13 @@ impl<W: Write> Capture<W> {
         Ok(Self { link, writer, bytes: Vec::new(), parities: Default::default() })
     }
 
-    /// Takes a frame, if it is one of this link. Frames come in the order of time.
-    pub fn take(&mut self, captured: &Captured) -> io::Result<()> {
+    /// Writes a frame, if it belongs to this link. Frames must come in order of time.
+    pub fn write(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         if captured.lane.link() != self.link {
             return Ok(());
         }
         match &captured.header {
-            None | Some(Header::Bare) => emit(&captured.frame, &mut self.bytes),
+            None | Some(Header::Unprotected) => emit(&captured.frame, &mut self.bytes),
             Some(Header::Link(signal)) => self.emit_protected(captured, signal),
             Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
             Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
@@ -69,83 +69,83 @@ impl<W: Write> Capture<W> {
             time_ns: captured.time.as_ns(),
             original_len: self.bytes.len() as u32,
             bytes: &self.bytes,
-            comment: captured.corrupted.then_some("corrupted on this link; shown as it was sent"),
+            comment: captured.corrupted.then_some("corrupted on this link; shown as sent"),
         })
     }
 
-    /// A frame with a link header, or one of the link's own: the latter from port n of the link, which has the Ethernet
-    /// address 06:00:00:00:00:01 + n.
-    fn emit_protected(&mut self, captured: &Captured, signal: &Signal) {
+    /// Emits a frame with a link header, or a control frame of the link. The latter comes from port n of the
+    /// link, with the Ethernet address 06:00:00:00:00:01 + n.
+    fn emit_protected(&mut self, captured: &CapturedFrame, signal: &LinkHeader) {
         let source = self.port_of(captured);
-        let (dialect, bytes) = (Dialect::default(), &mut self.bytes);
+        let (dialect, bytes) = (LinkCodec::default(), &mut self.bytes);
         if !signal.is_data() {
-            bytes.resize(dialect.own_len(Trailer::None), 0);
-            dialect.emit_own(signal, source, Trailer::None, bytes);
+            bytes.resize(dialect.control_len(Trailer::None), 0);
+            dialect.emit_control(signal, source, Trailer::None, bytes);
             return;
         }
         emit(&captured.frame, bytes);
         bytes.splice(0..0, std::iter::repeat_n(0, signal.added_len() as usize));
         let start = dialect.encapsulate(signal, bytes, signal.added_len() as usize);
-        assert_eq!(start, Ok(0), "a whole frame takes a header");
+        assert_eq!(start, Ok(0), "a complete frame accepts a header");
     }
 
-    /// The same in the format of the published prototype.
-    fn emit_prototype(&mut self, captured: &Captured, signal: &prototype::Signal) {
+    /// Emits such a frame in the format of the published prototype.
+    fn emit_prototype(&mut self, captured: &CapturedFrame, signal: &prototype::PrototypeHeader) {
         if captured.frame.body == Body::Link {
-            let rest = self.own_frame(captured, prototype::ETHERTYPE);
+            let rest = self.port_frame(captured, prototype::ETHERTYPE);
             signal.emit(&mut rest[..signal.buffer_len()]);
             return;
         }
         emit(&captured.frame, &mut self.bytes);
-        self.bytes = signal.encapsulate(&self.bytes).expect("a whole frame takes a header");
+        self.bytes = signal.encapsulate(&self.bytes).expect("a complete frame accepts a header");
     }
 
-    /// A probe: port (4 bytes), class, hops left and number (4 bytes) behind the `EtherType` for local experiments (IEEE 802).
-    fn emit_probe(&mut self, captured: &Captured, probe: Probe) {
+    /// Emits a deadlock probe: port (4 bytes), class, remaining hops and number (4 bytes), behind the
+    /// `EtherType` for local experiments (IEEE 802).
+    fn emit_probe(&mut self, captured: &CapturedFrame, probe: Probe) {
         const LOCAL_EXPERIMENT: u16 = 0x88b5;
-        let rest = self.own_frame(captured, LOCAL_EXPERIMENT);
+        let rest = self.port_frame(captured, LOCAL_EXPERIMENT);
         rest[..4].copy_from_slice(&probe.origin.0.to_be_bytes());
         rest[4..6].copy_from_slice(&[probe.class, probe.hops]);
         rest[6..10].copy_from_slice(&probe.number.to_be_bytes());
     }
 
-    /// The same of a link with error correction.
-    fn emit_coded(&mut self, captured: &Captured, signal: fec::Signal) {
+    /// Emits a frame or a parity of a link with forward error correction.
+    fn emit_coded(&mut self, captured: &CapturedFrame, signal: fec::FecHeader) {
         let (direction, source) = (self.direction(captured), self.port_of(captured));
         let (parities, bytes) = (&mut self.parities[direction], &mut self.bytes);
         match signal {
-            fec::Signal::Data { index, .. } => {
+            fec::FecHeader::Data { index, .. } => {
                 emit(&captured.frame, bytes);
                 parities.take(index, bytes);
                 let room = signal.added_len() as usize;
                 bytes.splice(0..0, std::iter::repeat_n(0, room));
-                assert_eq!(signal.encapsulate(bytes, room), Ok(0), "a whole frame takes a header");
+                assert_eq!(signal.encapsulate(bytes, room), Ok(0), "a complete frame accepts a header");
             }
-            fec::Signal::Parity { index, data_count, parities: count, .. } => {
+            fec::FecHeader::Parity { index, data_count, parities: count, .. } => {
                 let parity = parities.parity(index - data_count, count);
-                bytes.resize(fec::Signal::parity_frame_len(parity.len(), Trailer::None), 0);
+                bytes.resize(fec::FecHeader::parity_frame_len(parity.len(), Trailer::None), 0);
                 assert_eq!(bytes.len() + Trailer::Fcs.bytes(), usize::from(captured.frame.len));
                 signal.emit_parity(parity, source, Trailer::None, bytes);
             }
         }
     }
 
-    fn emit_pause(&mut self, captured: &Captured, quanta: Quanta) {
+    fn emit_pause(&mut self, captured: &CapturedFrame, quanta: Quanta) {
         let mut classes = [None; 8];
         classes[1] = Some(quanta);
         self.emit_classes(captured, classes);
     }
 
-    /// A PFC frame.
-    fn emit_classes(&mut self, captured: &Captured, classes: [Option<Quanta>; 8]) {
+    fn emit_classes(&mut self, captured: &CapturedFrame, classes: [Option<Quanta>; 8]) {
         let frame = PauseFrame { source: self.port_of(captured), pause: Pause::Classes(classes) };
         self.bytes.clear();
         self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
         frame.emit(Trailer::None, &mut self.bytes);
     }
 
-    /// A frame of the least length that the port itself sends; what there is behind its `EtherType`.
-    fn own_frame(&mut self, captured: &Captured, ethertype: u16) -> &mut [u8] {
+    /// Makes a minimum-size frame from the port itself. Returns the bytes behind its `EtherType`.
+    fn port_frame(&mut self, captured: &CapturedFrame, ethertype: u16) -> &mut [u8] {
         let mac = EthernetRepr {
             destination: MacAddr::NEAREST_BRIDGE,
             source: self.port_of(captured),
@@ -158,23 +158,23 @@ impl<W: Write> Capture<W> {
         rest
     }
 
-    /// The Ethernet address of the port that sends a frame.
-    fn port_of(&self, captured: &Captured) -> MacAddr {
+    /// Returns the Ethernet address of the port that sends a frame.
+    fn port_of(&self, captured: &CapturedFrame) -> MacAddr {
         MacAddr([6, 0, 0, 0, 0, 1 + self.direction(captured) as u8])
     }
 
-    /// 0 forward, 1 backward.
-    fn direction(&self, captured: &Captured) -> usize {
+    /// Returns 0 for forward, 1 for backward.
+    fn direction(&self, captured: &CapturedFrame) -> usize {
         usize::from(captured.lane != self.link.forward())
     }
 
-    /// What it was written to. Nothing is flushed.
+    /// Returns the sink, without flushing it.
     pub fn into_inner(self) -> W {
         self.writer.into_inner()
     }
 }
 
-/// The bytes of a frame, without FCS.
+/// Emits the bytes of a frame, without FCS.
 fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
     match &frame.body {
         Body::Packet(Packet::Rc(packet)) => {
@@ -192,12 +192,12 @@ fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
         Body::Packet(Packet::Tcp(segment)) => emit_segment(frame, segment, bytes),
         Body::Raw(_) => emit_datagram(frame, bytes),
         Body::Link | Body::Corrupted => {
-            unreachable!("a frame is captured as it was sent, and emitted as what it is")
+            unreachable!("captured frames are data frames or have a link header")
         }
     }
 }
 
-/// A packet of RDMA: its headers, what follows them, and so many bytes of payload.
+/// Emits an RDMA packet: its headers, the bytes in `payload`, and `payload_len` bytes of payload.
 fn emit_roce(
     frame: &Frame,
     (bth, extension): (BthRepr, Extension),
@@ -220,7 +220,7 @@ fn emit_roce(
     roce.emit(Trailer::None, bytes);
 }
 
-/// What a switch left of a packet, on its way to the receiver or back.
+/// Emits a trimmed packet, towards the receiver or back.
 fn emit_header_only(frame: &Frame, data: &dcp::Data, bytes: &mut Vec<u8>) {
     let (bth, _) = dcp::Packet::Data(*data).to_wire();
     let (unit, round) = data.unit();
@@ -283,12 +283,12 @@ fn ip(frame: &Frame) -> Ipv4Repr {
     }
 }
 
-/// What switches that cut take a frame for.
-fn tag(frame: &Frame) -> Tag {
+/// Returns the kind of a frame for switches that trim.
+fn tag(frame: &Frame) -> DcpTag {
     match &frame.body {
-        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => Tag::HeaderOnly,
-        Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => Tag::Data,
-        Body::Packet(Packet::Dcp(_)) => Tag::Ack,
-        _ => Tag::Other,
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => DcpTag::HeaderOnly,
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => DcpTag::Data,
+        Body::Packet(Packet::Dcp(_)) => DcpTag::Ack,
+        _ => DcpTag::Other,
     }
 }

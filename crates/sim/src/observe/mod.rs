@@ -1,12 +1,14 @@
-//! What is seen of a run besides its results: frames on chosen links, and every step of one flow.
+//! Recording of frames on captured links, and of all events of one flow.
 
 mod capture;
-mod parities;
+mod parity_encoder;
 
 pub use capture::Capture;
 
 use wiremend_impair::Fate;
-use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat};
+use wiremend_measure::{
+    FlowOutcome, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket, TraceRecord,
+};
 use wiremend_proto::Packet;
 use wiremend_proto::engine::{self, Expiry, Purpose};
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
@@ -15,52 +17,51 @@ use crate::frame::{Frame, Header};
 
 /// A frame on a captured link.
 #[derive(Clone, Copy, Debug)]
-pub struct Captured {
-    /// When its first bit left.
+pub struct CapturedFrame {
+    /// Time at which its first bit was sent.
     pub time: Time,
     /// The direction of the link.
     pub lane: LaneId,
     /// The frame, without its link header.
     pub frame: Frame,
-    /// Its header, on a protected link.
+    /// Its link header, on a protected link.
     pub header: Option<Header>,
     /// Whether the link corrupted it.
     pub corrupted: bool,
 }
 
-/// A frame as it leaves.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct SentFrame<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) header: Option<&'a Header>,
 }
 
-/// Watches lanes that are marked for it, and one connection. Costs nothing where neither is asked for.
+/// Records captured lanes and one traced connection. Costs nothing if neither is requested.
 #[derive(Default)]
-pub(crate) struct Watch {
-    pub(crate) captured: Vec<Captured>,
-    /// By lane; empty if nothing is captured.
+pub(crate) struct Recorder {
+    pub(crate) captured: Vec<CapturedFrame>,
+    /// Whether to capture, by lane; empty if nothing is captured.
     capture: Vec<bool>,
     tracer: Option<Box<Tracer>>,
 }
 
-/// Follows the connection of one flow, while the flow lasts.
+/// Traces the connection of one flow until the flow ends.
 struct Tracer {
     flow: FlowId,
     connection: Option<(HostId, u32)>,
-    /// The flow has ended; others may go on over the same connection.
+    /// Whether the flow has ended. Other flows may continue on the same connection.
     ended: bool,
     /// The nodes at both ends of each lane.
     ends: Vec<(NodeId, NodeId)>,
     records: Vec<TraceRecord>,
-    /// Steps that were not kept.
+    /// Records that were not kept.
     left_out: u64,
 }
 
-/// More steps of a flow than this are not kept, but for its end.
+/// Limit of trace records; the end of the flow is always kept.
 const RECORDS_MAX: usize = 100_000;
 
-impl Watch {
+impl Recorder {
     pub(crate) fn capture(&mut self, lane: LaneId, lanes: usize) {
         self.capture.resize(lanes, false);
         self.capture[lane.index()] = true;
@@ -72,7 +73,7 @@ impl Watch {
             Some(Box::new(Tracer { flow, connection: None, ended: false, ends, records, left_out: 0 }));
     }
 
-    /// The steps of the traced flow, and how many more there were.
+    /// Returns the trace, and the number of records that were not kept.
     pub(crate) fn take_trace(&mut self) -> (Vec<TraceRecord>, u64) {
         self.tracer.take().map_or((Vec::new(), 0), |tracer| (tracer.records, tracer.left_out))
     }
@@ -82,18 +83,24 @@ impl Watch {
         start: Time,
         lane: LaneId,
         arrive: Time,
-        seen: Seen<'_>,
+        sent: SentFrame<'_>,
         fate: Fate,
     ) {
-        let Seen { frame, header } = seen;
+        let SentFrame { frame, header } = sent;
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
             let corrupted = fate == Fate::Corrupt;
             let added = header.map_or(0, Header::added_len) as u16;
             let frame = Frame { len: frame.len - added, ..*frame };
-            self.captured.push(Captured { time: start, lane, frame, header: header.copied(), corrupted });
+            self.captured.push(CapturedFrame {
+                time: start,
+                lane,
+                frame,
+                header: header.copied(),
+                corrupted,
+            });
         }
         if let Some(tracer) = &mut self.tracer
-            && let Some(packet) = tracer.follows(frame)
+            && let Some(packet) = tracer.traced_packet(frame)
         {
             let (from, to) = tracer.ends[lane.index()];
             let fate = if fate == Fate::Corrupt {
@@ -102,16 +109,16 @@ impl Watch {
                 wiremend_measure::Fate::Pass
             };
             let packet = describe(frame, packet);
-            tracer.note(start, from, TraceWhat::Sent { packet, to, arrive, fate });
+            tracer.record(start, from, TraceEvent::Sent { packet, to, arrive, fate });
         }
     }
 
     pub(crate) fn on_drop(&mut self, now: Time, lane: LaneId, frame: &Frame) {
-        self.dropped(now, |tracer| tracer.ends[lane.index()].0, frame, TraceDrop::Buffer);
+        self.dropped(now, |tracer| tracer.ends[lane.index()].0, frame, TraceDropReason::Buffer);
     }
 
     pub(crate) fn on_ttl(&mut self, now: Time, node: NodeId, frame: &Frame) {
-        self.dropped(now, |_| node, frame, TraceDrop::Ttl);
+        self.dropped(now, |_| node, frame, TraceDropReason::Ttl);
     }
 
     pub(crate) fn on_post(&mut self, now: Time, src: HostId, serial: u32, flow: FlowId, bytes: u32) {
@@ -119,29 +126,35 @@ impl Watch {
             && tracer.flow == flow
         {
             tracer.connection = Some((src, serial));
-            tracer.note(now, NodeId(src.0), TraceWhat::Posted { bytes: u64::from(bytes) });
+            tracer.record(now, NodeId(src.0), TraceEvent::Posted { bytes: u64::from(bytes) });
         }
     }
 
-    /// What a responder made of a request.
+    /// Records how a responder handled a request.
     #[inline]
-    pub(crate) fn on_request(&mut self, now: Time, frame: &Frame, outcome: &engine::Outcome, expected: Psn) {
+    pub(crate) fn on_request(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        outcome: &engine::RequestOutcome,
+        expected: Psn,
+    ) {
         if self.tracer.is_some() {
-            self.note_request(now, frame, outcome, expected);
+            self.record_request(now, frame, outcome, expected);
         }
     }
 
-    fn note_request(&mut self, now: Time, frame: &Frame, outcome: &engine::Outcome, expected: Psn) {
+    fn record_request(&mut self, now: Time, frame: &Frame, outcome: &engine::RequestOutcome, expected: Psn) {
         let Some(tracer) = &mut self.tracer else { return };
-        let Some(packet) = tracer.follows(frame) else { return };
+        let Some(packet) = tracer.traced_packet(frame) else { return };
         let (node, psn) = (NodeId(frame.dst.0), packet.psn());
         match outcome {
-            engine::Outcome::Accepted { .. } => tracer.note(now, node, TraceWhat::Accepted { psn }),
-            engine::Outcome::Duplicate => tracer.note(now, node, TraceWhat::Duplicate { psn }),
-            engine::Outcome::Gap { nak } => {
-                tracer.note(now, node, TraceWhat::Gap { psn, expected });
+            engine::RequestOutcome::Accepted { .. } => tracer.record(now, node, TraceEvent::Accepted { psn }),
+            engine::RequestOutcome::Duplicate => tracer.record(now, node, TraceEvent::Duplicate { psn }),
+            engine::RequestOutcome::Gap { nak } => {
+                tracer.record(now, node, TraceEvent::Gap { psn, expected });
                 if *nak {
-                    tracer.note(now, node, TraceWhat::NakSent { expected });
+                    tracer.record(now, node, TraceEvent::NakSent { expected });
                 }
             }
             _ => {}
@@ -153,57 +166,64 @@ impl Watch {
             && tracer.connection == Some((host, serial))
             && !tracer.ended
         {
-            tracer.note(now, NodeId(host.0), TraceWhat::TimerFired { oldest: expiry.oldest, cause: None });
+            tracer.record(now, NodeId(host.0), TraceEvent::TimerFired { oldest: expiry.oldest, cause: None });
         }
     }
 
-    /// The cause of a timeout is learned a little after it, and causes are learned in the order of their timeouts.
+    /// Records the cause of a timeout. It is known a little later than the timeout; causes come in the order
+    /// of timeouts.
     pub(crate) fn on_cause(&mut self, host: HostId, serial: u32, named: TimeoutCause) {
         let Some(tracer) = &mut self.tracer else { return };
         if tracer.connection != Some((host, serial)) {
             return;
         }
         for record in &mut tracer.records {
-            if let TraceWhat::TimerFired { cause: cause @ None, .. } = &mut record.what {
+            if let TraceEvent::TimerFired { cause: cause @ None, .. } = &mut record.event {
                 *cause = Some(named);
                 return;
             }
         }
     }
 
-    pub(crate) fn on_end(&mut self, now: Time, host: HostId, flow: FlowId, outcome: Outcome) {
+    pub(crate) fn on_end(&mut self, now: Time, host: HostId, flow: FlowId, outcome: FlowOutcome) {
         if let Some(tracer) = &mut self.tracer
             && tracer.flow == flow
         {
             let what =
-                if outcome.is_finished() { TraceWhat::Completed } else { TraceWhat::Failed { outcome } };
+                if outcome.is_finished() { TraceEvent::Completed } else { TraceEvent::Failed { outcome } };
             tracer.ended = true;
-            tracer.records.push(TraceRecord { time: now, node: NodeId(host.0), what });
+            tracer.records.push(TraceRecord { time: now, node: NodeId(host.0), event: what });
         }
     }
 
-    fn dropped(&mut self, now: Time, node: impl FnOnce(&Tracer) -> NodeId, frame: &Frame, why: TraceDrop) {
+    fn dropped(
+        &mut self,
+        now: Time,
+        node: impl FnOnce(&Tracer) -> NodeId,
+        frame: &Frame,
+        why: TraceDropReason,
+    ) {
         if let Some(tracer) = &mut self.tracer
-            && let Some(packet) = tracer.follows(frame)
+            && let Some(packet) = tracer.traced_packet(frame)
         {
             let node = node(tracer);
-            tracer.note(now, node, TraceWhat::Dropped { packet: describe(frame, packet), why });
+            tracer.record(now, node, TraceEvent::Dropped { packet: describe(frame, packet), reason: why });
         }
     }
 }
 
 impl Tracer {
-    /// The packet, if it is one of the connection.
-    fn follows<'a>(&self, frame: &'a Frame) -> Option<&'a Packet> {
+    /// Returns the packet, if it belongs to the traced connection.
+    fn traced_packet<'a>(&self, frame: &'a Frame) -> Option<&'a Packet> {
         let (host, serial) = self.connection?;
         let packet = frame.packet()?;
         let requester = if packet.is_response() { frame.dst } else { frame.src };
         (!self.ended && requester == host && frame.serial == serial).then_some(packet)
     }
 
-    fn note(&mut self, time: Time, node: NodeId, what: TraceWhat) {
+    fn record(&mut self, time: Time, node: NodeId, what: TraceEvent) {
         if self.records.len() < RECORDS_MAX {
-            self.records.push(TraceRecord { time, node, what });
+            self.records.push(TraceRecord { time, node, event: what });
         } else {
             self.left_out += 1;
         }

@@ -1,69 +1,69 @@
-//! The scheduled side of a port: frames wait in classes, and a departure is settled when transmission starts.
+//! The egress queues of a scheduled port: frames wait in classes, and a departure is fixed when transmission
+//! starts.
 //!
-//! Which class goes next is for [`Schedule`] to say, which of them must wait for [`Pauses`]. With one class, no
-//! limit and no pause it behaves exactly as a port without it, which a test of whole runs checks. To keep that so
-//! at equal instants, room in the buffer is judged by time and not by which event came first: a frame takes room
+//! [`Schedule`] picks the next class and [`ClassPauses`] knows the paused ones. With one class, no limit and
+//! no pause this behaves exactly like a plain port, which a test of whole runs checks. To keep that true at
+//! equal times, buffer occupancy depends on time and not on the order of events: a frame occupies the buffer
 //! from its arrival until its last bit has left, that instant excluded.
 
 use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
 
-use super::waiting::{ClassQueue, Waiting};
-use super::{Hold, Pauses, Schedule};
+use super::class_queue::{ClassQueue, QueuedFrame};
+use super::{ClassPauses, PauseWindow, Schedule};
 use crate::frame::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
-/// What every frame touches stands first, in one line of the cache.
+/// The fields that every frame touches come first, in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Egress {
-    /// The classes with frames that wait, a bit each.
+    /// Classes with queued frames, one bit each.
     occupied: u8,
-    /// The classes that may be held, a bit each; the others are not.
-    held: u8,
-    /// The classes that take no turns, a bit each.
+    /// Classes that may be paused, one bit each; the others are not paused.
+    maybe_paused: u8,
+    /// Classes with strict priority, one bit each.
     strict: u8,
-    /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
+    /// Whether departures are fixed immediately: one class, first in, first out.
     immediate: bool,
-    /// There is a limit to what may wait and leave.
+    /// Whether the buffer is limited.
     bounded: bool,
-    /// The class that has memory of its own; [`CLASSES`] if none has.
-    apart: u8,
+    /// The class with separate memory; [`CLASSES`] if there is none.
+    separate_class: u8,
     queues: [ClassQueue; CLASSES],
-    /// Bytes of that class that wait, and how many may.
-    apart_bytes: u64,
-    apart_bytes_max: u64,
-    /// Meaningless without a limit, like what follows it.
+    /// Queued bytes of that class, and their limit.
+    separate_bytes: u64,
+    separate_bytes_max: u64,
+    /// The buffer limit. This and the next two fields are unused without a limit.
     buffer_bytes_max: u64,
     queued_bytes: u64,
     leaving_bytes: u64,
     schedule: Schedule,
-    pauses: Pauses,
-    /// Frames whose last bit has not left, oldest first: when it leaves, and bytes. Kept only with a limit.
+    pauses: ClassPauses,
+    /// Frames whose last bit has not left, oldest first: departure time and bytes. Kept only with a limit.
     leaving: VecDeque<(Time, u32)>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Egress, queues) + size_of::<ClassQueue>() <= 64);
 
-/// What became of a frame offered to a port.
+/// Result of offering a frame to a port.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Taken {
-    /// There is no room.
+pub(crate) enum OfferOutcome {
+    /// The buffer is full.
     Dropped,
-    /// It can leave now, or its departure can be settled now.
+    /// The frame leaves now, or its departure can be fixed now.
     Passed,
-    /// It waits.
     Queued,
 }
 
 impl Egress {
-    /// First in, first out, with room for `buffer_bytes_max`; never paused.
+    /// Returns a FIFO with a buffer of `buffer_bytes_max`; it cannot be paused.
     pub(crate) fn fifo(buffer_bytes_max: u64) -> Self {
         Self::with(true, Schedule::all_strict(), Some(buffer_bytes_max))
     }
 
-    /// Classes that take turns as `schedule` says.
+    /// Returns queues that `schedule` serves.
     pub(crate) fn scheduled(schedule: Schedule, buffer_bytes_max: Option<u64>) -> Self {
         Self::with(false, schedule, buffer_bytes_max)
     }
@@ -71,108 +71,119 @@ impl Egress {
     fn with(immediate: bool, schedule: Schedule, buffer_bytes_max: Option<u64>) -> Self {
         Self {
             occupied: 0,
-            held: 0,
+            maybe_paused: 0,
             strict: schedule.strict(),
             immediate,
             bounded: buffer_bytes_max.is_some(),
-            apart: CLASSES as u8,
+            separate_class: CLASSES as u8,
             queues: std::array::from_fn(|_| ClassQueue::new()),
-            apart_bytes: 0,
-            apart_bytes_max: 0,
+            separate_bytes: 0,
+            separate_bytes_max: 0,
             buffer_bytes_max: buffer_bytes_max.unwrap_or(u64::MAX),
             queued_bytes: 0,
             leaving_bytes: 0,
             schedule,
-            pauses: Pauses::new(),
+            pauses: ClassPauses::new(),
             leaving: VecDeque::new(),
         }
     }
 
-    /// Gives a class memory of its own: what waits in it takes no room from others.
-    pub(crate) fn set_apart(mut self, class: u8, bytes_max: u64) -> Self {
-        (self.apart, self.apart_bytes_max) = (class, bytes_max);
+    /// Gives a class separate memory: its queued frames use no room of other classes.
+    pub(crate) fn with_separate_class(mut self, class: u8, bytes_max: u64) -> Self {
+        (self.separate_class, self.separate_bytes_max) = (class, bytes_max);
         self
     }
 
-    /// Takes a frame; `busy_until` is when the wire falls free.
-    pub(crate) fn offer(&mut self, now: Time, waiting: Waiting, class: u8, busy_until: Time) -> Taken {
+    /// Offers a frame; `busy_until` is when the wire becomes free.
+    pub(crate) fn offer(
+        &mut self,
+        now: Time,
+        waiting: QueuedFrame,
+        class: u8,
+        busy_until: Time,
+    ) -> OfferOutcome {
         if !self.has_room(now, class, waiting.len) {
-            return Taken::Dropped;
+            return OfferOutcome::Dropped;
         }
         if self.immediate || self.is_free(now, class, busy_until) {
-            self.note_leaving(busy_until.max(now) + waiting.cost, class, waiting.len);
-            return Taken::Passed;
+            self.record_departure(busy_until.max(now) + waiting.wire_time, class, waiting.len);
+            return OfferOutcome::Passed;
         }
         self.queue(waiting, class);
-        Taken::Queued
+        OfferOutcome::Queued
     }
 
-    /// Whether departures are settled at once, so that nothing ever waits.
+    /// Returns whether departures are fixed immediately, so that no frame is ever queued.
     pub(crate) fn is_immediate(&self) -> bool {
         self.immediate
     }
 
-    /// Whether a frame of that class could leave at once; `busy_until` is when the wire falls free.
+    /// Returns whether a frame of `class` could leave immediately; `busy_until` is when the wire becomes
+    /// free.
     #[inline]
     pub(crate) fn is_free(&self, now: Time, class: u8, busy_until: Time) -> bool {
-        self.occupied == 0 && busy_until <= now && !(self.held != 0 && self.pauses.is_paused(class, now))
+        self.occupied == 0
+            && busy_until <= now
+            && !(self.maybe_paused != 0 && self.pauses.is_paused(class, now))
     }
 
-    /// Something waits.
+    /// Returns whether a frame is queued.
     #[inline]
     pub(crate) fn is_occupied(&self) -> bool {
         self.occupied != 0
     }
 
-    /// When the next frame will have left, if the wire is free from `free_at` on and nothing else comes.
+    /// Returns when the next frame will have left, if the wire is free from `free_at` on and no other frame
+    /// arrives.
     pub(crate) fn next_end(&self, free_at: Time) -> Option<Time> {
         let start = self.next_start(free_at)?;
         let class = self.schedule.clone().next(self.ready(start), |class| self.queues[class].need())?;
-        self.queues[class].front().map(|waiting| start + waiting.cost)
+        self.queues[class].front().map(|waiting| start + waiting.wire_time)
     }
 
-    /// Nothing waits, and no class is held now or as far as is known.
+    /// Returns whether no frame is queued, and no class is paused now or later as far as is known.
     #[inline]
-    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
-        if self.occupied | self.held != 0 {
-            self.forget_holds(now);
+    pub(crate) fn is_idle(&mut self, now: Time) -> bool {
+        if self.occupied | self.maybe_paused != 0 {
+            self.clear_expired_pauses(now);
         }
-        self.occupied | self.held == 0
+        self.occupied | self.maybe_paused == 0
     }
 
-    /// Takes a frame that waits in any case.
+    /// Queues a frame in any case.
     #[inline]
-    pub(crate) fn admit(&mut self, now: Time, waiting: Waiting, class: u8) -> Taken {
+    pub(crate) fn admit(&mut self, now: Time, waiting: QueuedFrame, class: u8) -> OfferOutcome {
         if !self.has_room(now, class, waiting.len) {
-            return Taken::Dropped;
+            return OfferOutcome::Dropped;
         }
         self.queue(waiting, class);
-        Taken::Queued
+        OfferOutcome::Queued
     }
 
-    /// Class and length of the frame that [`Egress::next`] would give.
+    /// Returns class and length of the frame that [`Egress::next`] would return.
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
 
-    /// The frame whose transmission starts now, if some class may send.
+    /// Removes the frame whose transmission starts now, if some class may send.
     #[inline]
     pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
         self.pop(now).map(|(_, waiting)| waiting.frame)
     }
 
-    /// The same with its class and what else is known of it here.
+    /// Like [`Egress::next`], with the class and the queue entry.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, Waiting)> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
         let only = self.occupied.trailing_zeros() as usize;
-        let class = if self.held == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0 {
-            only
-        } else {
-            let ready = self.ready(now);
-            let queues = &self.queues;
-            self.schedule.next(ready, |class| queues[class].need())?
-        };
+        let class =
+            if self.maybe_paused == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0 {
+                only
+            } else {
+                let ready = self.ready(now);
+                let queues = &self.queues;
+                self.schedule.next(ready, |class| queues[class].need())?
+            };
         let queue = &mut self.queues[class];
         let waiting = queue.pop()?;
         if queue.is_empty() {
@@ -182,17 +193,17 @@ impl Egress {
             }
         }
         self.take_out(class as u8, waiting.len);
-        self.note_leaving(now + waiting.cost, class as u8, waiting.len);
+        self.record_departure(now + waiting.wire_time, class as u8, waiting.len);
         Some((class as u8, waiting))
     }
 
-    /// The frames that wait in a class, the next one first.
-    pub(crate) fn waiting_in(&self, class: u8) -> impl Iterator<Item = &Waiting> {
+    /// Returns the queued frames of a class, the next one first.
+    pub(crate) fn waiting_in(&self, class: u8) -> impl Iterator<Item = &QueuedFrame> {
         self.queues[usize::from(class)].iter()
     }
 
-    /// Gives up the first frame of a class, whether or not the class may send.
-    pub(crate) fn drop_first(&mut self, class: u8) -> Option<Waiting> {
+    /// Removes the first frame of a class, even if the class is paused.
+    pub(crate) fn drop_first(&mut self, class: u8) -> Option<QueuedFrame> {
         let queue = &mut self.queues[usize::from(class)];
         let waiting = queue.pop()?;
         if queue.is_empty() {
@@ -203,39 +214,42 @@ impl Egress {
         Some(waiting)
     }
 
-    /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
-    /// waits to be told.
+    /// Returns when the next frame may start, if the wire is free from `free_at` on. `None` if no frame is
+    /// queued, or all classes with frames are paused without end.
     #[inline]
     pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {
-        if self.held & self.occupied == 0 {
+        if self.maybe_paused & self.occupied == 0 {
             return (self.occupied != 0).then_some(free_at);
         }
-        self.waiting().map(|class| self.pauses.opens(class, free_at)).min().filter(|start| *start < Time::MAX)
+        self.waiting()
+            .map(|class| self.pauses.earliest_start(class, free_at))
+            .min()
+            .filter(|start| *start < Time::MAX)
     }
 
-    /// Holds a class, or lets it go; see [`Pauses::pause`]. What it does to [`Egress::next_start`] is the caller's to
-    /// see to.
-    pub(crate) fn pause(&mut self, class: u8, hold: Hold) {
-        assert!(!self.immediate, "departures that are settled ahead cannot be held");
-        self.pauses.pause(class, hold);
-        self.held |= 1 << class;
+    /// Pauses or resumes a class; see [`ClassPauses::pause`]. The caller must reschedule
+    /// [`Egress::next_start`].
+    pub(crate) fn pause(&mut self, class: u8, window: PauseWindow) {
+        assert!(!self.immediate, "a port with fixed departures cannot be paused");
+        self.pauses.pause(class, window);
+        self.maybe_paused |= 1 << class;
     }
 
-    /// The time that all that waits will take.
+    /// Returns the transmission time of all queued frames.
     pub(crate) fn backlog(&self) -> Span {
         self.queues.iter().fold(Span::ZERO, |sum, queue| sum + queue.backlog)
     }
 
-    /// The time that what waits of a class will take.
+    /// Returns the transmission time of the queued frames of a class.
     #[inline]
     pub(crate) fn backlog_of(&self, class: u8) -> Span {
         self.queues[usize::from(class)].backlog
     }
 
     #[inline]
-    fn queue(&mut self, waiting: Waiting, class: u8) {
-        if class == self.apart {
-            self.apart_bytes += u64::from(waiting.len);
+    fn queue(&mut self, waiting: QueuedFrame, class: u8) {
+        if class == self.separate_class {
+            self.separate_bytes += u64::from(waiting.len);
         } else if self.bounded {
             self.queued_bytes += u64::from(waiting.len);
         }
@@ -245,35 +259,35 @@ impl Egress {
 
     #[inline]
     fn take_out(&mut self, class: u8, len: u16) {
-        if class == self.apart {
-            self.apart_bytes -= u64::from(len);
+        if class == self.separate_class {
+            self.separate_bytes -= u64::from(len);
         } else if self.bounded {
             self.queued_bytes -= u64::from(len);
         }
     }
 
-    /// The classes that may send now, a bit each.
+    /// Returns the classes that may send now, one bit each.
     fn ready(&self, now: Time) -> u8 {
-        if self.held & self.occupied == 0 {
+        if self.maybe_paused & self.occupied == 0 {
             return self.occupied;
         }
         let open = |class: &u8| !self.pauses.is_paused(*class, now);
         self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class)
     }
 
-    /// What is over is asked for no more.
-    fn forget_holds(&mut self, now: Time) {
-        let mut left = self.held;
+    /// Clears the bits of classes whose pause is over.
+    fn clear_expired_pauses(&mut self, now: Time) {
+        let mut left = self.maybe_paused;
         while left != 0 {
             let class = left.trailing_zeros() as u8;
             left &= left - 1;
-            if !self.pauses.lasts(class, now) {
-                self.held &= !(1 << class);
+            if !self.pauses.ends_after(class, now) {
+                self.maybe_paused &= !(1 << class);
             }
         }
     }
 
-    /// The classes with frames that wait.
+    /// Returns the classes with queued frames.
     fn waiting(&self) -> impl Iterator<Item = u8> + use<> {
         let mut left = self.occupied;
         std::iter::from_fn(move || {
@@ -283,10 +297,10 @@ impl Egress {
         })
     }
 
-    /// Whether a frame of that class finds room.
+    /// Returns whether the buffer has room for a frame of `class`.
     pub(crate) fn has_room(&mut self, now: Time, class: u8, len: u16) -> bool {
-        if class == self.apart {
-            return self.apart_bytes + u64::from(len) <= self.apart_bytes_max;
+        if class == self.separate_class {
+            return self.separate_bytes + u64::from(len) <= self.separate_bytes_max;
         }
         if !self.bounded {
             return true;
@@ -297,8 +311,8 @@ impl Egress {
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
     }
 
-    fn note_leaving(&mut self, done: Time, class: u8, len: u16) {
-        if self.bounded && class != self.apart {
+    fn record_departure(&mut self, done: Time, class: u8, len: u16) {
+        if self.bounded && class != self.separate_class {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
         }
@@ -310,15 +324,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frame::{Frame, GAP_BYTES, Store};
+    use crate::frame::{Frame, FrameStore, GAP_BYTES};
 
-    /// A port on a wire that takes a nanosecond a byte, with a record of what left.
-    struct Line {
+    /// A port on a wire with one nanosecond per byte, and a record of departures.
+    struct TestPort {
         egress: Egress,
-        frames: Store,
+        frames: FrameStore,
         free_at: Time,
         offered: Vec<Offered>,
-        /// Which of those offered left, and when.
+        /// Start time and number of each frame that left.
         sent: Vec<(Time, usize)>,
     }
 
@@ -326,33 +340,33 @@ mod tests {
     struct Offered {
         at: Time,
         class: u8,
-        cost: Span,
+        wire_time: Span,
     }
 
-    impl Line {
+    impl TestPort {
         fn new(schedule: Schedule) -> Self {
-            let (egress, frames) = (Egress::scheduled(schedule, None), Store::default());
+            let (egress, frames) = (Egress::scheduled(schedule, None), FrameStore::default());
             Self { egress, frames, free_at: Time::ZERO, offered: Vec::new(), sent: Vec::new() }
         }
 
         fn offer(&mut self, now: Time, class: u8, len: u16) {
-            let cost = Span::from_ns(u64::from(len) + GAP_BYTES);
+            let wire_time = Span::from_ns(u64::from(len) + GAP_BYTES);
             let frame = Frame { serial: self.offered.len() as u32, ..Frame::blank() }.with_class(class);
-            let waiting = Waiting { frame: self.frames.insert(frame), len, ingress: 0, cost };
-            self.offered.push(Offered { at: now, class, cost });
+            let waiting = QueuedFrame { frame: self.frames.insert(frame), len, ingress: 0, wire_time };
+            self.offered.push(Offered { at: now, class, wire_time });
             match self.egress.offer(now, waiting, class, self.free_at) {
-                Taken::Passed => self.send(now, waiting.frame),
-                Taken::Queued => {}
-                Taken::Dropped => panic!("there is no limit"),
+                OfferOutcome::Passed => self.send(now, waiting.frame),
+                OfferOutcome::Queued => {}
+                OfferOutcome::Dropped => panic!("the buffer is unlimited"),
             }
         }
 
-        /// Sends what may start before `end`, at the times that the port itself names.
+        /// Sends the frames that may start before `end`, at the times that the port returns.
         fn run(&mut self, now: Time, end: Time) {
             while let Some(start) = self.egress.next_start(self.free_at.max(now))
                 && start < end
             {
-                let frame = self.egress.next(start).expect("a port that comes back has something to send");
+                let frame = self.egress.next(start).expect("a scheduled start has a frame");
                 self.send(start, frame);
             }
         }
@@ -360,7 +374,7 @@ mod tests {
         fn send(&mut self, start: Time, frame: FrameId) {
             assert!(start >= self.free_at, "one frame at a time");
             let number = self.frames.remove(frame).serial as usize;
-            self.free_at = start + self.offered[number].cost;
+            self.free_at = start + self.offered[number].wire_time;
             self.sent.push((start, number));
         }
 
@@ -375,172 +389,176 @@ mod tests {
 
     #[test]
     fn strict_classes_go_before_weighted_ones() {
-        let mut line = Line::new(Schedule::weighted(&[(2, 1), (5, 1)]));
+        let mut port = TestPort::new(Schedule::weighted(&[(2, 1), (5, 1)]));
         for class in [0, 2, 5, 7, 2, 5, 7] {
-            line.offer(at(0), class, 2028);
+            port.offer(at(0), class, 2028);
         }
-        line.run(at(0), Time::MAX);
-        // The first found the port idle.
-        assert_eq!(line.classes(), [0, 7, 7, 5, 2, 5, 2]);
+        port.run(at(0), Time::MAX);
+        // The first frame found the port idle.
+        assert_eq!(port.classes(), [0, 7, 7, 5, 2, 5, 2]);
     }
 
     #[test]
-    fn a_paused_class_lets_others_pass_and_keeps_its_order() {
-        let mut line = Line::new(Schedule::all_strict());
-        line.egress.pause(3, Hold { from: at(1), until: at(5000) });
-        line.run(at(0), at(10));
+    fn a_paused_class_does_not_block_others_and_keeps_its_order() {
+        let mut port = TestPort::new(Schedule::all_strict());
+        port.egress.pause(3, PauseWindow { from: at(1), until: at(5000) });
+        port.run(at(0), at(10));
         for class in [3, 3, 0, 3, 1] {
-            line.offer(at(10), class, 980);
+            port.offer(at(10), class, 980);
         }
-        line.run(at(10), Time::MAX);
-        assert_eq!(line.classes(), [1, 0, 3, 3, 3]);
-        assert_eq!(line.sent, [(at(10), 4), (at(1010), 2), (at(5000), 0), (at(6000), 1), (at(7000), 3)]);
+        port.run(at(10), Time::MAX);
+        assert_eq!(port.classes(), [1, 0, 3, 3, 3]);
+        assert_eq!(port.sent, [(at(10), 4), (at(1010), 2), (at(5000), 0), (at(6000), 1), (at(7000), 3)]);
     }
 
     #[test]
-    fn a_class_is_held_from_the_first_instant_to_before_the_last() {
+    fn a_pause_includes_its_first_instant_and_not_its_last() {
         for (offered, starts) in [(99, 99), (100, 200), (150, 200), (199, 200), (200, 200), (201, 201)] {
-            let mut line = Line::new(Schedule::all_strict());
-            line.egress.pause(0, Hold { from: at(100), until: at(200) });
-            line.offer(at(offered), 0, 64);
-            line.run(at(offered), Time::MAX);
-            assert_eq!(line.sent, [(at(starts), 0)], "offered at {offered}");
+            let mut port = TestPort::new(Schedule::all_strict());
+            port.egress.pause(0, PauseWindow { from: at(100), until: at(200) });
+            port.offer(at(offered), 0, 64);
+            port.run(at(offered), Time::MAX);
+            assert_eq!(port.sent, [(at(starts), 0)], "offered at {offered}");
         }
     }
 
     #[test]
-    fn a_departure_at_the_instant_of_a_pause_goes_whichever_is_first() {
+    fn a_departure_at_the_instant_of_a_pause_happens_in_either_order() {
         for pause_first in [false, true] {
-            let mut line = Line::new(Schedule::all_strict());
-            line.offer(at(0), 0, 980);
-            line.offer(at(0), 0, 980);
-            let hold = Hold { from: at(1000) + Hold::NOTICE, until: at(9000) };
+            let mut port = TestPort::new(Schedule::all_strict());
+            port.offer(at(0), 0, 980);
+            port.offer(at(0), 0, 980);
+            let window = PauseWindow { from: at(1000) + PauseWindow::MIN_LEAD, until: at(9000) };
             if pause_first {
-                line.egress.pause(0, hold);
+                port.egress.pause(0, window);
             }
-            line.run(at(0), at(1001));
+            port.run(at(0), at(1001));
             if !pause_first {
-                line.egress.pause(0, hold);
+                port.egress.pause(0, window);
             }
-            assert_eq!(line.sent, [(at(0), 0), (at(1000), 1)], "{pause_first}");
+            assert_eq!(port.sent, [(at(0), 0), (at(1000), 1)], "{pause_first}");
         }
     }
 
     #[test]
-    fn what_waits_without_end_is_let_go() {
-        let mut line = Line::new(Schedule::all_strict());
-        line.egress.pause(4, Hold { from: at(0), until: Time::MAX });
-        line.offer(at(5), 4, 980);
-        assert_eq!(line.egress.next_start(at(5)), None, "there is nothing to come back for");
-        line.egress.pause(4, Hold { from: at(70) + Hold::NOTICE, until: at(70) });
-        assert_eq!(line.egress.next_start(at(70)), Some(at(70)));
+    fn an_endless_pause_can_be_resumed() {
+        let mut port = TestPort::new(Schedule::all_strict());
+        port.egress.pause(4, PauseWindow { from: at(0), until: Time::MAX });
+        port.offer(at(5), 4, 980);
+        assert_eq!(port.egress.next_start(at(5)), None, "no start is scheduled");
+        port.egress.pause(4, PauseWindow { from: at(70) + PauseWindow::MIN_LEAD, until: at(70) });
+        assert_eq!(port.egress.next_start(at(70)), Some(at(70)));
     }
 
     #[test]
-    fn a_paused_frame_takes_room() {
+    fn a_paused_frame_occupies_the_buffer() {
         let mut egress = Egress::scheduled(Schedule::all_strict(), Some(1000));
-        let mut frames = Store::default();
-        egress.pause(1, Hold { from: at(0), until: at(100) });
+        let mut frames = FrameStore::default();
+        egress.pause(1, PauseWindow { from: at(0), until: at(100) });
         let frame = frames.insert(Frame::blank());
-        let waiting = Waiting { frame, len: 600, ingress: 0, cost: Span::from_ns(620) };
-        assert_eq!(egress.offer(at(0), waiting, 1, at(0)), Taken::Queued);
-        assert_eq!(egress.offer(at(50), waiting, 0, at(0)), Taken::Dropped);
+        let waiting = QueuedFrame { frame, len: 600, ingress: 0, wire_time: Span::from_ns(620) };
+        assert_eq!(egress.offer(at(0), waiting, 1, at(0)), OfferOutcome::Queued);
+        assert_eq!(egress.offer(at(50), waiting, 0, at(0)), OfferOutcome::Dropped);
         assert_eq!(egress.next(at(99)), None);
         assert_eq!(egress.next(at(100)), Some(waiting.frame));
-        assert_eq!(egress.offer(at(719), waiting, 0, at(720)), Taken::Dropped);
-        assert_eq!(egress.offer(at(720), waiting, 0, at(720)), Taken::Passed);
+        assert_eq!(egress.offer(at(719), waiting, 0, at(720)), OfferOutcome::Dropped);
+        assert_eq!(egress.offer(at(720), waiting, 0, at(720)), OfferOutcome::Passed);
     }
 
-    /// What happens at a port, and how long after what happened before.
+    /// An operation on a port, after a gap.
     #[derive(Clone, Copy, Debug)]
-    enum Act {
+    enum Operation {
         Offer { class: u8, len: u16 },
-        Hold { class: u8, ns: u64 },
-        LetGo { class: u8 },
+        Pause { class: u8, ns: u64 },
+        Resume { class: u8 },
     }
 
-    fn acts() -> impl Strategy<Value = Vec<(u64, bool, Act)>> {
+    fn operations() -> impl Strategy<Value = Vec<(u64, bool, Operation)>> {
         let class = 0..CLASSES as u8;
-        let act = prop_oneof![
-            4 => (class.clone(), 64..9217_u16).prop_map(|(class, len)| Act::Offer { class, len }),
-            1 => (class.clone(), 1..30_000_u64).prop_map(|(class, ns)| Act::Hold { class, ns }),
-            1 => class.prop_map(|class| Act::LetGo { class }),
+        let operation = prop_oneof![
+            4 => (class.clone(), 64..9217_u16).prop_map(|(class, len)| Operation::Offer { class, len }),
+            1 => (class.clone(), 1..30_000_u64).prop_map(|(class, ns)| Operation::Pause { class, ns }),
+            1 => class.prop_map(|class| Operation::Resume { class }),
         ];
         let gap = prop_oneof![Just(0), 0..100_u64, 0..20_000_u64];
-        prop::collection::vec((gap, any::<bool>(), act), 1..120)
+        prop::collection::vec((gap, any::<bool>(), operation), 1..120)
     }
 
-    /// Every hold that a class was given: when it was told, and until when it was to last.
-    type Told = Vec<(Time, u8, Time)>;
+    /// Every pause: when the port got it, its class, and when it ends.
+    type Pauses = Vec<(Time, u8, Time)>;
 
-    /// Whether a class had to wait at an instant, from the record alone: the last word before the instant counts, or a
-    /// word of that very instant if it lets go.
-    fn was_held(told: &Told, class: u8, instant: Time) -> bool {
-        let mut words = told
+    /// Returns whether a class was paused at an instant, from the record alone. The last pause before the
+    /// instant counts; at the same instant only a resume counts.
+    fn was_paused(pauses: &Pauses, class: u8, instant: Time) -> bool {
+        let mut relevant = pauses
             .iter()
             .filter(|(now, of, until)| *of == class && (*now < instant || (*now == instant && until == now)));
-        words.next_back().is_some_and(|(_, _, until)| instant < *until)
+        relevant.next_back().is_some_and(|(_, _, until)| instant < *until)
     }
 
-    fn assert_never_idle_in_vain(line: &Line, told: &Told) {
+    fn assert_never_idle_without_reason(port: &TestPort, pauses: &Pauses) {
         let mut free_at = Time::ZERO;
-        let mut has_left = vec![false; line.offered.len()];
-        for (start, number) in &line.sent {
-            for (other, offered) in line.offered.iter().enumerate().filter(|(other, _)| !has_left[*other]) {
+        let mut has_left = vec![false; port.offered.len()];
+        for (start, number) in &port.sent {
+            for (other, offered) in port.offered.iter().enumerate().filter(|(other, _)| !has_left[*other]) {
                 let since = free_at.max(offered.at);
-                let ends = told.iter().flat_map(|(now, _, until)| [*now, *until]);
+                let ends = pauses.iter().flat_map(|(now, _, until)| [*now, *until]);
                 let idle = ends.chain([since]).filter(|instant| (since..*start).contains(instant));
                 for instant in idle {
                     assert!(
-                        was_held(told, offered.class, instant),
-                        "frame {other} of class {} waits at {instant} for nothing; {number} starts at {start}",
+                        was_paused(pauses, offered.class, instant),
+                        "frame {other} of class {} waits at {instant} without reason; {number} starts at {start}",
                         offered.class
                     );
                 }
             }
-            assert!(!was_held(told, line.offered[*number].class, *start), "{number} starts though held");
+            assert!(
+                !was_paused(pauses, port.offered[*number].class, *start),
+                "{number} starts during a pause"
+            );
             has_left[*number] = true;
-            free_at = *start + line.offered[*number].cost;
+            free_at = *start + port.offered[*number].wire_time;
         }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A port is never idle while a class that may send waits, and sends all frames of a class in their order.
+        /// A port is never idle while a class that may send has frames, and it sends the frames of a class in
+        /// order.
         #[test]
-        fn nothing_waits_in_vain_or_is_lost(
-            acts in acts(),
+        fn no_frame_waits_without_reason_or_is_lost(
+            operations in operations(),
             weights in prop::collection::btree_map(0..CLASSES as u8, 1..1001_u32, 0..5),
         ) {
-            let mut line = Line::new(Schedule::weighted(&weights.into_iter().collect::<Vec<_>>()));
-            let (mut now, mut told) = (Time::ZERO, Told::new());
-            for (gap, departs_first, act) in acts {
+            let mut port = TestPort::new(Schedule::weighted(&weights.into_iter().collect::<Vec<_>>()));
+            let (mut now, mut pauses) = (Time::ZERO, Pauses::new());
+            for (gap, departs_first, operation) in operations {
                 let next = now + Span::from_ns(gap);
-                line.run(now, if departs_first { next + Span::from_ps(1) } else { next });
+                port.run(now, if departs_first { next + Span::from_ps(1) } else { next });
                 now = next;
-                match act {
-                    Act::Offer { class, len } => line.offer(now, class, len),
-                    Act::Hold { class, ns } => {
+                match operation {
+                    Operation::Offer { class, len } => port.offer(now, class, len),
+                    Operation::Pause { class, ns } => {
                         let until = now + Span::from_ns(ns);
-                        line.egress.pause(class, Hold { from: now + Hold::NOTICE, until });
-                        told.push((now, class, until));
+                        port.egress.pause(class, PauseWindow { from: now + PauseWindow::MIN_LEAD, until });
+                        pauses.push((now, class, until));
                     }
-                    Act::LetGo { class } => {
-                        line.egress.pause(class, Hold { from: now + Hold::NOTICE, until: now });
-                        told.push((now, class, now));
+                    Operation::Resume { class } => {
+                        port.egress.pause(class, PauseWindow { from: now + PauseWindow::MIN_LEAD, until: now });
+                        pauses.push((now, class, now));
                     }
                 }
             }
-            line.run(now, Time::MAX);
-            prop_assert_eq!(line.sent.len(), line.offered.len(), "all leave once");
+            port.run(now, Time::MAX);
+            prop_assert_eq!(port.sent.len(), port.offered.len(), "every frame leaves once");
             for class in 0..CLASSES as u8 {
-                let of_class = line.sent.iter().map(|(_, number)| *number);
-                let of_class = of_class.filter(|number| line.offered[*number].class == class);
+                let of_class = port.sent.iter().map(|(_, number)| *number);
+                let of_class = of_class.filter(|number| port.offered[*number].class == class);
                 prop_assert!(of_class.is_sorted(), "class {} keeps its order", class);
             }
-            assert_never_idle_in_vain(&line, &told);
-            prop_assert_eq!(line.egress.backlog(), Span::ZERO);
+            assert_never_idle_without_reason(&port, &pauses);
+            prop_assert_eq!(port.egress.backlog(), Span::ZERO);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What the port of a switch is made of: queues by class, who goes next, and who must wait.
+//! Parts of a switch port: queues by class, the scheduler, and pauses.
 
+mod class_queue;
 mod egress;
 mod pause;
 mod schedule;
-mod waiting;
 
-pub(crate) use egress::{CLASSES, Egress, Taken};
-pub(crate) use pause::{Hold, Pauses};
+pub(crate) use class_queue::QueuedFrame;
+pub(crate) use egress::{CLASSES, Egress, OfferOutcome};
+pub(crate) use pause::{ClassPauses, PauseWindow};
 pub(crate) use schedule::Schedule;
-pub(crate) use waiting::Waiting;

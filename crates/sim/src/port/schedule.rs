@@ -1,35 +1,33 @@
-//! Which class of a port goes next: strict classes, the highest first, then those with a weight, by deficit round
-//! robin (Shreedhar and Varghese, SIGCOMM 1995).
+//! The scheduler of a port: strict classes first, the highest number first, then weighted classes by deficit
+//! round robin (Shreedhar and Varghese, SIGCOMM 1995).
 //!
-//! Of the weighted classes one has its turn. It sends while what is left to it covers its next frame; then the turn
-//! goes on to the next class with frames, which is given its quantum. What a class could not use for want of a
-//! smaller frame it keeps; what it could not use for want of frames it loses. Over any time in which two classes
-//! always may send, what they sent, each over its weight, differs by no more than a turn and a frame of each.
+//! The current weighted class sends while its deficit covers its next frame. Then the next class with frames
+//! becomes current and gets its quantum. A class keeps a deficit that is too small for its next frame, and
+//! loses it when its queue is empty. Over any time in which two classes may always send, their sent bytes
+//! divided by their weights differ by at most one quantum and one frame of each.
 
 use crate::port::CLASSES;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Bytes that a turn brings; 0 for a strict class.
+    /// Quantum in bytes; 0 for a strict class.
     quanta: [u32; CLASSES],
-    /// Bytes that are left to each class.
-    left: [u32; CLASSES],
-    /// Whose turn it is.
-    turn: usize,
+    deficit: [u32; CLASSES],
+    current: usize,
     strict: u8,
 }
 
-/// What a turn brings to the class with the smallest weight: about a frame. More would make all turns longer, less
-/// would let it go round several times before a frame fits.
+/// Quantum of the class with the smallest weight: about one frame. A larger quantum makes all rounds longer;
+/// with a smaller one the class needs several rounds per frame.
 const QUANTUM_BYTES_MIN: u32 = 2048;
 
 impl Schedule {
-    /// Strict classes only.
+    /// Returns a schedule of strict classes.
     pub(crate) const fn all_strict() -> Self {
-        Self { quanta: [0; CLASSES], left: [0; CLASSES], turn: 0, strict: u8::MAX }
+        Self { quanta: [0; CLASSES], deficit: [0; CLASSES], current: 0, strict: u8::MAX }
     }
 
-    /// These classes share by weight, all others are strict.
+    /// Returns a schedule in which these classes share by weight and all others are strict.
     pub(crate) fn weighted(weights: &[(u8, u32)]) -> Self {
         let mut schedule = Self::all_strict();
         let lightest = weights.iter().map(|(_, weight)| *weight).min().unwrap_or(1);
@@ -40,8 +38,8 @@ impl Schedule {
         schedule
     }
 
-    /// The class whose first frame goes next, of those in `ready` (a bit each). `need` is the number of bytes that a
-    /// class's first frame takes of the wire.
+    /// Returns the class whose first frame is sent next, of those in `ready` (one bit each). `need` returns
+    /// the wire bytes of a class's first frame.
     pub(crate) fn next(&mut self, ready: u8, need: impl Fn(usize) -> u32) -> Option<usize> {
         let strict = ready & self.strict;
         if strict != 0 {
@@ -50,27 +48,27 @@ impl Schedule {
         if ready == 0 {
             return None;
         }
-        let mut class = self.turn;
-        while ready & (1 << class) == 0 || self.left[class] < need(class) {
+        let mut class = self.current;
+        while ready & (1 << class) == 0 || self.deficit[class] < need(class) {
             class = (class + CLASSES - 1) % CLASSES;
-            // A class that lost its turn to a pause still has enough, and is given no more.
-            if ready & (1 << class) != 0 && self.left[class] < need(class) {
-                self.left[class] += self.quanta[class];
+            // A class that a pause interrupted may have enough deficit, and then gets no quantum.
+            if ready & (1 << class) != 0 && self.deficit[class] < need(class) {
+                self.deficit[class] += self.quanta[class];
             }
         }
-        self.turn = class;
-        self.left[class] -= need(class);
+        self.current = class;
+        self.deficit[class] -= need(class);
         Some(class)
     }
 
-    /// The classes that take no turns, a bit each.
+    /// Returns the strict classes, one bit each.
     pub(crate) const fn strict(&self) -> u8 {
         self.strict
     }
 
-    /// A class has sent its last frame.
+    /// Resets the deficit of a class whose queue is empty.
     pub(crate) fn on_empty(&mut self, class: usize) {
-        self.left[class] = 0;
+        self.deficit[class] = 0;
     }
 }
 
@@ -80,12 +78,12 @@ mod tests {
 
     use super::*;
 
-    /// Frames from the smallest to the largest, with preamble and gap.
+    /// Wire bytes of frames, from the smallest to the largest.
     const NEEDS: [u32; 5] = [84, 1102, 4174, 9236, 538];
     const LARGEST: u64 = 9236;
 
     #[test]
-    fn shares_follow_weights_whatever_the_sizes() {
+    fn shares_follow_weights_for_all_frame_sizes() {
         for weights in [
             vec![(0, 1), (3, 3)],
             vec![(1, 5), (2, 2), (6, 1)],
@@ -95,10 +93,10 @@ mod tests {
             let mut schedule = Schedule::weighted(&weights);
             let mut sent = [0_u64; CLASSES];
             let mut frames = [0_u64; CLASSES];
-            // Each class has a mixture of its own.
+            // Each class has its own mix of sizes.
             let need = |frames: &[u64; CLASSES], class: usize| {
-                let dice = mix(frames[class] << 8 | class as u64);
-                NEEDS[(dice % (2 + class as u64 % 4)) as usize]
+                let random = mix(frames[class] << 8 | class as u64);
+                NEEDS[(random % (2 + class as u64 % 4)) as usize]
             };
             let ready = weights.iter().fold(0, |ready, (class, _)| ready | 1 << class);
             for _ in 0..200_000 {
@@ -110,7 +108,7 @@ mod tests {
         }
     }
 
-    /// What was sent, each over its weight, differs by a turn and a frame of each at most.
+    /// The sent bytes divided by the weights differ by at most one quantum and one frame of each.
     fn assert_even(weights: &[(u8, u32)], sent: &[u64; CLASSES]) {
         let lightest = weights.iter().map(|(_, weight)| *weight).min().unwrap();
         let unit = u64::from(QUANTUM_BYTES_MIN.div_ceil(lightest));
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_classes_come_first_and_take_no_turn() {
+    fn strict_classes_come_first_and_leave_the_round_unchanged() {
         let mut schedule = Schedule::weighted(&[(7, 1), (0, 1)]);
         let mut next = |ready: u8| schedule.next(ready, |_| 2048).unwrap();
         assert_eq!(next(0b1100_0011), 6, "class 7 has a weight, so 6 is the highest strict one");
@@ -132,16 +130,16 @@ mod tests {
         let turns = [0b1000_0001_u8; 6].map(&mut next);
         assert_eq!(turns, [7, 0, 7, 0, 7, 0]);
         assert_eq!(next(0b1010_0001), 5);
-        assert_eq!(next(0b1000_0001), 7, "the turn is where it was");
+        assert_eq!(next(0b1000_0001), 7, "the current class has not changed");
     }
 
     #[test]
-    fn an_idle_class_saves_nothing_up() {
+    fn an_idle_class_accumulates_no_deficit() {
         let mut schedule = Schedule::weighted(&[(1, 1), (0, 1)]);
         for _ in 0..999 {
             assert_eq!(schedule.next(0b01, |_| 1024), Some(0));
         }
-        // Half of its last turn is left.
+        // Half of its last quantum is left.
         schedule.on_empty(0);
         let sent: Vec<_> = (0..8).map(|_| schedule.next(0b11, |_| 1024).unwrap()).collect();
         assert_eq!(sent, [1, 1, 0, 0, 1, 1, 0, 0]);
@@ -149,15 +147,15 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_often_held_saves_nothing_up() {
+    fn a_class_that_is_often_paused_accumulates_no_deficit() {
         let mut schedule = Schedule::weighted(&[(1, 1), (0, 1)]);
         let need = |class| if class == 0 { 2048 } else { 1024 };
-        // Class 1 is held after each frame, in the middle of its turn.
+        // Class 1 is paused after each frame, in the middle of its quantum.
         for _ in 0..1000 {
             assert_eq!(schedule.next(0b01, need), Some(0));
             assert_eq!(schedule.next(0b11, need), Some(1));
         }
         let sent: Vec<_> = (0..99).map(|_| schedule.next(0b11, need).unwrap()).collect();
-        assert_eq!(sent.iter().sum::<usize>(), 66, "two small frames to a large one: {sent:?}");
+        assert_eq!(sent.iter().sum::<usize>(), 66, "two small frames for each large one: {sent:?}");
     }
 }

@@ -1,269 +1,276 @@
-//! A port of the published prototype: its registers, its queues, and its two buffers, which turn in a
-//! [`Loopback`](super::loopback::Loopback) or lie in [memory](super::memory).
+//! A port of the published prototype: its registers, its queues, and its two buffers in a
+//! [`Loopback`](super::loopback::Loopback) or in [memory](super::buffer_location).
 
 use std::collections::VecDeque;
 
 use wiremend_proto::link::Counters;
-use wiremend_proto::link::paper::{Config, Judgement, Number, Receiver, Sender, Signal, TICK, Tick, Verdict};
+use wiremend_proto::link::prototype::{
+    Config, CopyVerdict, EraSeq, FrameVerdict, PrototypeHeader, Receiver, Sender, TICK, TickOutcome,
+};
 use wiremend_units::{Span, Time};
 use wiremend_wire::Quanta;
 
-use super::depth::Depth;
-use super::end::{EndContext, Incoming};
-use super::guard::Seen;
-use super::loopback::{Side, Turning, cells};
-use super::memory::Home;
-use super::missing::Missing;
+use super::buffer_location::BufferLocation;
+use super::end_context::{EndContext, Incoming};
+use super::link_end::PrototypeStats;
+use super::loopback::{BufferedFrame, Side, cells};
+use super::missing_frames::MissingFrames;
+use super::occupancy::Occupancy;
 use crate::frame::{Frame, FrameId, Header};
 
 /// One end of a link that the prototype protects.
 pub(crate) struct Prototype {
     sender: Sender,
     receiver: Receiver,
-    /// Whether frames keep their order; without it, nobody notes what is given up.
+    /// Whether frames stay in order. Without order, the registers do not count given-up frames.
     ordered: bool,
-    missing: Missing,
-    /// Since when its normal queue waits, and for how long it did before.
+    missing: MissingFrames,
+    /// Start of the current pause of the normal queue, and the total time paused before.
     paused_since: Option<Time>,
     paused: Span,
-    /// Whether it protects what it sends.
+    /// Whether it protects the frames that it sends.
     active: bool,
-    /// Where its buffers are.
-    pub(super) home: Home,
-    /// The highest of its three queues: what is sent again, notifications, pauses.
+    pub(super) location: BufferLocation,
+    /// The highest of its three queues: retransmissions, notifications, pauses.
     urgent: VecDeque<(Header, Option<FrameId>)>,
-    /// Ticks that have passed.
+    /// Number of ticks processed.
     ticks: u64,
-    tx: Buffer,
-    rx: Buffer,
+    tx: BufferState,
+    rx: BufferState,
     rx_cells: u32,
 }
 
-/// One buffer's queue at the loopback port.
 #[derive(Clone, Copy, Debug)]
-struct Buffer {
-    depth: Depth,
-    room_bytes: u64,
-    /// How often a frame left it.
+struct BufferState {
+    occupancy: Occupancy,
+    bytes_max: u64,
+    /// Number of loops of all frames.
     passes: u64,
-    /// Frames that found no room.
+    /// Frames rejected because the buffer was full.
     refused: u64,
 }
 
-/// Bytes that each of a port's buffers may hold in the queue of the loopback port.
+/// Byte limits of a port's two buffers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct BufferLimits {
     pub(crate) tx_bytes: u64,
     pub(crate) rx_bytes: u64,
 }
 
-/// What leaves next.
-pub(crate) enum Next {
-    /// The head of the normal queue, behind a header or not.
+/// The next frame to send.
+pub(crate) enum NextTransmit {
+    /// The head of the normal queue, with or without a header.
     Head(Option<Header>),
-    /// The head of the normal queue; a copy of it is kept under its number.
-    Fresh(Signal, Number),
-    /// A frame that was made for it.
+    /// The head of the normal queue; a copy is kept under its number.
+    New(PrototypeHeader, EraSeq),
     Copy(Header, FrameId),
-    /// A frame of the link's own.
-    Own(Header),
+    /// A control frame of the link.
+    Control(Header),
 }
 
 impl Prototype {
-    pub(crate) fn new(config: Config, home: Home, room: Room) -> Self {
+    pub(crate) fn new(config: Config, location: BufferLocation, limits: BufferLimits) -> Self {
         Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
             ordered: config.ordered,
-            missing: Missing::new(&config),
+            missing: MissingFrames::new(&config),
             paused_since: None,
             paused: Span::ZERO,
             active: false,
-            home,
+            location,
             urgent: VecDeque::new(),
             ticks: 0,
-            tx: Buffer::new(room.tx_bytes),
-            rx: Buffer::new(room.rx_bytes),
+            tx: BufferState::new(limits.tx_bytes),
+            rx: BufferState::new(limits.rx_bytes),
             rx_cells: 0,
         }
     }
 
-    /// Nothing tells the other end: both are told at once.
+    /// Starts or stops protection. The scenario switches both ends at once; no signal is sent.
     pub(crate) fn set_active(&mut self, active: bool) {
         self.active = active;
     }
 
-    fn next(&mut self, now: Time, has_head: bool) -> Option<Next> {
+    fn next(&mut self, now: Time, has_head: bool) -> Option<NextTransmit> {
         if let Some((header, frame)) = self.urgent.pop_front() {
-            return Some(frame.map_or(Next::Own(header), |frame| Next::Copy(header, frame)));
+            return Some(
+                frame.map_or(NextTransmit::Control(header), |frame| NextTransmit::Copy(header, frame)),
+            );
         }
         if has_head && !self.sender.is_paused(now) {
             let ack = self.receiver.on_egress();
             if !self.active {
-                return Some(Next::Head(ack.map(|ack| Header::Prototype(Signal::Piggyback(ack)))));
+                return Some(NextTransmit::Head(
+                    ack.map(|ack| Header::Prototype(PrototypeHeader::Piggyback(ack))),
+                ));
             }
             let signal = self.sender.on_egress(ack);
             return Some(match number_of(&signal) {
-                Some(number) => Next::Fresh(signal, number),
-                None => Next::Head(Some(Header::Prototype(signal))),
+                Some(number) => NextTransmit::New(signal, number),
+                None => NextTransmit::Head(Some(Header::Prototype(signal))),
             });
         }
         let dummy = self.sender.on_egress_dummy();
-        let courier = || self.receiver.on_egress().map(Signal::Ack);
-        dummy.or_else(courier).map(|signal| Next::Own(Header::Prototype(signal)))
+        let ack_frame = || self.receiver.on_egress().map(PrototypeHeader::Ack);
+        dummy.or_else(ack_frame).map(|signal| NextTransmit::Control(Header::Prototype(signal)))
     }
 
-    /// A pause frame has arrived.
+    /// Handles a pause frame.
     pub(super) fn on_pause(&mut self, now: Time, quanta: Quanta) {
         self.on_time(now);
-        self.note_pause(now, quanta);
+        self.record_pause(now, quanta);
         self.sender.on_pause(now, quanta);
     }
 
-    /// A frame with a header has arrived, with one that goes on or without.
-    pub(super) fn on_signal(&mut self, cx: &mut EndContext<'_>, signal: &Signal, frame: Option<Incoming>) {
+    /// Handles a frame with a header, with or without a data frame behind it.
+    pub(super) fn on_signal(
+        &mut self,
+        cx: &mut EndContext<'_>,
+        signal: &PrototypeHeader,
+        frame: Option<Incoming>,
+    ) {
         self.on_time(cx.now);
         self.sender.on_signal(signal);
         let arrival = self.receiver.on_arrival(signal);
         self.missing.on_arrival(cx.now, signal, arrival.notification.as_ref());
         self.urgent.extend(arrival.notification.map(|signal| (Header::Prototype(signal), None)));
-        let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
+        let carries = matches!(signal, PrototypeHeader::Piggyback(_)).then_some(FrameVerdict::Forward);
         let (Some(verdict), Some((id, _))) = (arrival.verdict.or(carries), frame) else { return };
         match (verdict, number_of(signal)) {
-            (Verdict::Drop, _) => {
-                cx.take_away(id);
+            (FrameVerdict::Drop, _) => {
+                cx.discard(id);
             }
-            (Verdict::Hold, Some(number)) => {
+            (FrameVerdict::Hold, Some(number)) => {
                 let len = cx.lanes.frames.get(id).len;
-                self.keep(cx, Turning { port: cx.port, side: Side::Rx, number, frame: id, len });
+                self.keep(cx, BufferedFrame { port: cx.port, side: Side::Rx, number, frame: id, len });
             }
-            // What has no number keeps no order.
-            (Verdict::Forward | Verdict::Hold, _) => cx.hand_on(id),
+            // A frame without a number has no order.
+            (FrameVerdict::Forward | FrameVerdict::Hold, _) => cx.deliver(id),
         }
     }
 
-    /// The frame that leaves next.
     pub(super) fn next_frame(&mut self, cx: &mut EndContext<'_>) -> Option<FrameId> {
         let has_head = cx.egress.peek(cx.now).is_some();
         Some(match self.next(cx.now, has_head)? {
-            Next::Head(header) => {
+            NextTransmit::Head(header) => {
                 let id = cx.take_head()?;
                 header.map_or(id, |header| cx.attach(id, header))
             }
-            Next::Fresh(signal, number) => {
+            NextTransmit::New(signal, number) => {
                 let id = cx.take_head()?;
                 self.mirror(cx, id, number);
                 cx.attach(id, Header::Prototype(signal))
             }
-            Next::Copy(header, id) => {
-                // It has been a copy that is kept until now.
-                cx.lanes.kept -= 1;
+            NextTransmit::Copy(header, id) => {
+                // The frame was a kept copy until now.
+                cx.lanes.kept_copies -= 1;
                 let frame = cx.lanes.frame_mut(id);
-                *frame = frame.sent_again();
+                *frame = frame.as_retransmission();
                 cx.state.costs.resent.add(u64::from(frame.len));
                 cx.attach(id, header)
             }
-            Next::Own(header) => {
-                let id = cx.make_own(Frame::own());
+            NextTransmit::Control(header) => {
+                let id = cx.insert_link_frame(Frame::link_frame());
                 cx.attach(id, header)
             }
         })
     }
 
-    /// A copy of a frame that leaves goes to the loopback port, or stays in memory.
-    fn mirror(&mut self, cx: &mut EndContext<'_>, id: FrameId, number: Number) {
+    /// Buffers a copy of an outgoing frame.
+    fn mirror(&mut self, cx: &mut EndContext<'_>, id: FrameId, number: EraSeq) {
         let copy = cx.lanes.keep_copy(id);
         let len = cx.lanes.frames.get(id).len;
-        let turning = Turning { port: cx.port, side: Side::Tx, number, frame: copy, len };
-        if let Home::Loopback(switch) = self.home {
-            cx.mirror(switch, turning);
+        let buffered = BufferedFrame { port: cx.port, side: Side::Tx, number, frame: copy, len };
+        if let BufferLocation::Loopback(switch) = self.location {
+            cx.mirror(switch, buffered);
         } else {
-            self.keep(cx, turning);
+            self.keep(cx, buffered);
         }
     }
 
-    /// A frame joins the queue of the loopback port, or stays in memory, if there is room.
-    pub(super) fn keep(&mut self, cx: &mut EndContext<'_>, turning: Turning) {
-        if self.admit(&turning) {
-            match &mut self.home {
-                Home::Loopback(switch) => cx.enqueue(*switch, turning),
-                Home::Memory(memory) => memory.insert(turning),
+    /// Buffers a frame, if there is room.
+    pub(super) fn keep(&mut self, cx: &mut EndContext<'_>, buffered: BufferedFrame) {
+        if self.admit(&buffered) {
+            match &mut self.location {
+                BufferLocation::Loopback(switch) => cx.enqueue(*switch, buffered),
+                BufferLocation::Memory(memory) => memory.insert(buffered),
             }
-        } else if turning.side == Side::Tx {
-            cx.lanes.release_copy(turning.frame);
+        } else if buffered.side == Side::Tx {
+            cx.lanes.release_copy(buffered.frame);
         } else {
-            cx.take_away(turning.frame);
+            cx.discard(buffered.frame);
         }
     }
 
-    /// A frame has come round through the loopback port. Whether something is to leave for it.
-    pub(super) fn on_turned(&mut self, cx: &mut EndContext<'_>, turning: Turning) -> bool {
-        if turning.side == Side::Rx {
-            match self.judge(cx.now, &turning) {
-                Verdict::Forward => cx.hand_on(turning.frame),
-                Verdict::Hold => self.keep(cx, turning),
-                Verdict::Drop => {
-                    cx.take_away(turning.frame);
+    /// Checks a frame that has looped. Returns whether something must be sent.
+    pub(super) fn on_looped(&mut self, cx: &mut EndContext<'_>, buffered: BufferedFrame) -> bool {
+        if buffered.side == Side::Rx {
+            match self.check_received(cx.now, &buffered) {
+                FrameVerdict::Forward => cx.deliver(buffered.frame),
+                FrameVerdict::Hold => self.keep(cx, buffered),
+                FrameVerdict::Drop => {
+                    cx.discard(buffered.frame);
                 }
             }
             return false;
         }
-        match self.judge_copy(&turning) {
-            Judgement::Again => self.keep(cx, turning),
-            Judgement::Drop => {
-                cx.lanes.release_copy(turning.frame);
+        match self.check_copy(&buffered) {
+            CopyVerdict::Keep => self.keep(cx, buffered),
+            CopyVerdict::Drop => {
+                cx.lanes.release_copy(buffered.frame);
             }
-            Judgement::Resend { copies } => {
-                self.resend(cx, &turning, copies);
+            CopyVerdict::Resend { copies } => {
+                self.resend(cx, &buffered, copies);
                 return true;
             }
         }
         false
     }
 
-    /// Something has arrived, or a time has come: what was kept in memory for it goes.
-    pub(super) fn settle(&mut self, cx: &mut EndContext<'_>) {
-        if matches!(self.home, Home::Loopback(_)) {
+    /// Checks the frames in memory after an arrival or a timer.
+    pub(super) fn check_memory(&mut self, cx: &mut EndContext<'_>) {
+        if matches!(self.location, BufferLocation::Loopback(_)) {
             return;
         }
-        while let Some(turning) = self.home.first(Side::Rx) {
-            match self.judge(cx.now, &turning) {
-                Verdict::Hold => break,
-                Verdict::Forward => cx.hand_on(turning.frame),
-                Verdict::Drop => {
-                    cx.take_away(turning.frame);
+        while let Some(buffered) = self.location.first(Side::Rx) {
+            match self.check_received(cx.now, &buffered) {
+                FrameVerdict::Hold => break,
+                FrameVerdict::Forward => cx.deliver(buffered.frame),
+                FrameVerdict::Drop => {
+                    cx.discard(buffered.frame);
                 }
             }
-            self.forget_first(&turning);
+            self.remove_first(&buffered);
         }
-        while let Some(turning) = self.home.first(Side::Tx) {
-            match self.judge_copy(&turning) {
-                Judgement::Again => break,
-                Judgement::Drop => {
-                    cx.lanes.release_copy(turning.frame);
+        while let Some(buffered) = self.location.first(Side::Tx) {
+            match self.check_copy(&buffered) {
+                CopyVerdict::Keep => break,
+                CopyVerdict::Drop => {
+                    cx.lanes.release_copy(buffered.frame);
                 }
-                Judgement::Resend { copies } => self.resend(cx, &turning, copies),
+                CopyVerdict::Resend { copies } => self.resend(cx, &buffered, copies),
             }
-            self.forget_first(&turning);
+            self.remove_first(&buffered);
         }
-        self.judge_depth();
+        self.update_pause();
     }
 
-    fn forget_first(&mut self, turning: &Turning) {
-        self.on_gone(turning);
-        self.home.remove_first(turning.side);
+    fn remove_first(&mut self, buffered: &BufferedFrame) {
+        self.on_removed(buffered);
+        self.location.remove_first(buffered.side);
     }
 
-    /// So many copies of a frame leave before all else.
-    fn resend(&mut self, cx: &mut EndContext<'_>, turning: &Turning, copies: u8) {
+    /// Queues `copies` of a frame for retransmission.
+    fn resend(&mut self, cx: &mut EndContext<'_>, buffered: &BufferedFrame, copies: u8) {
         for _ in 1..copies {
-            let copy = cx.lanes.keep_copy(turning.frame);
-            self.push_again(turning, copy);
+            let copy = cx.lanes.keep_copy(buffered.frame);
+            self.queue_retransmission(buffered, copy);
         }
-        self.push_again(turning, turning.frame);
+        self.queue_retransmission(buffered, buffered.frame);
     }
 
-    fn note_pause(&mut self, now: Time, quanta: Quanta) {
+    fn record_pause(&mut self, now: Time, quanta: Quanta) {
         if quanta != Quanta::RESUME {
             self.paused_since.get_or_insert(now);
         } else if let Some(since) = self.paused_since.take() {
@@ -271,64 +278,68 @@ impl Prototype {
         }
     }
 
-    /// A frame wants to join the queue of the loopback port, or to be kept in memory: whether there is room.
-    fn admit(&mut self, turning: &Turning) -> bool {
-        if turning.side == Side::Tx {
-            return self.tx.admit(turning.len);
+    /// Returns whether there is room for a frame, and counts it.
+    fn admit(&mut self, buffered: &BufferedFrame) -> bool {
+        if buffered.side == Side::Tx {
+            return self.tx.admit(buffered.len);
         }
-        let has_room = self.rx.admit(turning.len);
-        self.rx_cells += if has_room { cells(turning.len) } else { 0 };
+        let has_room = self.rx.admit(buffered.len);
+        self.rx_cells += if has_room { cells(buffered.len) } else { 0 };
         has_room
     }
 
-    /// A frame of its buffers leaves the queue of the loopback port. Whether something may have to leave by the port for it.
-    pub(super) fn on_dequeue(&mut self, now: Time, turning: &Turning) -> bool {
+    /// Handles a frame that leaves the queue of the loopback port. Returns whether the port may have to send
+    /// something.
+    pub(super) fn on_dequeue(&mut self, now: Time, buffered: &BufferedFrame) -> bool {
         self.on_time(now);
-        if turning.side == Side::Tx {
-            self.tx.pass(turning.len);
+        if buffered.side == Side::Tx {
+            self.tx.pass(buffered.len);
             false
         } else {
-            // What leaves is among what it sees.
+            // The register still counts the leaving frame.
             self.receiver.on_dequeue(self.rx_cells);
-            self.rx.pass(turning.len);
-            self.rx_cells -= cells(turning.len);
+            self.rx.pass(buffered.len);
+            self.rx_cells -= cells(buffered.len);
             true
         }
     }
 
-    /// A frame that lay in memory is gone.
-    fn on_gone(&mut self, turning: &Turning) {
-        if turning.side == Side::Tx {
-            self.tx.depth.take(turning.len);
+    /// Updates the occupancy after a frame has left memory.
+    fn on_removed(&mut self, buffered: &BufferedFrame) {
+        if buffered.side == Side::Tx {
+            self.tx.occupancy.remove(buffered.len);
         } else {
-            self.rx.depth.take(turning.len);
-            self.rx_cells -= cells(turning.len);
+            self.rx.occupancy.remove(buffered.len);
+            self.rx_cells -= cells(buffered.len);
         }
     }
 
-    /// What lies in memory has changed: a pause or its end leaves at once if it is due.
-    fn judge_depth(&mut self) {
+    /// Queues a pause or a resume if the occupancy requires it.
+    fn update_pause(&mut self) {
         self.receiver.on_dequeue(self.rx_cells);
         self.urgent.extend(self.receiver.take_pause().map(|quanta| (Header::Pause(quanta), None)));
     }
 
-    fn judge_copy(&mut self, turning: &Turning) -> Judgement {
-        self.sender.judge_copy(turning.number)
+    fn check_copy(&mut self, buffered: &BufferedFrame) -> CopyVerdict {
+        self.sender.judge_copy(buffered.number)
     }
 
-    /// A frame that was sent before leaves again.
-    fn push_again(&mut self, turning: &Turning, frame: FrameId) {
-        let signal = Signal::Data { number: turning.number, again: true, blocking: self.ordered, ack: None };
+    fn queue_retransmission(&mut self, buffered: &BufferedFrame, frame: FrameId) {
+        let signal = PrototypeHeader::Data {
+            number: buffered.number,
+            retransmitted: true,
+            blocking: self.ordered,
+            ack: None,
+        };
         self.urgent.push_back((Header::Prototype(signal), Some(frame)));
     }
 
-    /// Only frames that keep their order turn at the receiver.
-    fn judge(&mut self, now: Time, turning: &Turning) -> Verdict {
+    /// Checks a frame in the receive buffer, which only has frames that stay in order.
+    fn check_received(&mut self, now: Time, buffered: &BufferedFrame) -> FrameVerdict {
         self.on_time(now);
-        self.receiver.judge(turning.number, true)
+        self.receiver.judge(buffered.number, true)
     }
 
-    /// When it wants to act, if nothing happens before.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
         let tick = self
             .receiver
@@ -338,22 +349,22 @@ impl Prototype {
         [tick, resumed].into_iter().flatten().min()
     }
 
-    /// Takes note of the ticks that have passed.
+    /// Processes the ticks up to `now`.
     pub(crate) fn on_time(&mut self, now: Time) {
         self.missing.on_time(now);
         let ticks = now.as_ps() / TICK.as_ps();
         while self.ticks < ticks {
             let passed = ticks - self.ticks;
             let step = self.receiver.ticks_to_event().map_or(passed, |event| event.min(passed));
-            let Tick { pause, .. } = self.receiver.on_ticks(step);
+            let TickOutcome { pause, .. } = self.receiver.on_ticks(step);
             self.urgent.extend(pause.map(|quanta| (Header::Pause(quanta), None)));
             self.ticks += step;
         }
     }
 
-    /// What its registers do not hold.
-    pub(crate) fn seen(&self) -> Seen {
-        Seen {
+    /// Returns the statistics that its registers do not have.
+    pub(crate) fn stats(&self) -> PrototypeStats {
+        PrototypeStats {
             paused_ns: self.paused.as_ps() / 1_000,
             tx_passes: self.tx.passes,
             rx_passes: self.rx.passes,
@@ -361,10 +372,10 @@ impl Prototype {
         }
     }
 
-    /// In the terms of the hardened protocol, as far as they fit.
+    /// Returns the counters in the terms of the hardened protocol, as far as they apply.
     pub(crate) fn counters(&self) -> Counters {
         let (sent, received) = (self.sender.counters(), self.receiver.counters());
-        // Without order its timer runs idle.
+        // Without order, its timer has no effect.
         let (lost, recovered) = if self.ordered {
             (received.timeouts, received.missed.saturating_sub(received.timeouts))
         } else {
@@ -376,8 +387,8 @@ impl Prototype {
             dummies: sent.dummies,
             unkept: self.tx.refused,
             refused: sent.unrequested,
-            tx_bytes: self.tx.depth.bytes,
-            tx_bytes_max: self.tx.depth.bytes_max,
+            tx_bytes: self.tx.occupancy.bytes,
+            tx_bytes_max: self.tx.occupancy.bytes_max,
             missed: received.missed,
             lost,
             recovered,
@@ -386,38 +397,38 @@ impl Prototype {
             notifications: received.notifications,
             acks: received.acks,
             pauses: received.pauses,
-            rx_bytes: self.rx.depth.bytes,
-            rx_bytes_max: self.rx.depth.bytes_max,
+            rx_bytes: self.rx.occupancy.bytes,
+            rx_bytes_max: self.rx.occupancy.bytes_max,
             ..Counters::default()
         }
     }
 }
 
-/// The number of the frame behind a header.
-fn number_of(signal: &Signal) -> Option<Number> {
+/// Returns the number of the frame behind a header.
+fn number_of(signal: &PrototypeHeader) -> Option<EraSeq> {
     match signal {
-        Signal::Data { number, .. } => Some(*number),
+        PrototypeHeader::Data { number, .. } => Some(*number),
         _ => None,
     }
 }
 
-impl Buffer {
-    fn new(room_bytes: u64) -> Self {
-        Self { depth: Depth::default(), room_bytes, passes: 0, refused: 0 }
+impl BufferState {
+    fn new(bytes_max: u64) -> Self {
+        Self { occupancy: Occupancy::default(), bytes_max, passes: 0, refused: 0 }
     }
 
     fn admit(&mut self, len: u16) -> bool {
-        if self.depth.bytes + u64::from(len) > self.room_bytes {
+        if self.occupancy.bytes + u64::from(len) > self.bytes_max {
             self.refused += 1;
             return false;
         }
-        self.depth.add(len);
-        self.depth.note();
+        self.occupancy.add(len);
+        self.occupancy.update_max();
         true
     }
 
     fn pass(&mut self, len: u16) {
-        self.depth.take(len);
+        self.occupancy.remove(len);
         self.passes += 1;
     }
 }

@@ -1,36 +1,34 @@
-//! Forwarding entries that are not the shortest way, each for its time.
+//! Forwarding entries that override the shortest path for a time.
 
 use wiremend_units::{HostId, LaneId, SwitchId, Time};
 
-use crate::network::{Network, Way};
+use crate::network::{FlowKey, Network};
 
-/// The entries of all switches.
 pub(crate) struct Detours {
-    /// By switch; what is said about a host first, then about a switch, then about all.
+    /// By switch; entries for a host first, then for a switch, then for all.
     by_switch: Vec<Vec<Detour>>,
 }
 
-/// One entry.
+/// A forwarding entry.
 #[derive(Clone, Debug)]
 pub(crate) struct Detour {
-    pub(crate) to: Meant,
+    pub(crate) to: DetourTarget,
     pub(crate) lanes: Vec<LaneId>,
-    /// From this instant on, and before the other.
+    /// The entry is active from `from`, before `until`.
     pub(crate) from: Time,
     pub(crate) until: Time,
 }
 
-/// Whose frames an entry is about; in the order in which entries count.
+/// The destinations of an entry, in order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Meant {
+pub(crate) enum DetourTarget {
     Host(HostId),
-    /// All hosts of a switch.
     Tor(SwitchId),
     All,
 }
 
 impl Detours {
-    /// None if there are no entries.
+    /// Returns `None` if there are no entries.
     pub(crate) fn new(switches: usize, entries: &[(SwitchId, Detour)]) -> Option<Self> {
         let mut by_switch = vec![Vec::new(); switches];
         for (switch, detour) in entries {
@@ -42,25 +40,25 @@ impl Detours {
         (!entries.is_empty()).then_some(Self { by_switch })
     }
 
-    /// The ways that a switch may send a frame that has come now.
+    /// Returns the next hops of a frame that arrives at a switch now.
     pub(crate) fn next_hops<'a>(
         &'a self,
         now: Time,
         net: &'a Network,
         switch: SwitchId,
-        way: Way,
+        key: FlowKey,
     ) -> &'a [LaneId] {
         let entry = self.by_switch[switch.index()].iter().find(|detour| {
-            let is_meant = match detour.to {
-                Meant::Host(host) => host == way.dst,
-                Meant::Tor(tor) => net.graph.tor(way.dst) == tor,
-                Meant::All => true,
+            let matches_target = match detour.to {
+                DetourTarget::Host(host) => host == key.dst,
+                DetourTarget::Tor(tor) => net.graph.tor(key.dst) == tor,
+                DetourTarget::All => true,
             };
-            is_meant && (detour.from..detour.until).contains(&now)
+            matches_target && (detour.from..detour.until).contains(&now)
         });
         match entry {
             Some(detour) => &detour.lanes,
-            None => net.routes.next_hops(switch, way.dst),
+            None => net.routes.next_hops(switch, key.dst),
         }
     }
 }

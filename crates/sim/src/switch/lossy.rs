@@ -1,4 +1,4 @@
-//! The ports of switches that drop what they have no room for: plain, scheduled, or protected.
+//! Ports of lossy switches, which drop frames when a buffer is full: plain, scheduled, or protected.
 
 use wiremend_measure::Trims;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
@@ -7,45 +7,42 @@ use super::{Marking, Trimming};
 use crate::frame::FrameId;
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
-use crate::port::{Egress, Hold, Taken, Waiting};
-use crate::protect::{Guard, ProtectedId, Protection};
+use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
+use crate::protect::{LinkEnd, ProtectedId, Protection};
 
-/// The ports of a part's switches.
+/// The ports of a partition's lossy switches.
 pub(crate) struct Lossy {
-    /// By lane; those that others send over are plain.
+    /// By lane; lanes of other senders have a plain entry.
     ports: Vec<LossyPort>,
-    /// Cuts packets to their headers when queues are long.
+    /// Trims packets when queues are long.
     trimming: Option<Box<Trimming>>,
     pub(super) protection: Protection,
 }
 
-/// What a port is.
 enum LossyPort {
-    /// First in, first out, without a limit: departures are settled when frames come.
+    /// First in, first out, without a limit: departures are fixed on arrival.
     Plain,
-    /// Frames wait in queues, or at least take room.
+    /// Frames are queued, or at least occupy a limited buffer.
     Scheduled(Box<Egress>),
-    /// The same at an end of a protected link.
+    /// A scheduled port at an end of a protected link.
     Protected(ProtectedId),
 }
 
 impl Lossy {
-    /// Plain ports only.
     pub(crate) fn new(lanes: usize, trimming: Option<Trimming>, protection: Protection) -> Self {
         let ports = (0..lanes).map(|_| LossyPort::Plain).collect();
         Self { ports, trimming: trimming.map(Box::new), protection }
     }
 
-    /// Has frames wait before a lane.
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
         lanes.set_intake(lane, if egress.is_immediate() { Intake::Admit } else { Intake::Queue });
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
     }
 
-    /// Puts an end of a protected link before the wire of its lane.
-    pub(crate) fn protect(&mut self, lanes: &mut Lanes, egress: Egress, guard: Guard) {
-        let lane = guard.lane();
-        let id = self.protection.add(lanes, egress, guard);
+    /// Puts the end of a protected link between the queues and the wire of its lane.
+    pub(crate) fn protect(&mut self, lanes: &mut Lanes, egress: Egress, link_end: LinkEnd) {
+        let lane = link_end.lane();
+        let id = self.protection.add(lanes, egress, link_end);
         self.ports[lane.index()] = LossyPort::Protected(id);
     }
 
@@ -56,7 +53,6 @@ impl Lossy {
         }
     }
 
-    /// The queues of a port.
     #[inline]
     pub(super) fn egress(&self, lane: LaneId) -> Option<&Egress> {
         match &self.ports[lane.index()] {
@@ -70,7 +66,7 @@ impl Lossy {
         self.trimming.as_ref().map_or(Trims::default(), |trimming| trimming.counts(lane))
     }
 
-    /// A frame comes to a port.
+    /// Handles a frame that arrives at a port.
     pub(super) fn on_frame(
         &mut self,
         lanes: &mut Lanes,
@@ -97,29 +93,30 @@ impl Lossy {
             if let Some(marking) = marking {
                 marking.on_frame(lanes, lane, id, queue);
             }
-            lanes.note_queue(lane, id, queue);
+            lanes.record_queue(lane, id, queue);
         }
-        let waiting = Waiting { frame: id, len, ingress, cost: lanes.cost(lane, len) };
+        let waiting = QueuedFrame { frame: id, len, ingress, wire_time: lanes.frame_time(lane, len) };
         let Some(port) = protected else {
             return match egress.offer(now, waiting, class, busy_until) {
-                Taken::Dropped => lanes.drop_frame(now, lane, id),
-                Taken::Passed => lanes.transmit(now, lane, id),
-                Taken::Queued => arm(lanes, egress, now, lane),
+                OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
+                OfferOutcome::Passed => lanes.transmit(now, lane, id),
+                OfferOutcome::Queued => arm(lanes, egress, now, lane),
             };
         };
         match egress.admit(now, waiting, class) {
-            Taken::Dropped => lanes.drop_frame(now, lane, id),
-            Taken::Passed | Taken::Queued => self.pump(lanes, now, lane, port),
+            OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
+            OfferOutcome::Passed | OfferOutcome::Queued => self.send_next(lanes, now, lane, port),
         }
     }
 
-    /// A port has fallen free, or a time has come for which it wanted to come back. Whether links have handed something on.
+    /// Handles a port that became free or asked for this event. Returns whether protected links have
+    /// delivered frames.
     #[inline]
     pub(super) fn on_free(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) -> bool {
         match &mut self.ports[lane.index()] {
             LossyPort::Plain => false,
             LossyPort::Scheduled(egress) => {
-                debug_assert!(lanes.is_free(now, lane), "nothing starts while a frame leaves");
+                debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
                 if let Some(frame) = egress.next(now) {
                     lanes.transmit(now, lane, frame);
                 }
@@ -129,51 +126,59 @@ impl Lossy {
             LossyPort::Protected(id) => {
                 let id = *id;
                 self.protection.on_time(lanes, now, id);
-                self.pump(lanes, now, lane, id);
+                self.send_next(lanes, now, lane, id);
                 !self.protection.delivered().is_empty()
             }
         }
     }
 
-    /// Holds a class at a port, or lets it go. A plain port cannot wait.
-    pub(super) fn on_pause(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, class: u8, hold: Hold) {
+    /// Pauses or resumes a class at a port. A plain port ignores it.
+    pub(super) fn on_pause(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        class: u8,
+        window: PauseWindow,
+    ) {
         let egress = match &mut self.ports[lane.index()] {
             LossyPort::Plain => return,
             LossyPort::Scheduled(egress) => &mut **egress,
             LossyPort::Protected(id) => &mut self.protection.port_mut(*id).egress,
         };
-        egress.pause(class, hold);
+        egress.pause(class, window);
         arm(lanes, egress, now, lane);
     }
 
-    /// A frame with a link header has come in by the port that sends over `lane`. To a port without an end it means nothing.
+    /// Handles a frame with a link header that came in by the port that sends over `lane`. A port without a
+    /// link end discards it.
     pub(super) fn on_header(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: FrameId) {
         match self.ports[lane.index()] {
             LossyPort::Protected(id) => {
                 self.protection.on_header(lanes, now, id, frame);
-                self.pump(lanes, now, lane, id);
+                self.send_next(lanes, now, lane, id);
             }
-            LossyPort::Plain | LossyPort::Scheduled(_) => lanes.throw_away(frame),
+            LossyPort::Plain | LossyPort::Scheduled(_) => lanes.discard_link_frame(frame),
         }
     }
 
-    /// A buffered frame comes round in a switch.
-    pub(super) fn on_inside(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
-        while let Some(turned) = self.protection.turn(lanes, now, switch) {
-            if let Some(id) = turned.wakes {
-                let lane = self.protection.port(id).guard.lane();
-                self.pump(lanes, now, lane, id);
+    /// Handles looped frames of a switch that are due.
+    pub(super) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+        while let Some(stepped) = self.protection.step_loopback(lanes, now, switch) {
+            if let Some(id) = stepped.wakes {
+                let lane = self.protection.port(id).link_end.lane();
+                self.send_next(lanes, now, lane, id);
             }
         }
         self.protection.arm_loopback(lanes, now, switch);
     }
 
-    /// The time that what waits of a class at a port will take.
+    /// Returns the transmission time of the queued frames of a class at a port.
     pub(super) fn backlog_of(&self, lane: LaneId, class: u8) -> Span {
         self.egress(lane).map_or(Span::ZERO, |egress| egress.backlog_of(class))
     }
 
-    /// The port of a lane is needed soon, if there is such a lane: where its queues are or, very soon, the queues themselves.
+    /// Prefetches the port of a lane, if it exists: first the port, then (`is_next`) its queues.
     #[inline]
     pub(super) fn prefetch(&self, lane: usize, is_next: bool) {
         match self.ports.get(lane) {
@@ -183,29 +188,29 @@ impl Lossy {
         }
     }
 
-    /// Puts on the wire of a protected port what is next, if it is free, and sees to being called again.
-    fn pump(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: ProtectedId) {
+    /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
+    fn send_next(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: ProtectedId) {
         let may_send = lanes.is_free(now, lane);
-        self.protection.pump(lanes, now, id, may_send);
+        self.protection.send_next(lanes, now, id, may_send);
     }
 }
 
-/// Comes back when the first of the frames that wait may start. A hold that comes later makes that too early
-/// once, and never too late.
+/// Schedules the start of the next queued frame. A later pause makes that event too early once, and never too
+/// late.
 fn arm(lanes: &mut Lanes, egress: &Egress, now: Time, lane: LaneId) {
     let free_at = lanes.busy_until(lane).max(now);
     if let Some(due) = egress.next_start(free_at) {
-        lanes.queue.arm_by(lanes.sources.tx(lane), due);
+        lanes.queue.arm_by(lanes.sources.port_free(lane), due);
     }
 }
 
-/// A frame comes to a plain port that tells what waits there.
+/// Handles a frame at a plain port that reports its queue.
 fn plain(lanes: &mut Lanes, marking: Option<&mut Marking>, now: Time, lane: LaneId, id: FrameId) {
-    let queue = lanes.leaving(now, lane);
+    let queue = lanes.transmit_left(now, lane);
     if let Some(marking) = marking {
         marking.on_frame(lanes, lane, id, queue);
     }
-    lanes.note_queue(lane, id, queue);
+    lanes.record_queue(lane, id, queue);
     lanes.transmit(now, lane, id);
 }
 
@@ -214,23 +219,23 @@ mod tests {
     use wiremend_units::{NodeId, Rate};
 
     use super::*;
-    use crate::event::{Queue, Sources};
+    use crate::event::{EventQueue, EventSources};
     use crate::frame::Frame;
     use crate::network::Lane;
     use crate::port::Schedule;
 
     const LANE: LaneId = LaneId(0);
 
-    /// One scheduled port of 8 Gbit/s: a nanosecond a byte.
-    struct Line {
+    /// One scheduled port of 8 Gbit/s: one nanosecond per byte.
+    struct TestPort {
         lanes: Lanes,
         ports: Lossy,
     }
 
-    impl Line {
+    impl TestPort {
         fn new() -> Self {
-            let sources = Sources::new(2, 2, 1);
-            let mut lanes = Lanes::new(Queue::new(1, sources.count(), Span::from_us(1)), sources, 1);
+            let sources = EventSources::new(2, 2, 1);
+            let mut lanes = Lanes::new(EventQueue::new(1, sources.count(), Span::from_us(1)), sources, 1);
             let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
             lanes.add(&lane, None);
             lanes.add(&lane, None);
@@ -244,15 +249,15 @@ mod tests {
             self.ports.on_frame(&mut self.lanes, None, now, LANE, frame);
         }
 
-        fn pause(&mut self, now: Time, class: u8, hold: Hold) {
-            self.ports.on_pause(&mut self.lanes, now, LANE, class, hold);
+        fn pause(&mut self, now: Time, class: u8, window: PauseWindow) {
+            self.ports.on_pause(&mut self.lanes, now, LANE, class, window);
         }
 
-        /// Handles what the port wants until `end`; when it wanted something.
+        /// Handles the events of the port until `end`. Returns their times.
         fn run(&mut self, end: Time) -> Vec<u64> {
             let mut times = Vec::new();
             while let Some((now, source)) = self.lanes.queue.pop(end) {
-                assert_eq!(source, self.lanes.sources.tx(LANE));
+                assert_eq!(source, self.lanes.sources.port_free(LANE));
                 self.ports.on_free(&mut self.lanes, now, LANE);
                 times.push(now.as_ns());
             }
@@ -261,36 +266,36 @@ mod tests {
     }
 
     #[test]
-    fn a_port_wakes_by_itself_when_a_pause_is_over() {
-        let mut line = Line::new();
-        line.pause(Time::ZERO, 3, Hold { from: Time::ZERO, until: Time::from_ns(50_000) });
-        line.enqueue(Time::from_ns(10), 3);
-        line.enqueue(Time::from_ns(20), 3);
-        assert_eq!(line.run(Time::from_ns(100_000)), [50_000, 51_000], "and at no other time");
-        assert_eq!(line.lanes.busy_until(LANE), Time::from_ns(52_000));
+    fn a_port_sends_when_its_pause_ends() {
+        let mut port = TestPort::new();
+        port.pause(Time::ZERO, 3, PauseWindow { from: Time::ZERO, until: Time::from_ns(50_000) });
+        port.enqueue(Time::from_ns(10), 3);
+        port.enqueue(Time::from_ns(20), 3);
+        assert_eq!(port.run(Time::from_ns(100_000)), [50_000, 51_000], "no other events");
+        assert_eq!(port.lanes.busy_until(LANE), Time::from_ns(52_000));
     }
 
     #[test]
-    fn a_port_wakes_when_it_is_let_go() {
-        let mut line = Line::new();
-        line.pause(Time::ZERO, 3, Hold { from: Time::ZERO, until: Time::MAX });
-        line.enqueue(Time::from_ns(10), 3);
-        assert!(line.run(Time::from_ns(30_000)).is_empty());
+    fn a_port_sends_when_it_is_resumed() {
+        let mut port = TestPort::new();
+        port.pause(Time::ZERO, 3, PauseWindow { from: Time::ZERO, until: Time::MAX });
+        port.enqueue(Time::from_ns(10), 3);
+        assert!(port.run(Time::from_ns(30_000)).is_empty());
         let now = Time::from_ns(30_000);
-        line.pause(now, 3, Hold { from: now + Hold::NOTICE, until: now });
-        assert_eq!(line.run(Time::from_ns(100_000)), [30_000]);
+        port.pause(now, 3, PauseWindow { from: now + PauseWindow::MIN_LEAD, until: now });
+        assert_eq!(port.run(Time::from_ns(100_000)), [30_000]);
     }
 
     #[test]
-    fn a_pause_can_be_longer_or_shorter_than_first_told() {
-        let mut line = Line::new();
-        let hold = |from, until| Hold { from: Time::from_ns(from), until: Time::from_ns(until) };
-        line.pause(Time::ZERO, 0, hold(0, 10_000));
-        line.enqueue(Time::ZERO, 0);
-        line.pause(Time::from_ns(5_000), 0, hold(5_001, 40_000));
-        assert_eq!(line.run(Time::from_ns(20_000)), [10_000], "once too early");
-        line.pause(Time::from_ns(20_000), 0, hold(20_001, 25_000));
-        assert_eq!(line.run(Time::from_ns(100_000)), [25_000]);
-        assert_eq!(line.lanes.busy_until(LANE), Time::from_ns(26_000));
+    fn a_pause_can_be_extended_or_shortened() {
+        let mut port = TestPort::new();
+        let window = |from, until| PauseWindow { from: Time::from_ns(from), until: Time::from_ns(until) };
+        port.pause(Time::ZERO, 0, window(0, 10_000));
+        port.enqueue(Time::ZERO, 0);
+        port.pause(Time::from_ns(5_000), 0, window(5_001, 40_000));
+        assert_eq!(port.run(Time::from_ns(20_000)), [10_000], "one early event");
+        port.pause(Time::from_ns(20_000), 0, window(20_001, 25_000));
+        assert_eq!(port.run(Time::from_ns(100_000)), [25_000]);
+        assert_eq!(port.lanes.busy_until(LANE), Time::from_ns(26_000));
     }
 }

@@ -1,7 +1,7 @@
-//! Marks that switches put on frames when their queue is long (ECN, by the curve of RED).
+//! ECN marking by the curve of RED.
 //!
-//! A frame is judged when it comes to a port, by the time that what is before it there will take: the same for a port
-//! that settles departures ahead and one that does not. Each port draws from a stream of its own.
+//! A frame is marked on arrival at a port, by the transmission time of the frames before it. This is the same
+//! for ports that fix departures ahead and those that do not. Each port has its own random stream.
 
 use wiremend_units::{LaneId, Span, mix, stream_seed};
 use wiremend_wire::Ecn;
@@ -10,16 +10,17 @@ use crate::frame::FrameId;
 use crate::link::Lanes;
 use crate::network::purpose;
 
-/// The curve, and what each port has made of it.
+/// The curve, and the state of each port.
 pub(crate) struct Marking {
-    curve: Curve,
+    curve: RedCurve,
     /// By lane.
-    ports: Vec<Port>,
+    ports: Vec<MarkingPort>,
 }
 
-/// No mark up to `kmin` bytes, always one above `kmax`, and between them with a probability that rises from 0 to `pmax`.
+/// No mark up to `kmin` bytes, always a mark above `kmax`, and between them with a probability that rises
+/// from 0 to `pmax`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Curve {
+pub(crate) struct RedCurve {
     pub(crate) kmin_bytes: u64,
     pub(crate) kmax_bytes: u64,
     /// In parts of 2³².
@@ -27,15 +28,14 @@ pub(crate) struct Curve {
 }
 
 #[derive(Clone, Copy)]
-struct Port {
-    /// Draws so far move it on.
+struct MarkingPort {
     random: u64,
     marked: u64,
 }
 
 impl Marking {
-    pub(crate) fn new(curve: Curve, seed: u64, lanes: usize) -> Self {
-        let port = |lane| Port { random: stream_seed(seed, purpose::MARKS, lane as u64), marked: 0 };
+    pub(crate) fn new(curve: RedCurve, seed: u64, lanes: usize) -> Self {
+        let port = |lane| MarkingPort { random: stream_seed(seed, purpose::MARKS, lane as u64), marked: 0 };
         Self { curve, ports: (0..lanes).map(port).collect() }
     }
 
@@ -43,10 +43,10 @@ impl Marking {
         self.ports[lane.index()].marked
     }
 
-    /// Marks a frame that comes to a port where `queue` is before it, if the curve and chance want so.
+    /// Marks a frame that finds `queue` before it at a port, with the probability of the curve.
     #[inline]
     pub(crate) fn on_frame(&mut self, lanes: &mut Lanes, lane: LaneId, id: FrameId, queue: Span) {
-        let kmin = lanes.time_of(lane, self.curve.kmin_bytes);
+        let kmin = lanes.wire_time(lane, self.curve.kmin_bytes);
         if queue > kmin {
             self.draw(lanes, lane, id, queue, kmin);
         }
@@ -54,9 +54,9 @@ impl Marking {
 
     #[cold]
     fn draw(&mut self, lanes: &mut Lanes, lane: LaneId, id: FrameId, queue: Span, kmin: Span) {
-        let kmax = lanes.time_of(lane, self.curve.kmax_bytes);
+        let kmax = lanes.wire_time(lane, self.curve.kmax_bytes);
         let frame = lanes.frame_mut(id);
-        if frame.ecn() == Ecn::NotCapable {
+        if frame.ecn() == Ecn::NotEct {
             return;
         }
         let port = &mut self.ports[lane.index()];
@@ -68,8 +68,9 @@ impl Marking {
     }
 }
 
-impl Curve {
-    /// Whether a frame is marked before which `queue` waits; `kmin` and `kmax` as times, and 32 random bits.
+impl RedCurve {
+    /// Returns whether a frame behind `queue` is marked; `kmin` and `kmax` are times, `draw` has 32 random
+    /// bits.
     fn marks(&self, queue: Span, kmin: Span, kmax: Span, draw: u64) -> bool {
         if queue > kmax {
             return true;
@@ -83,9 +84,10 @@ impl Curve {
 mod tests {
     use super::*;
 
-    /// The share of draws that mark, in thousandths, at a queue of so many bytes on a line of a nanosecond a byte.
+    /// Returns the share of marked frames in thousandths, for a queue of `queue_bytes` at one nanosecond per
+    /// byte.
     fn share(queue_bytes: u64) -> u64 {
-        let curve = Curve { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_parts: (1 << 32) / 100 };
+        let curve = RedCurve { kmin_bytes: 5_000, kmax_bytes: 200_000, pmax_parts: (1 << 32) / 100 };
         let time = |bytes: u64| Span::from_ns(bytes);
         let marked = (0..100_000_u64).filter(|step| {
             let draw = mix(*step) >> 32;
@@ -104,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_a_curve_too() {
-        let curve = Curve { kmin_bytes: 100, kmax_bytes: 100, pmax_parts: 1 << 32 };
+    fn a_step_is_a_valid_curve() {
+        let curve = RedCurve { kmin_bytes: 100, kmax_bytes: 100, pmax_parts: 1 << 32 };
         assert!(curve.marks(Span::from_ns(101), Span::from_ns(100), Span::from_ns(100), u64::from(u32::MAX)));
     }
 }

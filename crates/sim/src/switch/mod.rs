@@ -1,4 +1,4 @@
-//! Switches: which way a frame goes, what is done to it on its way, and the ports and memory that it waits in.
+//! Switches: forwarding, load balancing, marking, trimming, and the ports and buffers of frames.
 
 mod balance;
 pub(crate) mod deadlock;
@@ -10,12 +10,12 @@ mod ports;
 mod repeat;
 mod trim;
 
-pub(crate) use balance::{Balancer, Manner};
-pub(crate) use detour::{Detour, Detours, Meant};
+pub(crate) use balance::{BalancePolicy, Balancer};
+pub(crate) use detour::{Detour, DetourTarget, Detours};
 pub(crate) use lossless::Lossless;
 pub use lossless::{PauseCounters, SwitchCounters};
 pub(crate) use lossy::Lossy;
-pub(crate) use mark::{Curve, Marking};
+pub(crate) use mark::{Marking, RedCurve};
 pub(crate) use ports::SwitchPorts;
 pub(crate) use repeat::Repeaters;
-pub(crate) use trim::{Acks, Rule, Trimming};
+pub(crate) use trim::{AckHandling, TrimRule, Trimming};

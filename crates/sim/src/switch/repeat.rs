@@ -1,34 +1,34 @@
-//! ToR switches that copy NAKs and what is sent again (JCST §5.1).
+//! ToR switches that copy NAKs and retransmissions (JCST §5.1).
 
-use wiremend_measure::Added;
+use wiremend_measure::ExtraFrames;
 use wiremend_proto::Packet;
 use wiremend_proto::mend::Repeater;
 use wiremend_units::SwitchId;
 use wiremend_wire::NakCode;
 
 use crate::frame::Frame;
-use crate::network::{Network, Repeats};
+use crate::network::{Network, RepeatConfig};
 
-/// The repeaters of a part's switches.
+/// The repeaters of a partition's switches.
 pub(crate) struct Repeaters {
-    config: Repeats,
-    /// By switch; made when the switch sees its first NAK.
+    config: RepeatConfig,
+    /// By switch; allocated at the first NAK.
     by_switch: Vec<Option<Box<Repeater>>>,
-    added: Vec<Added>,
+    added: Vec<ExtraFrames>,
 }
 
 impl Repeaters {
-    pub(crate) fn new(config: Repeats, switches: usize) -> Self {
+    pub(crate) fn new(config: RepeatConfig, switches: usize) -> Self {
         let by_switch = (0..switches).map(|_| None).collect();
-        Self { config, by_switch, added: vec![Added::default(); switches] }
+        Self { config, by_switch, added: vec![ExtraFrames::default(); switches] }
     }
 
-    /// How many copies follow a frame that `switch` forwards.
+    /// Returns how many copies follow a frame that `switch` forwards.
     pub(crate) fn copies(&mut self, net: &Network, switch: SwitchId, frame: &Frame) -> u8 {
         let Some(packet) = frame.packet().filter(|_| !frame.is_tcp()) else { return 0 };
         let is_tor_of = |host| net.graph.tor(host) == switch;
         let (added, len) = (&mut self.added[switch.index()], u64::from(frame.len));
-        if asks_again(packet) {
+        if is_sequence_nak(packet) {
             if self.config.retransmission_copies > 0 && is_tor_of(frame.dst) {
                 let registers = self.config.registers;
                 let repeater =
@@ -51,10 +51,9 @@ impl Repeaters {
         copies
     }
 
-    /// What a switch has added.
-    pub(crate) fn added(&self, switch: SwitchId) -> Added {
+    pub(crate) fn added(&self, switch: SwitchId) -> ExtraFrames {
         let repeater = self.by_switch[switch.index()].as_deref();
-        Added {
+        ExtraFrames {
             false_matches: repeater.map_or(0, Repeater::false_matches),
             overwritten_registers: repeater.map_or(0, Repeater::overwritten),
             ..self.added[switch.index()]
@@ -62,12 +61,12 @@ impl Repeaters {
     }
 }
 
-/// A NAK that names a missing packet.
-fn asks_again(packet: &Packet) -> bool {
+fn is_sequence_nak(packet: &Packet) -> bool {
     packet.nak_code() == Some(NakCode::PsnSequence)
 }
 
-/// The connection of a requester, which no switch could know.
+/// Returns the connection of a requester. A real switch could not know it; it is used only to count false
+/// matches.
 fn connection(requester: u32, frame: &Frame) -> u64 {
     u64::from(requester) << 32 | u64::from(frame.serial)
 }

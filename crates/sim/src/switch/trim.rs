@@ -1,58 +1,56 @@
-//! Switches that cut packets to their headers when too much waits before them (NDP, DCP).
+//! Switches that cut packets to their headers when a queue is long (NDP, DCP).
 //!
-//! What is judged is the class's queue at the port, by the time that it will take, as with marks. Header-only packets wait in a class
-//! and a memory of their own ([`Egress::set_apart`]), so that they overtake what made them. That
-//! they are not lost is a matter of that class's weight: see `build::trim_switch`.
+//! The criterion is the transmission time of the class's queue at the port, as with ECN marks. Header-only
+//! packets have their own class and memory ([`Egress::with_separate_class`]), so that they overtake the data
+//! packets. The weight of that class prevents their loss: see `build::trim_switch`.
 
 use wiremend_measure::Trims;
 use wiremend_proto::{Packet, dcp};
 use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
 
-use crate::frame::{Body, Frame, FrameId, Raw};
+use crate::frame::{Body, Frame, FrameId, TrimState};
 use crate::link::Lanes;
 use crate::network::purpose;
 use crate::port::Egress;
 
-/// The rule, and what each port has made of it.
+/// The rule, and the state of each port.
 pub(crate) struct Trimming {
-    rule: Rule,
+    rule: TrimRule,
     /// By lane.
-    ports: Vec<Port>,
+    ports: Vec<TrimPort>,
 }
 
-/// What a switch does with which packets.
+/// Which packets a switch trims, and how.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
-    /// The class of header-only packets.
+pub(crate) struct TrimRule {
     pub(crate) class: u8,
-    pub(crate) acks: Acks,
-    /// Connections know header-only packets.
+    pub(crate) acks: AckHandling,
+    /// Whether connections accept header-only packets.
     pub(crate) connections: bool,
-    /// Data packets that are cut by chance alone, in parts of 2³².
+    /// Share of data packets that are trimmed at random, in parts of 2³².
     pub(crate) share_parts: u64,
 }
 
-/// What becomes of acknowledgements.
+/// How switches handle acknowledgements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Acks {
-    /// Dropped above the threshold.
+pub(crate) enum AckHandling {
+    /// They are dropped above the threshold.
     Drop,
-    /// Treated like frames of a switch that does not trim.
+    /// They are queued as in a switch that does not trim.
     Keep,
-    /// In the class of header-only packets.
+    /// They get the class of header-only packets.
     Control,
 }
 
-struct Port {
+struct TrimPort {
     threshold: Span,
-    /// Draws so far move it on.
     random: u64,
     counts: Trims,
 }
 
-/// What a switch that trims takes a frame for.
+/// The kind of a frame for a switch that trims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sort {
+enum TrimKind {
     Data,
     HeaderOnly,
     Ack,
@@ -60,9 +58,9 @@ enum Sort {
 }
 
 impl Trimming {
-    /// `thresholds`: by lane, the time that what waits there may take.
-    pub(crate) fn new(rule: Rule, seed: u64, thresholds: impl Iterator<Item = Span>) -> Self {
-        let port = |(lane, threshold)| Port {
+    /// `thresholds`: by lane, the longest transmission time of the queue.
+    pub(crate) fn new(rule: TrimRule, seed: u64, thresholds: impl Iterator<Item = Span>) -> Self {
+        let port = |(lane, threshold)| TrimPort {
             threshold,
             random: stream_seed(seed, purpose::TRIMS, lane as u64),
             counts: Trims::default(),
@@ -74,7 +72,8 @@ impl Trimming {
         self.ports[lane.index()].counts
     }
 
-    /// A frame comes to a port: it may lose its payload and change its class. Whether it may wait there; else it is gone.
+    /// Trims a frame on arrival at a port, or changes its class. Returns whether it may be queued; otherwise
+    /// it was dropped.
     pub(crate) fn on_frame(
         &mut self,
         lanes: &mut Lanes,
@@ -85,30 +84,30 @@ impl Trimming {
     ) -> bool {
         let (rule, port) = (self.rule, &mut self.ports[lane.index()]);
         let frame = lanes.frame_mut(id);
-        let sort = rule.sort(frame);
+        let kind = rule.kind(frame);
         let is_long = egress.backlog_of(frame.class()) > port.threshold;
-        match sort {
-            Sort::Data
+        match kind {
+            TrimKind::Data
                 if is_long
                     || !egress.has_room(now, frame.class(), frame.len)
-                    || port.draws(rule.share_parts) =>
+                    || port.draws_trim(rule.share_parts) =>
             {
                 frame.trim(rule.class);
                 port.counts.trimmed += 1;
             }
-            Sort::HeaderOnly => frame.set_class(rule.class),
-            Sort::Ack if rule.acks == Acks::Control => frame.set_class(rule.class),
-            Sort::Ack if rule.acks == Acks::Drop && is_long => {
+            TrimKind::HeaderOnly => frame.set_class(rule.class),
+            TrimKind::Ack if rule.acks == AckHandling::Control => frame.set_class(rule.class),
+            TrimKind::Ack if rule.acks == AckHandling::Drop && is_long => {
                 port.counts.acks_dropped += 1;
                 lanes.drop_frame(now, lane, id);
                 return false;
             }
-            Sort::Other if is_long => {
+            TrimKind::Other if is_long => {
                 port.counts.others_dropped += 1;
                 lanes.drop_frame(now, lane, id);
                 return false;
             }
-            Sort::Data | Sort::Ack | Sort::Other => {}
+            TrimKind::Data | TrimKind::Ack | TrimKind::Other => {}
         }
         if frame.is_trimmed() && !egress.has_room(now, frame.class(), frame.len) {
             port.counts.headers_dropped += 1;
@@ -119,9 +118,9 @@ impl Trimming {
     }
 }
 
-impl Port {
-    /// Whether chance wants a packet to be cut.
-    fn draws(&mut self, share_parts: u64) -> bool {
+impl TrimPort {
+    /// Draws whether a packet is trimmed at random.
+    fn draws_trim(&mut self, share_parts: u64) -> bool {
         if share_parts == 0 {
             return false;
         }
@@ -130,15 +129,17 @@ impl Port {
     }
 }
 
-impl Rule {
-    fn sort(self, frame: &Frame) -> Sort {
+impl TrimRule {
+    fn kind(self, frame: &Frame) -> TrimKind {
         match &frame.body {
-            _ if frame.is_trimmed() => Sort::HeaderOnly,
-            Body::Raw(Raw::Trimmable) | Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => Sort::Data,
-            Body::Packet(Packet::Dcp(_)) => Sort::Ack,
-            // A notification of congestion.
-            Body::Packet(Packet::Rc(_)) if self.connections => Sort::Ack,
-            Body::Packet(_) | Body::Raw(_) | Body::Link | Body::Corrupted => Sort::Other,
+            _ if frame.is_trimmed() => TrimKind::HeaderOnly,
+            Body::Raw(TrimState::Trimmable) | Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => {
+                TrimKind::Data
+            }
+            Body::Packet(Packet::Dcp(_)) => TrimKind::Ack,
+            // A CNP.
+            Body::Packet(Packet::Rc(_)) if self.connections => TrimKind::Ack,
+            Body::Packet(_) | Body::Raw(_) | Body::Link | Body::Corrupted => TrimKind::Other,
         }
     }
 }

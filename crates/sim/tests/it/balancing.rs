@@ -1,19 +1,19 @@
-//! How switches spread packets over ways of the same length.
+//! Load balancing of switches over equal-cost paths.
 
 use crate::common::{run, run_with};
-use wiremend_measure::Outcome;
+use wiremend_measure::FlowOutcome;
 use wiremend_sim::{Options, Results};
 use wiremend_units::LaneId;
 
 /// Four hosts at each of two leaves, and four spines.
 fn fabric(balance: &str, rest: &str) -> String {
     format!(
-        "title = \"ways\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 4\nrate = \"100Gbps\"\n{rest}\n\
+        "title = \"lanes\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 4\nrate = \"100Gbps\"\n{rest}\n\
          [switch]\nbalance = \"{balance}\"\n"
     )
 }
 
-/// An open-loop load from the first leaf to the other, which nothing reorders for.
+/// An open-loop load from the first leaf to the other; its receivers ignore reordering.
 fn load(hosts: u32, rate: &str) -> String {
     let one = |src| {
         format!(
@@ -24,53 +24,54 @@ fn load(hosts: u32, rate: &str) -> String {
     (0..hosts).map(one).collect()
 }
 
-/// Frames from the first leaf to each spine. Links 0 to 7 are those of hosts, 8 to 11 those of the first leaf.
-fn upwards(results: &Results) -> [u64; 4] {
+/// Returns the frames from the first leaf to each spine. Links 0 to 7 are those of hosts, 8 to 11 those of
+/// the first leaf.
+fn frames_to_spines(results: &Results) -> [u64; 4] {
     [8, 9, 10, 11].map(|link| results.lanes[LaneId(link * 2).index()].tx_frames)
 }
 
 #[test]
-fn a_hash_sends_a_connection_one_way_and_spraying_all_ways() {
-    let ways = |balance: &str| upwards(&run(&(fabric(balance, "") + &load(1, "80Gbps"))).0);
-    let [hash, spray, adaptive] = ["ecmp", "spray", "adaptive"].map(ways);
+fn ecmp_uses_one_path_and_spraying_all_paths() {
+    let lanes = |balance: &str| frames_to_spines(&run(&(fabric(balance, "") + &load(1, "80Gbps"))).0);
+    let [hash, spray, adaptive] = ["ecmp", "spray", "adaptive"].map(lanes);
     assert_eq!(hash.iter().filter(|frames| **frames > 0).count(), 1, "{hash:?}");
-    for ways in [spray, adaptive] {
-        let mean = ways.iter().sum::<u64>() / 4;
-        assert!(mean > 900 && ways.iter().all(|frames| frames.abs_diff(mean) < mean / 8), "{ways:?}");
+    for lanes in [spray, adaptive] {
+        let mean = lanes.iter().sum::<u64>() / 4;
+        assert!(mean > 900 && lanes.iter().all(|frames| frames.abs_diff(mean) < mean / 8), "{lanes:?}");
     }
-    // One load leaves its queues empty, so that every choice of the adaptive switch is a tie: fair ones.
+    // One load leaves the queues empty, so every choice of the adaptive switch is a tie.
 }
 
 #[test]
-fn adaptive_switches_follow_capacity_and_sprayed_ones_overrun_it() {
-    // Three ways of 100 Gb/s and one of 20: 320 together, and 280 to carry.
+fn adaptive_routing_follows_capacity_and_spraying_overloads_it() {
+    // Three paths of 100 Gb/s and one of 20: 320 together, with a load of 280.
     let slow = "[[topology.link]]\nlinks = \"leaf0-spine3\"\nrate = \"20Gbps\"\n";
-    let of = |balance: &str| {
+    let run_balance = |balance: &str| {
         let text = fabric(balance, &format!("buffer = \"200kB\"\n{slow}")) + &load(4, "70Gbps");
         let results = run(&text).0;
-        (upwards(&results), results.counters.dropped_frames.buffer)
+        (frames_to_spines(&results), results.counters.dropped_frames.buffer)
     };
-    let ([.., slow], dropped) = of("adaptive");
-    assert_eq!(dropped, 0, "280 Gb/s fit");
-    // 20 of 320 Gb/s, and as few bytes wait for it as for the others.
+    let ([.., slow], dropped) = run_balance("adaptive");
+    assert_eq!(dropped, 0, "280 Gb/s fit into the paths");
+    // 20 of 320 Gb/s; its queue is as short as the others.
     assert!((600..1_200).contains(&slow), "{slow}");
-    let ([.., slow], dropped) = of("spray");
-    // A quarter of 280 Gb/s are 70 for a way of 20.
+    let ([.., slow], dropped) = run_balance("spray");
+    // A quarter of 280 Gb/s is 70, on a path of 20.
     assert!(slow < 1_300 && dropped > 1_500, "{slow} {dropped}");
 }
 
 #[test]
-fn a_flowlet_without_gaps_stays_on_its_way() {
-    let steady = upwards(&run(&(fabric("flowlet", "") + &load(1, "80Gbps"))).0);
+fn a_flowlet_without_gaps_keeps_its_path() {
+    let steady = frames_to_spines(&run(&(fabric("flowlet", "") + &load(1, "80Gbps"))).0);
     assert_eq!(steady.iter().filter(|frames| **frames > 0).count(), 1, "{steady:?}");
     // Frames of 1020 bytes at 1 Gb/s are 8 µs apart.
     let text = fabric("flowlet", "").replace("balance", "flowlet_gap = \"5us\"\nbalance") + &load(1, "1Gbps");
-    let broken = upwards(&run(&text).0);
+    let broken = frames_to_spines(&run(&text).0);
     assert!(broken.iter().all(|frames| *frames > 2), "{broken:?}");
 }
 
 #[test]
-fn threads_and_kinds_of_port_agree_on_every_way() {
+fn balancing_does_not_depend_on_threads_or_port_kinds() {
     for balance in ["spray", "adaptive", "flowlet"] {
         for rest in [
             "",
@@ -82,17 +83,18 @@ fn threads_and_kinds_of_port_agree_on_every_way() {
             let text = text
                 + "[transport]\ntimeout = 6\n[[workload]]\nkind = \"flows\"\nbytes = \"200kB\"\npattern = \"full-mesh\"\n";
             let (one, rows) = run_with(&text, &Options::new(3));
-            assert!(rows.iter().all(|row| row.outcome == Outcome::Finished), "{balance} {rest}");
-            for (threads, scheduled) in [(2, false), (3, false), (1, true)] {
-                let (other, other_rows) = run_with(&text, &Options { threads, scheduled, ..Options::new(3) });
-                assert_eq!(rows, other_rows, "{balance} {rest}: {threads} threads, {scheduled}");
+            assert!(rows.iter().all(|row| row.outcome == FlowOutcome::Finished), "{balance} {rest}");
+            for (threads, scheduled_ports) in [(2, false), (3, false), (1, true)] {
+                let (other, other_rows) =
+                    run_with(&text, &Options { threads, scheduled_ports, ..Options::new(3) });
+                assert_eq!(rows, other_rows, "{balance} {rest}: {threads} threads, {scheduled_ports}");
                 assert_eq!(one.collector.digest(), other.collector.digest(), "{balance} {rest}");
             }
         }
     }
 }
 
-/// TOML wants `[switch]` before its tables.
+/// TOML needs `[switch]` before its subtables.
 fn reordered(text: &str) -> String {
     let (start, rest) = text.split_once("[switch.lossless]").unwrap();
     let (lossless, switch) = rest.split_once("[switch]").unwrap();
@@ -100,12 +102,12 @@ fn reordered(text: &str) -> String {
 }
 
 #[test]
-fn a_scheme_that_cannot_take_reordering_is_told_so() {
+fn a_note_warns_if_the_scheme_takes_reordering_for_loss() {
     let notes = |balance: &str| run(&(fabric(balance, "") + &load(1, "1Gbps"))).0.notes;
     assert!(notes("ecmp").is_empty());
     assert_eq!(
         notes("spray"),
-        ["switches spray packets, and go-back-n takes every packet that another has overtaken for a loss"]
+        ["switches spray packets, and go-back-n takes every reordered packet for a loss"]
     );
 }
 
@@ -117,16 +119,16 @@ fn data_centres_are_joined_by_long_links() {
     let (results, rows) = run(text);
     assert_eq!(rows.len(), 2);
     let fct = |dst: u32| rows.iter().find(|row| row.dst == dst).unwrap().fct().as_ns() / 1000;
-    // Four links there and back, and the long one between the data centres.
+    // Four links in each direction, and the long one between the data centres.
     assert_eq!((fct(2), fct(4)), (8, 10_008));
-    // Eight links of hosts and four more between leaves and spines in each, then the long one.
+    // In each data centre eight host links and four between leaves and spines, then the long one.
     assert_eq!(results.lanes.len(), 2 * (2 * (4 + 4) + 1));
     let two = run_with(text, &Options { threads: 2, ..Options::new(1) }).0;
     assert_eq!(two.collector.digest(), results.collector.digest());
 }
 
 #[test]
-fn switches_have_memories_of_their_own() {
+fn switches_can_have_different_buffers() {
     let text = |entry: &str| {
         fabric("ecmp", "buffer = \"1MB\"\n")
             + entry

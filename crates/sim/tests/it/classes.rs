@@ -1,11 +1,11 @@
-//! Traffic classes over one bottleneck: how they share it, and what a pause holds.
+//! Traffic classes at one bottleneck: how they share it, and the effect of pauses.
 
 use crate::common::{capture_with, run_with, scenario};
-use wiremend_measure::Outcome;
-use wiremend_sim::{Body, Captured, Options, Results};
+use wiremend_measure::FlowOutcome;
+use wiremend_sim::{Body, CapturedFrame, Options, Results};
 use wiremend_units::{LaneId, LinkId, Time};
 
-/// Four hosts whose pairs share a link of 40 Gbit/s between two switches, and meet nowhere else.
+/// Pairs of hosts that share only a link of 40 Gbit/s between two switches.
 const BOTTLENECK: &str = "title = \"shares\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 3\n\
     switch_rate = \"40Gbps\"\n[stop]\nafter = \"2ms\"\n";
 
@@ -23,7 +23,7 @@ fn weights(weights: &[(u8, u32)]) -> String {
     weights.iter().map(weight).collect()
 }
 
-/// Bytes on the wire that each host of the right end was sent, as shares of the bottleneck's time.
+/// Returns the wire bytes to each host of the right end, as shares of the bottleneck.
 fn shares(text: &str) -> [f64; 3] {
     let results = on_any_number_of_threads(text);
     let seconds = results.end.as_ps() as f64 / 1e12;
@@ -43,12 +43,13 @@ fn on_any_number_of_threads(text: &str) -> Results {
     results
 }
 
-/// The bottleneck with these weights and the loads of its first hosts, in order, shared out as expected.
+/// Asserts the shares of the first hosts' loads at the bottleneck with these weights.
 fn assert_shared(by_weight: &[(u8, u32)], loads: &[(u8, &str, u16)], expected: [f64; 3]) {
     let loads = (0..).zip(loads).map(|(host, &(class, rate, frame))| load(host, class, rate, frame));
     let text = [BOTTLENECK.to_owned(), weights(by_weight)].into_iter().chain(loads).collect::<String>();
     let shares = shares(&text);
-    // The run is 10 MB of the bottleneck, a turn a few kilobytes, and the first microseconds carry nothing.
+    // The run carries 10 MB over the bottleneck, a quantum is a few kilobytes, and the first microseconds
+    // carry nothing.
     let near = shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 0.003);
     assert!(near, "{shares:?}, expected {expected:?}");
 }
@@ -67,12 +68,12 @@ fn a_strict_class_takes_what_it_needs_and_the_others_share_the_rest() {
 }
 
 #[test]
-fn what_a_class_leaves_goes_to_the_others() {
+fn unused_shares_go_to_other_classes() {
     assert_shared(&[(3, 3), (0, 1)], &[(3, "4Gbps", 1000), (0, "60Gbps", 1000)], [0.1, 0.9, 0.0]);
 }
 
 #[test]
-fn without_weights_the_highest_class_takes_all() {
+fn without_weights_the_highest_class_takes_the_link() {
     assert_shared(&[], &[(3, "60Gbps", 1000), (0, "60Gbps", 1000)], [1.0, 0.0, 0.0]);
 }
 
@@ -83,11 +84,11 @@ const PAIR: &str = "title = \"pause\"\n[topology]\nkind = \"pair\"\n[stop]\nafte
 const H0_TO_TOR: LaneId = LinkId(0).forward();
 const TOR_TO_H1: LaneId = LinkId(1).backward();
 
-/// When the frames of a class left over `lane`.
+/// Returns the departure times of the frames of a class over `lane`.
 fn departures(text: &str, lane: LaneId, class: u8) -> Vec<Time> {
     let captures = vec![LinkId(0), LinkId(1)];
     let (_, frames) = capture_with(text, &Options { captures, ..Options::new(1) });
-    let of_class = |captured: &&Captured| captured.lane == lane && captured.frame.class() == class;
+    let of_class = |captured: &&CapturedFrame| captured.lane == lane && captured.frame.class() == class;
     frames.iter().filter(of_class).map(|captured| captured.time).collect()
 }
 
@@ -96,7 +97,7 @@ const fn us(us: u64) -> Time {
 }
 
 #[test]
-fn a_pause_holds_its_class_exactly_as_long() {
+fn a_pause_lasts_exactly_as_long_as_configured() {
     for (links, direction, lane) in [("h0-tor", "forward", H0_TO_TOR), ("h1-tor", "backward", TOR_TO_H1)] {
         let plain = departures(PAIR, lane, 3);
         for class in [3, 0] {
@@ -104,28 +105,28 @@ fn a_pause_holds_its_class_exactly_as_long() {
                 "{PAIR}[[pause]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\nclass = {class}\nstart = \"10us\"\n\
                  stop = \"50us\"\n"
             );
-            let held = departures(&text, lane, class);
-            assert!(!held.iter().any(|start| (us(10)..us(50)).contains(start)), "{links} {class}");
-            let first = *held.iter().find(|start| **start >= us(10)).expect("it goes on");
-            // A frame of the other class may be leaving: it is finished first.
+            let departed = departures(&text, lane, class);
+            assert!(!departed.iter().any(|start| (us(10)..us(50)).contains(start)), "{links} {class}");
+            let first = *departed.iter().find(|start| **start >= us(10)).expect("it goes on");
+            // A frame of the other class may be in transmission: it is finished first.
             assert!(
                 (us(50)..us(50) + wiremend_units::Span::from_ns(82)).contains(&first),
                 "{links}: {first}"
             );
             let other = departures(&text, lane, 3 - class);
             let passed = other.iter().filter(|start| (us(10)..us(50)).contains(start)).count();
-            assert!(passed > 80, "{links}: the other class goes on, {passed} frames");
-            assert_eq!(held.len(), departures(PAIR, lane, class).len(), "{links}: nothing is lost");
+            assert!(passed > 80, "{links}: the other class continues, {passed} frames");
+            assert_eq!(departed.len(), departures(PAIR, lane, class).len(), "{links}: no frame is lost");
         }
         assert!(plain.iter().filter(|start| (us(10)..us(50)).contains(start)).count() > 80);
     }
 }
 
 #[test]
-fn a_port_with_nothing_else_to_do_sends_at_the_end_of_the_pause() {
+fn an_idle_port_sends_at_the_end_of_the_pause() {
     let alone = &PAIR[..PAIR.rfind("[[workload]]").unwrap()];
     for (links, direction, lane) in [("h0-tor", "forward", H0_TO_TOR), ("h1-tor", "backward", TOR_TO_H1)] {
-        // Two that overlap, and one that follows at once.
+        // Two that overlap, and one that follows immediately.
         let pause = |start: u64, stop: u64| {
             format!(
                 "[[pause]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\nclass = 3\nstart = \"{start}us\"\n\
@@ -133,8 +134,8 @@ fn a_port_with_nothing_else_to_do_sends_at_the_end_of_the_pause() {
             )
         };
         let text = [alone.to_owned(), pause(50, 60), pause(10, 30), pause(20, 50), pause(70, 71)].concat();
-        let held = departures(&text, lane, 3);
-        let later = |instant| held.iter().copied().find(|start| *start >= instant);
+        let departed = departures(&text, lane, 3);
+        let later = |instant| departed.iter().copied().find(|start| *start >= instant);
         assert_eq!((later(us(10)), later(us(70))), (Some(us(60)), Some(us(71))), "{links}");
     }
 }
@@ -145,7 +146,7 @@ fn a_pause_from_the_start_delays_a_flow_by_its_length() {
         bytes = \"100kB\"\npattern = \"point-to-point\"\n";
     let fct = |text: &str| {
         let (_, rows) = run_with(text, &Options::new(1));
-        assert_eq!(rows[0].outcome, Outcome::Finished);
+        assert_eq!(rows[0].outcome, FlowOutcome::Finished);
         rows[0].fct()
     };
     let pause = |class| format!("{text}[[pause]]\nlinks = \"h0-tor\"\nclass = {class}\nstop = \"40us\"\n");
@@ -154,13 +155,13 @@ fn a_pause_from_the_start_delays_a_flow_by_its_length() {
 }
 
 #[test]
-fn a_pause_without_end_leaves_no_flow_without_a_reason() {
+fn flows_behind_an_endless_pause_end_with_a_reason() {
     let text = "title = \"stuck\"\n[topology]\nkind = \"pair\"\n[transport]\ntimeout = 4\n[[workload]]\nkind = \"flows\"\n\
         bytes = \"100kB\"\npattern = \"point-to-point\"\n[[pause]]\nclass = 0\n";
     let outcome =
         |links: &str| run_with(&format!("{text}links = \"{links}\"\n"), &Options::new(1)).1[0].outcome;
-    assert_eq!(outcome("h0-tor"), Outcome::Stalled, "nothing was sent, so nothing is missed");
-    assert_eq!(outcome("h1-tor"), Outcome::RetryExceeded);
+    assert_eq!(outcome("h0-tor"), FlowOutcome::Stalled, "no packet was sent, so no timer runs");
+    assert_eq!(outcome("h1-tor"), FlowOutcome::RetryExceeded);
 }
 
 #[test]

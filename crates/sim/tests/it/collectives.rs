@@ -1,7 +1,7 @@
-//! Groups of hosts that work together: steps wait for data, and jobs are timed.
+//! Collectives: steps wait for data, and jobs are timed.
 
 use crate::common::{run, run_with};
-use wiremend_measure::{FlowRow, JobSummary, Outcome};
+use wiremend_measure::{FlowOutcome, FlowRow, JobSummary};
 use wiremend_sim::{Options, Results};
 
 /// Eight hosts at four leaves.
@@ -17,13 +17,13 @@ fn jobs(results: &Results) -> JobSummary {
     jobs.clone()
 }
 
-/// The row of a message, by the place of its sender in the first group and the step.
+/// Returns the row of a message, by the rank of its sender in the first group and the step.
 fn message(rows: &[FlowRow], messages: u64, own: u64, step: u64) -> &FlowRow {
     rows.iter().find(|row| row.flow == own * messages + step).expect("it was sent")
 }
 
 #[test]
-fn a_ring_sends_a_step_when_the_data_of_the_last_are_there() {
+fn a_ring_sends_a_step_when_the_data_of_the_last_have_arrived() {
     const STEPS: u64 = 14;
     let (results, rows) = run(&workload("allreduce", ""));
     assert_eq!(rows.len() as u64, 8 * STEPS);
@@ -60,7 +60,7 @@ fn halving_and_doubling_needs_fewer_steps() {
 }
 
 #[test]
-fn groups_have_their_own_times_whatever_the_threads() {
+fn group_times_do_not_depend_on_threads() {
     for (kind, fields) in [
         ("allreduce", "groups = 2\nplacement = \"strided\"\niterations = 3"),
         ("alltoall", "groups = 4\niterations = 2"),
@@ -74,7 +74,7 @@ fn groups_have_their_own_times_whatever_the_threads() {
             jobs.groups.len() > 1 && jobs.groups.iter().all(|group| group.mean_ns > Some(10_000.0)),
             "{jobs:?}"
         );
-        assert!(rows.iter().all(|row| row.outcome == Outcome::Finished));
+        assert!(rows.iter().all(|row| row.outcome == FlowOutcome::Finished));
         for threads in [2, 3] {
             let (other, other_rows) = run_with(&text, &Options { threads, ..Options::new(1) });
             assert_eq!((other_rows, other.summary("base")), (rows.clone(), results.summary("base")));
@@ -83,11 +83,11 @@ fn groups_have_their_own_times_whatever_the_threads() {
 }
 
 #[test]
-fn an_exchange_fills_all_links_at_once() {
+fn an_all_to_all_uses_all_links() {
     let (results, rows) = run(&workload("alltoall", ""));
     assert_eq!(rows.len(), 8 * 7);
     assert!(rows.iter().all(|row| row.start_ps == 0 && row.bytes == 125_000));
-    // 875 000 bytes into each host at 100 Gb/s are 70 µs and more with headers.
+    // 875 000 bytes into each host at 100 Gb/s take 70 µs, and more with headers.
     let ns = jobs(&results).groups[0].max_ns.unwrap();
     assert!((74_000.0..250_000.0).contains(&ns), "{ns}");
 }
@@ -111,22 +111,22 @@ fn other_traffic_between_the_same_hosts_does_not_confuse_a_group() {
 }
 
 #[test]
-fn a_job_that_time_cuts_off_is_not_finished() {
+fn a_job_cut_off_by_the_time_limit_is_not_finished() {
     let (results, rows) = run(&(workload("allreduce", "iterations = 9") + "[stop]\nafter = \"300us\"\n"));
     let jobs = jobs(&results);
     assert_eq!((jobs.jobs, jobs.finished), (9, 1));
-    assert!(rows.iter().any(|row| row.outcome == Outcome::TimeLimit));
+    assert!(rows.iter().any(|row| row.outcome == FlowOutcome::TimeLimit));
 }
 
 #[test]
-fn losses_delay_a_group_and_break_nothing() {
+fn losses_delay_a_group_without_failure() {
     let lossy = "[transport]\ntimeout = 6\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = \"1e-3\"\n";
     let time = |text: &str| jobs(&run(text).0).groups[0].max_ns.expect("it finished");
     assert!(time(&(workload("allreduce", "") + lossy)) > time(&workload("allreduce", "")));
 }
 
 #[test]
-fn an_incast_comes_again_and_again() {
+fn an_incast_repeats() {
     let text = format!(
         "{FABRIC}[[workload]]\nkind = \"flows\"\nbytes = \"10kB\"\npattern = \"incast\"\nstart = \"5us\"\nevery = \"100us\"\nrounds = 4\n"
     );

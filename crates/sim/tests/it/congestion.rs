@@ -1,19 +1,20 @@
-//! Marks, notifications and what senders make of them: shares, queues, pauses, and the same digits on any number of threads.
+//! ECN marks, CNPs and the reaction of senders: shares, queues, pauses, and equal results on any number of
+//! threads.
 
 use crate::common::{run_with, scenario};
-use wiremend_measure::{FlowRow, Metric, Outcome};
+use wiremend_measure::{FlowOutcome, FlowRow, Metric};
 use wiremend_proto::Packet;
-use wiremend_sim::{Captured, Options, Results};
+use wiremend_sim::{CapturedFrame, Options, Results};
 use wiremend_units::Time;
 
-/// Runs on one and two threads and with scheduled ports forced: the same digits.
+/// Runs on one and two threads and with scheduled ports; the results must be equal.
 fn run(text: &str) -> (Results, Vec<FlowRow>) {
     let options = Options::new(scenario(text).seed.get());
     let (results, rows) = run_with(text, &options);
     for other in [
         Options { threads: 2, ..options.clone() },
         Options { threads: 3, ..options.clone() },
-        Options { scheduled: true, ..options },
+        Options { scheduled_ports: true, ..options },
     ] {
         let (other, other_rows) = run_with(text, &other);
         assert_eq!(other.collector.digest(), results.collector.digest());
@@ -43,22 +44,22 @@ fn streams(senders: u32, ms: u32, congestion: &str, starts_us: &[u32]) -> String
     text + &(0..senders).map(stream).collect::<String>()
 }
 
-/// Bytes that each source completed from `from` on.
+/// Returns the bytes that each source completed from `from` on.
 fn shares(rows: &[FlowRow], sources: u32, from: Time) -> Vec<f64> {
-    let of = |source: u32| {
-        let rows = rows.iter().filter(|row| row.src == source && row.outcome == Outcome::Finished);
+    let bytes_of = |source: u32| {
+        let rows = rows.iter().filter(|row| row.src == source && row.outcome == FlowOutcome::Finished);
         rows.filter(|row| row.end_ps >= from.as_ps()).map(|row| row.bytes as f64).sum()
     };
-    (0..sources).map(of).collect()
+    (0..sources).map(bytes_of).collect()
 }
 
-/// Jain, Chiu and Hawe's index of fairness.
+/// Jain, Chiu and Hawe's fairness index.
 fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|share| share * share).sum::<f64>());
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// The second flow comes when the first has had the line for 5 ms: 20 ms later both have half of it.
+/// The second flow starts after the first has had the link for 5 ms; 20 ms later both have half of it.
 #[test]
 fn two_flows_converge_to_fair_shares() {
     for (congestion, curve) in [("dcqcn-paper", PAPER), ("hpcc-lineage", HPCC), ("swift", "")] {
@@ -73,7 +74,8 @@ fn two_flows_converge_to_fair_shares() {
     }
 }
 
-/// 32 hosts send to one at the paper's 40 Gb/s for 25 ms; and what waited for the receiver's link after the first 10 ms.
+/// 32 hosts send to one at the paper's 40 Gb/s for 25 ms. Also returns the queue at the receiver's link after
+/// the first 10 ms.
 fn incast(more: &str) -> (Results, Vec<u64>) {
     let text = format!(
         "title = \"incast\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 8\nhosts_per_leaf = 16\nrate = \"40Gbps\"\n\
@@ -90,29 +92,29 @@ fn incast(more: &str) -> (Results, Vec<u64>) {
     (results, queue.map(|sample| sample.value).collect())
 }
 
-/// The queue stands in the band of the marks, and PFC is left to the start, when all send at the rate of their links.
+/// The queue stays between the marking thresholds. PFC acts only at the start, when all send at line rate.
 #[test]
-fn an_incast_of_32_is_held_in_the_band() {
+fn an_incast_of_32_keeps_the_queue_between_the_thresholds() {
     let (alone, full) = incast("");
     let (results, mut queue) =
         incast("congestion = \"dcqcn-paper\"\n[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n");
-    for of in [&alone, &results] {
-        assert_eq!((of.counters.dropped_frames.total(), of.counters.flow_control.lossless_dropped), (0, 0));
+    for run in [&alone, &results] {
+        assert_eq!((run.counters.dropped_frames.total(), run.counters.flow_control.lossless_dropped), (0, 0));
     }
     queue.sort_unstable();
     let at = |percent: usize| queue[(queue.len() - 1) * percent / 100];
     let (pfc_alone, pfc) = (alone.counters.flow_control, results.counters.flow_control);
     println!("queue: median {} B, 95 % {} B; {pfc:?} against {pfc_alone:?}", at(50), at(95));
-    assert!(full.iter().all(|bytes| *bytes > 4_000_000), "without it the switch is full");
-    assert!(at(95) < 300_000, "the last mark is certain at 200 kB: {}", at(95));
+    assert!(full.iter().all(|bytes| *bytes > 4_000_000), "without congestion control the buffer is full");
+    assert!(at(95) < 300_000, "every frame is marked above 200 kB: {}", at(95));
     assert!(pfc.paused_ns * 20 < pfc_alone.paused_ns, "{pfc:?} {pfc_alone:?}");
     assert!(pfc.paused_hosts == 0 && pfc_alone.paused_hosts == 32);
 }
 
-/// Swift that wants less delay than there is goes down to a packet in a thousand round trips. Packets are then kept back for many
-/// timeouts, and only frames that are lost may cost one.
+/// Swift with a target below the base delay goes down to a packet in a thousand round trips. Packets then
+/// wait for many timeouts, and only lost frames may cause one.
 #[test]
-fn windows_of_less_than_a_packet_make_no_timeout_in_vain() {
+fn windows_below_one_packet_cause_no_spurious_timeout() {
     let hints = "[transport.dcp]\nallowance = 32\nprobe = \"30us\"\n";
     for (recovery, more) in [
         ("selective-repeat", ""),
@@ -129,7 +131,7 @@ fn windows_of_less_than_a_packet_make_no_timeout_in_vain() {
         ));
         let timeouts: u64 = rows.iter().map(|row| u64::from(row.timeouts)).sum();
         let lost: u64 = results.lanes.iter().map(|lane| lane.corrupted).sum();
-        let finished = rows.iter().filter(|row| row.outcome == Outcome::Finished).count();
+        let finished = rows.iter().filter(|row| row.outcome == FlowOutcome::Finished).count();
         assert!(
             finished == 20 && timeouts <= lost,
             "{recovery}: {finished} of 20, {timeouts} timeouts, {lost} lost"
@@ -137,9 +139,10 @@ fn windows_of_less_than_a_packet_make_no_timeout_in_vain() {
     }
 }
 
-/// A flow that shares links with an incast, and not its bottleneck: how many messages of 100 kB it begins in 4 ms.
+/// A flow shares links with an incast but not its bottleneck: returns how many messages of 100 kB it starts
+/// in 4 ms.
 #[test]
-fn a_victim_waits_for_a_port_that_it_does_not_use_unless_senders_slow_down() {
+fn congestion_control_frees_a_victim_of_pfc() {
     let text = wiremend_scenario::builtin::get("victim").expect("it is built in");
     let file = wiremend_scenario::load("victim.toml", text, &[]).expect("it is right");
     let begun: Vec<_> = file
@@ -156,12 +159,12 @@ fn a_victim_waits_for_a_port_that_it_does_not_use_unless_senders_slow_down() {
         })
         .collect();
     println!("{begun:?}");
-    let of = |name: &str| begun.iter().find(|(of, _)| *of == name).expect("a variant").1;
-    assert!(of("PFC") < 10, "each waits as long as the incast's queue: {begun:?}");
-    assert!(of("PFC, DCQCN") > 100 && of("PFC, Swift") > 100, "{begun:?}");
+    let messages = |name: &str| begun.iter().find(|(variant, _)| *variant == name).expect("a variant").1;
+    assert!(messages("PFC") < 10, "each message waits behind the incast: {begun:?}");
+    assert!(messages("PFC, DCQCN") > 100 && messages("PFC, Swift") > 100, "{begun:?}");
 }
 
-/// What the notification says is on the wire: 78 bytes, in its class, from the receiver to the sender.
+/// CNPs are packets on the wire: 78 bytes, in their class, from the receiver to the sender.
 #[test]
 fn notifications_are_packets() {
     let text =
@@ -170,7 +173,7 @@ fn notifications_are_packets() {
         &text,
         &Options { captures: vec![wiremend_units::LinkId(0)], ..Options::new(1) },
     );
-    let is_cnp = |captured: &&Captured| {
+    let is_cnp = |captured: &&CapturedFrame| {
         let packet = captured.frame.packet();
         matches!(packet, Some(Packet::Rc(packet)) if packet.opcode == wiremend_wire::Opcode::Cnp)
     };
@@ -180,18 +183,21 @@ fn notifications_are_packets() {
             && results.counters.congestion.cnps_sent >= results.counters.congestion.cnps_received
     );
     for pair in cnps.windows(2) {
-        assert!(pair[1].time.since(pair[0].time).as_ns() >= 49_000, "at most one in 50 us but for queueing");
+        assert!(
+            pair[1].time.since(pair[0].time).as_ns() >= 49_000,
+            "at most one CNP per 50 us, apart from queueing"
+        );
     }
     for captured in cnps {
         assert_eq!((captured.frame.len, captured.frame.class()), (78, 6));
         assert_eq!((captured.frame.src.0, captured.frame.dst.0), (3, 0));
     }
-    assert!(frames.iter().any(|captured| captured.frame.ecn() == wiremend_wire::Ecn::Capable0));
+    assert!(frames.iter().any(|captured| captured.frame.ecn() == wiremend_wire::Ecn::Ect0));
 }
 
-/// Whatever the seed, the threads and the kind of ports: the same digits, and nothing lost.
+/// For every seed, number of threads and kind of ports: equal results, and no loss.
 #[test]
-fn seeds_and_threads_change_no_digit() {
+fn results_do_not_depend_on_threads() {
     let seen: std::collections::BTreeSet<_> = (1..=6)
         .map(|seed| {
             let congestion = ["dcqcn-paper", "hpcc-lineage", "swift"][seed as usize % 3];
@@ -202,7 +208,7 @@ fn seeds_and_threads_change_no_digit() {
                  [[workload]]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.7\nflows = 60\n{ecn}{lossless}"
             );
             let (results, rows) = run(&text);
-            assert!(rows.iter().all(|row| row.outcome == Outcome::Finished), "{congestion}");
+            assert!(rows.iter().all(|row| row.outcome == FlowOutcome::Finished), "{congestion}");
             assert_eq!(results.counters.dropped_frames.buffer, 0);
             assert!(results.counters.congestion.marked > 0, "{congestion}");
             results.collector.digest().to_string()

@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! The corpus of the fuzzers: findings and seeds.
 
 #[path = "../../../../fuzz/checks/build_scenario.rs"]
 mod build_scenario;
@@ -8,6 +8,6 @@ mod replay;
 use replay::replay;
 
 #[test]
-fn networks_of_the_corpus_are_built_or_refused() {
+fn networks_of_the_corpus_are_built_or_rejected() {
     replay("build_scenario", build_scenario::check);
 }

@@ -1,7 +1,7 @@
-//! Transports over switches that trim: headers come back, and what they were about is sent again.
+//! Transports over trimming switches: headers return, and the senders retransmit.
 
-use crate::common::{Dice, run, run_scripted, run_with};
-use wiremend_measure::{FlowRow, Outcome, Trims};
+use crate::common::{Draws, run, run_scripted, run_with};
+use wiremend_measure::{FlowOutcome, FlowRow, Trims};
 use wiremend_sim::{HostCounters, Options, Results};
 use wiremend_units::mix;
 
@@ -36,7 +36,7 @@ fn total(results: &Results, of: fn(&HostCounters) -> u64) -> u64 {
     results.hosts.iter().map(of).sum()
 }
 
-/// D7, in the fabric: each header that a switch leaves comes back, and each packet that is sent again has lost its payload.
+/// D7, in the fabric: each trimmed header returns, and each retransmitted packet was trimmed before.
 #[test]
 fn an_incast_is_trimmed_and_needs_no_timer() {
     for scheme in SCHEMES {
@@ -52,9 +52,9 @@ fn an_incast_is_trimmed_and_needs_no_timer() {
     }
 }
 
-/// The timer of the last resort knows how far the other end is.
+/// The fallback timer takes the base round trip into account.
 #[test]
-fn a_long_way_needs_no_timer() {
+fn a_long_path_needs_no_timer() {
     for scheme in SCHEMES {
         let (_, rows) = run(&format!(
             "title = \"far\"\n[topology]\nkind = \"cross-dc\"\nleaves = 1\nspines = 1\nhosts_per_leaf = 1\nlong_delay = \"5ms\"\n\
@@ -65,16 +65,16 @@ fn a_long_way_needs_no_timer() {
     }
 }
 
-/// A header goes back in the class of its connection, even if nothing has come whole yet.
+/// A header returns in the class of its connection, even before a whole packet has arrived.
 #[test]
-fn headers_go_back_in_the_class_of_their_connection() {
+fn headers_return_in_the_class_of_their_connection() {
     let (_, rows) = run("title = \"class\"\n[topology]\nkind = \"pair\"\n[switch.trim]\nshare = 0.5\n\
          [transport]\nrecovery = \"dcp\"\nclass = 3\n[[pause]]\nlinks = \"all\"\nclass = 0\n\
          [[workload]]\nkind = \"stream\"\nmessage = \"1kB\"\ndepth = 1\ncount = 50\n");
     assert!(rows.iter().all(|row| row.outcome.is_finished() && row.timeouts == 0), "{rows:?}");
 }
 
-/// Pulls for flows that are done go to nobody: a long flow beside many short ones does not wait for them.
+/// Pulls of completed flows are dropped: a long flow beside many short ones does not wait for them.
 #[test]
 fn pulls_end_with_their_connection() {
     let long_ns = |scheme: &str| {
@@ -91,21 +91,22 @@ fn pulls_end_with_their_connection() {
     assert!(ndp < dcp * 7 / 4, "{ndp} and {dcp} ns");
 }
 
-/// 10 × 100 kB take 85 µs at the last link. A receiver that pulls keeps its link full and little is cut.
+/// 10 × 100 kB take 85 µs at the last link. A pulling receiver keeps its link full, and few packets are
+/// trimmed.
 #[test]
-fn pulls_waste_less_than_windows() {
+fn pulls_trim_less_than_windows() {
     let last = |scheme| {
         let (results, rows) = incast(10, scheme, "");
         (trims(&results).trimmed, rows.iter().map(|row| row.end_ps / 1_000_000).max().unwrap_or(0))
     };
     let ([dcp, ndp, cp], ideal) = (SCHEMES.map(last), 85);
-    assert!(ndp.0 * 3 < dcp.0 && ndp.0 * 3 < cp.0, "packets cut: {ndp:?} {dcp:?} {cp:?}");
+    assert!(ndp.0 * 3 < dcp.0 && ndp.0 * 3 < cp.0, "trimmed packets: {ndp:?} {dcp:?} {cp:?}");
     assert!(ndp.1 < ideal * 3 / 2 && dcp.1 < ideal * 2 && dcp.1 < cp.1, "{ndp:?} {dcp:?} {cp:?} µs");
 }
 
-/// Trimming is congestion: a sender that listens is cut less.
+/// Trimming is a congestion signal: with congestion control, fewer packets are trimmed.
 #[test]
-fn congestion_control_hears_of_headers() {
+fn congestion_control_reacts_to_returned_headers() {
     let ecn = "congestion = \"dcqcn-paper\"\n[switch.ecn]\nkmin = \"5kB\"\nkmax = \"20kB\"\npmax = 0.1\n";
     let (deaf, listening) = (incast(15, "dcp", ""), incast(15, "dcp", ecn));
     assert!(total(&listening.0, |host| host.cnps_received) > 0);
@@ -113,9 +114,9 @@ fn congestion_control_hears_of_headers() {
     assert!(cut[1] * 2 < cut[0], "{cut:?}");
 }
 
-/// What nobody had measured: one corrupted packet costs plain DCP its whole timer, wherever it is.
+/// Not measured in the paper: one corrupted packet costs plain DCP its whole timer, at any position.
 #[test]
-fn corruption_costs_the_timer_unless_someone_notices() {
+fn corruption_costs_the_timer_without_detection() {
     let clean = scripted("dcp", "", "").1.fct().as_ps();
     for psn in [0, 5, 11] {
         let rules = format!("{{ psn = {psn} }}");
@@ -133,10 +134,10 @@ fn corruption_costs_the_timer_unless_someone_notices() {
     }
 }
 
-/// In the middle of a message the timer sends it anew into a link that is gone: whichever of its packets the receiver has, the window is as wide as
-/// before when the link is back.
+/// During an outage the timer resends a message from its middle. Whichever packets the receiver has, the
+/// window is as large as before when the link is back.
 #[test]
-fn an_outage_leaves_the_window_as_wide_as_it_was() {
+fn an_outage_does_not_shrink_the_window() {
     for tracking in ["bitmap", "sums"] {
         let (_, rows) = run(&format!(
             "title = \"outage\"\n[topology]\nkind = \"chain\"\nswitches = 2\n[switch.trim]\n[transport]\nrecovery = \"dcp\"\n\
@@ -151,9 +152,9 @@ fn an_outage_leaves_the_window_as_wide_as_it_was() {
     }
 }
 
-/// Spray is disorder and nothing else to DCP.
+/// Spraying only reorders packets for DCP.
 #[test]
-fn sprayed_packets_are_not_sent_again() {
+fn spraying_causes_no_retransmission() {
     for scheme in SCHEMES {
         let (results, rows) = run(&format!(
             "title = \"spray\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 4\n[switch]\n\
@@ -170,7 +171,8 @@ fn sprayed_packets_are_not_sent_again() {
     }
 }
 
-/// Random fabrics that trim, corrupt and spray: everything is delivered once, nothing hangs, and threads change nothing.
+/// Random fabrics that trim, corrupt and spray: every message is delivered once, no flow hangs, and threads
+/// do not change results.
 #[test]
 fn invariants_hold_for_random_fabrics() {
     for seed in 0..60 {
@@ -198,11 +200,14 @@ fn check(results: &Results, rows: &[FlowRow]) {
     let delivered = total(results, |host| host.delivered_messages);
     assert!((known..=known + silent).contains(&delivered), "each message once: {delivered} {known} {silent}");
     for row in rows {
-        let excused = matches!(row.outcome, Outcome::Finished | Outcome::RetryExceeded | Outcome::TimeLimit);
+        let excused = matches!(
+            row.outcome,
+            FlowOutcome::Finished | FlowOutcome::RetryExceeded | FlowOutcome::TimeLimit
+        );
         assert!(excused, "{row:?}");
-        assert!(row.outcome != Outcome::Finished || row.delivered_ps.is_some(), "{row:?}");
+        assert!(row.outcome != FlowOutcome::Finished || row.delivered_ps.is_some(), "{row:?}");
     }
-    let finished = rows.iter().filter(|row| row.outcome == Outcome::Finished).count();
+    let finished = rows.iter().filter(|row| row.outcome == FlowOutcome::Finished).count();
     assert!(finished * 10 >= rows.len() * 9, "{finished} of {}", rows.len());
     let cut = trims(results);
     let (bounced, returned) =
@@ -211,7 +216,7 @@ fn check(results: &Results, rows: &[FlowRow]) {
 }
 
 fn draw(seed: u64) -> String {
-    let drawn = Dice(mix(seed ^ 0xDC9)).write(
+    let drawn = Draws(mix(seed ^ 0xDC9)).write(
         "[topology]\n<kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 4|kind = 'fat-tree'\nk = 4\
          |kind = 'chain'\nswitches = 2\nhosts_per_end = 5>\nrate = '<100Gbps|25Gbps>'\n[switch]\nbalance = '<ecmp|spray|adaptive>'\n\
          [switch.trim]\n<|threshold = '10kB'\n|threshold = '4kB'\n><|headers = '500B'\n><|acks = 'control'\n|acks = 'keep'\n>\

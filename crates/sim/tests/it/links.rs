@@ -1,8 +1,8 @@
 //! Several protected links: on one path, at one switch, and in a fat tree.
 
 use crate::common::run_with;
-use wiremend_measure::{FlowRow, Outcome};
-use wiremend_sim::{EndCounters, Options, Results};
+use wiremend_measure::{FlowOutcome, FlowRow};
+use wiremend_sim::{LinkEndCounters, Options, Results};
 
 const HARDENED: &str = "by = \"linkguardian\"\n";
 const TOFINO: &str = "by = \"linkguardian\"\nprofile = \"paper\"\n";
@@ -11,102 +11,103 @@ const IDEAL: &str = "by = \"linkguardian\"\nprofile = \"paper\"\nswitch = \"idea
 const IDEAL_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"paper\"\nswitch = \"ideal\"\n";
 const FEC: &str = "by = \"fec(5,2)\"\n";
 
-/// Each link masks its own losses, so that the ends see none.
+/// Each link masks its own losses, so the end hosts see none.
 #[test]
-fn links_of_one_path_mend_each_for_itself() {
+fn each_link_of_a_path_recovers_its_own_losses() {
     let (_, bare) = run(&path(""), 1);
     assert!(resent(&bare) > 100);
-    for way in [HARDENED, IDEAL, FEC] {
-        let (results, rows) = run(&path(&protect(way)), 1);
-        let mended = mended(&results);
-        println!("{way}: {mended:?}");
-        assert_eq!(mended.len(), 3, "the receiving ends of three links: {way}");
-        assert!(mended.iter().all(|(recovered, lost)| *recovered > 20 && *lost == 0), "{way}");
+    for scheme in [HARDENED, IDEAL, FEC] {
+        let (results, rows) = run(&path(&protect(scheme)), 1);
+        let recovered_and_lost = recovered_and_lost(&results);
+        println!("{scheme}: {recovered_and_lost:?}");
+        assert_eq!(recovered_and_lost.len(), 3, "the receiving ends of three links: {scheme}");
+        assert!(recovered_and_lost.iter().all(|(recovered, lost)| *recovered > 20 && *lost == 0), "{scheme}");
         let notices = |row: &FlowRow| row.retransmitted_packets > 0 || row.timeouts > 0;
-        assert!(!rows.iter().any(notices), "no end notices anything: {way}");
-        assert!(rows.iter().all(|row| row.outcome == Outcome::Finished));
+        assert!(!rows.iter().any(notices), "no host sees a loss: {scheme}");
+        assert!(rows.iter().all(|row| row.outcome == FlowOutcome::Finished));
     }
 }
 
-/// A tofino in the middle keeps frames of one link and copies for the next in the same loop: some of these come round too late for
-/// `ackNoTimeout`. The first switch has only copies to keep, and loses none.
+/// A Tofino in the middle has received frames of one link and copies for the next in the same loop: some
+/// copies loop too late for `ackNoTimeout`. The first switch has only copies, and loses none.
 #[test]
 fn a_path_of_tofinos_lets_some_losses_through() {
     let (results, rows) = run(&path(&protect(TOFINO)), 1);
-    let mended = mended(&results);
-    println!("{mended:?}");
-    let [(_, first), others @ ..] = &mended[..] else { panic!("three links lose frames") };
+    let recovered_and_lost = recovered_and_lost(&results);
+    println!("{recovered_and_lost:?}");
+    let [(_, first), others @ ..] = &recovered_and_lost[..] else { panic!("three links lose frames") };
     assert_eq!(*first, 0);
     assert!(others.iter().map(|(_, lost)| lost).sum::<u64>() > 0);
-    assert!(resent(&rows) > 0, "which the ends notice");
+    assert!(resent(&rows) > 0, "the hosts see losses");
 }
 
-/// Frames to `b` are lost; what the port to `c` does is the same as if none were.
+/// Losses on the link to `b` do not change the port to `c`.
 #[test]
-fn ports_of_one_switch_know_nothing_of_each_other() {
-    for way in [HARDENED, IDEAL, FEC] {
+fn ports_of_one_switch_are_independent() {
+    for scheme in [HARDENED, IDEAL, FEC] {
         let (clean, lossy) = (
-            run(&fan_out(way, "100Gbps", ["b", "c"], 0.0), 1),
-            run(&fan_out(way, "100Gbps", ["b", "c"], 2e-3), 1),
+            run(&fan_out(scheme, "100Gbps", ["b", "c"], 0.0), 1),
+            run(&fan_out(scheme, "100Gbps", ["b", "c"], 2e-3), 1),
         );
         let [to_b, to_c] = [0, 1].map(|link| (pair(&clean.0, link), pair(&lossy.0, link)));
-        assert!(to_b.1.1.sum.recovered > 30 && to_b.1.1.sum.lost == 0, "{way}");
+        assert!(to_b.1.1.sum.recovered > 30 && to_b.1.1.sum.lost == 0, "{scheme}");
         assert_ne!(to_b.0, to_b.1);
-        assert_eq!(to_c.0, to_c.1, "{way}");
+        assert_eq!(to_c.0, to_c.1, "{scheme}");
     }
 }
 
-/// The copies of two ports turn through one loopback port: at 25G it takes both, and at 100G it cannot.
+/// The copies of two ports share one loopback port: at 25G it carries both, at 100G it does not.
 #[test]
 fn ports_of_a_tofino_share_its_loopback() {
     let passes = |rate: &str, to: &[&str]| {
         let (results, _) = run(&fan_out(TOFINO_NB, rate, to, 1e-3), 1);
-        let sum = |of: fn(&EndCounters) -> u64| results.guards.iter().map(of).sum::<u64>() as f64;
-        (sum(|end| end.sum.tx_passes), sum(|end| end.sum.unkept))
+        let sum = |of: fn(&LinkEndCounters) -> u64| results.link_ends.iter().map(of).sum::<u64>() as f64;
+        (sum(|end| end.sum.tx_recirculations), sum(|end| end.sum.unbuffered))
     };
     let (alone, both) = (passes("25Gbps", &["b"]), passes("25Gbps", &["b", "c"]));
     println!("25G: {alone:?} and {both:?}");
     assert_eq!((alone.1, both.1), (0.0, 0.0));
-    assert!((both.0 / alone.0 - 2.0).abs() < 0.01, "shares of the pipeline add up: {alone:?}, {both:?}");
+    assert!((both.0 / alone.0 - 2.0).abs() < 0.01, "pipeline loads add up: {alone:?}, {both:?}");
     let (alone, both) = (passes("100Gbps", &["b"]), passes("100Gbps", &["b", "c"]));
     println!("100G: {alone:?} and {both:?}");
-    assert!(alone.1 == 0.0 && both.1 > 1_000.0, "what finds no room in the loop is not kept");
+    assert!(alone.1 == 0.0 && both.1 > 1_000.0, "copies without room in the loop are dropped");
     // Full frames with headers, preamble and gap, for 4 ms.
     let most = 4e-3 * 100e9 / 8.0 / 1541.0;
-    assert!(both.0 < most * 1.01, "the loopback port has a rate: {both:?}");
+    assert!(both.0 < most * 1.01, "the loopback port limits the loops: {both:?}");
     let (memory, _) = run(&fan_out(IDEAL_NB, "100Gbps", ["b", "c"], 1e-3), 1);
-    assert!(memory.guards.iter().all(|end| end.sum.unkept == 0 && end.sum.tx_passes == 0));
+    assert!(memory.link_ends.iter().all(|end| end.sum.unbuffered == 0 && end.sum.tx_recirculations == 0));
 }
 
-/// Frames that wait at a receiver turn too: two links that restore the order at one switch are slower together than each alone.
+/// Received frames that wait also loop: two links that restore the order at one switch are slower together
+/// than each alone.
 #[test]
 fn order_at_a_tofino_costs_more_where_two_links_need_it() {
-    let handed_on = |way: &str, from: &[&str]| {
-        let (results, _) = run(&fan_in(way, from), 1);
-        results.guards.iter().map(|end| end.sum.handed_on).sum::<u64>() as f64 / from.len() as f64
+    let handed_on = |scheme: &str, from: &[&str]| {
+        let (results, _) = run(&fan_in(scheme, from), 1);
+        results.link_ends.iter().map(|end| end.sum.delivered).sum::<u64>() as f64 / from.len() as f64
     };
     let (alone, both) = (handed_on(TOFINO, &["b"]), handed_on(TOFINO, &["b", "c"]));
     println!("tofino: {alone} alone, {both} each");
     assert!(both < 0.8 * alone, "{alone} alone, {both} each");
-    for way in [HARDENED, IDEAL] {
-        let (alone, both) = (handed_on(way, &["b"]), handed_on(way, &["b", "c"]));
-        assert!((both / alone - 1.0).abs() < 1e-3, "{way}: {alone} alone, {both} each");
+    for scheme in [HARDENED, IDEAL] {
+        let (alone, both) = (handed_on(scheme, &["b"]), handed_on(scheme, &["b", "c"]));
+        assert!((both / alone - 1.0).abs() < 1e-3, "{scheme}: {alone} alone, {both} each");
     }
 }
 
 #[test]
 fn protected_ports_of_a_fat_tree_are_the_same_on_any_number_of_threads() {
-    for way in [HARDENED, TOFINO, IDEAL, FEC] {
-        let text = fat_tree(way);
+    for scheme in [HARDENED, TOFINO, IDEAL, FEC] {
+        let text = fat_tree(scheme);
         let (one, rows) = run(&text, 1);
-        assert!(one.guards.iter().map(|end| end.sum.missed).sum::<u64>() > 50, "{way}");
+        assert!(one.link_ends.iter().map(|end| end.sum.missed).sum::<u64>() > 50, "{scheme}");
         for threads in [2, 3] {
             let (other, other_rows) = run(&text, threads);
-            assert_eq!(other.collector.digest(), one.collector.digest(), "{threads} threads, {way}");
+            assert_eq!(other.collector.digest(), one.collector.digest(), "{threads} threads, {scheme}");
             assert_eq!(
-                (other.guards, other_rows),
-                (one.guards.clone(), rows.clone()),
-                "{threads} threads, {way}"
+                (other.link_ends, other_rows),
+                (one.link_ends.clone(), rows.clone()),
+                "{threads} threads, {scheme}"
             );
         }
     }
@@ -116,9 +117,9 @@ fn run(text: &str, threads: usize) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options { threads, ..Options::new(5) })
 }
 
-/// Of each receiving end: recovered, and given up.
-fn mended(results: &Results) -> Vec<(u64, u64)> {
-    let receivers = results.guards.iter().filter(|end| end.sum.missed > 0);
+/// Returns recovered and given-up frames of each receiving end.
+fn recovered_and_lost(results: &Results) -> Vec<(u64, u64)> {
+    let receivers = results.link_ends.iter().filter(|end| end.sum.missed > 0);
     receivers.map(|end| (end.sum.recovered, end.sum.lost)).collect()
 }
 
@@ -126,12 +127,12 @@ fn resent(rows: &[FlowRow]) -> u32 {
     rows.iter().map(|row| row.retransmitted_packets).sum()
 }
 
-/// Both ends of the link with this number among those that are protected, in the order of their lanes.
-fn pair(results: &Results, number: usize) -> (EndCounters, EndCounters) {
-    (results.guards[2 * number], results.guards[2 * number + 1])
+/// Returns both ends of the protected link with this number, in the order of lanes.
+fn pair(results: &Results, number: usize) -> (LinkEndCounters, LinkEndCounters) {
+    (results.link_ends[2 * number], results.link_ends[2 * number + 1])
 }
 
-/// WRITEs over four switches, whose three links all lose frames on the way there.
+/// WRITEs over four switches, whose three links all lose frames in the forward direction.
 fn path(protect: &str) -> String {
     format!(
         "title = \"path\"\n[topology]\nkind = \"chain\"\nswitches = 4\nhosts_per_end = 1\nrate = \"25Gbps\"\ndelay = \"200ns\"\n\
@@ -140,24 +141,24 @@ fn path(protect: &str) -> String {
     )
 }
 
-/// Two hosts at `a` send at line rate to those at these switches; the link to `b` loses frames.
-fn fan_out<T: AsRef<str>>(way: &str, rate: &str, to: impl AsRef<[T]>, loss: f64) -> String {
+/// Two hosts at `a` send at line rate to hosts at these switches; the link to `b` loses frames.
+fn fan_out<T: AsRef<str>>(scheme: &str, rate: &str, to: impl AsRef<[T]>, loss: f64) -> String {
     let loads = to
         .as_ref()
         .iter()
         .map(|to| load(&format!("to_{}", to.as_ref()), &format!("at_{}", to.as_ref()), rate));
     let impair = if loss > 0.0 { impair("a-b", "forward", loss) } else { String::new() };
-    star("to", rate) + &loads.collect::<String>() + &impair + &protect(way)
+    star("to", rate) + &loads.collect::<String>() + &impair + &protect(scheme)
 }
 
 /// Hosts at these switches send at line rate to two hosts at `a`; both links lose frames.
-fn fan_in(way: &str, from: &[&str]) -> String {
+fn fan_in(scheme: &str, from: &[&str]) -> String {
     let loads = from.iter().map(|from| load(&format!("at_{from}"), &format!("from_{from}"), "100Gbps"));
     let impairs = impair("a-b", "backward", 1e-3) + &impair("a-c", "backward", 1e-3);
-    star("from", "100Gbps") + &loads.collect::<String>() + &impairs + &protect(way)
+    star("from", "100Gbps") + &loads.collect::<String>() + &impairs + &protect(scheme)
 }
 
-/// `b` and `c` at `a`; at `a` a host for each of them, called by what it is for.
+/// Switches `b` and `c` at `a`; at `a` a host for each of them, named after it.
 fn star(at_a: &str, rate: &str) -> String {
     format!(
         "title = \"star\"\n[topology]\nkind = \"graph\"\nrate = \"{rate}\"\ndelay = \"100ns\"\nhosts = [\"{at_a}_b\", \"{at_a}_c\", \"at_b\", \"at_c\"]\n\
@@ -166,7 +167,7 @@ fn star(at_a: &str, rate: &str) -> String {
     )
 }
 
-/// A little less than line rate: a link header must fit.
+/// A little less than line rate, so that a link header fits.
 fn load(src: &str, dst: &str, rate: &str) -> String {
     let rate = if rate == "25Gbps" { "24.8Gbps" } else { "99.2Gbps" };
     format!(
@@ -178,17 +179,17 @@ fn impair(link: &str, direction: &str, loss: f64) -> String {
     format!("[[impair]]\nlinks = \"{link}\"\ndirection = \"{direction}\"\nkind = \"frames\"\nrate = {loss}\n")
 }
 
-fn protect(way: &str) -> String {
-    format!("[[protect]]\nlinks = \"switches\"\n{way}")
+fn protect(scheme: &str) -> String {
+    format!("[[protect]]\nlinks = \"switches\"\n{scheme}")
 }
 
 /// Links from aggregation to core, and one to an edge, lose frames in both directions.
-fn fat_tree(way: &str) -> String {
+fn fat_tree(scheme: &str) -> String {
     format!(
         "title = \"tree\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100Gbps\"\ndelay = \"500ns\"\n[transport]\nmtu = 1024\n\
          [[workload]]\nkind = \"flows\"\nbytes = \"200kB\"\npattern = \"permutation\"\ncount = 4\n\
          [[impair]]\nlinks = \"switches\"\nkind = \"frames\"\nrate = 2e-3\n{}rx_buffer = \"400kB\"\n",
-        protect(way)
+        protect(scheme)
     )
     .replace("by = \"fec(5,2)\"\nrx_buffer = \"400kB\"\n", FEC)
 }

@@ -1,8 +1,8 @@
-//! Random arrivals load the link that they are said to load.
+//! Random arrivals load the right link.
 
 use crate::common::run;
 
-/// The time that 2000 flows of 2 kB need at half the rate of a link.
+/// Returns the time of 2000 flows of 2 kB at half the rate of a link.
 const fn span_us(gbps: u64) -> u64 {
     2_000 * 2_000 * 8 / (gbps * 1_000 / 2)
 }
@@ -14,7 +14,7 @@ fn each_source_loads_its_own_link() {
     assert_close(last_start_us("100Gbps", all), span_us(100) / 4);
 }
 
-/// Two destinations are no reason to send twice as much.
+/// Two destinations do not double the load.
 #[test]
 fn a_source_that_is_named_twice_loads_its_link_once() {
     let twice = "pattern = \"point-to-point\"\nsrc = [\"b\", \"b\"]\ndst = [\"c\", \"d\"]";
@@ -26,7 +26,7 @@ fn an_incast_loads_the_link_of_its_destination() {
     assert_close(last_start_us("10Gbps", "pattern = \"incast\"\ndst = \"a\""), span_us(10));
 }
 
-/// A host with nobody else to send to leaves its share to the others.
+/// A host without another destination leaves its share to the others.
 #[test]
 fn every_flow_finds_a_source() {
     let text = scenario("100Gbps", "pattern = \"uniform\"\nsrc = [\"a\", \"b\"]\ndst = \"a\"");
@@ -38,7 +38,7 @@ fn last_start_us(rate_of_a: &str, pattern: &str) -> u64 {
     rows.iter().map(|row| row.start_ps).max().unwrap() / 1_000_000
 }
 
-/// The sum of 500 exponential gaps or more is within 15 % of its mean but for one seed in a thousand.
+/// The sum of 500 or more exponential gaps is within 15 % of its mean, except for one seed in a thousand.
 fn assert_close(found: u64, mean: u64) {
     assert!((mean * 85..mean * 115).contains(&(found * 100)), "{found} µs instead of {mean} µs");
 }
@@ -52,10 +52,11 @@ fn scenario(rate_of_a: &str, pattern: &str) -> String {
     )
 }
 
-/// What comes over a connection goes to whoever opened it: those that answer have one of their own.
+/// Messages on a connection go to the application that opened it, so applications that receive need their
+/// own.
 #[test]
 fn ping_pongs_of_one_pair_do_not_mix() {
-    let of = |qp: &str| {
+    let rows = |qp: &str| {
         let (_, rows) = run(&format!(
             "title = \"two\"\n[topology]\nkind = \"pair\"\n[transport]\nqp = \"{qp}\"\n\
              [[workload]]\nkind = \"ping-pong\"\nbytes = \"10kB\"\niterations = 30\n\
@@ -65,5 +66,5 @@ fn ping_pongs_of_one_pair_do_not_mix() {
         assert!(rows.iter().all(|row| row.outcome.is_finished()), "{qp}");
         rows.len()
     };
-    assert_eq!([of("per-pair"), of("per-flow")], [90, 90]);
+    assert_eq!([rows("per-pair"), rows("per-flow")], [90, 90]);
 }

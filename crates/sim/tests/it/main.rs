@@ -1,9 +1,7 @@
-//! Simulations as users run them: from the text of a scenario to rows and counters.
+//! End-to-end tests: from the text of a scenario to rows and counters.
 
 mod activation;
-mod alone;
 mod balancing;
-mod causes;
 mod classes;
 mod collectives;
 mod common;
@@ -13,6 +11,7 @@ mod dcp;
 mod deadlock;
 mod faults;
 mod fec;
+mod ideal_time;
 mod links;
 mod loads;
 mod lossless;
@@ -27,4 +26,5 @@ mod swarm;
 mod switches;
 mod tcp;
 mod tilted;
+mod timeout_causes;
 mod trimming;

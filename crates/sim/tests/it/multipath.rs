@@ -1,7 +1,7 @@
-//! Connections with several subflows: over paths of their own, at a bottleneck that they share with others, and over links that are dead.
+//! Multipath TCP: over separate paths, at a shared bottleneck, and over dead links.
 
 use crate::common::{capture_with, run, run_with};
-use wiremend_measure::{FlowRow, Outcome};
+use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_sim::Options;
 use wiremend_units::LinkId;
 
@@ -22,16 +22,17 @@ fn stream(src: &str, dst: &str, more: &str) -> String {
     )
 }
 
-/// Bytes of what was delivered from a host, in Gb/s.
+/// Returns the delivered rate of a host in Gb/s.
 fn goodput(rows: &[FlowRow], src: u32) -> f64 {
-    let done = rows.iter().filter(|row| row.src == src && row.outcome == Outcome::Finished);
+    let done = rows.iter().filter(|row| row.src == src && row.outcome == FlowOutcome::Finished);
     done.map(|row| row.bytes).sum::<u64>() as f64 * 8.0 / RUN_MS / 1e6
 }
 
-/// RFC 6356 §2, goal 1. A hash sends two subflows over the same spine half of the time; then they get what one does, else twice as much.
+/// RFC 6356 §2, goal 1. A hash sends two subflows over the same spine half of the time. Then they get the
+/// rate of one; otherwise twice as much.
 #[test]
-fn two_subflows_get_what_their_paths_have() {
-    let of = |tcp: &str, seed: u64| {
+fn two_subflows_get_the_rate_of_their_paths() {
+    let goodput_of = |tcp: &str, seed: u64| {
         goodput(&run_with(&(fabric("25Gbps", tcp, "") + &stream("h0", "h2", "")), &Options::new(seed)).1, 0)
     };
     let one = {
@@ -39,14 +40,15 @@ fn two_subflows_get_what_their_paths_have() {
         goodput(&run(&text).1, 0)
     };
     assert!((8.5..9.42).contains(&one), "{one}");
-    let ratios: Vec<_> = (0..6).map(|seed| of("subflows = 2", seed) / one).collect();
+    let ratios: Vec<_> = (0..6).map(|seed| goodput_of("subflows = 2", seed) / one).collect();
     println!("{one} Gb/s over one path, and over two: {ratios:.3?}");
-    let near = |of: f64| ratios.iter().filter(|ratio| (of * 0.93..of * 1.05).contains(*ratio)).count();
+    let near =
+        |value: f64| ratios.iter().filter(|ratio| (value * 0.93..value * 1.05).contains(*ratio)).count();
     assert!(near(1.0) > 0 && near(2.0) > 0 && near(1.0) + near(2.0) == ratios.len(), "{ratios:?}");
 }
 
-/// RFC 6356 §2, goal 2: at a bottleneck that subflows share with another connection they take what one connection would, while windows that know
-/// nothing of each other take a share each.
+/// RFC 6356 §2, goal 2: at a bottleneck shared with another connection, coupled subflows take the rate of one
+/// connection; uncoupled ones take one share each.
 #[test]
 fn coupled_subflows_take_a_fair_share() {
     let share = |congestion: &str, seed: u64| {
@@ -55,7 +57,7 @@ fn coupled_subflows_take_a_fair_share() {
             + &stream("h1", "h2", "subflows = 1");
         let (_, rows) = run_with(&text, &Options::new(seed));
         let (many, one) = (goodput(&rows, 0), goodput(&rows, 1));
-        assert!(many + one > 8.0, "the link is used: {many} and {one}");
+        assert!(many + one > 8.0, "the link is full: {many} and {one}");
         many / (many + one)
     };
     let mean = |congestion: &str| (1..=4).map(|seed| share(congestion, seed)).sum::<f64>() / 4.0;
@@ -64,22 +66,22 @@ fn coupled_subflows_take_a_fair_share() {
     assert!((0.35..0.65).contains(&linked) && apart > linked + 0.1, "{linked} coupled, {apart} not");
 }
 
-/// What is on a path that dies goes over the other, and every flow ends.
+/// Data on a dead path moves to the other, and every flow ends.
 #[test]
-fn a_dead_path_is_left() {
+fn a_dead_path_is_abandoned() {
     let dead = "[[impair]]\nkind = \"frames\"\nlinks = \"leaf0-spine0\"\nrate = \"1\"\ndirection = \"forward\"\nstart = \"5ms\"\n";
     let flows = "[[workload]]\nkind = \"flows\"\nbytes = \"20MB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h2\"\n";
-    let of = |subflows: &str, seed: u64| {
+    let run_subflows = |subflows: &str, seed: u64| {
         let (results, rows) = run_with(&(fabric("25Gbps", subflows, dead) + flows), &Options::new(seed));
         (rows[0].outcome, results.hosts[0].tcp.reinjected)
     };
-    let ends: Vec<_> = (0..8).map(|seed| of("subflows = 8", seed)).collect();
+    let ends: Vec<_> = (0..8).map(|seed| run_subflows("subflows = 8", seed)).collect();
     println!("{ends:?}");
-    assert!(ends.iter().all(|(outcome, _)| *outcome == Outcome::Finished), "{ends:?}");
+    assert!(ends.iter().all(|(outcome, _)| *outcome == FlowOutcome::Finished), "{ends:?}");
     assert!(ends.iter().any(|(_, reinjected)| *reinjected > 0), "{ends:?}");
 }
 
-/// Without a choice of paths there is one subflow, and a note says so.
+/// Without parallel paths there is one subflow, and a note reports it.
 #[test]
 fn one_path_makes_one_subflow() {
     let text =
@@ -89,21 +91,21 @@ fn one_path_makes_one_subflow() {
     assert_eq!(
         several.notes,
         [
-            "connections have 3 subflows, and hosts have one path to each other: they run as one, as plain TCP does"
+            "connections have 3 subflows, but hosts have only one path to each other: the subflows run as one plain TCP connection"
         ]
     );
     assert!(one.notes.is_empty() && goodput(&rows, 0) > 8.5);
     assert!((goodput(&rows, 0) / goodput(&one_rows, 0) - 1.0).abs() < 0.03, "as Reno");
 }
 
-/// 1428 bytes of payload, 70 of headers, and an option of 20; acknowledgements have one of 8.
+/// 1428 bytes of payload, 70 of headers, and an option of 20; acknowledgements have an option of 8.
 #[test]
 fn frames_have_the_length_of_their_headers() {
     let loss = "[[impair]]\nkind = \"frames\"\nlinks = [\"leaf0-spine0\", \"leaf0-spine1\"]\nrate = \"1/100\"\ndirection = \"forward\"\n";
     let text = fabric("10Gbps", "subflows = 2", loss) + &stream("h0", "h2", "");
     let (_, frames) =
         capture_with(&text, &Options { captures: (0..8).map(LinkId).collect(), ..Options::new(1) });
-    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.is_tcp();
+    let tcp = |captured: &&wiremend_sim::CapturedFrame| captured.frame.is_tcp();
     let mut lengths: Vec<_> = frames.iter().filter(tcp).map(|captured| captured.frame.len).collect();
     lengths.sort_unstable();
     lengths.dedup();
@@ -111,9 +113,8 @@ fn frames_have_the_length_of_their_headers() {
     assert_eq!(lengths, [78, 90, 98, 130, 1518]);
 }
 
-/// Threads change nothing.
 #[test]
-fn threads_change_nothing() {
+fn threads_do_not_change_results() {
     let text = fabric("25Gbps", "subflows = 4", "") + &stream("h0", "h2", "") + &stream("h3", "h1", "");
     let (one, rows) = run_with(&text, &Options::new(3));
     let (two, other_rows) = run_with(&text, &Options { threads: 2, ..Options::new(3) });

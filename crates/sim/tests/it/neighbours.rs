@@ -1,16 +1,20 @@
-//! Several protected links at one switch: what one of them needs, another must not pay for.
+//! Several protected links at one switch do not affect each other.
 
 use crate::common::run;
 use wiremend_sim::Results;
 
-/// The buffers of the prototype turn through the one loopback port of its switch (LG §4.6): copies of two links at full rate do not fit
-/// through it, and what finds no room cannot be sent again. The hardened protocol has its state per link.
+/// The prototype buffers frames in the one loopback port of its switch (LG §4.6). It cannot carry the copies
+/// of two links at full rate, and rejected copies cannot be retransmitted. The hardened protocol has its
+/// state per link.
 #[test]
 fn a_second_protected_link_costs_the_first_nothing() {
     let alone_and_beside = |profile| {
         let (alone, beside) = (first_link(profile, false), first_link(profile, true));
         println!("{profile}: {alone:?} alone, {beside:?} beside another");
-        assert!(alone.missed > 20 && alone.lost == 0 && alone.unkept == 0, "alone, both mend it");
+        assert!(
+            alone.missed > 20 && alone.lost == 0 && alone.unkept == 0,
+            "alone, both profiles recover all losses"
+        );
         (alone, beside)
     };
     let (alone, beside) = alone_and_beside("hardened");
@@ -19,17 +23,17 @@ fn a_second_protected_link_costs_the_first_nothing() {
     assert!(beside.unkept > 0 && beside.lost > beside.missed / 2 && beside.delivered < alone.delivered);
 }
 
-/// What becomes of the traffic over the first of two protected links.
+/// Results of the first of two protected links.
 #[derive(PartialEq, Eq, Debug)]
-struct First {
+struct LinkResult {
     delivered: u64,
     missed: u64,
     lost: u64,
     unkept: u64,
 }
 
-/// With traffic over the second, or without.
-fn first_link(profile: &str, has_neighbour: bool) -> First {
+/// With or without traffic over the second link.
+fn first_link(profile: &str, has_neighbour: bool) -> LinkResult {
     let load = |src, dst| {
         format!(
             "[[workload]]\nkind = \"cbr\"\nsrc = \"{src}\"\ndst = \"{dst}\"\nrate = \"90Gbps\"\nframe = 1518\n"
@@ -46,13 +50,13 @@ fn first_link(profile: &str, has_neighbour: bool) -> First {
          [[protect]]\nlinks = [\"s-t\", \"s-u\"]\ndirection = \"forward\"\nby = \"linkguardian\"\nprofile = \"{profile}\"\nloss = \"1e-3\"\n\
          [stop]\nafter = \"6ms\"\n"
     ));
-    of_first(&results)
+    first_link_counters(&results)
 }
 
-fn of_first(results: &Results) -> First {
-    let [tx, rx, ..] = results.guards[..] else { panic!("two links are protected") };
+fn first_link_counters(results: &Results) -> LinkResult {
+    let [tx, rx, ..] = results.link_ends[..] else { panic!("two links are protected") };
     assert!(tx.lane.reverse() == rx.lane);
-    First {
+    LinkResult {
         delivered: results.hosts[2].rx_frames,
         missed: rx.link.missed,
         lost: rx.link.lost,

@@ -1,14 +1,14 @@
-//! The estimator of rare losses on a miniature of a protected link, whose effective loss is known in closed form: against the
-//! formula, and against counting where that is feasible. Seeds are fixed.
+//! The estimator of rare losses on a small model of a protected link with a known effective loss: compared
+//! with the formula, and with counting where that is feasible. Seeds are fixed.
 
 use std::collections::VecDeque;
 
-use wiremend_impair::{Begin, FrameFacts, FrameKind, FrameLoss, TiltedLoss, Tilting};
+use wiremend_impair::{EpisodeStart, FrameFacts, FrameKind, FrameLoss, TiltSettings, TiltedLoss};
 use wiremend_measure::rare::{Episode, Episodes, Estimate};
 
 const LEVEL: f64 = 0.95;
 
-/// The miniature is what its formula says: counted over so many frames that nothing has to be weighed.
+/// The model matches its formula: counted over enough frames, without weights.
 #[test]
 fn counting_agrees_with_the_closed_form() {
     for (link, loss) in [(Link::new(2, 5), 0.2), (Link::new(2, 2), 0.1), (Link::new(1, 5), 0.05)] {
@@ -21,13 +21,13 @@ fn counting_agrees_with_the_closed_form() {
             frames += u64::from(step.is_fresh);
         }
         let expected = link.effective_loss(loss) * frames as f64;
-        // Losses come in clumps of up to a hole: the deviation is larger than that of as many coins.
+        // Losses come in bursts of up to a hole, so the deviation is larger than that of independent losses.
         assert!((lost as f64 - expected).abs() < 6.0 * expected.sqrt(), "{lost}, not {expected}");
     }
 }
 
-/// Over many seeds: the mean is the truth, and the interval covers it as often as it says. Losses behind lost copies are
-/// made frequent; those behind holes that are too wide are not, and have to be met by chance.
+/// Over many seeds the mean is correct, and the interval covers the truth as often as stated. Losses of all
+/// copies are made frequent; losses of too wide holes are not, and occur by chance.
 #[test]
 fn estimates_are_unbiased_and_their_intervals_cover() {
     let seeds = 400;
@@ -37,7 +37,7 @@ fn estimates_are_unbiased_and_their_intervals_cover() {
         (Link::new(1, 5), 0.05, 100),
         (Link::new(3, 5), 0.05, 300),
     ] {
-        for begin in [Begin::Natural, Begin::Set { after: 5 }] {
+        for begin in [EpisodeStart::Natural, EpisodeStart::Forced { after: 5 }] {
             let truth = link.effective_loss(loss);
             let (mut covered, mut sum, mut squares, mut total) = (0, 0.0, 0.0, Episodes::default());
             for seed in 0..seeds {
@@ -61,7 +61,8 @@ fn estimates_are_unbiased_and_their_intervals_cover() {
     }
 }
 
-/// L1: 10⁻⁹ at a loss of 10⁻³ with two copies, 10⁻⁸ at 10⁻⁴ and 10⁻¹⁰ at 10⁻⁵ with one, each from less than 10⁶ draws.
+/// L1: 10⁻⁹ at a loss of 10⁻³ with two copies, 10⁻⁸ at 10⁻⁴ and 10⁻¹⁰ at 10⁻⁵ with one, each from less than
+/// 10⁶ draws.
 #[test]
 fn a_loss_of_one_in_a_billion_is_found_within_a_tenth() {
     for (loss, copies) in [(1e-3_f64, 2), (1e-4, 1), (1e-5, 1)] {
@@ -69,7 +70,7 @@ fn a_loss_of_one_in_a_billion_is_found_within_a_tenth() {
         let truth = loss.powi(i32::from(copies) + 1);
         for seed in 0..10 {
             let (episodes, estimate, draws) =
-                estimate(link, tilting(loss, Begin::Set { after: 5 }), 30_000, seed);
+                estimate(link, tilting(loss, EpisodeStart::Forced { after: 5 }), 30_000, seed);
             let error = estimate.value / truth - 1.0;
             if seed == 0 {
                 let found = estimate.relative_error();
@@ -82,18 +83,18 @@ fn a_loss_of_one_in_a_billion_is_found_within_a_tenth() {
     }
 }
 
-/// What the tests above could not see if it did not matter: an episode that ends while copies are under way is weighed wrongly.
+/// A counter-test: an episode that ends while copies are in flight gets a wrong weight.
 #[test]
-fn ending_episodes_early_would_be_noticed() {
+fn ending_episodes_early_gives_wrong_weights() {
     let link = Link::new(2, 5);
-    let hasty = Tilting { quiet_frames: 2, ..tilting(0.05, Begin::Set { after: 5 }) };
+    let hasty = TiltSettings { quiet_frames: 2, ..tilting(0.05, EpisodeStart::Forced { after: 5 }) };
     let (_, estimate, _) = estimate(link, hasty, 20_000, 3);
     assert!(!estimate.interval.contains(link.effective_loss(0.05)), "{estimate:?}");
 }
 
-/// A tenth of the episodes as they are; in the others every second copy is lost.
-fn tilting(loss: f64, begin: Begin) -> Tilting {
-    Tilting {
+/// A tenth of the episodes is unchanged; in the others every second copy is lost.
+fn tilting(loss: f64, begin: EpisodeStart) -> TiltSettings {
+    TiltSettings {
         loss,
         raised_copies: 0.5,
         raised_control: loss,
@@ -104,15 +105,16 @@ fn tilting(loss: f64, begin: Begin) -> Tilting {
     }
 }
 
-/// The effective loss from so many episodes, and how many frames were drawn for it.
-fn estimate(link: Link, tilting: Tilting, count: u64, seed: u64) -> (Episodes, Estimate, u64) {
+/// Returns the effective loss from `count` episodes, and the number of frames drawn.
+fn estimate(link: Link, tilting: TiltSettings, count: u64, seed: u64) -> (Episodes, Estimate, u64) {
     let mut lane = TiltedLoss::new(tilting, seed).unwrap();
     let mut state = State::default();
     let mut episodes = Episodes::default();
     let (mut lost, mut fresh, mut draws) = (0.0, 0, 0);
-    // Where episodes come by themselves, the number of frames is what is fixed.
+    // If episodes start by chance, the number of frames is fixed.
     let frames = (count as f64 / tilting.loss) as u64;
-    let more = |fresh, ended| if tilting.begin == Begin::Natural { fresh < frames } else { ended < count };
+    let more =
+        |fresh, ended| if tilting.begin == EpisodeStart::Natural { fresh < frames } else { ended < count };
     while more(fresh, episodes.count()) || !state.is_clean() {
         let step = state.step(link, |frame| lane.corrupts(frame));
         draws += 1;
@@ -121,20 +123,23 @@ fn estimate(link: Link, tilting: Tilting, count: u64, seed: u64) -> (Episodes, E
         if state.is_clean() {
             lane.settle();
         }
-        while let Some(settled) = lane.poll_settled() {
+        while let Some(settled) = lane.poll_finished() {
             episodes.add(Episode { lost, weight: settled.weight, frames: settled.frames });
             lost = 0.0;
         }
     }
     let estimate = match tilting.begin {
-        Begin::Natural => episodes.per_frame(fresh, 1.0, LEVEL),
-        Begin::Set { .. } | Begin::Joined => episodes.per_frame_begun(tilting.loss, 1.0, LEVEL).unwrap(),
+        EpisodeStart::Natural => episodes.loss_per_frame(fresh, 1.0, LEVEL),
+        EpisodeStart::Forced { .. } | EpisodeStart::Joined => {
+            episodes.loss_per_frame_forced(tilting.loss, 1.0, LEVEL).unwrap()
+        }
     };
     (episodes, estimate, draws)
 }
 
-/// A miniature of LG §3: the receiver sees a hole when the next frame comes, asks for the first `hole_max` frames of it, and gets
-/// `copies` of each a while later, ahead of other frames. What is not asked for, or lost in all copies, is lost.
+/// A small model of LG §3: the receiver detects a hole at the next frame, requests its first `hole_max`
+/// frames, and gets `copies` of each later, ahead of other frames. A frame is lost if it was not requested or
+/// all its copies were lost.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     copies: u8,
@@ -158,7 +163,7 @@ impl Link {
 struct State {
     slot: u64,
     hole: u32,
-    /// What was asked for, in the order in which it is due.
+    /// Requested frames, in the order of their due times.
     again: VecDeque<Again>,
 }
 
@@ -178,7 +183,7 @@ impl State {
         self.hole == 0 && self.again.is_empty()
     }
 
-    /// One frame crosses the link.
+    /// Sends one frame over the link.
     fn step(&mut self, link: Link, mut corrupts: impl FnMut(&FrameFacts) -> bool) -> Step {
         self.slot += 1;
         let frame = FrameFacts { kind: FrameKind::Data, ..FrameFacts::bare(1518) };

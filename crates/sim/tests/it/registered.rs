@@ -1,19 +1,22 @@
-//! What a program brings of its own: a congestion control that sees everything, a recovery policy, an application and an impairment, each
-//! by its name in a scenario, with the same digits on any number of threads and refusals that point at their place.
+//! Registered entries: a congestion control with all inputs, a recovery policy, an application and an
+//! impairment, each by its name in a scenario, with equal results on any number of threads and errors with
+//! their place.
 
 use std::sync::{Arc, Mutex};
 
 use crate::common::{NoFiles, rows_of};
 use wiremend_impair::{CorruptionModel, FrameFacts, FrameKind};
-use wiremend_proto::cc::{Ack, Algorithm, Controller, Echo, Needs, Path, Sent};
-use wiremend_proto::sr::{Board, Config, Heard, OtherScheme, RecoveryPolicy};
+use wiremend_proto::cc::{Ack, AckFeedback, Algorithm, Controller, Needs, PathProperties, SentPacket};
+use wiremend_proto::sr::{AckEvent, Config, CustomScheme, RecoveryPolicy, Scoreboard};
 use wiremend_scenario::{Scenario, load_with};
-use wiremend_sim::{Action, Application, Options, Plan, Post, Registry, Results, Simulation, Site};
+use wiremend_sim::{
+    Action, Application, Options, Post, Registry, Results, Simulation, SimulationPlan, WorkloadContext,
+};
 use wiremend_units::{BadSetting, FlowId, HostId, Settings, Span, Time};
 
-/// What a congestion control was told, over all connections and in the order of each.
+/// Inputs of a congestion control, over all connections.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
-struct Told {
+struct Inputs {
     sent: u64,
     acks: u64,
     marks: u64,
@@ -24,26 +27,26 @@ struct Told {
 }
 
 #[derive(Clone, Debug)]
-struct Watching {
+struct Recording {
     window: u32,
-    told: Arc<Mutex<Told>>,
+    inputs: Arc<Mutex<Inputs>>,
 }
 
-impl Algorithm for Watching {
-    fn start(&self, path: &Path) -> Box<dyn Controller> {
+impl Algorithm for Recording {
+    fn new_controller(&self, path: &PathProperties) -> Box<dyn Controller> {
         assert!(path.round_trip > Span::ZERO && path.hops > 0);
         Box::new(self.clone())
     }
 
     fn needs(&self) -> Needs {
         let cnp_interval = Some(Span::from_us(5));
-        Needs { acks: true, path: true, cnp_interval, echo: Echo::Telemetry }
+        Needs { acks: true, path: true, cnp_interval, ack_feedback: AckFeedback::Telemetry }
     }
 }
 
-impl Controller for Watching {
-    fn on_transmit(&mut self, _: Time, _: Sent) {
-        self.told.lock().unwrap().sent += 1;
+impl Controller for Recording {
+    fn on_transmit(&mut self, _: Time, _: SentPacket) {
+        self.inputs.lock().unwrap().sent += 1;
     }
 
     fn eligible(&self) -> Time {
@@ -52,27 +55,29 @@ impl Controller for Watching {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let feedback = ack.feedback.expect("each acknowledgement brings something back");
-        let mut told = self.told.lock().unwrap();
-        told.acks += 1;
-        told.marks += u64::from(feedback.is_marked);
+        let mut inputs = self.inputs.lock().unwrap();
+        inputs.acks += 1;
+        inputs.marks += u64::from(feedback.is_marked);
         let hops = feedback.hops();
-        if !told.hops.contains(&hops.len()) {
-            told.hops.push(hops.len());
+        if !inputs.hops.contains(&hops.len()) {
+            inputs.hops.push(hops.len());
         }
         for pair in hops.windows(2) {
-            assert!(pair[0].at < pair[1].at, "switches are passed in order");
+            assert!(pair[0].departed_at < pair[1].departed_at, "switches are passed in order");
         }
-        assert!(hops.iter().all(|hop| hop.at > feedback.sent_at && hop.at < now && hop.sent.get() > 0));
+        assert!(hops.iter().all(|hop| hop.departed_at > feedback.sent_at
+            && hop.departed_at < now
+            && hop.sent_bytes.get() > 0));
         let round_trip = feedback.round_trip(now);
-        told.round_trip_min = Some(told.round_trip_min.map_or(round_trip, |least| least.min(round_trip)));
+        inputs.round_trip_min = Some(inputs.round_trip_min.map_or(round_trip, |least| least.min(round_trip)));
     }
 
     fn on_nak(&mut self, _: Time) {
-        self.told.lock().unwrap().naks += 1;
+        self.inputs.lock().unwrap().naks += 1;
     }
 
     fn on_cnp(&mut self, _: Time) {
-        self.told.lock().unwrap().cnps += 1;
+        self.inputs.lock().unwrap().cnps += 1;
     }
 
     fn window(&self) -> u32 {
@@ -80,7 +85,7 @@ impl Controller for Watching {
     }
 }
 
-/// Sends what is oldest and missing again when a NAK comes or the timer expires.
+/// Retransmits the oldest missing packet after a NAK or a timeout.
 #[derive(Debug)]
 struct OldestFirst;
 
@@ -89,12 +94,12 @@ struct Oldest {
     lost: Option<u64>,
 }
 
-impl OtherScheme for OldestFirst {
+impl CustomScheme for OldestFirst {
     fn name(&self) -> &'static str {
         "oldest-first"
     }
 
-    fn start(&self, _: &Config) -> Box<dyn RecoveryPolicy> {
+    fn new_policy(&self, _: &Config) -> Box<dyn RecoveryPolicy> {
         Box::<Oldest>::default()
     }
 
@@ -104,27 +109,30 @@ impl OtherScheme for OldestFirst {
 }
 
 impl RecoveryPolicy for Oldest {
-    fn on_sent(&mut self, _: &Board, _: Time, _: u64, again: bool) {
-        if again {
+    fn on_sent(&mut self, _: &Scoreboard, _: Time, _: u64, retransmission: bool) {
+        if retransmission {
             self.lost = None;
         }
     }
 
-    fn on_heard(&mut self, _: &Config, board: &Board, _: Time, heard: &Heard) {
-        self.lost =
-            if heard.nak { Some(board.una) } else { self.lost.filter(|lost| !board.has_arrived(*lost)) };
+    fn on_ack(&mut self, _: &Config, scoreboard: &Scoreboard, _: Time, event: &AckEvent) {
+        self.lost = if event.nak {
+            Some(scoreboard.una)
+        } else {
+            self.lost.filter(|lost| !scoreboard.has_arrived(*lost))
+        };
     }
 
-    fn on_expiry(&mut self, _: &Config, board: &Board, _: Time) {
-        self.lost = Some(board.una);
+    fn on_expiry(&mut self, _: &Config, scoreboard: &Scoreboard, _: Time) {
+        self.lost = Some(scoreboard.una);
     }
 
-    fn again(&self, board: &Board) -> Option<u64> {
-        self.lost.filter(|lost| *lost < board.next)
+    fn next_retransmission(&self, scoreboard: &Scoreboard) -> Option<u64> {
+        self.lost.filter(|lost| *lost < scoreboard.next)
     }
 }
 
-/// One message, and when it is done the next, to host 0.
+/// A sequence of messages to host 0, each after the completion of the one before.
 struct Sequence {
     left: u64,
     next: FlowId,
@@ -146,7 +154,7 @@ impl Application for Sequence {
         self.left == 0
     }
 
-    fn on_completion(&mut self, _: Time, _: wiremend_sim::Done, actions: &mut Vec<Action>) {
+    fn on_completion(&mut self, _: Time, _: wiremend_sim::MessageResult, actions: &mut Vec<Action>) {
         self.post(actions);
     }
 }
@@ -162,8 +170,11 @@ impl Sequence {
     }
 }
 
-fn sequences(settings: &mut Settings, site: Site) -> Result<wiremend_sim::Applications, BadSetting> {
-    let count = settings.within("count", 1..=1_000, 10_u64)?;
+fn sequences(
+    settings: &mut Settings,
+    site: WorkloadContext,
+) -> Result<wiremend_sim::Applications, BadSetting> {
+    let count = settings.take_within("count", 1..=1_000, 10_u64)?;
     let bytes = settings.require::<wiremend_units::Bytes>("bytes")?.get() as u32;
     let app = |host: u32| {
         let next = FlowId(site.first_flow.0 + u64::from(host) * count);
@@ -173,7 +184,7 @@ fn sequences(settings: &mut Settings, site: Site) -> Result<wiremend_sim::Applic
     Ok((1..site.hosts).map(app).collect())
 }
 
-/// Hits one data frame in so many.
+/// Corrupts every n-th data frame.
 #[derive(Debug)]
 struct OneIn(u64, u64);
 
@@ -208,13 +219,13 @@ links = "leaf1-spine0"
 n = 40
 "#;
 
-fn registry(told: &Arc<Mutex<Told>>) -> Registry {
-    let told = Arc::clone(told);
+fn registry(inputs: &Arc<Mutex<Inputs>>) -> Registry {
+    let inputs = Arc::clone(inputs);
     let mut registry = Registry::default();
     registry
         .congestion("watching", move |settings| {
-            let window = settings.within("window", 1..=1_000, 10_u64)? as u32;
-            Ok(Watching { window, told: Arc::clone(&told) })
+            let window = settings.take_within("window", 1..=1_000, 10_u64)? as u32;
+            Ok(Recording { window, inputs: Arc::clone(&inputs) })
         })
         .recovery("oldest-first", |_| Ok(OldestFirst))
         .workload("sequences", sequences)
@@ -225,42 +236,42 @@ fn registry(told: &Arc<Mutex<Told>>) -> Registry {
 fn read(text: &str, registry: &Registry) -> Result<Scenario, String> {
     let file = load_with("mine.toml", text, &[], &registry.names()).map_err(|error| error.to_string())?;
     let options = Options { registry: registry.clone(), ..Options::new(1) };
-    match Plan::new(&file.scenario, &NoFiles, &options) {
+    match SimulationPlan::new(&file.scenario, &NoFiles, &options) {
         Ok(_) => Ok(file.scenario),
         Err(error) => Err(file.error(error.place, error.what).to_string()),
     }
 }
 
-fn run(text: &str, threads: usize, scheduled: bool) -> (Results, Told) {
-    let told = Arc::default();
-    let registry = registry(&told);
+fn run(text: &str, threads: usize, scheduled_ports: bool) -> (Results, Inputs) {
+    let inputs = Arc::default();
+    let registry = registry(&inputs);
     let scenario = read(text, &registry).unwrap();
-    let options = Options { registry, threads, scheduled, ..Options::new(1) };
+    let options = Options { registry, threads, scheduled_ports, ..Options::new(1) };
     let simulation = Simulation::build(&scenario, &NoFiles, &options).unwrap();
     let (results, _) = rows_of(simulation);
-    let mut told = told.lock().unwrap().clone();
-    told.hops.sort_unstable();
-    (results, told)
+    let mut inputs = inputs.lock().unwrap().clone();
+    inputs.hops.sort_unstable();
+    (results, inputs)
 }
 
-/// All of it at once: flows finish, losses are mended, and the controller hears of everything.
+/// All entries together: flows finish, losses are recovered, and the controller gets all inputs.
 #[test]
-fn what_others_bring_works_as_if_it_were_ours() {
-    let (results, told) = run(TEXT, 1, false);
+fn registered_entries_work_like_built_in_ones() {
+    let (results, inputs) = run(TEXT, 1, false);
     let flows = results.collector.summary("", &results.counters);
     assert_eq!((flows.flows, flows.finished), (55, 55));
-    assert!(results.lanes.iter().any(|lane| lane.corrupted > 0) && told.naks > 0, "{told:?}");
-    assert!(told.marks > 0 && told.cnps > 0 && told.acks > told.marks, "{told:?}");
+    assert!(results.lanes.iter().any(|lane| lane.corrupted > 0) && inputs.naks > 0, "{inputs:?}");
+    assert!(inputs.marks > 0 && inputs.cnps > 0 && inputs.acks > inputs.marks, "{inputs:?}");
     // A packet passes one switch to hosts of its own leaf, and three to others.
-    assert_eq!(told.hops, [1, 3]);
+    assert_eq!(inputs.hops, [1, 3]);
     for (threads, scheduled) in [(2, false), (3, false), (1, true)] {
-        let (other, other_told) = run(TEXT, threads, scheduled);
+        let (other, other_inputs) = run(TEXT, threads, scheduled);
         assert_eq!(other.collector.digest(), results.collector.digest(), "{threads} threads");
-        assert_eq!(other_told, told, "{threads} threads");
+        assert_eq!(other_inputs, inputs, "{threads} threads");
     }
 }
 
-/// Telemetry survives a link that sends frames again and a fabric that stops its neighbours.
+/// Telemetry crosses a link that retransmits and a fabric with PFC.
 #[test]
 fn telemetry_crosses_protected_and_lossless_links() {
     for more in [
@@ -268,16 +279,16 @@ fn telemetry_crosses_protected_and_lossless_links() {
         "[switch.lossless]\nclasses = [0]\n",
     ] {
         let text = format!("{TEXT}{more}");
-        let (results, told) = run(&text, 1, false);
-        assert_eq!(told.hops, [1, 3], "{more}");
-        assert!(told.acks > 5_000, "{more} {told:?}");
-        let (other, other_told) = run(&text, 2, false);
-        assert_eq!((other.collector.digest(), other_told), (results.collector.digest(), told), "{more}");
+        let (results, inputs) = run(&text, 1, false);
+        assert_eq!(inputs.hops, [1, 3], "{more}");
+        assert!(inputs.acks > 5_000, "{more} {inputs:?}");
+        let (other, other_inputs) = run(&text, 2, false);
+        assert_eq!((other.collector.digest(), other_inputs), (results.collector.digest(), inputs), "{more}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_at_its_place() {
+fn errors_have_their_place() {
     let registry = registry(&Arc::default());
     for (from, to, expected) in [
         (
@@ -298,7 +309,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "recovery = \"oldest-first\"",
             "recovery = { kind = \"go-back-n\", x = 1 }",
-            "`go-back-n` takes no values here",
+            "`go-back-n` takes no settings here",
         ),
     ] {
         let error = read(&TEXT.replace(from, to), &registry).unwrap_err();

@@ -3,7 +3,8 @@
 use crate::common::{run, run_scripted};
 use wiremend_sim::Results;
 
-/// A 12-packet WRITE from `h0` to `h2` over two ToR switches. `rules` corrupt what `s0` sends to `s1`, and back.
+/// A 12-packet WRITE from `h0` to `h2` over two ToR switches. The rules corrupt frames from `s0` to `s1`, and
+/// back.
 fn scripted(mend: &str, forward: &str, backward: &str) -> (Results, wiremend_measure::FlowRow) {
     let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n\
@@ -15,27 +16,27 @@ fn scripted(mend: &str, forward: &str, backward: &str) -> (Results, wiremend_mea
 
 /// Fig. 6.
 #[test]
-fn a_copy_of_the_nak_stands_in_for_it() {
+fn a_copy_replaces_a_lost_nak() {
     let (results, row) = scripted("nak_copies = 1", "{ psn = 3 }", "{ packet = \"nak\" }");
     assert_eq!((row.timeouts, row.naks), (0, 1));
-    let added = results.counters.added;
+    let added = results.counters.extra_frames;
     assert_eq!((added.nak_copies.frames, added.nak_copies.bytes), (1, 66));
     assert_eq!(
         (results.counters.naks, results.counters.nak_copies),
         (0, 1),
-        "told apart by who counts losses"
+        "original and copies are counted separately"
     );
     let (results, row) = scripted("nak_copies = 2", "{ psn = 3 }", "");
     assert_eq!((results.counters.naks, results.counters.nak_copies), (1, 2));
-    assert_eq!(row.retransmitted_packets, 9, "copies that come together send nothing twice");
+    assert_eq!(row.retransmitted_packets, 9, "copies that arrive together cause no second retransmission");
 }
 
 /// Fig. 7.
 #[test]
-fn a_copy_of_the_retransmission_stands_in_for_it() {
+fn a_copy_replaces_a_lost_retransmission() {
     let (results, row) = scripted("retransmission_copies = 1", "{ psn = 3, count = 2 }", "");
     assert_eq!(row.timeouts, 0);
-    let added = results.counters.added;
+    let added = results.counters.extra_frames;
     assert_eq!((added.retransmission_copies.frames, added.false_matches), (1, 0));
     // A middle packet of a WRITE with 1024 bytes: 14 + 20 + 8 + 12 + 1024 + 4 + 4.
     assert_eq!(added.retransmission_copies.bytes, 1086);
@@ -45,9 +46,9 @@ fn a_copy_of_the_retransmission_stands_in_for_it() {
     assert_eq!(row.timeouts, 0);
 }
 
-/// Presets fill in what a scenario leaves out.
+/// Presets set the values that a scenario does not give.
 #[test]
-fn everything_together_survives_what_each_alone_does_not() {
+fn all_mechanisms_together_survive_combined_losses() {
     let losses = ("{ psn = 3, count = 2 }, { psn = 11, count = 2 }", "{ packet = \"nak\" }");
     for (mend, timeouts) in [
         ("preset = \"none\"", 2),
@@ -61,9 +62,9 @@ fn everything_together_survives_what_each_alone_does_not() {
     }
 }
 
-/// Two connections from hosts of one switch have the same numbers, and a switch sees nothing else.
+/// Two connections of one switch use the same PSNs, and the switch sees nothing else.
 #[test]
-fn another_connection_can_take_the_copy() {
+fn another_connection_can_cause_a_false_match() {
     let text = "title = \"two\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n\
          [mend]\nretransmission_copies = 1\n\
          [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h2\"\n\
@@ -71,6 +72,6 @@ fn another_connection_can_take_the_copy() {
          [[impair]]\nkind = \"script\"\nlinks = [\"s1-h2\"]\ndirection = \"backward\"\nrules = [{ psn = 3 }]\n";
     let (results, rows) = run(text);
     assert!(rows.iter().all(|row| row.outcome.is_finished()));
-    let added = results.counters.added;
+    let added = results.counters.extra_frames;
     assert_eq!((added.retransmission_copies.frames, added.false_matches), (1, 1));
 }

@@ -1,10 +1,11 @@
-//! Schemes that take packets in any order: each loss scripted on a 12-packet WRITE, with exact counts.
+//! Schemes that accept packets in any order: each loss scripted on a 12-packet WRITE, with exact counts.
 
 use crate::common::run_scripted;
 use wiremend_measure::{FlowRow, TimeoutCause};
 use wiremend_sim::Results;
 
-/// A 12-packet WRITE from `h0` to `h1` with a scheme; `rules` corrupt frames on the link to `h0`, data forward, answers back.
+/// A 12-packet WRITE from `h0` to `h1` with a scheme; the rules corrupt data frames forward and responses
+/// backward on the link of `h0`.
 fn scripted(scheme: &str, more: &str, forward: &str, backward: &str) -> (Results, FlowRow) {
     let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[transport]\nrecovery = \"{scheme}\"\n{more}\n[[workload]]\n\
@@ -14,7 +15,7 @@ fn scripted(scheme: &str, more: &str, forward: &str, backward: &str) -> (Results
 }
 
 fn causes(results: &Results) -> [u64; 5] {
-    TimeoutCause::ALL.map(|cause| results.counters.timeouts.of(cause))
+    TimeoutCause::ALL.map(|cause| results.counters.timeouts.get(cause))
 }
 
 fn duplicates(results: &Results) -> u64 {
@@ -24,9 +25,9 @@ fn duplicates(results: &Results) -> u64 {
 const RTO_LOW_PS: u64 = 100_000_000;
 const RTO_HIGH_PS: u64 = 320_000_000;
 
-/// One loss in the middle: one packet is sent again, and each packet behind the gap says so.
+/// One loss in the middle: one retransmission, and a NAK for each packet behind the gap.
 #[test]
-fn irn_sends_again_only_what_is_missing() {
+fn irn_retransmits_only_missing_packets() {
     let (results, row) = scripted("selective-repeat", "", "{ psn = 3 }", "");
     assert_eq!((row.timeouts, row.retransmitted_packets), (0, 1));
     assert_eq!(row.naks, 8, "packets 4 to 11 came out of order");
@@ -34,21 +35,21 @@ fn irn_sends_again_only_what_is_missing() {
     assert!(row.fct().as_ps() < 20_000_000);
 }
 
-/// Several losses in one window: each is sent again once, without a timeout.
+/// Several losses in one window: each is retransmitted once, without a timeout.
 #[test]
 fn irn_fills_several_holes_in_one_recovery() {
     let (results, row) = scripted("selective-repeat", "", "{ psn = 2 }, { psn = 5 }, { psn = 9 }", "");
     assert_eq!((row.timeouts, row.retransmitted_packets, duplicates(&results)), (0, 3, 0));
 }
 
-/// A lost NAK costs no timeout: the next packet out of order makes another. But the one it was about counts as lost.
+/// A lost NAK costs no timeout: the next packet out of order causes another. But its packet counts as lost.
 #[test]
-fn irn_outlives_a_lost_nak() {
+fn irn_survives_a_lost_nak() {
     let (results, row) = scripted("selective-repeat", "", "{ psn = 3 }", "{ packet = \"nak\" }");
     assert_eq!((row.timeouts, row.retransmitted_packets, duplicates(&results)), (0, 2, 1));
 }
 
-/// What is lost again is noticed by the timer only: the long one, while much is outstanding.
+/// A lost retransmission is detected only by the timer: the long one, while much is outstanding.
 #[test]
 fn irn_waits_for_its_timer_when_a_retransmission_is_lost() {
     let (results, row) = scripted("selective-repeat", "", "{ psn = 3, count = 2 }", "");
@@ -72,7 +73,7 @@ fn irn_notices_a_lost_tail_by_its_short_timer() {
     );
 }
 
-/// Without NAKs every loss waits for the timer; then all of them are mended at once.
+/// Without NAKs every loss waits for the timer, which then recovers all.
 #[test]
 fn timeout_only_waits_for_every_loss() {
     let (results, row) = scripted("timeout-only", "", "{ psn = 2 }, { psn = 5 }, { psn = 11 }", "");
@@ -81,13 +82,14 @@ fn timeout_only_waits_for_every_loss() {
     assert!(row.fct().as_ps() > RTO_HIGH_PS);
 }
 
-/// RACK: a loss in the middle costs no timeout, a lost retransmission does not either, and a probe finds a lost tail.
+/// RACK: neither a loss in the middle nor a lost retransmission costs a timeout, and a probe detects a lost
+/// tail.
 #[test]
-fn rack_needs_no_timeout_for_what_others_do() {
+fn rack_recovers_without_timeouts() {
     for (forward, again, duplicated) in [
         ("{ psn = 3 }", 1, 0),
         ("{ psn = 2 }, { psn = 5 }, { psn = 9 }", 3, 0),
-        // What was sent again is followed by nothing that arrives later but itself: the probe of the tail tells.
+        // No later packet follows the retransmission: the tail loss probe detects its loss.
         ("{ psn = 11 }", 1, 0),
     ] {
         let (results, row) = scripted("rack-tlp", "", forward, "");
@@ -99,27 +101,27 @@ fn rack_needs_no_timeout_for_what_others_do() {
     assert_eq!((row.timeouts, row.retransmitted_packets, duplicates(&results)), (0, 1, 1));
 }
 
-/// MP-RDMA: a gap within the bitmap is silent; the timer sends everything from there on again.
+/// MP-RDMA: a gap within the bitmap causes no NAK; the timer resends everything from there on.
 #[test]
 fn mp_rdma_goes_back_when_its_timer_expires() {
     let (results, row) = scripted("mp-rdma", "", "{ psn = 3 }", "");
     assert_eq!((row.timeouts, row.retransmitted_packets), (1, 9));
-    assert_eq!(duplicates(&results), 8, "the responder had all but one");
+    assert_eq!(duplicates(&results), 8, "the responder had all packets but one");
     assert!(row.fct().as_ps() > 8_000_000_000);
 }
 
-/// MP-RDMA: a packet beyond the bitmap is dropped, and its NAK starts a recovery long before the timer does.
+/// MP-RDMA: a packet beyond the bitmap is dropped, and its NAK starts a recovery long before the timer.
 #[test]
-fn mp_rdma_asks_when_its_bitmap_is_full() {
+fn mp_rdma_naks_when_its_bitmap_is_full() {
     let table = "[transport.selective-repeat]\ntracked = 4";
     let (_, row) = scripted("mp-rdma", table, "{ psn = 3 }", "");
     assert!(row.naks > 0 && row.timeouts == 0, "{row:?}");
     assert!(row.fct().as_ps() < 50_000_000);
 }
 
-/// Both ways to track give the same run.
+/// Both kinds of tracking give the same run.
 #[test]
-fn linked_chunks_remember_what_a_bitmap_does() {
+fn linked_chunks_track_like_a_bitmap() {
     let chunks = "[transport.selective-repeat]\ntracking = \"linked-chunks\"";
     let losses = "{ psn = 2 }, { psn = 5 }, { psn = 9 }";
     let (with_bitmap, with_chunks) =

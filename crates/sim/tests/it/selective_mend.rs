@@ -1,10 +1,12 @@
-//! Mending at the ends with selective repeat (JCST §7.1): what each mechanism still buys, each case scripted.
+//! Host-based mending with selective repeat (JCST §7.1): the remaining benefit of each mechanism, each case
+//! scripted.
 
 use crate::common::run_scripted;
 use wiremend_measure::FlowRow;
 use wiremend_sim::Results;
 
-/// A 12-packet WRITE from `h0` to `h2` over two ToR switches. `rules` corrupt what `s0` sends to `s1`, and back.
+/// A 12-packet WRITE from `h0` to `h2` over two ToR switches. The rules corrupt frames from `s0` to `s1`, and
+/// back.
 fn scripted(transport: &str, mend: &str, forward: &str, backward: &str) -> (Results, FlowRow) {
     let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n[transport]\n{transport}\n\
@@ -16,15 +18,15 @@ fn scripted(transport: &str, mend: &str, forward: &str, backward: &str) -> (Resu
 
 const IRN: &str = "recovery = \"selective-repeat\"";
 
-/// What each loss costs without a remedy and with its own.
+/// The cost of each loss without and with its remedy.
 #[test]
-fn every_mechanism_keeps_its_loss_from_the_timer() {
+fn every_mechanism_prevents_the_timeout_of_its_loss() {
     for (mend, forward, backward) in [
         ("dummies = 2", "{ psn = 11 }", ""),
         ("dummies = 2", "", "{ psn = 11 }"),
         ("tail_copies = 1", "{ psn = 11 }", ""),
         ("packet_copies = 1", "{ psn = 11 }", ""),
-        // Near the tail there is but one NAK.
+        // Near the tail there is only one NAK.
         ("nak_copies = 1", "{ psn = 10 }", "{ packet = \"nak\" }"),
         ("retransmission_copies = 1", "{ psn = 3, count = 2 }", ""),
         ("preset = \"all\"", "{ psn = 3, count = 2 }, { psn = 11 }", "{ packet = \"nak\" }"),
@@ -36,24 +38,24 @@ fn every_mechanism_keeps_its_loss_from_the_timer() {
     }
 }
 
-/// A NAK names the first hole only, so that a switch copies nothing else that is sent again.
+/// A NAK names only the first hole, so a switch copies no other retransmission.
 #[test]
-fn a_second_hole_is_not_copied() {
+fn retransmissions_of_a_second_hole_are_not_copied() {
     let losses = "{ psn = 3 }, { psn = 6, count = 2 }";
     let (results, row) = scripted(IRN, "retransmission_copies = 1", losses, "");
-    assert_eq!((row.timeouts, results.counters.added.retransmission_copies.frames), (1, 1));
+    assert_eq!((row.timeouts, results.counters.extra_frames.retransmission_copies.frames), (1, 1));
 }
 
-/// Copies of a NAK send nothing twice: the recovery is under way already.
+/// Copies of a NAK cause no second retransmission: the recovery is already in progress.
 #[test]
-fn copies_of_naks_change_nothing_else() {
+fn copies_of_naks_cause_no_retransmission() {
     let (results, row) = scripted(IRN, "nak_copies = 2", "{ psn = 3 }", "");
     assert_eq!((row.retransmitted_packets, row.timeouts), (1, 0));
     assert_eq!((results.counters.naks, results.counters.nak_copies), (8, 16));
 }
 
-/// Accelerations of go-back-N (JCST §7.1): a short timer finds a lost tail, and nothing else changes where no timer
-/// expires.
+/// Accelerations of go-back-N (JCST §7.1): a short timer detects a lost tail. Without timeouts nothing else
+/// changes.
 #[test]
 fn accelerations_act_on_timeouts_only() {
     let all = "[transport.acceleration]\nadaptive_retransmission = true\nfirst_timeout = \"1ms\"\nslow_restart = true";
@@ -72,9 +74,8 @@ fn accelerations_act_on_timeouts_only() {
     }
 }
 
-/// Slow restart takes a round trip for each doubling.
 #[test]
-fn a_slow_restart_is_slow() {
+fn slow_restart_doubles_per_round_trip() {
     let slow = "[transport.acceleration]\nslow_restart = true";
     let (_, plain) = scripted("", "", "{ psn = 1 }", "");
     let (_, restarted) = scripted(slow, "", "{ psn = 1 }", "");

@@ -1,7 +1,7 @@
-//! TCP in the simulator: beside RDMA, over links that corrupt and over such that mend it.
+//! TCP in the simulator: beside RDMA, over corrupting and over protected links.
 
 use crate::common::{capture_with, run, run_with, series};
-use wiremend_measure::{FlowRow, Metric, Outcome, SeriesRow};
+use wiremend_measure::{FlowOutcome, FlowRow, Metric, SeriesRow};
 use wiremend_sim::Options;
 use wiremend_units::LinkId;
 
@@ -19,9 +19,9 @@ const LOSS: &str =
     "[[impair]]\nkind = \"frames\"\nlinks = \"s0-s1\"\nrate = \"1/100\"\ndirection = \"forward\"\n";
 const PROTECT: &str = "[[protect]]\nlinks = \"s0-s1\"\nby = \"linkguardian\"\n";
 
-/// Bytes of what was delivered, in Gb/s over the 20 ms.
+/// Returns the delivered rate in Gb/s over the 20 ms.
 fn goodput(rows: &[FlowRow]) -> f64 {
-    let delivered = rows.iter().filter(|row| row.outcome == Outcome::Finished).map(|row| row.bytes);
+    let delivered = rows.iter().filter(|row| row.outcome == FlowOutcome::Finished).map(|row| row.bytes);
     delivered.sum::<u64>() as f64 * 8.0 / 20e-3 / 1e9
 }
 
@@ -35,18 +35,19 @@ fn every_algorithm_fills_a_clean_link() {
     }
 }
 
-/// A window takes corruption for congestion, and BBR does not; over a link that mends, CUBIC does not either.
+/// Loss-based control takes corruption for congestion, BBR does not. Over a protected link CUBIC does not
+/// either.
 #[test]
-fn corruption_slows_those_who_take_it_for_congestion() {
-    let of = |algorithm: &str, more: &str| {
+fn corruption_slows_loss_based_congestion_control() {
+    let goodput_of = |algorithm: &str, more: &str| {
         goodput(&run(&stream(&format!("congestion = \"{algorithm}\"\nstack_latency = \"7us\""), more)).1)
     };
-    let (cubic, bbr) = (of("cubic", LOSS), of("bbr", LOSS));
-    let mended = of("cubic", &format!("{LOSS}{PROTECT}"));
-    assert!(cubic < 7.5 && bbr > 8.5 && mended > 8.5, "{cubic} {bbr} {mended}");
+    let (cubic, bbr) = (goodput_of("cubic", LOSS), goodput_of("bbr", LOSS));
+    let protected = goodput_of("cubic", &format!("{LOSS}{PROTECT}"));
+    assert!(cubic < 7.5 && bbr > 8.5 && protected > 8.5, "{cubic} {bbr} {protected}");
 }
 
-/// DCTCP keeps the queue about the threshold, where CUBIC fills the buffer.
+/// DCTCP keeps the queue near the threshold, where CUBIC fills the buffer.
 #[test]
 fn marks_keep_the_queue_short() {
     let most = |tcp: &str| {
@@ -59,9 +60,9 @@ fn marks_keep_the_queue_short() {
     assert!((80_000..180_000).contains(&dctcp) && cubic > 400_000, "{dctcp} {cubic}");
 }
 
-/// Corruption that begins during a run, and protection later: what the host sends again falls into the time between.
+/// Corruption starts during a run and protection later: the host retransmits only in between.
 #[test]
-fn retransmissions_are_seen_when_they_happen() {
+fn retransmissions_appear_in_the_time_series() {
     let more = format!(
         "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"100kB\"\npmax = 1.0\n[series]\nevery = \"1ms\"\nlinks = \"all\"\n\
          {LOSS}start = \"5ms\"\n{PROTECT}start = \"10ms\"\n"
@@ -82,7 +83,7 @@ fn retransmissions_are_seen_when_they_happen() {
     assert_eq!(samples, on_two);
 }
 
-/// The ends of a link know how long segments are: on a busy one a block is closed because it is full, not because it is late.
+/// Link ends know the segment size: on a busy link a block is flushed when it is full, not by the timer.
 #[test]
 fn blocks_of_segments_are_full() {
     let text = stream(
@@ -91,11 +92,12 @@ fn blocks_of_segments_are_full() {
     );
     let (results, _) = run(&text);
     let protection = results.summary("t").protection;
-    let block = protection.protected as f64 / protection.own.frames as f64;
+    let block = protection.protected as f64 / protection.control.frames as f64;
     assert!((24.5..25.5).contains(&block), "{block}");
 }
 
-/// A single segment that is lost waits for the least timeout; the first round trip is known, so that nothing waits for a second.
+/// A lost single segment waits for the minimum timeout; the first round trip is known, so no flow waits for
+/// one second.
 #[test]
 fn a_lost_single_segment_waits_for_the_timeout() {
     let one = |rules: &str, tcp: &str| {
@@ -106,7 +108,7 @@ fn a_lost_single_segment_waits_for_the_timeout() {
              direction = \"forward\"\nrules = [{rules}]\n"
         );
         let (_, rows) = run(&text);
-        assert_eq!((rows.len(), rows[0].outcome), (1, Outcome::Finished));
+        assert_eq!((rows.len(), rows[0].outcome), (1, FlowOutcome::Finished));
         rows[0]
     };
     let never = "{ packet = \"nak\" }";
@@ -118,29 +120,35 @@ fn a_lost_single_segment_waits_for_the_timeout() {
     let slow = one(never, "stack_latency = \"7us\"");
     assert_eq!(slow.fct().as_ps() - clean.fct().as_ps(), 14_000_000, "at both ends");
     let asked = one(never, "handshake = true");
-    assert!(asked.fct().as_ps() > clean.fct().as_ps() * 18 / 10, "a round trip more");
+    assert!(asked.fct().as_ps() > clean.fct().as_ps() * 18 / 10, "one more round trip");
 }
 
-/// TCP and RDMA share a link, and each keeps to its own.
+/// TCP and RDMA share a link without affecting each other's protocol.
 #[test]
 fn both_protocols_share_a_link() {
     let rdma = "[[workload]]\nkind = \"stream\"\nmessage = \"100kB\"\ndepth = 2\nsrc = \"h1\"\ndst = \"h3\"\nprotocol = \"rdma\"\n";
     let text = stream("congestion = \"cubic\"", rdma);
     let (results, rows) = run(&text);
-    let of = |src: u32| goodput(&rows.iter().copied().filter(|row| row.src == src).collect::<Vec<_>>());
-    assert!(of(0) > 1.0 && of(1) > 1.0 && of(0) + of(1) < 9.42, "{} and {}", of(0), of(1));
+    let goodput_from =
+        |src: u32| goodput(&rows.iter().copied().filter(|row| row.src == src).collect::<Vec<_>>());
+    assert!(
+        goodput_from(0) > 1.0 && goodput_from(1) > 1.0 && goodput_from(0) + goodput_from(1) < 9.42,
+        "{} and {}",
+        goodput_from(0),
+        goodput_from(1)
+    );
     let (other, other_rows) = run_with(&text, &Options { threads: 2, ..Options::new(1) });
     assert_eq!(other_rows, rows);
     assert_eq!(other.collector.digest(), results.collector.digest());
 }
 
-/// Frames have the length of Ethernet, IPv4, TCP with timestamps, and blocks.
+/// Frames have the length of Ethernet, IPv4, TCP with timestamps, and SACK blocks.
 #[test]
 fn frames_have_the_length_of_their_headers() {
     let text = stream("congestion = \"reno\"", LOSS);
     let captures = (0..5).map(LinkId).collect();
     let (_, frames) = capture_with(&text, &Options { captures, ..Options::new(1) });
-    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.is_tcp();
+    let tcp = |captured: &&wiremend_sim::CapturedFrame| captured.frame.is_tcp();
     let mut lengths: Vec<_> = frames.iter().filter(tcp).map(|captured| captured.frame.len).collect();
     lengths.sort_unstable();
     lengths.dedup();
@@ -148,10 +156,11 @@ fn frames_have_the_length_of_their_headers() {
     assert_eq!(lengths, [70, 82, 90, 98, 158, 1518]);
 }
 
-/// Joshi et al., section 4.4: which of the 17 segments of a flow is lost decides on what its sender hears of it, over a link that sends it again
-/// out of order. With an order it hears nothing. The flow before lets the ends of the link know each other.
+/// Joshi et al., section 4.4: the position of the lost segment among 17 decides how the sender reacts, over a
+/// link that retransmits out of order. With order it does not react. A flow before lets the link ends measure
+/// their round trip.
 #[test]
-fn a_flow_tells_what_it_met() {
+fn a_flow_reports_its_recovery_events() {
     const MSS: u32 = 1_448;
     let lost = |segment: u32, by: &str| {
         let text = format!(
@@ -166,19 +175,19 @@ fn a_flow_tells_what_it_met() {
     };
     let met = |segment, by| {
         let tcp = lost(segment, by);
-        assert_eq!(tcp.mended, 1, "segment {segment}, {by}");
+        assert_eq!(tcp.link_recovered, 1, "segment {segment}, {by}");
         (
-            tcp.sacked_bytes.div_ceil(MSS),
-            tcp.gap_bytes.div_ceil(MSS),
+            tcp.sacked_bytes_max.div_ceil(MSS),
+            tcp.after_gap_bytes.div_ceil(MSS),
             tcp.unsent_bytes.div_ceil(MSS),
             tcp.recoveries,
         )
     };
     let nb = "linkguardian-nb";
     assert_eq!(met(9, nb), (1, 9, 0, 0), "at most two segments behind it");
-    assert_eq!(met(15, nb), (2, 3, 0, 0), "the same at the tail");
-    assert_eq!(met(12, nb), (5, 6, 0, 1), "more, when all was sent");
-    assert_eq!(met(1, nb), (9, 17, 5, 1), "more, when five segments were pending");
-    assert_eq!(met(17, nb), (0, 0, 0, 0), "nothing behind it");
-    assert_eq!(met(1, "linkguardian"), (0, 0, 0, 0), "an order hides it");
+    assert_eq!(met(15, nb), (2, 3, 0, 0), "as at the tail");
+    assert_eq!(met(12, nb), (5, 6, 0, 1), "more if all segments were sent");
+    assert_eq!(met(1, nb), (9, 17, 5, 1), "more if five segments were unsent");
+    assert_eq!(met(17, nb), (0, 0, 0, 0), "no segment behind it");
+    assert_eq!(met(1, "linkguardian"), (0, 0, 0, 0), "an ordered link hides the loss");
 }

@@ -1,4 +1,4 @@
-//! What a protected link still loses: counted, and estimated from episodes.
+//! Residual loss of a protected link: counted, and estimated from episodes.
 
 use wiremend_measure::interval::poisson;
 
@@ -6,7 +6,7 @@ const LEVEL: f64 = 0.9999;
 
 /// A link of 25 Gb/s at line rate which loses one frame in a hundred, and sends one copy of each.
 fn link(kind: &str, profile: &str, by: &str) -> String {
-    // Nothing is left of a loss after so many frames, and often none follows so soon.
+    // A loss is recovered or given up within this number of frames, and often no other follows in them.
     let quiet = if kind == "tilted" { "quiet = 60\n" } else { "" };
     format!(
         "title = \"a protected link\"\n[topology]\nkind = \"chain\"\nswitches = 2\nrate = \"25Gbps\"\ndelay = \"10ns\"\n\
@@ -17,9 +17,9 @@ fn link(kind: &str, profile: &str, by: &str) -> String {
     )
 }
 
-/// With and without order, one in ten thousand is left: by counting, and from a few hundred episodes.
+/// With and without order, one in ten thousand is lost: by counting, and from a few hundred episodes.
 #[test]
-fn episodes_say_what_counting_says() {
+fn episodes_agree_with_counting() {
     for by in ["linkguardian", "linkguardian-nb"] {
         let (counted, _) = crate::common::run(&link("frames", "paper", by));
         let sum = counted.counters.protection;
@@ -31,7 +31,7 @@ fn episodes_say_what_counting_says() {
         );
 
         let (tilted, _) = crate::common::run(&link("tilted", "paper", by));
-        let estimate = tilted.episodes.per_frame_begun(1e-2, 1e-2, LEVEL).unwrap();
+        let estimate = tilted.episodes.loss_per_frame_forced(1e-2, 1e-2, LEVEL).unwrap();
         assert!(tilted.episodes.count() > 100 && estimate.relative_error() < 0.2, "{by}: {estimate:?}");
         assert!(estimate.interval.contains(1e-4), "{by}: {estimate:?}");
         let (_, off) = tilted.episodes.mean_weight().unwrap();
@@ -39,17 +39,17 @@ fn episodes_say_what_counting_says() {
     }
 }
 
-/// Asking again leaves far less than one copy does.
+/// Repeated requests lose far less than one copy.
 #[test]
-fn what_asks_again_loses_less() {
+fn repeated_requests_lose_less() {
     let (tilted, _) = crate::common::run(&link("tilted", "hardened", "linkguardian"));
-    let estimate = tilted.episodes.per_frame_begun(1e-2, 0.0, LEVEL).unwrap();
+    let estimate = tilted.episodes.loss_per_frame_forced(1e-2, 0.0, LEVEL).unwrap();
     assert!(estimate.value < 1e-6, "{estimate:?}");
 }
 
-/// Weights need both ends of the link: the run has one thread, whatever was asked for.
+/// Weights need both ends of the link, so the run has one thread.
 #[test]
-fn a_tilted_link_is_run_by_one_thread() {
+fn a_tilted_link_runs_on_one_thread() {
     let text = link("tilted", "paper", "linkguardian");
     let mut options = wiremend_sim::Options::new(1);
     options.threads = 2;

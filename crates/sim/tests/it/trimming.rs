@@ -1,4 +1,4 @@
-//! Switches that cut packets to their headers: what they trim, what they keep, and when the control queue loses nothing.
+//! Trimming switches: which packets they trim, which they keep, and when the control queue loses nothing.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use wiremend_measure::Trims;
 use wiremend_sim::{Files, Options, Results, Simulation};
 use wiremend_units::{LaneId, LinkId};
 
-/// Bytes of the wire that a packet of 1024 bytes of payload and a header-only one take.
+/// Wire bytes of a packet with 1024 bytes of payload, and of a header-only packet.
 const DATA: f64 = 1106.0;
 const HEADER: f64 = 84.0;
 
-/// `inputs` hosts send to the last one at line rate, as fast as their links are.
+/// `inputs` hosts send to the last one at line rate.
 fn incast(inputs: u32, trim: &str) -> String {
     let mut text = format!(
         "title = \"incast\"\n[topology]\nkind = \"chain\"\nswitches = 1\nhosts_per_end = 12\nrate = \"100Gbps\"\n\
@@ -32,16 +32,16 @@ fn run(text: &str) -> Results {
     run_with(text, &Options::new(7)).0
 }
 
-/// The port that all meet at: the switch's to the last of 24 hosts.
+/// Returns the trim counters of the switch port to the last of 24 hosts, where all meet.
 fn bottleneck(results: &Results) -> Trims {
     const TO_LAST: LaneId = LinkId(23).backward();
     let others: u64 = results.lanes.iter().map(|lane| lane.trims.trimmed).sum();
     let trims = results.lanes[TO_LAST.index()].trims;
-    assert_eq!(others, trims.trimmed, "nothing is trimmed elsewhere");
+    assert_eq!(others, trims.trimmed, "no other port trims");
     trims
 }
 
-/// Of the headers that are made while all send, the share that cannot leave.
+/// Returns the share of headers that cannot leave while all hosts send.
 fn lost_share(inputs: u32, weight: f64) -> f64 {
     let made = (f64::from(inputs) - 1.0 / (1.0 + weight)) / DATA;
     let leave = weight / (1.0 + weight) / HEADER;
@@ -58,13 +58,13 @@ fn no_header_is_lost_below_the_bound() {
         assert_eq!(trims.headers_dropped, 0, "{inputs}: {trims:?}");
         let delivered = results.hosts[23].raw_frames;
         let sent: u64 = results.hosts.iter().map(|host| host.tx_frames).sum();
-        assert_eq!(delivered + results.in_flight, sent, "{inputs}: each packet arrives, whole or not");
+        assert_eq!(delivered + results.in_flight, sent, "{inputs}: each packet arrives, trimmed or not");
         assert!(results.notes.is_empty(), "{inputs}: {:?}", results.notes);
     }
 }
 
 #[test]
-fn above_the_bound_headers_are_lost_as_reckoned() {
+fn above_the_bound_headers_are_lost_as_computed() {
     for (inputs, weight, bound) in
         [(8, 0.6, "5"), (12, 1.0, "7"), (12, 4.0, "10"), (16, 40.0, "12"), (20, 1000.0, "13")]
     {
@@ -75,26 +75,26 @@ fn above_the_bound_headers_are_lost_as_reckoned() {
         let expected = lost_share(inputs, weight);
         assert!(expected > 0.02 && (share - expected).abs() < 0.01, "{inputs}, {weight}: {share} {expected}");
         let [note] = &results.notes[..] else { panic!("{:?}", results.notes) };
-        assert!(note.contains(&format!("is safe for {bound};")), "{note}");
-        assert!(note.contains("no weight can help above 13") == (inputs > 13), "{note}");
+        assert!(note.contains(&format!("is safe for {bound} inputs;")), "{note}");
+        assert!(note.contains("above 13 inputs no weight is enough") == (inputs > 13), "{note}");
     }
 }
 
 #[test]
-fn data_above_the_threshold_are_trimmed_and_overtaken_by_their_headers() {
+fn data_above_the_threshold_are_trimmed_and_headers_overtake() {
     let text = incast(2, "threshold = \"50kB\"\nweight = 1\nfan_in = 2\nclass = 5");
     let options = Options { captures: vec![LinkId(23)], ..Options::new(7) };
     let (results, frames) = capture_with(&text, &options);
     let headers: Vec<_> = frames.iter().filter(|captured| captured.frame.is_trimmed()).collect();
     assert_eq!(headers.len() as u64, bottleneck(&results).trimmed);
     assert!(headers.iter().all(|captured| captured.frame.class() == 5 && captured.frame.len == 64));
-    // The second of two streams of 100 Gb/s fills 50 kB in about four microseconds and two of way there.
+    // The second of two streams of 100 Gb/s fills 50 kB in about 4 µs, plus 2 µs of delay.
     let first = headers[0].time.as_ns();
     assert!((5_000..8_000).contains(&first), "{first}");
 }
 
 #[test]
-fn a_full_buffer_trims_as_well() {
+fn a_full_buffer_also_trims() {
     let text = incast(3, "threshold = \"30kB\"\nweight = 2\nfan_in = 3");
     let text = text.replace("rate = \"100Gbps\"\n[stop]", "rate = \"100Gbps\"\nbuffer = \"30kB\"\n[stop]");
     let results = run(&text);
@@ -104,23 +104,24 @@ fn a_full_buffer_trims_as_well() {
 }
 
 #[test]
-fn what_knows_nothing_of_trimming_is_dropped() {
+fn untrimmable_packets_are_dropped() {
     let text = incast(2, "threshold = \"50kB\"").replace("trimmable = true\n", "");
     let results = run(&text);
     let trims = bottleneck(&results);
     assert!(trims.trimmed == 0 && trims.others_dropped > 10_000, "{trims:?}");
     assert_eq!(results.counters.dropped_frames.buffer, trims.others_dropped);
-    assert!(results.notes[0].starts_with("nothing here can be trimmed"), "{:?}", results.notes);
+    assert!(results.notes[0].starts_with("no packet can be trimmed"), "{:?}", results.notes);
 }
 
 #[test]
-fn without_a_threshold_it_is_one_bandwidth_delay_product() {
-    // A full packet and its acknowledgement over two links each way: 4 µs, twice 88.5 ns and twice 6.7 ns at 100 Gb/s.
+fn the_default_threshold_is_one_bandwidth_delay_product() {
+    // A full packet and its acknowledgement over two links each way: 4 µs, twice 88.5 ns and twice 6.7 ns at
+    // 100 Gb/s.
     let text = incast(2, "weight = 1\nfan_in = 2");
     let options = Options { captures: vec![LinkId(23)], ..Options::new(7) };
     let (_, frames) = capture_with(&text, &options);
     let first = frames.iter().find(|captured| captured.frame.is_trimmed()).expect("some are trimmed");
-    // Bytes above line rate come at line rate, so the queue has that many when a round trip has passed.
+    // The excess arrives at line rate, so after one round trip the queue has one bandwidth-delay product.
     let expected = 1_000 + 88 + 4_190;
     assert!(first.time.as_ns().abs_diff(expected + 1_000) < 1_000, "{:?}", first.time);
 }
@@ -140,9 +141,10 @@ fn threads_and_seeds_agree() {
     }
 }
 
-/// A share of the packets is cut where nothing waits: of 11 000 a tenth, within five standard deviations.
+/// A share of the packets is trimmed at random with empty queues: a tenth of 11 000, within five standard
+/// deviations.
 #[test]
-fn chance_cuts_its_share_whatever_waits() {
+fn random_trimming_does_not_depend_on_queues() {
     let cut = |share: &str, seed| {
         let text = incast(1, &format!("threshold = \"1MB\"\nshare = {share}"));
         let results = run_with(&text, &Options::new(seed)).0;
@@ -151,20 +153,20 @@ fn chance_cuts_its_share_whatever_waits() {
     let (trimmed, sent) = cut("0.1", 7);
     let (expected, deviation) = (sent as f64 * 0.1, (sent as f64 * 0.09).sqrt());
     assert!(sent > 10_000 && (trimmed as f64 - expected).abs() < 5.0 * deviation, "{trimmed} of {sent}");
-    assert_ne!(trimmed, cut("0.1", 8).0, "each seed has its own luck");
+    assert_ne!(trimmed, cut("0.1", 8).0, "each seed draws differently");
     assert_eq!(cut("0", 7).0, 0);
     let all = run(&incast(1, "threshold = \"1MB\"\nshare = 1"));
     let last = &all.hosts[23];
     assert!(last.raw_frames > 10_000);
-    assert_eq!(last.raw_bytes, last.raw_frames * 64, "what has come is headers alone");
+    assert_eq!(last.raw_bytes, last.raw_frames * 64, "only headers have arrived");
 }
 
 #[test]
-fn a_product_above_the_buffer_is_refused() {
+fn a_threshold_above_the_buffer_is_rejected() {
     let text =
         incast(2, "").replace("rate = \"100Gbps\"\n[stop]", "rate = \"100Gbps\"\nbuffer = \"30kB\"\n[stop]");
     let error = Simulation::build(&scenario(&text), &Nowhere, &Options::new(1)).err().expect("it is refused");
-    assert!(error.what.contains("give a `threshold` of at most that"), "{error:?}");
+    assert!(error.what.contains("give a `threshold` of at most the buffer"), "{error:?}");
 }
 
 struct Nowhere;

@@ -1,103 +1,105 @@
-//! What a pair needs to know of an end of a protected link, whichever protocol it speaks.
+//! What a pair needs from an end of a protected link, for either protocol.
 
 use std::fmt::Debug;
 
-use wiremend_proto::link::{Config, Counters, Disposal, Endpoint, Missing, Signal, Transmit, Waiting};
+use wiremend_proto::link::{Config, Counters, Disposal, Endpoint, LinkHeader, Missing, QueueHead, Transmit};
 use wiremend_units::{Bytes, Rate, Time};
 
-/// A frame of a test: it is known by the order in which all frames were handed over.
+/// A frame of a test, by the order in which all frames were queued.
 pub type FrameNo = u32;
 
-/// One end of a protected link.
+/// An end of a protected link.
 pub trait LinkEnd: Clone {
-    /// What it goes by.
+    /// Configuration.
     type Config: Clone;
-    /// What stands before a frame.
-    type Signal: LinkSignal;
+    /// Link header.
+    type Header: LinkSignal;
 
     /// A dormant end, as after a reset.
     fn new(config: &Self::Config) -> Self;
-    /// Of the link.
+    /// Rate of the link.
     fn rate(config: &Self::Config) -> Rate;
-    /// Room for copies that are kept, and for frames that are held.
-    fn room(config: &Self::Config) -> (Bytes, Bytes);
-    /// Protects what is sent from here; `epoch` differs from that of any start before.
+    /// Protects leaving frames. `epoch` must differ from all earlier starts.
     fn activate(&mut self, now: Time, epoch: u32);
-    /// Ends the protection of what is sent from here.
+    /// Ends the protection of leaving frames.
     fn deactivate(&mut self, now: Time);
-    /// What the wire, which is free, carries next; `head` is the frame at the head of the queue.
-    fn transmit(&mut self, now: Time, head: Option<(FrameNo, Waiting)>) -> Option<Leaving<Self::Signal>>;
-    /// Something has arrived: a frame, a signal, or both.
-    fn on_arrival(&mut self, now: Time, signal: Option<&Self::Signal>, frame: Option<(FrameNo, Bytes)>);
-    /// What becomes of frames, in order, until there is nothing.
+    /// Returns the next transmission of a free wire. `head` is the head of the queue.
+    fn transmit(
+        &mut self,
+        now: Time,
+        head: Option<(FrameNo, QueueHead)>,
+    ) -> Option<LinkTransmit<Self::Header>>;
+    /// A frame, a signal, or both have arrived.
+    fn on_arrival(&mut self, now: Time, signal: Option<&Self::Header>, frame: Option<(FrameNo, Bytes)>);
+    /// Returns the next disposal of a frame.
     fn poll(&mut self) -> Option<Disposal<FrameNo>>;
-    /// When it wants to act, if nothing happens before.
+    /// When to call [`Self::on_timeout`], if no other input comes.
     fn next_timeout(&self, now: Time) -> Option<Time>;
-    /// That time has come.
+    /// The time of [`Self::next_timeout`] has come.
     fn on_timeout(&mut self, now: Time);
-    /// What it has counted.
+    /// Counters.
     fn counters(&self) -> Counters;
 }
 
-/// What leaves.
+/// A transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Leaving<S> {
-    /// The head of the queue without a number; perhaps behind an ACK.
+pub enum LinkTransmit<S> {
+    /// The head of the queue without a number; may carry an ACK.
     Plain(Option<S>),
-    /// The head of the queue behind a header; a copy of it is kept.
-    Fresh(S),
-    /// A frame that left before.
-    Again(S, FrameNo),
-    /// A frame of the link's own.
-    Own(S),
+    /// The head of the queue behind a header. A copy is kept.
+    New(S),
+    /// A retransmission.
+    Retransmission(S, FrameNo),
+    /// A control frame.
+    Control(S),
 }
 
-/// What stands before a frame on a protected link, or in a frame of the link's own.
+/// A link header.
 pub trait LinkSignal: Copy + Debug {
-    /// What it is for.
-    fn kind(&self) -> Kind;
-    /// Whether it tells the other end to pause, or not to; nothing if it does not say.
+    /// Kind of its frame.
+    fn kind(&self) -> FrameKind;
+    /// Whether it pauses (true) or resumes (false) the other end; `None` if neither.
     fn pauses(&self) -> Option<bool>;
 }
 
-/// What something on the wire is for.
+/// Kind of a frame on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
-    /// A frame without a header, or with one that protects nothing.
+pub enum FrameKind {
+    /// A frame without a header, or without protection.
     Plain,
-    /// A frame that leaves for the first time.
+    /// A numbered frame, first transmission.
     Data,
-    /// A frame that left before.
+    /// A retransmission.
     Copy,
-    /// Says how far numbers have come.
+    /// A dummy: carries the next number.
     Dummy,
-    /// Says what has arrived, in a frame of its own.
+    /// An ACK frame.
     Ack,
-    /// Says what is missing.
+    /// A notification of missing frames.
     Notification,
-    /// A pause or its end, in a frame of its own.
+    /// A pause or resume frame.
     Pause,
     /// A start or an end of protection.
     Hello,
 }
 
-impl LinkSignal for Signal {
-    fn kind(&self) -> Kind {
+impl LinkSignal for LinkHeader {
+    fn kind(&self) -> FrameKind {
         match self {
-            Self::Data { again: false, .. } => Kind::Data,
-            Self::Data { again: true, .. } => Kind::Copy,
-            Self::Dummy { .. } => Kind::Dummy,
-            Self::Loose { .. } => Kind::Plain,
-            Self::Ack(_) => Kind::Ack,
-            Self::Missing(_) => Kind::Notification,
-            Self::Hello(_) => Kind::Hello,
+            Self::Data { retransmitted: false, .. } => FrameKind::Data,
+            Self::Data { retransmitted: true, .. } => FrameKind::Copy,
+            Self::Dummy { .. } => FrameKind::Dummy,
+            Self::Unprotected { .. } => FrameKind::Plain,
+            Self::Ack(_) => FrameKind::Ack,
+            Self::Missing(_) => FrameKind::Notification,
+            Self::Hello(_) => FrameKind::Hello,
         }
     }
 
-    /// A bit of every ACK.
+    /// The pause bit is part of every ACK.
     fn pauses(&self) -> Option<bool> {
         match self {
-            Self::Data { ack, .. } | Self::Dummy { ack, .. } | Self::Loose { ack, .. } => {
+            Self::Data { ack, .. } | Self::Dummy { ack, .. } | Self::Unprotected { ack, .. } => {
                 ack.map(|ack| ack.pause)
             }
             Self::Ack(ack) | Self::Missing(Missing { ack, .. }) => Some(ack.pause),
@@ -108,7 +110,7 @@ impl LinkSignal for Signal {
 
 impl<const BITS: u32> LinkEnd for Endpoint<FrameNo, BITS> {
     type Config = Config;
-    type Signal = Signal;
+    type Header = LinkHeader;
 
     fn new(config: &Config) -> Self {
         Self::new(config.clone())
@@ -116,10 +118,6 @@ impl<const BITS: u32> LinkEnd for Endpoint<FrameNo, BITS> {
 
     fn rate(config: &Config) -> Rate {
         config.rate
-    }
-
-    fn room(config: &Config) -> (Bytes, Bytes) {
-        (config.tx_bytes_max, config.rx_bytes_max)
     }
 
     fn activate(&mut self, now: Time, epoch: u32) {
@@ -130,23 +128,27 @@ impl<const BITS: u32> LinkEnd for Endpoint<FrameNo, BITS> {
         self.deactivate(now);
     }
 
-    fn transmit(&mut self, now: Time, head: Option<(FrameNo, Waiting)>) -> Option<Leaving<Signal>> {
+    fn transmit(
+        &mut self,
+        now: Time,
+        head: Option<(FrameNo, QueueHead)>,
+    ) -> Option<LinkTransmit<LinkHeader>> {
         Some(match self.poll_transmit(now, head.map(|(_, waiting)| waiting))? {
-            Transmit::Plain => Leaving::Plain(None),
-            Transmit::Fresh(signal) => {
-                let (no, _) = head.expect("a frame waits");
+            Transmit::Plain => LinkTransmit::Plain(None),
+            Transmit::New(signal) => {
+                let (no, _) = head.expect("the queue has a head");
                 self.on_sent(now, no);
-                Leaving::Fresh(signal)
+                LinkTransmit::New(signal)
             }
-            Transmit::Again(signal, no) => Leaving::Again(signal, no),
-            Transmit::Own(signal) => Leaving::Own(signal),
+            Transmit::Retransmission(signal, no) => LinkTransmit::Retransmission(signal, no),
+            Transmit::Control(signal) => LinkTransmit::Control(signal),
         })
     }
 
-    fn on_arrival(&mut self, now: Time, signal: Option<&Signal>, frame: Option<(FrameNo, Bytes)>) {
+    fn on_arrival(&mut self, now: Time, signal: Option<&LinkHeader>, frame: Option<(FrameNo, Bytes)>) {
         match signal {
             Some(signal) => self.on_signal(now, signal, frame),
-            None => self.on_plain(now, frame.expect("a plain frame is somebody's").0),
+            None => self.on_plain(now, frame.expect("a frame without header has a handle").0),
         }
     }
 

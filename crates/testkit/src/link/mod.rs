@@ -1,13 +1,13 @@
-//! The two ends of a protected link, whichever protocol they speak.
+//! Two ends of a protected link, for either protocol.
 
-mod conveyor;
 mod end;
+mod line_rate;
 mod pair;
 mod prototype;
 mod violation;
 
-pub use conveyor::LinkConveyor;
-pub use end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
-pub use pair::{Departure, Frame, LinkPair, Linked, Order, Passing, PrototypePair};
+pub use end::{FrameKind, FrameNo, LinkEnd, LinkSignal, LinkTransmit};
+pub use line_rate::LineRateLink;
+pub use pair::{Departure, EndpointPair, Frame, LinkCommand, LinkPair, PrototypePair, WireFrame};
 pub use prototype::{PrototypeConfig, PrototypeEnd, PrototypeSignal};
-pub use violation::Course;
+pub use violation::RunHistory;

@@ -1,30 +1,30 @@
-//! Two ends of a protected link on a fake clock, and a wire between them that loses what a test says.
+//! Two ends of a protected link on a fake clock, and a wire with scripted losses.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use wiremend_proto::link::{Ack, Counters, Disposal, Endpoint, Signal, Waiting};
+use wiremend_proto::link::{Ack, Counters, Disposal, Endpoint, LinkHeader, QueueHead};
 use wiremend_units::{Bytes, Span, Time};
 
-use super::end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
+use super::end::{FrameKind, FrameNo, LinkEnd, LinkSignal, LinkTransmit};
 use super::prototype::PrototypeEnd;
 use crate::lane::Fate;
-use crate::pair::{Ending, Side};
+use crate::pair::{RunEnd, Side};
 
-/// Two ends of the protocol, with numbers of so many bits.
-pub type LinkPair<const BITS: u32 = 20> = Linked<Endpoint<FrameNo, BITS>>;
-/// Two ends of its published prototype.
-pub type PrototypePair = Linked<PrototypeEnd>;
+/// Two ends of this project's protocol, with sequence numbers of `BITS` bits.
+pub type LinkPair<const BITS: u32 = 20> = EndpointPair<Endpoint<FrameNo, BITS>>;
+/// Two ends of the published prototype.
+pub type PrototypePair = EndpointPair<PrototypeEnd>;
 
 /// Both ends with their queues, and the wire in both directions.
 #[derive(Clone, Debug)]
-pub struct Linked<E: LinkEnd> {
+pub struct EndpointPair<E: LinkEnd> {
     config: E::Config,
     now: Time,
     delay: Span,
     ends: [End<E>; 2],
     frames: Vec<Frame>,
-    orders: VecDeque<(Time, Side, Order)>,
+    commands: VecDeque<(Time, Side, LinkCommand)>,
     epochs: u32,
     passed: u64,
     lost: u64,
@@ -35,14 +35,13 @@ struct End<E: LinkEnd> {
     endpoint: E,
     wanted: bool,
     queue: VecDeque<FrameNo>,
-    /// What is on the wire away from here.
-    wire: VecDeque<Flight<E::Signal>>,
+    /// Frames on the wire from this end.
+    wire: VecDeque<Flight<E::Header>>,
     free_at: Time,
-    /// Handles that the endpoint has.
     kept: u64,
     held: Vec<FrameNo>,
     delivered: Vec<FrameNo>,
-    /// Of endpoints that are no more.
+    /// Counters of this end before its restarts.
     past: Counters,
 }
 
@@ -53,95 +52,92 @@ struct Flight<S> {
     frame: Option<FrameNo>,
 }
 
-/// What a test knows of a frame.
+/// A frame of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Who sends it.
+    /// Sending end.
     pub from: Side,
-    /// Its length.
+    /// Length in bytes.
     pub len: u32,
     /// Whether it must keep its order.
     pub ordered: bool,
-    /// When it was handed over.
+    /// When it was queued.
     pub queued_at: Time,
     /// How it left.
     pub departure: Departure,
     /// When it left for the first time.
     pub left_at: Time,
-    /// When it, or a copy of it, arrived for the first time.
+    /// When it or a copy arrived for the first time.
     pub arrived_at: Option<Time>,
-    /// When it was handed on for the first time.
+    /// When it was delivered for the first time.
     pub delivered_at: Option<Time>,
-    /// Times that it was handed on.
+    /// Number of deliveries.
     pub deliveries: u32,
-    /// It was held by an end that restarted.
+    /// An end that held it has restarted.
     pub vanished: bool,
 }
 
 /// How a frame left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Departure {
-    /// It did not yet.
+    /// It has not left.
     Waits,
-    /// Without a header.
+    /// Without a number.
     Plain,
     /// With a number.
     Numbered,
 }
 
-/// What happens to an end at a time.
+/// A command to an end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// Protection is wanted.
+pub enum LinkCommand {
+    /// Protect leaving frames.
     Activate,
-    /// Protection is no longer wanted.
+    /// End the protection of leaving frames.
     Deactivate,
-    /// The end forgets everything but its queue; protection begins anew if it was wanted.
+    /// Lose all state except the queue. Protection starts again if it was wanted.
     Restart,
-    /// A frame of this length comes to the queue.
+    /// Queue a frame.
     Send {
-        /// In bytes.
+        /// Length in bytes.
         len: u32,
         /// Whether it must keep its order.
         ordered: bool,
     },
 }
 
-/// Something on the wire, before it is known whether it arrives.
+/// A frame on the wire whose fate is not decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Passing<S = Signal> {
-    /// Who sends it.
+pub struct WireFrame<S = LinkHeader> {
+    /// Sending end.
     pub from: Side,
-    /// How many passed before it, in both directions.
+    /// Frames sent before it in both directions.
     pub nth: u64,
-    /// When it leaves.
+    /// Departure time.
     pub at: Time,
-    /// Its header, if it has one.
+    /// Link header.
     pub signal: Option<S>,
-    /// What it carries, if it is not the link's own.
+    /// The frame; `None` for a control frame.
     pub frame: Option<FrameNo>,
 }
 
-/// The length of the link's own frames.
 const OWN_BYTES: u64 = 64;
-/// Preamble and gap.
 const GAP_BYTES: u64 = 20;
-/// Steps after which a run is given up.
 const STEPS_MAX: u64 = 2_000_000;
 
-impl<S: LinkSignal> Passing<S> {
-    /// What it is for.
-    pub fn kind(&self) -> Kind {
-        self.signal.map_or(Kind::Plain, |signal| signal.kind())
+impl<S: LinkSignal> WireFrame<S> {
+    /// Kind of the frame.
+    pub fn kind(&self) -> FrameKind {
+        self.signal.map_or(FrameKind::Plain, |signal| signal.kind())
     }
 
-    /// Whether it tells the other end to pause, or not to; nothing if it does not say.
+    /// Whether it pauses (true) or resumes (false) the other end; `None` if neither.
     pub fn pauses(&self) -> Option<bool> {
         self.signal.and_then(|signal| signal.pauses())
     }
 }
 
-impl<E: LinkEnd> Linked<E> {
+impl<E: LinkEnd> EndpointPair<E> {
     /// Two dormant ends.
     pub fn new(config: E::Config, delay: Span) -> Self {
         let end = || End {
@@ -156,27 +152,27 @@ impl<E: LinkEnd> Linked<E> {
             past: Counters::default(),
         };
         let ends = [end(), end()];
-        let (frames, orders) = (Vec::new(), VecDeque::new());
-        Self { config, now: Time::ZERO, delay, ends, frames, orders, epochs: 0, passed: 0, lost: 0 }
+        let (frames, commands) = (Vec::new(), VecDeque::new());
+        Self { config, now: Time::ZERO, delay, ends, frames, commands, epochs: 0, passed: 0, lost: 0 }
     }
 
-    /// Does it now.
-    pub fn order(&mut self, side: Side, order: Order) {
+    /// Applies a command now.
+    pub fn apply(&mut self, side: Side, command: LinkCommand) {
         let now = self.now;
-        match order {
-            Order::Activate => {
+        match command {
+            LinkCommand::Activate => {
                 self.epochs += 1;
-                // Neither in steps of one nor of sixteen: an end counts on by itself.
+                // Not consecutive, also in the low four bits, because an end increments its own epochs.
                 let epoch = self.epochs.wrapping_mul(0x9e37_79b9);
                 self.end_mut(side).wanted = true;
                 self.end_mut(side).endpoint.activate(now, epoch);
             }
-            Order::Deactivate => {
+            LinkCommand::Deactivate => {
                 self.end_mut(side).wanted = false;
                 self.end_mut(side).endpoint.deactivate(now);
             }
-            Order::Restart => self.restart(side),
-            Order::Send { len, ordered } => {
+            LinkCommand::Restart => self.restart(side),
+            LinkCommand::Send { len, ordered } => {
                 let no = self.frames.len() as FrameNo;
                 self.frames.push(Frame {
                     from: side,
@@ -193,73 +189,73 @@ impl<E: LinkEnd> Linked<E> {
                 self.end_mut(side).queue.push_back(no);
             }
         }
-        self.dispose(side);
+        self.drain_disposals(side);
     }
 
-    /// Does it `after` the present; in the order of time.
-    pub fn order_after(&mut self, after: Span, side: Side, order: Order) {
+    /// Applies a command after a time.
+    pub fn apply_after(&mut self, after: Span, side: Side, command: LinkCommand) {
         let at = self.now + after;
-        let place = self.orders.partition_point(|(time, ..)| *time <= at);
-        self.orders.insert(place, (at, side, order));
+        let index = self.commands.partition_point(|(time, ..)| *time <= at);
+        self.commands.insert(index, (at, side, command));
     }
 
-    /// Hands over `count` frames of `len` bytes at once.
+    /// Queues `count` frames of `len` bytes.
     pub fn send(&mut self, side: Side, count: usize, len: u32, ordered: bool) {
         for _ in 0..count {
-            self.order(side, Order::Send { len, ordered });
+            self.apply(side, LinkCommand::Send { len, ordered });
         }
     }
 
-    /// Runs until nothing is left to do; `fate` decides on everything that passes.
-    pub fn run<F: Into<Fate<E::Signal>>>(
+    /// Runs until no event is left; `fate` decides on every frame on the wire.
+    pub fn run<F: Into<Fate<E::Header>>>(
         &mut self,
-        mut fate: impl FnMut(&Passing<E::Signal>) -> F,
-    ) -> Ending {
-        (0..STEPS_MAX).find_map(|_| self.step(&mut fate)).unwrap_or(Ending::Bounded)
+        mut fate: impl FnMut(&WireFrame<E::Header>) -> F,
+    ) -> RunEnd {
+        (0..STEPS_MAX).find_map(|_| self.step(&mut fate)).unwrap_or(RunEnd::LimitReached)
     }
 
-    /// Puts on the wire what both ends have for it, and goes to the next event; the end if there is none.
-    pub fn step<F: Into<Fate<E::Signal>>>(
+    /// Transmits from both ends and advances to the next event. Returns the end of the run if there is none.
+    pub fn step<F: Into<Fate<E::Header>>>(
         &mut self,
-        mut fate: impl FnMut(&Passing<E::Signal>) -> F,
-    ) -> Option<Ending> {
+        mut fate: impl FnMut(&WireFrame<E::Header>) -> F,
+    ) -> Option<RunEnd> {
         self.transmit(Side::A, &mut fate);
         self.transmit(Side::B, &mut fate);
         let Some(next) = self.next_event() else {
             let idle = self.ends.iter().all(|end| end.queue.is_empty());
-            return Some(if idle { Ending::Idle } else { Ending::Stuck });
+            return Some(if idle { RunEnd::Idle } else { RunEnd::Stuck });
         };
         self.now = self.now.max(next);
-        self.happen();
+        self.process_events();
         None
     }
 
-    /// The present.
+    /// Current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Of the wire, in one direction.
+    /// One-way delay.
     pub fn delay(&self) -> Span {
         self.delay
     }
 
-    /// Everything that passed so far, in both directions, and how much of it was lost.
+    /// Frames sent in both directions, and how many of them were lost.
     pub fn passed(&self) -> (u64, u64) {
         (self.passed, self.lost)
     }
 
-    /// What both ends go by.
+    /// Configuration of both ends.
     pub fn config(&self) -> &E::Config {
         &self.config
     }
 
-    /// One end.
+    /// An end.
     pub fn endpoint(&self, side: Side) -> &E {
         &self.ends[side as usize].endpoint
     }
 
-    /// What both ends of one side counted, restarted ones included.
+    /// Counters of one end, including those before restarts.
     pub fn counters(&self, side: Side) -> Counters {
         let end = &self.ends[side as usize];
         let mut all = end.past;
@@ -267,17 +263,17 @@ impl<E: LinkEnd> Linked<E> {
         all
     }
 
-    /// What became of the frames, in the order in which they were handed over.
+    /// All frames, in the order in which they were queued.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// What an end handed on, in order.
+    /// Frames delivered at an end, in order.
     pub fn delivered(&self, side: Side) -> &[FrameNo] {
         &self.ends[side as usize].delivered
     }
 
-    /// Handles that an end still has: copies that are kept, frames that are held.
+    /// Numbers of kept copies and of held frames at an end.
     pub fn handles(&self, side: Side) -> (u64, usize) {
         let end = &self.ends[side as usize];
         (end.kept, end.held.len())
@@ -298,7 +294,7 @@ impl<E: LinkEnd> Linked<E> {
             self.frames[no as usize].vanished = true;
         }
         if wanted {
-            self.order(side, Order::Activate);
+            self.apply(side, LinkCommand::Activate);
         }
     }
 
@@ -308,13 +304,13 @@ impl<E: LinkEnd> Linked<E> {
             let arrival = end.wire.front().map(|flight| flight.arrives);
             [free, arrival, end.endpoint.next_timeout(self.now)].into_iter().flatten().min()
         };
-        let order = self.orders.front().map(|(at, ..)| *at);
-        [of_end(&self.ends[0]), of_end(&self.ends[1]), order].into_iter().flatten().min()
+        let command = self.commands.front().map(|(at, ..)| *at);
+        [of_end(&self.ends[0]), of_end(&self.ends[1]), command].into_iter().flatten().min()
     }
 
-    fn happen(&mut self) {
-        while let Some((_, side, order)) = self.orders.pop_front_if(|(at, ..)| *at <= self.now) {
-            self.order(side, order);
+    fn process_events(&mut self) {
+        while let Some((_, side, command)) = self.commands.pop_front_if(|(at, ..)| *at <= self.now) {
+            self.apply(side, command);
         }
         for side in [Side::A, Side::B] {
             let now = self.now;
@@ -327,13 +323,13 @@ impl<E: LinkEnd> Linked<E> {
             if endpoint.next_timeout(now).is_some_and(|at| at <= now) {
                 endpoint.on_timeout(now);
                 let next = endpoint.next_timeout(now);
-                assert!(next.is_none_or(|at| at > now), "a time that has come is asked for again");
-                self.dispose(side);
+                assert!(next.is_none_or(|at| at > now), "on_timeout must move next_timeout into the future");
+                self.drain_disposals(side);
             }
         }
     }
 
-    fn arrive(&mut self, side: Side, flight: Flight<E::Signal>) {
+    fn arrive(&mut self, side: Side, flight: Flight<E::Header>) {
         let now = self.now;
         if let Some(no) = flight.frame {
             self.frames[no as usize].arrived_at.get_or_insert(now);
@@ -342,13 +338,13 @@ impl<E: LinkEnd> Linked<E> {
         let end = self.end_mut(side);
         end.held.extend(flight.frame);
         end.endpoint.on_arrival(now, flight.signal.as_ref(), flight.frame.zip(len));
-        self.dispose(side);
+        self.drain_disposals(side);
     }
 
-    fn transmit<F: Into<Fate<E::Signal>>>(
+    fn transmit<F: Into<Fate<E::Header>>>(
         &mut self,
         side: Side,
-        fate: &mut impl FnMut(&Passing<E::Signal>) -> F,
+        fate: &mut impl FnMut(&WireFrame<E::Header>) -> F,
     ) {
         let now = self.now;
         let end = &mut self.ends[side as usize];
@@ -357,19 +353,19 @@ impl<E: LinkEnd> Linked<E> {
         }
         let head = end.queue.front().map(|no| {
             let frame = &self.frames[*no as usize];
-            (*no, Waiting { len: Bytes::new(u64::from(frame.len)), ordered: frame.ordered })
+            (*no, QueueHead { len: Bytes::new(u64::from(frame.len)), ordered: frame.ordered })
         });
-        let Some(leaving) = end.endpoint.transmit(now, head) else { return self.dispose(side) };
+        let Some(transmit) = end.endpoint.transmit(now, head) else { return self.drain_disposals(side) };
         let departure =
-            if matches!(leaving, Leaving::Plain(_)) { Departure::Plain } else { Departure::Numbered };
-        let (signal, frame) = match leaving {
-            Leaving::Plain(signal) => (signal, end.queue.pop_front()),
-            Leaving::Fresh(signal) => {
+            if matches!(transmit, LinkTransmit::Plain(_)) { Departure::Plain } else { Departure::Numbered };
+        let (signal, frame) = match transmit {
+            LinkTransmit::Plain(signal) => (signal, end.queue.pop_front()),
+            LinkTransmit::New(signal) => {
                 end.kept += 1;
                 (Some(signal), end.queue.pop_front())
             }
-            Leaving::Again(signal, no) => (Some(signal), Some(no)),
-            Leaving::Own(signal) => (Some(signal), None),
+            LinkTransmit::Retransmission(signal, no) => (Some(signal), Some(no)),
+            LinkTransmit::Control(signal) => (Some(signal), None),
         };
         let len = frame.map_or(OWN_BYTES, |no| {
             let frame = &mut self.frames[no as usize];
@@ -378,45 +374,47 @@ impl<E: LinkEnd> Linked<E> {
             u64::from(frame.len)
         });
         end.free_at = now + E::rate(&self.config).serialize(Bytes::new(len + GAP_BYTES));
-        let passing = Passing { from: side, nth: self.passed, at: now, signal, frame };
+        let wire_frame = WireFrame { from: side, nth: self.passed, at: now, signal, frame };
         self.passed += 1;
         let arrives = end.free_at + self.delay;
-        match fate(&passing).into() {
-            Fate::Arrives => self.fly(side, Flight { arrives, signal, frame }),
-            Fate::Late(by) => self.fly(side, Flight { arrives: arrives + by, signal, frame }),
-            Fate::Altered(signal) => self.fly(side, Flight { arrives, signal: Some(signal), frame }),
-            Fate::Twice => (0..2).for_each(|_| self.fly(side, Flight { arrives, signal, frame })),
+        match fate(&wire_frame).into() {
+            Fate::Arrives => self.put_on_wire(side, Flight { arrives, signal, frame }),
+            Fate::Delayed(by) => self.put_on_wire(side, Flight { arrives: arrives + by, signal, frame }),
+            Fate::Altered(signal) => self.put_on_wire(side, Flight { arrives, signal: Some(signal), frame }),
+            Fate::Duplicated => {
+                (0..2).for_each(|_| self.put_on_wire(side, Flight { arrives, signal, frame }));
+            }
             Fate::Lost => self.lost += 1,
         }
-        self.dispose(side);
+        self.drain_disposals(side);
     }
 
-    fn fly(&mut self, side: Side, flight: Flight<E::Signal>) {
+    fn put_on_wire(&mut self, side: Side, flight: Flight<E::Header>) {
         let wire = &mut self.end_mut(side).wire;
-        let place = wire.iter().rposition(|other| other.arrives <= flight.arrives).map_or(0, |at| at + 1);
-        wire.insert(place, flight);
+        let index = wire.iter().rposition(|other| other.arrives <= flight.arrives).map_or(0, |at| at + 1);
+        wire.insert(index, flight);
     }
 
-    fn dispose(&mut self, side: Side) {
+    fn drain_disposals(&mut self, side: Side) {
         while let Some(disposal) = self.end_mut(side).endpoint.poll() {
             match disposal {
                 Disposal::Deliver(no) => {
-                    self.unhold(side, no);
+                    self.remove_held(side, no);
                     self.deliver(side, no);
                 }
-                Disposal::Discard(no) => self.unhold(side, no),
+                Disposal::Discard(no) => self.remove_held(side, no),
                 Disposal::Release(_) => {
                     let end = self.end_mut(side);
-                    assert!(end.kept > 0, "a copy is released that was never kept");
+                    assert!(end.kept > 0, "a released copy was kept");
                     end.kept -= 1;
                 }
             }
         }
     }
 
-    fn unhold(&mut self, side: Side, no: FrameNo) {
+    fn remove_held(&mut self, side: Side, no: FrameNo) {
         let held = &mut self.end_mut(side).held;
-        let at = held.iter().position(|held| *held == no).expect("a frame is disposed of that never came");
+        let at = held.iter().position(|held| *held == no).expect("a disposed frame has arrived");
         held.swap_remove(at);
     }
 
@@ -429,12 +427,12 @@ impl<E: LinkEnd> Linked<E> {
 }
 
 impl<const BITS: u32> LinkPair<BITS> {
-    /// Takes in all that decides what happens from now on, and what has come of the frames so far. The order in which
-    /// frames were handed on is left out: it is to be checked as they are.
+    /// Hashes the state that determines the future, and the deliveries so far. The order of deliveries is
+    /// left out: tests check it at each delivery.
     pub fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
         let ahead = |time: Time| time.as_ps().saturating_sub(self.now.as_ps());
-        for (at, side, order) in &self.orders {
-            (ahead(*at), *side as u8, order).hash(hasher);
+        for (at, side, command) in &self.commands {
+            (ahead(*at), *side as u8, command).hash(hasher);
         }
         for frame in &self.frames {
             (frame.departure, frame.deliveries, frame.vanished).hash(hasher);
@@ -452,25 +450,25 @@ impl<const BITS: u32> LinkPair<BITS> {
     }
 }
 
-fn hash_signal<H: Hasher>(signal: Option<&Signal>, hasher: &mut H) {
+fn hash_signal<H: Hasher>(signal: Option<&LinkHeader>, hasher: &mut H) {
     let ack = |ack: &Ack| (ack.epoch, ack.next, ack.pause);
     match signal {
         None => 0_u8.hash(hasher),
-        Some(Signal::Data { epoch, seq, ordered, again, ack: back }) => {
-            (1_u8, epoch, seq, ordered, again, back.as_ref().map(ack)).hash(hasher);
+        Some(LinkHeader::Data { epoch, seq, ordered, retransmitted, ack: back }) => {
+            (1_u8, epoch, seq, ordered, retransmitted, back.as_ref().map(ack)).hash(hasher);
         }
-        Some(Signal::Dummy { epoch, next, ack: back }) => {
+        Some(LinkHeader::Dummy { epoch, next, ack: back }) => {
             (2_u8, epoch, next, back.as_ref().map(ack)).hash(hasher);
         }
-        Some(Signal::Loose { epoch, next, ack: back }) => {
+        Some(LinkHeader::Unprotected { epoch, next, ack: back }) => {
             (6_u8, epoch, next, back.as_ref().map(ack)).hash(hasher);
         }
-        Some(Signal::Ack(own)) => (3_u8, ack(own)).hash(hasher),
-        Some(Signal::Missing(missing)) => {
+        Some(LinkHeader::Ack(own)) => (3_u8, ack(own)).hash(hasher),
+        Some(LinkHeader::Missing(missing)) => {
             let holes = missing.holes.map(|hole| (hole.first, hole.len));
             (4_u8, ack(&missing.ack), missing.upto, missing.hole_count, holes).hash(hasher);
         }
-        Some(Signal::Hello(hello)) => {
+        Some(LinkHeader::Hello(hello)) => {
             (5_u8, hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns).hash(hasher);
         }
     }

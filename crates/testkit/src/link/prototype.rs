@@ -1,87 +1,84 @@
-//! An end of a link that the published prototype protects: its registers between two loops, as a switch has them.
+//! An end of a link that the published prototype protects: its registers and two recirculation loops.
 
 use std::collections::VecDeque;
 
-use wiremend_proto::link::paper::{
-    CELL_BYTES, Config, Judgement, Number, Receiver, Sender, Signal, TICK, Tick, Verdict,
+use wiremend_proto::link::prototype::{
+    CELL_BYTES, Config, CopyVerdict, EraSeq, FrameVerdict, PrototypeHeader, Receiver, Sender, TICK,
+    TickOutcome,
 };
-use wiremend_proto::link::{Counters, Disposal, Waiting};
+use wiremend_proto::link::{Counters, Disposal, QueueHead};
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::Quanta;
 
-use super::end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
+use super::end::{FrameKind, FrameNo, LinkEnd, LinkSignal, LinkTransmit};
 
-/// One end, with its three strict queues and both buffers.
-///
-/// The loop of frames that were sent is examined a turn after something was heard of the other end; the loop of frames that came too
-/// early whenever that could change anything. What a busy loop adds to that is a matter of the simulator.
+/// One end, with three strict queues and both loops. The TX loop is checked one pass after an arrival, the RX
+/// loop whenever its result may change. The simulator models the delay of busy loops.
 #[derive(Clone, Debug)]
 pub struct PrototypeEnd {
     config: PrototypeConfig,
     sender: Sender,
     receiver: Receiver,
     active: bool,
-    /// Notifications, pauses, and what is sent again.
+    /// Notifications, pauses and retransmissions.
     urgent: VecDeque<(PrototypeSignal, Option<FrameNo>)>,
-    /// Ticks that have passed.
     ticks: u64,
     tx_loop: Loop,
     rx_loop: Loop,
-    /// When the TX loop is examined next.
-    turned_at: Option<Time>,
+    /// When the TX loop is checked next.
+    tx_loop_due: Option<Time>,
     overflowed: u64,
     out: VecDeque<Disposal<FrameNo>>,
 }
 
-/// What is installed, and how much room the switch has for it.
+/// Configuration of the prototype and of its buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PrototypeConfig {
-    /// The published numbers.
+    /// Published parameters.
     pub registers: Config,
-    /// Room for copies of what was sent.
+    /// Size of the TX loop.
     pub tx_bytes_max: Bytes,
-    /// Room for what came too early.
+    /// Size of the RX loop.
     pub rx_bytes_max: Bytes,
 }
 
-/// What the prototype puts on a wire.
+/// Headers and frames of the prototype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrototypeSignal {
-    /// A header of its own.
-    Link(Signal),
-    /// Priority flow control for the class of the normal queue.
+    /// Link header.
+    Link(PrototypeHeader),
+    /// PFC frame for the class of the normal queue.
     Pause(Quanta),
 }
 
-/// Frames that go round.
 #[derive(Clone, Default, Debug)]
 struct Loop {
-    frames: VecDeque<Turning>,
+    frames: VecDeque<LoopFrame>,
     bytes: u64,
     bytes_max: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Turning {
+struct LoopFrame {
     no: FrameNo,
-    signal: Signal,
-    number: Number,
+    signal: PrototypeHeader,
+    number: EraSeq,
     len: Bytes,
 }
 
-/// A copy comes round after so long.
-const TURN: Span = Span::from_ns(400);
+/// Time of a pass through the loop.
+const LOOP_DELAY: Span = Span::from_ns(400);
 
 impl LinkSignal for PrototypeSignal {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> FrameKind {
         match self {
-            Self::Link(Signal::Data { again: false, .. }) => Kind::Data,
-            Self::Link(Signal::Data { again: true, .. }) => Kind::Copy,
-            Self::Link(Signal::Dummy { .. }) => Kind::Dummy,
-            Self::Link(Signal::Ack(_)) => Kind::Ack,
-            Self::Link(Signal::Piggyback(_)) => Kind::Plain,
-            Self::Link(Signal::Notification { .. }) => Kind::Notification,
-            Self::Pause(_) => Kind::Pause,
+            Self::Link(PrototypeHeader::Data { retransmitted: false, .. }) => FrameKind::Data,
+            Self::Link(PrototypeHeader::Data { retransmitted: true, .. }) => FrameKind::Copy,
+            Self::Link(PrototypeHeader::Dummy { .. }) => FrameKind::Dummy,
+            Self::Link(PrototypeHeader::Ack(_)) => FrameKind::Ack,
+            Self::Link(PrototypeHeader::Piggyback(_)) => FrameKind::Plain,
+            Self::Link(PrototypeHeader::Notification { .. }) => FrameKind::Notification,
+            Self::Pause(_) => FrameKind::Pause,
         }
     }
 
@@ -95,7 +92,7 @@ impl LinkSignal for PrototypeSignal {
 
 impl LinkEnd for PrototypeEnd {
     type Config = PrototypeConfig;
-    type Signal = PrototypeSignal;
+    type Header = PrototypeSignal;
 
     fn new(config: &PrototypeConfig) -> Self {
         Self {
@@ -107,7 +104,7 @@ impl LinkEnd for PrototypeEnd {
             ticks: 0,
             tx_loop: Loop::default(),
             rx_loop: Loop::default(),
-            turned_at: None,
+            tx_loop_due: None,
             overflowed: 0,
             out: VecDeque::new(),
         }
@@ -117,29 +114,32 @@ impl LinkEnd for PrototypeEnd {
         config.registers.rate
     }
 
-    fn room(config: &PrototypeConfig) -> (Bytes, Bytes) {
-        (config.tx_bytes_max, config.rx_bytes_max)
-    }
-
-    /// It numbers from now on, whatever the other end knows of it.
+    /// Starts to number frames, whatever the state of the other end.
     fn activate(&mut self, _now: Time, _epoch: u32) {
         self.active = true;
     }
 
-    /// It numbers no more; what turns goes on turning.
+    /// Stops numbering frames. Frames in the loops remain.
     fn deactivate(&mut self, _now: Time) {
         self.active = false;
     }
 
-    fn transmit(&mut self, now: Time, head: Option<(FrameNo, Waiting)>) -> Option<Leaving<PrototypeSignal>> {
+    fn transmit(
+        &mut self,
+        now: Time,
+        head: Option<(FrameNo, QueueHead)>,
+    ) -> Option<LinkTransmit<PrototypeSignal>> {
         if let Some((signal, frame)) = self.urgent.pop_front() {
-            return Some(frame.map_or(Leaving::Own(signal), |no| Leaving::Again(signal, no)));
+            return Some(
+                frame.map_or(LinkTransmit::Control(signal), |no| LinkTransmit::Retransmission(signal, no)),
+            );
         }
-        if let Some((no, waiting)) = head.filter(|_| !self.sender.is_paused(now)) {
-            return Some(self.leave(no, waiting));
+        if let Some((no, head_frame)) = head.filter(|_| !self.sender.is_paused(now)) {
+            return Some(self.send_head(no, head_frame));
         }
-        let own = self.sender.on_egress_dummy().or_else(|| self.receiver.on_egress().map(Signal::Ack));
-        own.map(|signal| Leaving::Own(PrototypeSignal::Link(signal)))
+        let own =
+            self.sender.on_egress_dummy().or_else(|| self.receiver.on_egress().map(PrototypeHeader::Ack));
+        own.map(|signal| LinkTransmit::Control(PrototypeSignal::Link(signal)))
     }
 
     fn on_arrival(&mut self, now: Time, signal: Option<&PrototypeSignal>, frame: Option<(FrameNo, Bytes)>) {
@@ -149,7 +149,7 @@ impl LinkEnd for PrototypeEnd {
             Some(PrototypeSignal::Link(signal)) => self.on_signal(now, signal, frame),
             None => self.out.extend(frame.map(|(no, _)| Disposal::Deliver(no))),
         }
-        self.turn_rx();
+        self.check_rx_loop();
     }
 
     fn poll(&mut self) -> Option<Disposal<FrameNo>> {
@@ -160,19 +160,20 @@ impl LinkEnd for PrototypeEnd {
         let due = |ticks: u64| Time::from_ps((self.ticks + ticks) * TICK.as_ps());
         let tick = self.receiver.ticks_to_event().map(due);
         let resumed = self.sender.paused_until().filter(|until| *until > now);
-        [tick, resumed, self.turned_at].into_iter().flatten().min()
+        [tick, resumed, self.tx_loop_due].into_iter().flatten().min()
     }
 
     fn on_timeout(&mut self, now: Time) {
         self.on_ticks(now);
-        if self.turned_at.is_some_and(|at| at <= now) {
-            self.turned_at = None;
-            self.turn_tx();
+        if self.tx_loop_due.is_some_and(|at| at <= now) {
+            self.tx_loop_due = None;
+            self.check_tx_loop();
         }
-        self.turn_rx();
+        self.check_rx_loop();
     }
 
-    /// In the terms of the hardened protocol, as far as the prototype has a register for them: it has none for copies that found no room.
+    /// Counters in the terms of this project's protocol. The prototype does not count copies that found no
+    /// room.
     fn counters(&self) -> Counters {
         let (sent, received) = (self.sender.counters(), self.receiver.counters());
         Counters {
@@ -198,31 +199,33 @@ impl LinkEnd for PrototypeEnd {
 }
 
 impl PrototypeEnd {
-    /// The head of the normal queue leaves, and its copy joins the TX loop if it finds room.
-    fn leave(&mut self, no: FrameNo, waiting: Waiting) -> Leaving<PrototypeSignal> {
+    /// Sends the head of the normal queue. Its copy joins the TX loop if there is room.
+    fn send_head(&mut self, no: FrameNo, head_frame: QueueHead) -> LinkTransmit<PrototypeSignal> {
         let ack = self.receiver.on_egress();
         if !self.active {
-            return Leaving::Plain(ack.map(|ack| PrototypeSignal::Link(Signal::Piggyback(ack))));
+            return LinkTransmit::Plain(
+                ack.map(|ack| PrototypeSignal::Link(PrototypeHeader::Piggyback(ack))),
+            );
         }
-        self.sender.set_ordered(waiting.ordered);
+        self.sender.set_ordered(head_frame.ordered);
         let number = self.sender.next_number();
         let signal = self.sender.on_egress(ack);
-        let turning = Turning { no, signal, number, len: waiting.len };
-        if !self.tx_loop.admit(turning, self.config.tx_bytes_max) {
+        let frame = LoopFrame { no, signal, number, len: head_frame.len };
+        if !self.tx_loop.admit(frame, self.config.tx_bytes_max) {
             self.out.push_back(Disposal::Release(no));
         }
-        Leaving::Fresh(PrototypeSignal::Link(signal))
+        LinkTransmit::New(PrototypeSignal::Link(signal))
     }
 
-    fn on_signal(&mut self, now: Time, signal: &Signal, frame: Option<(FrameNo, Bytes)>) {
+    fn on_signal(&mut self, now: Time, signal: &PrototypeHeader, frame: Option<(FrameNo, Bytes)>) {
         self.sender.on_signal(signal);
-        self.turned_at.get_or_insert(now + TURN);
+        self.tx_loop_due.get_or_insert(now + LOOP_DELAY);
         let arrival = self.receiver.on_arrival(signal);
         self.urgent.extend(arrival.notification.map(|signal| (PrototypeSignal::Link(signal), None)));
         let Some((no, len)) = frame else { return };
         match (*signal, arrival.verdict) {
-            (Signal::Data { number, .. }, Some(verdict)) => {
-                self.dispose(Turning { no, signal: *signal, number, len }, verdict);
+            (PrototypeHeader::Data { number, .. }, Some(verdict)) => {
+                self.dispose(LoopFrame { no, signal: *signal, number, len }, verdict);
             }
             _ => self.out.push_back(Disposal::Deliver(no)),
         }
@@ -233,25 +236,25 @@ impl PrototypeEnd {
         while self.ticks < ticks {
             let passed = ticks - self.ticks;
             let step = self.receiver.ticks_to_event().map_or(passed, |event| event.min(passed));
-            let Tick { given_up, pause } = self.receiver.on_ticks(step);
+            let TickOutcome { given_up, pause } = self.receiver.on_ticks(step);
             self.urgent.extend(pause.map(|quanta| (PrototypeSignal::Pause(quanta), None)));
             self.ticks += step;
             if given_up.is_some() {
-                self.turn_rx();
+                self.check_rx_loop();
             }
         }
     }
 
-    fn turn_tx(&mut self) {
+    fn check_tx_loop(&mut self) {
         for _ in 0..self.tx_loop.frames.len() {
             let copy = self.tx_loop.pop();
             match self.sender.judge_copy(copy.number) {
-                Judgement::Again => {
+                CopyVerdict::Keep => {
                     self.tx_loop.push(copy);
                     continue;
                 }
-                Judgement::Drop => {}
-                Judgement::Resend { copies } => {
+                CopyVerdict::Drop => {}
+                CopyVerdict::Resend { copies } => {
                     let again = (PrototypeSignal::Link(copy.signal.sent_again()), Some(copy.no));
                     self.urgent.extend((0..copies).map(|_| again));
                 }
@@ -260,12 +263,12 @@ impl PrototypeEnd {
         }
     }
 
-    /// Turns of the RX loop, until one changes nothing.
-    fn turn_rx(&mut self) {
+    /// Passes of the RX loop, until one has no effect.
+    fn check_rx_loop(&mut self) {
         loop {
             let before = self.rx_loop.frames.len();
             for _ in 0..before {
-                // What leaves is among what it sees.
+                // The depth includes the frame that leaves.
                 self.receiver.on_dequeue(self.rx_loop.cells());
                 let frame = self.rx_loop.pop();
                 let verdict = self.receiver.judge(frame.number, true);
@@ -277,22 +280,22 @@ impl PrototypeEnd {
         }
     }
 
-    fn dispose(&mut self, frame: Turning, verdict: Verdict) {
+    fn dispose(&mut self, frame: LoopFrame, verdict: FrameVerdict) {
         match verdict {
-            Verdict::Forward => self.out.push_back(Disposal::Deliver(frame.no)),
-            Verdict::Hold if self.rx_loop.admit(frame, self.config.rx_bytes_max) => {}
-            Verdict::Hold => {
+            FrameVerdict::Forward => self.out.push_back(Disposal::Deliver(frame.no)),
+            FrameVerdict::Hold if self.rx_loop.admit(frame, self.config.rx_bytes_max) => {}
+            FrameVerdict::Hold => {
                 self.overflowed += 1;
                 self.out.push_back(Disposal::Discard(frame.no));
             }
-            Verdict::Drop => self.out.push_back(Disposal::Discard(frame.no)),
+            FrameVerdict::Drop => self.out.push_back(Disposal::Discard(frame.no)),
         }
     }
 }
 
 impl Loop {
-    /// Whether there is room.
-    fn admit(&mut self, frame: Turning, room: Bytes) -> bool {
+    /// Adds a frame if there is room. Returns whether there was.
+    fn admit(&mut self, frame: LoopFrame, room: Bytes) -> bool {
         let has_room = self.bytes + frame.len.get() <= room.get();
         if has_room {
             self.push(frame);
@@ -300,14 +303,14 @@ impl Loop {
         has_room
     }
 
-    fn push(&mut self, frame: Turning) {
+    fn push(&mut self, frame: LoopFrame) {
         self.bytes += frame.len.get();
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.frames.push_back(frame);
     }
 
-    fn pop(&mut self) -> Turning {
-        let frame = self.frames.pop_front().expect("as many as there were");
+    fn pop(&mut self) -> LoopFrame {
+        let frame = self.frames.pop_front().expect("the loop has frames");
         self.bytes -= frame.len.get();
         frame
     }

@@ -1,40 +1,42 @@
-//! What must hold when all is quiet again, whatever was lost.
+//! Invariants at the end of a run, whatever was lost.
 
 use super::pair::{Departure, Frame, LinkPair};
-use crate::pair::{Ending, Side};
+use crate::pair::{RunEnd, Side};
 
-/// What a run may have gone through.
+/// What happened to the ends during a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Course {
-    /// Neither end restarted.
+pub enum RunHistory {
+    /// No end restarted.
     Steady,
-    /// An end did: what it held is gone.
-    Broken,
+    /// An end restarted and lost its frames.
+    Restarted,
 }
 
 impl<const BITS: u32> LinkPair<BITS> {
-    /// The first thing that is wrong at the end of a run, if anything is.
-    pub fn violation(&self, ending: Ending, course: Course) -> Option<String> {
-        if ending != Ending::Idle {
-            return Some(format!("it ends {ending:?}"));
+    /// Returns the first violation at the end of a run.
+    pub fn violation(&self, ending: RunEnd, history: RunHistory) -> Option<String> {
+        if ending != RunEnd::Idle {
+            return Some(format!("the run ends {ending:?}"));
         }
         [Side::A, Side::B].into_iter().find_map(|side| {
-            let left_over = || self.left_over(side);
-            self.delivered_badly(side).or_else(left_over).or_else(|| self.unaccounted(side, course))
+            let leftover_violation = || self.leftover_violation(side);
+            self.delivery_violation(side)
+                .or_else(leftover_violation)
+                .or_else(|| self.loss_violation(side, history))
         })
     }
 
-    /// A frame came to this end twice or out of order.
-    pub fn delivered_badly(&self, side: Side) -> Option<String> {
+    /// Returns a frame that was delivered twice or out of order at this end.
+    pub fn delivery_violation(&self, side: Side) -> Option<String> {
         let frames = self.frames();
         let mut last = None;
         for &no in self.delivered(side) {
             let frame = &frames[no as usize];
             if frame.deliveries > 1 {
-                return Some(format!("frame {no} comes {} times to {side:?}", frame.deliveries));
+                return Some(format!("frame {no} was delivered {} times at {side:?}", frame.deliveries));
             }
             if frame.ordered && last > Some(no) {
-                return Some(format!("frame {no} comes to {side:?} behind {last:?}"));
+                return Some(format!("frame {no} was delivered at {side:?} after {last:?}"));
             }
             if frame.ordered {
                 last = Some(no);
@@ -43,44 +45,44 @@ impl<const BITS: u32> LinkPair<BITS> {
         None
     }
 
-    fn left_over(&self, side: Side) -> Option<String> {
+    fn leftover_violation(&self, side: Side) -> Option<String> {
         let (kept, held) = self.handles(side);
         let counters = self.endpoint(side).counters();
         let config = self.endpoint(side).config();
         if (kept, held) != (0, 0) || (counters.tx_bytes, counters.rx_bytes) != (0, 0) {
-            return Some(format!("{side:?} still keeps {kept} and holds {held}: {counters:?}"));
+            return Some(format!("{side:?} still keeps {kept} copies and holds {held} frames: {counters:?}"));
         }
         if counters.tx_bytes_max > config.tx_bytes_max.get()
             || counters.rx_bytes_max > config.rx_bytes_max.get()
         {
-            return Some(format!("a buffer of {side:?} is over its bound: {counters:?}"));
+            return Some(format!("a buffer of {side:?} has exceeded its size: {counters:?}"));
         }
         None
     }
 
-    fn unaccounted(&self, side: Side, course: Course) -> Option<String> {
+    fn loss_violation(&self, side: Side, history: RunHistory) -> Option<String> {
         let counters = self.counters(side);
         let lost = |frame: &&Frame| {
             frame.from != side && frame.departure == Departure::Numbered && frame.deliveries == 0
         };
         let missing = self.frames().iter().filter(lost).count() as u64;
-        if course == Course::Broken {
+        if history == RunHistory::Restarted {
             return None;
         }
-        // A copy that finds no room is none, and one that comes when it has been given up is too late.
+        // Exempt: copies that found no room, and copies that arrived after the receiver gave up.
         let soon =
             |frame: &&Frame| frame.arrived_at.is_some_and(|at| at.since(frame.left_at) < self.delay() * 6);
         let in_vain = self.frames().iter().filter(lost).filter(soon).count() as u64;
         if in_vain > counters.overflowed {
-            return Some(format!("{in_vain} frames are lost to {side:?} that have arrived"));
+            return Some(format!("{in_vain} frames that arrived at {side:?} were not delivered"));
         }
-        // What the sender lost sight of may have been lost without the receiver's ever knowing of it.
+        // The receiver need not know of frames that the sender abandoned.
         let abandoned = self.counters(side.peer()).abandoned;
         if !(counters.lost..=counters.lost + abandoned).contains(&missing) {
-            return Some(format!("{side:?} counts {} lost of {missing}", counters.lost));
+            return Some(format!("{side:?} counts {} frames lost, but {missing} are missing", counters.lost));
         }
         if counters.missed != counters.recovered + counters.lost {
-            return Some(format!("{side:?} missed something that neither came nor is lost: {counters:?}"));
+            return Some(format!("missed frames of {side:?} are neither recovered nor lost: {counters:?}"));
         }
         None
     }

@@ -1,4 +1,4 @@
-//! The headers of the published `LinkGuardian` prototype (SIGCOMM 2023, artifact): the format that [`super`] improves on.
+//! The headers of the published `LinkGuardian` prototype (SIGCOMM 2023, artifact), which [`super`] replaces.
 //!
 //! ```text
 //! destination, source │ 0xABCD │ header 3 or 6 │ what followed the EtherType
@@ -9,10 +9,10 @@
 //! 11                copies inside a switch, never on a wire
 //! ```
 //!
-//! The `EtherType` 0xABCD replaces the original one, which is carried nowhere: whatever crosses comes out as IPv4.
+//! The `EtherType` 0xABCD replaces the original one, which is lost: every frame leaves as IPv4.
 //!
-//! One liberty: the prototype protects one direction of a link, so a frame never needs both headers. Where a simulation
-//! protects both, the ACK stands before the data header and says so with its last pad bit (`stacked`).
+//! One deviation: the prototype protects one direction of a link, so a frame never needs both headers. If a
+//! simulation protects both, the ACK is before the data header and its last pad bit is set (`stacked`).
 
 use std::cmp::Ordering;
 
@@ -21,52 +21,52 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{ETHERTYPE_IPV4, MIN_FRAME_BYTES, Malformed, view};
 
-/// In place of the original one.
+/// Replaces the original `EtherType`.
 pub const ETHERTYPE: u16 = 0xABCD;
 
 /// The header of a frame on a link that the prototype protects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Signal {
+pub enum PrototypeHeader {
     /// A protected frame follows.
     Data {
-        /// Its place.
-        number: Number,
-        /// `reTx`: it was sent before.
-        again: bool,
-        /// In order; otherwise handed on at once.
+        /// Its number.
+        number: EraSeq,
+        /// `reTx`: it is a retransmission.
+        retransmitted: bool,
+        /// In-order delivery; otherwise it is delivered immediately.
         blocking: bool,
-        /// For the other direction.
+        /// ACK for the other direction.
         ack: Option<Ack>,
     },
-    /// Nothing but the number that the next frame will have.
+    /// Announces the number of the next frame.
     Dummy {
-        /// Not given yet.
-        number: Number,
-        /// As a frame would have it; it means nothing here.
+        /// Number of the next frame.
+        number: EraSeq,
+        /// Copied from data frames; it has no meaning here.
         blocking: bool,
     },
-    /// An ACK in a frame of its own.
+    /// An ACK in a separate frame.
     Ack(Ack),
-    /// An ACK before a frame of a direction that is not protected.
+    /// An ACK before a frame of an unprotected direction.
     Piggyback(Ack),
-    /// A hole was found.
+    /// Reports a hole.
     Notification {
-        /// The latest number that arrived, hole or not.
+        /// The latest number that arrived.
         ack: Ack,
-        /// How many are missing, as far as eight bits go.
+        /// Number of missing frames, limited to eight bits.
         hole_size: u8,
-        /// The first of them.
+        /// The first missing number.
         first_lost: u16,
     },
 }
 
 /// `leadingAck`: the latest number that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack(pub Number);
+pub struct Ack(pub EraSeq);
 
-/// A sequence number, and the bit that flips when it starts over.
+/// A sequence number, and the bit that flips at each wrap-around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Number {
+pub struct EraSeq {
     /// `seqNo`.
     pub seq: u16,
     /// `era`.
@@ -103,27 +103,27 @@ const TYPE_ACK: u8 = 0b01;
 const TYPE_NOTIFICATION: u8 = 0b10;
 const PIGGYBACKED: u8 = 1 << 5;
 const ERA: u8 = 1 << 4;
-const AGAIN: u8 = 1 << 3;
+const RETRANSMITTED: u8 = 1 << 3;
 const DUMMY: u8 = 1 << 2;
 const BLOCKING: u8 = 1 << 1;
 const STACKED: u8 = 1;
 
-impl Number {
-    /// The one after it: in the other era if it starts over.
+impl EraSeq {
+    /// The next number; the era flips at wrap-around.
     #[must_use]
     pub const fn next(self) -> Self {
         Self { seq: self.seq.wrapping_add(1), era: self.era ^ (self.seq == u16::MAX) }
     }
 
-    /// The one before it.
+    /// The previous number.
     #[must_use]
     pub const fn previous(self) -> Self {
         Self { seq: self.seq.wrapping_sub(1), era: self.era ^ (self.seq == 0) }
     }
 
-    /// As the prototype compares: if the eras differ, both move by half the space before they are compared. It is right as long
-    /// as both are less than half the space apart and both eras are right. That eras of equal numbers may differ goes
-    /// unnoticed.
+    /// Compares as the prototype does: if the eras differ, both numbers are shifted by half the space. This
+    /// is right if both are less than half the space apart and both eras are right. Different eras of equal
+    /// numbers are not detected.
     pub fn compare(self, other: Self) -> Ordering {
         const HALF: u16 = 1 << 15;
         let shift = if self.era == other.era { 0 } else { HALF };
@@ -131,8 +131,8 @@ impl Number {
     }
 }
 
-impl Signal {
-    /// Bytes by which the frame behind it grows: 3 for each header. None in a frame that carries nothing else.
+impl PrototypeHeader {
+    /// Bytes that the header adds to a carried frame: 3 for each header. 0 in a control frame.
     #[inline]
     pub const fn added_len(&self) -> u32 {
         match self {
@@ -141,8 +141,8 @@ impl Signal {
         }
     }
 
-    /// The length on the wire, MAC header to FCS, with a frame of `carried_bytes` behind it; the shortest there is if it
-    /// carries none.
+    /// Length on the wire, MAC header to FCS, with a carried frame of `carried_bytes`; the Ethernet minimum
+    /// for a control frame.
     #[inline]
     pub const fn frame_len(&self, carried_bytes: u32) -> u32 {
         match self {
@@ -151,16 +151,19 @@ impl Signal {
         }
     }
 
-    /// As it stands before a copy that is sent again: without an ACK, for such a copy is not made up anew.
+    /// The header of a retransmitted copy: without an ACK, because the prototype does not rebuild it.
     #[must_use]
     pub const fn sent_again(self) -> Self {
         match self {
-            Self::Data { number, blocking, .. } => Self::Data { number, again: true, blocking, ack: None },
+            Self::Data { number, blocking, .. } => {
+                Self::Data { number, retransmitted: true, blocking, ack: None }
+            }
             other => other,
         }
     }
 
-    /// The frame as the prototype sends it, for [`Signal::Data`] and [`Signal::Piggyback`]; without FCS before and after.
+    /// The frame as the prototype sends it, for [`PrototypeHeader::Data`] and [`PrototypeHeader::Piggyback`];
+    /// without FCS.
     pub fn encapsulate(&self, frame: &[u8]) -> Result<Vec<u8>, Malformed> {
         let (mac, rest) = view::split::<Mac>(frame, "Ethernet header")?;
         let mac = Mac { ethertype: ETHERTYPE.into(), ..*mac };
@@ -172,7 +175,7 @@ impl Signal {
         Ok(bytes)
     }
 
-    /// What the prototype makes of a frame that arrived: its `EtherType` is IPv4's, whatever it was before.
+    /// The frame as the prototype delivers it: its `EtherType` is IPv4, whatever it was before.
     pub fn decapsulate(frame: &[u8]) -> Result<(Self, Vec<u8>), Malformed> {
         let (mac, rest) = view::split::<Mac>(frame, "Ethernet header")?;
         if mac.ethertype.get() != ETHERTYPE {
@@ -183,7 +186,7 @@ impl Signal {
         Ok((signal, [mac.as_bytes(), rest].concat()))
     }
 
-    /// The length of the header or headers.
+    /// Length of the header or headers.
     pub const fn buffer_len(&self) -> usize {
         match self {
             Self::Data { ack: Some(_), .. } | Self::Notification { .. } => 2 * HEADER_BYTES,
@@ -191,7 +194,7 @@ impl Signal {
         }
     }
 
-    /// Reads what stands behind the `EtherType`, and gives what follows it.
+    /// Parses the header behind the `EtherType`; returns it and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (header, rest) = view::split::<Header>(bytes, "prototype's header")?;
         let ack = Ack(header.number());
@@ -213,7 +216,7 @@ impl Signal {
         }
     }
 
-    /// Writes the header or headers into `buffer`, which has their length.
+    /// Writes the header or headers into `buffer` of their length.
     pub fn emit(&self, buffer: &mut [u8]) {
         let (first, second) = buffer.split_at_mut(HEADER_BYTES);
         assert_eq!(
@@ -222,8 +225,8 @@ impl Signal {
             "a buffer has the length its header asks for"
         );
         match *self {
-            Self::Data { number, again, blocking, ack } => {
-                let bits = flag(again, AGAIN) | flag(blocking, BLOCKING);
+            Self::Data { number, retransmitted, blocking, ack } => {
+                let bits = flag(retransmitted, RETRANSMITTED) | flag(blocking, BLOCKING);
                 let header = Header::new(TYPE_DATA, bits, number);
                 match ack {
                     Some(ack) => {
@@ -247,7 +250,7 @@ impl Signal {
 }
 
 impl Header {
-    fn new(kind: u8, bits: u8, number: Number) -> Self {
+    fn new(kind: u8, bits: u8, number: EraSeq) -> Self {
         Self { bits: kind << 6 | flag(number.era, ERA) | bits, seq: number.seq.into() }
     }
 
@@ -255,16 +258,16 @@ impl Header {
         self.bits & flag != 0
     }
 
-    fn number(&self) -> Number {
-        Number { seq: self.seq.get(), era: self.has(ERA) }
+    fn number(&self) -> EraSeq {
+        EraSeq { seq: self.seq.get(), era: self.has(ERA) }
     }
 
-    fn data(&self, ack: Option<Ack>) -> Signal {
+    fn data(&self, ack: Option<Ack>) -> PrototypeHeader {
         let (number, blocking) = (self.number(), self.has(BLOCKING));
         if self.has(DUMMY) {
-            Signal::Dummy { number, blocking }
+            PrototypeHeader::Dummy { number, blocking }
         } else {
-            Signal::Data { number, again: self.has(AGAIN), blocking, ack }
+            PrototypeHeader::Data { number, retransmitted: self.has(RETRANSMITTED), blocking, ack }
         }
     }
 }
@@ -277,25 +280,31 @@ const fn flag(set: bool, flag: u8) -> u8 {
 mod tests {
     use super::*;
 
-    const NUMBER: Number = Number { seq: 0x1234, era: true };
-    const SIGNALS: [(Signal, &[u8]); 8] = [
-        (Signal::Data { number: NUMBER, again: false, blocking: true, ack: None }, &[0x12, 0x12, 0x34]),
-        (Signal::Data { number: NUMBER, again: true, blocking: false, ack: None }, &[0x18, 0x12, 0x34]),
+    const NUMBER: EraSeq = EraSeq { seq: 0x1234, era: true };
+    const SIGNALS: [(PrototypeHeader, &[u8]); 8] = [
         (
-            Signal::Data {
+            PrototypeHeader::Data { number: NUMBER, retransmitted: false, blocking: true, ack: None },
+            &[0x12, 0x12, 0x34],
+        ),
+        (
+            PrototypeHeader::Data { number: NUMBER, retransmitted: true, blocking: false, ack: None },
+            &[0x18, 0x12, 0x34],
+        ),
+        (
+            PrototypeHeader::Data {
                 number: NUMBER,
-                again: false,
+                retransmitted: false,
                 blocking: true,
-                ack: Some(Ack(Number { seq: 9, era: false })),
+                ack: Some(Ack(EraSeq { seq: 9, era: false })),
             },
             &[0x61, 0x00, 0x09, 0x12, 0x12, 0x34],
         ),
-        (Signal::Dummy { number: NUMBER, blocking: true }, &[0x16, 0x12, 0x34]),
-        (Signal::Ack(Ack(NUMBER)), &[0x50, 0x12, 0x34]),
-        (Signal::Ack(Ack(Number { seq: 7, era: false })), &[0x40, 0x00, 0x07]),
-        (Signal::Piggyback(Ack(NUMBER)), &[0x70, 0x12, 0x34]),
+        (PrototypeHeader::Dummy { number: NUMBER, blocking: true }, &[0x16, 0x12, 0x34]),
+        (PrototypeHeader::Ack(Ack(NUMBER)), &[0x50, 0x12, 0x34]),
+        (PrototypeHeader::Ack(Ack(EraSeq { seq: 7, era: false })), &[0x40, 0x00, 0x07]),
+        (PrototypeHeader::Piggyback(Ack(NUMBER)), &[0x70, 0x12, 0x34]),
         (
-            Signal::Notification { ack: Ack(NUMBER), hole_size: 3, first_lost: 0x1231 },
+            PrototypeHeader::Notification { ack: Ack(NUMBER), hole_size: 3, first_lost: 0x1231 },
             &[0x90, 0x12, 0x34, 0x03, 0x12, 0x31],
         ),
     ];
@@ -307,9 +316,9 @@ mod tests {
             signal.emit(&mut emitted);
             assert_eq!(emitted, bytes, "{signal:?}");
             emitted.extend(b"rest");
-            assert_eq!(Signal::parse(&emitted), Ok((signal, &b"rest"[..])));
+            assert_eq!(PrototypeHeader::parse(&emitted), Ok((signal, &b"rest"[..])));
             for cut in 0..bytes.len() {
-                assert!(Signal::parse(&bytes[..cut]).is_err());
+                assert!(PrototypeHeader::parse(&bytes[..cut]).is_err());
             }
         }
     }
@@ -321,7 +330,7 @@ mod tests {
         assert_eq!((notification.added_len(), notification.frame_len(0)), (0, 64));
     }
 
-    /// ARP comes out as IPv4, and a VLAN tag too.
+    /// ARP and VLAN tags leave as IPv4.
     #[test]
     fn only_ipv4_survives() {
         let (data, _) = SIGNALS[0];
@@ -329,31 +338,31 @@ mod tests {
             let frame = [&[7; 12][..], &ethertype.to_be_bytes(), b"payload"].concat();
             let wire = data.encapsulate(&frame).unwrap();
             assert_eq!(wire.len(), frame.len() + 3);
-            let (signal, arrived) = Signal::decapsulate(&wire).unwrap();
+            let (signal, arrived) = PrototypeHeader::decapsulate(&wire).unwrap();
             assert_eq!((signal, arrived == frame), (data, survives), "{ethertype:#06x}");
-            assert_eq!(Signal::decapsulate(&frame), Err(Malformed::EtherType(ethertype)));
+            assert_eq!(PrototypeHeader::decapsulate(&frame), Err(Malformed::EtherType(ethertype)));
         }
     }
 
-    /// Any first byte, stacked or not, is read or refused.
+    /// Any first byte, stacked or not, is parsed or refused.
     #[test]
-    fn any_bytes_are_read_or_refused() {
+    fn any_bytes_are_parsed_or_refused() {
         for first in 0..=u8::MAX {
             for second in 0..=u8::MAX {
                 let bytes = [first, 0, 1, second, 0, 2];
-                let Ok((signal, rest)) = Signal::parse(&bytes) else { continue };
+                let Ok((signal, rest)) = PrototypeHeader::parse(&bytes) else { continue };
                 assert_eq!(signal.buffer_len() + rest.len(), bytes.len());
             }
         }
-        assert_eq!(Signal::parse(&[0xC0, 0, 0]), Err(Malformed::LinkType(3)));
-        assert_eq!(Signal::parse(&[0x41, 0, 0, 0x04, 0, 0]), Err(Malformed::LinkType(0)));
+        assert_eq!(PrototypeHeader::parse(&[0xC0, 0, 0]), Err(Malformed::LinkType(3)));
+        assert_eq!(PrototypeHeader::parse(&[0x41, 0, 0, 0x04, 0, 0]), Err(Malformed::LinkType(0)));
     }
 
-    /// Up to half the space apart, wherever they are.
+    /// Up to half the space apart, at any position.
     #[test]
     fn eras_order_numbers_across_the_wrap() {
         for seq in (0..=u16::MAX).step_by(257).chain([32_767, 32_768, 65_535]) {
-            let mut later = Number { seq, era: false };
+            let mut later = EraSeq { seq, era: false };
             let number = later;
             assert_eq!((number.next().previous(), number.compare(number)), (number, Ordering::Equal));
             for ahead in 1..=32_768 {

@@ -1,36 +1,36 @@
-//! The byte of IP that switches look at: `ToS` in version 4, traffic class in version 6 (RFC 2474, RFC 3168).
+//! The `ToS` byte of IPv4 and the traffic class of IPv6 (RFC 2474, RFC 3168).
 
-/// Service class and congestion mark.
+/// DSCP and ECN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TrafficClass {
-    /// Differentiated services code point: six bits, the rest does not travel.
+    /// Differentiated services code point: six bits, higher bits are ignored.
     pub dscp: u8,
-    /// Congestion notification.
+    /// Explicit congestion notification.
     pub ecn: Ecn,
 }
 
-/// What a packet says about congestion.
+/// ECN field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The sender does not react to marks.
+    /// Not-ECT: the sender does not react to ECN marks.
     #[default]
-    NotCapable = 0b00,
+    NotEct = 0b00,
     /// ECT(1).
-    Capable1 = 0b01,
+    Ect1 = 0b01,
     /// ECT(0).
-    Capable0 = 0b10,
+    Ect0 = 0b10,
     /// CE: a switch marked the packet.
-    Congested = 0b11,
+    Ce = 0b11,
 }
 
 impl TrafficClass {
     pub(crate) const fn from_byte(byte: u8) -> Self {
         let ecn = match byte & 0b11 {
-            0b00 => Ecn::NotCapable,
-            0b01 => Ecn::Capable1,
-            0b10 => Ecn::Capable0,
-            _ => Ecn::Congested,
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
         };
         Self { dscp: byte >> 2, ecn }
     }

@@ -8,17 +8,17 @@ use crate::Malformed;
 use crate::mac::MacAddr;
 use crate::view;
 
-/// IPv4 follows.
+/// `EtherType` of IPv4.
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
-/// IPv6 follows.
+/// `EtherType` of IPv6.
 pub const ETHERTYPE_IPV6: u16 = 0x86DD;
 
-/// From whom to whom on this link.
+/// MAC addresses and VLAN tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct EthernetRepr {
-    /// To whom.
+    /// Destination address.
     pub destination: MacAddr,
-    /// From whom.
+    /// Source address.
     pub source: MacAddr,
     /// VLAN tags.
     pub vlans: Vlans,
@@ -36,12 +36,12 @@ const ADDRESSES_BYTES: usize = 12;
 const ETHERTYPE_BYTES: usize = 2;
 
 impl EthernetRepr {
-    /// The length of the header, tags included.
+    /// Length of the header with its tags.
     pub const fn buffer_len(&self) -> usize {
         ADDRESSES_BYTES + self.vlans.buffer_len() + ETHERTYPE_BYTES
     }
 
-    /// Reads the header: its value, the `EtherType` of what follows, and that.
+    /// Parses the header; returns it, the next `EtherType` and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, u16, &[u8]), Malformed> {
         let (addresses, rest) = view::split::<Addresses>(bytes, "Ethernet header")?;
         let (vlans, rest) = Vlans::parse(rest)?;
@@ -50,7 +50,7 @@ impl EthernetRepr {
         Ok((ethernet, ethertype.get(), rest))
     }
 
-    /// Writes the header of a frame that carries `ethertype` into `buffer`, which has its length.
+    /// Writes the header with the next `ethertype` into `buffer` of its length.
     pub fn emit(&self, ethertype: u16, buffer: &mut [u8]) {
         assert_eq!(buffer.len(), self.buffer_len(), "a buffer has the length its header asks for");
         let (addresses, rest) = buffer.split_at_mut(ADDRESSES_BYTES);

@@ -1,4 +1,4 @@
-//! Either version of IP.
+//! IP headers of both versions.
 
 use super::{Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, IPV4_BYTES, IPV6_BYTES, Ipv4Repr, Ipv6Repr, TrafficClass};
 use crate::Malformed;
@@ -13,7 +13,7 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// The length of a header without options.
+    /// Length of a header without options.
     pub const fn header_bytes(self) -> usize {
         match self {
             Self::V4 => IPV4_BYTES,
@@ -31,7 +31,7 @@ pub enum IpRepr {
 }
 
 impl IpRepr {
-    /// The version.
+    /// The IP version.
     pub const fn version(&self) -> IpVersion {
         match self {
             Self::V4(_) => IpVersion::V4,
@@ -39,7 +39,7 @@ impl IpRepr {
         }
     }
 
-    /// How Ethernet announces this header.
+    /// The `EtherType` of this header.
     pub const fn ethertype(&self) -> u16 {
         match self {
             Self::V4(_) => ETHERTYPE_IPV4,
@@ -47,7 +47,7 @@ impl IpRepr {
         }
     }
 
-    /// Service class and congestion mark.
+    /// DSCP and ECN.
     pub const fn class(&self) -> TrafficClass {
         match self {
             Self::V4(ip) => ip.class,
@@ -55,12 +55,12 @@ impl IpRepr {
         }
     }
 
-    /// The length of the header.
+    /// Length of the header.
     pub const fn buffer_len(&self) -> usize {
         self.version().header_bytes()
     }
 
-    /// Reads the header that `ethertype` announces: its value, the protocol of what follows, and that.
+    /// Parses the header of `ethertype`; returns it, the protocol of the payload and the payload.
     pub fn parse(ethertype: u16, bytes: &[u8]) -> Result<(Self, u8, Body<'_>), Malformed> {
         match ethertype {
             ETHERTYPE_IPV4 => {
@@ -73,7 +73,7 @@ impl IpRepr {
         }
     }
 
-    /// Writes the header of a packet that carries `body_len` bytes of `protocol` into `buffer`, which has its length.
+    /// Writes the header of a packet with `body_len` bytes of `protocol` into `buffer` of its length.
     pub fn emit(&self, protocol: u8, body_len: usize, buffer: &mut [u8]) {
         match self {
             Self::V4(ip) => ip.emit(protocol, body_len, buffer),
@@ -82,7 +82,7 @@ impl IpRepr {
     }
 }
 
-/// The length of the IP header that `packet` starts with, options included.
+/// Length of the IP header at the start of `packet`, with options.
 pub(crate) fn header_len(packet: &[u8]) -> Result<usize, Malformed> {
     let first = *packet.first().ok_or(Malformed::Truncated("IP header"))?;
     match first >> 4 {

@@ -9,24 +9,24 @@ use super::{Body, TrafficClass};
 use crate::Malformed;
 use crate::view;
 
-/// The protocol number of UDP, in either version of IP.
+/// IP protocol number of UDP.
 pub(crate) const PROTOCOL_UDP: u8 = 17;
 pub(crate) const MIN_HEADER_BYTES: usize = 20;
 
-/// An IPv4 header. Options are skipped on the way in and never written.
+/// An IPv4 header. Options are skipped by `parse` and never written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ipv4Repr {
-    /// From whom.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// Service class and congestion mark.
+    /// DSCP and ECN.
     pub class: TrafficClass,
-    /// A number that tells packets of one sender apart.
+    /// Identification field.
     pub identification: u16,
-    /// Routers must not cut the packet; `RoCEv2` sets it.
+    /// DF flag; `RoCEv2` sets it.
     pub dont_fragment: bool,
-    /// Hops left.
+    /// Time to live.
     pub ttl: u8,
 }
 
@@ -48,16 +48,16 @@ const _: () = assert!(size_of::<Header>() == MIN_HEADER_BYTES);
 
 const VERSION_WORDS: u8 = 0x45;
 const DONT_FRAGMENT: u16 = 1 << 14;
-/// More fragments follow, or this is not the first.
+/// MF flag or fragment offset.
 const FRAGMENTED: u16 = 0x3FFF;
 
 impl Ipv4Repr {
-    /// The length of the header as it is written.
+    /// Length of the header as written.
     pub const fn buffer_len(&self) -> usize {
         MIN_HEADER_BYTES
     }
 
-    /// Reads the header: its value, the protocol of what follows, and that.
+    /// Parses the header; returns it, the protocol of the payload and the payload.
     pub fn parse(bytes: &[u8]) -> Result<(Self, u8, Body<'_>), Malformed> {
         let (header, _) = view::split::<Header>(bytes, "IPv4 header")?;
         let (version, words) = (header.version_words >> 4, header.version_words & 0x0F);
@@ -88,7 +88,7 @@ impl Ipv4Repr {
         Ok((ip, header.protocol, Body::new(rest, body_len)))
     }
 
-    /// Writes the header of a packet that carries `body_len` bytes of `protocol` into `buffer`, which has its length.
+    /// Writes the header of a packet with `body_len` bytes of `protocol` into `buffer` of its length.
     pub fn emit(&self, protocol: u8, body_len: usize, buffer: &mut [u8]) {
         let total_len = u16::try_from(MIN_HEADER_BYTES + body_len);
         let mut header = Header {
@@ -108,7 +108,7 @@ impl Ipv4Repr {
     }
 }
 
-/// The ones' complement of the ones' complement sum (RFC 1071); zero over a header that holds a right checksum.
+/// Internet checksum (RFC 1071); zero over a header with a valid checksum.
 fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
     let sum: u32 = words.sum();

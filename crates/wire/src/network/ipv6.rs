@@ -1,4 +1,4 @@
-//! The IPv6 header (RFC 8200). `RoCEv2` puts no extension header between it and UDP.
+//! The IPv6 header (RFC 8200). `RoCEv2` has no extension header between it and UDP.
 
 use std::net::Ipv6Addr;
 
@@ -14,15 +14,15 @@ pub(crate) const HEADER_BYTES: usize = 40;
 /// An IPv6 header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ipv6Repr {
-    /// From whom.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv6Addr,
-    /// Service class and congestion mark.
+    /// DSCP and ECN.
     pub class: TrafficClass,
-    /// Flow label: twenty bits, the rest does not travel.
+    /// Flow label: twenty bits, higher bits are ignored.
     pub flow_label: u32,
-    /// Hops left.
+    /// Hop limit.
     pub hop_limit: u8,
 }
 
@@ -41,12 +41,12 @@ const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
 const LABEL_MASK: u32 = (1 << 20) - 1;
 
 impl Ipv6Repr {
-    /// The length of the header.
+    /// Length of the header.
     pub const fn buffer_len(&self) -> usize {
         HEADER_BYTES
     }
 
-    /// Reads the header: its value, the protocol of what follows, and that.
+    /// Parses the header; returns it, the protocol of the payload and the payload.
     pub fn parse(bytes: &[u8]) -> Result<(Self, u8, Body<'_>), Malformed> {
         let (header, rest) = view::split::<Header>(bytes, "IPv6 header")?;
         let first = header.version_class_label.get();
@@ -63,7 +63,7 @@ impl Ipv6Repr {
         Ok((ip, header.protocol, Body::new(rest, header.body_len.get() as usize)))
     }
 
-    /// Writes the header of a packet that carries `body_len` bytes of `protocol` into `buffer`, which has its length.
+    /// Writes the header of a packet with `body_len` bytes of `protocol` into `buffer` of its length.
     pub fn emit(&self, protocol: u8, body_len: usize, buffer: &mut [u8]) {
         let first = 6 << 28 | (self.class.to_byte() as u32) << 20 | self.flow_label & LABEL_MASK;
         let body_len = u16::try_from(body_len).expect("an IPv6 packet carries at most 65535 bytes");

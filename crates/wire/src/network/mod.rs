@@ -1,7 +1,7 @@
-//! The envelopes around a transport packet: Ethernet, IP and UDP; and TCP, which is one.
+//! Headers below the transport: Ethernet, IP and UDP; and TCP.
 //!
-//! An envelope's value holds neither the kind nor the length of what it carries: both follow from the content, and are
-//! handed to `emit` and back from `parse`. So a value cannot contradict what it is wrapped around.
+//! A header value has neither the type nor the length of its payload: `emit` takes them and `parse` returns
+//! them, so that a value cannot contradict its payload.
 
 mod class;
 mod ethernet;
@@ -25,12 +25,12 @@ pub(crate) use ip::header_len as ip_header_len;
 pub(crate) use ipv4::{MIN_HEADER_BYTES as IPV4_BYTES, PROTOCOL_UDP};
 pub(crate) use ipv6::HEADER_BYTES as IPV6_BYTES;
 
-/// What an envelope carries: the bytes at hand, and how many its header promised.
+/// Payload of a header: the available bytes and the length in the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Body<'a> {
-    /// The bytes at hand, without any trailer of the layer below; never more than `len`.
+    /// Available bytes, at most `len`, without a trailer of the layer below.
     pub bytes: &'a [u8],
-    /// The length that the header states.
+    /// Length in the header.
     pub len: usize,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Body<'a> {
         Self { bytes: &rest[..len.min(rest.len())], len }
     }
 
-    /// The capture ended before the packet did.
+    /// Whether the capture truncated the packet.
     pub const fn is_truncated(&self) -> bool {
         self.bytes.len() < self.len
     }

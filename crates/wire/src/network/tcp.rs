@@ -1,4 +1,4 @@
-//! The TCP header (RFC 9293) with timestamps (RFC 7323) and blocks of what has come beyond a gap (RFC 2018).
+//! The TCP header (RFC 9293) with timestamps (RFC 7323) and SACK blocks (RFC 2018).
 
 use std::net::Ipv4Addr;
 use std::ops::BitOr;
@@ -12,21 +12,21 @@ use crate::view;
 /// A TCP header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TcpRepr {
-    /// From which port.
+    /// Source port.
     pub source_port: u16,
-    /// For whom.
+    /// Destination port.
     pub destination_port: u16,
-    /// The number of the first byte.
+    /// Sequence number of the first byte.
     pub seq: u32,
-    /// The number of the first byte that the sender misses.
+    /// Acknowledgement number.
     pub ack: u32,
-    /// What it is.
+    /// Flags.
     pub flags: TcpFlags,
-    /// Bytes that the sender takes, in its unit.
+    /// Receive window, unscaled.
     pub window: u16,
-    /// The sender's clock, and the clock of the other that it has heard of.
+    /// Timestamp value and echo reply.
     pub timestamps: (u32, u32),
-    /// Bytes beyond a gap, each from one number to before another; at most three are used.
+    /// SACK blocks: first number, and number after the last.
     pub blocks: [Option<(u32, u32)>; 3],
 }
 
@@ -35,18 +35,18 @@ pub struct TcpRepr {
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// It opens a connection.
+    /// Synchronize: opens a connection.
     pub const SYN: Self = Self(0x02);
-    /// It ends what its receiver shall hand on.
+    /// Push: the receiver passes the data on.
     pub const PSH: Self = Self(0x08);
-    /// It acknowledges.
+    /// Acknowledgement.
     pub const ACK: Self = Self(0x10);
-    /// A mark of a switch has come (RFC 3168).
+    /// ECN echo: a congestion mark arrived (RFC 3168).
     pub const ECE: Self = Self(0x40);
-    /// A mark was answered (RFC 3168).
+    /// Congestion window reduced: a mark was answered (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// These if it is so, else none.
+    /// These flags if `so`, otherwise none.
     pub const fn when(self, so: bool) -> Self {
         if so { self } else { Self(0) }
     }
@@ -80,17 +80,17 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_BYTES: usize = 12;
 
-/// TCP in an IP header.
+/// IP protocol number of TCP.
 pub const PROTOCOL_TCP: u8 = 6;
 
 impl TcpRepr {
-    /// The length of the header with its options.
+    /// Length of the header with its options.
     pub fn buffer_len(&self) -> usize {
         let blocks = self.blocks.iter().flatten().count();
         size_of::<Header>() + TIMESTAMPS_BYTES + if blocks == 0 { 0 } else { 4 + 8 * blocks }
     }
 
-    /// Writes the header into `buffer`, which has its length, with the checksum of a segment over IPv4.
+    /// Writes the header into `buffer` of its length, with the checksum of a segment over IPv4.
     pub fn emit(&self, source: Ipv4Addr, destination: Ipv4Addr, payload: &[u8], buffer: &mut [u8]) {
         let len = self.buffer_len();
         let (fixed, options) = buffer.split_at_mut(size_of::<Header>());
@@ -126,7 +126,7 @@ impl TcpRepr {
         }
     }
 
-    /// Reads the header: its value and what follows. Options that it does not know are passed over.
+    /// Parses the header; returns it and the remaining bytes. Unknown options are skipped.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (header, rest) = view::split::<Header>(bytes, "TCP header")?;
         let len = (usize::from(header.offset >> 4) * 4).checked_sub(size_of::<Header>());
@@ -170,7 +170,8 @@ impl TcpRepr {
     }
 }
 
-/// The checksum of a segment over IPv4 (RFC 9293 §3.1), whose own field is 0; that of a good segment with its field is 0.
+/// The checksum of a segment over IPv4 (RFC 9293 §3.1) whose checksum field is 0; 0 for a segment with a
+/// valid checksum.
 fn checksum(source: Ipv4Addr, destination: Ipv4Addr, parts: &[&[u8]]) -> u16 {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     let pseudo =
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_read_back_and_their_checksum_holds() {
+    fn headers_parse_back_with_a_valid_checksum() {
         for (blocks, len) in [([None; 3], 32), ([Some((5, 9)), None, None], 44), ([Some((1, 2)); 3], 60)] {
             let tcp = header(blocks);
             let bytes = bytes_of(&tcp, b"odd");
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_and_never_a_panic() {
+    fn malformed_headers_are_refused_without_a_panic() {
         let bytes = bytes_of(&header([Some((1, 2)); 3]), b"");
         for len in 0..bytes.len() {
             assert!(TcpRepr::parse(&bytes[..len]).is_err());

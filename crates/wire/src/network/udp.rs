@@ -10,11 +10,11 @@ use crate::view;
 /// A UDP header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct UdpRepr {
-    /// In `RoCEv2` the entropy that spreads flows over paths.
+    /// Source port; in `RoCEv2` the entropy for path choice.
     pub source_port: u16,
-    /// For whom.
+    /// Destination port.
     pub destination_port: u16,
-    /// As it travels, not computed: `RoCEv2` sends 0 ("none"), because the ICRC protects more.
+    /// Checksum field, not computed: `RoCEv2` sends 0, because the ICRC covers more.
     pub checksum: u16,
 }
 
@@ -29,15 +29,15 @@ struct Header {
 const _: () = assert!(size_of::<Header>() == UdpRepr::BYTES);
 
 impl UdpRepr {
-    /// The length of the header.
+    /// Length of the header.
     pub const BYTES: usize = 8;
 
-    /// The length of the header.
+    /// Length of the header.
     pub const fn buffer_len(&self) -> usize {
         Self::BYTES
     }
 
-    /// Reads the header: its value and what follows.
+    /// Parses the header; returns it and the payload.
     pub fn parse(bytes: &[u8]) -> Result<(Self, Body<'_>), Malformed> {
         let (header, rest) = view::split::<Header>(bytes, "UDP header")?;
         let body_len = (header.len.get() as usize).checked_sub(Self::BYTES);
@@ -49,7 +49,7 @@ impl UdpRepr {
         Ok((udp, Body::new(rest, body_len.ok_or(Malformed::Length("UDP length"))?)))
     }
 
-    /// Writes the header of a datagram that carries `body_len` bytes into `buffer`, which has its length.
+    /// Writes the header of a datagram with `body_len` bytes into `buffer` of its length.
     pub fn emit(&self, body_len: usize, buffer: &mut [u8]) {
         let len = u16::try_from(Self::BYTES + body_len).expect("a datagram has at most 65535 bytes");
         let header = Header {

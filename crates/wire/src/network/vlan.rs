@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::Malformed;
 use crate::view;
 
-/// The tags between the Ethernet addresses and the `EtherType`: at most two.
+/// VLAN tags between the Ethernet addresses and the `EtherType`: at most two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Vlans {
     /// No tag.
@@ -21,17 +21,17 @@ pub enum Vlans {
 /// One VLAN tag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VlanTag {
-    /// Whose tag it is.
+    /// Tag protocol identifier.
     pub tpid: Tpid,
-    /// Priority code point: three bits, the class that PFC pauses.
+    /// Priority code point: three bits, the class of PFC.
     pub priority: u8,
-    /// May be dropped first.
+    /// Drop eligible indicator.
     pub drop_eligible: bool,
-    /// VLAN number: twelve bits.
+    /// VLAN identifier: twelve bits.
     pub id: u16,
 }
 
-/// The `EtherType` that announces a tag.
+/// Tag protocol identifier: the `EtherType` of a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u16)]
 pub enum Tpid {
@@ -42,7 +42,7 @@ pub enum Tpid {
     Service = 0x88A8,
 }
 
-/// As it lies on the wire: the announcement first, then the tag.
+/// A tag on the wire.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tag {
@@ -56,7 +56,7 @@ const DROP_ELIGIBLE: u16 = 1 << 12;
 const ID_MASK: u16 = DROP_ELIGIBLE - 1;
 
 impl Vlans {
-    /// How many tags.
+    /// Number of tags.
     pub const fn count(&self) -> usize {
         match self {
             Self::Untagged => 0,
@@ -65,19 +65,19 @@ impl Vlans {
         }
     }
 
-    /// The length of the tags.
+    /// Length of the tags.
     pub const fn buffer_len(&self) -> usize {
         TAG_BYTES * self.count()
     }
 
-    /// Reads up to two tags; a third is left in the rest.
+    /// Parses up to two tags; a third one remains in the rest.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (Some(outer), rest) = VlanTag::parse(bytes)? else { return Ok((Self::Untagged, bytes)) };
         let (Some(inner), rest) = VlanTag::parse(rest)? else { return Ok((Self::Single(outer), rest)) };
         Ok((Self::Double(outer, inner), rest))
     }
 
-    /// Writes the tags into `buffer`, which has their length.
+    /// Writes the tags into `buffer` of their length.
     pub fn emit(&self, buffer: &mut [u8]) {
         match self {
             Self::Untagged => assert!(buffer.is_empty(), "no tag needs no bytes"),
@@ -88,7 +88,7 @@ impl Vlans {
 }
 
 impl VlanTag {
-    /// A tag if there is one, and what follows it.
+    /// Parses an optional tag; returns it and the remaining bytes.
     fn parse(bytes: &[u8]) -> Result<(Option<Self>, &[u8]), Malformed> {
         let (tpid, _) = view::split::<U16>(bytes, "EtherType")?;
         let tpid = match tpid.get() {

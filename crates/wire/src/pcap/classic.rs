@@ -1,14 +1,14 @@
-//! The older pcap format: one header, then packets.
+//! The pcap format: one header, then packets.
 
 use std::io::Read;
 
 use super::clock::Clock;
 use super::fields::ByteOrder;
 use super::input::Input;
-use super::reader::{Located, Shelf};
-use super::{CaptureError, Fault, Interface, MAX_PACKET_BYTES};
+use super::reader::{Located, ReaderState};
+use super::{CaptureError, CaptureFault, Interface, MAX_PACKET_BYTES};
 
-/// What the first four bytes of a file tell about the rest.
+/// Byte order and clock, from the first four bytes of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Classic {
     order: ByteOrder,
@@ -27,17 +27,17 @@ impl Classic {
         })
     }
 
-    /// Reads what follows the magic: version, zone, accuracy, snap length and link type.
+    /// Reads the header after the magic number: version, time zone, accuracy, snap length and link type.
     pub(super) fn read_header<R: Read>(self, input: &mut Input<R>) -> Result<Interface, CaptureError> {
         let offset = input.offset();
         let major = self.order.u16(input.array("file header")?);
         let minor = self.order.u16(input.array("file header")?);
         if major != 2 {
-            return Err(CaptureError { offset, fault: Fault::Version(major, minor) });
+            return Err(CaptureError { offset, fault: CaptureFault::Version(major, minor) });
         }
         input.skip(8, "file header")?;
         let snap_len = self.order.u32(input.array("file header")?);
-        // The upper half holds what a few writers know about the FCS.
+        // The upper half may contain the FCS length.
         let link_type = self.order.u32(input.array("file header")?) as u16;
         Ok(Interface { name: String::new(), link_type, snap_len, clock: self.clock })
     }
@@ -45,7 +45,7 @@ impl Classic {
     pub(super) fn next<R: Read>(
         self,
         input: &mut Input<R>,
-        shelf: &mut Shelf,
+        state: &mut ReaderState,
     ) -> Result<Option<Located>, CaptureError> {
         const WHAT: &str = "packet header";
         let offset = input.offset();
@@ -55,11 +55,11 @@ impl Classic {
         let captured_len = self.order.u32(input.array(WHAT)?);
         let original_len = self.order.u32(input.array(WHAT)?);
         if captured_len > MAX_PACKET_BYTES {
-            return Err(CaptureError { offset, fault: Fault::PacketTooLarge(captured_len) });
+            return Err(CaptureError { offset, fault: CaptureFault::PacketTooLarge(captured_len) });
         }
         let time_ns = self.clock.with_offset(seconds.into()).ns(ticks.into());
-        let time_ns = time_ns.ok_or(CaptureError { offset, fault: Fault::Time })?;
-        input.read(&mut shelf.block, captured_len, "packet")?;
+        let time_ns = time_ns.ok_or(CaptureError { offset, fault: CaptureFault::Time })?;
+        input.read(&mut state.block, captured_len, "packet")?;
         let bytes = 0..captured_len as usize;
         Ok(Some(Located { interface: 0, time_ns, original_len, bytes, commented: false }))
     }

@@ -1,6 +1,6 @@
-//! From the ticks of an interface to nanoseconds.
+//! Conversion of interface ticks to nanoseconds.
 
-/// How an interface counts time.
+/// Clock of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Clock {
     ticks_per_s: u64,
@@ -10,14 +10,14 @@ pub(super) struct Clock {
 const NS_PER_S: u32 = 1_000_000_000;
 
 impl Clock {
-    /// What an interface uses unless it says otherwise.
+    /// Default of an interface.
     pub(super) const MICROSECONDS: Self = Self { ticks_per_s: 1_000_000, offset_s: 0 };
     pub(super) const NANOSECONDS: Self = Self { ticks_per_s: NS_PER_S as u64, offset_s: 0 };
-    /// The code of nanoseconds: a negative power of ten.
+    /// Resolution code of nanoseconds: a negative power of ten.
     pub(super) const NANOSECONDS_CODE: u8 = 9;
 
-    /// The clock of a resolution code: a negative power of ten, or of two if the top bit is set. `None` if a tick is
-    /// too short.
+    /// The clock of a resolution code: a negative power of ten, or of two if the top bit is set. `None` if a
+    /// tick is too short.
     pub(super) fn with_resolution(self, code: u8) -> Option<Self> {
         let exponent = u32::from(code & 0x7F);
         let ticks_per_s =
@@ -29,7 +29,7 @@ impl Clock {
         Self { offset_s, ..self }
     }
 
-    /// Nanoseconds at that tick, rounded down; `None` if they do not fit.
+    /// Nanoseconds at a tick, rounded down; `None` on overflow.
     pub(super) fn ns(self, ticks: u64) -> Option<u64> {
         let since = i128::from(ticks) * i128::from(NS_PER_S) / i128::from(self.ticks_per_s);
         u64::try_from(since + i128::from(self.offset_s) * i128::from(NS_PER_S)).ok()
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_out_of_range_are_refused() {
         assert!(Clock::MICROSECONDS.with_resolution(20).is_none());
         assert!(Clock::MICROSECONDS.with_resolution(0xC0).is_none());
         assert_eq!(Clock::MICROSECONDS.ns(u64::MAX), None);

@@ -1,8 +1,8 @@
-//! The numbers inside a block, in the byte order of its section.
+//! Numbers inside a block, in the byte order of its section.
 
-use super::{CaptureError, Fault, code};
+use super::{CaptureError, CaptureFault, code};
 
-/// Which byte of a number comes first.
+/// Byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ByteOrder {
     Little,
@@ -30,13 +30,13 @@ macro_rules! numbers {
 
 numbers!(u16, u32, i64);
 
-/// What is left of a block.
+/// The remaining bytes of a block.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     order: ByteOrder,
-    /// The place of the block in the file.
+    /// Offset of the block in the file.
     start: u64,
-    /// The place of `rest` in the file.
+    /// Offset of `rest` in the file.
     offset: u64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Fields<'a> {
 pub(super) struct OptionField<'a> {
     pub(super) code: u16,
     pub(super) value: &'a [u8],
-    /// The place of the value in the file.
+    /// Offset of the value in the file.
     pub(super) offset: u64,
 }
 
@@ -58,23 +58,23 @@ impl<'a> Fields<'a> {
         Self::new(option.value, self.order, option.offset)
     }
 
-    /// How many bytes of the block were taken.
+    /// Number of bytes read from the block.
     pub(super) const fn position(&self) -> usize {
         (self.offset - self.start) as usize
     }
 
-    pub(super) const fn fault(&self, fault: Fault) -> CaptureError {
+    pub(super) const fn fault(&self, fault: CaptureFault) -> CaptureError {
         CaptureError { offset: self.offset, fault }
     }
 
-    /// Bytes that are filled up to a multiple of four.
+    /// Reads bytes that are padded to a multiple of four.
     pub(super) fn padded(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], CaptureError> {
         let bytes = self.bytes(len, what)?;
         self.bytes(len.wrapping_neg() & 0b11, what)?;
         Ok(bytes)
     }
 
-    /// The next option, until the end of options or of the block.
+    /// The next option; `None` at the end of options or of the block.
     pub(super) fn next_option(&mut self) -> Result<Option<OptionField<'a>>, CaptureError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], CaptureError> {
         let (bytes, rest) =
-            self.rest.split_first_chunk().ok_or_else(|| self.fault(Fault::ShortBlock(what)))?;
+            self.rest.split_first_chunk().ok_or_else(|| self.fault(CaptureFault::ShortBlock(what)))?;
         self.rest = rest;
         self.offset += N as u64;
         Ok(*bytes)
@@ -96,7 +96,7 @@ impl<'a> Fields<'a> {
 
     fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], CaptureError> {
         let split = self.rest.split_at_checked(len);
-        let (bytes, rest) = split.ok_or_else(|| self.fault(Fault::ShortBlock(what)))?;
+        let (bytes, rest) = split.ok_or_else(|| self.fault(CaptureFault::ShortBlock(what)))?;
         self.rest = rest;
         self.offset += len as u64;
         Ok(bytes)
@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
 }
 
 impl OptionField<'_> {
-    /// The value as text, with marks where it is not text.
+    /// The value as text, with replacement characters for invalid UTF-8.
     pub(super) fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.value)
     }

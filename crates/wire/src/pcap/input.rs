@@ -1,10 +1,10 @@
-//! A file that knows where it is.
+//! A byte source with a position.
 
 use std::io::{self, BufReader, Read};
 
-use super::{CaptureError, Fault};
+use super::{CaptureError, CaptureFault};
 
-/// A source of bytes and how many were taken from it.
+/// A byte source and the number of bytes read.
 pub(super) struct Input<R> {
     source: BufReader<R>,
     offset: u64,
@@ -19,7 +19,7 @@ impl<R: Read> Input<R> {
         self.offset
     }
 
-    /// The next `N` bytes; `None` if the file ends before the first of them.
+    /// The next `N` bytes; `None` if the file ends before them.
     pub(super) fn array_or_end<const N: usize>(
         &mut self,
         what: &'static str,
@@ -43,7 +43,7 @@ impl<R: Read> Input<R> {
         self.array_or_end(what)?.ok_or_else(|| self.ended(0, what))
     }
 
-    /// Replaces `buffer` by the next `len` bytes. It grows with what is there, not with what is claimed.
+    /// Replaces `buffer` by the next `len` bytes. Memory grows with the available bytes, not with `len`.
     pub(super) fn read(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -56,7 +56,7 @@ impl<R: Read> Input<R> {
         self.advance(count as u64, len, what)
     }
 
-    /// Steps over `len` bytes.
+    /// Skips `len` bytes.
     pub(super) fn skip(&mut self, len: u32, what: &'static str) -> Result<(), CaptureError> {
         let count = io::copy(&mut self.source.by_ref().take(len.into()), &mut io::sink());
         let count = count.map_err(|error| self.failed(error))?;
@@ -72,10 +72,10 @@ impl<R: Read> Input<R> {
     }
 
     fn ended(&self, filled: usize, what: &'static str) -> CaptureError {
-        CaptureError { offset: self.offset + filled as u64, fault: Fault::Truncated(what) }
+        CaptureError { offset: self.offset + filled as u64, fault: CaptureFault::Truncated(what) }
     }
 
     fn failed(&self, error: io::Error) -> CaptureError {
-        CaptureError { offset: self.offset, fault: Fault::Io(error) }
+        CaptureError { offset: self.offset, fault: CaptureFault::Io(error) }
     }
 }

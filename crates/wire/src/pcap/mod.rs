@@ -1,11 +1,11 @@
-//! Capture files: [`Writer`] makes pcapng, [`Reader`] reads pcapng and the older pcap.
+//! Capture files: [`Writer`] writes pcapng, [`Reader`] reads pcapng and pcap.
 //!
-//! A pcapng file is a row of blocks, each with its length at both ends. A section header says which byte order follows and
-//! forgets all interfaces; an interface description adds one; packets name theirs. Blocks of other kinds are stepped over.
-//! A pcap file is one header and then packets of one nameless interface.
+//! A pcapng file is a sequence of blocks with their length at both ends. A section header sets the byte order
+//! and clears all interfaces; an interface description adds one; packets refer to theirs. Other blocks are
+//! skipped. A pcap file is one header and then packets of one unnamed interface.
 //!
-//! The reader trusts nothing: what it holds in memory is bounded by [`MAX_BLOCK_BYTES`] and [`MAX_INTERFACES`] whatever
-//! lengths a file claims, and a [`CaptureError`] names the byte at which a file stops making sense.
+//! The memory of the reader is bounded by [`MAX_BLOCK_BYTES`] and [`MAX_INTERFACES`] for any input, and a
+//! [`CaptureError`] has the offset of the error.
 //!
 //! ```
 //! use wiremend_wire::pcap::{Packet, Reader, Writer};
@@ -25,61 +25,61 @@
 mod blocks;
 mod classic;
 mod clock;
-mod fault;
+mod error;
 mod fields;
 mod input;
 mod reader;
 mod writer;
 
-pub use fault::{CaptureError, Fault};
+pub use error::{CaptureError, CaptureFault};
 pub use reader::Reader;
 pub use writer::Writer;
 
 use clock::Clock;
 
-/// The largest block of packets or descriptions that is read. Others are stepped over in any size.
+/// Largest packet or description block that is read. Other blocks are skipped at any size.
 pub const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// The largest packet that is read from a pcap file.
+/// Largest packet of a pcap file.
 pub const MAX_PACKET_BYTES: u32 = 1 << 18;
-/// How many interfaces a section may describe.
+/// Most interfaces of a section.
 pub const MAX_INTERFACES: usize = 4096;
-/// The link type of frames that start with a MAC header.
+/// Link type of frames that start with a MAC header.
 pub const LINK_TYPE_ETHERNET: u16 = 1;
 
 /// One packet of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    /// Where it was seen: a position among the interfaces of its section.
+    /// Index of the interface in its section.
     pub interface: u32,
-    /// When, in nanoseconds since 1970 or since the start of a run. Simple packet blocks know no time: 0.
+    /// Nanoseconds since 1970 or since the start of a run. Simple packet blocks have no time: 0.
     pub time_ns: u64,
-    /// How long the frame was on the wire; more than `bytes` if the capture cut it.
+    /// Length of the frame on the wire; larger than `bytes` if the capture truncated it.
     pub original_len: u32,
     /// The frame.
     pub bytes: &'a [u8],
-    /// What was noted about it; several notes are joined by line ends.
+    /// Comment; several are joined by line breaks.
     pub comment: Option<&'a str>,
 }
 
-/// Where packets were seen.
+/// An interface of a capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
-    /// Its name; empty if it has none.
+    /// Name; empty if it has none.
     pub name: String,
-    /// How its packets start.
+    /// Link type of its packets.
     pub link_type: u16,
-    /// Where its packets were cut; 0 for nowhere.
+    /// Snap length; 0 for none.
     pub snap_len: u32,
     clock: Clock,
 }
 
-/// Numbers and lengths of the format (draft-ietf-opsawg-pcapng).
+/// Numbers of the format (draft-ietf-opsawg-pcapng).
 mod code {
-    /// Reads the same in either byte order.
+    /// Equal in both byte orders.
     pub(super) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
     pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
     pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
-    /// Obsolete, but old files have it.
+    /// Obsolete, but present in old files.
     pub(super) const PACKET: u32 = 2;
     pub(super) const SIMPLE_PACKET: u32 = 3;
     pub(super) const ENHANCED_PACKET: u32 = 6;
@@ -91,6 +91,6 @@ mod code {
     pub(super) const INTERFACE_TIME_OFFSET: u16 = 14;
     pub(super) const SECTION_APPLICATION: u16 = 4;
 
-    /// Kind, length, and the length again at the end.
+    /// Type, length, and length at the end.
     pub(super) const BLOCK_FRAME_BYTES: u32 = 12;
 }

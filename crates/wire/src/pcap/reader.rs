@@ -6,13 +6,13 @@ use std::ops::Range;
 use super::blocks::Blocks;
 use super::classic::Classic;
 use super::input::Input;
-use super::{CaptureError, Fault, Interface, Packet, code};
+use super::{CaptureError, CaptureFault, Interface, Packet, code};
 
-/// Reads the packets of a capture file one by one. It buffers by itself.
+/// Reads the packets of a capture file one by one. It is buffered.
 pub struct Reader<R> {
     input: Input<R>,
     format: Format,
-    shelf: Shelf,
+    state: ReaderState,
     finished: bool,
 }
 
@@ -21,44 +21,44 @@ enum Format {
     Classic(Classic),
 }
 
-/// What is kept between packets: the interfaces, and the memory of the packet at hand.
+/// State between packets: the interfaces, and the buffer of the current packet.
 #[derive(Default)]
-pub(super) struct Shelf {
+pub(super) struct ReaderState {
     pub(super) interfaces: Vec<Interface>,
     pub(super) block: Vec<u8>,
     pub(super) comment: String,
 }
 
-/// A packet by its place in the shelf.
+/// A packet and its position in the buffer.
 pub(super) struct Located {
     pub(super) interface: u32,
     pub(super) time_ns: u64,
     pub(super) original_len: u32,
-    /// Within the block.
+    /// Range within the block.
     pub(super) bytes: Range<usize>,
     pub(super) commented: bool,
 }
 
 impl<R: Read> Reader<R> {
-    /// Starts to read a file, whose first bytes tell its format.
+    /// Starts to read a file; its first bytes determine the format.
     pub fn new(source: R) -> Result<Self, CaptureError> {
         let mut input = Input::new(source);
-        let mut shelf = Shelf::default();
+        let mut state = ReaderState::default();
         let magic = input.array("file header")?;
         let format = if u32::from_be_bytes(magic) == code::SECTION_HEADER {
             Format::Blocks(Blocks::start(&mut input)?)
         } else if let Some(classic) = Classic::recognize(magic) {
-            shelf.interfaces.push(classic.read_header(&mut input)?);
+            state.interfaces.push(classic.read_header(&mut input)?);
             Format::Classic(classic)
         } else {
-            return Err(CaptureError { offset: 0, fault: Fault::NotACapture(magic) });
+            return Err(CaptureError { offset: 0, fault: CaptureFault::NotACapture(magic) });
         };
-        Ok(Self { input, format, shelf, finished: false })
+        Ok(Self { input, format, state, finished: false })
     }
 
-    /// The interfaces of the current section, as far as it was read.
+    /// The interfaces of the current section read so far.
     pub fn interfaces(&self) -> &[Interface] {
-        &self.shelf.interfaces
+        &self.state.interfaces
     }
 
     /// The next packet; `None` at the end of the file, and after an error.
@@ -67,15 +67,15 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         let located = match &mut self.format {
-            Format::Blocks(blocks) => blocks.next(&mut self.input, &mut self.shelf),
-            Format::Classic(classic) => classic.next(&mut self.input, &mut self.shelf),
+            Format::Blocks(blocks) => blocks.next(&mut self.input, &mut self.state),
+            Format::Classic(classic) => classic.next(&mut self.input, &mut self.state),
         };
         self.finished = !matches!(located, Ok(Some(_)));
-        Ok(located?.map(|located| self.shelf.packet(located)))
+        Ok(located?.map(|located| self.state.packet(located)))
     }
 }
 
-impl Shelf {
+impl ReaderState {
     fn packet(&self, located: Located) -> Packet<'_> {
         Packet {
             interface: located.interface,

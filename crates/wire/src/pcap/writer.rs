@@ -5,18 +5,18 @@ use std::io::{self, Write};
 use super::clock::Clock;
 use super::{LINK_TYPE_ETHERNET, Packet, code};
 
-/// Writes a pcapng file of Ethernet frames with nanosecond times. It does not buffer: give it a `BufWriter`.
+/// Writes a pcapng file of Ethernet frames with nanosecond times. It is not buffered: use a `BufWriter`.
 pub struct Writer<W> {
     sink: W,
     interfaces: u32,
-    /// The block being built.
+    /// The current block.
     block: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a file that says which application wrote it.
+    /// Starts a file with the name of the application.
     pub fn new(sink: W, application: &str) -> io::Result<Self> {
-        /// How long a section is that is written as it comes.
+        /// Length of a section that is written as a stream.
         const UNKNOWN_LEN: u64 = u64::MAX;
         let mut writer = Self { sink, interfaces: 0, block: Vec::new() };
         writer.begin(code::SECTION_HEADER);
@@ -30,7 +30,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds an interface and gives the number that its packets carry.
+    /// Adds an interface; returns its index.
     pub fn add_interface(&mut self, name: &str) -> io::Result<u32> {
         const NO_SNAP_LEN: u32 = 0;
         self.begin(code::INTERFACE_DESCRIPTION);
@@ -45,7 +45,7 @@ impl<W: Write> Writer<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Adds a packet of an interface that was added before.
+    /// Adds a packet of an existing interface.
     pub fn write(&mut self, packet: &Packet<'_>) -> io::Result<()> {
         assert!(packet.interface < self.interfaces, "an interface is added before its packets");
         let captured_len = u32::try_from(packet.bytes.len()).expect("a frame is shorter than 4 GiB");
@@ -63,12 +63,12 @@ impl<W: Write> Writer<W> {
         self.finish()
     }
 
-    /// Hands everything on to the sink's own destination.
+    /// Flushes the sink.
     pub fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
 
-    /// The sink, which has everything that was written.
+    /// Returns the sink.
     pub fn into_inner(self) -> W {
         self.sink
     }
@@ -79,7 +79,7 @@ impl<W: Write> Writer<W> {
         self.push([0; 4]);
     }
 
-    /// Writes the block, whose length is known now and stands at both ends.
+    /// Writes the block with its length at both ends.
     fn finish(&mut self) -> io::Result<()> {
         let len = (self.block.len() as u32 + 4).to_le_bytes();
         self.block[4..8].copy_from_slice(&len);
@@ -96,10 +96,10 @@ impl<W: Write> Writer<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Options count their bytes in 16 bits: a longer text is refused.
+    /// Writes an option. Its length has 16 bits: a longer text is an error.
     fn option(&mut self, code: u16, value: &[u8]) -> io::Result<()> {
         let len = u16::try_from(value.len()).map_err(|_| {
-            let why = format!("a name or comment of {} bytes (at most {})", value.len(), u16::MAX);
+            let why = format!("name or comment of {} bytes; at most {}", value.len(), u16::MAX);
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?;
         self.push(code.to_le_bytes());
@@ -113,7 +113,7 @@ impl<W: Write> Writer<W> {
 mod tests {
     use super::*;
 
-    /// A whole file, byte by byte: lengths at both ends, everything a multiple of four.
+    /// A complete file byte by byte: lengths at both ends, everything a multiple of four.
     #[test]
     fn blocks_have_the_bytes_of_the_format() {
         let mut writer = Writer::new(Vec::new(), "wiremend").unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_too_long_for_the_format_is_refused_and_leaves_nothing_behind() {
+    fn a_comment_that_is_too_long_is_refused_and_writes_nothing() {
         let mut writer = Writer::new(Vec::new(), "").unwrap();
         let interface = writer.add_interface("").unwrap();
         let before = writer.sink.len();

@@ -6,35 +6,35 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::{be24, from_be24};
 use crate::{Malformed, view};
 
-/// A responder's verdict.
+/// Acknowledge header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AethRepr {
-    /// The verdict itself.
+    /// Kind of acknowledgement.
     pub syndrome: Syndrome,
-    /// Messages that the responder has completed: 24 bits that wrap, the rest does not travel.
+    /// Message sequence number: 24 bits that wrap, higher bits are ignored.
     pub msn: u32,
 }
 
-/// What an acknowledgement says.
+/// Kind of acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Syndrome {
-    /// Everything up to this packet has arrived.
+    /// Acknowledges all packets up to this one.
     Ack {
-        /// How many more messages the requester may send.
+        /// Further messages that the requester may send.
         credits: Credits,
     },
     /// The responder has no receive buffer for this packet.
     Rnr {
-        /// How long the requester must wait.
+        /// Time that the requester must wait.
         timer: RnrTimer,
     },
     /// The packet was refused.
     Nak(NakCode),
-    /// A byte without a meaning.
+    /// A reserved value.
     Reserved(u8),
 }
 
-/// Why a packet was refused.
+/// Reason of a NAK.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum NakCode {
@@ -50,11 +50,11 @@ pub enum NakCode {
     InvalidRdRequest = 4,
 }
 
-/// A credit code: five bits.
+/// Credit code: five bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Credits(u8);
 
-/// An RNR timer code: five bits.
+/// RNR timer code: five bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RnrTimer(u8);
 
@@ -74,13 +74,13 @@ impl AethRepr {
     /// The length of the header.
     pub const BYTES: usize = 4;
 
-    /// Reads the header and gives what follows it.
+    /// Parses the header; returns it and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (aeth, rest) = view::split::<Aeth>(bytes, "AETH")?;
         Ok((Self { syndrome: Syndrome::from_byte(aeth.syndrome), msn: from_be24(aeth.msn) }, rest))
     }
 
-    /// Writes the header into `buffer`, which has its length.
+    /// Writes the header into `buffer` of its length.
     pub fn emit(&self, buffer: &mut [u8]) {
         view::fill(&Aeth { syndrome: self.syndrome.to_byte(), msn: be24(self.msn) }, buffer);
     }
@@ -90,7 +90,7 @@ impl Syndrome {
     /// An acknowledgement without credits, as most responders send it.
     pub const ACK: Self = Self::Ack { credits: Credits::UNLIMITED };
 
-    /// What the byte says.
+    /// Decodes a syndrome byte.
     #[inline]
     pub const fn from_byte(byte: u8) -> Self {
         let value = byte & VALUE_MASK;
@@ -109,7 +109,7 @@ impl Syndrome {
         }
     }
 
-    /// The byte that says it.
+    /// Encodes the syndrome.
     #[inline]
     pub const fn to_byte(self) -> u8 {
         match self {
@@ -120,7 +120,7 @@ impl Syndrome {
         }
     }
 
-    /// Anything but an acknowledgement.
+    /// Whether it is not a positive acknowledgement.
     #[inline]
     pub const fn is_nak(self) -> bool {
         !matches!(self, Self::Ack { .. })
@@ -141,7 +141,7 @@ impl Credits {
         self.0
     }
 
-    /// How many messages; `None` where credits are not used.
+    /// Number of messages; `None` if credits are not used.
     pub const fn count(self) -> Option<u32> {
         if self.0 == Self::UNLIMITED.0 { None } else { Some(steps(self.0 as u32)) }
     }
@@ -158,7 +158,7 @@ impl RnrTimer {
         self.0
     }
 
-    /// The wait that the code stands for: from 10 µs (code 1) over 491.52 ms (code 31) to 655.36 ms (code 0).
+    /// The time of the code: from 10 µs (code 1) to 491.52 ms (code 31), and 655.36 ms (code 0).
     pub const fn span(self) -> Span {
         const WRAPPED: u32 = VALUE_MASK as u32 + 1;
         let code = if self.0 == 0 { WRAPPED } else { self.0 as u32 };
@@ -166,8 +166,8 @@ impl RnrTimer {
     }
 }
 
-/// The ladder that both tables climb: 0, 1, 2, 3, 4, 6, 8, 12, 16 …, each power of two followed by half as much again
-/// (IBA 9.7.5.2).
+/// The sequence of both tables: 0, 1, 2, 3, 4, 6, 8, 12, 16 …, each power of two followed by 1.5 times its
+/// value (IBA 9.7.5.2).
 const fn steps(code: u32) -> u32 {
     match code {
         0 | 1 => code,

@@ -6,25 +6,25 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Malformed, Opcode, view};
 
-/// A base transport header. Reserved bits are ignored on the way in and written as zero.
+/// A base transport header. Reserved bits are ignored by `parse` and written as zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are bits of the header, each on its own")]
 pub struct BthRepr {
-    /// What the packet is.
+    /// Operation.
     pub opcode: Opcode,
-    /// The responder shall raise an event.
+    /// Solicited event: the responder raises an event.
     pub solicited: bool,
-    /// Path migration state; an ordinary connection says "migrated".
+    /// Path migration state; true in an ordinary connection.
     pub migrated: bool,
     /// Partition key.
     pub partition_key: u16,
-    /// Forward congestion mark.
+    /// Forward congestion notification.
     pub fecn: bool,
-    /// Backward congestion mark: set in a congestion notification.
+    /// Backward congestion notification: set in a CNP.
     pub becn: bool,
-    /// The queue pair that the packet is for.
+    /// Destination queue pair.
     pub dest_qp: QpNum,
-    /// The responder shall acknowledge.
+    /// The responder must acknowledge.
     pub ack_request: bool,
     /// Sequence number.
     pub psn: Psn,
@@ -54,10 +54,10 @@ const ACK_REQUEST: u8 = 1 << 7;
 impl BthRepr {
     /// The length of the header.
     pub const BYTES: usize = 12;
-    /// The partition every port belongs to unless told otherwise.
+    /// The default partition.
     pub const DEFAULT_PARTITION: u16 = 0xFFFF;
 
-    /// A header without any mark or request, in the default partition.
+    /// A header without flags in the default partition.
     pub const fn new(opcode: Opcode, dest_qp: QpNum, psn: Psn) -> Self {
         Self {
             opcode,
@@ -72,7 +72,7 @@ impl BthRepr {
         }
     }
 
-    /// The header of a congestion notification to the sender's queue pair (IBA A17).
+    /// The header of a CNP to the sender's queue pair (IBA A17).
     pub const fn cnp(dest_qp: QpNum) -> Self {
         Self { migrated: false, becn: true, ..Self::new(Opcode::Cnp, dest_qp, Psn::new(0)) }
     }
@@ -82,7 +82,7 @@ impl BthRepr {
         Self::BYTES
     }
 
-    /// Reads the header: its value, the pad bytes after the payload (0–3), and what follows.
+    /// Parses the header; returns it, the pad count (0–3) and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize, &[u8]), Malformed> {
         let (bth, rest) = view::split::<Bth>(bytes, "BTH")?;
         if bth.flags & VERSION_MASK != 0 {
@@ -103,7 +103,7 @@ impl BthRepr {
         Ok((value, pad, rest))
     }
 
-    /// Writes the header of a packet whose payload is followed by `pad` bytes into `buffer`, which has its length.
+    /// Writes the header with pad count `pad` into `buffer` of its length.
     pub fn emit(&self, pad: usize, buffer: &mut [u8]) {
         assert!(pad < 4, "payloads are padded to four bytes");
         let set = |bit: u8, on: bool| if on { bit } else { 0 };

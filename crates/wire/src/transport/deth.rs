@@ -6,12 +6,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Malformed, view};
 
-/// Who sent a datagram.
+/// Datagram header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DethRepr {
-    /// The key that the receiving queue must share.
+    /// Queue key, which the receiving queue must share.
     pub queue_key: u32,
-    /// The sender's queue pair: the only header that names one.
+    /// Source queue pair: only this header has it.
     pub source_qp: QpNum,
 }
 
@@ -28,13 +28,13 @@ impl DethRepr {
     /// The length of the header.
     pub const BYTES: usize = 8;
 
-    /// Reads the header and gives what follows it.
+    /// Parses the header; returns it and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (deth, rest) = view::split::<Deth>(bytes, "DETH")?;
         Ok((Self { queue_key: deth.queue_key.get(), source_qp: QpNum::from_be_bytes(deth.source_qp) }, rest))
     }
 
-    /// Writes the header into `buffer`, which has its length.
+    /// Writes the header into `buffer` of its length.
     pub fn emit(&self, buffer: &mut [u8]) {
         let source_qp = self.source_qp.to_be_bytes();
         view::fill(&Deth { queue_key: self.queue_key.into(), reserved: 0, source_qp }, buffer);

@@ -1,23 +1,23 @@
-//! What lies between the BTH and the payload.
+//! Headers between the BTH and the payload.
 
 use super::{AethRepr, AtomicAckEthRepr, AtomicEthRepr, DethRepr, IethRepr, ImmDtRepr, RethRepr};
 use crate::{Malformed, Opcode};
 
-/// Extension headers by name, each with the headers that it consists of, in the order of the wire.
+/// Extension headers by name, each with its parts in wire order.
 macro_rules! extensions {
     ($($name:ident($($part:ident: $header:ident),+);)+) => {
-        /// The extension headers of one packet, in the order of the wire.
+        /// The extension headers of one packet, in wire order.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are those of the specification")]
         pub enum Extension {
-            /// None: the payload follows at once.
+            /// None: the payload follows the BTH.
             Bare,
             $($name($($header),+),)+
-            /// The sixteen reserved bytes of a congestion notification: ignored on the way in, written as zero.
+            /// The sixteen reserved bytes of a CNP: ignored by `parse`, written as zero.
             Cnp,
         }
 
-        /// Which extension headers a packet has, without their values.
+        /// The extension headers of a packet, without their values.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are those of `Extension`")]
         pub enum Layout {
@@ -27,7 +27,7 @@ macro_rules! extensions {
         }
 
         impl Layout {
-            /// The length of the headers.
+            /// Length of the headers.
             pub const fn bytes(self) -> usize {
                 match self {
                     Self::Bare => 0,
@@ -38,7 +38,7 @@ macro_rules! extensions {
         }
 
         impl Extension {
-            /// Which headers these are.
+            /// The layout of these headers.
             pub const fn layout(&self) -> Layout {
                 match self {
                     Self::Bare => Layout::Bare,
@@ -47,7 +47,7 @@ macro_rules! extensions {
                 }
             }
 
-            /// Reads the headers that `opcode` calls for and gives what follows them.
+            /// Parses the headers of `opcode`; returns them and the remaining bytes.
             pub fn parse(opcode: Opcode, bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
                 match opcode.layout() {
                     Layout::Bare => Ok((Self::Bare, bytes)),
@@ -63,7 +63,7 @@ macro_rules! extensions {
                 }
             }
 
-            /// Writes the headers into `buffer`, which has their length.
+            /// Writes the headers into `buffer` of their length.
             pub fn emit(&self, buffer: &mut [u8]) {
                 assert_eq!(buffer.len(), self.buffer_len(), "a buffer has the length its headers ask for");
                 match self {
@@ -98,12 +98,12 @@ extensions! {
 const CNP_RESERVED_BYTES: usize = 16;
 
 impl Extension {
-    /// The length of the headers.
+    /// Length of the headers.
     pub const fn buffer_len(&self) -> usize {
         self.layout().bytes()
     }
 
-    /// Where a WRITE or READ goes.
+    /// The RETH of a WRITE or READ.
     pub const fn reth(&self) -> Option<&RethRepr> {
         match self {
             Self::Reth(reth) | Self::RethImm(reth, _) => Some(reth),
@@ -111,7 +111,7 @@ impl Extension {
         }
     }
 
-    /// What a responder says.
+    /// The AETH of a response.
     pub const fn aeth(&self) -> Option<&AethRepr> {
         match self {
             Self::Aeth(aeth) | Self::AethAtomicAck(aeth, _) => Some(aeth),
@@ -119,7 +119,7 @@ impl Extension {
         }
     }
 
-    /// What the application of the responder gets with the completion.
+    /// The immediate data.
     pub const fn imm(&self) -> Option<&ImmDtRepr> {
         match self {
             Self::Imm(imm) | Self::RethImm(_, imm) | Self::DethImm(_, imm) => Some(imm),

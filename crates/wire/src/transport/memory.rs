@@ -1,11 +1,11 @@
-//! The headers that name remote memory, and the answer to an atomic operation (IBA 9.3): fields of whole bytes, one after another.
+//! The headers with remote addresses, and the atomic response (IBA 9.3).
 
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Malformed, view};
 
-/// A header by its fields, each with its form on the wire, its length and its name in a complaint.
+/// Defines a header by its fields, each with its type on the wire.
 macro_rules! header {
     (
         $(#[$doc:meta])*
@@ -29,13 +29,13 @@ macro_rules! header {
                 /// The length of the header.
                 pub const BYTES: usize = $bytes;
 
-                /// Reads the header and gives what follows it.
+                /// Parses the header; returns it and the remaining bytes.
                 pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
                     let (view, rest) = view::split::<View>(bytes, $what)?;
                     Ok((Self { $($field: view.$field.get(),)+ }, rest))
                 }
 
-                /// Writes the header into `buffer`, which has its length.
+                /// Writes the header into `buffer` of its length.
                 pub fn emit(&self, buffer: &mut [u8]) {
                     view::fill(&View { $($field: self.$field.into(),)+ }, buffer);
                 }
@@ -45,32 +45,32 @@ macro_rules! header {
 }
 
 header! {
-    /// Which remote memory a WRITE or READ is about: the RDMA extended transport header.
+    /// RDMA extended transport header of a WRITE or READ.
     RethRepr, 16, "RETH":
-    /// Where it starts in the responder's memory.
+    /// Address in the responder's memory.
     address: u64 as U64,
-    /// The permission to touch it.
+    /// Remote key.
     remote_key: u32 as U32,
-    /// Bytes of the whole message, not of this packet.
+    /// Bytes of the whole message.
     dma_len: u32 as U32,
 }
 
 header! {
-    /// What an atomic operation does to which eight bytes.
+    /// Atomic extended transport header.
     AtomicEthRepr, 28, "AtomicETH":
-    /// Where they lie in the responder's memory.
+    /// Address in the responder's memory.
     address: u64 as U64,
-    /// The permission to touch them.
+    /// Remote key.
     remote_key: u32 as U32,
-    /// What is swapped in, or added.
+    /// Value to swap in, or to add.
     swap_or_add: u64 as U64,
-    /// What must be there for the swap to happen.
+    /// Value to compare with.
     compare: u64 as U64,
 }
 
 header! {
-    /// What the eight bytes were before the operation.
+    /// Atomic acknowledge extended transport header.
     AtomicAckEthRepr, 8, "AtomicAckETH":
-    /// The former value.
+    /// Value before the operation.
     original: u64 as U64,
 }

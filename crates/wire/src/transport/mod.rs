@@ -1,4 +1,4 @@
-//! The headers of the transport itself: the BTH, and the extension headers that its operation calls for.
+//! The transport headers: BTH and extension headers.
 
 mod aeth;
 mod bth;

@@ -6,7 +6,8 @@ use crate::{Layout, Malformed};
 
 macro_rules! opcodes {
     ($($(#[$doc:meta])* $opcode:ident = $byte:literal, $name:literal, $layout:ident;)+) => {
-        /// What a packet is. The values are those on the wire: service in the top three bits, operation below.
+        /// Operation of a packet. Values are those on the wire: service in the top three bits, operation
+        /// below.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         #[expect(missing_docs, reason = "the names are those of the specification")]
@@ -18,7 +19,7 @@ macro_rules! opcodes {
             /// Every operation, in the order of the wire values.
             pub const ALL: [Self; [$($byte),+].len()] = [$(Self::$opcode),+];
 
-            /// Which extension headers follow the BTH.
+            /// The extension headers after the BTH.
             #[inline]
             pub const fn layout(self) -> Layout {
                 match self {
@@ -26,7 +27,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// As people and other tools write it: the verb in capitals, then the position in the message.
+            /// Name as in other tools: the verb in capitals, then the position in the message.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$opcode => $name,)+
@@ -36,7 +37,7 @@ macro_rules! opcodes {
     };
 }
 
-// The value on the wire, the name, and what follows the BTH.
+// Value on the wire, name, extension headers.
 opcodes! {
     SendFirst = 0x00, "SEND first", Bare;
     SendMiddle = 0x01, "SEND middle", Bare;
@@ -61,40 +62,40 @@ opcodes! {
     FetchAdd = 0x14, "FETCH & ADD", AtomicEth;
     SendLastInvalidate = 0x16, "SEND last with invalidate", Ieth;
     SendOnlyInvalidate = 0x17, "SEND only with invalidate", Ieth;
-    /// The one unreliable-connection operation that the reference vectors need.
+    /// The unreliable-connection operation of the reference vectors.
     UcSendOnly = 0x24, "UC SEND only", Bare;
-    /// An unreliable datagram: connection management travels in these.
+    /// An unreliable datagram, used by connection management.
     UdSendOnly = 0x64, "UD SEND only", Deth;
     UdSendOnlyImm = 0x65, "UD SEND only with immediate", DethImm;
     Cnp = 0x81, "CNP", Cnp;
 }
 
 impl Opcode {
-    /// A RETH follows the BTH.
+    /// Whether a RETH follows the BTH.
     #[inline]
     pub const fn has_reth(self) -> bool {
         matches!(self.layout(), Layout::Reth | Layout::RethImm)
     }
 
-    /// An AETH follows the BTH.
+    /// Whether an AETH follows the BTH.
     #[inline]
     pub const fn has_aeth(self) -> bool {
         matches!(self.layout(), Layout::Aeth | Layout::AethAtomicAck)
     }
 
-    /// Immediate data follows.
+    /// Whether immediate data follow.
     #[inline]
     pub const fn has_imm(self) -> bool {
         matches!(self.layout(), Layout::Imm | Layout::RethImm | Layout::DethImm)
     }
 
-    /// The packet travels from responder to requester.
+    /// Whether the packet is sent from responder to requester.
     #[inline]
     pub const fn is_response(self) -> bool {
         matches!(self as u8, 0x0D..=0x12)
     }
 
-    /// A packet of a READ's answer.
+    /// Whether it is a packet of a READ response.
     #[inline]
     pub const fn is_read_response(self) -> bool {
         matches!(self as u8, 0x0D..=0x10)
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_one_operation_or_none() {
+    fn every_byte_is_at_most_one_operation() {
         let known: Vec<_> = (0..=u8::MAX).filter_map(|byte| Opcode::try_from(byte).ok()).collect();
         assert_eq!(known, Opcode::ALL);
         for opcode in known {
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_carry_an_aeth_but_in_the_middle() {
+    fn all_responses_but_middle_ones_have_an_aeth() {
         for opcode in Opcode::ALL {
             assert_eq!(
                 opcode.has_aeth(),

@@ -15,13 +15,13 @@ macro_rules! word {
             /// The length of the header.
             pub const BYTES: usize = 4;
 
-            /// Reads the header and gives what follows it.
+            /// Parses the header; returns it and the remaining bytes.
             pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
                 let (word, rest) = view::split::<U32>(bytes, $what)?;
                 Ok((Self(word.get()), rest))
             }
 
-            /// Writes the header into `buffer`, which has its length.
+            /// Writes the header into `buffer` of its length.
             pub fn emit(&self, buffer: &mut [u8]) {
                 view::fill(&U32::new(self.0), buffer);
             }
@@ -30,12 +30,12 @@ macro_rules! word {
 }
 
 word!(
-    /// Four bytes that the responder's application gets with the completion.
+    /// Immediate data, which the responder's application receives with the completion.
     ImmDtRepr,
     "ImmDt"
 );
 word!(
-    /// The remote key that ends with this message.
+    /// Remote key to invalidate.
     IethRepr,
     "IETH"
 );

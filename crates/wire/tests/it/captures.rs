@@ -1,13 +1,15 @@
-//! Capture files: what is written is read back; what other machines wrote is understood; what nobody wrote is refused.
+//! Capture files: written files are read back, files of other programs are read, broken files are refused.
 
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use wiremend_wire::pcap::{CaptureError, Fault, LINK_TYPE_ETHERNET, MAX_INTERFACES, Packet, Reader, Writer};
+use wiremend_wire::pcap::{
+    CaptureError, CaptureFault, LINK_TYPE_ETHERNET, MAX_INTERFACES, Packet, Reader, Writer,
+};
 
 use crate::file::{ByteOrder, File};
 
-/// A packet that owns what it holds.
+/// A packet that owns its data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Owned {
     interface: u32,
@@ -49,9 +51,9 @@ proptest! {
         prop_assert!(reader.interfaces().iter().all(|interface| interface.link_type == LINK_TYPE_ETHERNET));
     }
 
-    /// Wherever a file ends, the whole packets before come out, and then it is clear whether something is missing.
+    /// A truncated file gives its complete packets, and an error if a block is incomplete.
     #[test]
-    fn cut_captures_give_their_whole_packets((names, packets) in capture()) {
+    fn truncated_captures_give_their_complete_packets((names, packets) in capture()) {
         let (file, boundaries) = written(&names, &packets);
         for cut in 0..file.len() {
             let (read, error) = read(&file[..cut]);
@@ -62,7 +64,7 @@ proptest! {
                 Some(error) => {
                     prop_assert!(!boundaries.contains(&cut), "{cut}: {error}");
                     prop_assert_eq!(error.offset, cut as u64);
-                    prop_assert!(matches!(error.fault, Fault::Truncated(_)), "{error}");
+                    prop_assert!(matches!(error.fault, CaptureFault::Truncated(_)), "{error}");
                 }
             }
         }
@@ -75,7 +77,7 @@ proptest! {
         read(&[start, &bytes].concat());
     }
 
-    /// A few wrong bytes in a good file: an error or other packets, never a panic, and every error has a place.
+    /// A good file with a few wrong bytes: an error with an offset, or other packets, never a panic.
     #[test]
     fn mutated_captures_never_panic(
         (names, packets) in capture(),
@@ -92,9 +94,9 @@ proptest! {
     }
 }
 
-/// One second and a bit, three times: the clock of an interface is a matter of two options.
+/// Three clocks with the same time, set by two options.
 #[test]
-fn clocks_of_other_writers_are_understood() {
+fn clocks_of_other_writers_are_read() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut file = File::new(order);
         file.interface(&[]);
@@ -128,7 +130,7 @@ fn sections_may_change_the_byte_order() {
 }
 
 #[test]
-fn unknown_blocks_and_options_are_stepped_over() {
+fn unknown_blocks_and_options_are_skipped() {
     let mut file = File::new(ByteOrder::Big);
     file.block(5, b"a name resolution, perhaps!!");
     file.interface(&[(11, b"filter"), (2, b"eth0"), (1, b"noted")]);
@@ -140,7 +142,7 @@ fn unknown_blocks_and_options_are_stepped_over() {
 }
 
 #[test]
-fn several_comments_are_joined_and_bad_text_is_marked() {
+fn several_comments_are_joined_and_invalid_utf8_is_replaced() {
     let mut file = File::new(ByteOrder::Little);
     file.interface(&[]);
     file.packet(0, 0, b"", &[(1, b"first"), (1, b"\xFFsecond")]);
@@ -150,7 +152,7 @@ fn several_comments_are_joined_and_bad_text_is_marked() {
     assert_eq!(packets[1].comment, None);
 }
 
-/// Simple packets have no captured length: it is what the snap length leaves.
+/// Simple packets have no captured length: it follows from the snap length.
 #[test]
 fn simple_and_obsolete_packets_are_read() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
@@ -192,9 +194,9 @@ fn pcap_files_of_either_clock_and_byte_order_are_read() {
     }
 }
 
-/// Each error names the byte at which the file stops making sense.
+/// Each error has the offset at which the file is invalid.
 #[test]
-fn errors_name_the_place_and_the_remedy() {
+fn errors_have_the_offset_and_the_valid_range() {
     type Build = dyn Fn(&mut File);
     let broken = |build: &Build| {
         let mut file = File::new(ByteOrder::Little);
@@ -203,32 +205,29 @@ fn errors_name_the_place_and_the_remedy() {
     };
     let refused = |bytes: &[u8]| Reader::new(bytes).err().expect("no capture").to_string();
 
-    assert_eq!(refused(b""), "at byte 0: the file ends within the file header");
+    assert_eq!(refused(b""), "at byte 0: the file is truncated in the file header");
     assert_eq!(refused(b"PK\x03\x04"), "at byte 0: [50, 4b, 03, 04] starts neither a pcapng nor a pcap file");
     let no_order = [&[0x0A, 0x0D, 0x0D, 0x0A, 28, 0, 0, 0][..], &[0; 20]].concat();
-    assert_eq!(refused(&no_order), "at byte 8: [00, 00, 00, 00] is no byte order");
+    assert_eq!(refused(&no_order), "at byte 8: [00, 00, 00, 00] is not a byte order mark");
     let cases: [(&Build, &str); 6] = [
-        (
-            &|file| file.packet(2, 0, b"", &[]),
-            "at byte 40: a packet of interface 2, but only 0 are described",
-        ),
+        (&|file| file.packet(2, 0, b"", &[]), "at byte 40: packet of interface 2, but only 0 are described"),
         (
             &|file| file.raw(&[9, 0, 0, 0, 13, 0, 0, 0]),
-            "at byte 28: a block of 13 bytes (a multiple of 4, at least 12)",
+            "at byte 28: block of 13 bytes; must be a multiple of 4 and at least 12",
         ),
         (
             &|file| file.raw(&[1, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF]),
-            "at byte 28: a block of 4294967280 bytes (at most 1048576)",
+            "at byte 28: block of 4294967280 bytes; at most 1048576",
         ),
         (
             &|file| file.raw(&[9, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0]),
-            "at byte 36: a block of 12 bytes says 16 at its end",
+            "at byte 36: block of 12 bytes ends with length 16",
         ),
         (
             &|file| file.interface(&[(9, &[20])]),
             "at byte 48: time resolution 0x14 is finer than 64 bits hold",
         ),
-        (&|file| file.block(1, &[1, 0, 0, 0]), "at byte 40: the block ends within the snap length"),
+        (&|file| file.block(1, &[1, 0, 0, 0]), "at byte 40: the block is truncated in the snap length"),
     ];
     for (build, message) in cases {
         assert_eq!(broken(build), message);
@@ -237,27 +236,27 @@ fn errors_name_the_place_and_the_remedy() {
         file.interface(&[]);
         file.packet(0, u64::MAX, b"", &[]);
     });
-    assert_eq!(late, "at byte 68: a time before 1970 or after 2554");
+    assert_eq!(late, "at byte 68: time before 1970 or after 2554");
 }
 
-/// Lengths are claims: a packet must lie within its block, and a block within the file.
+/// Lengths are checked: a packet must be within its block, and a block within the file.
 #[test]
-fn claimed_lengths_are_not_believed() {
+fn lengths_beyond_the_data_are_refused() {
     let mut file = File::new(ByteOrder::Little);
     file.interface(&[]);
     file.block(6, &[[0; 12].as_slice(), &0x7FFF_FFFF_u32.to_le_bytes(), &[0; 8]].concat());
     let (_, error) = read(&file.bytes);
-    assert!(matches!(error.unwrap().fault, Fault::ShortBlock("packet")));
+    assert!(matches!(error.unwrap().fault, CaptureFault::ShortBlock("packet")));
 
     let mut file = File::new(ByteOrder::Little);
     file.raw(&[9, 0, 0, 0, 0xFC, 0xFF, 0xFF, 0xFF, 1, 2, 3]);
     let (_, error) = read(&file.bytes);
-    assert!(matches!(error.unwrap().fault, Fault::Truncated("block")));
+    assert!(matches!(error.unwrap().fault, CaptureFault::Truncated("block")));
 
     let mut bytes = crate::file::pcap_header(ByteOrder::Big, 0xA1B2_C3D4);
     bytes.extend([[0; 4], [0; 4], [0x7F; 4], [0x7F; 4]].concat());
     let (_, error) = read(&bytes);
-    assert!(matches!(error.unwrap().fault, Fault::PacketTooLarge(0x7F7F_7F7F)));
+    assert!(matches!(error.unwrap().fault, CaptureFault::PacketTooLarge(0x7F7F_7F7F)));
 }
 
 #[test]
@@ -267,7 +266,7 @@ fn interfaces_are_bounded() {
         file.interface(&[]);
     }
     let (_, error) = read(&file.bytes);
-    assert!(matches!(error.unwrap().fault, Fault::TooManyInterfaces));
+    assert!(matches!(error.unwrap().fault, CaptureFault::TooManyInterfaces));
 }
 
 #[test]
@@ -285,7 +284,7 @@ fn a_failing_source_is_reported_and_ends_the_reading() {
     assert!(reader.next_packet().unwrap().is_none());
 }
 
-/// The file, and where each of its blocks ends.
+/// The file, and the end of each block.
 fn written(names: &[String], packets: &[Owned]) -> (Vec<u8>, Vec<usize>) {
     let mut file = Vec::new();
     let mut writer = Writer::new(&mut file, "a test").unwrap();
@@ -309,7 +308,7 @@ fn written(names: &[String], packets: &[Owned]) -> (Vec<u8>, Vec<usize>) {
     (file, boundaries)
 }
 
-/// All packets, and the error that ended them.
+/// All packets, and the error at their end.
 fn read(file: &[u8]) -> (Vec<Owned>, Option<CaptureError>) {
     match Reader::new(file) {
         Ok(mut reader) => drain(&mut reader),

@@ -1,4 +1,4 @@
-//! What fuzzers found, and what they start from.
+//! The corpus of the fuzzers.
 
 #[path = "../../../../fuzz/checks/parse_fec.rs"]
 mod parse_fec;

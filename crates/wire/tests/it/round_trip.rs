@@ -1,35 +1,35 @@
-//! Values become bytes and come back; bytes that are not what they should be are refused, never a panic.
+//! Round trips of values through bytes; malformed bytes are refused without a panic.
 
 use proptest::prelude::*;
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::*;
 
-/// Bytes that must not be looked at, behind a header.
+/// Bytes behind a header, which must be ignored.
 const REST: &[u8] = b"the rest";
 
 proptest! {
     #[test]
-    fn ethernet_headers_survive(value in crate::any::ethernet(), ethertype in 0..0x0801_u16) {
+    fn ethernet_headers_parse_back(value in crate::any::ethernet(), ethertype in 0..0x0801_u16) {
         let bytes = emitted(value.buffer_len(), |buffer| value.emit(ethertype, buffer));
         prop_assert_eq!(EthernetRepr::parse(&bytes), Ok((value, ethertype, REST)));
         refuses_every_prefix(&bytes, |bytes| EthernetRepr::parse(bytes).is_ok())?;
     }
 
     #[test]
-    fn ipv4_headers_survive(value in crate::any::ipv4(), protocol: u8, missing in 0..60_000_usize) {
+    fn ipv4_headers_parse_back(value in crate::any::ipv4(), protocol: u8, missing in 0..60_000_usize) {
         let len = REST.len() + missing;
         let bytes = emitted(value.buffer_len(), |buffer| value.emit(protocol, len, buffer));
         prop_assert_eq!(Ipv4Repr::parse(&bytes), Ok((value, protocol, Body { bytes: REST, len })));
         refuses_every_prefix(&bytes, |bytes| Ipv4Repr::parse(bytes).is_ok())?;
     }
 
-    /// Options are stepped over, and covered by the checksum.
+    /// Options are skipped, and covered by the checksum.
     #[test]
     fn ipv4_options_are_tolerated(value in crate::any::ipv4(), words in 1..=10_usize) {
         let mut header = vec![0; value.buffer_len()];
         value.emit(17, 4 * words + REST.len(), &mut header);
         header[0] += words as u8;
-        // One's complement: what the first word gains, the checksum loses.
+        // Ones' complement: the checksum decreases by the increase of the first word.
         let checksum = u16::from_be_bytes([header[10], header[11]]);
         let (less, borrowed) = checksum.overflowing_sub((words as u16) << 8);
         header[10..12].copy_from_slice(&(less - u16::from(borrowed)).to_be_bytes());
@@ -41,7 +41,7 @@ proptest! {
     }
 
     #[test]
-    fn ipv6_headers_survive(value in crate::any::ipv6(), protocol: u8, missing in 0..60_000_usize) {
+    fn ipv6_headers_parse_back(value in crate::any::ipv6(), protocol: u8, missing in 0..60_000_usize) {
         let len = REST.len() + missing;
         let bytes = emitted(value.buffer_len(), |buffer| value.emit(protocol, len, buffer));
         prop_assert_eq!(Ipv6Repr::parse(&bytes), Ok((value, protocol, Body { bytes: REST, len })));
@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn udp_headers_survive(source_port: u16, destination_port: u16, checksum: u16, missing in 0..60_000_usize) {
+    fn udp_headers_parse_back(source_port: u16, destination_port: u16, checksum: u16, missing in 0..60_000_usize) {
         let (value, len) = (UdpRepr { source_port, destination_port, checksum }, REST.len() + missing);
         let bytes = emitted(value.buffer_len(), |buffer| value.emit(len, buffer));
         prop_assert_eq!(UdpRepr::parse(&bytes), Ok((value, Body { bytes: REST, len })));
@@ -57,14 +57,14 @@ proptest! {
     }
 
     #[test]
-    fn transport_headers_survive(value in crate::any::bth(), pad in 0..4_usize) {
+    fn transport_headers_parse_back(value in crate::any::bth(), pad in 0..4_usize) {
         let bytes = emitted(value.buffer_len(), |buffer| value.emit(pad, buffer));
         prop_assert_eq!(BthRepr::parse(&bytes), Ok((value, pad, REST)));
         refuses_every_prefix(&bytes, |bytes| BthRepr::parse(bytes).is_ok())?;
     }
 
     #[test]
-    fn extension_headers_survive(
+    fn extension_headers_parse_back(
         (opcode, value) in prop::sample::select(Opcode::ALL.to_vec())
             .prop_flat_map(|opcode| (Just(opcode), crate::any::extension(opcode))),
     ) {
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn pause_frames_survive(frame in crate::any::pause()) {
+    fn pause_frames_parse_back(frame in crate::any::pause()) {
         for trailer in [Trailer::None, Trailer::Fcs] {
             let mut bytes = vec![0xAA; frame.buffer_len(trailer)];
             frame.emit(trailer, &mut bytes);
@@ -84,17 +84,17 @@ proptest! {
     }
 
     #[test]
-    fn whole_frames_survive(parts in crate::any::parts()) {
+    fn complete_frames_parse_back(parts in crate::any::parts()) {
         let frame = parts.frame();
         for trailer in [Trailer::None, Trailer::Fcs] {
             let bytes = frame.to_bytes(trailer);
             let payload_len = parts.payload.len();
-            prop_assert_eq!(RoceFrame::parse(&bytes), Ok(Received { frame, payload_len, icrc: Icrc::Good }));
+            prop_assert_eq!(RoceFrame::parse(&bytes), Ok(ReceivedFrame { frame, payload_len, icrc: Icrc::Good }));
             prop_assert_eq!(fcs_matches(&bytes), trailer == Trailer::Fcs);
         }
     }
 
-    /// Counting a frame's bytes gives as many as building it.
+    /// Computed lengths equal those of built frames.
     #[test]
     fn computed_lengths_are_those_of_built_frames(parts in crate::any::parts()) {
         let frame = parts.frame();
@@ -103,9 +103,10 @@ proptest! {
         prop_assert!(computed >= MIN_FRAME_BYTES);
     }
 
-    /// A cut frame is refused while its headers are incomplete; from then on it is told from a damaged one.
+    /// A truncated frame is refused without complete headers; otherwise it is distinguished from a damaged
+    /// one.
     #[test]
-    fn cut_frames_keep_their_headers(parts in crate::any::parts()) {
+    fn truncated_frames_keep_their_headers(parts in crate::any::parts()) {
         let frame = parts.frame();
         let bytes = frame.to_bytes(Trailer::None);
         let headers = frame.ethernet.buffer_len() + frame.ip.buffer_len() + 20 + frame.extension.buffer_len();
@@ -124,9 +125,9 @@ proptest! {
         }
     }
 
-    /// No flipped bit of the packet goes unnoticed, unless it is one that routers may flip.
+    /// Every flipped bit of the packet is detected, except those that routers may change.
     #[test]
-    fn a_flipped_bit_is_noticed(parts in crate::any::parts(), bit: prop::sample::Index) {
+    fn a_flipped_bit_is_detected(parts in crate::any::parts(), bit: prop::sample::Index) {
         let frame = parts.frame();
         let mac = frame.ethernet.buffer_len();
         let ip = frame.ip.buffer_len();
@@ -151,7 +152,7 @@ proptest! {
         let _ = IpRepr::parse(ethertype, &bytes);
     }
 
-    /// Most of a valid frame, and some bytes of anything: gets past the first checks.
+    /// Mostly valid frames with a few random bytes, which pass the first checks.
     #[test]
     fn mutated_frames_never_panic(
         parts in crate::any::parts(),
@@ -168,7 +169,7 @@ proptest! {
     }
 }
 
-/// 62 bytes of headers are padded to 64: after the ICRC, before the FCS, with zeros whatever was there.
+/// 62 bytes of headers are padded to 64 with zeros between ICRC and FCS.
 #[test]
 fn short_frames_are_padded_behind_the_icrc() {
     let (ethernet, ip, extension) = (EthernetRepr::default(), IpRepr::V4(plain_ip()), Extension::Bare);
@@ -184,7 +185,7 @@ fn short_frames_are_padded_behind_the_icrc() {
     assert_eq!(bytes[58..60], [0, 0]);
 }
 
-/// In ones' complement the words of a header with its checksum add up to nothing, however often the sum wraps.
+/// In ones' complement the words of a header with its checksum add up to zero, however often the sum wraps.
 #[test]
 fn ipv4_checksums_are_right_for_any_sum() {
     for identification in 0..=u16::MAX {
@@ -198,16 +199,16 @@ fn ipv4_checksums_are_right_for_any_sum() {
     }
 }
 
-/// Fields that contradict each other are named, not believed.
+/// Contradicting fields are errors with a name.
 #[test]
-fn contradictions_are_named() {
+fn contradicting_fields_are_refused() {
     let (ethernet, ip, bth) = (EthernetRepr::default(), IpRepr::V4(plain_ip()), plain_send());
     let (extension, payload) = (Extension::Bare, b"sixteen bytes ok".as_slice());
     let frame = RoceFrame { ethernet, ip, source_port: 1, bth, extension, payload };
     let changed = |at: usize, with: &[u8]| {
         let mut bytes = frame.to_bytes(Trailer::None);
         bytes[at..at + with.len()].copy_from_slice(with);
-        // Repair the IPv4 header, so that it is not the checksum that is noticed.
+        // Repair the IPv4 header, so that the checksum is not the first error.
         let header: &mut [u8] = &mut bytes[14..34];
         header[10..12].fill(0);
         let sum: u32 = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
@@ -232,7 +233,7 @@ fn contradictions_are_named() {
     assert_eq!(changed(54, &[0]), Ok(Icrc::Bad));
 }
 
-/// A BTH and an ICRC need 24 bytes of UDP; a payload that is no whole words cannot have been sent.
+/// A BTH and an ICRC need 24 bytes of UDP; a payload must consist of whole words.
 #[test]
 fn impossible_lengths_are_refused() {
     let datagram = |transport_bytes: usize| {
@@ -281,7 +282,7 @@ fn plain_send() -> BthRepr {
     BthRepr::new(Opcode::SendOnly, QpNum::new(1), Psn::new(2))
 }
 
-/// A header as `emit` writes it over garbage, and the rest.
+/// A header written by `emit` over garbage, and the rest.
 fn emitted(len: usize, emit: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut bytes = vec![0xAA; len];
     emit(&mut bytes);
@@ -289,7 +290,7 @@ fn emitted(len: usize, emit: impl FnOnce(&mut [u8])) -> Vec<u8> {
     bytes
 }
 
-/// A header that is cut is no header.
+/// Every truncated header is refused.
 fn refuses_every_prefix(bytes: &[u8], parses: impl Fn(&[u8]) -> bool) -> Result<(), TestCaseError> {
     let header = bytes.len() - REST.len();
     (0..header).try_for_each(|cut| {

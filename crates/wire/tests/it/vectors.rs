@@ -19,7 +19,7 @@ const IPV6_SEND: &str = "66aabcde 00201140 fd000000 00000000 00000000 00000001 f
     04000000 2727a24f";
 
 #[test]
-fn icrcs_match_those_of_others() {
+fn icrcs_match_other_implementations() {
     let vectors = [
         (UC_SEND, [0x78, 0xF3, 0x53, 0xF3]),
         (CNP, [0x82, 0xFD, 0x00, 0x2A]),
@@ -33,19 +33,20 @@ fn icrcs_match_those_of_others() {
 }
 
 #[test]
-fn a_real_send_is_understood() {
+fn a_captured_send_is_parsed() {
     let frame = framed(UC_SEND);
     let received = RoceFrame::parse(&frame).unwrap();
     assert_eq!(received.icrc, Icrc::Good);
-    assert_eq!(received.frame.ip.class(), TrafficClass { dscp: 0, ecn: Ecn::Capable1 });
+    assert_eq!(received.frame.ip.class(), TrafficClass { dscp: 0, ecn: Ecn::Ect1 });
     assert_eq!(received.frame.bth, BthRepr::new(Opcode::UcSendOnly, QpNum::new(0xD3), Psn::new(0xCF_1710)));
     assert_eq!(received.frame.payload, &bytes(UC_SEND)[40..58]);
     assert_eq!(received.payload_len, 18);
 }
 
-/// Written again, a packet is the same but for the UDP checksum, which we leave out and the ICRC leaves alone.
+/// A packet that is parsed and written again is equal except for the UDP checksum, which is 0 and not covered
+/// by the ICRC.
 #[test]
-fn packets_of_others_are_written_as_they_were_read() {
+fn captured_packets_are_written_back_unchanged() {
     for (vector, udp) in [(UC_SEND, 34), (CNP, 34), (IPV6_SEND, 54)] {
         let mut original = framed(vector);
         let again = RoceFrame::parse(&original).unwrap().frame.to_bytes(Trailer::None);
@@ -55,7 +56,7 @@ fn packets_of_others_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_real_cnp_is_what_we_would_send() {
+fn a_captured_cnp_equals_ours() {
     let frame = framed(CNP);
     let received = RoceFrame::parse(&frame).unwrap();
     assert_eq!(received.icrc, Icrc::Good);
@@ -64,14 +65,14 @@ fn a_real_cnp_is_what_we_would_send() {
     assert_eq!(received.original_frame_len(), 78);
 }
 
-/// Routers decrement the TTL and mark congestion: the ICRC must not notice.
+/// Routers decrement the TTL and mark congestion; the ICRC does not change.
 #[test]
-fn what_routers_change_is_not_covered() {
+fn fields_that_routers_change_are_not_covered() {
     let original = framed(UC_SEND);
     let mut frame = RoceFrame::parse(&original).unwrap().frame;
     let IpRepr::V4(ip) = &mut frame.ip else { panic!("an IPv4 vector") };
     ip.ttl -= 3;
-    ip.class = TrafficClass { dscp: 26, ecn: Ecn::Congested };
+    ip.class = TrafficClass { dscp: 26, ecn: Ecn::Ce };
     frame.bth.fecn = true;
     let routed = frame.to_bytes(Trailer::None);
     assert_eq!(routed[routed.len() - 4..], original[original.len() - 4..]);
@@ -79,7 +80,7 @@ fn what_routers_change_is_not_covered() {
 }
 
 #[test]
-fn ipv6_routers_may_change_as_much() {
+fn fields_that_ipv6_routers_change_are_not_covered() {
     let original = framed(IPV6_SEND);
     let mut frame = RoceFrame::parse(&original).unwrap().frame;
     assert_eq!(frame.payload, [0, 1, 2, 3, 4]);
@@ -87,12 +88,12 @@ fn ipv6_routers_may_change_as_much() {
     assert_eq!((ip.flow_label, ip.hop_limit), (0xA_BCDE, 64));
     ip.hop_limit -= 1;
     ip.flow_label = 0;
-    ip.class.ecn = Ecn::Congested;
+    ip.class.ecn = Ecn::Ce;
     let routed = frame.to_bytes(Trailer::None);
     assert_eq!(routed[routed.len() - 4..], original[original.len() - 4..]);
 }
 
-/// The packet behind a MAC header.
+/// The packet after a MAC header.
 fn framed(packet: &str) -> Vec<u8> {
     let ethernet = EthernetRepr::default();
     let mut frame = vec![0; ethernet.buffer_len()];

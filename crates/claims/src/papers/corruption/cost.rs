@@ -1,8 +1,8 @@
-//! J10: what dummies and copies cost.
+//! J10: bandwidth of dummies and copies.
 
 use wiremend_fabric::Workload;
 use wiremend_measure::VariantSummary;
-use wiremend_model::{Printed, flow};
+use wiremend_model::{PaperModel, flow};
 use wiremend_units::Bytes;
 
 use super::ABOUT;
@@ -14,13 +14,14 @@ use crate::papers::gao::{self, MTU, bit_error_rate, sizes, source};
 pub(super) const CLAIM: Claim = Claim {
     id: "J10",
     title: "bandwidth of dummies and copies",
-    source: source!("sections 4.1 to 4.3"),
-    paper: "Of the traffic, N − 1 copies of each NAK add (S_NAK/S_p)(N − 1)β, N − 1 copies of each retransmission (N − 1)β, N \
-            dummies 0.06 N E(1/S), N repeats of the tail N E(1/S), about 16 times as much; for flows of a single packet a dummy adds 6 % and \
-            a repeat 100 %",
-    method: "Frames and bytes that each mechanism adds, counted where they are made. Reproduced if copies of NAKs and \
-             retransmissions are as many as the exact model expects, inside the Poisson interval, dummies exactly one per flow, and repeats one \
-             for each time that a tail is sent, with the sizes that they have on the wire; and if the shares of the traffic are the printed ones within 10 %",
+    source: source("sections 4.1 to 4.3"),
+    paper: "As shares of the traffic, N − 1 copies of each NAK add (S_NAK/S_p)(N − 1)β, N − 1 copies of each \
+           retransmission (N − 1)β, N dummies 0.06 N E(1/S), and N repeats of the tail N E(1/S), about 16 times as \
+           much. For flows of a single packet a dummy adds 6 % and a repeat 100 %",
+    method: "The frames and bytes that each mechanism adds are counted. Reproduced if the Poisson interval of the \
+            number of copies of NAKs and of retransmissions contains the expectation of the exact model, there is \
+            exactly one dummy per flow and one repeat for each transmission of a tail, with their sizes on the wire; \
+            and if the shares of the traffic are the printed ones within 10 %",
     runs,
     judge,
 };
@@ -30,7 +31,7 @@ const COPIES: Point = Point::mended(1, 10, 1, 3);
 
 /// Flows of a single packet, with a dummy or a repeat.
 fn single(effort: Effort, mend: &str) -> Run {
-    Run::of("claims/short-flows")
+    Run::new("claims/short-flows")
         .set("workload.0.message", format!("{MTU}B"))
         .set("impair.0.rate", bit_error_rate(0.01))
         .set("workload.0.count", singles(effort))
@@ -44,7 +45,7 @@ fn singles(effort: Effort) -> u64 {
 
 /// Flows of `WebSearch` with a dummy.
 fn websearch(effort: Effort) -> Run {
-    Run::of("claims/tails")
+    Run::new("claims/tails")
         .set("impair.0.rate", bit_error_rate(0.001))
         .set("workload.0.flows", searches(effort))
         .set("mend.dummies", 1)
@@ -78,11 +79,11 @@ fn judge(results: &Results<'_>) -> Finding {
 
 /// Shares of the data that copies of NAKs and of retransmissions add.
 fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
-    let (added, packets) = (COPIES.summary(results).added, COPIES.packets(results));
+    let (added, packets) = (COPIES.summary(results).extra_frames, COPIES.packets(results));
     judgement.must("finished flows with copies", COPIES.finished(results));
     let (naks, repeats) = COPIES.exact_copied();
     judgement.must("copies of NAKs", count(added.nak_copies.frames).expected(naks * packets));
-    // Three copies come together: what chance decides on is how often.
+    // Three copies are sent together, so the number of triples is random, not that of copies.
     let triples = added.retransmission_copies.frames / 3;
     judgement.must("retransmissions copied", count(triples).expected(repeats * packets));
     let data_bytes = packets * f64::from(sizes().middle());
@@ -91,7 +92,7 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) 
     let (exact_nak, exact_again) = COPIES.exact_cost();
     judgement.must("NAK copies, of the data's bytes", fraction(nak).near(exact_nak, ABOUT));
     judgement.must("retransmission copies, of the data's bytes", fraction(again).near(exact_again, ABOUT));
-    let printed = Printed { beta: COPIES.beta(), links: 1.0, omega: 1.0, mean_inverse: 1.0 };
+    let printed = PaperModel { beta: COPIES.beta(), links: 1.0, omega: 1.0, mean_inverse: 1.0 };
     let reason = "Copies cost what the form says, but for sizes";
     judgement.printed(
         "(S_NAK/S_p)(N − 1)β",
@@ -109,17 +110,17 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) 
 /// Shares that a dummy and a repeat add to a flow of one packet.
 fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
     let flows = singles(results.effort());
-    let of = |mend: &str| &results.of(&single(results.effort(), mend)).summary;
+    let of = |mend: &str| &results.outcome(&single(results.effort(), mend)).summary;
     let (dummy, repeat) = (of("mend.dummies"), of("mend.tail_copies"));
     judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
     judgement.must("flows of one packet with a repeat", count(repeat.finished).is(flows));
-    judgement.must("dummies", count(dummy.added.dummies.frames).is(flows));
+    judgement.must("dummies", count(dummy.extra_frames.dummies.frames).is(flows));
     let full_bytes = flows as f64 * f64::from(sizes().full());
-    let [dummy, repeat] =
-        [dummy.added.dummies.bytes, repeat.added.repeats.bytes].map(|bytes| bytes as f64 / full_bytes);
+    let [dummy, repeat] = [dummy.extra_frames.dummies.bytes, repeat.extra_frames.repeats.bytes]
+        .map(|bytes| bytes as f64 / full_bytes);
     let exact = f64::from(sizes().dummy) / f64::from(sizes().full());
     judgement.must("a dummy, of a packet's bytes", fraction(dummy).near(exact, 1e-6));
-    // A tail that is sent again is repeated again.
+    // A retransmitted tail is repeated again.
     judgement.must("a repeat, of a packet's bytes", fraction(repeat).near(1.0, 0.01));
     judgement.printed(
         "6 % for a dummy",
@@ -137,17 +138,17 @@ fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64)
 /// The share that a dummy adds to a flow of `WebSearch`.
 fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
     let table = Workload::named("websearch").expect("it is shipped").table();
-    let summary: &VariantSummary = &results.of(&websearch(results.effort())).summary;
+    let summary: &VariantSummary = &results.outcome(&websearch(results.effort())).summary;
     let flows = searches(results.effort());
     judgement.must("flows of WebSearch", count(summary.finished).is(flows));
-    judgement.must("dummies of WebSearch", count(summary.added.dummies.frames).is(flows));
-    // Bytes of the flows that were drawn, and what their packets carry beside them.
+    judgement.must("dummies of WebSearch", count(summary.extra_frames.dummies.frames).is(flows));
+    // Payload of the drawn flows, and the header bytes of their packets.
     let payload = summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9;
     let data_bytes = payload * f64::from(sizes().middle()) / f64::from(MTU);
-    let share = summary.added.dummies.bytes as f64 / data_bytes.max(1.0);
+    let share = summary.extra_frames.dummies.bytes as f64 / data_bytes.max(1.0);
     let inverse = table.mean_inverse_packets(Bytes::new(u64::from(MTU)));
-    let printed = Printed { beta: 0.001, links: 1.0, omega: 1.0, mean_inverse: inverse };
-    // Few flows carry most bytes, so that those which were drawn may have a tenth more or less than all have.
+    let printed = PaperModel { beta: 0.001, links: 1.0, omega: 1.0, mean_inverse: inverse };
+    // Few flows carry most bytes, so the mean size of the drawn flows may be 10 % off the mean of the table.
     let packets = flow::mean_packets(&gao::flows(table));
     let exact = f64::from(sizes().dummy) / (packets * f64::from(sizes().middle()));
     judgement.must("a dummy, of WebSearch's bytes", fraction(share).near(exact, 0.25));

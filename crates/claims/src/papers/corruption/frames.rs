@@ -10,13 +10,14 @@ use crate::papers::gao::{sizes, source};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J1",
-    title: "bit errors hit frames by their size",
-    source: source!("theorems 1 and 2"),
-    paper: "A packet of S bytes is corrupted with probability β = 1 − (1 − α)^(8S) if each bit is wrong with probability α. \
-            For a header γ ≈ 0.06 β, and for an ACK or NAK δ ≈ 0.06 β (62 and 68 of 1086 bytes)",
-    method: "Packets and their ACKs over one link, and header-only frames over another, at several α; corrupted of all frames \
-             counted by kind. Reproduced if longer frames are hit more often, the exact interval of each share holds the formula with the size that the frame has on \
-             the wire, and δ/β and γ/β are 0.06 within 10 %",
+    title: "the corruption probability of a frame grows with its size",
+    source: source("theorems 1 and 2"),
+    paper: "If each bit is wrong with probability α, a packet of S bytes is corrupted with probability β = 1 − (1 − \
+           α)^(8S). For a header γ ≈ 0.06 β, and for an ACK or NAK δ ≈ 0.06 β (62 and 68 of 1086 bytes)",
+    method: "Packets and their ACKs over one link, and header-only frames over another, at several α. The share of \
+            corrupted frames is counted for each kind. Reproduced if longer frames are corrupted more often, the \
+            exact interval of each share contains the formula with the size of the frame on the wire, and δ/β and γ/β \
+            are 0.06 within 10 %",
     runs,
     judge,
 };
@@ -31,15 +32,15 @@ fn rates(effort: Effort) -> &'static [f64] {
 
 /// Packets and their ACKs.
 fn packets(effort: Effort, alpha: f64) -> Run {
-    Run::of("claims/frames")
+    Run::new("claims/frames")
         .set("impair.0.rate", format!("{alpha:e}"))
         .set("workload.0.count", effort.choose(200_000, 5_000_000))
         .seconds(effort.choose(0.3, 8.0))
 }
 
-/// Frames of a zero-length WRITE: what a dummy header is.
+/// Frames of a zero-length WRITE, which is the format of a dummy header.
 fn headers(effort: Effort, alpha: f64) -> Run {
-    Run::of("claims/chain")
+    Run::new("claims/chain")
         .set("topology.switches", 2)
         .set("workload.0.frame", sizes().dummy)
         .set("impair.0.rate", format!("{alpha:e}"))
@@ -51,10 +52,10 @@ fn runs(effort: Effort) -> Vec<Run> {
     rates(effort).iter().flat_map(|&alpha| [packets(effort, alpha), headers(effort, alpha)]).collect()
 }
 
-/// Corrupted of all: packets, headers, answers.
+/// Share of corrupted packets, headers and ACKs.
 fn counted(results: &Results<'_>, alpha: f64) -> [Share; 3] {
     let of = |run: &Run, lane: &str| {
-        let lane = results.of(run).lane(lane);
+        let lane = results.outcome(run).lane(lane);
         share(lane.corrupted, lane.tx_frames)
     };
     let (packets, headers) = (packets(results.effort(), alpha), headers(results.effort(), alpha));
@@ -72,7 +73,8 @@ fn judge(results: &Results<'_>) -> Finding {
             judgement.must(what, share.expected(bits::frame_loss(alpha, f64::from(*bytes))));
         }
     }
-    // Where most are corrupted, ratios are known best; at β = 0.08 they are still those of the sizes, within 5 %.
+    // The highest rate has the most corrupted frames and so the most precise ratios. At β = 0.08 they still
+    // equal the ratios of the sizes within 5 %.
     let [beta, gamma, delta] = counted(results, alphas[alphas.len() - 1]).map(Share::value);
     let frames = [("ACKs", number(delta)), ("headers", number(gamma)), ("packets", number(beta))];
     judgement.must("the longer, the more often", ascending(&frames, 0.0));

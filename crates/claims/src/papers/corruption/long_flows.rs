@@ -1,7 +1,7 @@
-//! The runs of J3, J4, J6 and J7: flows so long that a lost packet always has another behind it.
+//! The runs of J3, J4, J6 and J7: long flows, in which another packet follows nearly every lost packet.
 
 use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, FlowSize, Mend, Next, Path, Setting, cost, expected};
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, Path, cost, expected};
 use wiremend_report::human;
 use wiremend_report::plot::{Curve, Plot};
 
@@ -14,18 +14,18 @@ use crate::papers::gao::{bit_error_rate, sizes};
 /// Packets of a flow.
 const PACKETS: f64 = 1024.0;
 
-/// A path, how badly its links corrupt, and what is done about it.
+/// A path, the corruption of its links, and the mechanisms.
 #[derive(Clone, Copy)]
 pub(super) struct Point {
     pub(super) links: u32,
     /// β in thousandths.
     per_mille: u32,
-    mend: Mend,
+    mend: MendCounts,
 }
 
 impl Point {
     pub(super) const fn bare(links: u32, per_mille: u32) -> Self {
-        Self { links, per_mille, mend: Mend::NONE }
+        Self { links, per_mille, mend: MendCounts::NONE }
     }
 
     pub(super) const fn mended(
@@ -34,20 +34,20 @@ impl Point {
         nak_copies: u32,
         retransmission_copies: u32,
     ) -> Self {
-        Self { links, per_mille, mend: Mend::new(0, nak_copies, retransmission_copies) }
+        Self { links, per_mille, mend: MendCounts::new(0, nak_copies, retransmission_copies) }
     }
 
-    /// β: what a link does to a full packet.
+    /// β: probability that a link corrupts a full packet.
     pub(super) fn beta(self) -> f64 {
         f64::from(self.per_mille) / 1000.0
     }
 
-    /// Whether the paper prints a number for this β, 0.01.
+    /// Whether the paper prints a number for this β (0.01).
     pub(super) fn is_printed(self) -> bool {
         self.per_mille == 10
     }
 
-    /// How often each NAK is sent, and each retransmission.
+    /// Number of transmissions of each NAK, and of each retransmission.
     pub(super) fn times(self) -> (u32, u32) {
         (self.mend.nak_copies + 1, self.mend.retransmission_copies + 1)
     }
@@ -66,7 +66,7 @@ impl Point {
 
     pub(super) fn run(self, effort: Effort) -> Run {
         let loss = self.beta() * f64::from(self.links);
-        let mut run = Run::of("claims/long-flows")
+        let mut run = Run::new("claims/long-flows")
             .set("topology.switches", self.links + 1)
             .set("impair.0.rate", bit_error_rate(self.beta()))
             .set("workload.0.count", self.flows(effort))
@@ -82,20 +82,20 @@ impl Point {
     }
 
     pub(super) fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.of(&self.run(results.effort())).summary
+        &results.outcome(&self.run(results.effort())).summary
     }
 
-    /// Whether all flows finished: what is expected is expected of all of them.
+    /// Checks that all flows finished: the expectations are those of all flows.
     pub(super) fn finished(self, results: &Results<'_>) -> Test {
         count(self.summary(results).finished).is(self.flows(results.effort()))
     }
 
-    /// Data packets that were to be delivered.
+    /// Data packets of all finished flows.
     pub(super) fn packets(self, results: &Results<'_>) -> f64 {
         self.summary(results).finished as f64 * PACKETS
     }
 
-    /// Timeouts of a packet by the exact model: all links corrupt, and the next flow always follows.
+    /// Timeouts per packet by the exact model. All links corrupt, and another flow always follows.
     fn exact(self, cause: Cause) -> f64 {
         self.exact_at(self.beta(), cause)
     }
@@ -105,39 +105,39 @@ impl Point {
         expected(&setting, &path, &flows).timeouts[cause as usize] / PACKETS
     }
 
-    /// NAKs that are copied and packets that are sent again for one, of a packet, by the exact model.
+    /// Copied NAKs and retransmissions per packet, by the exact model.
     pub(super) fn exact_copied(self) -> (f64, f64) {
         let (setting, path, flows) = self.model(self.beta());
         let met = expected(&setting, &path, &flows);
         (met.naks / PACKETS, met.repeats / PACKETS)
     }
 
-    /// Bytes that copies add, as a share of the data: of NAKs, and of retransmissions.
+    /// Bytes of copies of NAKs and of retransmissions, as shares of the data.
     pub(super) fn exact_cost(self) -> (f64, f64) {
         let (setting, path, flows) = self.model(self.beta());
         let cost = cost(&setting, &path, &flows, 1.0);
         (cost.nak_copies.backward / cost.flow.forward, cost.retransmission_copies.forward / cost.flow.forward)
     }
 
-    fn model(self, beta: f64) -> (Setting, Path, [FlowSize; 1]) {
-        let next = Next { rescues: 1.0, follows: 1.0 };
-        let setting = Setting { next, ..Setting::new(sizes(), beta, self.mend) };
-        (setting, Path::between_switches(self.links, 1.0), [FlowSize::only(1 << 20, 1024)])
+    fn model(self, beta: f64) -> (ModelSetting, Path, [FlowSize; 1]) {
+        let next = NextFlow { rescues: 1.0, follows: 1.0 };
+        let setting = ModelSetting { next, ..ModelSetting::new(sizes(), beta, self.mend) };
+        (setting, Path::between_switches(self.links, 1.0), [FlowSize::fixed(1 << 20, 1024)])
     }
 }
 
-/// What must hold at each point, whatever is printed: all flows finish, and timeouts are what the exact model expects.
+/// Checks that all flows finish, and that the timeouts at each point agree with the exact model.
 pub(super) fn check(judgement: &mut Judgement, results: &Results<'_>, points: &[Point], cause: Cause) {
     for point in points {
         let (timeouts, packets) =
-            (point.summary(results).timeouts.of(counted(cause)), point.packets(results));
+            (point.summary(results).timeouts.get(counted(cause)), point.packets(results));
         judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
         let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
         judgement.must(what, count(timeouts).expected(point.exact(cause) * packets));
     }
 }
 
-/// What was counted at each point, with what the exact and the printed form expect.
+/// Adds the counts of each point, with the expectations of the exact and of the printed formula.
 pub(super) fn table(
     judgement: &mut Judgement,
     results: &Results<'_>,
@@ -147,7 +147,7 @@ pub(super) fn table(
 ) {
     let row = |point: &Point| {
         let packets = point.packets(results);
-        let timeouts = human::count(point.summary(results).timeouts.of(counted(cause)));
+        let timeouts = human::count(point.summary(results).timeouts.get(counted(cause)));
         let [exact, printed] =
             [point.exact(cause), printed(*point, point.beta())].map(|chance| shown(chance * packets));
         vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
@@ -156,7 +156,7 @@ pub(super) fn table(
     judgement.table("path | packets | timeouts | by the exact form | as printed", rows);
 }
 
-/// Timeouts of a packet against β, for each number of links among the points, with the paper's form.
+/// Plots timeouts per packet against β for each number of links, with both formulas.
 pub(super) fn figure(
     results: &Results<'_>,
     points: &[Point],
@@ -176,7 +176,7 @@ pub(super) fn figure(
         curves.push(computed(&format!("{name}, as printed"), &betas, |beta| printed(kind, beta)));
         let there = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
         let share = |point: &Point| {
-            let timeouts = point.summary(results).timeouts.of(counted(cause));
+            let timeouts = point.summary(results).timeouts.get(counted(cause));
             (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
         };
         curves.push(measured(&format!("{name}, measured"), there.map(share).collect()));

@@ -1,7 +1,8 @@
-//! J: Gao et al. (JCST 2022): what corruption does to RDMA, and what dummy headers and repeats do about it.
+//! J: Gao et al. (JCST 2022): the effect of corruption on RDMA, and of dummy headers and copies.
 //!
-//! The theorems of sections 3 and 4 are counted in simulation at rates where they can be counted, and held against the exact
-//! forms of `wiremend-model`. The paper's forms stand beside them, with their sizes and approximations.
+//! The theorems of sections 3 and 4 are tested by counts at rates at which timeouts are frequent, and
+//! compared with the exact formulas of `wiremend-model`. The printed formulas, with their sizes and
+//! approximations, are checked too.
 
 mod cost;
 mod frames;
@@ -29,17 +30,17 @@ pub(super) const CLAIMS: &[Claim] = &[
     cost::CLAIM,
 ];
 
-/// What the paper puts for the ratio of a small frame to a full one, and how far "approximates" may be off.
-const SMALL: f64 = wiremend_model::printed::SMALL;
+/// The ratio of a small frame to a full one in the paper, and the tolerance for its approximations.
+const SMALL: f64 = wiremend_model::paper::SMALL;
 const ABOUT: f64 = 0.1;
 
-/// What was computed, at each of these places.
+/// A curve of computed values.
 fn computed(name: &str, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {
     let points = at.iter().map(|&x| (x, value(x))).collect();
     Curve { name: name.to_owned(), points, line: Line::Straight }
 }
 
-/// What was measured.
+/// A curve of measured values.
 fn measured(name: &str, points: Vec<(f64, f64)>) -> Curve {
     Curve { name: name.to_owned(), points, line: Line::Marked }
 }

@@ -1,6 +1,6 @@
-//! J3 and J6: timeouts because a NAK is lost, and what copies of it do.
+//! J3 and J6: timeouts because a NAK is lost, without and with copies of NAKs.
 
-use wiremend_model::{Cause, Printed};
+use wiremend_model::{Cause, PaperModel};
 
 use super::ABOUT;
 use super::long_flows::{Point, check, figure, table};
@@ -12,25 +12,26 @@ use crate::papers::gao::source;
 pub(super) const BARE: Claim = Claim {
     id: "J3",
     title: "timeouts because a NAK is lost",
-    source: source!("theorem 4"),
-    paper: "A packet and the NAK that asks for it are both lost with probability P_NAK ≈ 0.06 L²β²ω²; with L = 2 and β = 0.01, \
-            2.4e-5 ω²",
-    method: "Long flows over links that all corrupt (ω = 1) in both directions, at several β; timeouts of this cause counted. \
-             Reproduced if the Poisson interval of each count holds what the exact model expects of the frames' real sizes, and at \
-             L = 2 and β = 0.01 the printed 2.4e-5 too",
+    source: source("theorem 4"),
+    paper: "A packet and its NAK are both lost with probability P_NAK ≈ 0.06 L²β²ω²; with L = 2 and β = 0.01 this is \
+           2.4e-5 ω²",
+    method: "Long flows over links that all corrupt (ω = 1) in both directions, at several β. Timeouts of this cause \
+            are counted. Reproduced if the Poisson interval of each count contains the expectation of the exact model \
+            with the real frame sizes, and at L = 2 and β = 0.01 also the printed 2.4e-5",
     runs: bare_runs,
     judge: judge_bare,
 };
 
 pub(super) const COPIED: Claim = Claim {
     id: "J6",
-    title: "copies of NAKs against timeouts",
-    source: source!("theorem 8 (the first of that number)"),
-    paper: "If a switch sends each NAK N times, they are all lost together with the packet with probability \
-            0.06^N L²β^(N+1)ω²; with N = 2, L = 2 and β = 0.01, 1.4e-8 ω²",
-    method: "Long flows over links that all corrupt (ω = 1), at a β so high that it can be counted, each NAK copied once by the \
-             responder's switch, and retransmissions twice by the requester's. Reproduced if the Poisson interval of each count of timeouts holds what the exact model expects, \
-             and the printed form too, for one link and for four",
+    title: "copies of NAKs prevent timeouts",
+    source: source("theorem 8 (the first of that number)"),
+    paper: "If a switch sends each NAK N times, the packet and all N NAKs are lost with probability 0.06^N \
+           L²β^(N+1)ω²; with N = 2, L = 2 and β = 0.01 this is 1.4e-8 ω²",
+    method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The responder's \
+            switch copies each NAK once, the requester's switch copies retransmissions twice. Reproduced if the \
+            Poisson interval of each count of timeouts contains the expectation of the exact model and that of the \
+            printed formula, for one link and for four",
     runs: copied_runs,
     judge: judge_copied,
 };
@@ -45,10 +46,11 @@ const FULL: &[Point] = &[
     Point::bare(2, 10),
     Point::bare(2, 30),
 ];
-/// Retransmissions are copied as well, so that they do not end a connection before NAKs have been counted.
+/// Retransmissions are copied too, so that losing them does not end a connection before enough NAKs are
+/// counted.
 const COPIES: &[Point] = &[Point::mended(1, 100, 1, 2), Point::mended(4, 50, 1, 2)];
 
-/// The points of the bare claims, which J4 shares.
+/// The points without mechanisms, which J4 shares.
 pub(super) fn bare_points(effort: Effort) -> &'static [Point] {
     effort.choose(QUICK, FULL)
 }
@@ -62,7 +64,7 @@ fn copied_runs(effort: Effort) -> Vec<Run> {
 }
 
 fn printed(point: Point, beta: f64) -> f64 {
-    Printed { beta, links: f64::from(point.links), omega: 1.0, mean_inverse: 1.0 }.nak(point.times().0)
+    PaperModel { beta, links: f64::from(point.links), omega: 1.0, mean_inverse: 1.0 }.nak(point.times().0)
 }
 
 fn judge_bare(results: &Results<'_>) -> Finding {
@@ -72,7 +74,7 @@ fn judge_bare(results: &Results<'_>) -> Finding {
     let mut measured = String::new();
     for point in points.iter().filter(|point| point.links == 2 && point.is_printed()) {
         let (timeouts, packets) =
-            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
+            (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06 L²β²ω² of {} packets", shown(packets)),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
@@ -97,7 +99,7 @@ fn judge_copied(results: &Results<'_>) -> Finding {
     let mut shows = Vec::new();
     for point in COPIES {
         let (timeouts, packets) =
-            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
+            (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06²L²β³ω² of {} packets, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),

@@ -11,12 +11,12 @@ use crate::papers::gao::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "J2",
     title: "loss on a path of L links",
-    source: source!("theorem 3"),
-    paper: "On a path of L links, each of which corrupts with probability ω, a packet is lost with probability \
-            1 − (1 − βω)^L ≈ Lβω",
-    method: "Frames over 1 to 4 links that corrupt one in a hundred each; lost of all frames counted. Reproduced if each share \
-             is 1 − (1 − β)^K for K links inside its exact interval, and if its mean over K ~ Bin(4, ω) is 1 − (1 − βω)^4 \
-             within 5 % and 4βω within 10 %, for ω = 0.1, 0.5 and 1",
+    source: source("theorem 3"),
+    paper: "On a path of L links, each of which is a corrupting one with probability ω, a packet is lost with \
+           probability 1 − (1 − βω)^L ≈ Lβω",
+    method: "Frames over 1 to 4 links that corrupt 1 % of the frames each; the share of lost frames is counted. \
+            Reproduced if the exact interval of each share contains 1 − (1 − β)^K for K links, and if the mean over K \
+            ~ Bin(4, ω) is 1 − (1 − βω)^4 within 5 % and 4βω within 10 %, for ω = 0.1, 0.5 and 1",
     runs,
     judge,
 };
@@ -24,12 +24,12 @@ pub(super) const CLAIM: Claim = Claim {
 const BETA: f64 = 0.01;
 const LINKS: u32 = 4;
 const OMEGAS: [f64; 3] = [0.1, 0.5, 1.0];
-/// What chance leaves open in a mean of counts that were each held against an interval.
+/// Tolerance for a mean of measured shares.
 const CLOSE: f64 = 0.05;
 
-/// So many links that all corrupt.
+/// A path of `links` links that all corrupt.
 fn run(effort: Effort, links: u32) -> Run {
-    Run::of("claims/chain")
+    Run::new("claims/chain")
         .set("topology.switches", links + 1)
         .set("stop.after", effort.choose("60ms", "1s"))
         .seconds(effort.choose(0.1, 2.0) * f64::from(links + 2))
@@ -39,14 +39,14 @@ fn runs(effort: Effort) -> Vec<Run> {
     (1..=LINKS).map(|links| run(effort, links)).collect()
 }
 
-/// Lost of all frames that entered.
+/// Share of frames that were lost on the path.
 fn lost(results: &Results<'_>, links: u32) -> Share {
-    let outcome = results.of(&run(results.effort(), links));
+    let outcome = results.outcome(&run(results.effort(), links));
     let corrupted = (0..links).map(|link| outcome.lane(&format!("s{link}>s{}", link + 1)).corrupted).sum();
     share(corrupted, outcome.lane("s0>s1").tx_frames)
 }
 
-/// The mean of what was measured over the number of links that corrupt.
+/// Mean of the measured loss over the number of corrupting links.
 fn mean(results: &Results<'_>, omega: f64) -> f64 {
     let terms = path::binomial(LINKS, omega);
     (1..=LINKS).map(|links| terms[links as usize] * lost(results, links).value()).sum()

@@ -1,7 +1,7 @@
-//! J8 and J9: what dummies behind a tail do, and repeats of it.
+//! J8 and J9: dummies behind a tail, and repeats of the tail.
 
 use wiremend_measure::{TimeoutCause, VariantSummary};
-use wiremend_model::{Cause, FlowSize, Mend, Next, Path, Printed, Setting, expected};
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path, expected};
 use wiremend_report::human;
 
 use super::ABOUT;
@@ -13,23 +13,25 @@ use crate::papers::gao::{sizes, source};
 pub(super) const TAIL: Claim = Claim {
     id: "J8",
     title: "dummies and repeats behind a tail",
-    source: source!("theorems 10 and 11"),
-    paper: "A tail and the N dummy headers behind it are all lost with probability 0.06^N E(1/S)Lβ^(N+1)ω; with N = 1, L = 2, \
-            WebSearch and β = 0.01, 6.6e-7 ω. A tail and its N repeats: E(1/S)Lβ^(N+1)ω, so that the ratio of the two is 0.06^(N+1)",
-    method: "Flows of four packets over one link that corrupts one full packet in ten, bare, with one dummy, and with one repeat of \
-             the tail; timeouts because of a lost tail counted. Reproduced if the Poisson interval of each count holds what the exact \
-             model expects, with the real 78 B of a dummy, and if the ratio of dummies to repeats is the printed 0.06² within a half",
+    source: source("theorems 10 and 11"),
+    paper: "A tail and the N dummy headers behind it are all lost with probability 0.06^N E(1/S)Lβ^(N+1)ω; with N = 1, \
+           L = 2, WebSearch and β = 0.01 this is 6.6e-7 ω. A tail and its N repeats are all lost with probability \
+           E(1/S)Lβ^(N+1)ω, so that the ratio is 0.06^(N+1)",
+    method: "Flows of four packets over one link that corrupts 10 % of the full packets: without mechanisms, with one \
+            dummy, and with one repeat of the tail. Timeouts because of a lost tail are counted. Reproduced if the \
+            Poisson interval of each count contains the expectation of the exact model, with the real 78 B of a \
+            dummy, and if the ratio of dummies to repeats is the printed 0.06² within 50 %",
     runs,
     judge: judge_tail,
 };
 
 pub(super) const ACK: Claim = Claim {
     id: "J9",
-    title: "dummies and repeats behind a tail, and its ACK",
-    source: source!("theorem 12"),
+    title: "dummies and repeats protect the ACK of a tail",
+    source: source("theorem 12"),
     paper: "The ACKs of a tail and of its N dummies or repeats are all lost with probability 0.06^(N+1) E(1/S)Lβ^(N+1)ω",
-    method: "The same flows; timeouts because of lost ACKs counted. Reproduced if the Poisson interval of each count holds what the \
-             exact model expects, and the printed form within 10 % as far as chance lets one tell",
+    method: "The flows of J8; timeouts because of lost ACKs are counted. Reproduced if the Poisson interval of each \
+            count contains the expectation of the exact model, and, widened by 10 %, that of the printed formula",
     runs,
     judge: judge_ack,
 };
@@ -37,7 +39,7 @@ pub(super) const ACK: Claim = Claim {
 const BETA: f64 = 0.1;
 const PACKETS: f64 = 4.0;
 
-/// What protects the tail.
+/// Protection of the tail.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,
@@ -52,7 +54,7 @@ const KINDS: [Kind; 3] = [BARE, DUMMY, REPEAT];
 
 impl Kind {
     fn run(self, effort: Effort) -> Run {
-        let run = Run::of("claims/short-flows")
+        let run = Run::new("claims/short-flows")
             .set("workload.0.count", flows(effort))
             .seconds(effort.choose(1.5, 15.0));
         match (self.dummies, self.tail_repeat) {
@@ -63,14 +65,14 @@ impl Kind {
     }
 
     fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.of(&self.run(results.effort())).summary
+        &results.outcome(&self.run(results.effort())).summary
     }
 
-    /// Timeouts of a flow by the exact model: the next flow comes when this one is complete, and never before.
+    /// Timeouts per flow by the exact model. The next flow starts when this one has completed.
     fn exact(self, cause: Cause) -> f64 {
-        let mend = Mend { dummies: self.dummies, tail_repeat: self.tail_repeat, ..Mend::NONE };
-        let setting = Setting { next: Next::CLOSED_LOOP, ..Setting::new(sizes(), BETA, mend) };
-        let flow = FlowSize::only(PACKETS as u32 * 1024, 1024);
+        let mend = MendCounts { dummies: self.dummies, tail_repeat: self.tail_repeat, ..MendCounts::NONE };
+        let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, ..ModelSetting::new(sizes(), BETA, mend) };
+        let flow = FlowSize::fixed(PACKETS as u32 * 1024, 1024);
         expected(&setting, &Path::between_switches(1, 1.0), &[flow]).timeouts[cause as usize]
     }
 }
@@ -83,9 +85,9 @@ fn runs(effort: Effort) -> Vec<Run> {
     KINDS.iter().map(|kind| kind.run(effort)).collect()
 }
 
-/// The paper's form speaks of a packet; a flow has four.
-fn printed() -> Printed {
-    Printed { beta: BETA, links: 1.0, omega: 1.0, mean_inverse: 1.0 / PACKETS }
+/// The printed formula gives a probability per packet; a flow has four.
+fn printed() -> PaperModel {
+    PaperModel { beta: BETA, links: 1.0, omega: 1.0, mean_inverse: 1.0 / PACKETS }
 }
 
 fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
@@ -96,7 +98,7 @@ fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
         let what = format!("timeouts of {} flows, {}", shown(flows as f64), kind.name);
         judgement.must(
             what,
-            count(summary.timeouts.of(counted(cause))).expected(kind.exact(cause) * flows as f64),
+            count(summary.timeouts.get(counted(cause))).expected(kind.exact(cause) * flows as f64),
         );
     }
 }
@@ -104,7 +106,7 @@ fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
 fn measured(results: &Results<'_>, cause: Cause) -> String {
     let one = |kind: &Kind| {
         let summary = kind.summary(results);
-        let share = summary.timeouts.of(counted(cause)) as f64 / summary.finished.max(1) as f64;
+        let share = summary.timeouts.get(counted(cause)) as f64 / summary.finished.max(1) as f64;
         format!("{} a flow with {}", shown(share), if kind.name == "bare" { "nothing" } else { kind.name })
     };
     KINDS.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -113,7 +115,7 @@ fn measured(results: &Results<'_>, cause: Cause) -> String {
 fn table(judgement: &mut Judgement, results: &Results<'_>) {
     let row = |kind: &Kind| {
         let timeouts = &kind.summary(results).timeouts;
-        let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.of(*cause)));
+        let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.get(*cause)));
         [vec![kind.name.to_owned()], counts.collect()].concat()
     };
     judgement.table("tail | tail packet | tail ACK | NAK | twice | other", KINDS.iter().map(row).collect());
@@ -122,7 +124,7 @@ fn table(judgement: &mut Judgement, results: &Results<'_>) {
 fn judge_tail(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     check(&mut judgement, results, Cause::TailPacket);
-    let lost = |kind: Kind| kind.summary(results).timeouts.of(TimeoutCause::TailPacket) as f64;
+    let lost = |kind: Kind| kind.summary(results).timeouts.get(TimeoutCause::TailPacket) as f64;
     let ratio = lost(DUMMY) / lost(REPEAT).max(1.0);
     judgement.must("a dummy fails less often than a repeat", number(ratio).at_most(1.0));
     judgement.printed(
@@ -151,7 +153,7 @@ fn judge_ack(results: &Results<'_>) -> Finding {
         ),
     ];
     for (kind, reason) in reasons {
-        let timeouts = kind.summary(results).timeouts.of(TimeoutCause::TailAck);
+        let timeouts = kind.summary(results).timeouts.get(TimeoutCause::TailAck);
         judgement.printed(
             format!("0.06²E(1/S)β² of {} packets, {}", shown(flows * PACKETS), kind.name),
             count(timeouts).about(printed().tail_ack(1) * flows * PACKETS, ABOUT),

@@ -1,8 +1,8 @@
-//! J5: timeouts because a flow's last packet is lost, or its acknowledgement.
+//! J5: timeouts because the last packet of a flow or its ACK is lost.
 
 use wiremend_fabric::{SizeTable, Workload};
 use wiremend_measure::{TimeoutCause, TimeoutCounts};
-use wiremend_model::{Cause, Expected, Mend, Path, Printed, Setting, expected, flow};
+use wiremend_model::{Cause, Expected, MendCounts, ModelSetting, PaperModel, Path, expected, flow};
 use wiremend_report::plot::Plot;
 use wiremend_units::Bytes;
 
@@ -15,12 +15,13 @@ use crate::papers::gao::{self, MTU, bit_error_rate, sizes, source};
 pub(super) const CLAIM: Claim = Claim {
     id: "J5",
     title: "timeouts at the tail of a flow",
-    source: source!("theorems 6 and 7"),
-    paper: "On a link, a packet is a tail and lost with probability P_tail ≈ E(1/S)βω, and the ACK of a tail with \
-            P_tailACK ≈ 0.06 E(1/S)βω, S being the packets of a flow; for WebSearch E(1/S) = 0.055",
-    method: "Flows of WebSearch, each with a queue pair of its own, over one link that corrupts; timeouts of both causes counted. \
-             Reproduced if the Poisson interval of each count holds what the exact model expects for as many flows, E(1/S) of the table \
-             is 0.055 within 10 %, and tails that are lost, of all packets, are the printed E(1/S)β",
+    source: source("theorems 6 and 7"),
+    paper: "On a link, the probability that a packet is a tail and lost is P_tail ≈ E(1/S)βω, and for the ACK of a \
+           tail P_tailACK ≈ 0.06 E(1/S)βω, where S is the number of packets of a flow. For WebSearch E(1/S) = 0.055",
+    method: "Flows of WebSearch, each with its own queue pair, over one corrupting link. Timeouts of both causes are \
+            counted. Reproduced if the Poisson interval of each count contains the expectation of the exact model for \
+            this number of flows, E(1/S) of the table is 0.055 within 10 %, and the share of lost tails among all \
+            packets is the printed E(1/S)β",
     runs,
     judge,
 };
@@ -32,7 +33,7 @@ fn betas(effort: Effort) -> &'static [f64] {
     effort.choose(QUICK, FULL)
 }
 
-/// Runs that differ by chance alone, so that cores can share them.
+/// Runs that differ only in the seed, for as many cores.
 fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
     1..=effort.choose(1, 4)
 }
@@ -43,7 +44,7 @@ fn flows(effort: Effort) -> u64 {
 }
 
 fn run(effort: Effort, beta: f64, seed: u64) -> Run {
-    Run::of("claims/tails")
+    Run::new("claims/tails")
         .set("impair.0.rate", bit_error_rate(beta))
         .set("workload.0.flows", flows(effort))
         .seed(seed)
@@ -58,9 +59,9 @@ fn websearch() -> &'static SizeTable {
     Workload::named("websearch").expect("it is shipped").table()
 }
 
-/// What a flow meets by the exact model.
+/// Expectation per flow by the exact model.
 fn exact(beta: f64) -> Expected {
-    let setting = Setting::new(sizes(), beta, Mend::NONE);
+    let setting = ModelSetting::new(sizes(), beta, MendCounts::NONE);
     expected(&setting, &Path::between_switches(1, 1.0), &gao::flows(websearch()))
 }
 
@@ -73,7 +74,7 @@ fn mean_packets() -> f64 {
 fn counted(results: &Results<'_>, beta: f64) -> (u64, TimeoutCounts) {
     let mut all = (0, TimeoutCounts::default());
     for seed in seeds(results.effort()) {
-        let summary = &results.of(&run(results.effort(), beta, seed)).summary;
+        let summary = &results.outcome(&run(results.effort(), beta, seed)).summary;
         all.0 += summary.finished;
         all.1 += summary.timeouts;
     }
@@ -90,12 +91,13 @@ fn judge(results: &Results<'_>) -> Finding {
         let asked = flows(results.effort()) * seeds(results.effort()).count() as u64;
         judgement.must(format!("finished flows, β = {beta}"), count(finished).is(asked));
         let flows = finished as f64;
-        let [tails, acks] = [TimeoutCause::TailPacket, TimeoutCause::TailAck].map(|cause| timeouts.of(cause));
+        let [tails, acks] =
+            [TimeoutCause::TailPacket, TimeoutCause::TailAck].map(|cause| timeouts.get(cause));
         let expected = exact(beta).timeouts.map(|timeouts| timeouts * flows);
         let of = |what: &str| format!("{what} of {} flows, β = {beta}", shown(flows));
         judgement.must(of("lost tails"), count(tails).expected(expected[Cause::TailPacket as usize]));
         judgement.must(of("lost ACKs of tails"), count(acks).expected(expected[Cause::TailAck as usize]));
-        let printed = Printed { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
+        let printed = PaperModel { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
         judgement.printed(
             format!("lost tails of all packets, β = {beta}"),
             count(tails).about(printed.tail_with_dummies(0) * flows * mean_packets(), ABOUT),
@@ -126,7 +128,7 @@ fn figure(results: &Results<'_>) -> Plot {
         curves.push(computed(&format!("{name}, exact"), &line, |beta| exact(beta).timeouts[cause as usize]));
         let point = |beta: &f64| {
             let (flows, timeouts) = counted(results, *beta);
-            (*beta, timeouts.of(cause::counted(cause)) as f64 / flows.max(1) as f64)
+            (*beta, timeouts.get(cause::counted(cause)) as f64 / flows.max(1) as f64)
         };
         curves.push(measured(
             &format!("{name}, measured"),

@@ -1,6 +1,7 @@
-//! J4 and J7: timeouts because a packet is lost again, and what copies of its repeat do.
+//! J4 and J7: timeouts because a packet and its retransmission are lost, without and with copies of
+//! retransmissions.
 
-use wiremend_model::{Cause, Printed};
+use wiremend_model::{Cause, PaperModel};
 
 use super::ABOUT;
 use super::long_flows::{Point, check, figure, table};
@@ -13,31 +14,32 @@ use crate::papers::gao::source;
 pub(super) const BARE: Claim = Claim {
     id: "J4",
     title: "timeouts because a packet is lost twice",
-    source: source!("theorem 5"),
-    paper: "A packet and its retransmission are both lost with probability P_twice ≈ Lβ²ω: from 1e-16 Lω to 1e-4 Lω for β from \
-            1e-8 to 1e-2",
-    method: "Long flows over links that all corrupt (ω = 1), at several β; timeouts of this cause counted. Reproduced if the \
-             Poisson interval of each count holds what the exact model expects, and at β = 0.01 the printed form too, for one \
-             link and for two",
+    source: source("theorem 5"),
+    paper: "A packet and its retransmission are both lost with probability P_twice ≈ Lβ²ω: from 1e-16 Lω to 1e-4 Lω \
+           for β from 1e-8 to 1e-2",
+    method: "Long flows over links that all corrupt (ω = 1), at several β. Timeouts of this cause are counted. \
+            Reproduced if the Poisson interval of each count contains the expectation of the exact model, and at β = \
+            0.01 also that of the printed formula, for one link and for two",
     runs: bare_runs,
     judge: judge_bare,
 };
 
 pub(super) const COPIED: Claim = Claim {
     id: "J7",
-    title: "copies of retransmissions against timeouts",
-    source: source!("theorem 8 (the second of that number)"),
-    paper: "If a switch sends each retransmission N times, they are all lost together with the packet with probability \
-            Lβ^(N+1)ω; with N = 3, L = 2 and β = 0.01, 2e-8 ω",
-    method: "Long flows over links that all corrupt (ω = 1), at a β so high that it can be counted, each retransmission copied \
-             once or twice by the requester's switch. Reproduced if the Poisson interval of each count of timeouts holds what the \
-             exact model expects, and the printed form too, for one link and for two",
+    title: "copies of retransmissions prevent timeouts",
+    source: source("theorem 8 (the second of that number)"),
+    paper: "If a switch sends each retransmission N times, the packet and all N retransmissions are lost with \
+           probability Lβ^(N+1)ω; with N = 3, L = 2 and β = 0.01 this is 2e-8 ω",
+    method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The requester's \
+            switch copies each retransmission once or twice. Reproduced if the Poisson interval of each count of \
+            timeouts contains the expectation of the exact model and that of the printed formula, for one link and \
+            for two",
     runs: copied_runs,
     judge: judge_copied,
 };
 
-const CAUSE: Cause = Cause::Twice;
-/// One copy and two: retransmissions are sent two and three times.
+const CAUSE: Cause = Cause::Retransmission;
+/// One and two copies: each retransmission is sent two or three times.
 const COPIES: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
 const MANY_LINKS: &str = "The printed form takes it that at most one link of a path corrupts. Where all do, each repeat meets \
@@ -48,7 +50,7 @@ fn copied_runs(effort: Effort) -> Vec<Run> {
 }
 
 fn printed(point: Point, beta: f64) -> f64 {
-    Printed { beta, links: f64::from(point.links), omega: 1.0, mean_inverse: 1.0 }.twice(point.times().1)
+    PaperModel { beta, links: f64::from(point.links), omega: 1.0, mean_inverse: 1.0 }.twice(point.times().1)
 }
 
 fn judge_bare(results: &Results<'_>) -> Finding {
@@ -58,7 +60,7 @@ fn judge_bare(results: &Results<'_>) -> Finding {
     let mut shows = Vec::new();
     for point in points.iter().filter(|point| point.is_printed()) {
         let (timeouts, packets) =
-            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
+            (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ²ω of {} packets, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
@@ -79,7 +81,7 @@ fn judge_copied(results: &Results<'_>) -> Finding {
     for point in COPIES {
         let (_, times) = point.times();
         let (timeouts, packets) =
-            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
+            (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ^(N+1)ω of {} packets, N = {times}, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),

@@ -1,4 +1,4 @@
-//! D7: a control plane that loses nothing, and losses that need no timer.
+//! D7: a lossless control plane, and recovery without timeouts.
 
 use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
@@ -11,13 +11,19 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D7",
-    title: "every lost packet is sent again without a timeout",
-    source: source!("key idea, lossless control plane"),
-    paper: "Switches keep the headers of what they drop, in a queue that loses nothing if the weight of its class is right, so that any lost packet is sent again at once; a timer is left for a control plane that does lose, and for failures",
-    method: "N hosts send at line rate to one, through one switch with a control queue of 20 kB: N from 4 to 24, weights 1 and 4. With data on the wire r = 13.4 times as long as a header, and w parts of the link for headers to one for data, \
-             1 − r·w/(1+w) / (N − 1/(1+w)) of the headers must be lost, none if that is below zero. Then N hosts send 300 kB each with a window of one bandwidth-delay product, and web search flows load 32 hosts by half. Reproduced if the measured loss of headers is \
-             within 3 points of the form and zero below the bound, if wherever no header is lost there is no timeout and exactly the trimmed packets are sent again, and if with headers lost there are timeouts. Beside it: what becomes of that if \
-             switches drop acknowledgements above the threshold",
+    title: "every trimmed packet is retransmitted without a timeout",
+    source: source("key idea, lossless control plane"),
+    paper: "Switches forward the headers of packets that they drop, in a queue that loses nothing if the weight of its \
+           class is right. So every dropped packet is retransmitted at once; the timer is only for a control plane \
+           that does lose headers, and for failures",
+    method: "N hosts send at line rate to one, through one switch with a control queue of 20 kB: N from 4 to 24, \
+            weights 1 and 4. A data packet is r = 13.4 times as long on the wire as a header, and headers get w parts \
+            of the link for one part of data. Then a fraction 1 − r·w/(1+w) / (N − 1/(1+w)) of the headers must be \
+            lost, or none if this is negative. Then N hosts send 300 kB each with a window of one bandwidth-delay \
+            product, and web search flows load 32 hosts by half. Reproduced if the measured loss of headers is within \
+            3 percentage points of the formula and zero below the bound; if in every run without lost headers there \
+            is no timeout and exactly the trimmed packets are retransmitted; and if there are timeouts when headers \
+            are lost. The table also shows switches that drop acknowledgements above the threshold",
     runs,
     judge,
 };
@@ -26,7 +32,7 @@ const WEIGHTS: [u32; 2] = [1, 4];
 /// Bytes on the wire of a packet in the middle of a WRITE, over those of a header-only packet.
 const RATIO: f64 = (1024.0 + 62.0 + 20.0 + 20.0) / 84.0;
 const OFF: f64 = 0.03;
-/// Hosts that send 300 kB each; with a weight of 1 the control queue is safe for seven inputs.
+/// Number of hosts that send 300 kB each; with weight 1 the control queue is lossless for up to seven inputs.
 const SAFE: u32 = 4;
 const MANY: u32 = 12;
 
@@ -35,14 +41,14 @@ fn inputs(effort: Effort) -> &'static [u32] {
 }
 
 fn flood(inputs: u32, weight: u32) -> Run {
-    Run::of("claims/trim-incast")
+    Run::new("claims/trim-incast")
         .set("workload.0.src", format!("h1..h{inputs}"))
         .set("switch.trim.weight", weight)
 }
 
-/// Flows that can end.
+/// An incast of finite flows.
 fn incast(inputs: u32, weight: &str) -> Run {
-    Run::of("claims/trim-incast")
+    Run::new("claims/trim-incast")
         .set("workload.0.src", format!("h1..h{inputs}"))
         .set("switch.trim.weight", weight)
         .set("workload.0.bytes", "300kB")
@@ -51,7 +57,7 @@ fn incast(inputs: u32, weight: &str) -> Run {
 }
 
 fn web(effort: Effort, acks: &str) -> Run {
-    let run = Run::of("claims/websearch")
+    let run = Run::new("claims/websearch")
         .set("topology.leaves", 4)
         .set("topology.spines", 8)
         .set("topology.hosts_per_leaf", 8)
@@ -70,7 +76,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     floods.chain(ended).chain(["control", "drop"].map(|acks| web(effort, acks))).collect()
 }
 
-/// The share of header-only packets that find no room, in the long run.
+/// Expected share of header-only packets that are dropped.
 fn predicted(inputs: u32, weight: u32) -> f64 {
     let (inputs, weight) = (f64::from(inputs), f64::from(weight));
     let trimmed = inputs - 1.0 / (1.0 + weight);
@@ -86,7 +92,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     for weight in WEIGHTS {
         for &inputs in inputs(results.effort()) {
-            let (outcome, wanted) = (results.of(&flood(inputs, weight)), predicted(inputs, weight));
+            let (outcome, wanted) = (results.outcome(&flood(inputs, weight)), predicted(inputs, weight));
             let what = format!("headers lost, {inputs} inputs, weight {weight}");
             if wanted == 0.0 {
                 judgement.must(what, count(outcome.summary.trims.headers_dropped).is(0));
@@ -98,25 +104,25 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut rows = Vec::new();
     for (inputs, weight) in incasts() {
         let name = format!("{inputs} hosts send 300 kB to one, weight {weight}");
-        check(&mut judgement, &mut rows, &name, results.of(&incast(inputs, weight)));
+        check(&mut judgement, &mut rows, &name, results.outcome(&incast(inputs, weight)));
     }
     let (kept, dropped) =
-        (results.of(&web(results.effort(), "control")), results.of(&web(results.effort(), "drop")));
+        (results.outcome(&web(results.effort(), "control")), results.outcome(&web(results.effort(), "drop")));
     check(&mut judgement, &mut rows, "web search, acknowledgements kept", kept);
     rows.push(row("web search, acknowledgements dropped", dropped));
     let without = dropped.summary.trims;
     judgement.must("headers lost where acknowledgements are dropped", count(without.headers_dropped).is(0));
     judgement.must("timeouts there", number(dropped.summary.timeouts.total() as f64).at_least(1.0));
     let timeouts = dropped.summary.timeouts;
-    let others = timeouts.total() - timeouts.of(TimeoutCause::TailAck);
+    let others = timeouts.total() - timeouts.get(TimeoutCause::TailAck);
     judgement.must("timeouts there that are not for want of an acknowledgement", count(others).is(0));
     judgement.table(
         "| trimmed | headers lost | acknowledgements lost | sent again | timeouts | slowest flow",
         rows,
     );
     judgement.plot("d7", &figure(results));
-    let few = results.of(&incast(MANY, "fan-in"));
-    let small = results.of(&incast(MANY, "1"));
+    let few = results.outcome(&incast(MANY, "fan-in"));
+    let small = results.outcome(&incast(MANY, "1"));
     let [safe_1, safe_4] = WEIGHTS.map(|weight| safe(results, weight));
     let [trimmed, kept_trimmed] = [few, kept].map(|of| human::count(of.summary.trims.trimmed));
     let [timeouts, dropped_timeouts] = [small, dropped].map(|of| human::count(of.summary.timeouts.total()));
@@ -132,13 +138,13 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// The most inputs of which no header was lost.
+/// Largest number of inputs without a lost header.
 fn safe(results: &Results<'_>, weight: u32) -> u32 {
-    let lossless = |inputs: &u32| results.of(&flood(*inputs, weight)).summary.trims.headers_dropped == 0;
+    let lossless = |inputs: &u32| results.outcome(&flood(*inputs, weight)).summary.trims.headers_dropped == 0;
     inputs(results.effort()).iter().copied().filter(lossless).max().unwrap_or(0)
 }
 
-/// What must hold of a run that could end: timeouts come with lost headers, and only with them.
+/// Checks a run of finite flows: timeouts occur if and only if headers are lost.
 fn check(judgement: &mut Judgement, rows: &mut Vec<Vec<String>>, name: &str, outcome: &Outcome) {
     let (trims, timeouts) = (outcome.summary.trims, outcome.summary.timeouts.total());
     if trims.headers_dropped == 0 {
@@ -174,7 +180,7 @@ fn figure(results: &Results<'_>) -> Plot {
     let both = |&weight: &u32| {
         [
             curve(format!("weight {weight}"), Line::Marked, &|inputs| {
-                lost(results.of(&flood(inputs, weight)))
+                lost(results.outcome(&flood(inputs, weight)))
             }),
             curve(format!("weight {weight}, form"), Line::Straight, &|inputs| predicted(inputs, weight)),
         ]

@@ -1,4 +1,4 @@
-//! W3: what corruption does to DCP, and what helps.
+//! W3: DCP over corrupting links.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -10,11 +10,17 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 pub(super) const CLAIM: Claim = Claim {
     id: "W3",
     title: "DCP over a link that corrupts",
-    source: source!("not asked there"),
-    paper: "DCP repairs what switches cut, whose headers come back; of a packet that a link corrupts nothing is left to come back, which the paper leaves to a timer and does not measure",
-    method: "One connection, messages of 1 MB, two at a time, over two switches whose link corrupts frames both ways (100 ms from each of 5 seeds; quick 10 ms from 2). Goodput is the payload of messages that finished over the time simulated, as a share of what the same scheme has without corruption. \
-             Yes, corruption breaks it and the ends can mend it (reproduced) if DCP as published keeps at most half at 1e-4 and a tenth at 1e-3, if with sums, hints (allowance 32, probe 30 µs) and units of 64 packets it keeps at least 99 %, 98 % and 90 % at 1e-4, 1e-3 and 1e-2 and no timer fires up to 1e-3, \
-             if at 1e-2 it keeps more than a bitmap with hints, than IRN and than go-back-N, and if a protected link alone gives DCP as published at least 97 % at 1e-3",
+    source: source("not asked there"),
+    paper: "DCP retransmits packets that switches trimmed, because their headers reach the receiver. Nothing of a \
+           corrupted packet does. The paper leaves this case to a timer and does not measure it",
+    method: "One connection, messages of 1 MB, two at a time, over two switches whose link corrupts frames in both \
+            directions (100 ms from each of 5 seeds; quick: 10 ms from 2). Goodput is the payload of finished \
+            messages divided by the simulated time, as a share of the same scheme's goodput without corruption. \
+            Corruption breaks DCP and the hosts can repair it (reproduced) if DCP as published keeps at most 50 % at \
+            1e-4 and 10 % at 1e-3; if with sums, hints (allowance 32, probe 30 µs) and units of 64 packets it keeps \
+            at least 99 %, 98 % and 90 % at 1e-4, 1e-3 and 1e-2 and no timer expires up to 1e-3; if at 1e-2 it keeps \
+            more than a bitmap with hints, than IRN and than go-back-N; and if a protected link alone gives DCP as \
+            published at least 97 % at 1e-3",
     runs,
     judge,
 };
@@ -33,7 +39,7 @@ const SOME: f64 = 1e-3;
 const MANY: f64 = 1e-2;
 const RATES: [f64; 5] = [1e-5, FEW, SOME, 3e-3, MANY];
 const COLUMNS: &str = "| no corruption | 1e-5 | 1e-4 | 1e-3 | 3e-3 | 1e-2 | timeouts at 1e-3";
-/// What is kept at least by the best, and by a protected link.
+/// Least goodput of the best scheme by loss rate, as a share of clean.
 const KEPT: [(f64, f64); 3] = [(FEW, 0.99), (SOME, 0.98), (MANY, 0.9)];
 const KEPT_BY_LINK: f64 = 0.97;
 const BROKEN: [(f64, f64); 2] = [(FEW, 0.5), (SOME, 0.1)];
@@ -43,7 +49,7 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
 }
 
 fn run(scheme: &str, rate: f64, seed: u64, effort: Effort) -> Run {
-    Run::of("claims/corrupted")
+    Run::new("claims/corrupted")
         .variant(scheme)
         .set("impair.0.rate", rate)
         .set("stop.after", effort.choose("10ms", "100ms"))
@@ -58,10 +64,10 @@ fn runs(effort: Effort) -> Vec<Run> {
 }
 
 fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Outcome> {
-    seeds(results.effort()).map(|seed| results.of(&run(scheme, rate, seed, results.effort()))).collect()
+    seeds(results.effort()).map(|seed| results.outcome(&run(scheme, rate, seed, results.effort()))).collect()
 }
 
-/// The mean over seeds, the least and the most.
+/// Mean, minimum and maximum over seeds.
 fn goodput(results: &Results<'_>, scheme: &str, rate: f64) -> [f64; 3] {
     let all = outcomes(results, scheme, rate);
     spread(all.iter().map(|outcome| outcome.summary.goodput_bps as f64))
@@ -100,12 +106,12 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     judgement.table(COLUMNS, SCHEMES.map(|scheme| row(results, scheme)).to_vec());
     judgement.plot("w3", &figure(results));
-    let told = |rate| {
+    let text = |rate| {
         let list = SCHEMES.map(|scheme| format!("{} % {scheme}", human::percent(kept(scheme, rate))));
         format!("at {} of what they have without corruption: {}", shown(rate), list.join(", "))
     };
     judgement.finding(
-        [told(SOME), told(MANY)].join("; "),
+        [text(SOME), text(MANY)].join("; "),
         "A message of which one packet is gone waits for the timer and is then repeated whole, which is go-back-0: the longer the message, the less likely a round succeeds. Hints name what later packets have passed, and probes what none follows; short units keep a round short where sums cannot name what is missing. \
          RACK-TLP, which keeps a list of all that it has sent, does as well without any header; the bitmap fills while its oldest hole is mended",
     )
@@ -124,7 +130,7 @@ fn row(results: &Results<'_>, scheme: &str) -> Vec<String> {
 fn figure(results: &Results<'_>) -> Plot {
     let curve = |scheme: &'static str| {
         let points = RATES.map(|rate| (rate, goodput(results, scheme, rate)[0]));
-        // What delivered nothing has no place on the axis.
+        // A logarithmic axis has no zero.
         let points = points.into_iter().filter(|(_, goodput)| *goodput > 0.0).collect();
         Curve { name: scheme.to_owned(), points, line: Line::Marked }
     };

@@ -12,10 +12,15 @@ use crate::papers::completion::{distribution, exact_ns, quantile_ns};
 pub(super) const CLAIM: Claim = Claim {
     id: "D4",
     title: "switch memory and completion times over 100 and 1000 km",
-    source: source!("evaluation, simulations #1"),
-    paper: "Lossless schemes need 600 MB of switch buffer for 100 km and 6 GB for 1000 km; lossy ones, IRN and DCP, do with 32 MB",
-    method: "What a lossless port at 100 Gb/s takes in after it has asked its neighbour to stop, measured at a port that must hold: for a switch with 48 such ports it is what the switch keeps free. Then web search flows at half load between four racks of four hosts, 100 and 1000 km from their spines, with 32 MB a switch and no PFC \
-             (quick: 100 km). Reproduced if 48 ports take 600 MB and 6 GB within 5 %, if with half of it packets of the lossless class are lost, if with 32 MB all flows of DCP and IRN finish, DCP's without a timeout, and if DCP's 95 % completion time is at most 60 % of IRN's and of MP-RDMA's",
+    source: source("evaluation, simulations #1"),
+    paper: "Lossless schemes need 600 MB of switch buffer for 100 km and 6 GB for 1000 km. The lossy schemes IRN and \
+           DCP need 32 MB",
+    method: "The bytes that a lossless port at 100 Gb/s receives after it has paused its neighbour are measured at a \
+            port that must stop. A switch with 48 such ports has to reserve this for each of them. Then web search \
+            flows at half load between four racks of four hosts, 100 and 1000 km from their spines, with 32 MB per \
+            switch and no PFC (quick: 100 km). Reproduced if 48 ports take 600 MB and 6 GB within 5 %; if with half \
+            of it packets of the lossless class are lost; if with 32 MB all flows of DCP and IRN finish, those of DCP \
+            without a timeout; and if the 95 % completion time of DCP is at most 60 % of that of IRN and of MP-RDMA",
     runs,
     judge,
 };
@@ -29,16 +34,17 @@ const SCHEMES: [Scheme; 4] = [DCP, IRN, MP_RDMA, GO_BACK_N];
 struct Distance {
     name: &'static str,
     delay: &'static str,
-    /// What the paper says a lossless switch needs.
+    /// Buffer of a lossless switch in the paper.
     buffer_bytes: f64,
-    /// Memory of a switch with two ports, and what is half of what a port needs.
+    /// Memory of a switch with two ports, and half of what a port needs.
     memory: &'static str,
     half: &'static str,
-    /// When the receiver's port holds, until when, and the end.
+    /// Start and end of the pause of the receiver's port, and end of the run.
     hold: [&'static str; 3],
-    /// Four round trips: the timer of MP-RDMA.
+    /// Timer of MP-RDMA: four round trips.
     timer: &'static str,
-    /// Ten round trips: that of DCP. With four, two of 1801 flows met it in a full run although nothing was lost.
+    /// Timer of DCP: ten round trips. With four, 2 of 1801 flows of a full run had a timeout although nothing
+    /// was lost.
     last_resort: &'static str,
 }
 
@@ -67,9 +73,9 @@ fn distances(effort: Effort) -> &'static [Distance] {
     effort.choose(&[NEAR], &[NEAR, FAR])
 }
 
-fn held(distance: Distance) -> Run {
+fn paused(distance: Distance) -> Run {
     let [start, stop, end] = distance.hold;
-    Run::of("claims/long-headroom")
+    Run::new("claims/long-headroom")
         .set("topology.switch_delay", distance.delay)
         .set("switch.lossless.buffer", distance.memory)
         .set("pause.0.start", start)
@@ -78,11 +84,11 @@ fn held(distance: Distance) -> Run {
 }
 
 fn halved(distance: Distance) -> Run {
-    held(distance).set("switch.lossless.headroom", distance.half)
+    paused(distance).set("switch.lossless.headroom", distance.half)
 }
 
 fn flows(effort: Effort, distance: Distance, scheme: Scheme) -> Run {
-    let run = Run::of("claims/far-racks")
+    let run = Run::new("claims/far-racks")
         .set("topology.switch_delay", distance.delay)
         .set("workload.0.duration", effort.choose("4ms", "30ms"))
         .seconds(effort.choose(0.6, 6.0));
@@ -101,7 +107,7 @@ fn flows(effort: Effort, distance: Distance, scheme: Scheme) -> Run {
 fn runs(effort: Effort) -> Vec<Run> {
     let of = |&distance: &Distance| {
         let flows = SCHEMES.map(|scheme| flows(effort, distance, scheme));
-        [held(distance), halved(distance)].into_iter().chain(flows)
+        [paused(distance), halved(distance)].into_iter().chain(flows)
     };
     distances(effort).iter().flat_map(of).collect()
 }
@@ -111,7 +117,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let effort = results.effort();
     let (mut rows, mut told) = (Vec::new(), Vec::new());
     for &distance in distances(effort) {
-        let (full, half) = (results.of(&held(distance)), results.of(&halved(distance)));
+        let (full, half) = (results.outcome(&paused(distance)), results.outcome(&halved(distance)));
         let port = full.summary.flow_control.headroom_bytes_max as f64;
         let what = format!("headroom of 48 ports, {}", distance.name);
         judgement.must(what, bytes(PORTS * port).near(distance.buffer_bytes, 0.05));
@@ -119,7 +125,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(what, count(full.summary.flow_control.lossless_dropped).is(0));
         let lost = half.summary.flow_control.lossless_dropped as f64;
         judgement.must(format!("lost with half of it, {}", distance.name), number(lost).at_least(1.0));
-        let of = |scheme| results.of(&flows(effort, distance, scheme));
+        let of = |scheme| results.outcome(&flows(effort, distance, scheme));
         for scheme in [DCP, IRN] {
             let open = of(scheme).summary.flows - of(scheme).summary.finished;
             let what = format!("flows that do not finish, {}, {}", scheme.name, distance.name);
@@ -169,8 +175,9 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
 }
 
 fn figure(results: &Results<'_>, distance: Distance) -> Plot {
-    let of =
-        |scheme: Scheme| distribution(scheme.name, results.of(&flows(results.effort(), distance, scheme)));
+    let of = |scheme: Scheme| {
+        distribution(scheme.name, results.outcome(&flows(results.effort(), distance, scheme)))
+    };
     Plot {
         title: format!("Completion times over {}, 32 MB a switch, no PFC", distance.name),
         description: "Cumulative distribution of completion times of web search flows.".to_owned(),

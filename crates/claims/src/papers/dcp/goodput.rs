@@ -1,4 +1,4 @@
-//! D1: what random losses leave of a connection's goodput, scheme by scheme.
+//! D1: goodput of a connection with random losses, for each scheme.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -10,13 +10,20 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 pub(super) const CLAIM: Claim = Claim {
     id: "D1",
     title: "goodput of one connection against the loss rate",
-    source: source!("testbed evaluation #1"),
-    paper: "On the testbed (100G, losses of 0.01 % to 5 % made by a switch) DCP has 1.6 to 72 times the goodput of a go-back-N NIC",
-    method: "Messages of 1 MB, four at a time, on one connection over one switch; a share of the data packets is lost there, of which DCP keeps the headers. Goodput is the payload of messages that finished over the time simulated (1 s; quick 20 ms). \
-             Windows are one bandwidth-delay product, and for one RACK-TLP four of them. The printed factors are held against go-back-N that reacts at once and has a timer of 2.1 ms, the code that comes closest to the second of them, within 25 %. Reproduced, but for the factors, if DCP's advantage over \
-             go-back-N never falls with the loss rate, if DCP keeps 80 % of its goodput without loss at 5 %, if no other scheme has more than DCP from 1 % on (within 2 %), and if a go-back-N NIC that takes \
-             0.5 ms to send again, fitted to that print, is 1.6 times slower than DCP at 0.01 % (within 25 %). Beside them, DCP whose packets are corrupted in place of being cut must have \
-             at most a tenth of that at 0.1 %, and with hints (units of 64 packets, allowance 32, probe 30 µs) at least 95 % of it",
+    source: source("testbed evaluation #1"),
+    paper: "On the testbed (100G; a switch drops 0.01 % to 5 % of the packets) DCP has 1.6 to 72 times the goodput of \
+           a go-back-N NIC",
+    method: "Messages of 1 MB, four at a time, on one connection over one switch that drops a share of the data \
+            packets; for DCP it trims them instead. Goodput is the payload of finished messages divided by the \
+            simulated time (1 s; quick: 20 ms). Windows are one bandwidth-delay product, and four of them for one \
+            RACK-TLP. The printed factors are compared within 25 % with go-back-N that retransmits at once and has a \
+            timer of 2.1 ms, the timeout code that comes closest to the second factor. Reproduced, except for the \
+            factors, if DCP's advantage over go-back-N never falls with the loss rate; if DCP at 5 % keeps 80 % of \
+            its goodput without loss; if no other scheme has more than DCP from 1 % on (within 2 %); and if a \
+            go-back-N NIC that takes 0.5 ms to retransmit, fitted to the printed factor, is 1.6 times slower than DCP \
+            at 0.01 % (within 25 %). In addition, DCP whose packets are corrupted instead of trimmed must have at \
+            most 10 % of that goodput at 0.1 %, and with hints (units of 64 packets, allowance 32, probe 30 µs) at \
+            least 95 % of it",
     runs,
     judge,
 };
@@ -29,26 +36,26 @@ const HINTS: &str = "DCP with hints, corrupted";
 const IRN: &str = "IRN";
 const RACK: &str = "RACK-TLP";
 const RACK_WIDE: &str = "RACK-TLP, window of 200";
-const RIVALS: [&str; 5] = [IRN, "timeout only", RACK, RACK_WIDE, "MP-RDMA"];
+const OTHERS: [&str; 5] = [IRN, "timeout only", RACK, RACK_WIDE, "MP-RDMA"];
 const SCHEMES: [&str; 10] =
-    [DCP, RACK_WIDE, RACK, IRN, GO_BACK_N, SLOW_NIC, RIVALS[1], RIVALS[4], HINTS, CORRUPTED];
-/// What is drawn.
+    [DCP, RACK_WIDE, RACK, IRN, GO_BACK_N, SLOW_NIC, OTHERS[1], OTHERS[4], HINTS, CORRUPTED];
+/// Schemes in the figure.
 const DRAWN: [&str; 8] = [DCP, RACK_WIDE, RACK, IRN, GO_BACK_N, SLOW_NIC, HINTS, CORRUPTED];
 
-/// Loss rates; none is for reference.
+/// Loss rates; the run without loss is the reference.
 const RATES: [f64; 7] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 5e-2];
 const FIRST: f64 = RATES[0];
 const LAST: f64 = RATES[6];
-/// From here on nothing is better than DCP.
+/// From this loss rate on no scheme may be better than DCP.
 const MANY: f64 = 1e-2;
-/// Where corruption is compared with cutting.
+/// Loss rate at which corruption is compared with trimming.
 const CORRUPTION: f64 = 1e-3;
 
 const PRINTED: [f64; 2] = [1.6, 72.0];
 const PART: f64 = 0.25;
 const KEPT: f64 = 0.8;
 const SAME: f64 = 0.02;
-const CRIPPLED: f64 = 0.1;
+const CORRUPTED_MAX: f64 = 0.1;
 const MENDED: f64 = 0.95;
 
 fn rates(effort: Effort) -> &'static [f64] {
@@ -57,7 +64,7 @@ fn rates(effort: Effort) -> &'static [f64] {
 
 fn run(scheme: &'static str, loss: f64, effort: Effort) -> Run {
     let path = if scheme == DCP { "switch.trim.share" } else { "impair.0.rate" };
-    let run = Run::of("claims/goodput").variant(scheme).set(path, loss);
+    let run = Run::new("claims/goodput").variant(scheme).set(path, loss);
     run.set("stop.after", effort.choose("20ms", "1s")).seconds(effort.choose(0.1, 5.0))
 }
 
@@ -67,17 +74,18 @@ fn runs(effort: Effort) -> Vec<Run> {
 }
 
 fn goodput(results: &Results<'_>, scheme: &'static str, loss: f64) -> f64 {
-    of(results, scheme, loss).summary.goodput_bps as f64
+    outcome(results, scheme, loss).summary.goodput_bps as f64
 }
 
-fn of<'a>(results: &'a Results<'_>, scheme: &'static str, loss: f64) -> &'a Outcome {
-    results.of(&run(scheme, loss, results.effort()))
+fn outcome<'a>(results: &'a Results<'_>, scheme: &'static str, loss: f64) -> &'a Outcome {
+    results.outcome(&run(scheme, loss, results.effort()))
 }
 
-/// DCP's goodput over another's. What delivered nothing counts as if it had delivered one message.
+/// Goodput of DCP divided by that of another scheme. A scheme without finished messages counts as one
+/// message.
 fn gain(results: &Results<'_>, over: &'static str, loss: f64) -> f64 {
     const MESSAGE_BITS: f64 = 8e6;
-    let least = MESSAGE_BITS * 1e9 / of(results, over, loss).summary.simulated_ns.max(1) as f64;
+    let least = MESSAGE_BITS * 1e9 / outcome(results, over, loss).summary.simulated_ns.max(1) as f64;
     goodput(results, DCP, loss) / goodput(results, over, loss).max(least)
 }
 
@@ -91,7 +99,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let clean = goodput(results, DCP, 0.0);
     judgement.must("DCP's goodput at 5 %", rate_bps(goodput(results, DCP, LAST)).at_least(KEPT * clean));
     for &loss in rates.iter().filter(|&&loss| loss >= MANY) {
-        let best = RIVALS.iter().map(|rival| goodput(results, rival, loss)).fold(0.0, f64::max);
+        let best = OTHERS.iter().map(|rival| goodput(results, rival, loss)).fold(0.0, f64::max);
         let what = format!("DCP over the best of the others at {}", percent(loss));
         judgement.must(what, number(goodput(results, DCP, loss) / best).at_least(1.0 - SAME));
     }
@@ -101,7 +109,7 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     let cut = goodput(results, DCP, CORRUPTION);
     let [corrupted, hints] = [CORRUPTED, HINTS].map(|scheme| goodput(results, scheme, CORRUPTION) / cut);
-    judgement.must("corrupted in place of cut, at 0.1 %", fraction(corrupted).at_most(CRIPPLED));
+    judgement.must("corrupted in place of cut, at 0.1 %", fraction(corrupted).at_most(CORRUPTED_MAX));
     judgement.must("the same with hints", fraction(hints).at_least(MENDED));
     let printed = [FIRST, LAST].map(|loss| gain(results, GO_BACK_N, loss));
     for ((loss, measured), wanted) in [FIRST, LAST].into_iter().zip(printed).zip(PRINTED) {
@@ -138,14 +146,14 @@ fn percent(loss: f64) -> String {
 
 fn row(results: &Results<'_>, scheme: &'static str, rates: &[f64]) -> Vec<String> {
     let cells = rates.iter().map(|&loss| human::rate_bps(goodput(results, scheme, loss)));
-    let timeouts = human::count(of(results, scheme, LAST).summary.timeouts.total());
+    let timeouts = human::count(outcome(results, scheme, LAST).summary.timeouts.total());
     std::iter::once(scheme.to_owned()).chain(cells).chain([timeouts]).collect()
 }
 
 fn figure(results: &Results<'_>, rates: &[f64]) -> Plot {
     let curve = |scheme: &'static str| {
         let point = |&loss: &f64| (loss, goodput(results, scheme, loss));
-        // What delivered nothing has no place on the axis.
+        // A logarithmic axis has no zero.
         let points = rates.iter().map(point).filter(|(_, goodput)| *goodput > 0.0).collect();
         Curve { name: scheme.to_owned(), points, line: Line::Marked }
     };

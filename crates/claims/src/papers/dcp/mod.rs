@@ -1,4 +1,5 @@
-//! D: Li et al. (SIGCOMM 2025), RDMA over fabrics that lose packets: trimming switches, and what it is compared with.
+//! D: Li et al. (SIGCOMM 2025), DCP: RDMA over lossy fabrics with trimming switches, and the schemes it is
+//! compared with.
 
 mod collectives;
 mod control_plane;
@@ -11,6 +12,8 @@ mod scheme;
 mod tracking;
 mod unequal;
 mod web_search;
+
+use wiremend_report::ledger::Source;
 
 use crate::ledger::Claim;
 
@@ -27,10 +30,11 @@ pub(super) const CLAIMS: &[Claim] = &[
     corruption::CLAIM,
 ];
 
-/// The paper, for which the place in its slides follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!("Li et al., Revisiting RDMA Reliability for Lossy Fabrics, SIGCOMM 2025, ", $place)
-    };
+/// The paper, and a place in its slides.
+const fn source(place: &'static str) -> Source {
+    Source {
+        name: "Li et al. 2025",
+        citation: "Li et al., Revisiting RDMA Reliability for Lossy Fabrics, SIGCOMM 2025",
+        place,
+    }
 }
-use source;

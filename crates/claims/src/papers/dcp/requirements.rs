@@ -1,4 +1,4 @@
-//! D9: which requirements each scheme meets, every cell with a number.
+//! D9: the requirements that each scheme meets, each decided by a number.
 
 use wiremend_proto::dcp::Parameters;
 use wiremend_proto::rc;
@@ -17,11 +17,20 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D9",
-    title: "four requirements, and which scheme meets them",
-    source: source!("comparison of DCP and related works"),
-    paper: "R1 independent of PFC, R2 compatible with packet-level load balancing, R3 quick to send any lost packet again, R4 fit for hardware: a go-back-N NIC meets R4; selective repeat R1 and R4; MPTCP R1 and R2; MP-RDMA R2 and R4; NDP and CP R1, R2 and R3; only DCP all four",
-    method: "R1: twelve hosts send 300 kB each to one through a switch that has room for a twelfth of it, and the slowest flow takes at most 10 times as long as over a lossless switch. R2: four hosts send over eight ways, half of them half as fast, packet by packet, and have at least 90 % of the goodput over equal ways. \
-             R3: no timer expires in the run of R1, although packets are lost. R4: the NIC keeps at most 512 B for a connection beyond what go-back-N does, from the sizes of this code's own types, with 500 packets (400 Gb/s, 10 µs) and one message under way; NDP and CP, which are software, keep a bit for each of 65 536 packets here. MPTCP has eight subflows, in the incast from another rack over eight spines so that they have paths, and timeouts of 1 ms or more. Reproduced if all cells are those of the paper",
+    title: "four requirements, and the schemes that meet them",
+    source: source("comparison of DCP and related works"),
+    paper: "R1 independent of PFC, R2 compatible with packet-level load balancing, R3 fast retransmission of any lost \
+           packet, R4 suitable for hardware. A go-back-N NIC meets R4; selective repeat R1 and R4; MPTCP R1 and R2; \
+           MP-RDMA R2 and R4; NDP and CP R1, R2 and R3; only DCP meets all four",
+    method: "R1: twelve hosts send 300 kB each to one through a switch with buffer for a twelfth of it, and the \
+            slowest flow takes at most 10 times as long as over a lossless switch. R2: four hosts send over eight \
+            paths, half of them with half the rate, packet by packet, and have at least 90 % of the goodput over \
+            equal paths. R3: no timer expires in the run of R1, although packets are lost. R4: the NIC needs at most \
+            512 B per connection more than go-back-N, by the sizes of this program's types, with 500 packets (400 \
+            Gb/s, 10 µs) and one message outstanding; NDP and CP, which are software, keep a bit for each of 65 536 \
+            packets here. MPTCP has eight subflows and timeouts of at least 1 ms; its incast comes from another rack \
+            over eight spines, so that the subflows have different paths. Reproduced if all cells are those of the \
+            paper",
     runs,
     judge,
 };
@@ -32,7 +41,8 @@ const FIT_BYTES: usize = 512;
 /// 400 Gb/s and 10 µs, in packets of 1 kB.
 const PACKETS: u32 = 500;
 
-/// A row of the paper's table: a scheme as it meets an incast and as it meets unequal ways, its bytes, and what the paper says.
+/// A row of the paper's table: the scheme in the incast and over unequal paths, its bytes, and the cells of
+/// the paper.
 struct Row {
     name: &'static str,
     incast: Scheme,
@@ -67,7 +77,7 @@ const ROWS: [Row; 7] = [
 
 fn selective(scheme: sr::Scheme) -> usize {
     let base = rc::Config { window: PACKETS, ..rc::Config::default() };
-    let bytes = StateBytes::of(&sr::Config::new(scheme, base));
+    let bytes = StateBytes::for_config(&sr::Config::new(scheme, base));
     (bytes.requester + bytes.responder) as usize
 }
 
@@ -81,8 +91,8 @@ fn trimmed(parameters: Parameters) -> usize {
 }
 
 fn incast(scheme: Scheme) -> Run {
-    let run = Run::of("claims/requirements");
-    // Within one rack hosts have one path to each other, and subflows would be one.
+    let run = Run::new("claims/requirements");
+    // Within a rack there is one path between two hosts, which all subflows would share.
     let sets: &[_] = if scheme.name == MPTCP.name { ELSEWHERE } else { &[] };
     scheme.on(sets.iter().fold(run, |run, (path, value)| run.set(path, value)))
 }
@@ -90,27 +100,27 @@ fn incast(scheme: Scheme) -> Run {
 const ELSEWHERE: &[(&str, &str)] =
     &[("topology.leaves", "2"), ("topology.spines", "8"), ("workload.0.src", "h13..h24")];
 
-/// MPTCP taken otherwise: with a longer least timeout, and in the rack of all others, where it has one path and is plain TCP.
+/// MPTCP with a longer minimum timeout, and within the rack, where it has one path like plain TCP.
 fn patient() -> Run {
     incast(MPTCP).set("transport.tcp.rto_min", "5ms")
 }
 
 fn in_one_rack() -> Run {
-    MPTCP.on(Run::of("claims/requirements"))
+    MPTCP.on(Run::new("claims/requirements"))
 }
 
-/// Over switches that hash, each subflow with a path of its own or by chance another's.
+/// Over switches with ECMP: subflows may share a path by chance.
 fn hashed(slow: &str) -> Run {
     spread(MPTCP, slow).set("switch.balance", "ecmp")
 }
 
-/// A single path's TCP over unequal ways.
+/// Single-path TCP over unequal paths.
 fn single(slow: &str) -> Run {
     spread(MPTCP_ADAPTIVE, slow).set("transport.tcp.subflows", "1").set("transport.tcp.congestion", "reno")
 }
 
 fn spread(scheme: Scheme, slow: &str) -> Run {
-    let run = Run::of("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", "2MB");
+    let run = Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", "2MB");
     scheme.on(run)
 }
 
@@ -129,13 +139,13 @@ fn slowest_ns(outcome: &Outcome) -> f64 {
     outcome.summary.fct_ns.filter(|_| all).map_or(f64::INFINITY, |fct| fct.max)
 }
 
-/// A cell: whether the requirement is met, and by which number that is known.
+/// A cell: whether the requirement is met, and the number that decides it.
 type Cell = (bool, String);
 
 fn cells(results: &Results<'_>, row: &Row) -> [Cell; 4] {
-    let outcome = results.of(&incast(row.incast));
-    let longer = slowest_ns(outcome) / slowest_ns(results.of(&incast(LOSSLESS)));
-    let [equal, half] = [EQUAL, HALF].map(|slow| results.of(&spread(row.spread, slow)));
+    let outcome = results.outcome(&incast(row.incast));
+    let longer = slowest_ns(outcome) / slowest_ns(results.outcome(&incast(LOSSLESS)));
+    let [equal, half] = [EQUAL, HALF].map(|slow| results.outcome(&spread(row.spread, slow)));
     let kept = slowest_ns(equal) / slowest_ns(half);
     let (lost, timeouts) = (
         outcome.summary.dropped_frames.buffer + outcome.summary.trims.trimmed,
@@ -192,11 +202,13 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// What MPTCP's cells would be, were it taken otherwise.
+/// The cells of MPTCP with the other settings.
 fn otherwise(results: &Results<'_>) -> String {
-    let kept = |of: fn(&str) -> Run| slowest_ns(results.of(&of(EQUAL))) / slowest_ns(results.of(&of(HALF)));
-    let rack = &results.of(&in_one_rack()).summary;
-    let longer = slowest_ns(results.of(&patient())) / slowest_ns(results.of(&incast(LOSSLESS)));
+    let kept = |of: fn(&str) -> Run| {
+        slowest_ns(results.outcome(&of(EQUAL))) / slowest_ns(results.outcome(&of(HALF)))
+    };
+    let rack = &results.outcome(&in_one_rack()).summary;
+    let longer = slowest_ns(results.outcome(&patient())) / slowest_ns(results.outcome(&incast(LOSSLESS)));
     format!(
         "MPTCP taken otherwise: with a least timeout of 5 ms it takes {} times as long as lossless (R1 {}); in the rack of the others it has one path, is plain TCP, and has {} timeouts for {} losses (R3 {}); over switches that hash it keeps {} % of the goodput (R2 {}), and TCP with one subflow over switches that balance packets {} %",
         shown(longer),

@@ -1,8 +1,8 @@
-//! What is compared: each way to recover from losses with the choice of ways that suits it, as the paper has it.
+//! The compared schemes: each with the path selection that suits it, as in the paper.
 
 use crate::ledger::Run;
 
-/// A way to recover from losses, the switches that it wants, and how it answers congestion.
+/// A recovery scheme, its switches and its congestion control.
 #[derive(Clone, Copy)]
 pub(super) struct Scheme {
     pub(super) name: &'static str,
@@ -11,7 +11,7 @@ pub(super) struct Scheme {
     more: Sets,
 }
 
-/// Paths in a scenario, and values.
+/// Paths of values in a scenario, and the values.
 type Sets = &'static [(&'static str, &'static str)];
 
 impl Scheme {
@@ -28,20 +28,20 @@ impl Scheme {
 
 const ECMP: Sets = &[];
 const ADAPTIVE: Sets = &[("switch.balance", "adaptive")];
-/// 32 MB that all ports share.
+/// 32 MB shared by all ports.
 const PAUSING: Sets = &[
     ("topology.buffer", "unlimited"),
     ("switch.lossless.classes", "[0]"),
     ("switch.lossless.buffer", "32MB"),
 ];
-/// From the first long queue on.
+/// Marks every packet behind a long queue.
 const MARKING: Sets = &[
     ("switch.balance", "ecmp"),
     ("switch.ecn.kmin", "50kB"),
     ("switch.ecn.kmax", "100kB"),
     ("switch.ecn.pmax", "1"),
 ];
-/// Acknowledgements travel with the headers: one that is dropped can cost a timeout, as D7 shows.
+/// Acknowledgements share the class of the headers: dropping one can cost a timeout, see D7.
 const TRIMMING: Sets =
     &[("switch.balance", "adaptive"), ("switch.trim.threshold", "130kB"), ("switch.trim.acks", "control")];
 const SWIFT: Sets = &[("transport.congestion", "swift")];
@@ -53,9 +53,9 @@ pub(super) const IRN: Scheme = Scheme::new("IRN, ECMP", "selective-repeat", ECMP
 pub(super) const IRN_CONTROLLED: Scheme = Scheme::new("IRN, ECMP, Swift", "selective-repeat", ECMP, SWIFT);
 pub(super) const IRN_ADAPTIVE: Scheme = Scheme::new("IRN, adaptive", "selective-repeat", ADAPTIVE, &[]);
 pub(super) const RACK_TLP_ADAPTIVE: Scheme = Scheme::new("RACK-TLP, adaptive", "rack-tlp", ADAPTIVE, &[]);
-/// It chooses its paths by itself, and its window needs marks.
+/// MP-RDMA selects paths itself, and its window needs ECN marks.
 pub(super) const MP_RDMA: Scheme = Scheme::new("MP-RDMA, own paths", "mp-rdma", MARKING, &[]);
-/// The same with a receiver that remembers more than its 64 packets.
+/// MP-RDMA with a receiver that tracks more than its 64 packets.
 pub(super) const MP_RDMA_WIDE: Scheme = Scheme::new(
     "MP-RDMA, 2048 tracked",
     "mp-rdma",
@@ -64,7 +64,8 @@ pub(super) const MP_RDMA_WIDE: Scheme = Scheme::new(
 );
 pub(super) const DCP: Scheme = Scheme::new("DCP, adaptive", "dcp", TRIMMING, &[]);
 pub(super) const DCP_CONTROLLED: Scheme = Scheme::new("DCP, adaptive, Swift", "dcp", TRIMMING, SWIFT);
-/// As many subflows as there may be, with linked windows. The least timeout is that of LinkGuardian's hosts; Linux has 200 ms if nobody says otherwise.
+/// The maximum number of subflows, with coupled windows. The minimum timeout is that of LinkGuardian's hosts;
+/// the default of Linux is 200 ms.
 const SUBFLOWS: Sets = &[
     ("transport.protocol", "tcp"),
     ("transport.tcp.subflows", "8"),

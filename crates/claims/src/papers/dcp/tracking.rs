@@ -1,4 +1,4 @@
-//! D8: what it takes to know what has arrived.
+//! D8: memory and time to track received packets.
 
 use wiremend_proto::dcp::{Parameters, Tracking};
 use wiremend_proto::rc;
@@ -12,14 +12,21 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D8",
-    title: "a counter against bitmaps: memory, packet rate, exactness",
-    source: source!("bitmap-free packet tracking"),
-    paper: "A counter for each message takes log2 n bits where a bitmap of fixed size takes n; chunks of a bitmap that are linked as needed take little memory, but time that grows with disorder. \
-            The counter has both good, since each packet arrives exactly once",
-    method: "Memory: bytes of a queue pair by the sizes of this code's own types, one message under way, for 500 packets (400 Gb/s, 10 µs) and a hundred times as many. Packet rate: messages of 1 MB over two ways at random, one of them 0 to 40 µs longer; \
-             accesses to memory for each packet, at 300 MHz and one access a cycle. Exactly once: packets that a receiver had before, also where 1 % of the packets is cut in each port (quick: 20 messages in place of 400). Reproduced if a counter is at most half the bitmap at 500 packets and does not grow \
-             where the bitmap grows by at least 50; if counter, sums and bitmap take one access at every degree of disorder and linked chunks ever more, at least 3 at the most, by a straight line within a third; and if with DCP every message arrives, none with a packet twice, \
-             while of what IRN sends again over the same ways at least 90 % comes in vain",
+    title: "counter and bitmaps: memory, packet rate, exactness",
+    source: source("bitmap-free packet tracking"),
+    paper: "A counter for each message takes log2 n bits where a bitmap of fixed size takes n. Linked chunks of a \
+           bitmap take little memory, but their access time grows with reordering. The counter has neither drawback, \
+           because each packet arrives exactly once",
+    method: "Memory: bytes of a queue pair by the sizes of this program's types, one message outstanding, for 500 \
+            packets (400 Gb/s, 10 µs) and a hundred times as many. Packet rate: messages of 1 MB over two randomly \
+            chosen paths, one of them 0 to 40 µs longer; memory accesses for each packet, at 300 MHz and one access \
+            per cycle. Exactly once: packets that a receiver already had, also if 1 % of the packets is trimmed in \
+            each port (quick: 20 messages instead of 400). Reproduced if a counter takes at most half the memory of \
+            the bitmap at 500 packets and does not grow where the bitmap grows by a factor of at least 50; if \
+            counter, sums and bitmap take one access at every degree of reordering, and linked chunks take more with \
+            more reordering, at least 3 at the maximum, linearly within a third; and if with DCP every message \
+            arrives, none with a duplicate packet, while at least 90 % of IRN's retransmissions over the same paths \
+            are unnecessary",
     runs,
     judge,
 };
@@ -29,26 +36,26 @@ const CHUNKS: &str = "linked chunks";
 const TRACKINGS: [&str; 4] = [COUNTER, "sums", "bitmap", CHUNKS];
 const IRN: &str = "IRN";
 
-/// How much longer the longer way takes, in microseconds.
+/// Additional delay of the longer path, in microseconds.
 const LONGER_US: [u32; 6] = [0, 2, 5, 10, 20, 40];
-/// Where IRN is put to the test, and packets are cut.
-const CUT_AT_US: u32 = 10;
-const CUT: f64 = 0.01;
+/// Additional delay at which IRN is tested and packets are trimmed, in microseconds.
+const TRIMMED_AT_US: u32 = 10;
+const TRIM_RATE: f64 = 0.01;
 
 /// 400 Gb/s and 10 µs, in packets of 1 kB.
 const PACKETS: u32 = 500;
 const MORE: u32 = 100;
-/// The clock of the prototype.
+/// Clock of the paper's prototype.
 const CLOCK_HZ: f64 = 300e6;
 
 const SMALLER: f64 = 0.5;
 const GROWN: f64 = 50.0;
 const SLOWEST: f64 = 3.0;
 const STRAIGHT: f64 = 1.0 / 3.0;
-const IN_VAIN: f64 = 0.9;
+const UNNECESSARY_MIN: f64 = 0.9;
 
 fn run(tracking: &'static str, longer_us: u32, cut: f64, effort: Effort) -> Run {
-    Run::of("claims/disorder")
+    Run::new("claims/disorder")
         .variant(tracking)
         .set("topology.link.0.delay", format!("{}ns", 500 + 1000 * longer_us))
         .set("switch.trim.share", cut)
@@ -58,12 +65,12 @@ fn run(tracking: &'static str, longer_us: u32, cut: f64, effort: Effort) -> Run 
 
 fn runs(effort: Effort) -> Vec<Run> {
     let at = |longer_us| TRACKINGS.map(|tracking| run(tracking, longer_us, 0.0, effort));
-    let cut = TRACKINGS.map(|tracking| run(tracking, CUT_AT_US, CUT, effort));
-    let irn = run(IRN, CUT_AT_US, 0.0, effort);
+    let cut = TRACKINGS.map(|tracking| run(tracking, TRIMMED_AT_US, TRIM_RATE, effort));
+    let irn = run(IRN, TRIMMED_AT_US, 0.0, effort);
     LONGER_US.into_iter().flat_map(at).chain(cut).chain([irn]).collect()
 }
 
-/// Accesses for a packet.
+/// Memory accesses per packet.
 fn accesses(outcome: &Outcome) -> f64 {
     outcome.tracking.steps as f64 / outcome.tracking.packets.max(1) as f64
 }
@@ -79,7 +86,7 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     judgement.plot("d8", &figure(results));
     let [counter, sums, bitmap, chunks] = [counter, sums, bitmap, chunks].map(human::bytes);
-    let [cut, in_vain] = [CUT, in_vain].map(human::percent);
+    let [cut, in_vain] = [TRIM_RATE, in_vain].map(human::percent);
     let rate = shown(CLOCK_HZ / slowest / 1e6);
     judgement.finding(
         format!(
@@ -91,7 +98,7 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// Bytes of a receiver by [`TRACKINGS`], with chunks as many as the packets can need.
+/// Bytes of a receiver by [`TRACKINGS`], with the largest number of chunks that the packets can need.
 fn receiver_bytes(packets: u32) -> [f64; 4] {
     let kinds =
         [Tracking::Counter, Tracking::Sums, Tracking::Bitmap { packets }, Tracking::Chunks { packets }];
@@ -109,7 +116,7 @@ fn memory(judgement: &mut Judgement) -> [f64; 4] {
 }
 
 fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
-    let of = |tracking, longer_us| results.of(&run(tracking, longer_us, 0.0, results.effort()));
+    let of = |tracking, longer_us| results.outcome(&run(tracking, longer_us, 0.0, results.effort()));
     for tracking in &TRACKINGS[..3] {
         let most =
             LONGER_US.map(|longer_us| accesses(of(tracking, longer_us))).into_iter().fold(0.0, f64::max);
@@ -131,8 +138,8 @@ fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
 }
 
 fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
-    let of = |tracking, cut| results.of(&run(tracking, CUT_AT_US, cut, results.effort()));
-    for cut in [0.0, CUT] {
+    let of = |tracking, cut| results.outcome(&run(tracking, TRIMMED_AT_US, cut, results.effort()));
+    for cut in [0.0, TRIM_RATE] {
         for tracking in TRACKINGS {
             let outcome = of(tracking, cut);
             let name = if cut > 0.0 { format!("{tracking}, packets cut") } else { tracking.to_owned() };
@@ -142,14 +149,15 @@ fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
                 .must(format!("packets that came twice, {name}"), count(outcome.tracking.duplicates).is(0));
         }
     }
-    judgement.must("packets cut", number(of(COUNTER, CUT).summary.trims.trimmed as f64).at_least(100.0));
+    judgement
+        .must("packets cut", number(of(COUNTER, TRIM_RATE).summary.trims.trimmed as f64).at_least(100.0));
     let irn = of(IRN, 0.0);
     let in_vain = irn.tracking.duplicates as f64 / irn.summary.retransmitted_packets.max(1) as f64;
-    judgement.must("what IRN sends again in vain", fraction(in_vain).at_least(IN_VAIN));
+    judgement.must("what IRN sends again in vain", fraction(in_vain).at_least(UNNECESSARY_MIN));
     in_vain
 }
 
-/// Every scheme: bytes beyond those of a go-back-N connection.
+/// Bytes of every scheme beyond those of a go-back-N connection.
 fn rows() -> Vec<Vec<String>> {
     let shown = |name: String, sizes: [f64; 4]| {
         std::iter::once(name).chain(sizes.map(human::bytes)).collect::<Vec<_>>()
@@ -157,7 +165,7 @@ fn rows() -> Vec<Vec<String>> {
     let selective = |(name, scheme): (&str, Scheme)| {
         let of = |packets: u32| {
             let base = rc::Config { window: packets, ..rc::Config::default() };
-            StateBytes::of(&sr::Config::new(scheme.clone(), base))
+            StateBytes::for_config(&sr::Config::new(scheme.clone(), base))
         };
         let (few, many) = (of(PACKETS), of(PACKETS * MORE));
         let sizes = [few.requester, few.responder, many.responder, few.host].map(|bytes| bytes as f64);
@@ -180,9 +188,9 @@ fn rows() -> Vec<Vec<String>> {
 fn figure(results: &Results<'_>) -> Plot {
     let curve = |tracking: &'static str| {
         let point = |longer_us| {
-            let outcome = results.of(&run(tracking, longer_us, 0.0, results.effort()));
-            // A counter does not know how far out of order packets are; a bitmap on the same ways does.
-            let known = results.of(&run("bitmap", longer_us, 0.0, results.effort()));
+            let outcome = results.outcome(&run(tracking, longer_us, 0.0, results.effort()));
+            // A counter does not measure reordering; a bitmap on the same paths does.
+            let known = results.outcome(&run("bitmap", longer_us, 0.0, results.effort()));
             (known.tracking.disorder_max as f64, CLOCK_HZ / accesses(outcome).max(1.0) / 1e6)
         };
         Curve { name: tracking.to_owned(), points: LONGER_US.map(point).to_vec(), line: Line::Marked }

@@ -1,4 +1,4 @@
-//! D2: adaptive switches over ways of unequal capacity.
+//! D2: adaptive routing over paths of unequal capacity.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -12,12 +12,17 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D2",
-    title: "adaptive routing over ways of unequal capacity",
-    source: source!("evaluation, testbed #2; issues of selective repeat, #1"),
-    paper: "DCP is compatible with adaptive routing: its goodput is stable for all ratios of capacity between ways. Selective repeat takes each packet that was overtaken for a loss, and sends excessively much again for nothing",
-    method: "Four hosts write 10 MB each over eight ways, four of them slower by a ratio from 1 to 25; the fast ones alone could carry it all, switches send each packet where the queue is shortest, and nothing is lost, so that whatever is sent again is so for nothing. Goodput is \
-             the bytes over the time of the slowest flow. Reproduced if DCP's is at every ratio at least 93 % of that over equal ways and it sends nothing again, if selective repeat sends at least 5 % of all packets again at every ratio from 2 on, and if it has less goodput than DCP there by a tenth or more. \
-             Held against the paper: selective repeat has at most half of DCP's goodput (collapses)",
+    title: "adaptive routing over paths of unequal capacity",
+    source: source("evaluation, testbed #2; issues of selective repeat, #1"),
+    paper: "DCP is compatible with adaptive routing: its goodput is stable for all capacity ratios of the paths. \
+           Selective repeat takes reordered packets for lost ones and retransmits far too many",
+    method: "Four hosts write 10 MB each over eight paths, four of them slower by a ratio from 1 to 25. The fast paths \
+            alone could carry all traffic, switches send each packet to the shortest queue, and nothing is lost, so \
+            that every retransmission is unnecessary. Goodput is the bytes divided by the time of the slowest flow. \
+            Reproduced if DCP's goodput is at every ratio at least 93 % of that over equal paths and it retransmits \
+            nothing; if selective repeat retransmits at least 5 % of all packets at every ratio from 2 on; and if its \
+            goodput there is at least 10 % below that of DCP. As printed if selective repeat has at most half of \
+            DCP's goodput (collapses)",
     runs,
     judge,
 };
@@ -31,7 +36,7 @@ const COLLAPSED: f64 = 0.5;
 const SENDERS: f64 = 4.0;
 const BYTES: [(Effort, f64, &str); 2] = [(Effort::Quick, 2e6, "2MB"), (Effort::Full, 1e7, "10MB")];
 
-/// Ratios of capacity, and the rate of the slow ways.
+/// Capacity ratios, and the rates of the slow paths.
 fn ratios(effort: Effort) -> &'static [(f64, &'static str)] {
     effort.choose(
         &[(1.0, "100Gbps"), (4.0, "25Gbps"), (25.0, "4Gbps")],
@@ -44,14 +49,14 @@ fn bytes(effort: Effort) -> (f64, &'static str) {
     (number, text)
 }
 
-fn at(effort: Effort, scheme: Scheme, slow: &str) -> Run {
+fn run(effort: Effort, scheme: Scheme, slow: &str) -> Run {
     let run =
-        Run::of("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", bytes(effort).1);
+        Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", bytes(effort).1);
     scheme.on(run).seconds(0.5)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let all = |scheme: Scheme| ratios(effort).iter().map(move |(_, slow)| at(effort, scheme, slow));
+    let all = |scheme: Scheme| ratios(effort).iter().map(move |(_, slow)| run(effort, scheme, slow));
     SCHEMES.into_iter().flat_map(all).collect()
 }
 
@@ -59,15 +64,15 @@ fn goodput_bps(effort: Effort, outcome: &Outcome) -> f64 {
     outcome.summary.fct_ns.map_or(0.0, |fct| SENDERS * bytes(effort).0 * 8.0 / (fct.max * 1e-9))
 }
 
-/// What is sent again for each packet that there is.
-fn again(effort: Effort, outcome: &Outcome) -> f64 {
+/// Retransmissions per packet of the messages.
+fn retransmission_share(effort: Effort, outcome: &Outcome) -> f64 {
     outcome.summary.retransmitted_packets as f64 / (SENDERS * bytes(effort).0 / 1024.0)
 }
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let effort = results.effort();
-    let of = |scheme, slow| results.of(&at(effort, scheme, slow));
+    let of = |scheme, slow| results.outcome(&run(effort, scheme, slow));
     let goodput = |scheme, slow| goodput_bps(effort, of(scheme, slow));
     let equal = goodput(DCP, ratios(effort)[0].1);
     let (mut rows, mut told) = (Vec::new(), Vec::new());
@@ -82,7 +87,7 @@ fn judge(results: &Results<'_>) -> Finding {
             judgement.must(format!("frames dropped, {}, ratio {ratio}", scheme.name), count(dropped).is(0));
         }
         if ratio > 1.0 {
-            let spurious = again(effort, of(IRN_ADAPTIVE, slow));
+            let spurious = retransmission_share(effort, of(IRN_ADAPTIVE, slow));
             let what = format!("sent again for nothing by IRN, ratio {ratio}");
             judgement.must(what, fraction(spurious).at_least(SPURIOUS));
             judgement.must(format!("IRN against DCP, ratio {ratio}"), fraction(repeat / dcp).at_most(LESS));
@@ -100,7 +105,7 @@ fn judge(results: &Results<'_>) -> Finding {
                 human::rate_bps(repeat),
                 human::percent(spurious),
                 human::rate_bps(go_back),
-                number(again(effort, of(GO_BACK_N_ADAPTIVE, slow))).text(),
+                number(retransmission_share(effort, of(GO_BACK_N_ADAPTIVE, slow))).text(),
             ));
         }
         let cell = |scheme: Scheme| {
@@ -108,7 +113,7 @@ fn judge(results: &Results<'_>) -> Finding {
             format!(
                 "{}, {} % again",
                 human::rate_bps(goodput_bps(effort, outcome)),
-                human::percent(again(effort, outcome))
+                human::percent(retransmission_share(effort, outcome))
             )
         };
         rows.push([vec![format!("1:{ratio}")], SCHEMES.map(cell).to_vec()].concat());
@@ -129,7 +134,7 @@ fn figure(results: &Results<'_>) -> Plot {
     let effort = results.effort();
     let curve = |scheme: Scheme| {
         let point = |&(ratio, slow): &(f64, &str)| {
-            (ratio, goodput_bps(effort, results.of(&at(effort, scheme, slow))))
+            (ratio, goodput_bps(effort, results.outcome(&run(effort, scheme, slow))))
         };
         Curve {
             name: scheme.name.to_owned(),

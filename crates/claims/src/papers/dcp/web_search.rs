@@ -14,11 +14,17 @@ use crate::papers::completion::quantile_ns;
 pub(super) const CLAIM: Claim = Claim {
     id: "D5",
     title: "DCP needs congestion control under high load",
-    source: source!("evaluation, simulations #2"),
-    paper: "256 servers, 16 a rack, two layers, 100 Gb/s: without congestion control many packets that are sent again make congestion worse; with it DCP is the best of all under high load",
-    method: "Web search flows at loads of 0.3 and 0.5, 10 ms of arrivals, and 0.8, 2 ms of them; 1 MB of buffer a port, each scheme with the choice of ways that suits it; congestion control is Swift (quick: 32 hosts, 2 ms, 0.5 and 0.8). Then 128 hosts that send 64 kB to one at once, over a load of 0.3. Slowdown is the completion time over that in an empty network. \
-             Reproduced if all flows finish, if DCP never meets a timeout and loses no header, if at the highest load it sends at least 10 % of what there is again without congestion control and at most a fifth of that with it, if congestion control makes its 99 % slowdown smaller at every load, \
-             and if at loads from 0.5 on the mean completion time and the 99 % slowdown of DCP with congestion control are at most 5 % above those of the best of all others",
+    source: source("evaluation, simulations #2"),
+    paper: "256 servers, 16 per rack, two layers, 100 Gb/s: without congestion control many retransmissions make \
+           congestion worse; with it DCP is the best scheme under high load",
+    method: "Web search flows at loads of 0.3 and 0.5 with 10 ms of arrivals, and of 0.8 with 2 ms; 1 MB of buffer per \
+            port, each scheme with the path selection that suits it; congestion control is Swift (quick: 32 hosts, 2 \
+            ms, 0.5 and 0.8). Then 128 hosts send 64 kB to one at once, over a load of 0.3. Slowdown is the \
+            completion time divided by that in an empty network. Reproduced if all flows finish; if DCP never has a \
+            timeout and loses no header; if at the highest load it retransmits at least 10 % of the packets without \
+            congestion control and at most a fifth of that with it; if congestion control reduces its 99 % slowdown \
+            at every load; and if at loads from 0.5 on the mean completion time and the 99 % slowdown of DCP with \
+            congestion control are at most 5 % above those of the best other scheme",
     runs,
     judge,
 };
@@ -35,7 +41,7 @@ fn loads(effort: Effort) -> &'static [f64] {
 }
 
 fn web(effort: Effort, scheme: Scheme, load: f64) -> Run {
-    let run = Run::of("claims/websearch").set("workload.0.load", load);
+    let run = Run::new("claims/websearch").set("workload.0.load", load);
     let run = match effort {
         Effort::Quick => run
             .set("topology.leaves", 4)
@@ -49,7 +55,7 @@ fn web(effort: Effort, scheme: Scheme, load: f64) -> Run {
 }
 
 fn incast(scheme: Scheme) -> Run {
-    scheme.on(Run::of("claims/incast")).seconds(1.0)
+    scheme.on(Run::new("claims/incast")).seconds(1.0)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
@@ -67,8 +73,8 @@ fn slowdown(outcome: &Outcome) -> f64 {
     outcome.summary.slowdown.map_or(f64::INFINITY, |slowdown| slowdown.p99)
 }
 
-/// What is sent again for each packet that is sent for the first time; each is acknowledged, or comes back as a header.
-fn again(outcome: &Outcome) -> f64 {
+/// Retransmissions for each first transmission. Each packet is acknowledged or returns as a header.
+fn retransmission_share(outcome: &Outcome) -> f64 {
     let again = outcome.summary.retransmitted_packets as f64;
     let first = outcome.summary.packets_sent as f64 / 2.0 - again;
     again / first.max(1.0)
@@ -77,7 +83,7 @@ fn again(outcome: &Outcome) -> f64 {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let effort = results.effort();
-    let of = |scheme, load| results.of(&web(effort, scheme, load));
+    let of = |scheme, load| results.outcome(&web(effort, scheme, load));
     let mut rows = Vec::new();
     for &load in loads(effort) {
         for scheme in SCHEMES {
@@ -88,7 +94,11 @@ fn judge(results: &Results<'_>) -> Finding {
             rows.push(row(&format!("load {load}, {}", scheme.name), outcome));
         }
         for scheme in [DCP, DCP_CONTROLLED] {
-            check_told(&mut judgement, &format!("{}, load {load}", scheme.name), of(scheme, load));
+            check_headers_received(
+                &mut judgement,
+                &format!("{}, load {load}", scheme.name),
+                of(scheme, load),
+            );
         }
         let (with, without) = (of(DCP_CONTROLLED, load), of(DCP, load));
         let what = format!("99 % slowdown with congestion control over that without, load {load}");
@@ -105,16 +115,25 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     let highest = *loads(effort).last().expect("there are loads");
     let (with, without) = (of(DCP_CONTROLLED, highest), of(DCP, highest));
-    judgement
-        .must("sent again without congestion control, highest load", fraction(again(without)).at_least(MUCH));
-    judgement.must("sent again with it, of that", fraction(again(with) / again(without)).at_most(LESS));
+    judgement.must(
+        "sent again without congestion control, highest load",
+        fraction(retransmission_share(without)).at_least(MUCH),
+    );
+    judgement.must(
+        "sent again with it, of that",
+        fraction(retransmission_share(with) / retransmission_share(without)).at_most(LESS),
+    );
     for scheme in SCHEMES {
-        rows.push(row(&format!("128 to 1, {}", scheme.name), results.of(&incast(scheme))));
+        rows.push(row(&format!("128 to 1, {}", scheme.name), results.outcome(&incast(scheme))));
     }
     for scheme in [DCP, DCP_CONTROLLED] {
-        check_told(&mut judgement, &format!("{}, 128 to 1", scheme.name), results.of(&incast(scheme)));
+        check_headers_received(
+            &mut judgement,
+            &format!("{}, 128 to 1", scheme.name),
+            results.outcome(&incast(scheme)),
+        );
     }
-    let many = |scheme| results.of(&incast(scheme));
+    let many = |scheme| results.outcome(&incast(scheme));
     judgement.must(
         "mean completion time with congestion control over that without, 128 to 1",
         number(mean_ns(many(DCP_CONTROLLED)) / mean_ns(many(DCP))).below(1.0),
@@ -127,16 +146,16 @@ fn judge(results: &Results<'_>) -> Finding {
 const WHY: &str = "Without congestion control each sender keeps a window under way whatever comes back, and each header is answered with a packet that meets the same queue. With it the queue is short, hardly anything is trimmed, and what remains is the choice of a way for each packet; MP-RDMA, which has its own \
                    marks and windows, comes close. Where 128 hosts send to one, IRN is done on average as soon as DCP with congestion control, for all its timeouts; without it the headers take the larger part of the one link that counts, by the weight of their class";
 
-/// DCP is told of all that it loses.
-fn check_told(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
+/// Checks that DCP received a header for every packet that it lost.
+fn check_headers_received(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
     judgement.must(format!("timeouts, {name}"), count(outcome.summary.timeouts.total()).is(0));
     judgement.must(format!("headers lost, {name}"), count(outcome.summary.trims.headers_dropped).is(0));
 }
 
 fn measured(results: &Results<'_>, highest: f64) -> String {
     let effort = results.effort();
-    let told = |&load: &f64| {
-        let of = |scheme| results.of(&web(effort, scheme, load));
+    let text = |&load: &f64| {
+        let of = |scheme| results.outcome(&web(effort, scheme, load));
         let against = |other| {
             let change = quantile_ns(of(DCP_CONTROLLED), 0.95) / quantile_ns(of(other), 0.95) - 1.0;
             format!("{}{} %", if change < 0.0 { "−" } else { "+" }, human::percent(change.abs()))
@@ -149,10 +168,11 @@ fn measured(results: &Results<'_>, highest: f64) -> String {
             against(MP_RDMA),
         )
     };
-    let parts: Vec<_> = loads(effort).iter().map(told).collect();
+    let parts: Vec<_> = loads(effort).iter().map(text).collect();
     let (of, many) =
-        (|scheme| results.of(&web(effort, scheme, highest)), |scheme| results.of(&incast(scheme)));
-    let [plain, controlled] = [DCP, DCP_CONTROLLED].map(|scheme| human::percent(again(of(scheme))));
+        (|scheme| results.outcome(&web(effort, scheme, highest)), |scheme| results.outcome(&incast(scheme)));
+    let [plain, controlled] =
+        [DCP, DCP_CONTROLLED].map(|scheme| human::percent(retransmission_share(of(scheme))));
     let means = [DCP, DCP_CONTROLLED, IRN, LOSSLESS].map(|scheme| human::time_ns(mean_ns(many(scheme))));
     let [mean, mean_controlled, irn, pfc] = means;
     format!(
@@ -177,7 +197,7 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
 fn figure(results: &Results<'_>) -> Plot {
     let effort = results.effort();
     let curve = |scheme: Scheme| {
-        let point = |&load: &f64| (load, slowdown(results.of(&web(effort, scheme, load))));
+        let point = |&load: &f64| (load, slowdown(results.outcome(&web(effort, scheme, load))));
         Curve {
             name: scheme.name.to_owned(),
             points: loads(effort).iter().map(point).collect(),

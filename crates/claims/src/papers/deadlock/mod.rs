@@ -1,18 +1,22 @@
-//! P: a draft on the resilience of RDMA data centres (2015): routing loops that become deadlocks, and what it left to be added.
+//! P: a draft on the resilience of RDMA data centres (2015): routing loops that become deadlocks, and the
+//! remedies that it left open.
 
 mod rate;
 mod remedies;
 mod spread;
 mod time;
 
+use wiremend_report::ledger::Source;
+
 use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[rate::CLAIM, time::CLAIM, spread::CLAIM, remedies::CLAIM];
 
-/// The draft, for which the place in it follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!("Improving resilience of RDMA data centers, draft, November 2015, ", $place)
-    };
+/// The draft, and a place in it.
+const fn source(place: &'static str) -> Source {
+    Source {
+        name: "draft of 2015",
+        citation: "Improving resilience of RDMA data centers, draft, November 2015",
+        place,
+    }
 }
-use source;

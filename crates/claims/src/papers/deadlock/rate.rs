@@ -1,4 +1,4 @@
-//! P1: how fast packets have to enter a loop.
+//! P1: the injection rate at which a routing loop becomes a deadlock.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -9,13 +9,17 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P1",
-    title: "least rate that makes a loop a deadlock",
-    source: source!("section 3.2, Fig. 2"),
-    paper: "A loop of n switches at B drains at most nB/TTL, so that it becomes a deadlock above that. For n = 2 and 40 Gb/s: 5 Gb/s with TTL 16 (measured about 6), \
-            1.25 Gb/s with TTL 64 (measured about 1.3); measured rates are slightly above nB/TTL",
-    method: "A ring of n = 2, 3, 4 switches at 40 Gb/s, and a source without transport at rates around B/⌈h/n⌉, where h are the lanes of the ring that a packet crosses: the \
-             TTL with which it enters the first of them. Below that rate the first lane of the ring, which each packet crosses ⌈h/n⌉ times, can carry all. The measured least rate is the lowest at which the observer \
-             with full sight found a deadlock. Reproduced if it is above B/⌈h/n⌉ by at most 5 % at all TTLs and n, and no rate below B/⌈h/n⌉ makes a deadlock. The fluid form nB/TTL stands beside it",
+    title: "lowest rate that turns a routing loop into a deadlock",
+    source: source("section 3.2, Fig. 2"),
+    paper: "A loop of n switches with links of rate B drains at most nB/TTL. Above that rate it becomes a deadlock. \
+           For n = 2 and 40 Gb/s this is 5 Gb/s with TTL 16 (measured: about 6) and 1.25 Gb/s with TTL 64 (measured: \
+           about 1.3); measured rates are slightly above nB/TTL",
+    method: "A ring of n = 2, 3, 4 switches at 40 Gb/s, and a source without transport at rates around B/⌈h/n⌉, where \
+            h is the number of lanes of the ring that a packet crosses: its TTL on the first of them. Below that rate \
+            the first lane of the ring, which each packet crosses ⌈h/n⌉ times, can carry all packets. The measured \
+            rate is the lowest at which the global deadlock detector of the simulator found a deadlock. Reproduced if \
+            it is above B/⌈h/n⌉ by at most 5 % for all TTLs and n, and no rate below B/⌈h/n⌉ causes a deadlock. The \
+            table also has the fluid formula nB/TTL",
     runs,
     judge,
 };
@@ -23,11 +27,11 @@ pub(super) const CLAIM: Claim = Claim {
 const SWITCHES: [u32; 3] = [2, 3, 4];
 const TTLS: [u32; 3] = [16, 32, 64];
 const B_BPS: f64 = 40e9;
-/// Rates that are tried, over B/⌈h/n⌉.
+/// Tried rates, relative to B/⌈h/n⌉.
 const QUICK: &[f64] = &[0.98, 1.02, 1.04];
 const FULL: &[f64] = &[0.9, 0.95, 0.98, 0.99, 0.995, 1.005, 1.01, 1.02, 1.03, 1.04, 1.05];
 const ABOVE: f64 = 0.05;
-/// What the draft measured with two switches: TTL and least rate.
+/// Measurements of the draft with two switches: TTL and lowest rate.
 const PAPER: [(f64, f64); 2] = [(16.0, 6e9), (64.0, 1.3e9)];
 
 fn exact(n: u32, ttl: u32) -> f64 {
@@ -42,12 +46,12 @@ fn factors(effort: Effort) -> &'static [f64] {
     effort.choose(QUICK, FULL)
 }
 
-/// The switch that the source hangs on takes 1 before the first lane of the ring.
+/// The switch of the source decrements the TTL once before the first lane of the ring.
 fn run(n: u32, ttl: u32, factor: f64) -> Run {
     let rate = (exact(n, ttl) * factor).round();
-    // What is above ends by itself; what is below never does.
+    // A run above the threshold stops at the deadlock, one below it never does.
     let stop = if factor > 1.0 { "1s" } else { "100ms" };
-    Run::of("claims/loop-rate")
+    Run::new("claims/loop-rate")
         .variant(format!("n = {n}"))
         .set("workload.0.rate", format!("{rate}bps"))
         .set("workload.0.ttl", ttl + 1)
@@ -64,10 +68,10 @@ fn runs(effort: Effort) -> Vec<Run> {
 }
 
 fn is_deadlocked(results: &Results<'_>, n: u32, ttl: u32, factor: f64) -> bool {
-    results.of(&run(n, ttl, factor)).summary.deadlocks.found > 0
+    results.outcome(&run(n, ttl, factor)).summary.deadlocks.found > 0
 }
 
-/// The lowest of the rates that made a deadlock, over B/⌈h/n⌉.
+/// The lowest rate that caused a deadlock, relative to B/⌈h/n⌉.
 fn least(results: &Results<'_>, n: u32, ttl: u32) -> Option<f64> {
     factors(results.effort()).iter().copied().find(|factor| is_deadlocked(results, n, ttl, *factor))
 }
@@ -98,7 +102,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     judgement.table("n | TTL | B/⌈h/n⌉ | nB/TTL | least rate measured", rows);
     judgement.plot("p1", &figure(results));
-    let told = |ttl| {
+    let text = |ttl| {
         let of = |n: u32| {
             let factor = least(results, n, ttl).unwrap_or(f64::NAN);
             human::rate_bps(exact(n, ttl) * factor)
@@ -106,7 +110,7 @@ fn judge(results: &Results<'_>) -> Finding {
         format!("TTL {ttl}: {}, {}, {}", of(2), of(3), of(4))
     };
     judgement.finding(
-        format!("least rates for n = 2, 3, 4: {}", TTLS.map(told).join("; ")),
+        format!("least rates for n = 2, 3, 4: {}", TTLS.map(text).join("; ")),
         "The lane that all packets enter by is crossed ⌈h/n⌉ times by each, and carries B at most",
     )
 }

@@ -1,4 +1,4 @@
-//! P4: what ends a deadlock, and what keeps it from forming.
+//! P4: remedies that resolve a deadlock or prevent it.
 
 use wiremend_measure::Metric;
 use wiremend_report::human;
@@ -10,13 +10,18 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P4",
-    title: "detection and resolution, and what they cost",
-    source: source!("section 4 (solution: \"to be added\")"),
-    paper: "No solution is given; an effective one to detect and resolve deadlocks caused by all kinds of loops is asked for, in addition to fast loop detection",
-    method: "The fault of P3, a loop of 5 ms at one leaf, with six remedies, and the same remedies under congestion that is no deadlock (15 hosts send to one that stands still for 10 ms). Lost are packets that the remedy or a \
-             lossy class dropped; recovery is the time from closure until an observer with full sight sees the deadlock no more; collateral is how long ports outside the loop had to hold. Reproduced if without a remedy the deadlock stays, if \
-             with each it is gone at the end or never was, if probes lose at most a twentieth of the packets that a watchdog of the same fault loses and recover within 1 ms, if the loop guard drops nothing but packets that came again and nobody is ever held, \
-             and if neither raises a false alarm under congestion",
+    title: "detection and resolution of deadlocks, and their cost",
+    source: source("section 4 (solution: \"to be added\")"),
+    paper: "The draft gives no solution. It asks for one that detects and resolves deadlocks caused by all kinds of \
+           loops, in addition to fast loop detection",
+    method: "The fault of P3, a routing loop of 5 ms at one leaf, with six remedies, and the same remedies under \
+            congestion without a deadlock (15 hosts send to one that stops receiving for 10 ms). Lost packets are \
+            those that the remedy or a lossy class dropped. Recovery is the time from the closure of the deadlock \
+            until the global detector no longer finds it. Collateral is the pause time of ports outside the loop. \
+            Reproduced if without a remedy the deadlock stays; if with each remedy it is gone at the end or never \
+            formed; if probes lose at most 5 % of the packets that a watchdog loses with the same fault, and recover \
+            within 1 ms; if the loop guard drops only packets that returned, and no port is paused; and if neither \
+            raises a false alarm under congestion",
     runs,
     judge,
 };
@@ -31,24 +36,24 @@ const LEAVES: u32 = 4;
 const HOSTS_PER_LEAF: u32 = 4;
 /// The lanes of the loop.
 const LOOP: [&str; 2] = ["spine0>leaf1", "leaf1>spine0"];
-/// Who is sent around.
+/// The lane to the host whose packets loop.
 const LOOPING: &str = "leaf1>h4";
 
-/// The fault. A watchdog with its usual times needs a longer look.
+/// The fault. A watchdog with its default times needs a longer run.
 fn fault(remedy: &'static str) -> Run {
-    let run = Run::of("claims/deadlock").variant(remedy).seconds(2.0);
+    let run = Run::new("claims/deadlock").variant(remedy).seconds(2.0);
     if remedy == WATCHDOG { run.set("stop.after", "450ms").seconds(8.0) } else { run }
 }
 
 fn congested(remedy: &'static str) -> Run {
-    let run = Run::of("claims/congestion").variant(remedy).seconds(1.0);
-    // As long as it takes a watchdog with its usual times to see something.
+    let run = Run::new("claims/congestion").variant(remedy).seconds(1.0);
+    // A watchdog with its default times detects nothing earlier.
     if remedy == WATCHDOG { run.set("stop.after", "250ms").seconds(5.0) } else { run }
 }
 
 /// The fabric without the fault.
 fn calm() -> Run {
-    Run::of("claims/deadlock").variant(NONE).set("route", "[]").seconds(3.0)
+    Run::new("claims/deadlock").variant(NONE).set("route", "[]").seconds(3.0)
 }
 
 fn runs(_: Effort) -> Vec<Run> {
@@ -56,13 +61,13 @@ fn runs(_: Effort) -> Vec<Run> {
     faults.chain(REMEDIES.map(congested)).chain([calm()]).collect()
 }
 
-/// Packets that were dropped for want of room in a lossy class or by the remedy. TTLs end in any case.
+/// Packets dropped by a lossy class or by the remedy, without those whose TTL ended.
 fn lost(outcome: &Outcome) -> u64 {
     let of = outcome.summary.dropped_frames;
     of.buffer + of.remedy
 }
 
-/// Frames that hosts other than the one of the loop got by an instant.
+/// Bytes that hosts other than the one behind the loop received until this time.
 fn delivered(outcome: &Outcome, until_ns: u64) -> f64 {
     let lanes = (0..LEAVES * HOSTS_PER_LEAF).map(|host| format!("leaf{}>h{host}", host / HOSTS_PER_LEAF));
     let of = |lane: String| {
@@ -72,25 +77,25 @@ fn delivered(outcome: &Outcome, until_ns: u64) -> f64 {
     lanes.filter(|lane| lane != LOOPING).map(of).sum::<u64>() as f64
 }
 
-/// How long ports outside the loop had to hold.
+/// Pause time of ports outside the loop.
 fn collateral_ns(outcome: &Outcome) -> f64 {
-    let held = outcome.lanes().filter(|(name, _)| !LOOP.contains(name)).map(|(_, lane)| lane.paused_ns);
-    held.sum::<u64>() as f64
+    let paused = outcome.lanes().filter(|(name, _)| !LOOP.contains(name)).map(|(_, lane)| lane.paused_ns);
+    paused.sum::<u64>() as f64
 }
 
 fn recovery_ns(outcome: &Outcome) -> f64 {
     let of = outcome.summary.deadlocks;
-    if of.found > of.resolved { f64::INFINITY } else { of.stood_ns as f64 / of.found.max(1) as f64 }
+    if of.found > of.resolved { f64::INFINITY } else { of.duration_ns as f64 / of.found.max(1) as f64 }
 }
 
 fn false_alarms(outcome: &Outcome) -> u64 {
     let of = outcome.summary.deadlocks;
-    of.false_storms + of.false_proofs + of.looped_frames
+    of.false_storms + of.false_probe_detections + of.loop_dropped_frames
 }
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |remedy| results.of(&fault(remedy));
+    let of = |remedy| results.outcome(&fault(remedy));
     let none = of(NONE).summary.deadlocks;
     judgement.must("deadlocks that stay without a remedy", count(none.found - none.resolved).is(1));
     for remedy in REMEDIES {
@@ -111,11 +116,11 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("deadlocks with a loop guard", count(guard.found).is(0));
     judgement.must(
         "packets that it dropped and had not seen before",
-        count(lost(of(GUARD)) - guard.repeated_frames).is(0),
+        count(lost(of(GUARD)) - guard.returned_frames).is(0),
     );
     judgement.must("pauses with a loop guard", count(of(GUARD).summary.flow_control.pauses).is(0));
     for remedy in REMEDIES {
-        let calm = results.of(&congested(remedy));
+        let calm = results.outcome(&congested(remedy));
         judgement
             .must(format!("deadlocks under congestion, {remedy}"), count(calm.summary.deadlocks.found).is(0));
         if [PROBES, GUARD].contains(&remedy) {
@@ -123,7 +128,7 @@ fn judge(results: &Results<'_>) -> Finding {
                 .must(format!("false alarms under congestion, {remedy}"), count(false_alarms(calm)).is(0));
         }
     }
-    let dogs = false_alarms(results.of(&congested(FAST)));
+    let dogs = false_alarms(results.outcome(&congested(FAST)));
     judgement.must(
         "false alarms of a fast watchdog, so that the congestion is one",
         number(dogs as f64).at_least(1.0),
@@ -133,7 +138,7 @@ fn judge(results: &Results<'_>) -> Finding {
         rows(results),
     );
     judgement.plot("p4", &figure(results));
-    let told = |remedy| {
+    let text = |remedy| {
         let outcome = of(remedy);
         let recovery = if outcome.summary.deadlocks.found == 0 {
             "never closed".to_owned()
@@ -143,22 +148,22 @@ fn judge(results: &Results<'_>) -> Finding {
         format!("{remedy}: {recovery}, {} packets lost", human::count(lost(outcome)))
     };
     judgement.finding(
-        REMEDIES.map(told).join("; "),
+        REMEDIES.map(text).join("; "),
         "A watchdog waits for what no congestion would last, and then drops a whole queue and all that comes for it. A probe proves the circle within a round trip of it, and a few packets make room for all others to move one place on. Best is not to let it form: \
          a packet that comes again is lost in any case",
     )
 }
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let base = delivered(results.of(&calm()), MEASURED_NS);
+    let base = delivered(results.outcome(&calm()), MEASURED_NS);
     let row = |remedy: &'static str| {
-        let outcome = results.of(&fault(remedy));
+        let outcome = results.outcome(&fault(remedy));
         let counts = outcome.summary.deadlocks;
         let recovery = recovery_ns(outcome);
         let alarms = if remedy == NONE {
             "–".to_owned()
         } else {
-            human::count(false_alarms(results.of(&congested(remedy))))
+            human::count(false_alarms(results.outcome(&congested(remedy))))
         };
         vec![
             remedy.to_owned(),
@@ -179,14 +184,14 @@ fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     [NONE].into_iter().chain(REMEDIES).map(row).collect()
 }
 
-/// All are compared over the same time.
+/// All remedies are compared over the same time.
 const MEASURED_NS: u64 = 60_000_000;
 
-/// What the others get over time.
+/// Bytes received by the other hosts over time.
 fn figure(results: &Results<'_>) -> Plot {
     const STEP_NS: u64 = 500_000;
     let curve = |remedy: &'static str| {
-        let outcome = results.of(&fault(remedy));
+        let outcome = results.outcome(&fault(remedy));
         let point = |step: u64| {
             let bytes = delivered(outcome, (step + 1) * STEP_NS) - delivered(outcome, step * STEP_NS);
             ((step * STEP_NS) as f64, bytes * 8.0 / (STEP_NS as f64 * 1e-9))

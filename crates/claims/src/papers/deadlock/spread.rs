@@ -1,4 +1,4 @@
-//! P3: a deadlock outlives its loop, and spreads.
+//! P3: a deadlock outlives its loop and spreads.
 
 use wiremend_measure::Metric;
 use wiremend_report::human;
@@ -10,11 +10,15 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P3",
-    title: "the loop goes, the deadlock stays",
-    source: source!("section 3.1, Fig. 1"),
-    paper: "Once buffers wait for each other in a circle the deadlock holds persistently even after the loop is eliminated, and more and more devices outside the loop are paused",
-    method: "Four leaves, two spines, sixteen hosts; one leaf sends back what it gets for one of its hosts, for 5 ms. Reproduced if the deadlock is still seen at the end of the run, ten times as long after the loop is gone, \
-             if hosts other than the one that sent into the loop are paused for all of the last half of the run, and if the same loop for 1 ms, which is less than it takes to fill, leaves no deadlock and loses nothing but what was in the loop",
+    title: "the deadlock outlives the routing loop",
+    source: source("section 3.1, Fig. 1"),
+    paper: "Once buffers wait for each other in a cycle, the deadlock persists even after the loop is eliminated, and \
+           more and more devices outside the loop are paused",
+    method: "Four leaves, two spines, sixteen hosts; for 5 ms one leaf sends packets for one of its hosts back. \
+            Reproduced if the deadlock still exists at the end of the run, ten times the duration of the loop after \
+            its end; if hosts other than the one that sent into the loop are paused during the whole second half of \
+            the run; and if the same loop for 1 ms, which is too short to fill the buffers, leaves no deadlock and \
+            loses only packets that were in the loop",
     runs,
     judge,
 };
@@ -22,12 +26,12 @@ pub(super) const CLAIM: Claim = Claim {
 /// Hosts, and their leaves.
 const HOSTS: u32 = 16;
 const HOSTS_PER_LEAF: u32 = 4;
-/// Who sends into the loop.
+/// The host that sends into the loop.
 const LOOPING: u32 = 0;
 const LOOP_ENDS_NS: f64 = 6e6;
 
 fn long() -> Run {
-    Run::of("claims/deadlock").variant("none").seconds(2.0)
+    Run::new("claims/deadlock").variant("none").seconds(2.0)
 }
 
 fn short() -> Run {
@@ -42,8 +46,8 @@ fn uplink(host: u32) -> String {
     format!("h{host}>leaf{}", host / HOSTS_PER_LEAF)
 }
 
-/// Hosts outside the loop that had to hold at each of the samples of the last half.
-fn held(outcome: &Outcome) -> Vec<u32> {
+/// Hosts outside the loop that were paused at every sample of the second half.
+fn paused_hosts(outcome: &Outcome) -> Vec<u32> {
     let is_held = |host: &u32| {
         let samples = outcome.series(&uplink(*host), Metric::PausedClasses);
         let last = &samples[samples.len() / 2..];
@@ -54,19 +58,19 @@ fn held(outcome: &Outcome) -> Vec<u32> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let (long, short) = (results.of(&long()), results.of(&short()));
+    let (long, short) = (results.outcome(&long()), results.outcome(&short()));
     let (deadlocks, end_ns) = (long.summary.deadlocks, long.summary.simulated_ns as f64);
     judgement.must("deadlocks", count(deadlocks.found).is(1));
     judgement.must("deadlocks that ended", count(deadlocks.resolved).is(0));
     let closed = deadlocks.closed_ns.unwrap_or(0) as f64;
     judgement.must(
         "last seen after the loop was gone",
-        time_ns(closed + deadlocks.stood_ns as f64 - LOOP_ENDS_NS).at_least(50e6),
+        time_ns(closed + deadlocks.duration_ns as f64 - LOOP_ENDS_NS).at_least(50e6),
     );
-    let held = held(long);
+    let held = paused_hosts(long);
     judgement.must("hosts outside the loop that are held to the end", number_of(held.len()));
     judgement.must("deadlocks of the short loop", count(short.summary.deadlocks.found).is(0));
-    judgement.must("ports held at the end of it", count(held_at_end(short)).is(0));
+    judgement.must("ports held at the end of it", count(paused_at_end(short)).is(0));
     let (sent, got) = traffic(short);
     judgement.must(
         "delivered of what hosts sent, short loop",
@@ -78,8 +82,8 @@ fn judge(results: &Results<'_>) -> Finding {
         format!(
             "closed {} after the loop began, still there {} after it was gone ({} of {} ms); held to the end: {} of {} hosts outside the loop ({}). A loop of 1 ms leaves nothing: {} packets ended by TTL",
             human::time_ns(closed - 1e6),
-            human::time_ns(closed + deadlocks.stood_ns as f64 - LOOP_ENDS_NS),
-            human::time_ns(deadlocks.stood_ns as f64),
+            human::time_ns(closed + deadlocks.duration_ns as f64 - LOOP_ENDS_NS),
+            human::time_ns(deadlocks.duration_ns as f64),
             (end_ns / 1e6).round(),
             held.len(),
             HOSTS - 1,
@@ -94,18 +98,18 @@ fn number_of(hosts: usize) -> crate::ledger::number::Test {
     crate::ledger::number::number(hosts as f64).at_least(3.0)
 }
 
-fn held_at_end(outcome: &Outcome) -> u64 {
+fn paused_at_end(outcome: &Outcome) -> u64 {
     let is_held = |host: &u32| {
         outcome.series(&uplink(*host), Metric::PausedClasses).last().is_some_and(|last| last.1 > 0)
     };
     (0..HOSTS).filter(is_held).count() as u64
 }
 
-/// Frames that hosts sent and that came to hosts.
+/// Frames that hosts sent, and frames that hosts received.
 fn traffic(outcome: &Outcome) -> (u64, u64) {
     let leaf = |host: u32| host / HOSTS_PER_LEAF;
     let sent = (0..HOSTS).map(|host| outcome.lane(&uplink(host)).tx_frames).sum();
-    // PFC frames go the same way and are few.
+    // PFC frames use the same lanes, but they are few.
     let got = (0..HOSTS).map(|host| outcome.lane(&format!("leaf{}>h{host}", leaf(host))).tx_frames).sum();
     (sent, got)
 }

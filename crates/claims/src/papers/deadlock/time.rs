@@ -1,4 +1,4 @@
-//! P2: how long a loop takes to become a deadlock.
+//! P2: time until a routing loop becomes a deadlock.
 
 use wiremend_fabric::deadlock::{Alpha, RoutingLoop};
 use wiremend_measure::Interval;
@@ -13,14 +13,20 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P2",
-    title: "time until a loop is a deadlock",
-    source: source!("section 3.3, Fig. 3"),
-    paper: "Two switches with 32 ports of 40 Gb/s and 12 MB of shared buffer, t = α(m − m'): it takes a few milliseconds even below 2 Gb/s, less with a higher rate, less with a smaller α, \
-            and more with a smaller TTL. Loop detection is too slow for that",
-    method: "The same two switches; four hosts send into the loop, whose first packets come at random within 2 µs. Time is from then to the closure of the circle: a mean of several runs with \
-             Student's interval at 95 %. Reproduced if at 1.9 Gb/s, TTL 64 and the smallest α the interval ends below 10 ms, and of all pairs of points that differ in rate, in α or in TTL alone the intervals lie apart, in \
-             the order claimed; of TTLs where the rate is at most four times what the smaller one drains, since above that buffers are full before TTLs end, and there none in reverse. The grid must take at most 3 minutes on two cores. Beside it stands what a switch sees of the loop: a packet that comes again (a table of 16 384 fingerprints), or ten packets whose \
-             TTL has ended; the first must come within a tenth of the shortest time to deadlock",
+    title: "time until a routing loop becomes a deadlock",
+    source: source("section 3.3, Fig. 3"),
+    paper: "Two switches with 32 ports of 40 Gb/s and 12 MB of shared buffer, t = α(m − m'): a deadlock takes a few \
+           milliseconds even below 2 Gb/s, less with a higher rate, less with a smaller α, and more with a smaller \
+           TTL. Loop detection is too slow for that",
+    method: "The same two switches; four hosts send into the loop, and their first packets start at random within 2 \
+            µs. The time runs from then to the closure of the cycle; it is a mean of several runs with Student's \
+            interval at 95 %. Reproduced if at 1.9 Gb/s, TTL 64 and the smallest α the interval ends below 10 ms, and \
+            if for all pairs of points that differ only in rate, in α or in TTL the intervals are disjoint and in the \
+            claimed order. For TTL this applies where the rate is at most four times the rate that the smaller TTL \
+            drains; above that, buffers are full before TTLs end, and no pair may be in reverse order. The grid must \
+            take at most 3 minutes on two cores. The signals that a switch gets from the loop are measured too: a \
+            returning packet (a table of 16 384 fingerprints), or ten packets whose TTL ended. The first must come \
+            within a tenth of the shortest time to deadlock",
     runs,
     judge,
 };
@@ -32,10 +38,10 @@ const QUICK_MBPS: [u32; 3] = [1900, 5500, 12_000];
 const SOURCES: u64 = 4;
 const LEVEL: f64 = 0.95;
 const FEW_NS: f64 = 10e6;
-/// Up to so many times what TTLs drain.
+/// Largest rate, relative to the drain rate of the TTL, at which the TTL matters.
 const DRAINING: f64 = 4.0;
 const TWO: RoutingLoop = RoutingLoop { switches: 2, rate: Rate::gbps(40) };
-/// Of two cores, three minutes each.
+/// Three minutes on each of two cores, in seconds.
 const CORE_S_MAX: f64 = 360.0;
 
 /// A point of the grid.
@@ -47,12 +53,12 @@ struct Point {
 }
 
 impl Point {
-    /// Whether packets come faster than they are dropped, by more than a little.
+    /// Whether packets arrive clearly faster than the TTL drops them.
     fn fills(self) -> bool {
         f64::from(self.mbps) * 1e6 > 1.05 * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
     }
 
-    /// Whether TTLs end before buffers are full, so that they matter.
+    /// Whether TTLs end before buffers are full, so that the TTL matters.
     fn drains(self) -> bool {
         f64::from(self.mbps) * 1e6 <= DRAINING * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
     }
@@ -62,7 +68,7 @@ impl Point {
     }
 
     fn run(self, number: u64) -> Run {
-        let mut run = Run::of("claims/loop-time").set("switch.lossless.alpha", self.alpha);
+        let mut run = Run::new("claims/loop-time").set("switch.lossless.alpha", self.alpha);
         for source in 0..SOURCES {
             let at = |field: &str| format!("workload.{source}.{field}");
             run = run
@@ -76,7 +82,7 @@ impl Point {
     /// Times to deadlock, each from its first packet.
     fn samples(self, results: &Results<'_>) -> Vec<f64> {
         let sample = |number: u64| {
-            let closed = results.of(&self.run(number)).summary.deadlocks.closed_ns?;
+            let closed = results.outcome(&self.run(number)).summary.deadlocks.closed_ns?;
             let first = (0..SOURCES).map(|source| Self::start_ns(number, source)).min()?;
             Some((closed - first.min(closed)) as f64)
         };
@@ -85,7 +91,7 @@ impl Point {
 
     fn measured(self, results: &Results<'_>) -> Option<(f64, Interval)> {
         let samples = self.samples(results);
-        // All must have come to it.
+        // Every run must have reached the deadlock.
         (samples.len() == seeds(results.effort()).count()).then(|| interval::mean(&samples, LEVEL))?
     }
 
@@ -116,7 +122,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     points(effort).into_iter().flat_map(|point| seeds(effort).map(move |number| point.run(number))).collect()
 }
 
-/// Pairs of which the first must take longer, and how many do beyond chance.
+/// Number of pairs of which the first must take longer, and of those that do beyond the intervals.
 fn ordered(results: &Results<'_>, longer: impl Fn(Point, Point) -> bool) -> (u64, u64) {
     let points = points(results.effort());
     let pairs =
@@ -151,7 +157,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     let reversed = ordered(results, |a, b| same(a, b) == [true, false, true] && a.ttl > b.ttl).0;
     judgement.must("pairs that differ in TTL and are in reverse order beyond chance", count(reversed).is(0));
-    let core_s: f64 = runs(results.effort()).iter().map(|run| results.of(run).took_s).sum();
+    let core_s: f64 = runs(results.effort()).iter().map(|run| results.outcome(run).took_s).sum();
     judgement.must("core seconds of the grid", number(core_s).at_most(CORE_S_MAX));
     let (alarm, expiry, shortest) = alarms(results);
     judgement
@@ -191,14 +197,14 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// The latest first alarm by a packet that comes again and by TTLs that end, and the shortest time to deadlock.
+/// The latest first alarm by a returning packet and by ended TTLs, and the shortest time to deadlock.
 fn alarms(results: &Results<'_>) -> (f64, f64, f64) {
     let all = runs(results.effort());
-    let counts = || all.iter().map(|run| results.of(run).summary.deadlocks);
+    let counts = || all.iter().map(|run| results.outcome(run).summary.deadlocks);
     let alarm = counts()
-        .map(|counts| counts.repeat_alarm_ns.map_or(f64::INFINITY, |ns| ns as f64))
+        .map(|counts| counts.return_alarm_ns.map_or(f64::INFINITY, |ns| ns as f64))
         .fold(0.0, f64::max);
-    let expiry = counts().filter_map(|counts| counts.expiry_alarm_ns).map(|ns| ns as f64).fold(0.0, f64::max);
+    let expiry = counts().filter_map(|counts| counts.ttl_alarm_ns).map(|ns| ns as f64).fold(0.0, f64::max);
     let closed =
         counts().filter_map(|counts| counts.closed_ns).map(|ns| ns as f64).fold(f64::INFINITY, f64::min);
     (alarm, expiry, closed)

@@ -1,6 +1,6 @@
-//! L16: how much corrupting links lose.
+//! L16: distribution of the loss rates of corrupting links.
 
-use wiremend_fleet::{BUCKETS, Bucket, Generator};
+use wiremend_fleet::{LOSS_BUCKETS, LossBucket, TraceGenerator};
 
 use super::years::{WINDOW, facebook, seeds};
 use crate::ledger::number::{count, number, share};
@@ -10,11 +10,14 @@ use crate::papers::joshi::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "L16",
     title: "loss rates of corrupting links",
-    source: source!("Table 1 and appendix D"),
-    paper: "Of the links that corrupt, 47.23 % lose [1e-8, 1e-5), 18.43 % [1e-5, 1e-4), 21.66 % [1e-4, 1e-3) and 12.67 % more; a link begins to corrupt once \
-            in 10 000 hours on average, as likely at any time",
-    method: "Years of the fabric of 100 224 links, drawn. Reproduced if the 99.99 % interval of each bucket's share holds the printed one (21.67 % for the third, so that \
-             they sum to 100), no loss lies outside, and the number of events is that of 8760 hours in 10 000 (99.99 % interval)",
+    source: source("Table 1 and appendix D"),
+    paper: "Of the corrupting links, 47.23 % have a loss rate in [1e-8, 1e-5), 18.43 % in [1e-5, 1e-4), 21.66 % in \
+           [1e-4, 1e-3) and 12.67 % above. A link starts to corrupt once in 10 000 hours on average, with a constant \
+           hazard rate",
+    method: "Random years of a fabric of 100 224 links. Reproduced if the 99.99 % interval of the share of each bucket \
+            contains the printed one (21.67 % for the third, so that the sum is 100 %), no loss rate is outside the \
+            buckets, and the 99.99 % interval of the number of events contains that of 8760 hours at one event in 10 \
+            000 hours",
     runs: |_| Vec::new(),
     judge,
 };
@@ -25,15 +28,15 @@ fn judge(results: &Results<'_>) -> Finding {
     let years = results.effort().choose(1, seeds(results.effort()));
     let mut losses: Vec<f64> = Vec::new();
     for seed in 1..=years {
-        let trace = Generator::default().trace(&tiers, WINDOW.end, seed);
+        let trace = TraceGenerator::default().trace(&tiers, WINDOW.end, seed);
         losses.extend(trace.events().iter().map(|event| event.loss));
     }
     let all = losses.len() as u64;
-    let inside = |bucket: &Bucket| {
+    let inside = |bucket: &LossBucket| {
         losses.iter().filter(|loss| (bucket.low..=bucket.high).contains(*loss)).count() as u64
     };
-    let counts: Vec<u64> = BUCKETS.iter().map(inside).collect();
-    for (bucket, found) in BUCKETS.iter().zip(&counts) {
+    let counts: Vec<u64> = LOSS_BUCKETS.iter().map(inside).collect();
+    for (bucket, found) in LOSS_BUCKETS.iter().zip(&counts) {
         let what = format!("share of {:e} to {:e}", bucket.low, bucket.high);
         judgement.must(what, share(*found, all).expected(bucket.percent / 100.0));
     }

@@ -1,20 +1,25 @@
-//! L19: what protection costs a fleet.
+//! L19: capacity that protection costs a fleet.
 
 use wiremend_report::human;
 
-use super::years::{CONSTRAINTS, Year, all, named, over_seeds, seeds, told};
+use super::years::{CONSTRAINTS, Year, all, constraint_name, mean_text, over_seeds, seeds};
 use crate::ledger::number::{fraction, number};
 use crate::ledger::{Claim, Finding, Judgement, Results};
 use crate::papers::joshi::source;
-use wiremend_runner::years::figures::{Distributed, distributions};
+use wiremend_runner::years::figures::{ChangeQuantity, distributions};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L19",
-    title: "what protection costs a fleet",
-    source: source!("sections 4.8 and 5, Fig. 16b"),
-    paper: "The least capacity of a pod falls only slightly; at most 2 links of one pipeline of a switch are protected at once at 50 %, and 4 at 75 %",
-    method: "The years of L17. The worst pod's capacity (the lesser of its two tiers, at effective speeds) without protection less that with it, at its greatest; and the most protected links of one pipe (2 pipes of a \
-             ToR, 6 of a fabric switch, 17 of a spine, ports by number). Reproduced if capacity falls by at most 1 % at any time of any seed, by at most 0.1 % on average, and most seeds have at most 2 links a pipe at 50 % and 4 at 75 %, none more than one more",
+    title: "capacity that protection costs a fleet",
+    source: source("sections 4.8 and 5, Fig. 16b"),
+    paper: "The minimum capacity of a pod falls only slightly. At most 2 links of one switch pipeline are protected at \
+           the same time at a constraint of 50 %, and 4 at 75 %",
+    method: "The years of L17. Measured are the largest difference, without and with protection, of the capacity of \
+            the worst pod (the minimum of its two tiers, at effective speeds), and the largest number of protected \
+            links of one pipeline (2 pipelines of a ToR, 6 of a fabric switch, 17 of a spine, ports by number). \
+            Reproduced if capacity falls by at most 1 % at any time of any seed and by at most 0.1 % on average, and \
+            if most seeds have at most 2 protected links in a pipeline at 50 % and 4 at 75 %, and no seed more than \
+            one above that",
     runs: |_| Vec::new(),
     judge,
 };
@@ -27,7 +32,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut told_pipes = Vec::new();
     let mut rows = Vec::new();
     for ((constraint, of), pipes) in CONSTRAINTS.into_iter().zip(&years.by_constraint).zip(PIPES) {
-        let at = named(constraint);
+        let at = constraint_name(constraint);
         let lost_max = of.iter().map(|year| year.capacity_lost_max).fold(0.0, f64::max);
         judgement
             .must(format!("worst pod's capacity lost at {at}, at most"), fraction(lost_max).at_most(0.01));
@@ -44,10 +49,10 @@ fn judge(results: &Results<'_>) -> Finding {
         let percent = |value: f64| format!("{} %", human::percent(value.clamp(0.0, 1.0)));
         rows.push(vec![
             at,
-            told(of, percent, |year| year.corropt.time.least_capacity),
-            told(of, percent, |year| year.both.time.least_capacity),
+            mean_text(of, percent, |year| year.corropt.time.least_capacity),
+            mean_text(of, percent, |year| year.both.time.least_capacity),
             percent(lost_max),
-            told(of, percent, |year| year.corropt.least_capacity_min),
+            mean_text(of, percent, |year| year.corropt.least_capacity_min),
             most.to_string(),
         ]);
     }
@@ -58,9 +63,9 @@ fn judge(results: &Results<'_>) -> Finding {
     let changes: Vec<_> = CONSTRAINTS
         .into_iter()
         .zip(&years.by_constraint)
-        .filter_map(|(constraint, of)| Some((named(constraint), of.first()?.changes.clone())))
+        .filter_map(|(constraint, of)| Some((constraint_name(constraint), of.first()?.changes.clone())))
         .collect();
-    judgement.plot("l19", &distributions(Distributed::CapacityLost, &changes));
+    judgement.plot("l19", &distributions(ChangeQuantity::CapacityLost, &changes));
     judgement.finding(
         format!(
             "most protected links in one pipe: {}; over {} seeds",

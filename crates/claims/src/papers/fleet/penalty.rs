@@ -1,20 +1,22 @@
-//! L17: how much less is lost.
+//! L17: total penalty with and without protection.
 
-use super::years::{CONSTRAINTS, WINDOW, Year, all, named, over_seeds, seeds, told};
+use super::years::{CONSTRAINTS, WINDOW, Year, all, constraint_name, mean_text, over_seeds, seeds};
 use crate::ledger::number::{number, shown};
 use crate::ledger::{Claim, Finding, Judgement, Results};
 use crate::papers::joshi::source;
-use wiremend_runner::years::figures::{Over, over_time, week_of};
+use wiremend_runner::years::figures::{StateQuantity, middle_week, over_time};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L17",
-    title: "a fleet's total penalty",
-    source: source!("section 4.8, Fig. 15"),
+    title: "total penalty of a fleet",
+    source: source("section 4.8, Fig. 15"),
     paper: "In a fabric of about 100 000 links, LinkGuardian and CorrOpt together have a total penalty about 6 orders of magnitude below CorrOpt alone if every ToR keeps \
             50 % of its paths, and 4 orders if it keeps 75 %",
-    method: "Years of 100 224 links, each with CorrOpt and with both, the published table of what protection leaves (nearest row), repairs of 2 and 4 days. The ratio of penalties, \
-             averaged over time. Reproduced if it is as printed within half an order at both constraints; it differs if it is at least 4 and below 6 at both, and the \
-             sums themselves say why. An optimizer that knows what protection leaves must do no worse",
+    method: "Years of a fabric of 100 224 links, each with CorrOpt alone and with both. The loss rates with protection \
+            are those of the published table (nearest row); repairs take 2 and 4 days. The ratio of the penalties is \
+            averaged over time. Reproduced if it is as printed within half an order of magnitude at both constraints. \
+            It differs if it is at least 4 and below 6 orders at both, and the penalties explain it. An optimizer \
+            that uses the loss rates with protection must not be worse",
     runs: |_| Vec::new(),
     judge,
 };
@@ -28,21 +30,21 @@ fn judge(results: &Results<'_>) -> Finding {
     let (mut rows, reason) = (Vec::new(), reason(&years.by_constraint[1]));
     for ((constraint, of), paper) in CONSTRAINTS.into_iter().zip(&years.by_constraint).zip(PAPER_ORDERS) {
         let (orders, interval) = over_seeds(of, Year::orders);
-        let what = format!("orders of magnitude at {}", named(constraint));
+        let what = format!("orders of magnitude at {}", constraint_name(constraint));
         judgement.must(format!("{what}, lower end over seeds"), number(interval.low).at_least(4.0));
         judgement.must(format!("{what}, upper end over seeds"), number(interval.high).below(6.0));
         judgement.printed(what, number(orders).between(paper - 0.5, paper + 0.5), &reason);
         let aware = over_seeds(of, |year| year.aware.time.penalty / year.both.time.penalty).0;
-        let what = format!("penalty of the aware optimizer at {}", named(constraint));
+        let what = format!("penalty of the aware optimizer at {}", constraint_name(constraint));
         judgement.must(what, number(aware).at_most(1.02));
         rows.push(vec![
-            named(constraint),
-            told(of, shown, |year| year.corropt.time.penalty),
-            told(of, shown, |year| year.both.time.penalty),
-            told(of, shown, |year| year.aware.time.penalty),
-            told(of, shown, Year::orders),
-            told(of, shown, |year| year.corropt.time.active),
-            told(of, shown, |year| year.corropt.time.disabled),
+            constraint_name(constraint),
+            mean_text(of, shown, |year| year.corropt.time.penalty),
+            mean_text(of, shown, |year| year.both.time.penalty),
+            mean_text(of, shown, |year| year.aware.time.penalty),
+            mean_text(of, shown, Year::orders),
+            mean_text(of, shown, |year| year.corropt.time.active),
+            mean_text(of, shown, |year| year.corropt.time.disabled),
         ]);
     }
     judgement
@@ -50,11 +52,11 @@ fn judge(results: &Results<'_>) -> Finding {
     for (name, (constraint, of)) in FIGURES.iter().zip(CONSTRAINTS.into_iter().zip(&years.by_constraint)) {
         let Some(first) = of.first() else { continue };
         let outcomes = [first.corropt.clone(), first.both.clone()];
-        let what = format!(", a week at {}", named(constraint));
-        judgement.plot(name, &over_time(Over::Penalty, &outcomes, week_of(WINDOW), &what));
+        let what = format!(", a week at {}", constraint_name(constraint));
+        judgement.plot(name, &over_time(StateQuantity::Penalty, &outcomes, middle_week(WINDOW), &what));
         judgement.plot(
             &format!("{name}-paths"),
-            &over_time(Over::LeastPaths, &outcomes[..1], week_of(WINDOW), &what),
+            &over_time(StateQuantity::LeastPaths, &outcomes[..1], middle_week(WINDOW), &what),
         );
     }
     let [half, three_quarters] = &years.by_constraint;
@@ -62,18 +64,18 @@ fn judge(results: &Results<'_>) -> Finding {
         format!(
             "orders over {} seeds: {} at 50 % and {} at 75 % (95 % intervals); penalties {} to {} and {} to {}",
             seeds(results.effort()),
-            told(half, shown, Year::orders),
-            told(three_quarters, shown, Year::orders),
-            told(half, shown, |year| year.corropt.time.penalty),
-            told(half, shown, |year| year.both.time.penalty),
-            told(three_quarters, shown, |year| year.corropt.time.penalty),
-            told(three_quarters, shown, |year| year.both.time.penalty),
+            mean_text(half, shown, Year::orders),
+            mean_text(three_quarters, shown, Year::orders),
+            mean_text(half, shown, |year| year.corropt.time.penalty),
+            mean_text(half, shown, |year| year.both.time.penalty),
+            mean_text(three_quarters, shown, |year| year.corropt.time.penalty),
+            mean_text(three_quarters, shown, |year| year.both.time.penalty),
         ),
         "Of every loss that the table knows, four to six orders are gone",
     )
 }
 
-/// What makes the orders.
+/// Explains the measured orders of magnitude.
 fn reason(years: &[Year]) -> String {
     let per_link = over_seeds(years, |year| year.corropt.time.penalty / year.corropt.time.active).0;
     let left = over_seeds(years, |year| year.both.time.penalty / year.both.time.active).0;

@@ -1,50 +1,53 @@
-//! The years that all of these claims look at, computed once.
+//! The simulated years that L17 to L19 share, computed once.
 
 use std::sync::OnceLock;
 
-use wiremend_fabric::tiers::{Shape, Tiers};
-use wiremend_fleet::{Change, Effect, Generator, Outcome, Policy, Repair, Window, compare};
+use wiremend_fabric::tiers::{FabricShape, Tiers};
+use wiremend_fleet::{
+    GainInterval, Policy, PolicyOutcome, ProtectionEffect, RepairModel, TimeWindow, TraceGenerator,
+    compare_policies,
+};
 use wiremend_measure::interval;
 use wiremend_units::Rate;
 
 use crate::ledger::{Effort, Results};
-use wiremend_runner::years::{Source, Years};
+use wiremend_runner::years::{TraceSource, Years};
 
 pub(super) const CONSTRAINTS: [f64; 2] = [0.5, 0.75];
-pub(super) const WINDOW: Window = Window::days(0, 365);
+pub(super) const WINDOW: TimeWindow = TimeWindow::days(0, 365);
 const POLICIES: [Policy; 3] = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT, Policy::LINKGUARDIAN_AWARE];
-/// A gain below this is none.
+/// A ratio of penalties below this is no gain.
 const GAIN_NONE: f64 = 1.01;
 
 /// One seed at one constraint.
 pub(super) struct Year {
-    pub(super) corropt: Outcome,
-    pub(super) both: Outcome,
-    pub(super) aware: Outcome,
-    /// The part of the time, and of the events, without a gain.
+    pub(super) corropt: PolicyOutcome,
+    pub(super) both: PolicyOutcome,
+    pub(super) aware: PolicyOutcome,
+    /// Share of the time, and of the events, without a gain.
     pub(super) no_gain: (f64, f64),
     pub(super) capacity_lost_max: f64,
-    /// Only of the first seed.
-    pub(super) changes: Vec<Change>,
+    /// Recorded for the first seed only.
+    pub(super) changes: Vec<GainInterval>,
 }
 
 /// All seeds at both constraints.
-pub(super) struct All {
+pub(super) struct AllYears {
     pub(super) by_constraint: [Vec<Year>; 2],
 }
 
 pub(super) fn facebook() -> Tiers {
-    Shape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
+    FabricShape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
 }
 
-/// The years of this effort.
-pub(super) fn all(results: &Results<'_>) -> &'static All {
-    static QUICK: OnceLock<All> = OnceLock::new();
-    static FULL: OnceLock<All> = OnceLock::new();
+/// The years for an effort.
+pub(super) fn all(results: &Results<'_>) -> &'static AllYears {
+    static QUICK: OnceLock<AllYears> = OnceLock::new();
+    static FULL: OnceLock<AllYears> = OnceLock::new();
     let place = results.effort().choose(&QUICK, &FULL);
     place.get_or_init(|| {
         let tiers = facebook();
-        All { by_constraint: CONSTRAINTS.map(|constraint| play(results, &tiers, constraint)) }
+        AllYears { by_constraint: CONSTRAINTS.map(|constraint| simulate(results, &tiers, constraint)) }
     })
 }
 
@@ -52,28 +55,28 @@ pub(super) fn seeds(effort: Effort) -> u64 {
     effort.choose(4, 24)
 }
 
-fn play(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> {
-    let effect = Effect::paper();
+fn simulate(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> {
+    let effect = ProtectionEffect::paper();
     let years = Years {
         tiers,
-        source: Source::Drawn(Generator::default()),
+        source: TraceSource::Generated(TraceGenerator::default()),
         constraint,
         policies: &POLICIES,
         effect: &effect,
-        repair: Repair::default(),
+        repair: RepairModel::default(),
         window: WINDOW,
         seeds: 1..seeds(results.effort()) + 1,
     };
-    // Nobody can stop it on the way: a judgement has no way to say so, and it takes seconds.
-    years.play(results.runner(), |seed, outcomes| Year::new(outcomes, seed == 1)).unwrap_or_default()
+    // An interruption is ignored: a judgement cannot return an error, and this takes seconds.
+    years.run(results.runner(), |seed, outcomes| Year::new(outcomes, seed == 1)).unwrap_or_default()
 }
 
 impl Year {
-    fn new(outcomes: Vec<Outcome>, is_first: bool) -> Self {
-        let [mut corropt, mut both, mut aware]: [Outcome; 3] =
+    fn new(outcomes: Vec<PolicyOutcome>, is_first: bool) -> Self {
+        let [mut corropt, mut both, mut aware]: [PolicyOutcome; 3] =
             outcomes.try_into().expect("there is an outcome for each policy");
-        let changes = compare(&corropt.samples, &both.samples, WINDOW);
-        let is_none = |change: &&Change| change.gain < GAIN_NONE;
+        let changes = compare_policies(&corropt.samples, &both.samples, WINDOW);
+        let is_none = |change: &&GainInterval| change.gain < GAIN_NONE;
         let none_us: u64 = changes.iter().filter(is_none).map(|change| change.lasts_us).sum();
         let all_us: u64 = changes.iter().map(|change| change.lasts_us).sum();
         let none = changes.iter().filter(is_none).count();
@@ -94,7 +97,7 @@ impl Year {
     }
 }
 
-/// A mean over seeds and its interval at 95 %, in words.
+/// Mean over seeds, and its 95 % interval.
 pub(super) fn over_seeds(years: &[Year], of: impl Fn(&Year) -> f64) -> (f64, interval::Interval) {
     let values: Vec<f64> = years.iter().map(of).collect();
     let unknown = interval::Interval { low: f64::NAN, high: f64::NAN };
@@ -102,12 +105,12 @@ pub(super) fn over_seeds(years: &[Year], of: impl Fn(&Year) -> f64) -> (f64, int
 }
 
 /// `1.23e-4 (1.2e-4…1.3e-4)`.
-pub(super) fn told(years: &[Year], show: fn(f64) -> String, of: impl Fn(&Year) -> f64) -> String {
+pub(super) fn mean_text(years: &[Year], show: fn(f64) -> String, of: impl Fn(&Year) -> f64) -> String {
     let (mean, interval) = over_seeds(years, of);
     format!("{} ({}…{})", show(mean), show(interval.low), show(interval.high))
 }
 
 /// `50 %`.
-pub(super) fn named(constraint: f64) -> String {
+pub(super) fn constraint_name(constraint: f64) -> String {
     format!("{} %", constraint * 100.0)
 }

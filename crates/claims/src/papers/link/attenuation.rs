@@ -1,22 +1,24 @@
-//! L21: the faster and the denser, the sooner fading light loses frames.
+//! L21: faster and denser links lose frames at less attenuation.
 
-use wiremend_model::phy::{Generation, Optics, Point};
+use wiremend_model::phy::{Generation, OperatingPoint, Optics};
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use crate::ledger::number::{ascending, number, share};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::joshi::source;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L21",
-    title: "faster and denser links break sooner",
-    source: "Joshi et al., Masking Corruption Packet Losses in Datacenter Networks with Link-local Retransmission, SIGCOMM 2023, Fig. 1",
-    paper: "With growing attenuation a 25G link loses frames of 1518 B sooner than a 10G link, FEC helps it less than enough, and a 50G link \
-            with PAM4 breaks first although it has the stronger FEC",
-    method: "The attenuation at which one frame in 10^8, 10^5 and 10^3 is lost, by the physics of direct detection: light halves, the eye halves; \
-             noise grows with the symbol rate; four levels divide the eye by three; Reed–Solomon corrects 7 or 15 of its symbols. \
-             Reproduced if at each loss the order is 50G with FEC, 25G without, 25G with FEC, 10G, each gap at least 0.5 dB, and a simulated \
-             link at the bit error rate of 10G and of 25G without FEC loses the share of frames that follows. Where the curves stand along the \
-             axis depends on the transceivers, which the paper does not give",
+    title: "faster and denser links fail at less attenuation",
+    source: source("Fig. 1"),
+    paper: "With growing attenuation a 25G link loses frames of 1518 B sooner than a 10G link, and FEC does not make \
+           up for the difference. A 50G link with PAM4 fails first, although it has the strongest FEC",
+    method: "The attenuation at which one frame in 10^8, 10^5 and 10^3 is lost, from a model of direct detection: the \
+            eye is proportional to the optical power, noise grows with the symbol rate, four levels divide the eye by \
+            three, and Reed–Solomon corrects 7 or 15 symbols. Reproduced if at each loss rate the order is 50G with \
+            FEC, 25G without, 25G with FEC, 10G, with gaps of at least 0.5 dB, and if a simulated link at the bit \
+            error rate of 10G and of 25G without FEC loses the computed share of frames. The position of the curves \
+            on the axis depends on the transceivers, which the paper does not describe",
     runs,
     judge,
 };
@@ -24,31 +26,31 @@ pub(super) const CLAIM: Claim = Claim {
 const FRAME_BYTES: f64 = 1518.0;
 const LOSSES: [f64; 3] = [1e-8, 1e-5, 1e-3];
 const GAP_DB: f64 = 0.5;
-/// From the first to break to the last.
+/// In the order in which they fail.
 const ORDER: [Generation; 4] = [Generation::G50_FEC, Generation::G25, Generation::G25_FEC, Generation::G10];
-/// Links without FEC lose the frames whose bits are wrong: that can be watched.
-const WATCHED: [Generation; 2] = [Generation::G10, Generation::G25];
-const WATCHED_LOSS: f64 = 1e-2;
+/// Links without FEC lose each frame with a bit error, so they can be simulated.
+const SIMULATED: [Generation; 2] = [Generation::G10, Generation::G25];
+const SIMULATED_LOSS: f64 = 1e-2;
 
 fn attenuation(generation: &Generation, loss: f64) -> f64 {
     Optics::default().attenuation_for(generation, loss, FRAME_BYTES)
 }
 
 /// A link at the attenuation at which it loses one frame in a hundred.
-fn watched(generation: &Generation) -> Point {
-    Optics::default().at(generation, attenuation(generation, WATCHED_LOSS), FRAME_BYTES)
+fn simulated(generation: &Generation) -> OperatingPoint {
+    Optics::default().operating_point(generation, attenuation(generation, SIMULATED_LOSS), FRAME_BYTES)
 }
 
 fn run(generation: &Generation, effort: Effort) -> Run {
-    Run::of("claims/attenuation")
-        .set("impair.0.rate", format!("{:e}", watched(generation).bit_error_rate))
+    Run::new("claims/attenuation")
+        .set("impair.0.rate", format!("{:e}", simulated(generation).bit_error_rate))
         .set("workload.0.stop", effort.choose("200ms", "2s"))
         .set("stop.after", "3s")
         .seconds(effort.choose(0.1, 1.0))
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    WATCHED.iter().map(|generation| run(generation, effort)).collect()
+    SIMULATED.iter().map(|generation| run(generation, effort)).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -62,12 +64,12 @@ fn judge(results: &Results<'_>) -> Finding {
             .collect();
         judgement.must(format!("dB at a loss of {loss:e}, less 0.5 dB a step"), ascending(&spaced, 0.0));
     }
-    for generation in &WATCHED {
-        let lane = results.of(&run(generation, results.effort())).lane("h0>tor");
+    for generation in &SIMULATED {
+        let lane = results.outcome(&run(generation, results.effort())).lane("h0>tor");
         let lost = share(lane.corrupted, lane.tx_frames);
         let what =
-            format!("frames lost, {}, at {:.1} dB", generation.name, attenuation(generation, WATCHED_LOSS));
-        judgement.must(what, lost.expected(watched(generation).frame_loss));
+            format!("frames lost, {}, at {:.1} dB", generation.name, attenuation(generation, SIMULATED_LOSS));
+        judgement.must(what, lost.expected(simulated(generation).frame_loss));
     }
     judgement.plot("l21", &figure());
     let shows: Vec<_> = ORDER
@@ -83,7 +85,7 @@ fn judge(results: &Results<'_>) -> Finding {
 fn figure() -> Plot {
     let steps = || (0..=180).map(|step| f64::from(step) / 10.0);
     let curve = |generation: &Generation| {
-        let point = |db: f64| (db, Optics::default().at(generation, db, FRAME_BYTES).frame_loss);
+        let point = |db: f64| (db, Optics::default().operating_point(generation, db, FRAME_BYTES).frame_loss);
         let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10).collect();
         Curve { name: generation.name.to_owned(), points, line: Line::Straight }
     };

@@ -1,4 +1,4 @@
-//! L: Joshi et al. (SIGCOMM 2023): a link that repairs itself, and why links need it.
+//! L21: Joshi et al. (SIGCOMM 2023), Fig. 1: why links need protection.
 
 mod attenuation;
 

@@ -1,11 +1,11 @@
-//! L8: what backpressure is for.
+//! L8: the effect of backpressure.
 
 use wiremend_measure::Metric;
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
 
 use super::stream::{self, INTO, OUT};
-use super::timeline::{self, DCTCP, LONG_DCTCP, Phase, Transport, Watched};
+use super::timeline::{self, DCTCP, LONG_DCTCP, Phase, StreamSamples, Transport};
 use crate::ledger::number::{bytes, count, number, rate_bps};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
@@ -13,15 +13,18 @@ use crate::stress::FORWARD;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L8",
-    title: "without backpressure the buffer overflows",
-    source: source!("section 4.2, Fig. 9b"),
-    paper: "Without backpressure the reordering buffer builds up and overflows again and again, so that end-to-end retransmissions return, more of them \
-            than corruption caused, and throughput is lower (DCTCP, 25G, 1e-3)",
-    method: "A DCTCP stream at 25G, 1e-3, a buffer of 200 KB, corruption from 2 s and protection from 7 s to 10 s (L15; 20, 60 and 260 ms in the quick run), with a round trip of 100 µs, as \
-             streams in the testbed had (L14). Reproduced if with backpressure nothing overflows, and without it frames do, the host sends more packets again in a second than corruption made it \
-             send, and throughput is lower; and if the host sends more again at the round trip of 30 µs, too, that the paper gives. If only the last is not so, it differs. \
-             The same must hold of WRITEs with go-back-N and a window of 400 packets, with nothing sent again with backpressure, and more for each packet without it than without protection. \
-             Their buffer, sampled every 5 µs of the first 3 ms, must fill to 95 % without backpressure, and stay within the 60 KB of L4 with it",
+    title: "without backpressure the reordering buffer overflows",
+    source: source("section 4.2, Fig. 9b"),
+    paper: "Without backpressure the reordering buffer repeatedly fills and overflows. End-to-end retransmissions \
+           return, more of them than corruption caused, and throughput is lower (DCTCP, 25G, 1e-3)",
+    method: "A DCTCP stream at 25G, loss rate 1e-3, a buffer of 200 KB, corruption from 2 s and protection from 7 s to \
+            10 s (L15; quick: 20, 60 and 260 ms), with a round trip of 100 µs, like the streams of the testbed (L14). \
+            Reproduced if with backpressure nothing overflows; if without it frames overflow, the host retransmits \
+            more packets per second than with corruption alone, and throughput is lower; and if the host also \
+            retransmits more at the round trip of 30 µs that the paper gives. If only the last fails, the claim \
+            differs. The same must hold for WRITEs with go-back-N and a window of 400 packets: no retransmission with \
+            backpressure, and without it more for each packet than without protection. Their buffer, sampled every 5 \
+            µs of the first 3 ms, must fill to 95 % without backpressure and stay within the 60 KB of L4 with it",
     runs,
     judge,
 };
@@ -31,23 +34,23 @@ const WITHOUT: &str = "LG without backpressure";
 const LOSS: &str = "loss";
 const OURS: &str = "hardened";
 const MENDED: [&str; 3] = [WITHOUT, WITH, OURS];
-const ROOM_BYTES: f64 = 200e3;
-/// The most that the paper's receiver kept at 25G (L4).
-const KEPT_BYTES: f64 = 60e3;
+const BUFFER_BYTES: f64 = 200e3;
+/// Largest reordering buffer of the paper at 25G (L4).
+const REORDER_BYTES_MAX: f64 = 60e3;
 
 fn run(variant: &'static str, effort: Effort) -> Run {
-    Run::of("claims/backpressure")
+    Run::new("claims/backpressure")
         .variant(variant)
         .set("workload.0.count", effort.choose(30, 200))
         .seconds(1.0)
 }
 
-/// The begin of it, looked at closely.
+/// The first milliseconds, with a short sampling interval.
 fn sampled(variant: &'static str, effort: Effort) -> Run {
     run(variant, effort).set("stop.after", "3ms").set("series.every", "5us").set("series.links", "switches")
 }
 
-/// A stream whose round trip is what the paper gives, or longer.
+/// Round trip of a stream: the one that the paper gives, or a longer one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RoundTrip {
     Given,
@@ -67,7 +70,7 @@ impl RoundTrip {
         }
     }
 
-    /// The buffer overflows some twenty times in a second.
+    /// Long enough for several overflows: there are about twenty per second.
     fn transport(self) -> Transport {
         match self {
             Self::Given => DCTCP,
@@ -83,8 +86,8 @@ impl RoundTrip {
         }
     }
 
-    fn watched<'a>(self, results: &'a Results<'_>, variant: &'static str) -> Watched<'a> {
-        Watched::new(results, self.transport(), &self.run(variant, results.effort()))
+    fn samples<'a>(self, results: &'a Results<'_>, variant: &'static str) -> StreamSamples<'a> {
+        StreamSamples::new(results, self.transport(), &self.run(variant, results.effort()))
     }
 }
 
@@ -94,16 +97,16 @@ fn runs(effort: Effort) -> Vec<Run> {
     counted.into_iter().chain(MENDED.map(|variant| sampled(variant, effort))).chain(streams).collect()
 }
 
-/// What waits for an earlier frame, over time.
+/// Occupancy of the reordering buffer over time.
 fn buffer(results: &Results<'_>, variant: &'static str) -> Vec<(f64, f64)> {
-    let outcome = results.of(&sampled(variant, results.effort()));
+    let outcome = results.outcome(&sampled(variant, results.effort()));
     let samples = outcome.series(FORWARD, Metric::RxBufferBytes);
     samples.iter().map(|&(ns, bytes)| (ns as f64, bytes as f64)).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |variant| results.of(&run(variant, results.effort()));
+    let of = |variant| results.outcome(&run(variant, results.effort()));
     for variant in [WITH, OURS] {
         judgement
             .must(format!("overflows, {variant}"), count(of(variant).summary.protection.overflowed).is(0));
@@ -112,7 +115,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     let overflowed = of(WITHOUT).summary.protection.overflowed;
     judgement.must("overflows without backpressure", number(overflowed as f64).at_least(1.0));
-    let (with, without) = (again(of(LOSS)), again(of(WITHOUT)));
+    let (with, without) = (retransmission_share(of(LOSS)), retransmission_share(of(WITHOUT)));
     judgement.must(
         "sent again for each packet, against no protection",
         number(without / with.max(1e-9)).at_least(1.0),
@@ -153,7 +156,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.finding(
         format!(
             "{}. WRITEs: {} overflows and {} packets sent again without backpressure, none of either with it; goodput {} instead of {}",
-            told(results),
+            summary_text(results),
             human::count(overflowed),
             human::count(of(WITHOUT).summary.retransmitted_packets),
             human::rate_bps(goodput),
@@ -164,16 +167,16 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// Fig. 9b, end to end.
+/// Checks the streams of Fig. 9b.
 fn streams(judgement: &mut Judgement, results: &Results<'_>) {
     for at in RoundTrip::ALL {
-        let [with, without] = BOTH.map(|variant| at.watched(results, variant));
+        let [with, without] = BOTH.map(|variant| at.samples(results, variant));
         let name = at.name();
         judgement.must(format!("overflows, DCTCP, {name}, with it"), count(with.overflowed()).is(0));
-        let bps = [&with, &without].map(|watched| watched.throughput_bps(Phase::Protected));
+        let bps = [&with, &without].map(|samples| samples.throughput_bps(Phase::Protected));
         judgement.must(format!("throughput without it, DCTCP, {name}"), rate_bps(bps[1]).below(bps[0]));
         let [corrupting, protected] =
-            [Phase::Corrupting, Phase::Protected].map(|phase| without.again_per_s(phase));
+            [Phase::Corrupting, Phase::Protected].map(|phase| without.retransmissions_per_s(phase));
         let more = number(protected / corrupting.max(1e-9)).at_least(1.0);
         let what = format!("sent again in a second, against corruption, DCTCP, {name}");
         if at == RoundTrip::Longer {
@@ -185,9 +188,9 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
         }
     }
     let curve = |variant: &'static str| {
-        let watched = RoundTrip::Longer.watched(results, variant);
+        let samples = RoundTrip::Longer.samples(results, variant);
         let name = if variant == stream::LG { "with backpressure" } else { "without" };
-        watched.curve(name.to_owned(), INTO, Metric::TxBytes, 8.0 * watched.samples_per_s())
+        samples.curve(name.to_owned(), INTO, Metric::TxBytes, 8.0 * samples.samples_per_s())
     };
     judgement.plot(
         "l8-stream",
@@ -201,9 +204,9 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
         },
     );
     let again = |variant: &'static str| {
-        let watched = RoundTrip::Longer.watched(results, variant);
+        let samples = RoundTrip::Longer.samples(results, variant);
         let name = if variant == stream::LG { "with backpressure" } else { "without" };
-        watched.curve(name.to_owned(), OUT, Metric::RetransmittedPackets, 1.0)
+        samples.curve(name.to_owned(), OUT, Metric::RetransmittedPackets, 1.0)
     };
     judgement.plot(
         "l8-again",
@@ -222,24 +225,24 @@ const FITS: &str = "With a round trip of 30 µs all that a DCTCP stream has unde
 
 fn stream_rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let row = |at: RoundTrip, variant: &'static str| {
-        let watched = at.watched(results, variant);
+        let samples = at.samples(results, variant);
         vec![
             format!("DCTCP, {}, {variant}", at.name()),
-            human::rate_bps(watched.throughput_bps(Phase::Protected)),
-            human::count(watched.sum(OUT, Metric::RetransmittedPackets, Phase::Protected)),
-            human::count(watched.overflowed()),
-            human::bytes(watched.kept_bytes_max() as f64),
+            human::rate_bps(samples.throughput_bps(Phase::Protected)),
+            human::count(samples.sum(OUT, Metric::RetransmittedPackets, Phase::Protected)),
+            human::count(samples.overflowed()),
+            human::bytes(samples.reorder_bytes_max() as f64),
         ]
     };
     RoundTrip::ALL.into_iter().flat_map(|at| BOTH.map(|variant| row(at, variant))).collect()
 }
 
-/// What came of the streams.
-fn told(results: &Results<'_>) -> String {
+/// Summarizes the streams.
+fn summary_text(results: &Results<'_>) -> String {
     let of = |at: RoundTrip| {
-        let [with, without] = BOTH.map(|variant| at.watched(results, variant));
+        let [with, without] = BOTH.map(|variant| at.samples(results, variant));
         let [again, corrupted] =
-            [Phase::Protected, Phase::Corrupting].map(|phase| without.again_per_s(phase));
+            [Phase::Protected, Phase::Corrupting].map(|phase| without.retransmissions_per_s(phase));
         format!(
             "{}: without backpressure {} overflows, {again:.0} packets sent again in a second ({corrupted:.0} by corruption alone), and {} instead of {}",
             at.name(),
@@ -251,12 +254,14 @@ fn told(results: &Results<'_>) -> String {
     format!("DCTCP, {}", RoundTrip::ALL.map(of).join("; "))
 }
 
-/// The same of WRITEs, looked at closely.
+/// Checks WRITEs with a short sampling interval.
 fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
     let most = |variant| buffer(results, variant).iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max);
-    judgement.must("most that waits without backpressure", bytes(most(WITHOUT)).at_least(0.95 * ROOM_BYTES));
+    judgement
+        .must("most that waits without backpressure", bytes(most(WITHOUT)).at_least(0.95 * BUFFER_BYTES));
     for variant in [WITH, OURS] {
-        judgement.must(format!("most that waits, {variant}"), bytes(most(variant)).at_most(KEPT_BYTES));
+        judgement
+            .must(format!("most that waits, {variant}"), bytes(most(variant)).at_most(REORDER_BYTES_MAX));
     }
     let curve = |variant: &'static str| Curve {
         name: variant.to_owned(),
@@ -269,13 +274,13 @@ fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
             title: "What waits for an earlier frame, with and without backpressure".to_owned(),
             description: "Bytes in the reordering buffer of a link of 25 Gb/s over time.".to_owned(),
             x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-            y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, ROOM_BYTES),
+            y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, BUFFER_BYTES),
             curves: MENDED.map(curve).to_vec(),
         },
     );
 }
 
-/// Packets sent again of all that were sent.
-fn again(outcome: &Outcome) -> f64 {
+/// Share of the sent packets that are retransmissions.
+fn retransmission_share(outcome: &Outcome) -> f64 {
     outcome.summary.retransmitted_packets as f64 / outcome.summary.packets_sent.max(1) as f64
 }

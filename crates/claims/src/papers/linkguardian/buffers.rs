@@ -1,4 +1,4 @@
-//! L4: room that the two switches need.
+//! L4: buffers of the two switches.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -11,17 +11,18 @@ use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted, frames}
 pub(super) const CLAIM: Claim = Claim {
     id: "L4",
     title: "buffers of a protected link",
-    source: source!("section 4.6, Fig. 14"),
-    paper: "In order, the sender keeps at most 3.6 KB and the receiver 60 KB at 25G, and at most 90 KB each at 100G; without order the sender keeps \
-            at most 24.4 KB at 100G, and the receiver nothing",
-    method: "The stress test at three losses: most bytes in the queue of the loopback port, by side, as the paper polls it. The paper's \
-             numbers are bounds: what is measured must not exceed them at any loss. As printed if it also comes to half of each bound at some loss. \
-             Without order the receiver must keep nothing, and ours must stay within the same 90 KB",
+    source: source("section 4.6, Fig. 14"),
+    paper: "In the ordered mode the sender buffers at most 3.6 KB and the receiver 60 KB at 25G, and each at most 90 \
+           KB at 100G. In the non-blocking mode the sender buffers at most 24.4 KB at 100G, and the receiver nothing",
+    method: "The stress test at three loss rates: largest number of bytes in the queue of the loopback port, for each \
+            side, as the paper polls it. The paper's numbers are bounds, which the measurement must not exceed at any \
+            loss rate. As printed if it also reaches half of each bound at some loss rate. In the non-blocking mode \
+            the receiver must buffer nothing, and the hardened protocol must stay within the same 90 KB",
     runs,
     judge,
 };
 
-/// Rate, mode, side, and the most that the paper saw.
+/// Link rate, mode, side, and the paper's maximum.
 const BOUNDS: [(u32, &str, Side, f64); 5] = [
     (25, LG, Side::Rx, 60e3),
     (100, LG, Side::Rx, 90e3),
@@ -56,13 +57,13 @@ fn runs(effort: Effort) -> Vec<Run> {
     all().iter().map(|stress| stress.run(frames(effort, stress.loss))).collect()
 }
 
-/// The most at any of the losses.
+/// The maximum over all loss rates.
 fn most(results: &Results<'_>, gbps: u32, mode: &'static str, side: Side) -> f64 {
-    let of = |(loss, _): &(f64, u32)| kept(results, Stress::new(gbps, *loss, mode), side);
+    let of = |(loss, _): &(f64, u32)| buffered(results, Stress::new(gbps, *loss, mode), side);
     LOSSES.iter().map(of).fold(0.0, f64::max)
 }
 
-fn kept(results: &Results<'_>, stress: Stress, side: Side) -> f64 {
+fn buffered(results: &Results<'_>, stress: Stress, side: Side) -> f64 {
     let (_, sum) = counted(results, stress);
     (if side == Side::Tx { sum.tx_buffer_bytes_max } else { sum.rx_buffer_bytes_max }) as f64
 }
@@ -84,16 +85,16 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     let row = |stress: Stress| {
-        let kept = |side| human::bytes(kept(results, stress, side));
-        vec![stress.name(), kept(Side::Tx), kept(Side::Rx)]
+        let buffered = |side| human::bytes(buffered(results, stress, side));
+        vec![stress.name(), buffered(Side::Tx), buffered(Side::Rx)]
     };
     judgement.table("| sender | receiver", all().into_iter().map(row).collect());
     judgement.plot("l4", &figure(results));
-    let told = |(gbps, mode, side, _): (u32, &'static str, Side, f64)| {
+    let text = |(gbps, mode, side, _): (u32, &'static str, Side, f64)| {
         format!("{mode} {} at {gbps}G {}", side.name(), human::bytes(most(results, gbps, mode, side)))
     };
     judgement.finding(
-        BOUNDS.map(told).join(", "),
+        BOUNDS.map(text).join(", "),
         "Pause and resume hold the receiver's buffer near 40 KB, and what was under way comes on top",
     )
 }
@@ -104,7 +105,7 @@ const REASON: &str = "Our sender's copies spend their time on the way to the loo
 
 fn figure(results: &Results<'_>) -> Plot {
     let of = |gbps, mode: &'static str, side: Side| {
-        let point = |(loss, _): (f64, u32)| (loss, kept(results, Stress::new(gbps, loss, mode), side));
+        let point = |(loss, _): (f64, u32)| (loss, buffered(results, Stress::new(gbps, loss, mode), side));
         Curve {
             name: format!("{}, {mode}, {gbps}G", side.name()),
             points: LOSSES.map(point).to_vec(),

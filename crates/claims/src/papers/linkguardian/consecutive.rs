@@ -1,4 +1,4 @@
-//! L6: losses in a row.
+//! L6: consecutive losses.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -10,13 +10,15 @@ use crate::stress::{LG_NB, Stress, per};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L6",
-    title: "five slots cover losses in a row",
-    source: source!("section 3.5 and appendix B.2, Fig. 20"),
-    paper: "Five registers, for five frames lost in a row, cover 99.9999 % of loss events at a loss of 5 %, measured at 1 % and 5 %",
-    method: "The prototype without order at line rate, losses independent: notifications, frames found missing, and frames for which no slot was left. \
-             Reproduced if 1 − p^5 is at least 99.9999 %, if an event has 1/(1 − p) frames within 2 %, and if the exact interval of the frames without a slot \
-             holds p^5/(1 − p) per event. On fibre losses need not be independent: if a loss is followed by another with 10 %, five slots cover \
-             99.999 %, and with 20 % 99.97 %",
+    title: "five registers cover consecutive losses",
+    source: source("section 3.5 and appendix B.2, Fig. 20"),
+    paper: "Five registers, for five consecutive lost frames, cover 99.9999 % of loss events at a loss rate of 5 %; \
+           measured at 1 % and 5 %",
+    method: "The prototype in non-blocking mode at line rate with independent losses: notifications, frames found \
+            missing, and frames without a free register. Reproduced if 1 − p^5 is at least 99.9999 %; if an event has \
+            1/(1 − p) frames within 2 %; and if the exact interval of the frames without a register contains p^5/(1 − \
+            p) per event. Losses on fibre need not be independent: if a loss is followed by another with probability \
+            10 %, five registers cover 99.999 %, and with 20 % they cover 99.97 %",
     runs,
     judge,
 };
@@ -37,7 +39,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let mut told = Vec::new();
     for loss in LOSSES {
-        let sum = results.of(&run(loss, results.effort())).summary.protection;
+        let sum = results.outcome(&run(loss, results.effort())).summary.protection;
         let percent = human::percent(loss);
         judgement
             .must(format!("events covered, {percent} %"), fraction(1.0 - loss.powi(SLOTS)).at_least(COVER));

@@ -1,4 +1,4 @@
-//! L14: a CUBIC stream over links that do nothing, restore, or send again.
+//! L14: a CUBIC stream over links without protection, with FEC (Wharf), and with retransmission.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -11,26 +11,32 @@ use crate::papers::joshi::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "L14",
     title: "a CUBIC stream on 10G: none, Wharf, LinkGuardian",
-    source: source!("section 4.7, Table 3"),
-    paper: "Goodput of a CUBIC stream on a 10G link in Gb/s at a loss of 0, 1e-5, 1e-4, 1e-3 and 1e-2: without protection 9.49, 9.48, 8.01, 3.48, 1.46; with Wharf \
-            (n/a), 9.13, 9.13, 9.13, 7.91; with LinkGuardian and LinkGuardianNB alike 9.47, 9.47, 9.47, 9.46, 9.2",
-    method: "One stream, RTO_min 1 ms, 560 KB at the link. Our segments have timestamps (1448 B of 1538 B), the testbed's none (1460 B: 9.49 Gb/s), so that shares of the clean \
-             goodput are compared. Hosts have a clock of 1 kHz, by which Linux has CUBIC go; beside it CUBIC of RFC 9438. Round trips: 30 µs, as the paper gives for TCP, and 46, 100 and 126 µs, all spent in the hosts' stacks. Reproduced if the printed 9.49, 9.47, 9.13 and 7.91 \
-             are 1460 B over 1538, over 1541, and times 25/26 and 5/6; if both modes of LinkGuardian, prototype and hardened, have at every loss the printed share within 2.5 %, \
-             at 30 µs, the prototype at 100 µs, too; if a parity behind 25 frames (5 at 1e-2) has the printed share within 2.5 % at 30 µs, and LinkGuardian more at every loss; and if without protection the printed \
-             shares come out within 10 % at 30 µs. If they do not, it differs, provided that each of those at 1e-4, 1e-3 and 1e-2 comes out within 10 % at 126, 100 and 46 µs. Means of \
-             several seeds, with the least and the most",
+    source: source("section 4.7, Table 3"),
+    paper: "Goodput of a CUBIC stream on a 10G link in Gb/s at loss rates 0, 1e-5, 1e-4, 1e-3 and 1e-2: without \
+           protection 9.49, 9.48, 8.01, 3.48, 1.46; with Wharf (n/a), 9.13, 9.13, 9.13, 7.91; with LinkGuardian and \
+           LinkGuardianNB alike 9.47, 9.47, 9.47, 9.46, 9.2",
+    method: "One stream, RTO_min 1 ms, a queue of 560 KB at the link. Segments of the simulator have timestamps (1448 \
+            B of 1538 B), those of the testbed have none (1460 B: 9.49 Gb/s), so that shares of the clean goodput are \
+            compared. Hosts have a clock of 1 kHz, which CUBIC of Linux uses; CUBIC of RFC 9438 is measured too. \
+            Round trips: 30 µs, the paper's value for TCP, and 46, 100 and 126 µs, all of it in the hosts' stacks. \
+            Reproduced if the printed 9.49, 9.47, 9.13 and 7.91 are 1460 B over 1538, over 1541, and times 25/26 and \
+            5/6; if both modes of LinkGuardian, prototype and hardened, have at every loss rate the printed share \
+            within 2.5 % at 30 µs, and the prototype also at 100 µs; if a parity frame after 25 frames (5 at 1e-2) \
+            has the printed share within 2.5 % at 30 µs, and LinkGuardian has more at every loss rate; and if the \
+            shares without protection are the printed ones within 10 % at 30 µs. If only these are not, the claim \
+            differs, provided that those at 1e-4, 1e-3 and 1e-2 are within 10 % at 126, 100 and 46 µs. Results are \
+            means of several seeds, with minimum and maximum",
     runs,
     judge,
 };
 
-/// What is printed at a loss, in Gb/s.
+/// Printed goodput at one loss rate, in Gb/s.
 struct Column {
     loss: f64,
     none: f64,
     wharf: f64,
     linkguardian: f64,
-    /// The code that Wharf has there.
+    /// The code of Wharf at this loss rate.
     code: &'static str,
 }
 
@@ -48,30 +54,31 @@ const CLEAN_GBPS: f64 = 9.49;
 const FEC_25: &str = "fec(25,1)";
 const FEC_5: &str = "fec(5,1)";
 
-/// Payload of a full segment without timestamps, and with them as ours have; bytes of both on the wire.
+/// Payload of a full segment without timestamps, and with timestamps as in the simulator; bytes of both on
+/// the wire.
 const PAPER_SEGMENT: f64 = 1460.0;
 const SEGMENT: f64 = 1448.0;
 const ON_WIRE: f64 = 1538.0;
-/// LinkGuardian's header.
+/// Bytes of LinkGuardian's header.
 const HEADER: f64 = 3.0;
 
 const STREAM: Stream = Stream { congestion: "cubic", gbps: 10 };
 const MODES: [&str; 4] = [LG, LG_NB, HARDENED, HARDENED_NB];
-/// How far protected streams may be from print, and those that chance decides on.
+/// Tolerance for protected streams, and for streams whose goodput depends on random losses.
 const SAME: f64 = 0.025;
 const NEAR: f64 = 0.1;
 
-/// A round trip of a full segment and its acknowledgement.
+/// Round trip of a full segment and its acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct RoundTrip {
     us: u32,
-    /// The hosts' part, at each end: links and switches take 6.5 µs.
+    /// Delay of each host's stack; links and switches take 6.5 µs.
     stack: &'static str,
 }
 
-/// What the paper gives.
+/// The round trip that the paper gives.
 const GIVEN: RoundTrip = RoundTrip { us: 30, stack: "12us" };
-/// What fits at 1e-2, 1e-3 and 1e-4.
+/// The round trips that fit at 1e-2, 1e-3 and 1e-4.
 const LONGER: [RoundTrip; 3] = [
     RoundTrip { us: 46, stack: "20us" },
     RoundTrip { us: 100, stack: "47us" },
@@ -79,7 +86,7 @@ const LONGER: [RoundTrip; 3] = [
 ];
 const MIDDLE: RoundTrip = LONGER[1];
 
-/// A stream at a loss, with one seed.
+/// A stream at one loss rate, for all seeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Trial {
     round_trip: RoundTrip,
@@ -88,19 +95,19 @@ struct Trial {
     clock: Clock,
 }
 
-/// What CUBIC goes by.
+/// The clock of CUBIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Clock {
-    /// A kernel's.
+    /// The clock tick of a kernel.
     Ticking,
-    /// One that is always right, as in RFC 9438.
-    Right,
+    /// An exact clock, as RFC 9438 assumes.
+    Exact,
 }
 
 impl Trial {
     fn run(&self, seed: u64, effort: Effort) -> Run {
         let Self { round_trip, variant, loss, clock } = *self;
-        // Where losses decide, it takes long until they are enough, and until the begin is forgotten.
+        // Streams that depend on losses need a long run, for enough losses and to outweigh the start.
         let quick_ms = match (variant == NONE && loss > 1e-5, round_trip == GIVEN) {
             (true, true) => 100,
             (true, false) => 250,
@@ -109,7 +116,7 @@ impl Trial {
         };
         let ms = effort.choose(quick_ms, 10 * quick_ms);
         let run = if variant.starts_with("fec") {
-            let run = Run::of("claims/stream-parities").variant(variant);
+            let run = Run::new("claims/stream-parities").variant(variant);
             run.set("impair.0.rate", format!("{loss:e}"))
         } else {
             STREAM.run(variant, format!("{loss:e}"))
@@ -119,7 +126,7 @@ impl Trial {
         } else {
             20.0
         };
-        let run = if clock == Clock::Right { run.set("transport.tcp.tick", "0ns") } else { run };
+        let run = if clock == Clock::Exact { run.set("transport.tcp.tick", "0ns") } else { run };
         run.set("transport.tcp.stack_latency", round_trip.stack)
             .set("stop.after", format!("{ms}ms"))
             .seed(seed)
@@ -140,15 +147,15 @@ impl Trial {
     }
 
     fn outcomes<'a>(&self, results: &'a Results<'_>) -> Vec<&'a Outcome> {
-        self.runs(results.effort()).iter().map(|run| results.of(run)).collect()
+        self.runs(results.effort()).iter().map(|run| results.outcome(run)).collect()
     }
 
-    /// Mean, least and most of all seeds, in bits per second.
+    /// Mean, minimum and maximum over all seeds, in bits per second.
     fn goodput(&self, results: &Results<'_>) -> [f64; 3] {
         spread(self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64))
     }
 
-    /// Of what ours could be without loss.
+    /// Share of the goodput that is possible without loss.
     fn share(&self, results: &Results<'_>) -> f64 {
         self.goodput(results)[0] / clean_bps()
     }
@@ -159,7 +166,7 @@ impl Trial {
     }
 }
 
-/// What segments of ours take of the link.
+/// Payload rate of full segments on the link.
 fn clean_bps() -> f64 {
     10e9 * SEGMENT / ON_WIRE
 }
@@ -168,22 +175,23 @@ fn none(round_trip: RoundTrip, loss: f64) -> Trial {
     Trial { round_trip, variant: NONE, loss, clock: Clock::Ticking }
 }
 
-/// By RFC 9438, at the given round trip.
-fn right(loss: f64) -> Trial {
-    Trial { clock: Clock::Right, ..none(GIVEN, loss) }
+/// CUBIC of RFC 9438 at the paper's round trip.
+fn rfc_9438(loss: f64) -> Trial {
+    Trial { clock: Clock::Exact, ..none(GIVEN, loss) }
 }
 
-/// All losses at the given round trip, and those that slow a stream at longer ones: in the quick run only where they fit.
+/// All loss rates at the paper's round trip, and those that slow a stream at longer ones; quick effort takes
+/// only the pairs that fit.
 fn unprotected(effort: Effort) -> Vec<Trial> {
     let given = COLUMNS.iter().map(|column| none(GIVEN, column.loss));
     let longer =
         LONGER.into_iter().flat_map(|at| COLUMNS[1..].iter().map(move |column| none(at, column.loss)));
     let is_wanted = |trial: &Trial| effort == Effort::Full || fitting().contains(trial);
-    let right = COLUMNS[1..].iter().map(|column| right(column.loss));
-    given.chain(right).chain(longer.filter(is_wanted)).chain([clean()]).collect()
+    let exact = COLUMNS[1..].iter().map(|column| rfc_9438(column.loss));
+    given.chain(exact).chain(longer.filter(is_wanted)).chain([clean()]).collect()
 }
 
-/// The losses that slow a stream, and the round trips at which they slow it as printed.
+/// The loss rates that slow a stream, each with the round trip at which it has the printed goodput.
 fn fitting() -> [Trial; 3] {
     [none(LONGER[0], COLUMNS[3].loss), none(LONGER[1], COLUMNS[2].loss), none(LONGER[2], COLUMNS[1].loss)]
 }
@@ -192,8 +200,8 @@ fn clean() -> Trial {
     none(GIVEN, 0.0)
 }
 
-/// What is measured of protected links at this loss.
-fn mended(column: &'static Column) -> Vec<Trial> {
+/// Protected links at this loss rate.
+fn protected_trials(column: &'static Column) -> Vec<Trial> {
     let given = MODES.into_iter().chain([column.code]).map(|variant| (GIVEN, variant));
     let longer = [LG, LG_NB, column.code].map(|variant| (MIDDLE, variant));
     let of = |(round_trip, variant)| Trial { variant, ..none(round_trip, column.loss) };
@@ -201,7 +209,7 @@ fn mended(column: &'static Column) -> Vec<Trial> {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let trials = unprotected(effort).into_iter().chain(COLUMNS.iter().flat_map(mended));
+    let trials = unprotected(effort).into_iter().chain(COLUMNS.iter().flat_map(protected_trials));
     trials.flat_map(|trial| trial.runs(effort)).collect()
 }
 
@@ -228,7 +236,7 @@ fn judge(results: &Results<'_>) -> Finding {
         .map(|(name, trial)| (name.as_str(), rate_bps(trial.goodput(results)[0])))
         .collect();
     judgement.must("goodput without protection, 30 µs", ascending(&ordered, 0.01));
-    judgement.table(HEADS, rows(results));
+    judgement.table(TABLE_HEADS, rows(results));
     judgement.plot("l14", &figure(results));
     judgement.finding(measured(results), "")
 }
@@ -238,7 +246,7 @@ const REASON: &str = "Two things make the testbed slower. Its kernel looks at CU
      single one fits all three within 10 %. NICs that gather interrupts while packets come fast would do that, which was not measured here; 30 µs is what a lone packet takes. \
      Where the link is protected the round trip hardly matters";
 
-/// What the printed numbers are made of.
+/// Checks which ratios of bytes the printed numbers are.
 fn arithmetic(judgement: &mut Judgement) {
     let clean = 10.0 * PAPER_SEGMENT / ON_WIRE;
     let rounded = |gbps: f64| number((gbps * 100.0).round() / 100.0);
@@ -250,7 +258,7 @@ fn arithmetic(judgement: &mut Judgement) {
 }
 
 fn protected(judgement: &mut Judgement, results: &Results<'_>, column: &'static Column) {
-    for trial in mended(column) {
+    for trial in protected_trials(column) {
         let Trial { round_trip, variant, loss, .. } = trial;
         let place = format!("{}, {} µs", shown(loss), round_trip.us);
         let what = format!("share, {variant}, {place}");
@@ -273,18 +281,18 @@ fn protected(judgement: &mut Judgement, results: &Results<'_>, column: &'static 
 
 const RESIDUE: &str = "Wharf's column is arithmetic, as the paper says: what parities leave of the link. Two losses of a block remain, at 1e-2 and five frames 5e-4 of all, and slow a stream the more the longer its round trip";
 
-const HEADS: &str = "loss | none, paper | RFC 9438, 30 µs | none, 30 µs | 46 µs | 100 µs | 126 µs | Wharf, paper | fec, 30 µs | 100 µs | LinkGuardian, paper | LinkGuardian, 30 µs | 100 µs | NB, 30 µs";
+const TABLE_HEADS: &str = "loss | none, paper | RFC 9438, 30 µs | none, 30 µs | 46 µs | 100 µs | 126 µs | Wharf, paper | fec, 30 µs | 100 µs | LinkGuardian, paper | LinkGuardian, 30 µs | 100 µs | NB, 30 µs";
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let row = |column: &'static Column| {
-        let known = [unprotected(results.effort()), mended(column)].concat();
+        let known = [unprotected(results.effort()), protected_trials(column)].concat();
         let shown_if =
             |trial: Trial| if known.contains(&trial) { trial.shown(results) } else { String::new() };
         let of = |round_trip, variant| shown_if(Trial { variant, ..none(round_trip, column.loss) });
         vec![
             shown(column.loss),
             format!("{}", column.none),
-            shown_if(right(column.loss)),
+            shown_if(rfc_9438(column.loss)),
             of(GIVEN, NONE),
             of(LONGER[0], NONE),
             of(LONGER[1], NONE),
@@ -311,7 +319,7 @@ fn measured(results: &Results<'_>) -> String {
     };
     let by_rfc: Vec<_> = COLUMNS[1..]
         .iter()
-        .map(|column| format!("{:.2}", right(column.loss).goodput(results)[0] / 1e9))
+        .map(|column| format!("{:.2}", rfc_9438(column.loss).goodput(results)[0] / 1e9))
         .collect();
     let fits = fitting().map(|trial| {
         format!("{} at {} and {} µs", trial.shown(results), shown(trial.loss), trial.round_trip.us)
@@ -349,7 +357,7 @@ fn figure(results: &Results<'_>) -> Plot {
     };
     let slowed = fitting().iter().rev().map(|trial| (trial.loss, trial.goodput(results)[0])).collect();
     let by_rfc =
-        COLUMNS[1..].iter().map(|column| (column.loss, right(column.loss).goodput(results)[0])).collect();
+        COLUMNS[1..].iter().map(|column| (column.loss, rfc_9438(column.loss).goodput(results)[0])).collect();
     let parities = COLUMNS.iter().flat_map(|column| ours(GIVEN, column.code, std::slice::from_ref(column)));
     Plot {
         title: "Goodput of a CUBIC stream over a link of 10 Gb/s".to_owned(),

@@ -1,4 +1,4 @@
-//! L7: what headers cost.
+//! L7: overhead of link headers.
 
 use wiremend_report::human;
 
@@ -9,19 +9,20 @@ use crate::stress::{BACKWARD, FULL_BYTES, HARDENED, LG, Stress, per};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L7",
-    title: "what headers cost",
-    source: source!("section 4.6"),
+    title: "overhead of link headers",
+    source: source("section 4.6"),
     paper: "3 B for each frame in both directions, about 0.2 % of the link",
-    method: "The prototype at 100G and 1e-5, where nothing pauses, alone and with as many frames in the other direction: bytes of headers for each frame. Reproduced if it \
-             is 3 B there, 3 B back within 2 %, since nearly every frame carries an acknowledgement, and 3 of 1538 B are 0.2 % within a tenth. Ours has \
-             another header, which keeps the EtherType",
+    method: "The prototype at 100G and 1e-5, where nothing pauses, alone and with the same number of frames in the \
+            other direction: bytes of headers for each frame. Reproduced if it is 3 B in the forward direction; 3 B \
+            within 2 % backward, where nearly every frame carries an acknowledgement; and 3 of 1538 B are 0.2 % \
+            within 10 %. The hardened protocol has another header, which keeps the EtherType",
     runs,
     judge,
 };
 
 const LOSS: f64 = 1e-5;
 const HEADER_BYTES: f64 = 3.0;
-/// A full frame behind its header.
+/// Bytes of a full frame with its header.
 const FRAME_BYTES: f64 = 1521.0;
 
 fn run(mode: &'static str, effort: Effort) -> Run {
@@ -38,20 +39,20 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let alone = results.of(&run(LG, results.effort())).summary.protection;
+    let alone = results.outcome(&run(LG, results.effort())).summary.protection;
     let frames = alone.protected + alone.resent.frames;
     let there = per(alone.header_bytes, frames);
     judgement.must("header there, in bytes", number(there).near(HEADER_BYTES, 0.001));
-    let outcome = results.of(&both(results.effort()));
+    let outcome = results.outcome(&both(results.effort()));
     let sum = outcome.summary.protection;
     let there_bytes = 3 * (sum.protected + sum.resent.frames);
     let back = outcome.lane(BACKWARD);
-    // Frames of the link's own are few and short where others leave no room.
+    // Control frames of the link are few and short if data leave no room.
     let data = back.tx_bytes as f64 / FRAME_BYTES;
     let back = (sum.header_bytes as f64 - there_bytes as f64) / data.max(1.0);
     judgement.must("header back, in bytes for each full frame", number(back).near(HEADER_BYTES, 0.02));
     judgement.must("share of the link", fraction(there / FULL_BYTES).near(0.002, 0.1));
-    let ours = results.of(&run(HARDENED, results.effort())).summary.protection;
+    let ours = results.outcome(&run(HARDENED, results.effort())).summary.protection;
     let ours = per(ours.header_bytes, ours.protected + ours.resent.frames);
     judgement.finding(
         format!(

@@ -1,4 +1,4 @@
-//! L1: how many copies, and what is still lost.
+//! L1: number of copies, and the remaining loss.
 
 use wiremend_measure::rare::Estimate;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -6,27 +6,31 @@ use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 use crate::ledger::number::{count, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 use crate::papers::joshi::source;
-use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, heaviest, per};
+use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, per, weight_max};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L1",
-    title: "copies by Eq. 2, and the loss that is left",
-    source: source!("section 4.1, Fig. 8"),
-    paper: "For a target of 1e-8, 1, 1 and 2 copies are sent at a loss of 1e-5, 1e-4 and 1e-3, which leave 1e-10, 1e-8 and 1e-9 at line rate, \
-            25G and 100G, in order and without; but for 25G at 1e-3, where losses were not independent and more was left, near the target",
-    method: "The prototype at line rate. Losses begin on purpose, copies are lost more often than in truth, and each episode counts as much as \
-             it is likely. Reproduced if the copies sent for each frame lost are those of the equation, the 99.99 % interval of the loss \
-             that is left holds p^(N+1) everywhere, the weights average to 1, counting without weights at a loss of 1e-2 and one copy finds \
-             1e-4, as the estimator does, and losses in bursts of 1.5 frames at 1e-2 without order leave p² (1 − 1/1.5) of two copies, \
-             since both copies are in one burst, and p (1 − 1/1.5)^5 of holes of more than five frames, within a factor of 2. Ours, which asks again, must leave no more than the prototype",
+    title: "copies by Eq. 2, and the remaining loss",
+    source: source("section 4.1, Fig. 8"),
+    paper: "For a target of 1e-8, 1, 1 and 2 copies are sent at a loss rate of 1e-5, 1e-4 and 1e-3. They leave a loss \
+           rate of 1e-10, 1e-8 and 1e-9 at line rate, 25G and 100G, ordered and non-blocking; except for 25G at 1e-3, \
+           where losses were not independent and more was left, near the target",
+    method: "The prototype at line rate with importance sampling: losses are forced, copies are lost more often than \
+            at the true rate, and each episode is weighted with its probability. Reproduced if the copies sent for \
+            each lost frame are those of the equation; if the 99.99 % interval of the remaining loss contains p^(N+1) \
+            everywhere; if the mean weight is 1; if counting without weights at a loss rate of 1e-2 and one copy \
+            gives 1e-4, as the estimator does; and if losses in bursts of 1.5 frames at 1e-2 in non-blocking mode \
+            leave p² (1 − 1/1.5) with two copies, because both copies are in one burst, and p (1 − 1/1.5)^5 of gaps \
+            of more than five frames, within a factor of 2. The hardened protocol, which repeats requests, must not \
+            leave more than the prototype",
     runs,
     judge,
 };
 
-/// Where it can be counted: loss, copies, and the mean burst.
+/// The setting in which losses are counted without weights: loss rate, copies, and mean burst length.
 const COUNTED: f64 = 1e-2;
 const BURST: f64 = 1.5;
-/// Frames in which nothing is left of a loss at 25G, and which often pass without another.
+/// Frames after which an episode at 25G is over, and which often pass without another loss.
 const QUIET: u32 = 60;
 
 fn cases() -> Vec<Stress> {
@@ -48,7 +52,7 @@ fn brute(effort: Effort) -> Run {
     plain().run(effort.choose(250_000, 1_500_000)).set("protect.0.copies", 1)
 }
 
-/// The same from episodes.
+/// The same setting with importance sampling.
 fn checked(effort: Effort) -> Run {
     plain().tilted(effort).set("protect.0.copies", 1).set("impair.0.quiet", QUIET)
 }
@@ -70,7 +74,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let effort = results.effort();
     let mut rows = Vec::new();
     for case in cases() {
-        let outcome = results.of(&case.tilted(effort));
+        let outcome = results.outcome(&case.tilted(effort));
         let copies = case.copies();
         let sent = &outcome.summary.protection;
         let what = format!("copies for each frame lost, {}", case.name());
@@ -82,7 +86,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut weights: Vec<f64> = Vec::new();
     for case in cases() {
         let (_, off) =
-            results.of(&case.tilted(effort)).episodes.mean_weight().unwrap_or((0.0, f64::INFINITY));
+            results.outcome(&case.tilted(effort)).episodes.mean_weight().unwrap_or((0.0, f64::INFINITY));
         weights.push(off.abs());
     }
     judgement.must(
@@ -116,19 +120,20 @@ fn estimated(judgement: &mut Judgement, case: &Stress, estimate: Option<&Estimat
     }
 }
 
-/// Counted without weights, and with.
+/// Compares the count without weights with the weighted estimate.
 fn counted(judgement: &mut Judgement, results: &Results<'_>) {
     let truth = COUNTED * COUNTED;
-    let brute = results.of(&brute(results.effort())).summary.protection;
+    let brute = results.outcome(&brute(results.effort())).summary.protection;
     judgement.must(
         "loss left of 1e-2 with one copy, counted",
         share(brute.lost.min(brute.protected), brute.protected).expected(truth),
     );
-    let episodes = results.of(&checked(results.effort())).episodes;
-    let estimate = episodes.per_frame_begun(COUNTED, heaviest(COUNTED, 1), crate::ledger::number::LEVEL);
+    let episodes = results.outcome(&checked(results.effort())).episodes;
+    let estimate =
+        episodes.loss_per_frame_forced(COUNTED, weight_max(COUNTED, 1), crate::ledger::number::LEVEL);
     estimated(judgement, &plain(), estimate.as_ref(), truth);
-    let bursts = results.of(&bursts(results.effort())).summary.protection;
-    // A frame behind one that is lost is lost too.
+    let bursts = results.outcome(&bursts(results.effort())).summary.protection;
+    // Probability that a loss is followed by another.
     let next: f64 = 1.0 - 1.0 / BURST;
     let expected = truth * next + COUNTED * next.powi(5);
     let what = "loss left of 1e-2 with two copies and bursts of 1.5 frames";
@@ -136,7 +141,7 @@ fn counted(judgement: &mut Judgement, results: &Results<'_>) {
 }
 
 fn row(case: &Stress, results: &Results<'_>, expected: f64) -> Vec<String> {
-    let episodes = results.of(&case.tilted(results.effort())).episodes;
+    let episodes = results.outcome(&case.tilted(results.effort())).episodes;
     let estimate = case.estimate(results);
     let interval = estimate.map_or_else(String::new, |found| {
         format!("{}…{}", shown(found.interval.low), shown(found.interval.high))

@@ -1,4 +1,4 @@
-//! L13: what each mechanism of LinkGuardian is good for.
+//! L13: the effect of each mechanism of LinkGuardian.
 
 use wiremend_report::human;
 
@@ -14,22 +14,28 @@ use crate::papers::joshi::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "L13",
     title: "mechanisms of LinkGuardian, one by one",
-    source: source!("section 4.5, Table 2"),
-    paper: "Flows of 24 387 B by DCTCP with retransmission alone (ReTx), with order, with dummies for tails, and with all: order helps a little, tails wait \
-            for a timer at 99.99 % and above unless dummies show them, and all together nearly match flows without loss. ReTx is good at 99.9 % already, since without it the last three packets \
-            wait for the timer. RDMA (numbers omitted) is alike, but that at 99.9 % ReTx+Order is 3.75 times better than ReTx",
-    method: "As L10, by RDMA at a round trip of 16 µs and by DCTCP, with the prototype; without tails it sends no dummies. \
-             Reproduced if by RDMA at 99 % ReTx+Order is at least 1.2 times better than ReTx; if at 99.99 % both wait for the timer (1.05 ms; DCTCP: 1 ms) and with \
-             tails no flow takes a tenth of it (DCTCP: all of it); if all together (LinkGuardian) is never slower than ReTx+Tail (LinkGuardianNB; DCTCP: by 5 %) nor than twice no loss; if by RDMA ReTx+Order is 3.75 times \
-             better than ReTx at 99.9 %, within 25 %, on the side of that quantile on which no tail is lost: with a loss of 6e-4; and if by DCTCP loss takes 3.4 ms at 99.9 % within 25 %, and ReTx lets at most half as many flows wait (of three packets, the last). \
-             How many packets are tails is told by flows that wait: one of each flow, or three without SACK, where duplicates tell of a loss. \
-             Ours has no mode without dummies: it is shown with three and with one",
+    source: source("section 4.5, Table 2"),
+    paper: "Flows of 24 387 B with DCTCP and retransmission alone (ReTx), with order, with dummies for tails, and with \
+           all: order helps a little, tails wait for a timeout at 99.99 % and above unless dummies reveal them, and \
+           all together nearly match flows without loss. ReTx is already good at 99.9 %, because without it a loss \
+           among the last three packets waits for the timeout. RDMA (numbers omitted) is similar, except that at 99.9 \
+           % ReTx+Order is 3.75 times better than ReTx",
+    method: "As L10, with RDMA at a round trip of 16 µs and with DCTCP, over the prototype; without tail protection it \
+            sends no dummies. Reproduced if with RDMA at 99 % ReTx+Order is at least 1.2 times better than ReTx; if \
+            at 99.99 % both wait for the timer (1.05 ms; DCTCP: 1 ms) and with tail protection no flow takes 10 % of \
+            it (DCTCP: all of it); if all together (LinkGuardian) is never slower than ReTx+Tail (LinkGuardianNB; \
+            DCTCP: by 5 %) nor than twice the time without loss; if with RDMA ReTx+Order is 3.75 times better than \
+            ReTx at 99.9 % within 25 %, at a loss rate of 6e-4, at which fewer than 0.1 % of the flows lose a tail; \
+            and if with DCTCP loss takes 3.4 ms at 99.9 % within 25 %, and ReTx lets at most half as many flows wait \
+            (only the last of three packets). The number of flows that wait shows how many packets of a flow are \
+            tails: one, or three without SACK, where duplicate ACKs reveal a loss. The hardened protocol has no mode \
+            without dummies: it is shown with three and with one",
     runs,
     judge,
 };
 
 const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
-/// Ours, for comparison.
+/// The hardened protocol, for comparison.
 const OURS: [&str; 3] = [HARDENED_NB, HARDENED, HARDENED_1];
 const QUANTILES: [(&str, f64); 4] =
     [("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("99.999 %", 0.99999)];
@@ -42,16 +48,17 @@ const TABLE_2: [[f64; 6]; 4] = [
     [253.207, 4159.96, 4107.404, 4088.288, 356.503, 235.793],
 ];
 
-/// Fewer tails are lost than lie beyond 99.9 %.
+/// A loss rate at which fewer than 0.1 % of the flows lose a tail.
 const SPARING: f64 = 6e-4;
 const PRINTED: f64 = 3.75;
 const PRINTED_PART: f64 = 0.25;
 const ORDER_HELPS: f64 = 1.2;
-/// Of three packets that wait without it, the last: a third, and what chance makes of it.
+/// Without `ReTx` a loss of any of the last three packets waits, with it only the last: a third, plus random
+/// variation.
 const RETX_HELPS: f64 = 0.5;
 const SAME: f64 = 0.05;
 const RTO_NS: f64 = 4096.0 * 256.0;
-/// Packets that must follow a lost one so that duplicates tell of it.
+/// Packets behind a lost one that are needed for duplicate ACKs to reveal the loss.
 const DUPLICATES: f64 = 3.0;
 
 const TRANSPORTS: [Transport; 2] = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
@@ -72,7 +79,7 @@ fn sparing(trial: Trial) -> Trial {
     Trial { loss: SPARING, ..trial }
 }
 
-/// By DCTCP, where receivers do not tell what they hold beyond a gap.
+/// DCTCP without SACK.
 fn without_sack(effort: Effort, variant: &'static str) -> Run {
     dctcp(effort).run(variant).set("transport.tcp.sack", false)
 }
@@ -89,7 +96,7 @@ fn runs(effort: Effort) -> Vec<Run> {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let [rdma, dctcp] = TRANSPORTS.map(|transport| trial(results.effort(), transport));
-    let at = |variant, quantile| rdma.at(results, variant, quantile);
+    let at = |variant, quantile| rdma.quantile_ns(results, variant, quantile);
     let order = at(RETX, 0.99) / at(RETX_ORDER, 0.99);
     judgement.must("ReTx against ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_HELPS));
     mechanisms(&mut judgement, results, &rdma, [RTO_NS, RTO_NS / 10.0, 0.0]);
@@ -102,7 +109,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let variants = [RETX_TAIL, ALL, HARDENED, HARDENED_1];
     let [nb, all, ours, ours_1] = variants.map(|variant| human::time_ns(at(variant, 1.0)));
     let [tcp_nb, tcp, tcp_ours, tcp_ours_1] =
-        variants.map(|variant| human::time_ns(dctcp.at(results, variant, 1.0)));
+        variants.map(|variant| human::time_ns(dctcp.quantile_ns(results, variant, 1.0)));
     judgement.finding(
         format!(
             "By RDMA order makes ReTx {} times better at 99 %; {at_the_edge}; with tails the slowest flow takes {nb} non-blocking and {all} in order, {ours} hardened ({ours_1} with one dummy, the fewest that it takes). \
@@ -113,14 +120,15 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// What each is good for, by any transport: `timer` is what a lost tail waits for at least, `spared` what no flow takes if tails are taken care of.
+/// Checks each mechanism. A lost tail waits for at least `timer`; with tail protection no flow takes
+/// `spared`.
 fn mechanisms(
     judgement: &mut Judgement,
     results: &Results<'_>,
     trial: &Trial,
     [timer, spared, slack]: [f64; 3],
 ) {
-    let at = |variant, quantile| trial.at(results, variant, quantile);
+    let at = |variant, quantile| trial.quantile_ns(results, variant, quantile);
     for variant in [RETX, RETX_ORDER] {
         let name = trial.named(variant);
         judgement.must(format!("99.99 %, {name}"), time_ns(at(variant, 0.9999)).at_least(timer));
@@ -138,11 +146,11 @@ fn mechanisms(
     }
 }
 
-/// Ours by both transports, and the paper's.
+/// The measured times with both transports, and the paper's.
 fn table(results: &Results<'_>) -> Vec<Vec<String>> {
     let measured = |transport: Transport, (name, quantile): (&str, f64)| {
         let trial = trial(results.effort(), transport);
-        let times = COLUMNS.iter().chain(&OURS).map(|variant| trial.at(results, variant, quantile));
+        let times = COLUMNS.iter().chain(&OURS).map(|variant| trial.quantile_ns(results, variant, quantile));
         let name = format!("{}, {name}", transport.name());
         std::iter::once(name).chain(times.map(human::time_ns)).collect()
     };
@@ -156,13 +164,13 @@ fn table(results: &Results<'_>) -> Vec<Vec<String>> {
     rdma.into_iter().chain(pairs.flat_map(|(ours, theirs)| [ours, theirs])).collect()
 }
 
-/// How many packets of a flow are its tail, and for which of them the link makes a difference.
+/// Checks how many packets of a flow are tails, and for which of them the link makes a difference.
 fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
     let trial = dctcp(results.effort());
     let flows = u64::from(trial.flows);
-    let by_time = [LOSS, RETX].map(|variant| share(trial.waited(results, variant), flows));
+    let by_time = [LOSS, RETX].map(|variant| share(trial.flows_with_timeout(results, variant), flows));
     let by_duplicates = [LOSS, RETX].map(|variant| {
-        let outcome = results.of(&without_sack(results.effort(), variant));
+        let outcome = results.outcome(&without_sack(results.effort(), variant));
         share(outcome.summary.flows_with_timeout.count, flows)
     });
     judgement.must("flows that wait: the last packet lost, loss, DCTCP", by_time[0].expected(ACTUAL));
@@ -175,11 +183,11 @@ fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
     judgement.must("the last one lost, ReTx, DCTCP without SACK", by_duplicates[1].expected(ACTUAL));
     let spared_by_retx = by_duplicates[1].value() / by_duplicates[0].value();
     judgement.must("the second for each of the first", number(spared_by_retx).at_most(RETX_HELPS));
-    let spared = sparing(trial).at(results, RETX, 0.999);
+    let spared = sparing(trial).quantile_ns(results, RETX, 0.999);
     judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", time_ns(spared).below(RTO_MIN_NS));
     judgement.printed(
         "loss at 99.9 %, DCTCP",
-        time_ns(trial.at(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_PART),
+        time_ns(trial.quantile_ns(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_PART),
         "A lost tail of DCTCP costs RTO_min, 1 ms, as a probe for one segment waits as long as the timer: RACK-TLP is no help, however well it knows the round trip. \
          In the testbed it costs 3.4 to 4.2 ms beyond 99.9 %, as of a timer of three ticks of 1 ms (L10)",
     );
@@ -199,13 +207,14 @@ fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
     )
 }
 
-/// 99.9 % is where tails that are lost begin to count: on which side of it a sample falls decides on the ratio.
+/// Checks ReTx+Order on both sides of the 99.9 % quantile: the ratio depends on whether more than 0.1 % of
+/// the flows lose a tail.
 fn at_the_edge(judgement: &mut Judgement, results: &Results<'_>) -> String {
     let lossy = rdma(results.effort());
     let sparing = sparing(lossy);
-    let below = sparing.at(results, RETX, 0.999) / sparing.at(results, RETX_ORDER, 0.999);
-    let beyond = lossy.at(results, RETX, 0.999) / lossy.at(results, RETX_ORDER, 0.999);
-    let between = lossy.at(results, RETX, 0.999) / sparing.at(results, RETX_ORDER, 0.999);
+    let below = sparing.quantile_ns(results, RETX, 0.999) / sparing.quantile_ns(results, RETX_ORDER, 0.999);
+    let beyond = lossy.quantile_ns(results, RETX, 0.999) / lossy.quantile_ns(results, RETX_ORDER, 0.999);
+    let between = lossy.quantile_ns(results, RETX, 0.999) / sparing.quantile_ns(results, RETX_ORDER, 0.999);
     judgement
         .must("ReTx against ReTx+Order at 99.9 %, no tail lost, RDMA", number(below).at_least(ORDER_HELPS));
     judgement.must("ReTx against ReTx+Order at 99.9 %, tails lost, RDMA", number(beyond).near(1.0, 0.05));

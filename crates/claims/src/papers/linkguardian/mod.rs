@@ -1,10 +1,11 @@
-//! L: Joshi et al. (SIGCOMM 2023), section 4 and appendix B: what LinkGuardian does for a link, and for what is sent over it.
+//! L: Joshi et al. (SIGCOMM 2023), section 4 and appendix B: the effect of LinkGuardian on a link, and on
+//! transports over it.
 //!
-//! [`trial`] sends flow after flow over one link that protects itself, by RDMA and by TCP ([`transport`]), and [`stream`] one stream by TCP. The
-//! other claims are about the same
-//! [`stress`](crate::stress): frames of 1518 B, one right after the other, over a link that loses some of them. The prototype runs register by register
-//! on a switch whose latencies come from two measured times (appendix B.1: from a resume to the first frame, and the longest
-//! retransmission); nothing is fitted to what is claimed here but the second, which L5 says.
+//! [`trial`] sends flows one after the other over a protected link, with RDMA and with TCP ([`transport`]),
+//! and [`stream`] one stream with TCP. The other claims use the [`stress`](crate::stress) test: frames of
+//! 1518 B at line rate over a lossy link. The model of the prototype follows its registers, on a switch whose
+//! latencies come from two measured times of appendix B.1: from a resume to the first frame, and the longest
+//! retransmission. Only the second is also a claim, see L5.
 
 mod backpressure;
 mod buffers;

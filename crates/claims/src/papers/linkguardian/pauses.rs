@@ -1,4 +1,4 @@
-//! W6: links that mend their losses between switches that pause their neighbours.
+//! W6: protected links between lossless switches.
 
 use wiremend_report::human;
 
@@ -10,13 +10,20 @@ use crate::papers::joshi::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "W6",
     title: "protected links in a lossless fabric",
-    source: source!(
-        "not asked there: switches of the testbed drop, and only the link's ends pause each other"
+    source: source(
+        "not asked there: switches of the testbed drop, and only the link's ends pause each other",
     ),
-    paper: "RDMA fabrics pause neighbours (PFC) before they drop. A PFC frame belongs to the MAC: it has no link header, and a link that mends its losses does not mend that one",
-    method: "pauses: 31 hosts send 1 MB each to one over lossless switches, whose links corrupt 1e-4, 1e-3 and 1e-2 of all frames both ways (quick the last two), 10 seeds (quick 4), unprotected and over the hardened LinkGuardian, each PFC frame sent once, twice and thrice; and protected at 1e-3 with each sent once and pauses of 3000 quanta in place of 65 535. Headroom is as computed, with what \
-             both ends of a protected link may keep. Yes (reproduced) if on clean links nothing is dropped; if protected links leave no loss, and yet at 1e-3 and 1e-2 frames are dropped and the slowest flow takes at least 10 times as long as over clean links; \
-             and if with copies enough for the loss (twice at 1e-4 and 1e-3, thrice at 1e-2), or short pauses, nothing is dropped, no timer fires over protected links, and the slowest flow takes at most 1.4 times as long as over clean links. Bounds were set after a first look at such runs",
+    paper: "Lossless RDMA fabrics pause neighbours (PFC) before they drop. A PFC frame belongs to the MAC: it has no \
+           link header, so that link-local retransmission does not protect it",
+    method: "31 hosts send 1 MB each to one over lossless switches, whose links corrupt 1e-4, 1e-3 and 1e-2 of all \
+            frames in both directions (quick: the last two), 10 seeds (quick: 4), unprotected and with the hardened \
+            LinkGuardian, each PFC frame sent once, twice and three times; and protected at 1e-3 with each sent once \
+            and pauses of 3000 quanta instead of 65 535. Headroom is as computed, including the buffers of both ends \
+            of a protected link. Reproduced if on clean links nothing is dropped; if protected links leave no loss, \
+            and still at 1e-3 and 1e-2 frames are dropped and the slowest flow takes at least 10 times as long as \
+            over clean links; and if with enough copies for the loss rate (two at 1e-4 and 1e-3, three at 1e-2), or \
+            short pauses, nothing is dropped, no timer expires over protected links, and the slowest flow takes at \
+            most 1.4 times as long as over clean links. The bounds were set after a first look at such runs",
     runs,
     judge,
 };
@@ -25,9 +32,9 @@ const CLEAN: &str = "clean";
 const CORRUPTING: &str = "corrupting";
 const PROTECTED: &str = "protected";
 const COPIES: [u8; 3] = [1, 2, 3];
-/// Loss from which on a pause is lost in every few incasts.
+/// Loss rate from which on one in a few incasts loses a PFC frame.
 const MUCH: f64 = 1e-3;
-/// Of a pause that is said again after 7.7 µs at 100 Gb/s.
+/// Pause time for which PFC frames are repeated every 7.7 µs at 100 Gb/s.
 const SHORT_QUANTA: u16 = 3_000;
 const LONGER: f64 = 10.0;
 const AS_LONG: f64 = 1.4;
@@ -40,13 +47,13 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
     1..=effort.choose(4, 10)
 }
 
-/// How often a thing must be said, for hardly any of some thousand pauses to be missed.
-fn enough(loss: f64) -> u8 {
+/// Copies of each PFC frame that make it unlikely to lose all copies of one of some thousand.
+fn copies_needed(loss: f64) -> u8 {
     if loss > MUCH { 3 } else { 2 }
 }
 
 fn run(links: &'static str, loss: f64, copies: u8, seed: u64) -> Run {
-    let run = Run::of("pauses").variant(links).seed(seed).seconds(0.15);
+    let run = Run::new("pauses").variant(links).seed(seed).seconds(0.15);
     if links == CLEAN { run } else { run.set("impair.0.rate", loss).set("switch.lossless.copies", copies) }
 }
 
@@ -68,7 +75,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     all.chain(seeds(effort).map(short)).collect()
 }
 
-/// What came of all seeds.
+/// Sum over all seeds.
 #[derive(Default)]
 struct Sum {
     dropped: u64,
@@ -81,18 +88,18 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(results: &Results<'_>, run: impl Fn(u64) -> Run) -> Self {
-        let outcomes = seeds(results.effort()).map(|seed| results.of(&run(seed)));
-        outcomes.fold(Self::default(), Self::and)
+    fn over_seeds(results: &Results<'_>, run: impl Fn(u64) -> Run) -> Self {
+        let outcomes = seeds(results.effort()).map(|seed| results.outcome(&run(seed)));
+        outcomes.fold(Self::default(), Self::with)
     }
 
-    fn and(self, outcome: &Outcome) -> Self {
+    fn with(self, outcome: &Outcome) -> Self {
         let summary = &outcome.summary;
-        let told = &summary.flow_control;
+        let pfc = &summary.flow_control;
         Self {
-            dropped: self.dropped + told.lossless_dropped,
-            pfc_frames: self.pfc_frames + told.frames,
-            pfc_lost: self.pfc_lost + told.corrupted,
+            dropped: self.dropped + pfc.lossless_dropped,
+            pfc_frames: self.pfc_frames + pfc.frames,
+            pfc_lost: self.pfc_lost + pfc.corrupted,
             unmended: self.unmended + summary.protection.lost,
             resent: self.resent + summary.retransmitted_packets,
             timeouts: self.timeouts + summary.timeouts.total(),
@@ -109,7 +116,7 @@ impl Sum {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |links, loss, copies| Sum::of(results, |seed| run(links, loss, copies, seed));
+    let of = |links, loss, copies| Sum::over_seeds(results, |seed| run(links, loss, copies, seed));
     let clean = of(CLEAN, 0.0, 1);
     judgement.must("dropped over clean links", count(clean.dropped).is(0));
     let mut rows = vec![clean.row(CLEAN.to_owned())];
@@ -122,21 +129,21 @@ fn judge(results: &Results<'_>) -> Finding {
             if links == PROTECTED {
                 judgement.must(format!("lost for good by the link, {name}"), count(sum.unmended).is(0));
                 let longer = sum.slowest_ns / clean.slowest_ns;
-                if copies >= enough(loss) {
-                    must_be_as_clean(&mut judgement, &sum, &name, longer);
+                if copies >= copies_needed(loss) {
+                    check_as_clean(&mut judgement, &sum, &name, longer);
                 } else if copies == 1 && loss >= MUCH {
                     judgement.must(format!("dropped, {name}"), number(sum.dropped as f64).at_least(1.0));
                     judgement.must(slowest(&name), number(longer).at_least(LONGER));
                 }
-            } else if copies >= enough(loss) {
+            } else if copies >= copies_needed(loss) {
                 judgement.must(format!("dropped, {name}"), count(sum.dropped).is(0));
             }
             rows.push(sum.row(name));
         }
     }
-    let sum = Sum::of(results, short);
+    let sum = Sum::over_seeds(results, short);
     let name = format!("{PROTECTED}, {MUCH:e}, said once, short pauses");
-    must_be_as_clean(&mut judgement, &sum, &name, sum.slowest_ns / clean.slowest_ns);
+    check_as_clean(&mut judgement, &sum, &name, sum.slowest_ns / clean.slowest_ns);
     rows.push(sum.row(name));
     judgement.table(
         "| PFC frames | of them corrupted | frames dropped | packets sent again | timeouts | slowest flow",
@@ -153,7 +160,7 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-fn must_be_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, longer: f64) {
+fn check_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, longer: f64) {
     judgement.must(format!("dropped, {name}"), count(sum.dropped).is(0));
     judgement.must(format!("timeouts, {name}"), count(sum.timeouts).is(0));
     judgement.must(slowest(name), number(longer).at_most(AS_LONG));

@@ -1,4 +1,4 @@
-//! L22: what buffers that turn take of the pipeline.
+//! L22: pipeline capacity that recirculating buffers use.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -10,21 +10,24 @@ use crate::stress::{LG, LG_NB, LOSSES, RATES, Stress, frames};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L22",
-    title: "what recirculation takes of the pipeline",
-    source: source!("appendix B.4, Table 4"),
-    paper: "At 1e-5, 1e-4 and 1e-3 the sender's copies take 0.45, 0.449 and 0.444 % of the pipeline at 25G and 0.663, 0.657 and 0.608 % at 100G; frames that wait at the \
-            receiver 0.66 % at both, at any loss; without order the receiver takes none; about six times as much for 250 B",
-    method: "The stress test: passes over time, of a pipeline that takes 1.22 billion frames a second, of which a loopback port of 100 Gb/s with full frames \
-             can take 0.666 %: the most in the table. Reproduced if all shares are the paper's within 10 %; each at 1e-3 must be at most 0.67 %, the sender's at 100G \
-             the paper's within 10 %, that of the receiver at 25G and 1e-3 too, none without order, and frames of 250 B 5 to 7 times as much",
+    title: "pipeline capacity used by recirculation",
+    source: source("appendix B.4, Table 4"),
+    paper: "At 1e-5, 1e-4 and 1e-3 the sender's copies use 0.45, 0.449 and 0.444 % of the pipeline at 25G and 0.663, \
+           0.657 and 0.608 % at 100G. Frames that wait at the receiver use 0.66 % at both rates and any loss rate; in \
+           the non-blocking mode the receiver uses none. With 250 B it is about six times as much",
+    method: "The stress test: passes per second, as a share of a pipeline of 1.22 billion frames per second. A \
+            loopback port of 100 Gb/s with full frames can use 0.666 %, the maximum of the table. Reproduced if all \
+            shares are the paper's within 10 %; each at 1e-3 must be at most 0.67 %, the sender's at 100G the paper's \
+            within 10 %, that of the receiver at 25G and 1e-3 too, none without order, and frames of 250 B 5 to 7 \
+            times as much",
     runs,
     judge,
 };
 
-/// Frames that the pipeline takes in a second.
+/// Frames per second of the pipeline.
 const PIPELINE: f64 = 1.22e9;
 const CLOSE: f64 = 0.1;
-/// By rate: sender and receiver at each loss.
+/// By link rate: shares of sender and receiver at each loss rate.
 const TABLE: [(u32, [f64; 3], [f64; 3]); 2] = [
     (25, [0.450e-2, 0.449e-2, 0.444e-2], [0.661e-2, 0.662e-2, 0.664e-2]),
     (100, [0.663e-2, 0.657e-2, 0.608e-2], [0.657e-2, 0.658e-2, 0.662e-2]),
@@ -41,7 +44,7 @@ fn all() -> Vec<Stress> {
     RATES.into_iter().flat_map(of).collect()
 }
 
-/// Frames of 250 B come six times as often.
+/// Frames of 250 B, which arrive six times as often.
 fn small(effort: Effort) -> Run {
     Stress::new(100, 1e-5, LG_NB).run(effort.choose(30_000, 200_000)).set("workload.0.frame", 250)
 }
@@ -50,11 +53,11 @@ fn runs(effort: Effort) -> Vec<Run> {
     all().iter().map(|stress| stress.run(frames(effort, stress.loss))).chain([small(effort)]).collect()
 }
 
-/// Of sender and receiver.
+/// Shares of sender and receiver.
 fn shares(results: &Results<'_>, run: &Run) -> (f64, f64) {
-    let summary = &results.of(run).summary;
+    let summary = &results.outcome(run).summary;
     let share = |passes: u64| passes as f64 / (summary.simulated_ns.max(1) as f64 * 1e-9) / PIPELINE;
-    (share(summary.protection.tx_passes), share(summary.protection.rx_passes))
+    (share(summary.protection.tx_recirculations), share(summary.protection.rx_recirculations))
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -79,9 +82,10 @@ fn judge(results: &Results<'_>) -> Finding {
             }
             let percent = |share| format!("{} %", human::percent(share));
             rows.push(vec![name, percent(tx), percent(sender), percent(rx), percent(receiver)]);
-            let without = results.of(&Stress::new(gbps, loss, LG_NB).run(frames(results.effort(), loss)));
+            let without =
+                results.outcome(&Stress::new(gbps, loss, LG_NB).run(frames(results.effort(), loss)));
             let what = format!("receiver without order, {gbps}G, {loss:e}");
-            judgement.must(what, count(without.summary.protection.rx_passes).is(0));
+            judgement.must(what, count(without.summary.protection.rx_recirculations).is(0));
         }
     }
     let (small, _) = shares(results, &small(results.effort()));
@@ -89,12 +93,12 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("frames of 250 B against full ones", number(small / full.max(1e-12)).between(5.0, 7.0));
     judgement.table("| sender | paper | receiver | paper", rows);
     judgement.plot("l22", &figure(&of));
-    let told = |gbps| {
+    let text = |gbps| {
         let (tx, rx) = of(Stress::new(gbps, 1e-3, LG));
         format!("at {gbps}G and 1e-3 sender {} %, receiver {} %", human::percent(tx), human::percent(rx))
     };
     judgement.finding(
-        format!("{}, {}; 250 B take {:.1} times as much", told(25), told(100), small / full.max(1e-12)),
+        format!("{}, {}; 250 B take {:.1} times as much", text(25), text(100), small / full.max(1e-12)),
         "A loopback port of 100 Gb/s is all that they can fill",
     )
 }

@@ -1,4 +1,4 @@
-//! W5: what RACK's reordering window makes of a link that keeps no order.
+//! W5: RACK's reordering window over a link without order.
 
 use wiremend_report::human;
 
@@ -11,38 +11,49 @@ use crate::papers::joshi::source;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W5",
-    title: "RACK's reordering window over a link that keeps no order",
-    source: source!("section 5, left to be investigated"),
-    paper: "What the reordering window adaptation of RFC 8985 means for the non-blocking mode is left open",
-    method: "L12's link and hosts over the hardened protocol, which hands each frame on once, so that whatever TCP sends again is in vain and every DSACK is about that: 24 387 B on a connection for \
-             each flow, and on one for all (60 000 flows; quick 5000), 2 MB likewise (1000; quick 40), and a stream (2000 messages of 2 MB, four under way; quick 60), by DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). \
-             Losses are found by RACK as in RFC 8985 (adaptive); with a window of a quarter of the least round trip, whatever comes twice (fixed); as adaptive, but without the rule that three segments beyond a gap make a loss as long as no \
-             disorder was seen (time; Linux with `tcp_recovery` of 5); and by three segments (RFC 6675). Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which is less than the link takes to send again. \
-             Answered (reproduced) if no timer fires; if with a connection for each flow the adaptive window sends as much again as the fixed one, within a tenth, and it and three segments at least 0.4 packets for each frame that the link brings; if on one \
-             connection for flows of 24 387 B adaptive and fixed send at most 70 in all (a lost segment shows the disorder if at most two come behind it, 1 in 8: 70 in a row that do not are a chance of 1e-4), and three segments at least 0.4 for each; \
-             if time sends at most 0.05 in all cases, and takes at 99.9 % no longer than the ordered mode within 2 %, but for 2 MB with a connection each, where it lies between the ordered mode and the adaptive window; if its stream is as fast as in order within 2 %, and \
-             faster than by three segments; and if at 12 µs the fixed window sends at least twice as much again as the adaptive one. These bounds were set after runs of a tenth of the size, so that they describe what was found rather than test a prediction: that time does as well \
-             as order everywhere was expected, and is not so",
+    title: "RACK's reordering window over a link without order",
+    source: source("section 5, left to be investigated"),
+    paper: "The effect of the adaptive reordering window of RFC 8985 on the non-blocking mode is left open",
+    method: "Link and hosts of L12 over the hardened protocol, which delivers each frame once, so that every \
+            retransmission of TCP is unnecessary and causes the DSACKs: 24 387 B on a connection for each flow, and \
+            on one for all (60 000 flows; quick: 5000), 2 MB likewise (1000; quick: 40), and a stream (2000 messages \
+            of 2 MB, four outstanding; quick: 60), with DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). Losses \
+            are detected by RACK as in RFC 8985 (adaptive); with a window of a quarter of the minimum round trip, \
+            independent of DSACKs (fixed); as adaptive, but without the rule that three segments beyond a gap make a \
+            loss before reordering was seen (time; Linux with tcp_recovery of 5); and by three segments (RFC 6675). \
+            Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which is less \
+            than a retransmission of the link takes. Answered (reproduced) if no timer expires; if with a connection \
+            for each flow the adaptive window retransmits as much as the fixed one within 10 %, and it and three \
+            segments at least 0.4 packets for each frame that the link retransmits; if on one connection for flows of \
+            24 387 B adaptive and fixed retransmit at most 70 packets in all (a lost segment reveals the reordering \
+            if at most two follow it, 1 in 8: 70 in a row that do not have probability 1e-4), and three segments at \
+            least 0.4 for each frame; if time retransmits at most 0.05 in all cases, and takes at 99.9 % no longer \
+            than the ordered mode within 2 %, except for 2 MB with a connection each, where it is between the ordered \
+            mode and the adaptive window; if its stream is as fast as with the ordered mode within 2 %, and faster \
+            than with three segments; and if at 12 µs the fixed window retransmits at least twice as much as the \
+            adaptive one. These bounds were set after runs of a tenth of the size, so that they describe the result \
+            rather than test a prediction: that time matches the ordered mode everywhere was expected, and is not the \
+            case",
     runs,
     judge,
 };
 
-/// How losses are found.
+/// Loss detection algorithms.
 const ADAPTIVE: &str = "adaptive";
 const FIXED: &str = "fixed";
 const TIME: &str = "time";
 const SEGMENTS: &str = "segments";
-const WAYS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
+const DETECTIONS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
 
 const TENTH: f64 = 0.1;
 const MANY: f64 = 0.4;
 const FEW: f64 = 0.05;
 const SLACK: f64 = 0.02;
 const TWICE: f64 = 2.0;
-/// Until disorder is seen: (7/8)^70 is 1e-4.
-const LEARNT: f64 = 70.0;
+/// Retransmissions until reordering is detected: (7/8)^70 is 1e-4.
+const UNTIL_DETECTED_MAX: f64 = 70.0;
 
-/// What is sent, and over which connections.
+/// Flow sizes and connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Case {
     ShortEach,
@@ -50,12 +61,12 @@ enum Case {
     LongEach,
     Long,
     Stream,
-    /// On the prototype, at a round trip of 12 µs.
+    /// Over the prototype, at a round trip of 12 µs.
     Near,
 }
 
 impl Case {
-    /// Those that are compared with the ordered mode.
+    /// Cases that are compared with the ordered mode.
     const ALL: [Self; 5] = [Self::ShortEach, Self::Short, Self::LongEach, Self::Long, Self::Stream];
 
     const fn name(self) -> &'static str {
@@ -86,7 +97,7 @@ impl Case {
 
     fn run(self, effort: Effort, congestion: &str, link: &'static str) -> Run {
         let (flows, flow_bytes) = (self.flows(effort), self.flow_bytes());
-        let run = Run::of("claims/reordered")
+        let run = Run::new("claims/reordered")
             .variant(link)
             .set("workload.0.message", format!("{flow_bytes}B"))
             .set("workload.0.count", flows)
@@ -108,14 +119,14 @@ impl Case {
         }
     }
 
-    /// Over a link that keeps no order.
-    fn by(self, effort: Effort, congestion: &str, way: &str) -> Run {
+    /// A run over a link without order.
+    fn with_detection(self, effort: Effort, congestion: &str, detection: &str) -> Run {
         let link = if self == Self::Near { RETX_TAIL } else { HARDENED_NB };
-        self.run(effort, congestion, link).set("transport.tcp.reordering", way)
+        self.run(effort, congestion, link).set("transport.tcp.reordering", detection)
     }
 }
 
-/// All cases, with what governs their windows.
+/// All cases, each with a congestion control.
 fn cases(effort: Effort) -> Vec<(Case, &'static str)> {
     let dctcp = Case::ALL.map(|case| (case, "dctcp"));
     let cubic = Case::ALL.map(|case| (case, "cubic"));
@@ -127,10 +138,10 @@ fn cases(effort: Effort) -> Vec<(Case, &'static str)> {
 
 fn runs(effort: Effort) -> Vec<Run> {
     let of = |(case, congestion): (Case, &'static str)| {
-        let ways = WAYS.map(|way| case.by(effort, congestion, way));
-        ways.into_iter().chain([case.run(effort, congestion, HARDENED)])
+        let detections = DETECTIONS.map(|detection| case.with_detection(effort, congestion, detection));
+        detections.into_iter().chain([case.run(effort, congestion, HARDENED)])
     };
-    let near = WAYS.map(|way| Case::Near.by(effort, "dctcp", way)).into_iter();
+    let near = DETECTIONS.map(|detection| Case::Near.with_detection(effort, "dctcp", detection)).into_iter();
     let near = near.chain([Case::Near.run(effort, "dctcp", ALL)]);
     cases(effort).into_iter().flat_map(of).chain(near).collect()
 }
@@ -140,26 +151,28 @@ fn judge(results: &Results<'_>) -> Finding {
     let effort = results.effort();
     let mut rows = Vec::new();
     for (case, congestion) in cases(effort) {
-        let ways = WAYS.map(|way| results.of(&case.by(effort, congestion, way)));
-        let ordered = results.of(&case.run(effort, congestion, HARDENED));
+        let detections =
+            DETECTIONS.map(|detection| results.outcome(&case.with_detection(effort, congestion, detection)));
+        let ordered = results.outcome(&case.run(effort, congestion, HARDENED));
         let name = format!("{}, {congestion}", case.name());
-        for (way, outcome) in WAYS.iter().zip(ways) {
-            spares_timers(&mut judgement, &format!("{name}, {way}"), outcome);
-            rows.push(row(&format!("{name}, {way}"), outcome));
+        for (detection, outcome) in DETECTIONS.iter().zip(detections) {
+            check_no_timeouts(&mut judgement, &format!("{name}, {detection}"), outcome);
+            rows.push(row(&format!("{name}, {detection}"), outcome));
         }
         rows.push(row(&format!("{name}, {HARDENED}"), ordered));
-        in_vain(&mut judgement, case, &name, ways);
-        against_order(&mut judgement, case, &name, ways, ordered);
+        check_unnecessary(&mut judgement, case, &name, detections);
+        against_order(&mut judgement, case, &name, detections, ordered);
     }
-    let near = WAYS.map(|way| results.of(&Case::Near.by(effort, "dctcp", way)));
-    for (way, outcome) in WAYS.iter().zip(near) {
-        rows.push(row(&format!("{}, {way}", Case::Near.name()), outcome));
+    let near =
+        DETECTIONS.map(|detection| results.outcome(&Case::Near.with_detection(effort, "dctcp", detection)));
+    for (detection, outcome) in DETECTIONS.iter().zip(near) {
+        rows.push(row(&format!("{}, {detection}", Case::Near.name()), outcome));
     }
     rows.push(row(
         &format!("{}, {ALL}", Case::Near.name()),
-        results.of(&Case::Near.run(effort, "dctcp", ALL)),
+        results.outcome(&Case::Near.run(effort, "dctcp", ALL)),
     ));
-    let [adaptive, fixed] = [near[0], near[1]].map(per_brought);
+    let [adaptive, fixed] = [near[0], near[1]].map(per_link_retransmission);
     judgement.must("sent again at 12 µs, fixed against adaptive", number(fixed).at_least(TWICE * adaptive));
     judgement.table(COLUMNS, rows);
     judgement.finding(measured(results), WHY)
@@ -171,11 +184,13 @@ const WHY: &str = "RACK waits only once it knows of disorder, which a late segme
      which needs a buffer and pauses, but where a new connection loses one of its first segments: while the gap lasts its window does not grow, and a long flow takes longer for it";
 
 fn measured(results: &Results<'_>) -> String {
-    let of = |case: Case, way| results.of(&case.by(results.effort(), "dctcp", way));
-    let sent = |case| WAYS.map(|way| shown(per_brought(of(case, way)))).join(", ");
-    let at = |case, way| human::time_ns(exact_ns(of(case, way), 0.999));
-    let fast = |way| human::rate_bps(of(Case::Stream, way).summary.goodput_bps as f64);
-    let in_order = |case: Case| results.of(&case.run(results.effort(), "dctcp", HARDENED));
+    let of =
+        |case: Case, detection| results.outcome(&case.with_detection(results.effort(), "dctcp", detection));
+    let sent =
+        |case| DETECTIONS.map(|detection| shown(per_link_retransmission(of(case, detection)))).join(", ");
+    let at = |case, detection| human::time_ns(exact_ns(of(case, detection), 0.999));
+    let fast = |detection| human::rate_bps(of(Case::Stream, detection).summary.goodput_bps as f64);
+    let in_order = |case: Case| results.outcome(&case.run(results.effort(), "dctcp", HARDENED));
     let cases = [Case::ShortEach, Case::Short, Case::LongEach, Case::Long, Case::Stream, Case::Near];
     let [short_each, short, long_each, long, stream, near] = cases.map(sent);
     let [adaptive, time, segments] = [ADAPTIVE, TIME, SEGMENTS].map(fast);
@@ -191,12 +206,12 @@ fn measured(results: &Results<'_>) -> String {
     )
 }
 
-/// Packets that TCP sends again for each frame that the link brings, all in vain.
-fn per_brought(outcome: &Outcome) -> f64 {
+/// Unnecessary retransmissions of TCP for each frame that the link retransmitted.
+fn per_link_retransmission(outcome: &Outcome) -> f64 {
     outcome.summary.retransmitted_packets as f64 / outcome.summary.protection.recovered.max(1) as f64
 }
 
-fn spares_timers(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
+fn check_no_timeouts(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
     let summary = &outcome.summary;
     judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
     judgement
@@ -205,9 +220,9 @@ fn spares_timers(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
         .must(format!("frames that the link does not bring, {name}"), count(summary.protection.lost).is(0));
 }
 
-fn in_vain(judgement: &mut Judgement, case: Case, name: &str, ways: [&Outcome; 4]) {
-    let [adaptive, fixed, time, segments] = ways.map(per_brought);
-    let what = |way: &str| format!("sent again for each brought, {name}, {way}");
+fn check_unnecessary(judgement: &mut Judgement, case: Case, name: &str, detections: [&Outcome; 4]) {
+    let [adaptive, fixed, time, segments] = detections.map(per_link_retransmission);
+    let what = |detection: &str| format!("sent again for each brought, {name}, {detection}");
     judgement.must(what(TIME), number(time).at_most(FEW));
     match case {
         Case::ShortEach | Case::LongEach => {
@@ -216,9 +231,12 @@ fn in_vain(judgement: &mut Judgement, case: Case, name: &str, ways: [&Outcome; 4
             judgement.must(what(SEGMENTS), number(segments).at_least(MANY));
         }
         Case::Short => {
-            for (way, outcome) in [(ADAPTIVE, ways[0]), (FIXED, ways[1])] {
+            for (detection, outcome) in [(ADAPTIVE, detections[0]), (FIXED, detections[1])] {
                 let sent = outcome.summary.retransmitted_packets as f64;
-                judgement.must(format!("sent again in all, {name}, {way}"), number(sent).at_most(LEARNT));
+                judgement.must(
+                    format!("sent again in all, {name}, {detection}"),
+                    number(sent).at_most(UNTIL_DETECTED_MAX),
+                );
             }
             judgement.must(what(SEGMENTS), number(segments).at_least(MANY));
         }
@@ -255,7 +273,7 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
         name.to_owned(),
         human::count(summary.protection.recovered),
         human::count(summary.retransmitted_packets),
-        shown(per_brought(outcome)),
+        shown(per_link_retransmission(outcome)),
         human::count(outcome.tcp.recoveries),
         human::count(outcome.tcp.undone),
     ];

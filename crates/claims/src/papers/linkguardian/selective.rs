@@ -1,4 +1,4 @@
-//! W2: a link that need not keep the order, below a transport that does not need it.
+//! W2: a link without order below a transport that accepts packets in any order.
 
 use wiremend_report::human;
 use wiremend_report::plot::Plot;
@@ -13,12 +13,18 @@ use crate::papers::joshi::source;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W2",
-    title: "selective repeat over a link that keeps no order",
-    source: source!("section 5, left to be investigated"),
-    paper: "LinkGuardian's non-blocking mode improves little for RDMA, whose go-back-N takes a late frame for a lost one (L10); what selective repeat and RACK's reordering window make of it is left open",
-    method: "L10's flows of 24 387 B at a round trip of 16 µs over a link that loses 1.16e-3 (60 000 flows; quick 10 000), by go-back-N, selective repeat (IRN) and RACK-TLP, over LinkGuardian and the hardened protocol, in order and non-blocking. \
-             Yes (reproduced) if no timer fires over any of these links, if with selective repeat and with RACK-TLP the non-blocking modes take at 99.9 % no longer than those in order and at most 0.8 times as long as go-back-N over them, if the receiver then needs no buffer, if selective repeat still sends one packet again for each \
-             frame that was lost (0.7 to 1.1), nearly all in vain over the hardened protocol (at least 95 %; the prototype also delivers its own copies twice), and if RACK-TLP sends at most a twentieth of that",
+    title: "selective repeat over a link without order",
+    source: source("section 5, left to be investigated"),
+    paper: "LinkGuardian's non-blocking mode improves little for RDMA, because go-back-N takes a late frame for a lost \
+           one (L10). The effect on selective repeat and on RACK's reordering window is left open",
+    method: "Flows of L10 of 24 387 B at a round trip of 16 µs over a link with loss rate 1.16e-3 (60 000 flows; \
+            quick: 10 000), with go-back-N, selective repeat (IRN) and RACK-TLP, over LinkGuardian and the hardened \
+            protocol, ordered and non-blocking. Reproduced (the order is not needed) if no timer expires over any of \
+            these links; if with selective repeat and with RACK-TLP the non-blocking modes take at 99.9 % no longer \
+            than the ordered ones and at most 0.8 times as long as go-back-N over them; if the receiver of the link \
+            then needs no buffer; if selective repeat still retransmits one packet for each lost frame (0.7 to 1.1), \
+            nearly all unnecessarily over the hardened protocol (at least 95 %; the prototype also delivers its own \
+            copies twice); and if RACK-TLP retransmits at most 5 % of that",
     runs,
     judge,
 };
@@ -27,14 +33,14 @@ const GO_BACK_N: &str = "go-back-n";
 const SELECTIVE: &str = "selective-repeat";
 const RACK: &str = "rack-tlp";
 const TRANSPORTS: [&str; 3] = [GO_BACK_N, SELECTIVE, RACK];
-/// What the link does.
+/// Variants of the link.
 const LINKS: [&str; 6] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB];
 const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
-/// In order and not.
+/// The ordered and the non-blocking mode of each protocol.
 const MODES: [[&str; 2]; 2] = [[ALL, RETX_TAIL], [HARDENED, HARDENED_NB]];
 
 const SOONER: f64 = 0.8;
-const IN_VAIN: f64 = 0.95;
+const UNNECESSARY_MIN: f64 = 0.95;
 const FEW: f64 = 0.05;
 
 fn run(transport: &str, link: &'static str, effort: Effort) -> Run {
@@ -49,7 +55,7 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |transport, link| results.of(&run(transport, link, results.effort()));
+    let of = |transport, link| results.outcome(&run(transport, link, results.effort()));
     let at_999 = |transport, link| exact_ns(of(transport, link), 0.999);
     for transport in TRANSPORTS {
         for link in PROTECTED {
@@ -70,10 +76,11 @@ fn judge(results: &Results<'_>) -> Finding {
         let again = selective.summary.retransmitted_packets as f64;
         let what = format!("packets sent again for a lost frame, {unordered}");
         judgement.must(what, number(again / lost.max(1.0)).between(0.7, 1.1));
-        // The prototype hands on all copies of a frame, so that some come twice by its own doing.
+        // The prototype delivers all copies of a frame, so some duplicates are its own.
         if unordered == HARDENED_NB {
-            let in_vain = number(in_vain(selective));
-            judgement.must(format!("of these in vain, {unordered}"), in_vain.at_least(IN_VAIN));
+            let unnecessary_share = number(unnecessary_share(selective));
+            judgement
+                .must(format!("of these in vain, {unordered}"), unnecessary_share.at_least(UNNECESSARY_MIN));
         }
         let fewer = rack.summary.retransmitted_packets as f64 / again.max(1.0);
         judgement.must(format!("what RACK-TLP sends again of that, {unordered}"), number(fewer).at_most(FEW));
@@ -101,8 +108,8 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// Packets that the receiver had, of those that were sent again.
-fn in_vain(outcome: &Outcome) -> f64 {
+/// Share of the retransmitted packets that the receiver already had.
+fn unnecessary_share(outcome: &Outcome) -> f64 {
     outcome.tracking.duplicates as f64 / outcome.summary.retransmitted_packets.max(1) as f64
 }
 
@@ -112,7 +119,7 @@ fn per_lost(outcome: &Outcome) -> f64 {
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let row = |transport: &str, link: &'static str| {
-        let outcome = results.of(&run(transport, link, results.effort()));
+        let outcome = results.outcome(&run(transport, link, results.effort()));
         let mut row = vec![format!("{transport}, {link}")];
         row.extend([0.5, 0.99, 0.999, 1.0].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
         row.push(human::count(outcome.summary.timeouts.total()));
@@ -127,7 +134,7 @@ fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
 fn figure(results: &Results<'_>) -> Plot {
     const FROM: f64 = 0.95;
     let curve = |(transport, link): (&str, &'static str)| {
-        let outcome = results.of(&run(transport, link, results.effort()));
+        let outcome = results.outcome(&run(transport, link, results.effort()));
         slowest(&format!("{transport}, {link}"), outcome, FROM)
     };
     let shown = [
@@ -141,7 +148,7 @@ fn figure(results: &Results<'_>) -> Plot {
         (RACK, RETX_TAIL),
     ];
     let trial = Trial::new(FLOW_BYTES, results.effort(), RoundTrip::Rdma);
-    let flows = results.of(&run(SELECTIVE, NO_LOSS, results.effort())).summary.flows;
+    let flows = results.outcome(&run(SELECTIVE, NO_LOSS, results.effort())).summary.flows;
     let blank = Trial { flows: u32::try_from(flows).unwrap_or(u32::MAX), ..trial }.axes(FROM);
     Plot {
         title: format!("The slowest 5 % of RDMA WRITEs of {FLOW_BYTES} B over a link with and without order"),

@@ -1,10 +1,10 @@
-//! One TCP stream over one link: what the claims on streams share.
+//! One TCP stream over one link: common parts of L8, L14 and L15.
 
 use std::fmt::Display;
 
 use crate::ledger::Run;
 
-/// What the scenario calls its variants.
+/// Variants of the scenario.
 pub(super) const NONE: &str = "no protection";
 pub(super) const LG: &str = "LinkGuardian";
 pub(super) const LG_NB: &str = "LinkGuardianNB";
@@ -12,11 +12,11 @@ pub(super) const NO_BACKPRESSURE: &str = "no backpressure";
 pub(super) const HARDENED: &str = "hardened";
 pub(super) const HARDENED_NB: &str = "hardened NB";
 
-/// The lanes that are looked at, beside [`crate::stress::FORWARD`]: out of the sending host, and into the receiving one.
+/// Lanes in addition to [`crate::stress::FORWARD`]: from the sending host, and to the receiving host.
 pub(super) const OUT: &str = "h0>s0";
 pub(super) const INTO: &str = "s1>h1";
 
-/// A stream by a congestion control over links of a rate.
+/// A stream with a congestion control, over links of one rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stream {
     pub(super) congestion: &'static str,
@@ -24,9 +24,9 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Over a link that does this about a loss, and goes by it.
+    /// A run over a link with this protection and loss rate.
     pub(super) fn run(&self, variant: &'static str, loss: impl Display) -> Run {
-        Run::of("claims/stream")
+        Run::new("claims/stream")
             .variant(variant)
             .set("topology.rate", format!("{}Gbps", self.gbps))
             .set("transport.tcp.congestion", self.congestion)

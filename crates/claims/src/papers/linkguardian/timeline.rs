@@ -1,4 +1,4 @@
-//! L15: a stream while its link begins to corrupt, and is protected later.
+//! L15: a stream while its link starts to corrupt and is protected later.
 
 use wiremend_measure::Metric;
 use wiremend_report::human;
@@ -13,26 +13,33 @@ use crate::stress::{self, FORWARD, Stress, speed_bps};
 pub(super) const CLAIM: Claim = Claim {
     id: "L15",
     title: "streams before, during and after corruption",
-    source: source!("section 4.2, Fig. 9a, and appendix B.3, Fig. 21"),
-    paper: "A link begins to lose 1e-3 at 2 s and is protected about 5 s later. DCTCP and CUBIC at 25G slow down sharply and come back to about the effective link speed; then a queue builds up at the \
-            sender, which DCTCP's marks bound and CUBIC fills until congestion drops frames; the reordering buffer stays low. BBR at 10G hardly suffers, and still gains a little by protection",
-    method: "One stream with a round trip of 30 µs and marks from 100 KB on; corruption from 2 s, protection from 7 s, until 10 s, sampled every 20 ms; in the quick run from 20 ms, from 60 ms and until 120 ms (CUBIC 260, BBR 160). A phase is looked at without its \
-             first tenth. Reproduced if DCTCP and CUBIC lose a quarter of their throughput or more, and have 97 % of the effective link speed again (that of frames at line rate) once the link is protected; if the queue \
-             at the sender stays below 10 KB until then and afterwards is half of the 100 KB at least on average, for DCTCP with marks, below 120 KB and without drops, for CUBIC with drops; if \
-             of 100 frames that the link loses the host sends at most one again, drops for want of room aside; if the reordering buffer keeps within the 60 KB of L4; if BBR loses 3 % at most; and if it is faster with protection than \
-             with corruption. If only the last is not so, it differs. DCTCP over the hardened protocol, too",
+    source: source("section 4.2, Fig. 9a, and appendix B.3, Fig. 21"),
+    paper: "A link starts to lose 1e-3 at 2 s and is protected about 5 s later. DCTCP and CUBIC at 25G slow down \
+           sharply and return to about the effective link speed. Then a queue builds up at the sender, which DCTCP's \
+           marks bound and CUBIC fills until frames are dropped; the reordering buffer stays low. BBR at 10G hardly \
+           suffers, and still gains a little from protection",
+    method: "One stream with a round trip of 30 µs and marks from 100 KB on; corruption from 2 s, protection from 7 s, \
+            until 10 s, sampled every 20 ms; quick: from 20 ms, from 60 ms and until 120 ms (CUBIC 260, BBR 160). The \
+            first tenth of a phase is not evaluated. Reproduced if DCTCP and CUBIC lose a quarter of their throughput \
+            or more, and have 97 % of the effective link speed (that of frames at line rate) again when the link is \
+            protected; if the queue at the sender stays below 10 KB until then and afterwards is on average at least \
+            half of the 100 KB, for DCTCP with marks, below 120 KB and without drops, for CUBIC with drops; if of 100 \
+            frames that the link loses the host retransmits at most one, not counting drops of a full queue; if the \
+            reordering buffer keeps within the 60 KB of L4; if BBR loses at most 3 %; and if it is faster with \
+            protection than with corruption. If only the last fails, the claim differs. Also checked: DCTCP over the \
+            hardened protocol",
     runs,
     judge,
 };
 
-/// A transport, and how it is called.
+/// A transport, and its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Transport {
     name: &'static str,
     stream: Stream,
-    /// By what the link is protected.
+    /// Protection modes of the link.
     modes: &'static [&'static str],
-    /// When a quick run ends: CUBIC takes its time to fill a queue.
+    /// End of a quick run in milliseconds: CUBIC needs longer to fill a queue.
     quick_end_ms: u64,
 }
 
@@ -54,23 +61,23 @@ const BBR: Transport = Transport {
     modes: &[LG],
     quick_end_ms: 160,
 };
-/// DCTCP, looked at for longer.
+/// DCTCP with a longer quick run.
 pub(super) const LONG_DCTCP: Transport = Transport { quick_end_ms: 260, ..DCTCP };
 const TRANSPORTS: [Transport; 3] = [DCTCP, CUBIC, BBR];
 
 const LOSS: f64 = 1e-3;
-/// "Sharply".
+/// "Sharply" in the paper.
 const SLOWED: f64 = 0.75;
 const BACK: f64 = 0.97;
 const SPARED: f64 = 0.97;
 const EMPTY_BYTES: f64 = 10e3;
 const THRESHOLD_BYTES: f64 = 100e3;
-/// The most that the paper's receiver kept at 25G (L4).
-const KEPT_BYTES: f64 = 60e3;
-/// Of a frame, what the wire adds to it is no part.
+/// Largest reordering buffer of the paper at 25G (L4).
+const REORDER_BYTES_MAX: f64 = 60e3;
+/// Frame bytes as a fraction of the bytes on the wire with preamble and gap.
 const FRAME_PART: f64 = 1518.0 / stress::FULL_BYTES;
 
-/// What happens to the link while a stream crosses it.
+/// State of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     Clean,
@@ -89,7 +96,7 @@ impl Phase {
         }
     }
 
-    /// From when until when, in milliseconds.
+    /// Start and end of a phase, in milliseconds.
     fn whole_ms(self, transport: Transport, effort: Effort) -> [u64; 2] {
         match self {
             Self::Clean => [0, effort.choose(20, 2_000)],
@@ -98,14 +105,14 @@ impl Phase {
         }
     }
 
-    /// The same, when the begin of it is over, in nanoseconds.
+    /// Start and end without the first tenth, in nanoseconds.
     fn settled_ns(self, transport: Transport, effort: Effort) -> [u64; 2] {
         let [start, end] = self.whole_ms(transport, effort);
         [(start + (end - start) / 10) * 1_000_000, end * 1_000_000]
     }
 }
 
-/// A stream over a link to which all of that happens.
+/// A stream over a link that passes through all phases.
 pub(super) fn run(transport: Transport, variant: &'static str, effort: Effort) -> Run {
     let starts = Phase::ALL.map(|phase| phase.whole_ms(transport, effort)[0]);
     let end = Phase::Protected.whole_ms(transport, effort)[1];
@@ -133,30 +140,30 @@ fn runs(effort: Effort) -> Vec<Run> {
     TRANSPORTS.into_iter().flat_map(of).chain(line_rates).collect()
 }
 
-/// What was sampled of a stream.
-pub(super) struct Watched<'a> {
+/// Samples of a stream.
+pub(super) struct StreamSamples<'a> {
     outcome: &'a Outcome,
     transport: Transport,
     effort: Effort,
 }
 
-impl<'a> Watched<'a> {
-    /// Of a run that [`run`] has made for this transport.
+impl<'a> StreamSamples<'a> {
+    /// Samples of a run made by [`run`] for this transport.
     pub(super) fn new(results: &'a Results<'_>, transport: Transport, run: &Run) -> Self {
-        Self { outcome: results.of(run), transport, effort: results.effort() }
+        Self { outcome: results.outcome(run), transport, effort: results.effort() }
     }
 
-    fn of(results: &'a Results<'_>, transport: Transport, variant: &'static str) -> Self {
+    fn for_variant(results: &'a Results<'_>, transport: Transport, variant: &'static str) -> Self {
         Self::new(results, transport, &run(transport, variant, results.effort()))
     }
 
-    /// Frames that found no room at the receiving end of the link.
+    /// Frames that overflowed the reordering buffer.
     pub(super) fn overflowed(&self) -> u64 {
         self.outcome.summary.protection.overflowed
     }
 
-    /// The most that waited there for an earlier frame.
-    pub(super) fn kept_bytes_max(&self) -> u64 {
+    /// Largest occupancy of the reordering buffer.
+    pub(super) fn reorder_bytes_max(&self) -> u64 {
         self.outcome.summary.protection.rx_buffer_bytes_max
     }
 
@@ -166,7 +173,7 @@ impl<'a> Watched<'a> {
         samples.filter(|(ns, _)| (start + 1..=end).contains(ns)).map(|(_, value)| *value).collect()
     }
 
-    /// What happened in a phase.
+    /// Sum of a metric in a phase.
     pub(super) fn sum(&self, lane: &str, metric: Metric, phase: Phase) -> u64 {
         self.values(lane, metric, phase).iter().sum()
     }
@@ -184,24 +191,24 @@ impl<'a> Watched<'a> {
         self.mean(lane, metric, phase) * self.samples_per_s()
     }
 
-    /// Frames that reach the receiving host, in bits per second.
+    /// Rate of frames that reach the receiving host, in bits per second.
     pub(super) fn throughput_bps(&self, phase: Phase) -> f64 {
         self.per_s(INTO, Metric::TxBytes, phase) * 8.0
     }
 
-    /// Packets that the host sends again in a second.
-    pub(super) fn again_per_s(&self, phase: Phase) -> f64 {
+    /// Retransmissions of the host per second.
+    pub(super) fn retransmissions_per_s(&self, phase: Phase) -> f64 {
         self.per_s(OUT, Metric::RetransmittedPackets, phase)
     }
 
-    /// A sample of a flow of bytes or packets, over time, multiplied.
+    /// A sampled metric over time, multiplied by `factor`.
     pub(super) fn curve(&self, name: String, lane: &str, metric: Metric, factor: f64) -> Curve {
         let points = self.outcome.series(lane, metric).iter();
         let points = points.map(|&(ns, value)| (ns as f64, value as f64 * factor)).collect();
         Curve { name, points, line: Line::Straight }
     }
 
-    /// Samples in a second.
+    /// Samples per second.
     pub(super) fn samples_per_s(&self) -> f64 {
         self.effort.choose(1_000.0, 50.0)
     }
@@ -212,42 +219,42 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut rows = Vec::new();
     for transport in TRANSPORTS {
         for &mode in transport.modes {
-            let watched = Watched::of(results, transport, mode);
+            let samples = StreamSamples::for_variant(results, transport, mode);
             let name = format!("{}, {mode}", transport.name);
-            spared(&mut judgement, &watched, &name);
+            check_host_retransmissions(&mut judgement, &samples, &name);
             if transport == BBR {
-                unimpressed(&mut judgement, &watched, &name);
+                check_bbr(&mut judgement, &samples, &name);
             } else {
-                let line_bps = speed_bps(results.of(&line_rate(mode, results.effort()))) * FRAME_PART;
-                slowed(&mut judgement, &watched, &name, line_bps);
-                queued(&mut judgement, &watched, &name, transport);
+                let line_bps = speed_bps(results.outcome(&line_rate(mode, results.effort()))) * FRAME_PART;
+                check_slowdown(&mut judgement, &samples, &name, line_bps);
+                check_queue(&mut judgement, &samples, &name, transport);
             }
-            rows.push(row(&watched, name));
+            rows.push(row(&samples, name));
         }
     }
-    judgement.table(HEADS, rows);
+    judgement.table(COLUMNS, rows);
     figures(&mut judgement, results);
     judgement.finding(measured(results), "")
 }
 
-/// Corruption slows it, and protection ends that.
-fn slowed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str, line_bps: f64) {
-    let [clean, corrupting, protected] = Phase::ALL.map(|phase| watched.throughput_bps(phase));
+/// Checks that corruption slows the stream, and that protection restores its speed.
+fn check_slowdown(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, line_bps: f64) {
+    let [clean, corrupting, protected] = Phase::ALL.map(|phase| samples.throughput_bps(phase));
     judgement.must(format!("left by corruption, {name}"), fraction(corrupting / clean).at_most(SLOWED));
     judgement.must(format!("throughput, protected, {name}"), rate_bps(protected).at_least(BACK * line_bps));
 }
 
-fn queued(judgement: &mut Judgement, watched: &Watched<'_>, name: &str, transport: Transport) {
-    let queue = |phase| watched.mean(FORWARD, Metric::QueueBytes, phase);
+fn check_queue(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, transport: Transport) {
+    let queue = |phase| samples.mean(FORWARD, Metric::QueueBytes, phase);
     for phase in [Phase::Clean, Phase::Corrupting] {
         judgement.must(format!("queue, {}, {name}", phase.name()), bytes(queue(phase)).at_most(EMPTY_BYTES));
     }
-    let dropped = Phase::ALL.map(|phase| watched.sum(FORWARD, Metric::DroppedFrames, phase));
+    let dropped = Phase::ALL.map(|phase| samples.sum(FORWARD, Metric::DroppedFrames, phase));
     let what = format!("queue, protected, {name}");
     if transport == DCTCP {
         judgement
             .must(what, bytes(queue(Phase::Protected)).between(THRESHOLD_BYTES / 2.0, THRESHOLD_BYTES * 1.2));
-        let marked = watched.outcome.summary.congestion.marked;
+        let marked = samples.outcome.summary.congestion.marked;
         judgement.must(format!("marks, {name}"), number(marked as f64).at_least(1.0));
         judgement.must(format!("drops, {name}"), count(dropped.iter().sum()).is(0));
     } else {
@@ -257,20 +264,20 @@ fn queued(judgement: &mut Judgement, watched: &Watched<'_>, name: &str, transpor
     }
 }
 
-/// The link's losses are not the host's any more.
-fn spared(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
-    let sum = |lane, metric| watched.sum(lane, metric, Phase::Protected);
+/// Checks that the host retransmits at most 1 % of the frames that the link lost.
+fn check_host_retransmissions(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
+    let sum = |lane, metric| samples.sum(lane, metric, Phase::Protected);
     let dropped = sum(FORWARD, Metric::DroppedFrames);
     let again = sum(OUT, Metric::RetransmittedPackets).saturating_sub(dropped);
     let lost = sum(FORWARD, Metric::CorruptedFrames);
     let what = format!("sent again for each frame lost, protected, {name}");
     judgement.must(what, number(again as f64 / lost.max(1) as f64).at_most(0.01));
-    let most = watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
-    judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(KEPT_BYTES));
+    let most = samples.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
+    judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(REORDER_BYTES_MAX));
 }
 
-fn unimpressed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
-    let [clean, corrupting, protected] = Phase::ALL.map(|phase| watched.throughput_bps(phase));
+fn check_bbr(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
+    let [clean, corrupting, protected] = Phase::ALL.map(|phase| samples.throughput_bps(phase));
     judgement.must(format!("left by corruption, {name}"), fraction(corrupting / clean).at_least(SPARED));
     judgement.must(format!("left with protection, {name}"), fraction(protected / clean).at_least(SPARED));
     judgement.printed(
@@ -281,13 +288,13 @@ fn unimpressed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
     );
 }
 
-const HEADS: &str = "| clean | corrupting | protected | sent again, corrupting | protected | queue, corrupting | protected | drops, protected | reordering buffer at most";
+const COLUMNS: &str = "| clean | corrupting | protected | sent again, corrupting | protected | queue, corrupting | protected | drops, protected | reordering buffer at most";
 
-fn row(watched: &Watched<'_>, name: String) -> Vec<String> {
+fn row(samples: &StreamSamples<'_>, name: String) -> Vec<String> {
     let [clean, corrupting, protected] =
-        Phase::ALL.map(|phase| format!("{:.2} Gb/s", watched.throughput_bps(phase) / 1e9));
-    let again = |phase| human::count(watched.sum(OUT, Metric::RetransmittedPackets, phase));
-    let queue = |phase| human::bytes(watched.mean(FORWARD, Metric::QueueBytes, phase));
+        Phase::ALL.map(|phase| format!("{:.2} Gb/s", samples.throughput_bps(phase) / 1e9));
+    let again = |phase| human::count(samples.sum(OUT, Metric::RetransmittedPackets, phase));
+    let queue = |phase| human::bytes(samples.mean(FORWARD, Metric::QueueBytes, phase));
     vec![
         name,
         clean,
@@ -297,26 +304,26 @@ fn row(watched: &Watched<'_>, name: String) -> Vec<String> {
         again(Phase::Protected),
         queue(Phase::Corrupting),
         queue(Phase::Protected),
-        human::count(watched.sum(FORWARD, Metric::DroppedFrames, Phase::Protected)),
-        human::bytes(watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected) as f64),
+        human::count(samples.sum(FORWARD, Metric::DroppedFrames, Phase::Protected)),
+        human::bytes(samples.most(FORWARD, Metric::RxBufferBytes, Phase::Protected) as f64),
     ]
 }
 
 fn measured(results: &Results<'_>) -> String {
     let of = |transport: Transport| {
-        let watched = Watched::of(results, transport, LG);
-        let gbps = Phase::ALL.map(|phase| format!("{:.2}", watched.throughput_bps(phase) / 1e9));
+        let samples = StreamSamples::for_variant(results, transport, LG);
+        let gbps = Phase::ALL.map(|phase| format!("{:.2}", samples.throughput_bps(phase) / 1e9));
         format!(
             "{} {} Gb/s clean, {} corrupting, {} protected, with a queue of {}",
             transport.name,
             gbps[0],
             gbps[1],
             gbps[2],
-            human::bytes(watched.mean(FORWARD, Metric::QueueBytes, Phase::Protected))
+            human::bytes(samples.mean(FORWARD, Metric::QueueBytes, Phase::Protected))
         )
     };
-    let line_bps = speed_bps(results.of(&line_rate(LG, results.effort()))) * FRAME_PART;
-    let hardened = Watched::of(results, DCTCP, HARDENED).throughput_bps(Phase::Protected);
+    let line_bps = speed_bps(results.outcome(&line_rate(LG, results.effort()))) * FRAME_PART;
+    let hardened = StreamSamples::for_variant(results, DCTCP, HARDENED).throughput_bps(Phase::Protected);
     format!(
         "{}; DCTCP with the hardened protocol {:.2}; frames at line rate get {:.2} of 25",
         TRANSPORTS.map(of).join("; "),
@@ -326,11 +333,11 @@ fn measured(results: &Results<'_>) -> String {
 }
 
 fn figures(judgement: &mut Judgement, results: &Results<'_>) {
-    let curves = |lane: &str, metric, factor: fn(&Watched<'_>) -> f64| {
+    let curves = |lane: &str, metric, factor: fn(&StreamSamples<'_>) -> f64| {
         TRANSPORTS.map(|transport| {
-            let watched = Watched::of(results, transport, LG);
+            let samples = StreamSamples::for_variant(results, transport, LG);
             let name = format!("{}, {}G", transport.name, transport.stream.gbps);
-            watched.curve(name, lane, metric, factor(&watched))
+            samples.curve(name, lane, metric, factor(&samples))
         })
     };
     let plot = |title: &str, label: &str, unit, most, curves: [Curve; 3]| Plot {
@@ -340,7 +347,7 @@ fn figures(judgement: &mut Judgement, results: &Results<'_>) {
         y: Axis::new(label, Scale::Linear, unit).with_range(0.0, most),
         curves: curves.to_vec(),
     };
-    let per_s = |watched: &Watched<'_>| 8.0 * watched.samples_per_s();
+    let per_s = |samples: &StreamSamples<'_>| 8.0 * samples.samples_per_s();
     judgement.plot(
         "l15-throughput",
         &plot(
@@ -367,7 +374,7 @@ fn figures(judgement: &mut Judgement, results: &Results<'_>) {
             "What waits behind the link for an earlier frame",
             "reordering buffer",
             Unit::Bytes,
-            KEPT_BYTES,
+            REORDER_BYTES_MAX,
             curves(FORWARD, Metric::RxBufferBytes, |_| 1.0),
         ),
     );

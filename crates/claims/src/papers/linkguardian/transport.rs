@@ -1,27 +1,28 @@
-//! What carries the flows of a [trial](super::trial).
+//! The transports of the flows of a [trial](super::trial).
 
 use crate::ledger::Run;
 
-/// What carries flows from one host to the other.
+/// A transport between the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transport {
-    /// WRITEs of one queue pair, by go-back-N.
+    /// WRITEs on one queue pair, with go-back-N.
     Rdma(RoundTrip),
-    /// TCP as in the testbed: a connection for each flow, with Linux' first window, SACK and RACK-TLP, and the round trip of the paper.
+    /// TCP as in the testbed: a connection for each flow, with the initial window of Linux, SACK and
+    /// RACK-TLP, and the round trip of the paper.
     Dctcp,
     Bbr,
 }
 
-/// How long a small packet and its ACK take, most of it in the hosts.
+/// Round trip of a small packet and its ACK, mostly in the hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RoundTrip {
-    /// What medians of RDMA flows in the testbed amount to: 18.0 µs, of which 24 387 B take 2.1 µs on a link.
+    /// Derived from medians of RDMA flows in the testbed: 18.0 µs, of which 24 387 B take 2.1 µs on a link.
     Rdma,
-    /// What the paper gives for TCP.
+    /// The paper's value for TCP.
     Tcp,
 }
 
-/// The least retransmission timeout of TCP, as the paper sets it.
+/// Minimum retransmission timeout of TCP in the paper.
 pub(super) const RTO_MIN_NS: f64 = 1e6;
 
 impl Transport {
@@ -43,7 +44,7 @@ impl Transport {
         if self.is_tcp() { 1448 } else { 1024 }
     }
 
-    /// A run by it.
+    /// Sets this transport in a run.
     pub(super) fn carry(self, run: Run) -> Run {
         let host = self.host_latency();
         let run = run.set("topology.host_tx_latency", host).set("topology.host_rx_latency", host);
@@ -59,7 +60,7 @@ impl Transport {
         }
     }
 
-    /// What a host takes for a packet, each way: the link and its switches take 2.7 µs of a round trip.
+    /// Delay of a packet in a host, each way: links and switches take 2.7 µs of a round trip.
     const fn host_latency(self) -> &'static str {
         match self {
             Self::Rdma(RoundTrip::Rdma) => "3.3us",

@@ -1,4 +1,4 @@
-//! Flow after flow over one link: what the claims on transports share.
+//! Flows one after the other over one link: common parts of the claims on transports.
 
 use wiremend_measure::interval::{Interval, clopper_pearson};
 use wiremend_report::human;
@@ -10,7 +10,7 @@ use crate::ledger::{Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::{exact_ns, share_above, slowest};
 use crate::stress::{BACKWARD, FORWARD};
 
-/// What the scenario calls its variants.
+/// Variants of the scenario.
 pub(super) const NO_LOSS: &str = "no loss";
 pub(super) const LOSS: &str = "loss";
 pub(super) const RETX: &str = "ReTx";
@@ -21,23 +21,24 @@ pub(super) const RETX_TAIL: &str = "LinkGuardianNB";
 pub(super) const ALL: &str = "LinkGuardian";
 pub(super) const HARDENED: &str = "hardened";
 pub(super) const HARDENED_NB: &str = "hardened NB";
-/// With no more dummies than it needs.
+/// The hardened protocol with a single dummy.
 pub(super) const HARDENED_1: &str = "hardened, 1 dummy";
-/// Error correction, with little and much redundancy.
+/// FEC with low and with high redundancy.
 pub(super) const FEC_25: &str = "fec(25,1)";
 pub(super) const FEC_5: &str = "fec(5,1)";
 
-/// All that protect flows in full.
+/// Variants with full protection.
 pub(super) const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
-/// What figures and tables show of a flow size: the first six always.
+/// Variants in figures and tables; the first six always.
 pub(super) const SHOWN: [&str; 8] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB, FEC_25, FEC_5];
 
-/// What the testbed lost at a nominal 1e-3. At 1e-3 itself it would be a coin toss whether 99.9 % of single-packet flows are spared.
+/// Actual loss rate of the testbed at a nominal 1e-3. At exactly 1e-3 chance would decide whether the 99.9 %
+/// quantile of single-packet flows includes a timeout.
 pub(super) const ACTUAL: f64 = 1.16e-3;
 
-/// How far a ratio may be from the printed one.
+/// Tolerance for printed ratios.
 pub(super) const PART: f64 = 0.1;
-/// Flows over a link that hides its losses take at most so many times as long as without loss, at any quantile.
+/// Largest ratio to the times without loss, at any quantile, for a link that hides its losses.
 pub(super) const HIDDEN: f64 = 2.0;
 
 /// Flows of one size, one after the other.
@@ -65,7 +66,7 @@ impl Trial {
     }
 
     pub(super) fn run(&self, variant: &'static str) -> Run {
-        let run = Run::of("claims/link-flows")
+        let run = Run::new("claims/link-flows")
             .variant(variant)
             .set("workload.0.message", format!("{}B", self.flow_bytes))
             .set("workload.0.count", self.flows)
@@ -79,24 +80,24 @@ impl Trial {
         variants.iter().map(|variant| self.run(variant)).collect()
     }
 
-    pub(super) fn of<'a>(&self, results: &'a Results<'_>, variant: &'static str) -> &'a Outcome {
-        results.of(&self.run(variant))
+    pub(super) fn outcome<'a>(&self, results: &'a Results<'_>, variant: &'static str) -> &'a Outcome {
+        results.outcome(&self.run(variant))
     }
 
-    pub(super) fn at(&self, results: &Results<'_>, variant: &'static str, quantile: f64) -> f64 {
-        exact_ns(self.of(results, variant), quantile)
+    pub(super) fn quantile_ns(&self, results: &Results<'_>, variant: &'static str, quantile: f64) -> f64 {
+        exact_ns(self.outcome(results, variant), quantile)
     }
 
-    /// How many times as long flows take over a link that does nothing about losses as over one that does, at 99.9 %.
+    /// Ratio of the 99.9 % quantiles without and with protection.
     pub(super) fn gain(&self, results: &Results<'_>, variant: &'static str) -> f64 {
-        self.at(results, LOSS, 0.999) / self.at(results, variant, 0.999)
+        self.quantile_ns(results, LOSS, 0.999) / self.quantile_ns(results, variant, 0.999)
     }
 
-    /// What chance leaves open of it: the interval of 95 %, whatever the times are distributed like.
+    /// Distribution-free 95 % interval of the gain, from ranks.
     pub(super) fn gain_interval(&self, results: &Results<'_>, variant: &'static str) -> Interval {
-        let flows = self.of(results, variant).summary.flows;
+        let flows = self.outcome(results, variant).summary.flows;
         let ranks = clopper_pearson(flows - flows / 1000, flows, 0.95);
-        let at = |variant, quantile| self.at(results, variant, quantile);
+        let at = |variant, quantile| self.quantile_ns(results, variant, quantile);
         let gain = self.gain(results, variant);
         Interval {
             low: gain.min(at(LOSS, ranks.low) / at(variant, ranks.high)),
@@ -104,8 +105,8 @@ impl Trial {
         }
     }
 
-    /// Both, for people to read.
-    pub(super) fn told_gain(&self, results: &Results<'_>, variant: &'static str) -> String {
+    /// Gain and interval as text.
+    pub(super) fn gain_text(&self, results: &Results<'_>, variant: &'static str) -> String {
         if variant == LOSS {
             return "1".to_owned();
         }
@@ -113,9 +114,10 @@ impl Trial {
         format!("{} ({}…{})", shown(self.gain(results, variant)), shown(low), shown(high))
     }
 
-    /// Flows that waited for a timer. Of TCP these are all that took so long: a probe may take the timer's place.
-    pub(super) fn waited(&self, results: &Results<'_>, variant: &'static str) -> u64 {
-        let outcome = self.of(results, variant);
+    /// Flows with a timeout. With TCP these are all flows that took that long: a tail loss probe may replace
+    /// the timeout.
+    pub(super) fn flows_with_timeout(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+        let outcome = self.outcome(results, variant);
         if self.transport.is_tcp() {
             (share_above(outcome, RTO_MIN_NS) * outcome.summary.flows as f64).round() as u64
         } else {
@@ -123,80 +125,81 @@ impl Trial {
         }
     }
 
-    /// What all ways of protection must do: no timer fires.
-    pub(super) fn spares_timers(
+    /// Checks that no timer expires, which every protection must achieve.
+    pub(super) fn check_no_timeouts(
         &self,
         judgement: &mut Judgement,
         results: &Results<'_>,
         variant: &'static str,
     ) {
         let name = self.named(variant);
-        let summary = &self.of(results, variant).summary;
+        let summary = &self.outcome(results, variant).summary;
         let unfinished = summary.flows - summary.finished;
         judgement.must(format!("flows that do not finish, {name}"), count(unfinished).is(0));
         judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
         if self.transport.is_tcp() {
-            let slowest = time_ns(self.at(results, variant, 1.0));
+            let slowest = time_ns(self.quantile_ns(results, variant, 1.0));
             judgement.must(format!("slowest, {name}"), slowest.below(RTO_MIN_NS));
         }
     }
 
-    /// What keeps packets in order must do: flows do not show that frames were lost.
-    pub(super) fn hides_losses(
+    /// Checks that flows do not show losses, which every ordered protection must achieve.
+    pub(super) fn check_losses_hidden(
         &self,
         judgement: &mut Judgement,
         results: &Results<'_>,
         variant: &'static str,
     ) {
-        let longer = self.at(results, variant, 0.999) / self.at(results, NO_LOSS, 0.999);
+        let longer = self.quantile_ns(results, variant, 0.999) / self.quantile_ns(results, NO_LOSS, 0.999);
         let what = format!("against no loss at 99.9 %, {}", self.named(variant));
         judgement.must(what, number(longer).at_most(HIDDEN));
     }
 
-    /// A variant of it, as checks call it.
+    /// Name of a variant in checks.
     pub(super) fn named(&self, variant: &str) -> String {
         format!("{variant}, {}", self.transport.name())
     }
 
-    /// Without protection so many flows wait for a timer that 99.9 % lies among them.
-    pub(super) fn timers_decide(&self, judgement: &mut Judgement, results: &Results<'_>) {
-        let share = self.waited(results, LOSS) as f64 / f64::from(self.flows);
+    /// Checks that without protection enough flows have a timeout to determine the 99.9 % quantile.
+    pub(super) fn check_timeouts_dominate(&self, judgement: &mut Judgement, results: &Results<'_>) {
+        let share = self.flows_with_timeout(results, LOSS) as f64 / f64::from(self.flows);
         let what = format!("flows that waited for a timer, {}", self.named(LOSS));
         judgement.must(what, fraction(share).at_least(1e-3));
     }
 
-    /// Packets that a host sends again.
-    pub(super) fn sent_again(&self, results: &Results<'_>, variant: &'static str) -> u64 {
-        self.of(results, variant).summary.retransmitted_packets
+    /// Retransmissions of the host.
+    pub(super) fn retransmissions(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+        self.outcome(results, variant).summary.retransmitted_packets
     }
 
-    /// Headers, copies, parities and frames of the link's own, for each byte that the link carries anyway.
-    fn added(&self, results: &Results<'_>, variant: &'static str) -> f64 {
-        let outcome = self.of(results, variant);
+    /// Bytes of headers, copies, parity and control frames for each byte that the link carries without
+    /// protection.
+    fn overhead(&self, results: &Results<'_>, variant: &'static str) -> f64 {
+        let outcome = self.outcome(results, variant);
         let sum = outcome.summary.protection;
-        let added = sum.header_bytes + sum.resent.bytes + sum.own.bytes;
+        let added = sum.header_bytes + sum.resent.bytes + sum.control.bytes;
         let carried: u64 = [FORWARD, BACKWARD].iter().map(|lane| outcome.lane(lane).tx_bytes).sum();
         added as f64 / carried.saturating_sub(added).max(1) as f64
     }
 
-    /// Quantiles, flows that waited, packets sent again, what it costs, and gain, for a table.
+    /// A table row: quantiles, flows with a timeout, retransmissions, overhead, and gain.
     pub(super) fn row(&self, results: &Results<'_>, variant: &'static str) -> Vec<String> {
         let mut row = vec![format!("{}, {variant}", self.transport.name())];
-        row.extend(QUANTILES.map(|quantile| human::time_ns(self.at(results, variant, quantile))));
-        row.push(human::count(self.waited(results, variant)));
-        row.push(human::count(self.sent_again(results, variant)));
-        row.push(format!("{} %", human::percent(self.added(results, variant))));
-        row.push(self.told_gain(results, variant));
+        row.extend(QUANTILES.map(|quantile| human::time_ns(self.quantile_ns(results, variant, quantile))));
+        row.push(human::count(self.flows_with_timeout(results, variant)));
+        row.push(human::count(self.retransmissions(results, variant)));
+        row.push(format!("{} %", human::percent(self.overhead(results, variant))));
+        row.push(self.gain_text(results, variant));
         row
     }
 
-    /// The slowest flows, as the paper draws them.
+    /// Plots the slowest flows, as in the paper.
     pub(super) fn figure(&self, results: &Results<'_>, variants: &[&'static str], from: f64) -> Plot {
-        let curve = |&variant: &&'static str| slowest(variant, self.of(results, variant), from);
+        let curve = |&variant: &&'static str| slowest(variant, self.outcome(results, variant), from);
         Plot { curves: variants.iter().map(curve).collect(), ..self.axes(from) }
     }
 
-    /// The same without curves.
+    /// The axes of this plot.
     pub(super) fn axes(&self, from: f64) -> Plot {
         Plot {
             title: format!(
@@ -216,7 +219,7 @@ impl Trial {
     }
 
     fn seconds(&self, variant: &str) -> f64 {
-        // Measured.
+        // Measured computing time.
         let per_packet = match variant {
             NO_LOSS | LOSS => 0.5e-6,
             HARDENED | HARDENED_NB | HARDENED_1 | FEC_25 | FEC_5 => 1.2e-6,
@@ -228,6 +231,6 @@ impl Trial {
     }
 }
 
-/// The heads of [`Trial::row`].
+/// The column heads of [`Trial::row`].
 pub(super) const COLUMNS: &str = "| median | 99 % | 99.9 % | 99.99 % | a timer or longer | sent again | added to the link | gain at 99.9 % (95 %)";
 const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

@@ -1,4 +1,4 @@
-//! V1: with go-back-0, one dropped packet in 256 is enough for a full link and no goodput at all.
+//! V1: with go-back-0 and one dropped packet in 256, the link is full and goodput is zero.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Bar, Bars};
@@ -14,10 +14,10 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Messages of 4 MB are sent as fast as possible by SEND, WRITE or READ, and the switch drops every packet \
             whose IP identification ends in 0xff. With go-back-0 the link is fully utilised and goodput is zero; with \
             go-back-N the livelock is gone",
-    method: "Two hosts and a switch at 40 Gb/s, payload of 1024 bytes, drops in both directions, 64 messages posted \
-             on one connection. Utilisation is that of the link which the data leave their host by. Reproduced if, for each \
-             operation, go-back-0 completes no message at a utilisation of at least 90 %, and go-back-N has a goodput \
-             of at least 30 % of the link",
+    method: "Two hosts and a switch at 40 Gb/s, payload of 1024 bytes, drops in both directions, 64 messages posted on \
+            one connection. Utilisation is that of the link on which the data leave their host. Reproduced if, for \
+            each operation, go-back-0 completes no message at a utilisation of at least 90 %, and go-back-N has a \
+            goodput of at least 30 % of the link rate",
     runs,
     judge,
 };
@@ -27,7 +27,7 @@ const UTILISATION_MIN: f64 = 0.9;
 const GOODPUT_MIN: f64 = 0.3;
 
 fn run(effort: Effort, recovery: &str, operation: &str) -> Run {
-    let run = Run::of("claims/livelock").variant(format!("{recovery} {operation}"));
+    let run = Run::new("claims/livelock").variant(format!("{recovery} {operation}"));
     effort.choose(run.clone().set("stop.after", "30ms").seconds(0.3), run.seconds(2.0))
 }
 
@@ -40,7 +40,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let mut shown = Vec::new();
     for operation in OPERATIONS {
-        let of = |recovery: &str| results.of(&run(results.effort(), recovery, operation));
+        let of = |recovery: &str| results.outcome(&run(results.effort(), recovery, operation));
         let (zero, n) = (of("go-back-0"), of("go-back-N"));
         let link_bps = n.lane("h0>tor").rate_bps as f64;
         let what = format!("goodput, go-back-0 {operation}");
@@ -63,14 +63,14 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// Data leave by the busier of the two links; the other carries acknowledgements or requests.
+/// Utilisation of the link with the data, which is the busier one: the other carries ACKs or requests.
 fn busy(outcome: &Outcome) -> f64 {
     outcome.utilisation("h0>tor").max(outcome.utilisation("h1>tor"))
 }
 
 fn figure(results: &Results<'_>) -> Bars {
     let bar = |run: &Run| {
-        let outcome = results.of(run);
+        let outcome = results.outcome(run);
         let link_bps = outcome.lane("h0>tor").rate_bps as f64;
         let useful = outcome.summary.goodput_bps / 1_000_000;
         let carried = (busy(outcome) * link_bps / 1e6).round() as u64;

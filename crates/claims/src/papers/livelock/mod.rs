@@ -3,8 +3,14 @@
 mod full_link;
 mod waste;
 
+use wiremend_report::ledger::Source;
+
 use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[full_link::CLAIM, waste::CLAIM];
 
-const SOURCE: &str = "Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.1";
+const SOURCE: Source = Source {
+    name: "Guo et al. 2016",
+    citation: "Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016",
+    place: "section 4.1",
+};

@@ -1,4 +1,4 @@
-//! V2: for each drop, go-back-N sends again what a link carries in a round trip.
+//! V2: for each drop, go-back-N retransmits what the link carries in a round trip.
 
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
@@ -10,21 +10,22 @@ use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "V2",
-    title: "what one drop costs go-back-N",
+    title: "retransmissions of go-back-N after one drop",
     source: SOURCE,
     paper: "Go-back-N is not ideal: for each packet drop it wastes up to RTT × C bytes, C being the capacity of the link",
-    method: "Two hosts and a switch, one packet of a long WRITE dropped on the last link, for several delays and rates. \
-             RTT is the completion time of a single packet on the same path; waste is what was sent again beyond the \
-             dropped packet, in bytes on the wire. Reproduced if the waste of a drop in the middle of the message is, \
-             at each point, at least 90 % of RTT × C and at most one packet more than it, and if a drop of the last \
-             packet but one wastes no more than one packet",
+    method: "Two hosts and a switch; one packet of a long WRITE is dropped on the last link, for several delays and \
+            rates. RTT is the completion time of a single packet on the same path. Waste is the retransmitted data \
+            without the dropped packet, in bytes on the wire. Reproduced if the waste of a drop in the middle of the \
+            message is, at each point, at least 90 % of RTT × C and at most one packet more than RTT × C, and if a \
+            drop of the last packet but one wastes at most one packet",
     runs,
     judge,
 };
 
 const LEAST: f64 = 0.9;
 const MTU: u64 = 1024;
-/// The packet that is dropped, and how many follow it in the middle and at the end of a message.
+/// Index of the dropped packet, and the number of packets behind it for a drop in the middle and at the end
+/// of a message.
 const DROPPED: u64 = 2000;
 const LONG: u64 = 20_000;
 const AT_THE_END: u64 = 1;
@@ -55,9 +56,9 @@ const fn point(gbps: u64, delay: &'static str) -> Point {
 }
 
 impl Point {
-    /// A message of so many packets on this path.
+    /// A message of `packets` packets on this path.
     fn run(self, packets: u64) -> Run {
-        Run::of("claims/waste")
+        Run::new("claims/waste")
             .set("topology.rate", format!("{}Gbps", self.gbps))
             .set("topology.delay", self.delay)
             .set("workload.0.bytes", format!("{}B", packets * MTU))
@@ -68,20 +69,20 @@ impl Point {
         self.run(1)
     }
 
-    /// A message whose packet is dropped, if `after` packets follow it.
+    /// A message of which one packet is dropped, with `after` packets behind it.
     fn dropping(self, after: u64) -> Run {
         self.run(DROPPED + 1 + after)
     }
 
-    /// What the link carries in a round trip; `None` if a packet does not even arrive alone.
+    /// Bytes that the link carries in a round trip; `None` if a single packet does not arrive.
     fn rtt_bytes(self, results: &Results<'_>) -> Option<f64> {
-        let rtt_ns = results.of(&self.alone()).summary.fct_ns?.max;
+        let rtt_ns = results.outcome(&self.alone()).summary.fct_ns?.max;
         Some(rtt_ns * 1e-9 * self.gbps as f64 * 1e9 / 8.0)
     }
 
-    /// What is sent again beyond the dropped packet.
+    /// Retransmitted bytes, without the dropped packet.
     fn waste_bytes(self, results: &Results<'_>, after: u64) -> f64 {
-        let summary = &results.of(&self.dropping(after)).summary;
+        let summary = &results.outcome(&self.dropping(after)).summary;
         let again =
             summary.retransmitted_bytes + summary.retransmitted_packets * u64::from(WIRE_OVERHEAD_BYTES);
         again as f64 - packet_bytes()
@@ -102,7 +103,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut measured = Vec::new();
     for &point in points(results.effort()) {
         let path = format!("{} Gb/s and {} a link", point.gbps, point.delay);
-        let dropped = [LONG, AT_THE_END].map(|after| &results.of(&point.dropping(after)).summary);
+        let dropped = [LONG, AT_THE_END].map(|after| &results.outcome(&point.dropping(after)).summary);
         let once = dropped.iter().filter(|run| run.finished == 1 && run.corrupted_frames == 1).count();
         judgement.must(format!("messages with one drop, {path}"), count(once as u64).is(2));
         let Some(rtt_bytes) = point.rtt_bytes(results) else { continue };
@@ -141,7 +142,7 @@ fn figure(measured: &[(String, f64, f64)]) -> Plot {
     }
 }
 
-/// A packet from the middle of a message, on the wire.
+/// Size on the wire of a packet from the middle of a message.
 fn packet_bytes() -> f64 {
     let frame = frame_len(Opcode::WriteMiddle, MTU as u32, Encapsulation::IPV4);
     f64::from(frame + WIRE_OVERHEAD_BYTES)

@@ -11,16 +11,17 @@ use crate::papers::gao::{MTU, source};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J18",
-    title: "the four causes agree with the exact model",
-    source: source!("sections 3 and 4"),
-    paper: "A requester waits for its timer because a tail packet is lost, or its ACK, or a NAK, or a packet twice; the model \
-            says how often, bare and with each mechanism",
-    method: "Flows over four corrupting links: of 1 and 8 packets at β = 0.01 and 0.03 and of 64 at 0.003 and 0.01, each on a queue pair \
-             of its own and so far apart that none takes another's copies; and of 4, 8 and 64 packets all on one queue pair with gaps of one \
-             timeout on average, where the next flow may show a lost tail before the timer does. Nothing done about losses, each \
-             mechanism alone, and all. Timeouts counted by cause and held against what the exact model expects for as many flows. \
-             Reproduced if, for each mechanism and cause, the Poisson interval of the sum over sizes and β holds the expectation, and \
-             that of each single count does",
+    title: "the four causes of timeouts agree with the exact model",
+    source: source("sections 3 and 4"),
+    paper: "A requester has a timeout because a tail packet, the ACK of a tail, or a NAK is lost, or a packet is lost \
+           twice. The model gives the probability of each cause, without and with each mechanism",
+    method: "Flows over four corrupting links: of 1 and 8 packets at β = 0.01 and 0.03 and of 64 at 0.003 and 0.01, \
+            each on its own queue pair and so far apart that no flow gets copies of another one; and of 4, 8 and 64 \
+            packets all on one queue pair with a mean gap of one timeout, where the next flow may reveal a lost tail \
+            before the timer expires. Without mechanisms, with each mechanism alone, and with all. Timeouts are \
+            counted by cause and compared with the expectation of the exact model for this number of flows. \
+            Reproduced if, for each mechanism and cause, the Poisson interval of the sum over sizes and β contains \
+            the expectation, and that of each single count does",
     runs,
     judge,
 };
@@ -29,7 +30,7 @@ const MECHANISMS: [&Mechanism; 6] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL]
 const ARRIVALS: [(&str, Arrivals); 2] =
     [("a queue pair for each flow", Arrivals::Apart(1e-5)), ("one queue pair", Arrivals::Shared(1.0))];
 
-/// Flows, and how often links corrupt.
+/// Flow size and corruption.
 struct Load {
     packets: u32,
     flows: u32,
@@ -39,7 +40,7 @@ struct Load {
 const QUICK: &[Load] = &[load(8, 10_000, [0.01, 0.03])];
 const FULL_APART: &[Load] =
     &[load(1, 200_000, [0.01, 0.03]), load(8, 100_000, [0.01, 0.03]), load(64, 20_000, [0.003, 0.01])];
-/// A flow of one packet could not show a gap if that is lost as well, which the model leaves out.
+/// A next flow of one packet cannot reveal a gap if that packet is lost too; the model leaves this case out.
 const FULL_SHARED: &[Load] =
     &[load(4, 100_000, [0.01, 0.03]), load(8, 100_000, [0.01, 0.03]), load(64, 20_000, [0.003, 0.01])];
 
@@ -62,7 +63,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     all.flat_map(|(arrivals, mechanism)| cases(effort, arrivals, mechanism)).map(|case| case.run()).collect()
 }
 
-/// What was counted and what is expected, for one cause.
+/// Counted and expected timeouts of one cause.
 struct Cell {
     counted: u64,
     expected: f64,
@@ -70,10 +71,10 @@ struct Cell {
 
 impl Case {
     fn cells(&self, results: &Results<'_>) -> [Cell; 4] {
-        let summary = &self.of(results).summary;
+        let summary = &self.outcome(results).summary;
         let met = expected(&self.setting(), &self.path(), &self.sizes());
         Cause::ALL.map(|cause| Cell {
-            counted: summary.timeouts.of(counted(cause)),
+            counted: summary.timeouts.get(counted(cause)),
             expected: met.timeouts[cause as usize] * summary.flows as f64,
         })
     }

@@ -1,7 +1,7 @@
-//! J17: what the mechanisms cost in bandwidth.
+//! J17: bandwidth of the mechanisms.
 
-use wiremend_measure::{Added, VariantSummary};
-use wiremend_model::{Cost, Mend, cost, flow};
+use wiremend_measure::{ExtraFrames, VariantSummary};
+use wiremend_model::{Cost, MendCounts, cost, flow};
 use wiremend_report::human;
 
 use super::curves::{self, Mode, Panel, Table};
@@ -12,20 +12,22 @@ use crate::papers::gao::{MTU, sizes as frames, source};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J17",
-    title: "bandwidth that all mechanisms take",
-    source: source!("sections 4 and 6.3"),
+    title: "bandwidth of all mechanisms",
+    source: source("sections 4 and 6.3"),
     paper: "All mechanisms together take less than 3 % of the bandwidth",
-    method: "Bytes of dummies and copies over the bytes of the flows' own frames. Reproduced if they are less than 3 % with All and \
-             AllOptimized in all runs of J15, and with 2 dummies, a NAK copy and a retransmission copy at β = 1/128 on one link; and if, \
-             for flows of 8 packets and of WebSearch each on its own queue pair, bytes of each mechanism are those of the exact form: \
-             dummies to the frame, copies inside the Poisson interval of how many packets and NAKs were copied. Held against the paper \
-             too: β = 0.01 on four links, and flows of a single packet",
+    method: "Bytes of dummies and copies divided by the bytes of the flows' own frames. Reproduced if this is below 3 \
+            % with All and AllOptimized in all runs of J15, and with 2 dummies, a NAK copy and a retransmission copy \
+            at β = 1/128 on one link; and if, for flows of 8 packets and of WebSearch, each on its own queue pair, \
+            the bytes of each mechanism are those of the exact formula: dummies to the frame, copies within the \
+            Poisson interval of the number of copied packets and NAKs. Also compared with the paper: β = 0.01 on four \
+            links, and flows of a single packet",
     runs,
     judge,
 };
 
 const MOST: f64 = 0.03;
-/// So far apart that hardly any flow takes another's copy: the switch knows packets by their numbers alone.
+/// A load so low that flows rarely get a copy of another flow: the switch identifies packets only by their
+/// numbers.
 const APART: Arrivals = Arrivals::Apart(0.001);
 
 fn panels(effort: Effort) -> Vec<Panel> {
@@ -41,23 +43,23 @@ fn case(flows: Flows, count: u32, links: u32, beta: f64, mechanism: &'static pat
     Case { flows, count, arrivals: APART, links, beta, mechanism }
 }
 
-/// As on the testbed.
+/// The setting of the testbed.
 fn testbed(effort: Effort) -> Case {
     let websearch = Flows::Table("websearch");
     case(websearch, effort.choose(200, 2_000), 1, 1.0 / 128.0, &path::TESTBED)
 }
 
-/// Where 3 % are not enough.
-fn dear(effort: Effort) -> [(&'static str, Case); 2] {
+/// Settings in which the mechanisms need more than 3 %.
+fn costly(effort: Effort) -> [(&'static str, Case); 2] {
     let websearch = case(Flows::Table("websearch"), effort.choose(100, 1_000), 4, 1e-2, &path::ALL);
     let single = case(Flows::Bytes(MTU), effort.choose(20_000, 200_000), 4, 1e-4, &path::ALL);
     [("WebSearch, β = 0.01, four links", websearch), ("flows of a single packet", single)]
 }
 
-/// Where bytes are counted one by one.
+/// Settings in which bytes are compared with the exact formula.
 fn exact(effort: Effort) -> Vec<(&'static str, Case)> {
     let short = |beta| case(Flows::Bytes(8 * MTU), effort.choose(20_000, 200_000), 4, beta, &path::ALL);
-    let [(name, long), _] = dear(effort);
+    let [(name, long), _] = costly(effort);
     let mut cases = vec![("8 packets, β = 0.01", short(1e-2)), (name, long)];
     if effort == Effort::Full {
         cases.push(("8 packets, β = 0.001", short(1e-3)));
@@ -69,28 +71,28 @@ fn runs(effort: Effort) -> Vec<Run> {
     let panels = panels(effort);
     let mut runs = curves::runs(&panels, &[curves::ALL, curves::ALL_OPTIMIZED]);
     runs.push(testbed(effort).run());
-    runs.extend(dear(effort).iter().map(|(_, case)| case.run()));
+    runs.extend(costly(effort).iter().map(|(_, case)| case.run()));
     runs.extend(exact(effort).iter().map(|(_, case)| case.run()));
     runs
 }
 
-/// Application bytes of the flows that finished.
+/// Payload of the finished flows.
 fn payload(summary: &VariantSummary) -> f64 {
     summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9
 }
 
-/// What was added over the flows' own frames, whose number is that of full packets.
+/// Added bytes divided by the bytes of the flows' own frames, computed from payload and header share.
 fn share(summary: &VariantSummary, header_share: f64) -> f64 {
-    summary.added.bytes() as f64 / (payload(summary) * (1.0 + header_share))
+    summary.extra_frames.bytes() as f64 / (payload(summary) * (1.0 + header_share))
 }
 
-/// Headers over payload, in flows of these sizes.
+/// Header bytes divided by payload, for flows of these sizes.
 fn header_share(case: &Case) -> f64 {
-    let reckoned = reckoned(case);
-    reckoned.flow.forward / case.mean_bytes() - 1.0
+    let model_cost = model_cost(case);
+    model_cost.flow.forward / case.mean_bytes() - 1.0
 }
 
-fn reckoned(case: &Case) -> Cost {
+fn model_cost(case: &Case) -> Cost {
     cost(&case.setting(), &case.path(), &case.sizes(), 1.0)
 }
 
@@ -99,28 +101,32 @@ fn judge(results: &Results<'_>) -> Finding {
     let (mut rows, mut most) = (Vec::new(), 0.0_f64);
     for panel in panels(results.effort()) {
         for curve in [curves::ALL, curves::ALL_OPTIMIZED] {
-            let summary = &panel.of(results, curve).summary;
+            let summary = &panel.outcome(results, curve).summary;
             // Nearly all packets of these tables are full.
             let taken = share(summary, f64::from(frames().header) / f64::from(MTU));
             most = most.max(taken);
             judgement.must(format!("{curve}, {}", panel.name()), fraction(taken).below(MOST));
-            rows.push(row(&format!("{curve}, {}", panel.name()), taken, &summary.added));
+            rows.push(row(&format!("{curve}, {}", panel.name()), taken, &summary.extra_frames));
         }
     }
     let testbed = testbed(results.effort());
-    let taken = share(&testbed.of(results).summary, header_share(&testbed));
+    let taken = share(&testbed.outcome(results).summary, header_share(&testbed));
     judgement.must("2/1/1, WebSearch, β = 1/128 on one link", fraction(taken).below(MOST));
-    rows.push(row("2/1/1, WebSearch, β = 1/128 on one link", taken, &testbed.of(results).summary.added));
+    rows.push(row(
+        "2/1/1, WebSearch, β = 1/128 on one link",
+        taken,
+        &testbed.outcome(results).summary.extra_frames,
+    ));
     let mut dearest = Vec::new();
-    for (name, case) in dear(results.effort()) {
-        let taken = share(&case.of(results).summary, header_share(&case));
+    for (name, case) in costly(results.effort()) {
+        let taken = share(&case.outcome(results).summary, header_share(&case));
         judgement.printed(
             format!("All, {name}"),
             fraction(taken).below(MOST),
             "3 % are enough for these workloads at β up to 1e-3, not for all: three copies of each of the 4 % of packets that are lost \
              at β = 0.01 on four links are 12 %, and two dummies behind a flow of a single packet are 14 % of it",
         );
-        rows.push(row(&format!("All, {name}"), taken, &case.of(results).summary.added));
+        rows.push(row(&format!("All, {name}"), taken, &case.outcome(results).summary.extra_frames));
         dearest.push(format!("{} % for {name}", human::percent(taken)));
     }
     for (name, case) in exact(results.effort()) {
@@ -138,35 +144,36 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-fn row(name: &str, taken: f64, added: &Added) -> Vec<String> {
+fn row(name: &str, taken: f64, added: &ExtraFrames) -> Vec<String> {
     let parts = [added.dummies, added.nak_copies, added.retransmission_copies];
     let mut row = vec![name.to_owned(), format!("{} %", human::percent(taken))];
     row.extend(parts.map(|part| human::bytes(part.bytes as f64)));
     row
 }
 
-/// Bytes of each mechanism against the exact form.
+/// Compares the bytes of each mechanism with the exact formula.
 fn bytes(judgement: &mut Judgement, name: &str, case: &Case, results: &Results<'_>) {
-    let summary = &case.of(results).summary;
-    let (added, flows) = (&summary.added, summary.flows as f64);
-    let reckoned = reckoned(case);
+    let summary = &case.outcome(results).summary;
+    let (added, flows) = (&summary.extra_frames, summary.flows as f64);
+    let model_cost = model_cost(case);
     let sizes = frames();
-    let Mend { nak_copies, retransmission_copies, .. } = case.mechanism.mend;
-    // Losses follow packets, and the flows that were drawn have more or less of them than the table on average.
+    let MendCounts { nak_copies, retransmission_copies, .. } = case.mechanism.mend;
+    // Losses are proportional to packets, and the drawn flows have more or fewer packets than the mean of the
+    // table.
     let scale = payload(summary) / flow::mean_bytes(&case.sizes());
     let what = format!("bytes of dummies, {name}");
-    judgement.must(what, number(added.dummies.bytes as f64).near(reckoned.dummies.forward * flows, 0.0));
-    // How many NAKs and packets were copied, from the bytes that this took.
+    judgement.must(what, number(added.dummies.bytes as f64).near(model_cost.dummies.forward * flows, 0.0));
+    // Number of copied NAKs and packets, from their bytes.
     let naks = f64::from(nak_copies) * f64::from(sizes.answer);
     judgement.must(
         format!("bytes of NAK copies, in NAKs, {name}"),
         count((added.nak_copies.bytes as f64 / naks).round() as u64)
-            .expected(reckoned.nak_copies.backward * scale / naks),
+            .expected(model_cost.nak_copies.backward * scale / naks),
     );
     let packets = f64::from(retransmission_copies) * f64::from(sizes.middle());
     judgement.must(
         format!("bytes of retransmission copies, in packets, {name}"),
         count((added.retransmission_copies.bytes as f64 / packets).round() as u64)
-            .expected(reckoned.retransmission_copies.forward * scale / packets),
+            .expected(model_cost.retransmission_copies.forward * scale / packets),
     );
 }

@@ -1,4 +1,4 @@
-//! The curves of the paper's figures: completion times of the same flows, mended in eight ways.
+//! The curves of the paper's figures: completion times of the same flows with eight sets of mechanisms.
 
 use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
@@ -8,45 +8,46 @@ use crate::ledger::{Outcome, Results, Run};
 use crate::papers::completion::{apart, distribution, quantile_ns};
 use crate::papers::gao::bit_error_rate;
 
-/// What the paper calls its curves, and what the scenarios call their variants.
+/// Curves of the paper. The scenarios use the same names for their variants.
 pub(super) const NO_LOSS: &str = "NoLoss";
 pub(super) const NONE: &str = "None";
 pub(super) const SINGLE: [&str; 4] = ["NAK", "Twice", "Dummy", "Repeat"];
 pub(super) const ALL: &str = "All";
 pub(super) const ALL_OPTIMIZED: &str = "AllOptimized";
 
-/// What no paper draws: links that mend themselves, in order or not, and ends and links that do.
+/// Curves that the paper does not have: protected links, ordered and non-blocking, and mechanisms at both
+/// hosts and links.
 pub(super) const LINKS: &str = "Links";
 pub(super) const LINKS_NB: &str = "LinksNb";
 pub(super) const BOTH: &str = "Both";
 
-/// The paper's, in the order in which they are drawn.
+/// The curves of the paper, in the order of its legend.
 pub(super) const CURVES: [&str; 8] =
     [NO_LOSS, ALL, NONE, ALL_OPTIMIZED, SINGLE[0], SINGLE[1], SINGLE[2], SINGLE[3]];
 
-/// The quantiles at which distributions are compared.
+/// Quantiles at which distributions are compared.
 pub(super) const QUANTILES: [(&str, f64); 4] =
     [("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
 
-/// Two distributions are close if they are nowhere further apart than this share of the flows …
+/// Two distributions are close if their Kolmogorov distance is at most this …
 pub(super) const APART: f64 = 0.2;
-/// … and if the slowest flows take no longer than this factor: half a decade, on axes of five.
+/// … and the quantiles of the slowest flows differ by at most this factor, half a decade.
 pub(super) const CLOSE: f64 = 3.16;
 
 pub(super) const QUICK_FLOWS: u32 = 250;
 pub(super) const FULL_FLOWS: u32 = 10_000;
 
-/// The retransmission timer of code 14, in nanoseconds.
+/// The retransmission timeout of code 14, in nanoseconds.
 pub(super) const RTO_NS: f64 = 4096.0 * 16_384.0;
 
-/// Who sends to whom.
+/// Traffic matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
     PointToPoint,
     FullMesh,
 }
 
-/// Sizes of flows.
+/// Table of flow sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Table {
     WebSearch,
@@ -68,7 +69,7 @@ impl Table {
         }
     }
 
-    /// Packets of a flow on average, to estimate how long a run takes.
+    /// Mean number of packets per flow, to estimate the computing time.
     const fn packets(self) -> f64 {
         match self {
             Self::WebSearch => 1_670.0,
@@ -77,7 +78,7 @@ impl Table {
     }
 }
 
-/// A panel of a figure: the same flows, over links that corrupt a full frame with `beta`.
+/// A panel of a figure: flows over links that corrupt a full frame with probability `beta`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Panel {
     pub(super) mode: Mode,
@@ -88,43 +89,43 @@ pub(super) struct Panel {
 }
 
 impl Panel {
-    /// One curve of it.
+    /// The run of one curve.
     pub(super) fn run(&self, curve: &'static str) -> Run {
         let scenario = match self.mode {
             Mode::PointToPoint => "claims/fct",
             Mode::FullMesh => "claims/mesh",
         };
-        let run = Run::of(scenario)
+        let run = Run::new(scenario)
             .variant(curve)
             .set("workload.0.sizes", self.table.key())
             .set("workload.0.load", self.load)
             .set("workload.0.flows", self.flows)
             .seconds(self.seconds(curve));
-        // The flows of all β are the same, so that one run without loss serves all of them.
+        // All β have the same flows, so they share the run without loss.
         if curve == NO_LOSS { run } else { run.set("impair.0.rate", bit_error_rate(self.beta)) }
     }
 
-    pub(super) fn of<'a>(&self, results: &'a Results<'_>, curve: &'static str) -> &'a Outcome {
-        results.of(&self.run(curve))
+    pub(super) fn outcome<'a>(&self, results: &'a Results<'_>, curve: &'static str) -> &'a Outcome {
+        results.outcome(&self.run(curve))
     }
 
-    /// What tells it from other panels of a claim.
+    /// Name of the panel within its claim.
     pub(super) fn name(&self) -> String {
         format!("{}, β = {:e}, U = {}", self.table.name(), self.beta, self.load)
     }
 
-    /// The name of its figure.
+    /// File name of its figure.
     pub(super) fn file(&self, claim: &str) -> String {
         format!("{claim}-{}-{:e}-u{:.0}", self.table.key(), self.beta, self.load * 100.0)
     }
 
-    /// Where the paper finds bandwidth to be the bottleneck.
+    /// Whether bandwidth is the bottleneck in the paper.
     pub(super) fn is_overloaded(&self) -> bool {
         self.beta > 9e-4 && self.load > 0.5
     }
 
     fn seconds(&self, curve: &str) -> f64 {
-        // Measured; about twelve links are crossed for each packet.
+        // Measured computing time; a packet crosses about twelve links.
         const PER_PACKET: f64 = 1.1e-6;
         let again = match curve {
             NO_LOSS => 0.0,
@@ -135,27 +136,27 @@ impl Panel {
         f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + again)
     }
 
-    /// The distributions, drawn so that each further nine takes the same room.
+    /// The distributions, on an axis of nines (90 %, 99 %, 99.9 %).
     pub(super) fn figure(&self, results: &Results<'_>, curves: &[&'static str]) -> Plot {
-        let curve = |&name: &&'static str| distribution(name, self.of(results, name));
+        let curve = |&name: &&'static str| distribution(name, self.outcome(results, name));
         Plot {
             title: format!("Completion times: {}", self.name()),
             description: "Cumulative distribution of completion times, with mechanisms and without."
                 .to_owned(),
             curves: curves.iter().map(curve).collect(),
-            ..blank(self.flows)
+            ..axes(self.flows)
         }
     }
 }
 
-/// What protected links take to simulate, as a part of what flows take: frames of their own, mostly.
+/// Computing time of protected links relative to that of the flows, mostly for frames of the link protocol.
 const OWN_FRAMES: f64 = 4.0;
 
-/// Packets that go-back-N sends again for a loss: those of a round trip of about 12.8 µs.
+/// Packets that go-back-N retransmits for a loss: those of a round trip of about 12.8 µs.
 const FLIGHT: f64 = 145.0;
 
-/// The axes of a distribution of so many flows.
-pub(super) fn blank(flows: u32) -> Plot {
+/// The axes of a distribution of `flows` flows.
+pub(super) fn axes(flows: u32) -> Plot {
     Plot {
         title: String::new(),
         description: String::new(),
@@ -166,31 +167,31 @@ pub(super) fn blank(flows: u32) -> Plot {
     }
 }
 
-/// How far a curve is from the one without loss.
+/// Distance of a curve from the one without loss.
 pub(super) struct Distance {
-    /// Kolmogorov's distance.
+    /// Kolmogorov distance.
     pub(super) apart: f64,
-    /// How many times as long the 99 % and the 99.9 % quantile are.
+    /// Ratios of the 99 % and of the 99.9 % quantile.
     pub(super) at_99: f64,
     pub(super) at_999: f64,
 }
 
 impl Distance {
-    pub(super) fn of(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
-        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+    pub(super) fn from_clean(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
+        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
         let ratio = |quantile| quantile_ns(mended, quantile) / quantile_ns(clean, quantile);
         Self { apart: apart(clean, mended), at_99: ratio(0.99), at_999: ratio(0.999) }
     }
 }
 
-/// Quantiles, timeouts by cause and the busiest link, for a table.
+/// A table row with quantiles, timeouts by cause and the utilisation of the busiest link.
 pub(super) fn summary_row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String> {
-    let outcome = panel.of(results, curve);
+    let outcome = panel.outcome(results, curve);
     let mut row = vec![format!("{}, {curve}", panel.name())];
     row.extend(QUANTILES.map(|(_, quantile)| human::time_ns(quantile_ns(outcome, quantile))));
     let timeouts = &outcome.summary.timeouts;
-    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| timeouts.of(cause) > 0);
-    let causes: Vec<_> = causes.map(|cause| format!("{} {}", timeouts.of(cause), cause.name())).collect();
+    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| timeouts.get(cause) > 0);
+    let causes: Vec<_> = causes.map(|cause| format!("{} {}", timeouts.get(cause), cause.name())).collect();
     row.push(if causes.is_empty() { "none".to_owned() } else { causes.join(", ") });
     row.push(format!("{} %", human::percent(outcome.busiest())));
     row
@@ -201,7 +202,7 @@ pub(super) fn runs(panels: &[Panel], curves: &[&'static str]) -> Vec<Run> {
     panels.iter().flat_map(|panel| curves.iter().map(|curve| panel.run(curve))).collect()
 }
 
-/// Combinations of β and U, β outermost.
+/// Combinations of β and U, with β in the outer loop.
 pub(super) fn panels(mode: Mode, table: Table, flows: u32, betas: &[f64], loads: &[f64]) -> Vec<Panel> {
     let panel = |beta: f64, load: f64| Panel { mode, table, beta, load, flows };
     betas.iter().flat_map(|&beta| loads.iter().map(move |&load| panel(beta, load))).collect()

@@ -1,10 +1,11 @@
-//! W1: mend the ends, the links, or both? J15's flows once more, over links that mend themselves.
+//! W1: mechanisms at hosts, at links, or both, with the flows of J15.
 
 use wiremend_report::human;
+use wiremend_report::ledger::Source;
 use wiremend_report::plot::{Bar, Bars, Plot};
 
 use super::curves::{
-    ALL, BOTH, LINKS, LINKS_NB, Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of,
+    ALL, BOTH, LINKS, LINKS_NB, Mode, NO_LOSS, NONE, Panel, Table, axes, panels, runs as runs_of,
 };
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
@@ -12,22 +13,25 @@ use crate::papers::completion::{distribution, exact_ns};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W1",
-    title: "mending the ends, the links, or both",
-    source: "our own question",
-    paper: "J15 leaves a case that mending the ends does not help: at β = 1e-3 and U = 0.6, go-back-N alone asks for more than the link carries. \
-            Do links that mend their own losses help there, what does that cost in bytes and buffers, and is anything left for the ends?",
-    method: "J15's setting and flows, fewer of them (1000 of WebSearch and 300 of DataMining; quick: 100 of WebSearch, β = 1e-3). Links: all links between switches run \
-             the hardened link protocol in order, LinksNb without order, Both: in order, with all mechanisms at the ends. Yes (reproduced) if with Links and with \
-             Both no timer fires and the median, the 99 % quantile and the slowest flow are at most 1.25 times those without loss in every case, \
-             while at β = 1e-3 and U = 0.6 All takes at least 1.5 times as long at 99 %; if Both is as Links within 5 %; and if LinksNb, which \
-             leaves the order to go-back-N, is there no better than All. Bytes are those on all links beyond those without loss; \
-             buffers are the largest of any port",
+    title: "protection at hosts, at links, or both",
+    source: Source { name: "own question", citation: "our own question", place: "" },
+    paper: "J15 has a case in which mechanisms at the hosts do not help: at β = 1e-3 and U = 0.6 go-back-N needs more \
+           than the link rate. Do links with local retransmission help there, what do they cost in bytes and buffers, \
+           and is there anything left for the hosts to do?",
+    method: "Setting and flows of J15, fewer of them (1000 of WebSearch and 300 of DataMining; quick: 100 of \
+            WebSearch, β = 1e-3). Links: all links between switches run the hardened link protocol with in-order \
+            delivery; LinksNb: without order; Both: in order, and all mechanisms at the hosts. Reproduced (links \
+            help) if with Links and with Both no timer expires and the median, the 99 % quantile and the slowest flow \
+            are at most 1.25 times those without loss in every case, while at β = 1e-3 and U = 0.6 All takes at least \
+            1.5 times as long at 99 %; if Both equals Links within 5 %; and if LinksNb, which leaves reordering to \
+            go-back-N, is there no better than All. Bytes are those on all links beyond the run without loss; buffers \
+            are the largest of any port",
     runs,
     judge,
 };
 
 const COMPARED: [&str; 6] = [NO_LOSS, NONE, ALL, LINKS, LINKS_NB, BOTH];
-/// What mends something.
+/// Curves with mechanisms.
 const MENDED: [&str; 4] = [ALL, LINKS, LINKS_NB, BOTH];
 
 const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("99 %", 0.99), ("slowest", 1.0)];
@@ -83,10 +87,10 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// How much longer flows take than without loss, at worst.
+/// Checks that the flows take at most 1.25 times as long as without loss.
 fn as_clean(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
     let name = format!("{curve}, {}", panel.name());
-    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
     let summary = &mended.summary;
     judgement
         .must(format!("flows that do not finish, {name}"), count(summary.flows - summary.finished).is(0));
@@ -100,7 +104,7 @@ fn as_clean(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, cur
 }
 
 fn nothing_left(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
-    let [links, both] = [LINKS, BOTH].map(|curve| panel.of(results, curve));
+    let [links, both] = [LINKS, BOTH].map(|curve| panel.outcome(results, curve));
     for (what, quantile) in QUANTILES {
         let ratio = exact_ns(both, quantile) / exact_ns(links, quantile);
         judgement
@@ -109,7 +113,7 @@ fn nothing_left(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
 }
 
 fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) -> String {
-    let at_99 = |curve| exact_ns(panel.of(results, curve), 0.99);
+    let at_99 = |curve| exact_ns(panel.outcome(results, curve), 0.99);
     let [ends, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
     judgement.must(format!("All against NoLoss at 99 %, {}", panel.name()), number(ends).at_least(WORSE));
     let what = format!("LinksNb against All at 99 %, {}", panel.name());
@@ -123,14 +127,14 @@ fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'
     )
 }
 
-/// Bytes on all links beyond those without loss, as a part of these.
+/// Bytes on all links beyond the run without loss, relative to that run.
 fn added(panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
-    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve).bytes_on_links() as f64);
+    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve).bytes_on_links() as f64);
     mended / clean - 1.0
 }
 
 fn row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String> {
-    let outcome: &Outcome = panel.of(results, curve);
+    let outcome: &Outcome = panel.outcome(results, curve);
     let mut row = vec![format!("{}, {curve}", panel.name())];
     row.extend(QUANTILES.map(|(_, quantile)| human::time_ns(exact_ns(outcome, quantile))));
     let protection = &outcome.summary.protection;
@@ -144,26 +148,26 @@ fn row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String>
 }
 
 fn figure(panel: &Panel, results: &Results<'_>) -> Plot {
-    let curve = |&name: &&'static str| distribution(name, panel.of(results, name));
+    let curve = |&name: &&'static str| distribution(name, panel.outcome(results, name));
     Plot {
         title: format!("Ends, links or both: {}", panel.name()),
         description: "Cumulative distribution of completion times with ends mended, links mended, and both."
             .to_owned(),
         curves: COMPARED.iter().map(curve).collect(),
-        ..blank(panel.flows)
+        ..axes(panel.flows)
     }
 }
 
-/// What was added to the links where most is, by who added it.
+/// Added bytes by mechanism, in the panel with the most.
 fn bytes(results: &Results<'_>) -> Bars {
     let panel =
         all_panels(results.effort()).into_iter().find(Panel::is_overloaded).expect("there is such a case");
     let bar = |curve: &'static str| {
-        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
         let protection = &mended.summary.protection;
         let all = mended.bytes_on_links().saturating_sub(clean.bytes_on_links());
         let hosts = all.saturating_sub(protection.bytes());
-        let parts = [hosts, protection.header_bytes, protection.resent.bytes, protection.own.bytes];
+        let parts = [hosts, protection.header_bytes, protection.resent.bytes, protection.control.bytes];
         Bar { name: curve.to_owned(), counts: parts.map(|bytes| bytes / 1000).to_vec() }
     };
     let parts = ["sent by hosts", "link headers", "sent again by links", "links' own frames"];

@@ -15,29 +15,30 @@ use crate::papers::gao::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "J15",
     title: "completion times with mechanisms, point to point",
-    source: source!("section 6.3, Figs. 12 and 13"),
-    paper: "With all mechanisms (2 dummies, 1 NAK copy, 3 copies of a retransmission) the distribution is very close to that without \
-            loss, except at β = 1e-3 and U = 0.6, where bandwidth becomes the bottleneck; with more of each (3, 2, 4) completion times \
-            are smaller; no single mechanism reduces them visibly",
-    method: "As J14, with WebSearch and with DataMining, β of 1e-3 and 1e-4, U of 0.1 and 0.6. All is \
-             close to NoLoss if the two distributions are nowhere more than 20 % of the flows apart and the 99 and 99.9 % quantiles at \
-             most half a decade (3.2 times) longer. Reproduced if it is so but at β = 1e-3 and U = 0.6, where None is at least 10 times as \
-             long as All at 99.9 % of WebSearch, and where the sender's link is at least 90 % busy, flows need at least 90 % of the link \
-             in the time in which they come, and no timeout happens with All; if AllOptimized is at most 20 % longer than All at the \
-             median, 99 and 99.9 %; if at β = 1e-3 at least 70 % of timeouts with None are packets lost twice; and if no single \
-             mechanism is within half a decade of All at 99.9 %",
+    source: source("section 6.3, Figs. 12 and 13"),
+    paper: "With all mechanisms (2 dummies, 1 NAK copy, 3 copies of a retransmission) the distribution is very close \
+           to that without loss, except at β = 1e-3 and U = 0.6, where bandwidth becomes the bottleneck. With more of \
+           each (3, 2, 4) completion times are smaller. No single mechanism reduces them visibly",
+    method: "As J14, with WebSearch and with DataMining, β of 1e-3 and 1e-4, U of 0.1 and 0.6. All is close to NoLoss \
+            if the Kolmogorov distance of the two distributions is at most 20 % of the flows and the 99 and 99.9 % \
+            quantiles are at most half a decade (3.2 times) longer. Reproduced if it is close except at β = 1e-3 and \
+            U = 0.6, where None is at least 10 times as long as All at 99.9 % of WebSearch, the sender's link is at \
+            least 90 % busy, flows need at least 90 % of the link in the time of their arrivals, and no timeout \
+            occurs with All; if AllOptimized is at most 20 % longer than All at the median, 99 and 99.9 %; if at β = \
+            1e-3 at least 70 % of the timeouts with None are packets lost twice; and if no single mechanism is within \
+            half a decade of All at 99.9 %",
     runs,
     judge,
 };
 
-/// From here on there are many timeouts even in few flows.
+/// From this β on there are many timeouts even in few flows.
 const LOSSY: f64 = 9e-4;
 const BETTER: f64 = 10.0;
 const SLACK: f64 = 0.2;
 const BUSY: f64 = 0.9;
 const DEMAND: f64 = 0.9;
 const MOSTLY: f64 = 0.7;
-/// The link by which all data leave.
+/// The lane on which all data leave the sender.
 const BOTTLENECK: &str = "h0>edge0-0";
 
 fn all_panels(effort: Effort) -> Vec<Panel> {
@@ -51,7 +52,7 @@ fn all_panels(effort: Effort) -> Vec<Panel> {
     }
 }
 
-/// In few flows at β = 1e-4 nothing happens that a single mechanism could fail at.
+/// With few flows at β = 1e-4 there is no loss that a single mechanism would not repair.
 fn curves(effort: Effort, panel: &Panel) -> &'static [&'static str] {
     const FEW: &[&str] = &[NO_LOSS, ALL, ALL_OPTIMIZED, "Twice"];
     if effort == Effort::Quick && panel.beta < LOSSY { FEW } else { &CURVES }
@@ -68,7 +69,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let curves = curves(results.effort(), &panel);
         rows.extend(curves.iter().map(|curve| summary_row(&panel, results, curve)));
         finished(&mut judgement, &panel, results, curves);
-        let all = Distance::of(&panel, results, ALL);
+        let all = Distance::from_clean(&panel, results, ALL);
         if panel.is_overloaded() {
             judgement
                 .must(format!("All and NoLoss apart, {}", panel.name()), fraction(all.apart).at_least(APART));
@@ -99,7 +100,7 @@ fn judge(results: &Results<'_>) -> Finding {
 
 fn finished(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curves: &[&'static str]) {
     let lost = |curve: &'static str| {
-        let summary = &panel.of(results, curve).summary;
+        let summary = &panel.outcome(results, curve).summary;
         summary.flows - summary.finished
     };
     let lost = curves.iter().map(|curve| lost(curve)).sum();
@@ -113,9 +114,9 @@ fn close(judgement: &mut Judgement, panel: &Panel, all: &Distance) {
     judgement.must(format!("All against NoLoss at 99.9 %, {name}"), number(all.at_999).at_most(CLOSE));
 }
 
-/// What is left with all mechanisms: bandwidth or timeouts?
+/// Determines whether bandwidth or timeouts limit the flows with all mechanisms.
 fn bandwidth(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) -> String {
-    let [clean, all, none] = [NO_LOSS, ALL, NONE].map(|curve| panel.of(results, curve));
+    let [clean, all, none] = [NO_LOSS, ALL, NONE].map(|curve| panel.outcome(results, curve));
     let name = panel.name();
     let busy = all.utilisation(BOTTLENECK);
     let demand = busy * simulated(all) / simulated(clean);
@@ -135,13 +136,14 @@ fn bandwidth(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) ->
     )
 }
 
-/// Without loss the last flow ends when the last one has come, but for the time that it takes itself.
+/// Without loss the last flow ends shortly after the last arrival, so the simulated time is that of the
+/// arrivals.
 fn simulated(outcome: &Outcome) -> f64 {
     outcome.summary.simulated_ns as f64
 }
 
 fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
-    let [all, more] = [ALL, ALL_OPTIMIZED].map(|curve| panel.of(results, curve));
+    let [all, more] = [ALL, ALL_OPTIMIZED].map(|curve| panel.outcome(results, curve));
     let judged = QUANTILES.into_iter().filter(|(name, _)| *name != "90 %");
     for (name, quantile) in judged {
         let numbers = [(ALL_OPTIMIZED, more), (ALL, all)]
@@ -159,18 +161,18 @@ fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
     }
 }
 
-/// Why a single mechanism may be enough.
+/// Counts the causes of timeouts, which explain why a single mechanism may be enough.
 fn causes(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
-    let timeouts = &panel.of(results, NONE).summary.timeouts;
-    let twice = timeouts.of(TimeoutCause::Twice) as f64 / timeouts.total().max(1) as f64;
+    let timeouts = &panel.outcome(results, NONE).summary.timeouts;
+    let twice = timeouts.get(TimeoutCause::Retransmission) as f64 / timeouts.total().max(1) as f64;
     let what = format!("packets lost twice, of all timeouts with None, {}", panel.name());
     judgement.must(what, fraction(twice).at_least(MOSTLY));
 }
 
 fn single(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curves: &[&'static str]) {
-    let all = quantile_ns(panel.of(results, ALL), 0.999);
+    let all = quantile_ns(panel.outcome(results, ALL), 0.999);
     for curve in SINGLE.into_iter().filter(|curve| curves.contains(curve)) {
-        let ratio = quantile_ns(panel.of(results, curve), 0.999) / all;
+        let ratio = quantile_ns(panel.outcome(results, curve), 0.999) / all;
         let what = format!("{curve} alone against All at 99.9 %, {}", panel.name());
         if curve == "Twice" || panel.beta < LOSSY {
             judgement.printed(

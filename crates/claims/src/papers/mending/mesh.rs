@@ -14,14 +14,17 @@ use crate::papers::gao::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "J16",
     title: "completion times with mechanisms, full mesh",
-    source: source!("section 6.3, Fig. 14"),
-    paper: "All hosts send to all others: as point to point, the distribution with all mechanisms is close to that without loss",
-    method: "As J15, WebSearch, each flow between two hosts at random, one queue pair for each two. All is close to NoLoss if the two \
-             distributions are nowhere more than 20 % of the flows apart and the 99 % quantile is at most half a decade (3.2 times) longer; \
-             the 99.9 % quantile, which the paper's linear axis does not show, is in the table. Reproduced if All is close to NoLoss but at \
-             β = 1e-3 and U = 0.6; if at β = 1e-3 All has at most 3 % of the timeouts of None and at β = 1e-4 none, and each single mechanism \
-             leaves some at β = 1e-3; if at β = 1e-3 and U = 0.1 None is at 99.9 % at least 10 times as long as NoLoss and twice as long as \
-             All; and if AllOptimized is at most 25 % longer than All up to the 99 % quantile",
+    source: source("section 6.3, Fig. 14"),
+    paper: "All hosts send to all others. As with point to point, the distribution with all mechanisms is close to \
+           that without loss",
+    method: "As J15, with WebSearch, each flow between two random hosts, one queue pair per pair of hosts. All is \
+            close to NoLoss if the Kolmogorov distance of the two distributions is at most 20 % of the flows and the \
+            99 % quantile is at most half a decade (3.2 times) longer; the table has the 99.9 % quantile, which the \
+            paper's linear axis does not show. Reproduced if All is close to NoLoss except at β = 1e-3 and U = 0.6; \
+            if at β = 1e-3 All has at most 3 % of the timeouts of None, at β = 1e-4 it has none, and each single \
+            mechanism leaves some at β = 1e-3; if at β = 1e-3 and U = 0.1 None is at 99.9 % at least 10 times as long \
+            as NoLoss and twice as long as All; and if AllOptimized is at most 25 % longer than All up to the 99 % \
+            quantile",
     runs,
     judge,
 };
@@ -48,12 +51,12 @@ fn judge(results: &Results<'_>) -> Finding {
     for panel in all_panels(effort) {
         rows.extend(CURVES.map(|curve| summary_row(&panel, results, curve)));
         let name = panel.name();
-        let all = Distance::of(&panel, results, ALL);
+        let all = Distance::from_clean(&panel, results, ALL);
         if !panel.is_overloaded() {
             judgement.must(format!("All and NoLoss apart, {name}"), fraction(all.apart).at_most(APART));
             judgement.must(format!("All against NoLoss at 99 %, {name}"), number(all.at_99).at_most(CLOSE));
         }
-        let timeouts = |curve: &'static str| panel.of(results, curve).summary.timeouts.total();
+        let timeouts = |curve: &'static str| panel.outcome(results, curve).summary.timeouts.total();
         let most = if panel.beta > 9e-4 { LEFT * timeouts(NONE) as f64 } else { 0.0 };
         judgement.must(format!("timeouts with All, {name}"), number(timeouts(ALL) as f64).at_most(most));
         measured.push(format!(
@@ -64,13 +67,13 @@ fn judge(results: &Results<'_>) -> Finding {
             shown(all.at_999),
             timeouts(ALL),
             timeouts(NONE),
-            panel.of(results, ALL).summary.added.false_matches
+            panel.outcome(results, ALL).summary.extra_frames.false_matches
         ));
         if panel.beta > 9e-4 {
             if !panel.is_overloaded() {
                 lossy(&mut judgement, &panel, results);
             }
-            // In few flows no NAK is lost that copies of retransmissions alone could fail at.
+            // With few flows no NAK is lost, so copies of retransmissions alone would leave no timeout.
             let singles = SINGLE.into_iter().filter(|&curve| effort == Effort::Full || curve != "Twice");
             for curve in singles {
                 let left = number(timeouts(curve) as f64).at_least(1.0);
@@ -78,7 +81,7 @@ fn judge(results: &Results<'_>) -> Finding {
             }
         }
         for (what, quantile) in QUANTILES.into_iter().take(3) {
-            let time = |curve| (curve, time_ns(quantile_ns(panel.of(results, curve), quantile)));
+            let time = |curve| (curve, time_ns(quantile_ns(panel.outcome(results, curve), quantile)));
             judgement.must(format!("{what}, {name}"), ascending(&[ALL_OPTIMIZED, ALL].map(time), SLACK));
         }
         judgement.plot(&panel.file("j16"), &panel.figure(results, &CURVES));
@@ -92,12 +95,12 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-/// What mechanisms are good for where links have room.
+/// Checks the effect of the mechanisms on links that are not overloaded.
 fn lossy(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
-    let tail = |curve| quantile_ns(panel.of(results, curve), 0.999);
+    let tail = |curve| quantile_ns(panel.outcome(results, curve), 0.999);
     let name = panel.name();
     judgement
         .must(format!("None against All at 99.9 %, {name}"), number(tail(NONE) / tail(ALL)).at_least(WORSE));
-    let none = Distance::of(panel, results, NONE);
+    let none = Distance::from_clean(panel, results, NONE);
     judgement.must(format!("None against NoLoss at 99.9 %, {name}"), number(none.at_999).at_least(LONGER));
 }

@@ -1,7 +1,8 @@
-//! J: Gao et al. (JCST 2022), sections 6 and 7: what dummies and repeats do for a ping-pong and for whole workloads.
+//! J: Gao et al. (JCST 2022), sections 6 and 7: dummies and copies in a ping-pong and with workloads.
 //!
-//! [`curves`] runs the same flows mended in eight ways, point to point and in a full mesh, and draws the paper's figures
-//! of them; [`ends_and_links`] runs them once more over links that mend themselves. [`path`] counts causes and bytes where there is enough of them to be held against the exact model.
+//! [`curves`] runs the same flows with eight sets of mechanisms, point to point and in a full mesh, and draws
+//! the paper's figures. [`ends_and_links`] runs them over protected links. [`path`] counts timeouts and bytes
+//! in settings with enough of them to compare with the exact model.
 
 mod causes;
 mod cost;

@@ -1,7 +1,9 @@
-//! Flows over one path, and what the exact model says about them.
+//! Flows over one path, and the exact model of them.
 
 use wiremend_fabric::Workload;
-use wiremend_model::{Cause, FlowSize, Mend, Nic, Path, Rewind, Setting, Times, expected, flow};
+use wiremend_model::{
+    Cause, ConnectionTimes, FlowSize, MendCounts, ModelSetting, Nic, Path, Rewind, expected, flow,
+};
 
 use crate::ledger::{Outcome, Results, Run};
 use crate::papers::gao::{self, MTU, bit_error_rate, sizes as frames};
@@ -13,19 +15,19 @@ const RTT_S: f64 = 12.8e-6;
 /// The timer of code 14.
 const RTO_S: f64 = 4.096e-6 * 16_384.0;
 
-/// How large flows are.
+/// Sizes of the flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flows {
     Bytes(u32),
     Table(&'static str),
 }
 
-/// How flows come.
+/// Arrivals of the flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Arrivals {
-    /// Each on a queue pair of its own, at this load.
+    /// Each flow on its own queue pair, at this load.
     Apart(f64),
-    /// All on one queue pair, the gap between two of them being so many timeouts on average.
+    /// All flows on one queue pair, with this mean gap in timeouts.
     Shared(f64),
 }
 
@@ -35,29 +37,29 @@ pub(super) struct Case {
     pub(super) flows: Flows,
     pub(super) count: u32,
     pub(super) arrivals: Arrivals,
-    /// Links that corrupt.
+    /// Number of corrupting links.
     pub(super) links: u32,
-    /// How often each of them corrupts a full frame.
+    /// Probability that a corrupting link corrupts a full frame.
     pub(super) beta: f64,
     pub(super) mechanism: &'static Mechanism,
 }
 
-/// A variant of the scenario, as the model knows it.
+/// A variant of the scenario, and its mechanisms in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mechanism {
     pub(super) name: &'static str,
-    pub(super) mend: Mend,
+    pub(super) mend: MendCounts,
 }
 
-pub(super) const NONE: Mechanism = mechanism("None", Mend::NONE);
-pub(super) const ALL: Mechanism = mechanism("All", Mend::ALL);
-pub(super) const TESTBED: Mechanism = mechanism("2/1/1", Mend::TESTBED);
-pub(super) const NAK: Mechanism = mechanism("NAK", Mend::new(0, 1, 0));
-pub(super) const TWICE: Mechanism = mechanism("Twice", Mend::new(0, 0, 1));
-pub(super) const DUMMY: Mechanism = mechanism("Dummy", Mend::new(1, 0, 0));
-pub(super) const REPEAT: Mechanism = mechanism("Repeat", Mend { tail_repeat: 1, ..Mend::NONE });
+pub(super) const NONE: Mechanism = mechanism("None", MendCounts::NONE);
+pub(super) const ALL: Mechanism = mechanism("All", MendCounts::ALL);
+pub(super) const TESTBED: Mechanism = mechanism("2/1/1", MendCounts::TESTBED);
+pub(super) const NAK: Mechanism = mechanism("NAK", MendCounts::new(0, 1, 0));
+pub(super) const TWICE: Mechanism = mechanism("Twice", MendCounts::new(0, 0, 1));
+pub(super) const DUMMY: Mechanism = mechanism("Dummy", MendCounts::new(1, 0, 0));
+pub(super) const REPEAT: Mechanism = mechanism("Repeat", MendCounts { tail_repeat: 1, ..MendCounts::NONE });
 
-const fn mechanism(name: &'static str, mend: Mend) -> Mechanism {
+const fn mechanism(name: &'static str, mend: MendCounts) -> Mechanism {
     Mechanism { name, mend }
 }
 
@@ -73,7 +75,7 @@ impl Case {
             Flows::Bytes(bytes) => format!("{bytes}B"),
             Flows::Table(name) => name.to_owned(),
         };
-        Run::of("claims/mend-path")
+        Run::new("claims/mend-path")
             .variant(self.mechanism.name)
             .set("topology.switches", self.links + 1)
             .set("transport.qp", qp)
@@ -84,12 +86,12 @@ impl Case {
             .seconds(self.seconds())
     }
 
-    pub(super) fn of<'a>(&self, results: &'a Results<'_>) -> &'a Outcome {
-        results.of(&self.run())
+    pub(super) fn outcome<'a>(&self, results: &'a Results<'_>) -> &'a Outcome {
+        results.outcome(&self.run())
     }
 
     fn seconds(&self) -> f64 {
-        // Measured: a packet, and what go-back-N sends again of the packets behind a lost one.
+        // Measured computing time of a packet, and packets that go-back-N retransmits for a loss.
         const PER_PACKET: f64 = 1.0e-6;
         let packets = self.packets();
         let again = f64::from(self.links) * self.beta * packets.min(145.0);
@@ -99,12 +101,12 @@ impl Case {
     /// Sizes of the flows, for the model.
     pub(super) fn sizes(&self) -> Vec<FlowSize> {
         match self.flows {
-            Flows::Bytes(bytes) => vec![FlowSize::only(bytes, MTU)],
+            Flows::Bytes(bytes) => vec![FlowSize::fixed(bytes, MTU)],
             Flows::Table(name) => gao::flows(Workload::named(name).expect("it is shipped").table()),
         }
     }
 
-    /// Packets of a flow on average.
+    /// Mean number of packets per flow.
     pub(super) fn packets(&self) -> f64 {
         flow::mean_packets(&self.sizes())
     }
@@ -117,20 +119,22 @@ impl Case {
         Path::between_switches(self.links, 1.0)
     }
 
-    /// The circumstances, for the model.
-    pub(super) fn setting(&self) -> Setting {
+    /// The setting for the model.
+    pub(super) fn setting(&self) -> ModelSetting {
         let sizes = frames();
-        let mut setting = Setting::new(sizes, self.beta, self.mechanism.mend);
-        // A NIC that fetches for longer than the copies of a NAK are apart.
+        let mut setting = ModelSetting::new(sizes, self.beta, self.mechanism.mend);
+        // The NIC takes longer to start a retransmission than the copies of a NAK are apart.
         setting.nic = Nic { rewind: Rewind::Once, ..Nic::default() };
         if let Arrivals::Shared(timeouts) = self.arrivals {
             let gap = Some(timeouts * RTO_S);
-            let mut times = Times { rtt: RTT_S, rto: RTO_S, rate: RATE_BPS, hold: 0.0, gap, busy: 0.0 };
+            let mut times =
+                ConnectionTimes { rtt: RTT_S, rto: RTO_S, rate: RATE_BPS, hold: 0.0, gap, busy: 0.0 };
             setting.next = times.next();
-            // Flows that come while a NAK or a repeat is waited for are sent together when the timer fires: each but the
-            // last of them, and the one that waited, has the next one right behind it.
+            // Flows that arrive while the requester waits for a NAK or a retransmission are sent together
+            // when the timer expires. Each of them except the last, and the one that waited, has the next
+            // flow directly behind it.
             let met = expected(&setting, &self.path(), &self.sizes());
-            let waits = met.timeouts[Cause::Nak as usize] + met.timeouts[Cause::Twice as usize];
+            let waits = met.timeouts[Cause::Nak as usize] + met.timeouts[Cause::Retransmission as usize];
             times.busy = (waits / timeouts).min(1.0);
             setting.next = times.next();
         }

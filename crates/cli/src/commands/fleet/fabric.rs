@@ -1,15 +1,18 @@
-//! The fabric that is asked about.
+//! The fabric of a command.
 
 use std::path::Path;
 
-use wiremend_fabric::tiers::{Shape, Tiers, parse_csv, parse_json};
-use wiremend_units::Rate;
+use wiremend_fabric::tiers::{FabricShape, Tiers, parse_csv, parse_json};
+use wiremend_units::{Rate, canonical_name};
 
 use super::{is_json, read};
 use crate::args::fleet::Fabric;
 use crate::failure::Failure;
 
-/// A fabric, and what to call it.
+/// Shapes that need no file.
+const SHAPES: [&str; 3] = ["facebook", "fat-tree", "leaf-spine"];
+
+/// A fabric and its name.
 pub(super) struct Named {
     pub(super) tiers: Tiers,
     pub(super) name: String,
@@ -26,9 +29,9 @@ impl Named {
             ("k", k),
             ("leaves", leaves),
         ];
-        let (shape, used): (_, &[&str]) = match fabric.as_str() {
+        let (shape, used): (_, &[&str]) = match canonical_name(fabric, &SHAPES).unwrap_or(fabric) {
             "facebook" => (
-                Shape::Facebook {
+                FabricShape::Facebook {
                     pods: pods.unwrap_or(261),
                     tors: tors.unwrap_or(48),
                     fabrics: fabrics.unwrap_or(4),
@@ -36,20 +39,20 @@ impl Named {
                 },
                 &["pods", "tors", "fabrics", "spines"],
             ),
-            "fat-tree" => (Shape::FatTree { k: k.unwrap_or(16) }, &["k"]),
+            "fat-tree" => (FabricShape::FatTree { k: k.unwrap_or(16) }, &["k"]),
             "leaf-spine" => (
-                Shape::LeafSpine { leaves: leaves.unwrap_or(64), spines: spines.unwrap_or(16) },
+                FabricShape::LeafSpine { leaves: leaves.unwrap_or(64), spines: spines.unwrap_or(16) },
                 &["leaves", "spines"],
             ),
             file => {
                 if let Some((size, _)) = sizes.iter().find(|(_, value)| value.is_some()) {
-                    return Err(Failure::Input(format!("--{size}: the fabric of a file has its size")));
+                    return Err(Failure::Input(format!("--{size}: not for a fabric from a file")));
                 }
-                return Self::of_file(file);
+                return Self::from_file(file);
             }
         };
         if let Some((size, _)) = sizes.iter().find(|(size, value)| value.is_some() && !used.contains(size)) {
-            let what = format!("--{size}: a {fabric} fabric has none; it has --{}", used.join(", --"));
+            let what = format!("--{size}: not for a {fabric} fabric; it has --{}", used.join(", --"));
             return Err(Failure::Input(what));
         }
         let rate = link_rate.unwrap_or(Rate::gbps(100));
@@ -58,10 +61,10 @@ impl Named {
         Ok(Self { tiers, name: fabric.clone() })
     }
 
-    pub(super) fn of_file(file: &str) -> Result<Self, Failure> {
+    pub(super) fn from_file(file: &str) -> Result<Self, Failure> {
         let path = Path::new(file);
         if !path.exists() && path.extension().is_none() {
-            let what = wiremend_units::or_nearest("fabric", file, &["facebook", "fat-tree", "leaf-spine"]);
+            let what = wiremend_units::unknown_name("fabric", file, &SHAPES);
             return Err(Failure::Input(format!("--fabric: {what}, or a .csv or .json file")));
         }
         let (name, text) = read(path)?;
@@ -73,8 +76,8 @@ impl Named {
         Ok(Self { tiers, name })
     }
 
-    /// What it is, in a few words.
-    pub(super) fn told(&self) -> String {
+    /// Describes the fabric in a few words.
+    pub(super) fn description(&self) -> String {
         let tiers = &self.tiers;
         format!(
             "{} with {} links, {} ToRs, {} pods",

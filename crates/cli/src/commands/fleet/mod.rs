@@ -3,7 +3,7 @@
 mod fabric;
 mod outcome;
 mod plan;
-mod plan_told;
+mod plan_report;
 mod run;
 mod table;
 mod trace;
@@ -12,7 +12,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use wiremend_fleet::Effect;
+use wiremend_fleet::ProtectionEffect;
+use wiremend_units::canonical_name;
 
 use crate::args::fleet::{Fleet, FleetCommand};
 use crate::failure::{Answer, Failure};
@@ -26,15 +27,15 @@ pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
     }
 }
 
-/// The fabric of a file.
+/// Reads a fabric from a file.
 pub(super) fn load_tiers(file: &Path) -> Result<wiremend_fabric::tiers::Tiers, Failure> {
-    Ok(fabric::Named::of_file(&file.to_string_lossy())?.tiers)
+    Ok(fabric::Named::from_file(&file.to_string_lossy())?.tiers)
 }
 
-/// A longer file is no export that anybody made.
+/// Maximum length of a file.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// The text of a file, or of stdin (`-`), and its name for messages.
+/// Reads a file, or stdin (`-`). Returns its name for messages and its text.
 fn read(path: &Path) -> Result<(String, String), Failure> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
@@ -55,21 +56,21 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// Whether a file is JSON, by its name.
+/// Returns whether a file is JSON, by its name.
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// A table of what protection leaves: one that comes along, or a file.
-fn effect(name: &str) -> Result<Effect, Failure> {
-    if let Some(known) = Effect::named(name) {
+/// Returns the loss and speed of protected links: a built-in table, or a file.
+fn effect(name: &str) -> Result<ProtectionEffect, Failure> {
+    if let Some(known) = canonical_name(name, &ProtectionEffect::names()).and_then(ProtectionEffect::named) {
         return Ok(known);
     }
     let path = Path::new(name);
     if !path.is_file() {
-        let what = wiremend_units::or_nearest("table", name, &Effect::names());
-        return Err(Failure::Input(format!("--table: {what}, or a file of loss,left,speed")));
+        let what = wiremend_units::unknown_name("table", name, &ProtectionEffect::names());
+        return Err(Failure::Input(format!("--table: {what}, or a file of loss,residual_loss,speed")));
     }
     let (shown, text) = read(path)?;
-    Effect::parse(&shown, &text).map_err(|error| Failure::Input(format!("{shown}:{error}")))
+    ProtectionEffect::parse(&shown, &text).map_err(|error| Failure::Input(format!("{shown}:{error}")))
 }

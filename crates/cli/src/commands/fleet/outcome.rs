@@ -1,37 +1,37 @@
-//! What policies came to, over one year or many.
+//! Results of policies over one or more years.
 
 use serde_json::{Map, Value, json};
-use wiremend_fleet::{Change, Outcome, Policy};
+use wiremend_fleet::{GainInterval, Policy, PolicyOutcome};
 use wiremend_measure::interval;
 
-/// What is left open by chance, at this level.
+/// Confidence level of intervals.
 const LEVEL: f64 = 0.95;
-/// A gain of this much is none: sums of healthy links differ in their last digits.
+/// A smaller gain counts as none: sums over healthy links differ in their last digits.
 const GAIN_NONE: f64 = 1.01;
 
-/// A policy over all seeds.
-pub(super) struct Told {
+/// Results of a policy over all seeds.
+pub(super) struct PolicyResult {
     pub(super) policy: Policy,
     /// The values of each key, by seed.
     values: Vec<(&'static str, Vec<f64>)>,
 }
 
-/// What a policy gains over another, over all seeds.
+/// Gain of a policy over another one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Gain {
-    /// The part of the time in which there is no gain.
+    /// Fraction of time without a gain.
     pub(super) none_time: f64,
-    /// The part of the events.
+    /// Fraction of events without a gain.
     pub(super) none_event: f64,
-    /// The median over time, where there is one.
+    /// Median gain over the time with a gain.
     pub(super) median: f64,
-    /// The most that the worst pod's capacity is less.
+    /// Largest loss of capacity of the worst pod.
     pub(super) capacity_lost_max: f64,
 }
 
-/// All numbers of an outcome, by their key.
-pub(super) fn numbers(outcome: &Outcome) -> Vec<(&'static str, f64)> {
-    let Outcome { counters, time, event, .. } = outcome;
+/// Returns all numbers of an outcome by key.
+pub(super) fn numbers(outcome: &PolicyOutcome) -> Vec<(&'static str, f64)> {
+    let PolicyOutcome { counters, time, event, .. } = outcome;
     let count = |count: u64| count as f64;
     vec![
         ("events", count(counters.events)),
@@ -63,8 +63,8 @@ pub(super) fn numbers(outcome: &Outcome) -> Vec<(&'static str, f64)> {
     ]
 }
 
-impl Told {
-    /// Of one policy, by seed.
+impl PolicyResult {
+    /// Collects the numbers of one policy by seed.
     pub(super) fn new(policy: Policy, seeds: &[Vec<(&'static str, f64)>]) -> Self {
         let keys = seeds.first().map_or(&[][..], Vec::as_slice).iter().map(|(key, _)| *key);
         let values =
@@ -72,22 +72,22 @@ impl Told {
         Self { policy, values: values.collect() }
     }
 
-    /// The mean over all seeds.
+    /// Returns the mean over all seeds.
     pub(super) fn mean(&self, key: &str) -> f64 {
-        let values = self.of(key);
+        let values = self.values(key);
         values.iter().sum::<f64>() / values.len().max(1) as f64
     }
 
-    /// Where the mean lies, if there are several seeds.
+    /// Returns the confidence interval of the mean, if there are several seeds.
     pub(super) fn interval(&self, key: &str) -> Option<interval::Interval> {
-        interval::mean(self.of(key), LEVEL).map(|(_, interval)| interval)
+        interval::mean(self.values(key), LEVEL).map(|(_, interval)| interval)
     }
 
-    fn of(&self, key: &str) -> &[f64] {
+    fn values(&self, key: &str) -> &[f64] {
         self.values.iter().find(|(known, _)| *known == key).map_or(&[], |(_, values)| values)
     }
 
-    /// Counts are whole for one seed, and means for several.
+    /// Renders counts as integers for one seed, and as means for several.
     pub(super) fn json(&self) -> Value {
         let mut object = Map::new();
         let mut intervals = Map::new();
@@ -106,7 +106,7 @@ impl Told {
     }
 }
 
-/// Whether a key counts something.
+/// Returns whether a key is a count.
 fn is_count(key: &str) -> bool {
     !(key.contains("mean") || key.contains("share") || key.starts_with("least"))
 }
@@ -124,8 +124,8 @@ fn insert(object: &mut Map<String, Value>, key: &str, value: Value) {
 }
 
 impl Gain {
-    pub(super) fn of(changes: &[Change]) -> Self {
-        let is_none = |change: &&Change| change.gain < GAIN_NONE;
+    pub(super) fn from_changes(changes: &[GainInterval]) -> Self {
+        let is_none = |change: &&GainInterval| change.gain < GAIN_NONE;
         let (mut none_us, mut all_us) = (0, 0_u64);
         for change in changes {
             all_us += change.lasts_us;

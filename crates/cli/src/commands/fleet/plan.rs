@@ -1,37 +1,40 @@
-//! `wiremend fleet plan`: what to do about the links that corrupt now.
+//! `wiremend fleet plan`: which corrupting links to drain now.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use wiremend_fabric::tiers::Tiers;
 use wiremend_fleet::optimize::STEPS_MAX;
-use wiremend_fleet::plan::{Advice, Broken, Cost, FabricState, Load, Planner, Refusal, Step, show_timestamp};
+use wiremend_fleet::plan::{
+    CorruptionCost, DrainPlan, DrainPlanner, DrainRefusal, FabricState, LinkLoad, RepairStep, TorPaths,
+    format_timestamp,
+};
 use wiremend_report::plot::standalone;
 
 use super::fabric::Named;
-use super::plan_told::Told;
+use super::plan_report::PlanReport;
 use super::run::write;
 use super::{effect, is_json, read};
 use crate::args::fleet::FleetPlan;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
-/// A clock may be a little ahead of another.
+/// Tolerated difference of clocks.
 const AHEAD_S: i64 = 300;
 
-/// All that is known and advised.
+/// The state and the advice.
 pub(super) struct Plan<'a> {
     pub(super) asked: &'a FleetPlan,
     pub(super) fabric: &'a Named,
     pub(super) state: &'a FabricState,
     pub(super) age_s: i64,
-    pub(super) broken: Vec<Broken>,
-    /// The ways of every ToR before anything is drained.
-    pub(super) standings: Vec<Broken>,
-    pub(super) advice: Advice,
-    pub(super) steps: Vec<Step>,
-    pub(super) now: Cost,
-    pub(super) after: Cost,
+    pub(super) broken: Vec<TorPaths>,
+    /// Paths of every ToR before the drains.
+    pub(super) tor_paths: Vec<TorPaths>,
+    pub(super) advice: DrainPlan,
+    pub(super) steps: Vec<RepairStep>,
+    pub(super) now: CorruptionCost,
+    pub(super) after: CorruptionCost,
 }
 
 pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
@@ -48,38 +51,38 @@ pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
         Failure::Input(format!("{name}{between}{error}"))
     })?;
     let age_s = age(asked, &state, &name)?;
-    let mut planner = Planner::new(&fabric.tiers, &state, asked.constraint);
+    let mut planner = DrainPlanner::new(&fabric.tiers, &state, asked.constraint);
     if !asked.drain.is_empty() {
         return may_drain(asked, &fabric.tiers, &mut planner);
     }
     let effect = effect(&asked.table)?;
-    let (broken, standings) = (planner.broken(), planner.standings().collect());
+    let (broken, tor_paths) = (planner.broken(), planner.all_tor_paths().collect());
     let advice = planner.advise(STEPS_MAX);
     let steps = planner.order(&advice, STEPS_MAX);
-    let load = Load { part: asked.load, ..Load::default() };
+    let load = LinkLoad { utilization: asked.load, ..LinkLoad::default() };
     let cost = |kept_only: bool| {
         let is_kept = |link| advice.keep.iter().any(|kept| kept.corrupting.link == link);
-        let links = state.corrupting.iter().filter(|ill| !kept_only || is_kept(ill.link));
-        Cost::of(&fabric.tiers, links, &effect, load)
+        let links = state.corrupting.iter().filter(|corrupting| !kept_only || is_kept(corrupting.link));
+        CorruptionCost::for_links(&fabric.tiers, links, &effect, load)
     };
     let (now, after) = (cost(false), cost(true));
     let plan =
-        Plan { asked, fabric: &fabric, state: &state, age_s, broken, standings, advice, steps, now, after };
-    let told = Told(&plan);
+        Plan { asked, fabric: &fabric, state: &state, age_s, broken, tor_paths, advice, steps, now, after };
+    let report = PlanReport(&plan);
     if let Some(directory) = &asked.out {
-        let json = format!("{:#}\n", told.json());
+        let json = format!("{:#}\n", report.json());
         let files = [
             ("plan.json", json),
-            ("pods.svg", standalone(&told.picture().svg())),
-            ("report.html", told.page().html()),
+            ("pods.svg", standalone(&report.picture().svg())),
+            ("report.html", report.page().html()),
         ];
         write(directory, &files)?;
     }
-    terminal::print(&if asked.json { format!("{:#}\n", told.json()) } else { told.text() })?;
+    terminal::print(&if asked.json { format!("{:#}\n", report.json()) } else { report.text() })?;
     Ok(Answer::Yes)
 }
 
-/// How old the state is; too old is refused.
+/// Returns the age of the state, or an error if it is too old.
 fn age(asked: &FleetPlan, state: &FabricState, name: &str) -> Result<i64, Failure> {
     let clock = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -87,23 +90,23 @@ fn age(asked: &FleetPlan, state: &FabricState, name: &str) -> Result<i64, Failur
     };
     let now = asked.now.unwrap_or_else(clock);
     let age_s = now.saturating_sub(state.time_s);
-    let taken = show_timestamp(state.time_s);
+    let taken = format_timestamp(state.time_s);
     if age_s < -AHEAD_S {
-        let what = format!("{name}: the state is of {taken}, which is to come; check the clocks");
+        let what = format!("{name}: the state is of {taken}, which is in the future; check the clocks");
         return Err(Failure::Input(what));
     }
     if age_s > i64::try_from(asked.max_age).unwrap_or(i64::MAX) {
         let what = format!(
-            "{name}: the state is of {taken}, {} old: too stale to plan from; take a new one, or allow it by --max-age",
-            spoken(age_s)
+            "{name}: the state is of {taken}, {} old: too old to plan from; export a new one, or raise --max-age",
+            duration_text(age_s)
         );
         return Err(Failure::Input(what));
     }
     Ok(age_s)
 }
 
-/// A time as people say it.
-pub(super) fn spoken(seconds: i64) -> String {
+/// Renders a duration in the largest suitable unit.
+pub(super) fn duration_text(seconds: i64) -> String {
     match seconds {
         ..120 => format!("{seconds} s"),
         120..7200 => format!("{} min", seconds / 60),
@@ -112,13 +115,13 @@ pub(super) fn spoken(seconds: i64) -> String {
     }
 }
 
-/// Whether these links may go, one after the other.
-fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut Planner<'_>) -> Result<Answer, Failure> {
+/// Checks whether these links may be drained, one after the other.
+fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) -> Result<Answer, Failure> {
     let (mut lines, mut values, mut all) = (String::new(), Vec::new(), true);
     for name in &asked.drain {
         let link = tiers.link_by_name(name).ok_or_else(|| {
             Failure::Input(format!(
-                "--drain {name}: no such link; write a number below {}, or SWITCH:PORT",
+                "--drain {name}: unknown link; expected a number below {}, or SWITCH:PORT",
                 tiers.link_count()
             ))
         })?;
@@ -135,8 +138,10 @@ fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut Planner<'_>) -> Res
                 };
                 (format!("yes  {shown}{with}"), json!({ "links": names }))
             }
-            Err(Refusal::IsOut) => (format!("yes  {shown} is out already"), json!({ "links": [] })),
-            Err(Refusal::Breaks(broken)) => {
+            Err(DrainRefusal::AlreadyOut) => {
+                (format!("yes  {shown} is disabled already"), json!({ "links": [] }))
+            }
+            Err(DrainRefusal::TooFewPaths(broken)) => {
                 all = false;
                 let why = short(tiers, broken);
                 (format!("no   {shown}: {why}"), json!({ "breaks": broken_json(tiers, broken) }))
@@ -146,20 +151,23 @@ fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut Planner<'_>) -> Res
         lines.push('\n');
         let mut value = value;
         value["link"] = json!(shown);
-        value["may_drain"] = json!(!matches!(answer, Err(Refusal::Breaks(_))));
+        value["may_drain"] = json!(!matches!(answer, Err(DrainRefusal::TooFewPaths(_))));
         values.push(value);
     }
     terminal::print(&if asked.json { format!("{:#}\n", json!({ "drain": values })) } else { lines })?;
     Ok(if all { Answer::Yes } else { Answer::No })
 }
 
-/// Why a link has to stay.
-pub(super) fn short(tiers: &Tiers, broken: &Broken) -> String {
-    let Broken { tor, ways, need, all } = *broken;
-    format!("ToR {} would keep {ways} of {all} ways to the top, and needs {need}", tiers.name(tor))
+/// Explains why a link has to stay.
+pub(super) fn short(tiers: &Tiers, broken: &TorPaths) -> String {
+    let TorPaths { tor, paths, required, total } = *broken;
+    format!(
+        "ToR {} would keep {paths} of {total} paths to the top tier, and needs {required}",
+        tiers.name(tor)
+    )
 }
 
-pub(super) fn broken_json(tiers: &Tiers, broken: &Broken) -> Value {
-    let Broken { tor, ways, need, all } = *broken;
-    json!({ "tor": tiers.name(tor), "ways": ways, "need": need, "all": all })
+pub(super) fn broken_json(tiers: &Tiers, broken: &TorPaths) -> Value {
+    let TorPaths { tor, paths, required, total } = *broken;
+    json!({ "tor": tiers.name(tor), "paths": paths, "required": required, "total": total })
 }

@@ -1,24 +1,24 @@
-//! `wiremend fleet run`: a year of a fabric, or many.
+//! `wiremend fleet run`: simulates years of a fabric.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use wiremend_fleet::{Outcome, Policy, Repair, Trace, Window, compare};
-use wiremend_report::{Document, NewFile, Part, grid, human};
+use wiremend_fleet::{Policy, PolicyOutcome, RepairModel, TimeWindow, Trace, compare_policies};
+use wiremend_report::{AtomicFile, Document, DocumentPart, human, text_table};
 
-use wiremend_runner::years::figures::{Distributed, Over, distributions, over_time, week_of};
-use wiremend_runner::years::{Source, Years};
+use wiremend_runner::years::figures::{ChangeQuantity, StateQuantity, distributions, middle_week, over_time};
+use wiremend_runner::years::{TraceSource, Years};
 
 use super::fabric::Named;
-use super::outcome::{Gain, Told, numbers};
+use super::outcome::{Gain, PolicyResult, numbers};
 use super::{effect, read};
 use crate::args::VERSION;
 use crate::args::fleet::FleetRun;
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 use crate::{signals, terminal};
-use wiremend_report::quoted;
+use wiremend_report::shell_quoted;
 
 pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
     signals::catch()?;
@@ -26,25 +26,29 @@ pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
     let effect = effect(&asked.table)?;
     let trace = asked.trace.as_deref().map(|path| given(path, &fabric)).transpose()?;
     check_policies(&asked.policy)?;
-    let window = Window::days(asked.from_day, asked.days);
+    let window = TimeWindow::days(asked.from_day, asked.days);
     let years = Years {
         tiers: &fabric.tiers,
-        source: trace.as_ref().map_or(Source::Drawn(asked.draw.generator()), Source::Given),
+        source: trace.as_ref().map_or(TraceSource::Generated(asked.draw.generator()), TraceSource::Given),
         constraint: asked.constraint,
         policies: &asked.policy,
         effect: &effect,
-        repair: Repair { fails: asked.repairs_fail, technicians: asked.technicians, ..Repair::default() },
+        repair: RepairModel {
+            failure_share: asked.repairs_fail,
+            technicians: asked.technicians,
+            ..RepairModel::default()
+        },
         window,
         seeds: asked.draw.seed..asked.draw.seed.saturating_add(asked.seeds),
     };
     let keep_first = asked.out.is_some();
     let (progress, stop) = (Progress::default(), signals::stop());
     let runner = crate::commands::runner(asked.threads, &progress, &stop);
-    let keep = |seed, outcomes| Played::new(outcomes, window, keep_first && seed == asked.draw.seed);
-    let played = years.play(&runner, keep)?;
-    let summary = Summary::new(asked, &fabric, window, &played);
+    let keep = |seed, outcomes| Year::new(outcomes, window, keep_first && seed == asked.draw.seed);
+    let results = years.run(&runner, keep)?;
+    let summary = Summary::new(asked, &fabric, window, &results);
     if let Some(directory) = &asked.out {
-        let first = &played[0].outcomes;
+        let first = &results[0].outcomes;
         write(
             directory,
             &[
@@ -67,23 +71,25 @@ fn check_policies(policies: &[Policy]) -> Result<(), Failure> {
     let names: Vec<String> = policies.iter().map(Policy::to_string).collect();
     let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
     twice.map_or(Ok(()), |(_, name)| {
-        Err(Failure::Input(format!("--policy: `{name}` is there twice; leave one")))
+        Err(Failure::Input(format!("--policy: `{name}` is listed twice; remove one")))
     })
 }
 
-/// What is kept of one seed.
-struct Played {
+/// Results of one seed.
+struct Year {
     numbers: Vec<Vec<(&'static str, f64)>>,
-    /// Over the base, by policy.
+    /// Gain of each policy over the base.
     gains: Vec<Gain>,
-    /// All states, of the first seed.
-    outcomes: Vec<Outcome>,
+    /// All states, for the first seed only.
+    outcomes: Vec<PolicyOutcome>,
 }
 
-impl Played {
-    fn new(outcomes: Vec<Outcome>, window: Window, keep: bool) -> Self {
+impl Year {
+    fn new(outcomes: Vec<PolicyOutcome>, window: TimeWindow, keep: bool) -> Self {
         let base = base(outcomes.iter().map(|outcome| outcome.policy));
-        let gain = |outcome: &Outcome| Gain::of(&compare(&outcomes[base].samples, &outcome.samples, window));
+        let gain = |outcome: &PolicyOutcome| {
+            Gain::from_changes(&compare_policies(&outcomes[base].samples, &outcome.samples, window))
+        };
         Self {
             numbers: outcomes.iter().map(numbers).collect(),
             gains: outcomes.iter().map(gain).collect(),
@@ -92,17 +98,17 @@ impl Played {
     }
 }
 
-/// What others are held against: CorrOpt, if it is there, and the first otherwise.
+/// Returns the policy that others are compared with: CorrOpt if present, else the first.
 fn base(mut policies: impl Iterator<Item = Policy>) -> usize {
     policies.position(|policy| policy == Policy::CORROPT).unwrap_or(0)
 }
 
-/// What is told of all seeds.
+/// Results of all seeds.
 struct Summary<'a> {
     asked: &'a FleetRun,
     fabric: &'a Named,
-    window: Window,
-    told: Vec<Told>,
+    window: TimeWindow,
+    results: Vec<PolicyResult>,
     gains: Vec<Gain>,
     base: usize,
 }
@@ -111,20 +117,25 @@ const COLUMNS: &str = "|penalty|clean|paths, least|paths, mean|capacity, least|c
     corrupting, mean|per pipe";
 
 impl<'a> Summary<'a> {
-    fn new(asked: &'a FleetRun, fabric: &'a Named, window: Window, played: &[Played]) -> Self {
-        let of = |place: usize| -> Vec<_> { played.iter().map(|year| year.numbers[place].clone()).collect() };
-        let told =
-            asked.policy.iter().enumerate().map(|(place, policy)| Told::new(*policy, &of(place))).collect();
-        let gain =
-            |place: usize| Gain::mean(&played.iter().map(|year| year.gains[place]).collect::<Vec<_>>());
+    fn new(asked: &'a FleetRun, fabric: &'a Named, window: TimeWindow, years: &[Year]) -> Self {
+        let numbers =
+            |place: usize| -> Vec<_> { years.iter().map(|year| year.numbers[place].clone()).collect() };
+        let results = asked
+            .policy
+            .iter()
+            .enumerate()
+            .map(|(place, policy)| PolicyResult::new(*policy, &numbers(place)))
+            .collect();
+        let gain = |place: usize| Gain::mean(&years.iter().map(|year| year.gains[place]).collect::<Vec<_>>());
         let gains = (0..asked.policy.len()).map(gain).collect();
-        Self { asked, fabric, window, told, gains, base: base(asked.policy.iter().copied()) }
+        Self { asked, fabric, window, results, gains, base: base(asked.policy.iter().copied()) }
     }
 
     fn json(&self) -> Value {
         let policies: Map<String, Value> =
-            self.told.iter().map(|told| (told.policy.to_string(), told.json())).collect();
-        let others = self.told.iter().zip(&self.gains).enumerate().filter(|(place, _)| *place != self.base);
+            self.results.iter().map(|told| (told.policy.to_string(), told.json())).collect();
+        let others =
+            self.results.iter().zip(&self.gains).enumerate().filter(|(place, _)| *place != self.base);
         let gains: Map<String, Value> =
             others.map(|(_, (told, gain))| (told.policy.to_string(), gain.json())).collect();
         let tiers = &self.fabric.tiers;
@@ -143,13 +154,13 @@ impl<'a> Summary<'a> {
             "from_day": self.asked.from_day,
             "days": self.asked.days,
             "policies": policies,
-            "gain": { "over": self.told[self.base].policy.to_string(), "policies": gains },
+            "gain": { "over": self.results[self.base].policy.to_string(), "policies": gains },
         })
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
         let percent = |value: f64| format!("{:.2} %", value * 100.0);
-        let row = |told: &Told| {
+        let row = |told: &PolicyResult| {
             let penalty = match told.interval("penalty_time_mean") {
                 Some(range) => format!("{:.2e}…{:.2e}", range.low.max(0.0), range.high),
                 None => format!("{:.3e}", told.mean("penalty_time_mean")),
@@ -167,30 +178,30 @@ impl<'a> Summary<'a> {
                 format!("{:.2}", told.mean("protected_per_pipe.max")).trim_end_matches(".00").to_owned(),
             ]
         };
-        self.told.iter().map(row).collect()
+        self.results.iter().map(row).collect()
     }
 
     fn sentences(&self) -> Vec<String> {
-        let first = &self.told[0];
+        let first = &self.results[0];
         let seeds =
             if self.asked.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.asked.seeds) };
         let mut told = vec![format!(
-            "{}; every ToR keeps {} % of its ways; {} links begin to corrupt, over {} days and {seeds}. Penalty is the sum of loss rates of all links that are in, over time.",
-            self.fabric.told(),
+            "{}; every ToR must keep {} % of its paths; {} links start to corrupt in {} days, {seeds}. Penalty is the sum of the loss ratios of all enabled links, averaged over time.",
+            self.fabric.description(),
             human::percent(self.asked.constraint),
             human::count(first.mean("events").round() as u64),
             self.asked.days,
         )];
-        let base = self.told[self.base].mean("penalty_time_mean");
-        for (place, (of, gain)) in self.told.iter().zip(&self.gains).enumerate() {
-            if place == self.base || of.mean("penalty_time_mean") <= 0.0 {
+        let base = self.results[self.base].mean("penalty_time_mean");
+        for (place, (result, gain)) in self.results.iter().zip(&self.gains).enumerate() {
+            if place == self.base || result.mean("penalty_time_mean") <= 0.0 {
                 continue;
             }
             told.push(format!(
-                "{} has {} less loss than {} on average, and as much {} % of the time ({} % of the events); where it has less, {} at the median. The worst pod's capacity is at most {} % less.",
-                of.policy,
-                human::factor(base / of.mean("penalty_time_mean")),
-                self.told[self.base].policy,
+                "{} has {} less loss than {} on average; the loss is equal {} % of the time ({} % of the events), and otherwise {} less at the median. The capacity of the worst pod is at most {} % less.",
+                result.policy,
+                human::factor(base / result.mean("penalty_time_mean")),
+                self.results[self.base].policy,
                 human::percent(gain.none_time),
                 human::percent(gain.none_event),
                 human::factor(gain.median),
@@ -203,34 +214,41 @@ impl<'a> Summary<'a> {
     fn text(&self) -> String {
         let width = terminal::stdout().width;
         let columns: Vec<_> = COLUMNS.split('|').collect();
-        let mut text = grid(&columns, &self.rows(), terminal::stdout());
+        let mut text = text_table(&columns, &self.rows(), terminal::stdout());
         for sentence in self.sentences() {
-            let _ = write!(text, "\n{}", wiremend_report::terminal::wrapped(&sentence, width));
+            let _ = write!(text, "\n{}", wiremend_report::terminal::wrap(&sentence, width));
         }
         text
     }
 
-    fn page(&self, first: &[Outcome]) -> Document {
-        let mut parts: Vec<Part> = self.sentences().into_iter().map(Part::Text).collect();
+    fn page(&self, first: &[PolicyOutcome]) -> Document {
+        let mut parts: Vec<DocumentPart> = self.sentences().into_iter().map(DocumentPart::Text).collect();
         let columns = COLUMNS.split('|').map(str::to_owned).collect();
-        parts.push(Part::Table { columns, rows: self.rows() });
+        parts.push(DocumentPart::Table { columns, rows: self.rows() });
         let base = &first[self.base];
         let others = first.iter().filter(|outcome| outcome.policy != base.policy);
         let changes: Vec<_> = others
-            .map(|other| (other.policy.to_string(), compare(&base.samples, &other.samples, self.window)))
+            .map(|other| {
+                (other.policy.to_string(), compare_policies(&base.samples, &other.samples, self.window))
+            })
             .collect();
         if !changes.is_empty() {
-            parts.push(Part::Heading(format!("Against {}", base.policy)));
-            for of in [Distributed::Gain, Distributed::CapacityLost] {
-                parts.push(Part::Drawing(distributions(of, &changes).svg()));
+            parts.push(DocumentPart::Heading(format!("Against {}", base.policy)));
+            for of in [ChangeQuantity::Gain, ChangeQuantity::CapacityLost] {
+                parts.push(DocumentPart::Drawing(distributions(of, &changes).svg()));
             }
         }
         for (title, window) in
-            [("A week in the middle", week_of(self.window)), ("The whole time", self.window)]
+            [("A week in the middle", middle_week(self.window)), ("The whole time", self.window)]
         {
-            parts.push(Part::Heading(title.to_owned()));
-            for over in [Over::Penalty, Over::LeastPaths, Over::LeastCapacity, Over::Disabled] {
-                parts.push(Part::Drawing(over_time(over, first, window, "").svg()));
+            parts.push(DocumentPart::Heading(title.to_owned()));
+            for over in [
+                StateQuantity::Penalty,
+                StateQuantity::LeastPaths,
+                StateQuantity::LeastCapacity,
+                StateQuantity::Disabled,
+            ] {
+                parts.push(DocumentPart::Drawing(over_time(over, first, window, "").svg()));
             }
         }
         Document {
@@ -239,15 +257,19 @@ impl<'a> Summary<'a> {
                 self.asked.days,
                 human::percent(self.asked.constraint)
             ),
-            origin: format!("{} · table {} · wiremend {VERSION}", self.fabric.told(), self.asked.table),
+            origin: format!(
+                "{} · table {} · wiremend {VERSION}",
+                self.fabric.description(),
+                self.asked.table
+            ),
             parts,
-            command: std::env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" "),
+            command: std::env::args().map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" "),
         }
     }
 }
 
-/// Every state of every policy.
-fn series(outcomes: &[Outcome]) -> String {
+/// Renders every state of every policy as CSV.
+fn series(outcomes: &[PolicyOutcome]) -> String {
     let mut text = "policy,time_s,penalty,least_paths,mean_paths,least_capacity,mean_capacity,disabled,active_corrupting,protected_per_pipe\n".to_owned();
     for outcome in outcomes {
         for sample in &outcome.samples {
@@ -270,20 +292,20 @@ fn series(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Writes files into a directory: all of them whole, or none.
+/// Writes files into a directory: all of them, or none.
 pub(super) fn write(directory: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     use std::io::Write as _;
     let shown = directory.display();
     std::fs::create_dir_all(directory)
-        .map_err(|error| Failure::Environment(format!("cannot make the directory `{shown}`: {error}")))?;
+        .map_err(|error| Failure::Environment(format!("cannot create the directory `{shown}`: {error}")))?;
     let written = || -> std::io::Result<()> {
         let mut whole = Vec::new();
         for (name, text) in files {
-            let mut file = NewFile::create(&directory.join(name))?;
+            let mut file = AtomicFile::create(&directory.join(name))?;
             file.write_all(text.as_bytes())?;
             whole.push(file);
         }
-        whole.into_iter().try_for_each(NewFile::finish)
+        whole.into_iter().try_for_each(AtomicFile::finish)
     };
     written().map_err(|error| Failure::file(&error))
 }

@@ -1,4 +1,4 @@
-//! `wiremend fleet table`: what protection leaves, measured by the simulator.
+//! `wiremend fleet table`: measures the loss and speed of a protected link by simulation.
 
 use std::fmt::Write as _;
 
@@ -16,22 +16,25 @@ pub(super) fn run(asked: &FleetTable) -> Result<Answer, Failure> {
     let bps = asked.rate.bits_per_s();
     let gbps = u32::try_from(bps / 1_000_000_000).unwrap_or(u32::MAX);
     if !bps.is_multiple_of(1_000_000_000) || !(1..=1600).contains(&gbps) {
-        return Err(Failure::Input(format!("--rate {}: whole Gb/s, from 1Gbps to 1600Gbps", asked.rate)));
+        return Err(Failure::Input(format!(
+            "--rate {}: expected whole Gb/s from 1Gbps to 1600Gbps",
+            asked.rate
+        )));
     }
     let effort = if asked.quick { Effort::Quick } else { Effort::Full };
     let by = match asked.by {
-        By::Hardened => protection::By::Hardened,
-        By::Prototype => protection::By::Prototype,
+        By::Hardened => protection::LinkProtocol::Hardened,
+        By::Prototype => protection::LinkProtocol::Prototype,
     };
     let (progress, stop) = (Progress::default(), signals::stop());
     let runner = crate::commands::runner(asked.threads, &progress, &stop);
     let rows = protection::measure(&runner, gbps, by, effort)?;
     let mut text = format!(
-        "# What protection leaves of a link's loss and speed, measured: {}, {gbps} Gb/s, frames of 1518 B at line rate, target 1e-8.\n\
+        "# Loss and speed of a protected link, measured by simulation: {}, {gbps} Gb/s, 1518-byte frames at line rate, target 1e-8.\n\
          # Made by `wiremend fleet table --rate {} --by {}{}`, wiremend {VERSION}.\n\
-         # Speed: frames handed on as a part of the rate, of 99.2 % offered. Left: at most this much, the upper end of the 99.99 % interval\n\
-         # from episodes of losses that begin on purpose, weighed.\n\
-         loss,left,speed\n",
+         # residual_loss: upper bound of the 99.99 % interval, from weighted episodes of injected losses.\n\
+         # speed: delivered frames as a share of the line rate; 0.992 was offered.\n\
+         loss,residual_loss,speed\n",
         match asked.by {
             By::Hardened => "the hardened protocol in order",
             By::Prototype => "the published prototype in order",
@@ -40,7 +43,7 @@ pub(super) fn run(asked: &FleetTable) -> Result<Answer, Failure> {
         if asked.by == By::Hardened { "hardened" } else { "prototype" },
         if asked.quick { " --quick" } else { "" },
     );
-    for protection::Row { loss, left, speed } in rows {
+    for protection::ProtectionRow { loss, left, speed } in rows {
         let _ = writeln!(text, "{loss:e},{left:.3e},{speed:.4}");
     }
     terminal::print(&text)?;

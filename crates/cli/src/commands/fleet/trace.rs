@@ -1,7 +1,7 @@
-//! `wiremend fleet trace`: links that begin to corrupt.
+//! `wiremend fleet trace`: a random trace of links that start to corrupt.
 
-use wiremend_fleet::Moment;
-use wiremend_report::write_whole;
+use wiremend_fleet::TraceTime;
+use wiremend_report::write_atomic;
 
 use super::fabric::Named;
 use crate::args::fleet::FleetTrace;
@@ -10,10 +10,11 @@ use crate::terminal;
 
 pub(super) fn run(asked: &FleetTrace) -> Result<Answer, Failure> {
     let fabric = Named::load(&asked.fabric)?;
-    let trace = asked.draw.generator().trace(&fabric.tiers, Moment::from_days(asked.days), asked.draw.seed);
+    let trace =
+        asked.draw.generator().trace(&fabric.tiers, TraceTime::from_days(asked.days), asked.draw.seed);
     let text = trace.to_csv();
     match &asked.out {
-        Some(path) => write_whole(path, &text).map_err(|error| Failure::file(&error))?,
+        Some(path) => write_atomic(path, &text).map_err(|error| Failure::file(&error))?,
         None => terminal::print(&text)?,
     }
     Ok(Answer::Yes)

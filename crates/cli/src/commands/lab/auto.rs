@@ -1,12 +1,12 @@
-//! `wiremend lab auto`: from the first corrupted frame to a protected link and back, without a human.
+//! `wiremend lab auto`: monitors protect a corrupting link and stop after its repair.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wiremend_lab::auto::Auto;
-use wiremend_lab::chain::Knobs;
-use wiremend_report::lab::Loop;
-use wiremend_report::{plot, write_whole};
+use wiremend_lab::auto::AutoProtection;
+use wiremend_lab::chain::ChainConfig;
+use wiremend_report::lab::AutoRun;
+use wiremend_report::{plot, write_atomic};
 
 use crate::args::operate::{LabAuto, LabTransfer};
 use crate::failure::{Answer, Failure};
@@ -16,8 +16,8 @@ use crate::terminal;
 pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
     let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
     super::begin(out.as_deref())?;
-    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
-    let auto = Auto { loss: *loss, knobs };
+    let knobs = ChainConfig { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
+    let auto = AutoProtection { loss: *loss, chain: knobs };
     let seen = progress::shown(&[1.0], |progress| auto.run(&super::laboratory(), progress))?;
     if let Some(out) = out {
         write(out, &seen)?;
@@ -25,23 +25,23 @@ pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
     if *json {
         terminal::print(&format!("{}\n", serde_json::to_string_pretty(&seen).expect("plain values")))?;
     } else {
-        terminal::print(&tell(&seen))?;
+        terminal::print(&rendered(&seen))?;
     }
-    let whole = seen.protected_s.is_some() && seen.let_be_s.is_some_and(|at| at > seen.repaired_s);
+    let whole = seen.protected_s.is_some() && seen.unprotected_s.is_some_and(|at| at > seen.repaired_s);
     Ok(if whole { Answer::Yes } else { Answer::No })
 }
 
-fn write(out: &Path, seen: &Loop) -> Result<(), Failure> {
+fn write(out: &Path, seen: &AutoRun) -> Result<(), Failure> {
     let drawing = plot::standalone(&seen.picture().plot().svg());
     let json = serde_json::to_string_pretty(seen).expect("plain values");
-    write_whole(&out.join("auto.svg"), &drawing)
-        .and_then(|()| write_whole(&out.join("auto.json"), &(json + "\n")))
+    write_atomic(&out.join("auto.svg"), &drawing)
+        .and_then(|()| write_atomic(&out.join("auto.json"), &(json + "\n")))
         .map_err(|error| Failure::file(&error))
 }
 
-fn tell(seen: &Loop) -> String {
+fn rendered(seen: &AutoRun) -> String {
     let mut text = format!(
-        "One TCP transfer over a link that begins to corrupt {} of its frames. Nobody tells the daemons at its ends.\n\n",
+        "One TCP transfer over a link that starts to corrupt {} of its frames, with a monitor at each end.\n\n",
         seen.loss
     );
     text += &seen.picture().text(terminal::stdout());
@@ -52,18 +52,18 @@ fn tell(seen: &Loop) -> String {
     };
     let _ = writeln!(
         text,
-        "From the first corrupted frame until it was noticed   {}",
+        "From the first corrupted frame to detection    {}",
         after(seen.noticed_s, seen.corrupts_s)
     );
     let _ = writeln!(
         text,
-        "                              until it was protected {}",
+        "                               to protection   {}",
         after(seen.protected_s, seen.corrupts_s)
     );
     let _ = writeln!(
         text,
-        "From the repair               until it was let be    {}",
-        after(seen.let_be_s, seen.repaired_s)
+        "From the repair to the end of protection       {}",
+        after(seen.unprotected_s, seen.repaired_s)
     );
     text
 }

@@ -1,4 +1,4 @@
-//! `wiremend lab`: try things out between namespaces of this machine.
+//! `wiremend lab`: tests in network namespaces of this machine.
 
 mod auto;
 mod down;
@@ -10,12 +10,12 @@ mod wire;
 use std::fs;
 use std::path::Path;
 
-use wiremend_lab::chain::Knobs;
-use wiremend_lab::{Lab as Laboratory, rights};
+use wiremend_lab::chain::ChainConfig;
+use wiremend_lab::{Lab as Laboratory, privileges};
 use wiremend_units::{Bytes, Span};
 
 use crate::args::operate::{Lab, LabChain, LabCommand, LabMending};
-use crate::commands::relay::care;
+use crate::commands::relay::protection_mode;
 use crate::failure::{Answer, Failure};
 use crate::signals;
 
@@ -30,35 +30,35 @@ pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     }
 }
 
-/// Sees to what may be missing before anything is built.
+/// Creates the output directory and acquires privileges, before anything is built.
 fn begin(out: Option<&Path>) -> Result<(), Failure> {
     if let Some(out) = out {
         fs::create_dir_all(out)
-            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
+            .map_err(|error| Failure::Environment(format!("cannot create `{}`: {error}", out.display())))?;
     }
-    rights::acquire()?;
+    privileges::acquire()?;
     signals::catch()
 }
 
-/// A laboratory whose relays, wires and daemons are this program, and that ends with it.
+/// Returns a laboratory that runs this program as relay, cable and monitor, and stops with it.
 fn laboratory() -> Laboratory {
     Laboratory { program: "/proc/self/exe".into(), stop: signals::stop() }
 }
 
-/// A chain as it was asked for, as fast as the machine.
-fn knobs(asked: &LabChain, path_delay: Span) -> Knobs {
-    Knobs { delay: asked.delay, path_delay, queue: asked.queue, ..mended(&asked.mending) }
+/// Returns the configuration of a chain without a rate limit.
+fn knobs(asked: &LabChain, path_delay: Span) -> ChainConfig {
+    ChainConfig { delay: asked.delay, path_delay, queue: asked.queue, ..mended(&asked.mending) }
 }
 
-/// A chain without delays and queues that is mended as was asked for.
-fn mended(asked: &LabMending) -> Knobs {
-    Knobs {
+/// Returns the configuration of a chain without delays and queues.
+fn mended(asked: &LabMending) -> ChainConfig {
+    ChainConfig {
         rate: None,
         delay: Span::ZERO,
         path_delay: Span::ZERO,
         queue: Bytes::ZERO,
         seed: asked.seed,
-        mode: care(asked.mode),
+        mode: protection_mode(asked.mode),
         copies: asked.copies,
     }
 }

@@ -1,11 +1,11 @@
-//! `wiremend lab roce`: what corruption does to RoCE of an unmodified kernel, and what protection gives back.
+//! `wiremend lab roce`: soft-RoCE over a clean, a corrupting and a protected link.
 
 use wiremend_lab::guests;
-use wiremend_lab::rights;
+use wiremend_lab::privileges;
 use wiremend_lab::roce::{Outcome, Trial};
 use wiremend_measure::median;
-use wiremend_report::lab::State;
-use wiremend_report::{grid, human};
+use wiremend_report::lab::LinkState;
+use wiremend_report::{human, text_table};
 
 use super::tcp::percent;
 use crate::args::operate::LabRoce;
@@ -18,30 +18,30 @@ pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
         guests::fetch()?;
     }
     let parts = guests::find()?;
-    rights::acquire()?;
+    privileges::acquire()?;
     signals::catch()?;
     let trial = Trial {
         loss: asked.loss,
         rounds: asked.rounds,
         messages: asked.messages,
         bulk_messages: asked.bulk_messages,
-        knobs: super::mended(&asked.mending),
+        chain: super::mended(&asked.mending),
     };
     let lab = super::laboratory();
     let outcome = progress::shown(&trial.steps(), |progress| trial.run(&lab, &parts, progress));
-    // A guest that is asked while somebody ends the program may fail in other ways.
-    lab.go_on()?;
+    // Ctrl-C may make a guest fail with another error.
+    lab.check_stop()?;
     let outcome = outcome?;
     if asked.json {
         let text = serde_json::to_string_pretty(&outcome).expect("plain values");
         terminal::print(&format!("{text}\n"))?;
     } else {
-        terminal::print(&tell(&outcome))?;
+        terminal::print(&rendered(&outcome))?;
     }
     Ok(Answer::Yes)
 }
 
-fn tell(outcome: &Outcome) -> String {
+fn rendered(outcome: &Outcome) -> String {
     let rows: Vec<Vec<String>> = outcome
         .states
         .iter()
@@ -60,21 +60,21 @@ fn tell(outcome: &Outcome) -> String {
     let headings = ["", "typical", "p99", "max", "retries", "MiB/s", "retries in bulk"];
     let timeout = human::time_ns(outcome.timeout_ns as f64);
     let seen = human::time_ns(outcome.timeout_seen_ns as f64);
-    let max = human::time_ns(outcome.states[State::Protected as usize].max());
+    let max = human::time_ns(outcome.states[LinkState::Protected as usize].max());
     let verdict = if outcome.is_below_half_timeout() { "stays below" } else { "reaches" };
     format!(
-        "Soft-RoCE of Debian's kernel in two guests over a link that corrupts {} of its frames, both ways.\n\
+        "Soft-RoCE of Debian's kernel in two guests over a link that corrupts {} of its frames in each direction.\n\
          ib_write_lat of {} messages and ib_write_bw, {} rounds: medians, and the longest of all. The guests \
-         were up after {:.0} s.\n\n{}\n\
-         The timeout is {timeout}, which ib_write_lat, telling half of the round trip, shows as {seen}.\n\
-         Protected, the longest wait is {max}: it {verdict} half of that.\n\
+         started in {:.0} s.\n\n{}\n\
+         The timeout is {timeout}; ib_write_lat reports half of the round trip, so it shows {seen}.\n\
+         With protection the longest latency is {max}: it {verdict} half of that.\n\
          Bandwidth: protected {} of clean, corrupting {} of clean.\n",
         outcome.loss,
         outcome.messages,
         outcome.rounds,
         outcome.start_s,
-        grid(&headings, &rows, terminal::stdout()),
-        percent(outcome.of_clean(State::Protected)),
-        percent(outcome.of_clean(State::Corrupting)),
+        text_table(&headings, &rows, terminal::stdout()),
+        percent(outcome.relative_to_clean(LinkState::Protected)),
+        percent(outcome.relative_to_clean(LinkState::Corrupting)),
     )
 }

@@ -1,4 +1,4 @@
-//! `wiremend lab shell`: a link that corrupts, to try things out on.
+//! `wiremend lab shell`: a shell on a host behind a corrupting link.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd};
@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use wiremend_dataplane::net::NetNs;
 use wiremend_dataplane::sys::{namespace, process};
-use wiremend_lab::chain::{Chain, Hosts, Knobs, Side};
-use wiremend_lab::{Lab, rights};
+use wiremend_lab::chain::{Chain, ChainConfig, HostKind, Side};
+use wiremend_lab::{Lab, privileges};
 
 use crate::args::operate::LabShell;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
-/// How often the shell is looked after.
+/// Interval between checks of the shell.
 const LOOK: Duration = Duration::from_millis(10);
-/// A shell that is told to end does so within this, or is killed.
+/// Time between SIGHUP and SIGKILL.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
-    rights::acquire()?;
+    privileges::acquire()?;
     signals::catch()?;
-    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
+    let knobs = ChainConfig { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
     let lab = super::laboratory();
-    let chain = Chain::build(&lab, &knobs, Hosts::Kernel)?;
+    let chain = Chain::build(&lab, &knobs, HostKind::Kernel)?;
     if asked.active {
         chain.protect(true)?;
     }
@@ -41,27 +41,27 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
     command.args(words).env("WIREMEND_LAB", chain.directory()).env("ON_B", &on_b);
     let failed =
         |error| Failure::Environment(format!("cannot start `{}`: {error}", program.to_string_lossy()));
-    process::ends_with_parent(&mut command);
+    process::terminate_with_parent(&mut command);
     namespace::start_in_network(&mut command, chain.host(Side::A)).map_err(failed)?;
     let mut shell = command.spawn().map_err(failed)?;
     let status = watch(&lab, &mut shell)?;
     Ok(if status.success() { Answer::Yes } else { Answer::No })
 }
 
-/// What puts a command into a network of this process.
+/// Returns the command prefix that enters a network namespace of this process.
 fn within(network: &NetNs) -> String {
     format!("nsenter --net=/proc/{}/fd/{}", std::process::id(), network.as_fd().as_raw_fd())
 }
 
-/// Waits for its end, or ends it.
+/// Waits until the shell ends, or ends it when the lab stops.
 fn watch(lab: &Lab, shell: &mut Child) -> Result<ExitStatus, Failure> {
     loop {
         if let Some(status) = shell.try_wait().map_err(|error| Failure::file(&error))? {
-            // A program that shares the terminal has heard Ctrl-C too.
-            lab.go_on()?;
+            // Ctrl-C reaches all programs of the terminal.
+            lab.check_stop()?;
             return Ok(status);
         }
-        if let Err(ended) = lab.go_on() {
+        if let Err(ended) = lab.check_stop() {
             hang_up(shell);
             return Err(ended.into());
         }
@@ -70,7 +70,7 @@ fn watch(lab: &Lab, shell: &mut Child) -> Result<ExitStatus, Failure> {
 }
 
 fn hang_up(shell: &mut Child) {
-    // Neither fails unless it has ended. It was not waited for, so the number is still its own.
+    // Both calls fail only if the shell has ended. It was not waited for, so its process id is still valid.
     let _ = kill_process(Pid::from_child(shell), Signal::HUP);
     let until = Instant::now() + PATIENCE;
     while matches!(shell.try_wait(), Ok(None)) && Instant::now() < until {
@@ -96,7 +96,7 @@ fn explain(asked: &LabShell, chain: &Chain, on_b: &str) {
             "loss:     wiremend lab wire --change --socket {} --loss 1e-2",
             chain.wire_socket().display()
         ),
-        "exit ends the lab, and nothing of it stays".to_owned(),
+        "exit stops the lab and removes its namespaces".to_owned(),
     ];
     for line in lines {
         terminal::say(&line);

@@ -1,20 +1,20 @@
-//! `wiremend lab tcp`: what corruption does to TCP of the kernel, and what protection gives back.
+//! `wiremend lab tcp`: TCP of this kernel over a clean, a corrupting and a protected link.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use wiremend_lab::chain::Knobs;
+use wiremend_lab::chain::ChainConfig;
 use wiremend_lab::tcp::{self, Outcome, Trial};
-use wiremend_report::lab::State;
-use wiremend_report::{grid, human, plot, write_whole};
+use wiremend_report::lab::LinkState;
+use wiremend_report::{human, plot, text_table, write_atomic};
 
 use crate::args::operate::{LabTcp, LabTransfer};
 use crate::failure::{Answer, Failure};
 use crate::progress;
 use crate::terminal;
 
-/// Where nobody says otherwise, and as far as the kernel has them.
+/// Default congestion controls, if the kernel has them.
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
 
 pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
     super::begin(out.as_deref())?;
     let trial = Trial {
         loss: *loss,
-        knobs: Knobs { rate: asked.rate, ..super::knobs(chain, *path_delay) },
+        chain: ChainConfig { rate: asked.rate, ..super::knobs(chain, *path_delay) },
         lasts: Duration::from_secs_f64(asked.seconds),
         rounds: asked.rounds,
         controls,
@@ -37,7 +37,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
         let text = serde_json::to_string_pretty(&outcome).expect("plain values");
         terminal::print(&format!("{text}\n"))?;
     } else {
-        terminal::print(&tell(&outcome))?;
+        terminal::print(&rendered(&outcome))?;
     }
     Ok(Answer::Yes)
 }
@@ -59,21 +59,21 @@ fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
 
 fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let drawn = outcome.picture().map_or(Ok(()), |picture| {
-        write_whole(&out.join("goodput.svg"), &plot::standalone(&picture.plot().svg()))
+        write_atomic(&out.join("goodput.svg"), &plot::standalone(&picture.plot().svg()))
     });
     let json = serde_json::to_string_pretty(outcome).expect("plain values");
     drawn
-        .and_then(|()| write_whole(&out.join("tcp.json"), &(json + "\n")))
+        .and_then(|()| write_atomic(&out.join("tcp.json"), &(json + "\n")))
         .map_err(|error| Failure::file(&error))
 }
 
-fn tell(outcome: &Outcome) -> String {
+fn rendered(outcome: &Outcome) -> String {
     let terminal = terminal::stdout();
     let mut text = format!(
-        "TCP from host A to host B over a link of {} that corrupts {} of its frames, both ways. The rest of the \
-         path takes {} each way.\n\
-         Without a limit this machine carries {} through the same chain.\n\
-         Medians of {} rounds of {} s; clean is the same chain, protecting, without loss.\n\n",
+        "TCP from host A to host B over a link of {} that corrupts {} of its frames in each direction. The rest of \
+         the path has a one-way delay of {}.\n\
+         Without a rate limit this machine forwards {} through the same chain.\n\
+         Medians of {} rounds of {} s; clean is the same chain with protection and without loss.\n\n",
         human::rate_bps(outcome.rate_bps as f64),
         outcome.loss,
         human::time_ns(outcome.path_delay_ns as f64),
@@ -97,12 +97,12 @@ fn tell(outcome: &Outcome) -> String {
             text,
             "{}: protected {} of clean, corrupting {} of clean",
             goodput.control,
-            percent(goodput.of_clean(State::Protected)),
-            percent(goodput.of_clean(State::Corrupting))
+            percent(goodput.relative_to_clean(LinkState::Protected)),
+            percent(goodput.relative_to_clean(LinkState::Corrupting))
         );
     }
     if outcome.rate_bps as f64 > outcome.capacity_bps / 2.0 {
-        text += "The link is faster than half of what this machine carries: its processors may be what was measured.\n";
+        text += "The link is faster than half of the rate that this machine forwards: the CPU may limit the results.\n";
     }
     text
 }
@@ -120,13 +120,13 @@ fn goodput_table(outcome: &Outcome, terminal: wiremend_report::terminal::Termina
                     human::rate_bps(transfers.median_bps),
                     human::rate_bps(ends(f64::min)),
                     human::rate_bps(ends(f64::max)),
-                    percent(goodput.of_clean(transfers.state)),
+                    percent(goodput.relative_to_clean(transfers.state)),
                     human::count(transfers.retransmitted.iter().sum()),
                 ]
             })
         })
         .collect();
-    grid(&["bulk", "goodput", "least", "most", "of clean", "sent again"], &rows, terminal)
+    text_table(&["bulk", "goodput", "min", "max", "of clean", "retransmitted"], &rows, terminal)
 }
 
 fn latency_table(outcome: &Outcome, terminal: wiremend_report::terminal::Terminal) -> String {
@@ -139,7 +139,7 @@ fn latency_table(outcome: &Outcome, terminal: wiremend_report::terminal::Termina
             vec![latency.state.name().to_owned(), at(500), at(990), at(999), at(1000), requests]
         })
         .collect();
-    grid(&["request of 64 B", "p50", "p99", "p99.9", "max", "requests"], &rows, terminal)
+    text_table(&["request of 64 B", "p50", "p99", "p99.9", "max", "requests"], &rows, terminal)
 }
 
 pub(super) fn percent(part: f64) -> String {

@@ -1,50 +1,58 @@
-//! `wiremend lab wire`: a cable that corrupts.
+//! `wiremend lab wire`: an emulated cable that corrupts frames.
 
 use std::fs::File;
 use std::path::Path;
 
-use wiremend_dataplane::cable::{Ailment, CableRequest, CableService, CableSettings, CableStatus, FaultList};
-use wiremend_dataplane::control::{Unanswered, ask};
-use wiremend_wire::link::Dialect;
+use wiremend_dataplane::cable::{
+    CableRequest, CableService, CableSettings, CableStatus, FaultList, ImpairmentSettings,
+};
+use wiremend_dataplane::control::{ControlError, send_request};
+use wiremend_wire::link::LinkCodec;
 
-use crate::args::operate::{LabAilment, LabWire};
+use crate::args::operate::{LabImpairment, LabWire};
 use crate::commands::relay::{poll, unusable};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
 pub(crate) fn run(asked: &LabWire) -> Result<Answer, Failure> {
-    let ailments = ailments(&asked.ailment);
+    let impairments = impairments(&asked.impairment);
     let status = match (&asked.a, &asked.b, &asked.socket) {
         (_, _, Some(socket)) if asked.change => {
-            let [forth, back] = ailments.map(Some);
-            let request = CableRequest::Impair { forth, back };
-            ask(socket, &request).map_err(|why| match why {
-                Unanswered::Refused(why) => Failure::Input(why),
-                Unanswered::Absent(error) => {
-                    Failure::Environment(format!("no wire listens at {}: {error}", socket.display()))
+            let [a_to_b, b_to_a] = impairments.map(Some);
+            let request = CableRequest::Impair { a_to_b, b_to_a };
+            send_request(socket, &request).map_err(|why| match why {
+                ControlError::Refused(why) => Failure::Input(why),
+                ControlError::Unreachable(error) => {
+                    Failure::Environment(format!("no cable at {}: {error}", socket.display()))
                 }
-                Unanswered::Garbled(why) => Failure::Environment(format!("the wire broke off: {why}")),
+                ControlError::InvalidResponse(why) => {
+                    Failure::Environment(format!("invalid response of the cable: {why}"))
+                }
             })?
         }
-        (Some(a), Some(b), _) => carry(asked, [a.clone(), b.clone()], ailments)?,
-        _ => return Err(Failure::Input("a wire has two ends: --a IF --b IF".to_owned())),
+        (Some(a), Some(b), _) => carry(asked, [a.clone(), b.clone()], impairments)?,
+        _ => return Err(Failure::Input("a cable needs two ends: --a IF --b IF".to_owned())),
     };
     let text = serde_json::to_string_pretty(&status).expect("plain values");
     terminal::print(&format!("{text}\n"))?;
     Ok(Answer::Yes)
 }
 
-fn carry(asked: &LabWire, ends: [String; 2], ailments: [Ailment; 2]) -> Result<CableStatus, Failure> {
+fn carry(
+    asked: &LabWire,
+    ends: [String; 2],
+    impairments: [ImpairmentSettings; 2],
+) -> Result<CableStatus, Failure> {
     signals::catch()?;
     let settings = CableSettings {
         ends,
         rate: asked.rate,
         delay: asked.delay,
         queue_bytes_max: asked.queue.get(),
-        ailments,
+        impairments,
         faults: asked.faults.as_deref().map(read_faults).transpose()?,
         record: asked.record.clone(),
-        dialect: Dialect { ethertype: asked.ethertype },
+        codec: LinkCodec { ethertype: asked.ethertype },
         seed: asked.seed,
         socket: asked.socket.clone(),
         poll: poll(asked.poll),
@@ -59,14 +67,14 @@ fn read_faults(path: &Path) -> Result<FaultList, Failure> {
     FaultList::read(file).map_err(|error| Failure::Input(format!("{name}: {error}")))
 }
 
-/// From A to B, and back.
-fn ailments(asked: &LabAilment) -> [Ailment; 2] {
-    let forth = Ailment {
+/// Returns the impairments from A to B and from B to A.
+fn impairments(asked: &LabImpairment) -> [ImpairmentSettings; 2] {
+    let a_to_b = ImpairmentSettings {
         loss: asked.loss.unwrap_or(0.0),
         burst_frames: asked.burst,
         bit_error_rate: asked.ber.unwrap_or(0.0),
         every: asked.every,
     };
-    let back = Ailment { loss: asked.loss_back.unwrap_or(forth.loss), ..forth };
-    [forth, back]
+    let b_to_a = ImpairmentSettings { loss: asked.loss_back.unwrap_or(a_to_b.loss), ..a_to_b };
+    [a_to_b, b_to_a]
 }

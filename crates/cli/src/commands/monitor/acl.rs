@@ -1,6 +1,6 @@
 //! `wiremend monitor acl`: the Redis user of a node, or of a planner.
 
-use wiremend_monitor::bus::{acl_rules, planner_acl_rules};
+use wiremend_monitor::redis::{acl_rules, planner_acl_rules};
 
 use super::config::password;
 use crate::args::monitor::MonitorAcl as Asked;
@@ -9,7 +9,7 @@ use crate::terminal;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     if asked.node.as_str() == "default" {
-        let why = "`default` is whom everybody is who does not log in; name the node as its own file does";
+        let why = "`default` is the user of clients that do not log in; use the name of the node in its configuration";
         return Err(Failure::Input(why.to_owned()));
     }
     let secret = password(&asked.password_file)?;

@@ -1,19 +1,19 @@
-//! `wiremend monitor check-config`, and how files are read.
+//! `wiremend monitor check-config`, and the reading of configuration files.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use wiremend_monitor::bus::Server;
-use wiremend_monitor::control::{ControlConfig, FabricSource, Topology};
-use wiremend_monitor::{BadConfig, Config, Name, Protect, RedisConfig};
+use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
+use wiremend_monitor::redis::RedisServer;
+use wiremend_monitor::{BadConfig, DaemonConfig, Name, Protector, RedisConfig};
 
 use crate::args::monitor::MonitorCheck as Asked;
 use crate::commands::fleet::load_tiers;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-/// A longer file is none that anybody wrote.
+/// Maximum length of a configuration file.
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
 const PASSWORD_BYTES_MAX: u64 = 512;
 
@@ -31,21 +31,21 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-pub(super) fn load(path: &Path) -> Result<Config, Failure> {
-    Config::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))
+pub(super) fn load(path: &Path) -> Result<DaemonConfig, Failure> {
+    DaemonConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))
 }
 
-/// The file of a planner, and the fabric that it names.
-pub(super) fn load_planner(path: &Path) -> Result<(ControlConfig, Topology), Failure> {
+/// Reads the configuration of a planner and its fabric.
+pub(super) fn load_planner(path: &Path) -> Result<(PlannerConfig, NamedFabric), Failure> {
     let mut config =
-        ControlConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))?;
+        PlannerConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))?;
     let fabric = std::mem::replace(&mut config.fabric, FabricSource::File(path.to_owned()));
     let tiers = match fabric {
-        // A name is meant as seen from the file in which it stands.
+        // The path is relative to the configuration file.
         FabricSource::File(file) => load_tiers(&path.parent().unwrap_or(Path::new("")).join(file))?,
-        FabricSource::Here(tiers) => *tiers,
+        FabricSource::Inline(tiers) => *tiers,
     };
-    let topology = Topology::new(tiers, &config.relays)
+    let topology = NamedFabric::new(tiers, &config.relays)
         .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     Ok((config, topology))
 }
@@ -55,19 +55,19 @@ fn bad(path: &Path, error: &BadConfig) -> Failure {
     Failure::Input(format!("{}{colon}{error}", path.display()))
 }
 
-/// The server that is meant, with the password and the certificates that are in files.
-pub(super) fn server(redis: &RedisConfig, user: &Name) -> Result<Server, Failure> {
+/// Returns the Redis server, with the password and certificates from their files.
+pub(super) fn server(redis: &RedisConfig, user: &Name) -> Result<RedisServer, Failure> {
     let password = redis.password_file.as_deref().map(password).transpose()?;
     redis.server(user, password).map_err(|why| Failure::Environment(format!("TLS to Redis: {why}")))
 }
 
-/// What a file says, without the end of its line.
+/// Reads a password from a file.
 pub(super) fn password(path: &Path) -> Result<String, Failure> {
     let text = read(path, PASSWORD_BYTES_MAX)?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.is_empty() || password.chars().any(|c| c.is_control() || c.is_whitespace()) {
         let shown = path.display();
-        return Err(Failure::Input(format!("{shown}: a password is one word, alone in its file")));
+        return Err(Failure::Input(format!("{shown}: the file must contain one word, the password")));
     }
     Ok(password.to_owned())
 }
@@ -82,27 +82,27 @@ fn read(path: &Path, bytes_max: u64) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| refused(&error))
 }
 
-fn meaning(config: &Config) -> String {
-    let Config { node, redis, thresholds, conduct, links, .. } = config;
+fn meaning(config: &DaemonConfig) -> String {
+    let DaemonConfig { node, redis, thresholds, act, links, .. } = config;
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "`{node}` {}; it tells others over Redis at {}{}",
-        conduct.mode.description(),
+        "`{node}` {}; it publishes its observations in Redis at {}{}",
+        act.mode.description(),
         redis.address,
         encrypted(redis)
     );
     let _ = writeln!(
         text,
-        "a link corrupts from a loss of {:e} on, judged over {} frames, and is clean again after {} without an error",
+        "a link counts as corrupting from a loss ratio of {:e} over {} frames, and as clean after {} frames without an error",
         thresholds.loss,
         thresholds.window_frames,
         thresholds.clean_frames()
     );
     for link in links {
         let by = match link.protect {
-            Protect::None => "advice only: nothing here can protect it",
-            Protect::Relay => "protected by a relay when it corrupts",
+            Protector::None => "not protected: no relay here",
+            Protector::Relay => "protected by a relay while it corrupts",
         };
         let _ = writeln!(text, "  {}:{} - {}: {by}", node, link.port, link.peer);
     }
@@ -117,16 +117,19 @@ fn encrypted(redis: &RedisConfig) -> &'static str {
     }
 }
 
-fn planner_meaning(config: &ControlConfig, topology: &Topology) -> String {
-    let ControlConfig { user, redis, limits, .. } = config;
+fn planner_meaning(config: &PlannerConfig, topology: &NamedFabric) -> String {
+    let PlannerConfig { user, redis, limits, .. } = config;
     let tiers = topology.tiers();
     let mut text = String::new();
-    let does = if limits.binding { "daemons that go by advice act" } else { "nobody has to" };
-    let _ =
-        writeln!(text, "`{user}` advises, and {does}; over Redis at {}{}", redis.address, encrypted(redis));
+    let does = if limits.binding {
+        "monitors in mode \"advised\" apply the advice"
+    } else {
+        "the advice does not bind"
+    };
+    let _ = writeln!(text, "`{user}` advises, and {does}; Redis at {}{}", redis.address, encrypted(redis));
     let _ = writeln!(
         text,
-        "{} links, {} ToRs that keep {} of their ways; relays stand at {} ports",
+        "{} links, {} ToRs that keep {} of their paths; relays at {} ports",
         tiers.link_count(),
         tiers.tors().len(),
         limits.constraint,
@@ -134,7 +137,7 @@ fn planner_meaning(config: &ControlConfig, topology: &Topology) -> String {
     );
     let _ = writeln!(
         text,
-        "at most {} links are protected at once, {} of a switch",
+        "at most {} links are protected at the same time, {} per switch",
         limits.protected_max, limits.protected_per_switch_max
     );
     text

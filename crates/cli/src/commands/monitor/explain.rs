@@ -1,9 +1,11 @@
-//! `wiremend monitor explain`: a verdict for each link, and why.
+//! `wiremend monitor explain`: the cause of a slow link.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_monitor::{Cause, End, Estimate, Explanation, Growth, Thresholds, explain};
+use wiremend_monitor::{
+    CounterGrowth, Explanation, LinkSide, LossEstimate, SlowLinkCause, Thresholds, explain,
+};
 
 use super::records::{Port, Readings, check_growth, read, shown};
 use crate::args::monitor::MonitorExplain as Asked;
@@ -15,7 +17,8 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     thresholds.check().map_err(|error| Failure::Input(format!("--threshold: {error}")))?;
     let readings = read(&asked.files)?;
     let links = links(&asked.links, &readings)?;
-    let growth = |port: &Port| Growth::over(readings[port].iter().map(|(at, snapshot)| (*at, snapshot)));
+    let growth =
+        |port: &Port| CounterGrowth::over(readings[port].iter().map(|(at, snapshot)| (*at, snapshot)));
     let explained: Vec<Explained> = links
         .into_iter()
         .map(|(a, b)| {
@@ -25,7 +28,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
         .collect();
     let text = if asked.json { format!("{:#}\n", json(&explained)) } else { text(&explained) };
     terminal::print(&text)?;
-    let healthy = explained.iter().all(|link| link.explanation.cause == Cause::Healthy);
+    let healthy = explained.iter().all(|link| link.explanation.cause == SlowLinkCause::Healthy);
     Ok(if healthy { Answer::Yes } else { Answer::No })
 }
 
@@ -36,10 +39,10 @@ struct Explained {
 }
 
 impl Explained {
-    fn name(&self, end: End) -> &str {
+    fn name(&self, end: LinkSide) -> &str {
         match end {
-            End::A => &self.a,
-            End::B => &self.b,
+            LinkSide::A => &self.a,
+            LinkSide::B => &self.b,
         }
     }
 }
@@ -59,7 +62,7 @@ fn only_two(readings: &Readings) -> Result<(Port, Port), Failure> {
     let [a, b] = ports[..] else {
         let names: Vec<String> = ports.iter().take(8).map(|port| shown(port)).collect();
         return Err(Failure::Input(format!(
-            "there are {} ports ({}{}), not the two ends of a link; say with --link NODE:PORT=NODE:PORT which belong together",
+            "{} ports ({}{}) instead of the two ends of a link; name the links with --link NODE:PORT=NODE:PORT",
             ports.len(),
             names.join(", "),
             if ports.len() > names.len() { ", …" } else { "" },
@@ -74,7 +77,7 @@ fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Fai
         let found = readings.keys().find(|port| shown(port) == name).cloned();
         found.ok_or_else(|| {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            Failure::Input(format!("--link {link}: {}", wiremend_units::or_nearest("port", name, &known)))
+            Failure::Input(format!("--link {link}: {}", wiremend_units::unknown_name("port", name, &known)))
         })
     };
     asked
@@ -98,20 +101,20 @@ fn text(links: &[Explained]) -> String {
         for reason in reasons {
             let _ = writeln!(text, "  {:<13} at {}: {}", reason.cause, link.name(reason.end), reason.text);
         }
-        for (end, loss) in [(End::B, loss_to_b), (End::A, loss_to_a)] {
+        for (end, loss) in [(LinkSide::B, loss_to_b), (LinkSide::A, loss_to_a)] {
             let _ = writeln!(text, "  {:<13} to {}: {}", "loss", link.name(end), lost(loss.as_ref()));
         }
     }
     text
 }
 
-fn lost(loss: Option<&Estimate>) -> String {
+fn lost(loss: Option<&LossEstimate>) -> String {
     match loss {
-        None => "not known; this end does not count broken frames".to_owned(),
-        Some(Estimate { errors: 0, frames, high, .. }) => {
-            format!("none of {frames} frames, so hardly more than {high:.1e}")
+        None => "unknown; this end does not count bad frames".to_owned(),
+        Some(LossEstimate { errors: 0, frames, high, .. }) => {
+            format!("0 of {frames} frames; at most {high:.1e} with 99 % confidence")
         }
-        Some(Estimate { errors, frames, loss, low, high }) => {
+        Some(LossEstimate { errors, frames, loss, low, high }) => {
             format!("{errors} of {frames} frames: {loss:.1e}, between {low:.1e} and {high:.1e}")
         }
     }

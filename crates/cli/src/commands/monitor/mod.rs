@@ -1,4 +1,4 @@
-//! `wiremend monitor`: what ports count, and what it means.
+//! `wiremend monitor`: port counters and their interpretation.
 
 mod acl;
 mod config;

@@ -1,27 +1,27 @@
-//! `wiremend monitor record`: readings of this machine's ports.
+//! `wiremend monitor record`: records the port counters of this machine.
 
 use std::io::{self, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use wiremend_monitor::service::driver_counters;
-use wiremend_monitor::{Counters, Record, Sysfs};
+use wiremend_monitor::{Counters, RecordedSnapshot, SysfsCounters};
 use wiremend_units::Span;
 
 use crate::args::monitor::MonitorRecord as Asked;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
-/// How soon a signal is noticed.
+/// Interval between checks for a signal.
 const NAP: Duration = Duration::from_millis(50);
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     signals::catch()?;
-    let mut sysfs = Sysfs::new(&asked.sysfs);
+    let mut sysfs = SysfsCounters::new(&asked.sysfs);
     let interfaces = interfaces(asked, &sysfs)?;
     let node = asked.node.clone().map_or_else(host_name, Ok)?;
-    Record::check_name(&node).map_err(|why| Failure::Input(format!("--node: {why}")))?;
-    let is_own = asked.sysfs.as_os_str() == Sysfs::ROOT;
+    RecordedSnapshot::check_name(&node).map_err(|why| Failure::Input(format!("--node: {why}")))?;
+    let is_own = asked.sysfs.as_os_str() == SysfsCounters::ROOT;
     let begun = Instant::now();
     for round in 0.. {
         let due = begun + duration(asked.every) * round;
@@ -32,7 +32,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
         for name in &interfaces {
             let driver = if is_own { driver_counters(name) } else { Counters::default() };
             let read = sysfs.read(name, driver).map_err(|error| unread(asked, name, &error))?;
-            write(&Record {
+            write(&RecordedSnapshot {
                 time_s: begun.elapsed().as_secs_f64(),
                 node: node.clone(),
                 port: name.clone(),
@@ -42,14 +42,14 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
                 counters: read.counters,
             })?;
         }
-        for missing in sysfs.unsaid() {
-            terminal::say(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
+        for missing in sysfs.take_unreported() {
+            terminal::say(&format!("`{}` is omitted: {}", missing.file.display(), missing.reason));
         }
     }
     Ok(Answer::Yes)
 }
 
-fn interfaces(asked: &Asked, sysfs: &Sysfs) -> Result<Vec<String>, Failure> {
+fn interfaces(asked: &Asked, sysfs: &SysfsCounters) -> Result<Vec<String>, Failure> {
     if !asked.interfaces.is_empty() {
         return Ok(asked.interfaces.clone());
     }
@@ -57,12 +57,12 @@ fn interfaces(asked: &Asked, sysfs: &Sysfs) -> Result<Vec<String>, Failure> {
         Failure::Environment(format!("cannot list interfaces below `{}`: {error}", asked.sysfs.display()))
     })?;
     if found.is_empty() {
-        return Err(Failure::Input("no interface has a device behind it; name those to read".to_owned()));
+        return Err(Failure::Input("no physical interface; name the interfaces to read".to_owned()));
     }
     Ok(found)
 }
 
-fn write(record: &Record) -> Result<(), Failure> {
+fn write(record: &RecordedSnapshot) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     terminal::written(record.write(&mut stdout).and_then(|()| stdout.flush()))
 }
@@ -75,10 +75,10 @@ fn unread(asked: &Asked, name: &str, error: &io::Error) -> Failure {
 fn host_name() -> Result<String, Failure> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let named = Some(name).filter(|name| !name.is_empty());
-    named.ok_or_else(|| Failure::Input("this machine has no name; give one with --node".to_owned()))
+    named.ok_or_else(|| Failure::Input("this machine has no host name; set one with --node".to_owned()))
 }
 
-/// `false` if a signal came first.
+/// Sleeps until `due`; returns `false` if a signal was caught.
 fn sleep_until(due: Instant) -> bool {
     while signals::caught().is_none() {
         let left = due.saturating_duration_since(Instant::now());

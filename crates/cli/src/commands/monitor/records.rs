@@ -1,10 +1,10 @@
-//! Records of ports, as files.
+//! Files of recorded port counters.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
 
-use wiremend_monitor::{Record, Snapshot};
+use wiremend_monitor::{PortSnapshot, RecordedSnapshot};
 use wiremend_units::Time;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(super) type Port = (String, String);
 
 /// The readings of each port, in the order of their files.
-pub(super) type Readings = BTreeMap<Port, Vec<(Time, Snapshot)>>;
+pub(super) type Readings = BTreeMap<Port, Vec<(Time, PortSnapshot)>>;
 
 /// Reads files, `-` for stdin.
 pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
@@ -21,9 +21,9 @@ pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
     for name in files {
         let refused = |why: &dyn std::fmt::Display| Failure::Input(format!("{name}: {why}"));
         let records = if name == "-" {
-            Record::read_all(io::stdin().lock())
+            RecordedSnapshot::read_all(io::stdin().lock())
         } else {
-            Record::read_all(BufReader::new(File::open(name).map_err(|error| refused(&error))?))
+            RecordedSnapshot::read_all(BufReader::new(File::open(name).map_err(|error| refused(&error))?))
         };
         for record in records.map_err(|error| refused(&error))? {
             let reading = (record.at(), record.snapshot());
@@ -32,7 +32,7 @@ pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
             let of_port = readings.entry(port).or_default();
             if let Some((last, _)) = of_port.last().filter(|(last, _)| *last >= reading.0) {
                 let why = format!(
-                    "`{name}` was read at {last} and then at {}: times of a record begin with it, so that of two records none can go on with the other; look at them one by one",
+                    "`{name}` has a reading at {last} and then one at {}; two recordings cannot be joined, so process them one by one",
                     reading.0
                 );
                 return Err(refused(&why));
@@ -43,13 +43,13 @@ pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
     Ok(readings)
 }
 
-/// Whether there is anything to be seen at a port.
-pub(super) fn check_growth(port: &Port, readings: &[(Time, Snapshot)]) -> Result<(), Failure> {
+/// Checks that a port has at least two readings.
+pub(super) fn check_growth(port: &Port, readings: &[(Time, PortSnapshot)]) -> Result<(), Failure> {
     if readings.len() >= 2 {
         return Ok(());
     }
     let name = shown(port);
-    Err(Failure::Input(format!("`{name}` was read once; what grows shows from the second reading on")))
+    Err(Failure::Input(format!("`{name}` has one reading; at least two are needed")))
 }
 
 pub(super) fn shown((node, port): &Port) -> String {

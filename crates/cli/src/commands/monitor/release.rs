@@ -1,6 +1,6 @@
-//! `wiremend monitor release`: somebody looked, and planners may act again.
+//! `wiremend monitor release`: lets planners act again.
 
-use wiremend_monitor::bus::Board;
+use wiremend_monitor::redis::PlannerStore;
 
 use super::config;
 use crate::args::monitor::MonitorRelease as Asked;
@@ -10,8 +10,8 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let (config, _) = config::load_planner(&asked.config)?;
     let server = config::server(&config.redis, &config.user)?;
     let address = &config.redis.address;
-    let unsaid = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));
-    let mut board = Board::open(&server).map_err(|why| unsaid(&why))?;
-    board.release("somebody looked").map_err(|why| unsaid(&why))?;
+    let failed = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));
+    let mut store = PlannerStore::open(&server).map_err(|why| failed(&why))?;
+    store.release("released by an operator").map_err(|why| failed(&why))?;
     Ok(Answer::Yes)
 }

@@ -1,6 +1,6 @@
-//! `wiremend monitor repaired`: somebody cleaned the connector.
+//! `wiremend monitor repaired`: reports the repair of a link.
 
-use wiremend_monitor::bus::Store;
+use wiremend_monitor::redis::Store;
 
 use super::config;
 use crate::args::monitor::MonitorRepaired as Asked;
@@ -10,14 +10,14 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let config = config::load(&asked.config)?;
     let ports: Vec<&str> = config.links.iter().map(|link| link.port.as_str()).collect();
     if let Some(unknown) = asked.ports.iter().find(|port| !ports.contains(&port.as_str())) {
-        return Err(Failure::Input(wiremend_units::or_nearest("port", unknown.as_str(), &ports)));
+        return Err(Failure::Input(wiremend_units::unknown_name("port", unknown.as_str(), &ports)));
     }
     let server = config::server(&config.redis, &config.node)?;
     let address = &config.redis.address;
-    let unsaid = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));
-    let mut store = Store::open(&server, config.node.clone()).map_err(|why| unsaid(&why))?;
+    let failed = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));
+    let mut store = Store::open(&server, config.node.clone()).map_err(|why| failed(&why))?;
     for port in &asked.ports {
-        store.say_repaired(port).map_err(|why| unsaid(&why))?;
+        store.put_repair(port).map_err(|why| failed(&why))?;
     }
     Ok(Answer::Yes)
 }

@@ -1,10 +1,13 @@
-//! `wiremend monitor replay`: what a daemon would have seen.
+//! `wiremend monitor replay`: runs the detector over recorded counters.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_monitor::service::{foreseen_json, foreseen_text, verdict_json, verdict_text};
-use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Snapshot, Thresholds, Verdict};
+use wiremend_monitor::service::{forecast_json, forecast_text, verdict_json, verdict_text};
+use wiremend_monitor::{
+    ForecastChange, LinkVerdict, LossForecaster, MaxFrameRate, PortMonitor as Watched, PortSnapshot,
+    Thresholds,
+};
 use wiremend_units::Time;
 
 use super::records::{self, Port};
@@ -27,43 +30,43 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     Ok(if replayed.iter().any(|port| port.watched.is_corrupting()) { Answer::No } else { Answer::Yes })
 }
 
-/// A port and what a daemon would have said of it.
+/// A port with the events that a monitor would have reported.
 struct Replayed {
     port: Port,
     watched: Watched,
-    said: Vec<(Time, Said)>,
+    events: Vec<(Time, ReplayEvent)>,
     /// Readings without counters of good and bad frames.
     blind: usize,
 }
 
-enum Said {
-    Saw(Verdict),
-    Foresaw(Foreseen),
+enum ReplayEvent {
+    Verdict(LinkVerdict),
+    Forecast(ForecastChange),
 }
 
-fn replay(port: Port, readings: &[(Time, Snapshot)], thresholds: Thresholds) -> Replayed {
-    let mut watched = Watched::new(thresholds, Pace::ANY);
-    let mut foresight = Foresight::new(thresholds.loss);
-    let (mut said, mut blind) = (Vec::new(), 0);
+fn replay(port: Port, readings: &[(Time, PortSnapshot)], thresholds: Thresholds) -> Replayed {
+    let mut watched = Watched::new(thresholds, MaxFrameRate::ANY_SPEED);
+    let mut forecaster = LossForecaster::new(thresholds.loss);
+    let (mut events, mut blind) = (Vec::new(), 0);
     for (at, snapshot) in readings {
         let Some(reading) = snapshot.reading(*at) else {
             blind += 1;
             continue;
         };
-        let foreseen = foresight.on_reading(reading.fec).map(Said::Foresaw);
-        let seen = watched.on_reading(reading).map(Said::Saw);
-        said.extend(foreseen.into_iter().chain(seen).map(|one| (*at, one)));
+        let forecast = forecaster.on_reading(reading.fec).map(ReplayEvent::Forecast);
+        let seen = watched.on_reading(reading).map(ReplayEvent::Verdict);
+        events.extend(forecast.into_iter().chain(seen).map(|one| (*at, one)));
     }
-    Replayed { port, watched, said, blind }
+    Replayed { port, watched, events, blind }
 }
 
 fn text(ports: &[Replayed]) -> String {
     let mut lines: Vec<(Time, String)> = Vec::new();
-    for Replayed { port, said, .. } in ports {
+    for Replayed { port, events, .. } in ports {
         let name = records::shown(port);
-        lines.extend(said.iter().map(|(at, said)| match said {
-            Said::Saw(verdict) => (*at, verdict_text(&name, verdict)),
-            Said::Foresaw(foreseen) => (*at, foreseen_text(&name, foreseen)),
+        lines.extend(events.iter().map(|(at, events)| match events {
+            ReplayEvent::Verdict(verdict) => (*at, verdict_text(&name, verdict)),
+            ReplayEvent::Forecast(forecast) => (*at, forecast_text(&name, forecast)),
         }));
     }
     lines.sort_by_key(|(at, _)| *at);
@@ -72,18 +75,17 @@ fn text(ports: &[Replayed]) -> String {
         let _ = writeln!(text, "{:>10.3} s  {line}", at.as_ns() as f64 / 1e9);
     }
     for Replayed { port, watched, blind, .. } in ports {
-        let (name, total, untold) = (records::shown(port), watched.total(), watched.untold());
+        let (name, total, unused) = (records::shown(port), watched.total(), watched.unused_readings());
         let state = if watched.is_corrupting() { "corrupts" } else { "not corrupting" };
-        let _ =
-            write!(text, "{name}: {state} at the end; {} of {} frames broken", total.errors, total.frames);
+        let _ = write!(text, "{name}: {state} at the end; {} of {} frames bad", total.errors, total.frames);
         let reasons = [
-            (untold.down, "the port was down"),
-            (untold.flapped, "its carrier came or went"),
-            (untold.reset, "counters began anew"),
+            (unused.down, "the port was down"),
+            (unused.flapped, "its carrier changed"),
+            (unused.reset, "counters were reset"),
             (*blind as u64, "frames or errors were not counted"),
         ];
         for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
-            let _ = write!(text, "; {count} readings left out: {why}");
+            let _ = write!(text, "; {count} readings ignored: {why}");
         }
         text.push('\n');
     }
@@ -91,10 +93,10 @@ fn text(ports: &[Replayed]) -> String {
 }
 
 fn json(ports: &[Replayed]) -> Value {
-    let one = |(at, said): &(Time, Said)| {
-        let mut value = match said {
-            Said::Saw(verdict) => verdict_json(verdict),
-            Said::Foresaw(foreseen) => foreseen_json(foreseen),
+    let one = |(at, events): &(Time, ReplayEvent)| {
+        let mut value = match events {
+            ReplayEvent::Verdict(verdict) => verdict_json(verdict),
+            ReplayEvent::Forecast(forecast) => forecast_json(forecast),
         };
         value["time_s"] = json!(at.as_ns() as f64 / 1e9);
         value
@@ -107,7 +109,7 @@ fn json(ports: &[Replayed]) -> Value {
             "corrupting": replayed.watched.is_corrupting(),
             "frames": total.frames,
             "errors": total.errors,
-            "said": replayed.said.iter().map(one).collect::<Vec<_>>(),
+            "said": replayed.events.iter().map(one).collect::<Vec<_>>(),
         })
     };
     json!({ "ports": ports.iter().map(port).collect::<Vec<_>>() })

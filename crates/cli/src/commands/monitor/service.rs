@@ -1,19 +1,19 @@
-//! What the daemon and the planner have in common: where they say what happens, and who sees their numbers.
+//! Log and metrics of the monitor and the planner.
 
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use wiremend_monitor::service::{Error, Log, Metrics, Service, TakePage};
-use wiremend_report::write_whole;
+use wiremend_monitor::service::{Error, Log, MetricsOutput, PageSink, Service};
+use wiremend_report::write_atomic;
 
 use crate::args::VERSION;
 use crate::args::monitor::{Log as LogChoice, Service as Asked};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
-/// Runs a service until somebody ends it.
+/// Runs a service until a signal stops it.
 pub(super) fn serve(
     asked: &Asked,
     run: impl FnOnce(&Service<'_>) -> Result<(), Error>,
@@ -27,10 +27,10 @@ pub(super) fn serve(
             LogChoice::Text => Log::Text(&terminal::say),
             LogChoice::Json => Log::Json(&line),
         },
-        metrics: Metrics {
-            listen: asked.shown.metrics_listen,
-            public: asked.shown.metrics_public,
-            page: asked.shown.textfile.clone().map(written),
+        metrics: MetricsOutput {
+            listen: asked.metrics.metrics_listen,
+            public: asked.metrics.metrics_public,
+            page: asked.metrics.textfile.clone().map(written),
         },
         version: VERSION,
         stop: &stop,
@@ -39,20 +39,20 @@ pub(super) fn serve(
     Ok(Answer::Yes)
 }
 
-/// Writes pages to a file. That it cannot be written is said once.
-fn written(file: PathBuf) -> TakePage {
-    let said = Cell::new(false);
-    Box::new(move |page| match write_whole(&file, page) {
-        Ok(()) => said.set(false),
+/// Writes metrics to a file. Reports a write error once.
+fn written(file: PathBuf) -> PageSink {
+    let is_reported = Cell::new(false);
+    Box::new(move |page| match write_atomic(&file, page) {
+        Ok(()) => is_reported.set(false),
         Err(error) => {
-            if !said.replace(true) {
-                terminal::say(&format!("{error}; numbers are not in that file"));
+            if !is_reported.replace(true) {
+                terminal::say(&format!("{error}; metrics are not written to that file"));
             }
         }
     })
 }
 
-/// An event for programs, with its time.
+/// Prints an event as JSON, with its time.
 fn line(mut value: Value) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     value["time_s"] = json!(now.as_secs_f64());

@@ -9,6 +9,6 @@ use crate::rundir;
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let config = config::load(&asked.service.config)?;
     let server = config::server(&config.redis, &config.node)?;
-    let run_dir = rundir::of(&asked.place);
+    let run_dir = rundir::path(&asked.place);
     serve(&asked.service, |service| service.run_node(&config, server, &asked.sysfs, &run_dir))
 }

@@ -6,7 +6,9 @@ mod view;
 
 pub(crate) use serve::{poll, unusable};
 
-use wiremend_dataplane::relay::{Care, ClassError, Rule};
+use wiremend_dataplane::relay::{ClassError, ClassRule, ProtectionMode};
+
+use wiremend_units::canonical_name;
 
 use crate::args::operate::{Mode, Relay, RelayCommand};
 use crate::failure::{Answer, Failure};
@@ -22,23 +24,30 @@ pub(crate) fn run(asked: &Relay) -> Result<Answer, Failure> {
     }
 }
 
-/// The word for no classes at all.
+/// Removes all classes.
 const NO_CLASSES: &str = "none";
 
-/// Classes as they are written on the command line.
-fn rules(words: &[String]) -> Result<Vec<Rule>, Failure> {
+/// Parses the classes of the command line.
+fn rules(words: &[String]) -> Result<Vec<ClassRule>, Failure> {
     let words = if words == [NO_CLASSES] { &[] } else { words };
-    words.iter().map(|word| word.parse().map_err(|error| misfit(&error))).collect()
+    let modes = ["ordered", "non-blocking", "off"];
+    let rule = |word: &String| {
+        let respelled =
+            word.split_once(':').and_then(|(which, mode)| Some((which, canonical_name(mode, &modes)?)));
+        let word = respelled.map_or(word.clone(), |(which, mode)| format!("{}:{mode}", which.to_lowercase()));
+        word.parse().map_err(|error| class_error(&error))
+    };
+    words.iter().map(rule).collect()
 }
 
-fn misfit(error: &ClassError) -> Failure {
+fn class_error(error: &ClassError) -> Failure {
     Failure::Input(format!("--class: {error}"))
 }
 
-pub(crate) fn care(mode: Mode) -> Care {
+pub(crate) fn protection_mode(mode: Mode) -> ProtectionMode {
     match mode {
-        Mode::Ordered => Care::Ordered,
-        Mode::NonBlocking => Care::NonBlocking,
-        Mode::Off => Care::Off,
+        Mode::Ordered => ProtectionMode::Ordered,
+        Mode::NonBlocking => ProtectionMode::NonBlocking,
+        Mode::Off => ProtectionMode::Off,
     }
 }

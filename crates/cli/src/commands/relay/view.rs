@@ -1,12 +1,12 @@
-//! How a relay stands, as people read it.
+//! The status of a relay as text.
 
 use std::fmt::Write as _;
 
-use wiremend_dataplane::relay::{Care, Class, Status};
+use wiremend_dataplane::relay::{Class, ProtectionMode, Status};
 use wiremend_report::human;
 use wiremend_report::terminal::Terminal;
 
-/// The view. With how it stood before (and seconds since), columns of what happened per second are added.
+/// Renders the status. With an earlier status and the seconds since, it adds columns of rates per second.
 pub(super) fn text(status: &Status, before: Option<(&Status, f64)>, terminal: Terminal) -> String {
     let mut view = View { text: String::new(), terminal };
     view.head(status);
@@ -36,18 +36,20 @@ impl View {
     }
 
     fn directions(&mut self, status: &Status) {
-        let order = manner(status.mode);
-        let (sending, colour) = match (status.sending, status.wanted, status.stance.as_str()) {
+        let order = mode_text(status.mode);
+        let (sending, colour) = match (status.sending, status.wanted, status.protection_level.as_str()) {
             (true, _, "pass-through") => {
-                ("passed through: the link loses too much to mend it".to_owned(), "33")
+                ("passed through: the loss is too high for protection".to_owned(), "33")
             }
-            (true, _, "non-blocking") if status.classes.iter().any(|class| class.care == Care::Ordered) => {
-                ("protected, but not in order: the link loses too much".to_owned(), "33")
+            (true, _, "non-blocking")
+                if status.classes.iter().any(|class| class.protection == ProtectionMode::Ordered) =>
+            {
+                ("protected, but not in order: the loss is too high".to_owned(), "33")
             }
             (true, ..) if status.classes.len() > 1 => ("protected, by class".to_owned(), "32"),
             (true, ..) => (format!("protected, {order}"), "32"),
             (false, true, _) => {
-                ("not protected: the other end does not answer; the kernel forwards".to_owned(), "33")
+                ("not protected: no response from the other end; the kernel forwards".to_owned(), "33")
             }
             (false, false, _) => ("dormant: the kernel forwards".to_owned(), "2"),
         };
@@ -56,34 +58,34 @@ impl View {
         let receiving = if status.receiving {
             self.painted("protected", "32")
         } else {
-            self.painted("dormant: the other end protects nothing", "2")
+            self.painted("dormant: the other end does not protect", "2")
         };
         self.line("receiving", &receiving);
         let mut link = vec![human::rate_bps(status.rate_bits_per_s as f64)];
         link.extend(status.rtt_ns.map(|ns| format!("round trip {}", human::time_ns(ns as f64))));
         if let Some(loss) = status.loss {
-            link.push(format!("loses {} % of what is sent", human::percent(loss)));
+            link.push(format!("loss {} %", human::percent(loss)));
         }
         link.push(match status.copies {
-            1 => "1 copy of what is asked for".to_owned(),
-            copies => format!("{copies} copies of what is asked for"),
+            1 => "1 copy per retransmission".to_owned(),
+            copies => format!("{copies} copies per retransmission"),
         });
         self.line("link", &link.join(", "));
         let without = [(&status.lan, status.carrier[0]), (&status.link, status.carrier[1])];
         for (name, _) in without.into_iter().filter(|(_, carrier)| !carrier) {
-            let text = self.painted(&format!("{name} has none"), "31");
+            let text = self.painted(&format!("{name} has no carrier"), "31");
             self.line("carrier", &text);
         }
     }
 
-    /// What came from the LAN by class, if there are any.
+    /// Traffic from the LAN by class, if there are classes.
     fn classes(&mut self, classes: &[Class]) {
         if classes.len() < 2 {
             return;
         }
-        for (at, Class { class, care, counts }) in classes.iter().enumerate() {
+        for (at, Class { class, protection, counts }) in classes.iter().enumerate() {
             let (frames, bytes) = (human::count(counts.frames), human::bytes(counts.bytes as f64));
-            let mut text = format!("{class:12} {:30} {frames} frames, {bytes}", manner(*care));
+            let mut text = format!("{class:12} {:30} {frames} frames, {bytes}", mode_text(*protection));
             if counts.dropped > 0 {
                 let _ = write!(text, ", {} dropped", human::count(counts.dropped));
             }
@@ -95,16 +97,16 @@ impl View {
         let _ = writeln!(self.text);
         let counts = |status: &Status| {
             let (counts, end) = (status.counts, &status.link_counts);
-            let of = |key: &str| end.get(key).copied().unwrap_or_default();
+            let count = |key: &str| end.get(key).copied().unwrap_or_default();
             [
                 ("frames carried", Some(counts.link_out), Some(counts.link_in), false),
                 ("bytes carried", Some(counts.link_out_bytes), Some(counts.link_in_bytes), true),
-                ("protected", Some(of("protected")), None, false),
-                ("sent again", Some(of("resent")), None, false),
-                ("missing", None, Some(of("missed")), false),
-                ("recovered", None, Some(of("recovered")), false),
-                ("lost for good", None, Some(of("lost")), false),
-                ("unknown fate", Some(of("abandoned")), None, false),
+                ("protected", Some(count("protected")), None, false),
+                ("retransmitted", Some(count("resent")), None, false),
+                ("missing", None, Some(count("missed")), false),
+                ("recovered", None, Some(count("recovered")), false),
+                ("not recovered", None, Some(count("lost")), false),
+                ("unknown outcome", Some(count("abandoned")), None, false),
                 ("by the kernel", Some(status.kernel_forwarded[0]), Some(status.kernel_forwarded[1]), false),
             ]
         };
@@ -130,7 +132,7 @@ impl View {
                     let _ = write!(
                         line,
                         "{:>14}",
-                        grown.map_or_else(|| "–".to_owned(), |grown| pace(grown, is_bytes))
+                        grown.map_or_else(|| "–".to_owned(), |grown| rate_text(grown, is_bytes))
                     );
                 }
             }
@@ -142,14 +144,11 @@ impl View {
     fn recovery(&mut self, status: &Status) {
         let recovery = &status.recovery;
         let (Some(p50), Some(p99)) = (recovery.p50_ns, recovery.p99_ns) else {
-            return self.line("recovery", "nothing had to be recovered");
+            return self.line("recovery", "no loss yet");
         };
         let [p50, p99, max] = [p50, p99, recovery.max_ns].map(|ns| human::time_ns(ns as f64));
         let of = human::count(recovery.count);
-        self.line(
-            "recovery",
-            &format!("half within {p50}, 99 % within {p99}, the longest {max}, of {of} frames"),
-        );
+        self.line("recovery", &format!("p50 {p50}, p99 {p99}, max {max}, of {of} frames"));
     }
 
     fn buffers(&mut self, status: &Status) {
@@ -161,9 +160,9 @@ impl View {
         let kept = bytes(status.tx_buffer_bytes, most("tx_bytes_max"));
         let held = bytes(status.rx_buffer_bytes, most("rx_bytes_max"));
         self.line("queue", &bytes(counts.queue_bytes, counts.queue_bytes_max));
-        self.line("buffers", &format!("{kept} kept to send again, {held} wait for an earlier frame"));
+        self.line("buffers", &format!("{kept} not acknowledged yet, {held} out of order"));
         let (frames, pauses) = (human::count(status.pool_used), human::count(most("pauses")));
-        self.line("memory", &format!("{frames} frames; pauses asked of the other end: {pauses}"));
+        self.line("memory", &format!("{frames} frames; pauses sent to the other end: {pauses}"));
     }
 
     /// Where frames were dropped on this machine, which is not what the link lost.
@@ -175,14 +174,14 @@ impl View {
             ("link frames from the LAN", counts.forged),
             ("own frames that came back", counts.echoed),
             ("malformed", counts.malformed),
-            ("too short or too long", counts.misshapen),
+            ("too short or too long", counts.bad_length),
             ("no memory", counts.pool_empty),
             ("LAN full", counts.lan_refused),
             ("refused by an interface", counts.port_errors),
-            ("no room to restore order", end("overflowed")),
+            ("reorder buffer full", end("overflowed")),
             ("kernel, from the LAN", status.kernel_dropped[0]),
             ("kernel, from the link", status.kernel_dropped[1]),
-            ("forwarded to a port that was down", status.kernel_untaken.iter().sum()),
+            ("forwarded to a port that was down", status.kernel_redirect_failed.iter().sum()),
         ];
         let some: Vec<_> = places
             .into_iter()
@@ -201,18 +200,20 @@ impl View {
         let mut warnings = Vec::new();
         if let Some(version) = status.peer_version {
             warnings.push(format!(
-                "the other end speaks version {version} of the link header: run the same release at both ends"
+                "the other end uses version {version} of the link header: run the same release at both ends"
             ));
         } else if let Some(why) = &status.malformed_because {
-            warnings.push(format!("frames that are no link frames arrive on {}: {why}", status.link));
+            warnings.push(format!("malformed link frames arrive on {}: {why}", status.link));
         }
         if status.counts.forged > 0 {
-            warnings
-                .push(format!("link frames arrive on {}: is another relay's link on this LAN?", status.lan));
+            warnings.push(format!(
+                "link frames arrive on {}; check whether another relay's link is on this LAN",
+                status.lan
+            ));
         }
         if status.counts.echoed > 0 {
             warnings.push(format!(
-                "{} hears its own frames: the link is a loop, or another port has its address",
+                "{} receives its own frames: the link is a loop, or another port has its MAC address",
                 status.link
             ));
         }
@@ -231,11 +232,11 @@ impl View {
     }
 }
 
-fn manner(care: Care) -> &'static str {
-    match care {
-        Care::Ordered => "in order",
-        Care::NonBlocking => "no frame waits for another",
-        Care::Off => "not protected",
+fn mode_text(protection: ProtectionMode) -> &'static str {
+    match protection {
+        ProtectionMode::Ordered => "in order",
+        ProtectionMode::NonBlocking => "non-blocking",
+        ProtectionMode::Off => "not protected",
     }
 }
 
@@ -247,7 +248,7 @@ fn shown(count: Option<u64>, is_bytes: bool) -> String {
     }
 }
 
-fn pace(per_second: f64, is_bytes: bool) -> String {
+fn rate_text(per_second: f64, is_bytes: bool) -> String {
     if is_bytes { human::rate_bps(per_second * 8.0) } else { human::count(per_second.round() as u64) }
 }
 

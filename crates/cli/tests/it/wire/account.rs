@@ -1,4 +1,4 @@
-//! What relays, wire and kernel have counted of frames that did not arrive.
+//! Counters of relays, cable and kernel that account for missing frames.
 
 use std::fs;
 
@@ -7,32 +7,32 @@ use super::line::{Line, Side};
 /// Counts of a [`Line`] since its start, or since an earlier account.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    /// Frames that the relay on each side has given up.
+    /// Frames that the relay on each side gave up.
     pub(super) lost: [u64; 2],
     /// Frames that the relay on each side has recovered.
     pub(super) recovered: [u64; 2],
-    /// Starts anew of either relay, and frames of unknown fate at these.
+    /// Restarts of either relay, and frames with unknown outcome at these.
     reopened: u64,
     abandoned: u64,
-    /// Frames that the wire has hit, towards each side.
+    /// Frames that the cable dropped, towards each side.
     pub(super) corrupted: [u64; 2],
-    /// Frames for which a relay, the wire, a socket or an interface had no room.
+    /// Frames that a relay, the cable, a socket or an interface dropped for lack of buffers.
     dropped: u64,
     order: [Order; 2],
 }
 
-/// How far the relay on one side keeps the order of what it sends.
+/// Whether the relay on one side still sends in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Order {
-    /// The process that counts.
+    /// Process id of the relay.
     pid: u32,
     is_kept: bool,
-    /// Times that it kept it no longer, because too much was lost.
+    /// Number of times that it gave up the order, because the loss was too high.
     fallbacks: u64,
 }
 
 impl Account {
-    /// Both relays and the wire answer.
+    /// Reads the counters of both relays and the cable.
     pub(super) fn new(line: &Line) -> Self {
         let relays = Side::BOTH.map(|side| line.status(side).expect("the relay answers"));
         let wire = line.wire_status().expect("the wire answers");
@@ -48,7 +48,7 @@ impl Account {
                     + relay.kernel_dropped.iter().sum::<u64>()
             })
             .sum();
-        let of_wire: u64 = [wire.forth, wire.back]
+        let of_wire: u64 = [wire.a_to_b, wire.b_to_a]
             .map(|lane| lane.queue_dropped + lane.pool_empty + lane.refused)
             .iter()
             .chain(&wire.kernel_dropped)
@@ -58,11 +58,11 @@ impl Account {
             recovered: by_side("recovered"),
             reopened: by_side("reopened").iter().sum(),
             abandoned: by_side("abandoned").iter().sum(),
-            corrupted: [wire.back.crc_errors, wire.forth.crc_errors],
+            corrupted: [wire.b_to_a.crc_errors, wire.a_to_b.crc_errors],
             dropped: of_relays + of_wire + dropped_by_interfaces(),
             order: relays.each_ref().map(|relay| Order {
                 pid: relay.pid,
-                is_kept: relay.stance == "ordered",
+                is_kept: relay.protection_level == "ordered",
                 fallbacks: relay.link_counts["fallbacks"],
             }),
         }

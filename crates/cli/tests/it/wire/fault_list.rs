@@ -1,4 +1,4 @@
-//! A wire that hits what a list names, and writes down what it has hit.
+//! A cable that drops the frames of a list, and records dropped frames.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn a_wire_plays_a_list_and_writes_it_down() {
     in_own_network(|| {
         let directory = tempfile::tempdir().unwrap();
         let [list, record] = ["list", "record"].map(|name| directory.path().join(name));
-        fs::write(&list, "forth data 1 1\nforth data 1 2\n").unwrap();
+        fs::write(&list, "forward data 1 1\nforward data 1 2\n").unwrap();
         let line = Line::build(
             "--active --copies 2 --rate 100Mbps --give-up 1s",
             &format!("--faults {} --record {}", list.display(), record.display()),
@@ -26,7 +26,7 @@ fn a_wire_plays_a_list_and_writes_it_down() {
         assert_eq!(line.status(Side::B).unwrap().link_counts["recovered"], 1);
         let lines = || fs::read_to_string(&record).unwrap();
         until("it is written down", || lines().lines().count() == 3);
-        assert_eq!(lines(), "# direction, kind, number, copy\nforth data 1 1\nforth data 1 2\n");
+        assert_eq!(lines(), "# direction, kind, number, copy\nforward data 1 1\nforward data 1 2\n");
         assert_eq!(line.wire_status().unwrap().faults_left, [0, 0]);
     });
 }

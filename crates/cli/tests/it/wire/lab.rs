@@ -1,4 +1,4 @@
-//! The lab, with all that is real in it: namespaces, relays, a wire, the kernel's TCP and soft-RoCE.
+//! The lab with real components: namespaces, relays, a cable, the kernel's TCP and soft-RoCE.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::{TempDir, tempdir};
 use super::{alone, eventually, skip};
 use crate::program::{Ended, command, ended, files};
 
-/// What a wire corrupts reaches TCP as loss where nobody protects, and is recovered by the relays where they do.
+/// Without protection TCP sees the corruption as loss; with protection the relays recover it.
 #[test]
 fn tcp_is_protected_from_corruption() {
     let _alone = alone();
@@ -33,27 +33,27 @@ fn tcp_is_protected_from_corruption() {
     lab.assert_left_nothing();
 }
 
-/// The whole loop: a link begins to corrupt, daemons notice by its counters and protect it; it is repaired, and let be.
+/// A link starts to corrupt; monitors detect it by its counters and protect it; after the repair they stop.
 #[test]
-fn daemons_mend_a_link_without_a_human() {
+fn monitors_protect_a_link_automatically() {
     let _alone = alone();
     let lab = Lab::new();
     let out = lab.home.path().join("out");
     let Some(ended) = lab.run(&["auto", "--json", "--out", out.to_str().unwrap()]) else { return };
     let seen = ended.json();
     let at = |key: &str| seen[key].as_f64().unwrap_or_else(|| panic!("{key}: {seen}"));
-    let order = ["corrupts_s", "noticed_s", "protected_s", "repaired_s", "let_be_s"].map(at);
+    let order = ["corrupts_s", "noticed_s", "protected_s", "repaired_s", "unprotected_s"].map(at);
     assert!(order.is_sorted(), "{order:?}");
     assert_eq!(files(&out), ["auto.json", "auto.svg"]);
     lab.assert_left_nothing();
 }
 
-/// An unmodified kernel's RoCE has to retry where nobody protects, and hardly ever where relays do; all its messages arrive in either case.
+/// RoCE of an unmodified kernel retries without protection, and almost never with relays; all messages arrive in both cases.
 #[test]
 fn roce_is_protected_from_retries() {
     let _alone = alone();
     let lab = Lab::new();
-    // Downloads the kernel of the guests where it is not in the cache.
+    // Downloads the kernel of the guests if it is not in the cache.
     let asked = ["roce", "--rounds", "2", "--messages", "150", "--bulk-messages", "40", "--json", "--fetch"];
     let Some(ended) = lab.run(&asked) else { return };
     let all = ended.json();
@@ -64,13 +64,13 @@ fn roce_is_protected_from_retries() {
     };
     let [clean, corrupting, protected] = [0, 1, 2].map(retries);
     println!("retries: {clean} clean, {corrupting} corrupting, {protected} protected");
-    // A guest that waits for the processor retries as well, in every state as often.
+    // A guest that waits for a CPU retries too, equally often in every state.
     assert!(2 * protected < corrupting + clean, "{all}");
     is_recovered(&all);
     lab.assert_left_nothing();
 }
 
-/// The relays have recovered frames, and given up few of those that were missing.
+/// Asserts that the relays recovered frames and gave up few of the missing ones.
 fn is_recovered(all: &Value) {
     let count = |relay: &str, name: &str| all["statuses"][relay]["link_counts"][name].as_u64().unwrap();
     let [recovered, lost] = ["recovered", "lost"].map(|name| count("relay_a", name) + count("relay_b", name));
@@ -82,7 +82,7 @@ fn numbers(list: &Value) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// A shell on host A sees its own network alone, reaches host B, and leaves nothing.
+/// A shell on host A sees only its own network, reaches host B, and leaves nothing behind.
 #[test]
 fn a_shell_is_inside() {
     let _alone = alone();
@@ -98,12 +98,12 @@ fn a_shell_is_inside() {
     lab.assert_left_nothing();
 }
 
-/// A lab is ended by its number, and one that was killed leaves no process and is cleared away.
+/// `lab down` stops a lab, and removes the remains of one that was killed.
 #[test]
 fn labs_are_ended_from_outside() {
     let _alone = alone();
     let lab = Lab::new();
-    assert_eq!(lab.run(&["down"]).expect("it needs no rights").ok(), "no lab runs here\n");
+    assert_eq!(lab.run(&["down"]).expect("it needs no rights").ok(), "no lab is running\n");
     let sleeping = || {
         let mut command = lab.command(&["shell", "--", "sh", "-c", "echo inside; exec sleep 600"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -117,7 +117,7 @@ fn labs_are_ended_from_outside() {
         return skip(&ended(child.wait_with_output().unwrap()).stderr);
     }
     let id = child.id();
-    assert_eq!(lab.run(&["down"]).unwrap().ok(), format!("ended the lab of process {id}\n"));
+    assert_eq!(lab.run(&["down"]).unwrap().ok(), format!("stopped the lab of process {id}\n"));
     assert_eq!(ended(child.wait_with_output().unwrap()).code, Some(128 + 15));
     lab.assert_left_nothing();
     let (mut child, inside) = sleeping();
@@ -127,11 +127,11 @@ fn labs_are_ended_from_outside() {
     child.wait().unwrap();
     lab.assert_no_processes();
     let cleared = lab.run(&["down"]).unwrap().ok();
-    assert_eq!(cleared, format!("cleared away what was left of the lab of process {id}\n"));
+    assert_eq!(cleared, format!("removed the remains of the lab of process {id}\n"));
     lab.assert_left_nothing();
 }
 
-/// What is asked for and cannot be is refused before anything is built.
+/// Bad input is refused before anything is built.
 #[test]
 fn bad_input_is_refused() {
     let lab = Lab::new();
@@ -143,7 +143,7 @@ fn bad_input_is_refused() {
     assert!(refused(&["tcp", "--cc", "no-such-control"], 3).contains("it has "));
 }
 
-/// Runs labs whose directories are in one of its own.
+/// Runs labs in a temporary directory.
 struct Lab {
     home: TempDir,
     interfaces: String,
@@ -160,7 +160,7 @@ impl Lab {
         command
     }
 
-    /// None: this machine lacks something, and this is no CI.
+    /// Returns `None` if this machine lacks a requirement, outside CI.
     fn run(&self, arguments: &[&str]) -> Option<Ended> {
         Self::judged(ended(self.command(arguments).output().unwrap()))
     }
@@ -184,7 +184,7 @@ impl Lab {
         assert_eq!(interfaces(), self.interfaces);
     }
 
-    /// No process has the directory on its command line or in its environment.
+    /// Returns whether no process refers to the directory on its command line or in its environment.
     fn assert_no_processes(&self) {
         let home = self.home.path().to_str().unwrap();
         let mut left = Vec::new();
@@ -198,7 +198,7 @@ impl Lab {
 }
 
 impl Ended {
-    /// It refused, with this code: what it said.
+    /// Asserts that it failed with this code and returns the message.
     fn refused_with(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         self.stderr
@@ -220,7 +220,7 @@ fn processes_with(text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Of the network that tests run in.
+/// Returns the interfaces of the network namespace of the tests.
 fn interfaces() -> String {
     let names = fs::read_dir("/sys/class/net").unwrap().flatten();
     let mut names: Vec<_> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();

@@ -1,26 +1,26 @@
-//! Host, relay, wire, relay, host, in a network namespace of their own. Both relays and the wire are processes.
+//! Host, relay, cable, relay, host, in a network namespace. Both relays and the cable are processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use wiremend_dataplane::cable::{Ailment, CableRequest, CableStatus};
-use wiremend_dataplane::control::ask;
+use wiremend_dataplane::cable::{CableRequest, CableStatus, ImpairmentSettings};
+use wiremend_dataplane::control::send_request;
 use wiremend_dataplane::net::offload::Offload;
-use wiremend_dataplane::net::{self, End, Interface, Saved};
+use wiremend_dataplane::net::{self, Interface, SavedConfig, VethEnd};
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
-use wiremend_dataplane::sys::plain::PlainSocket;
+use wiremend_dataplane::sys::raw::RawSocket;
 
 use super::{PATIENCE, until};
 
-/// The processes, and where they are reached. All of it ends with this value.
+/// The processes and their control sockets. All end when this value is dropped.
 pub(crate) struct Line {
     directory: tempfile::TempDir,
     processes: Vec<Child>,
 }
 
-/// The ends of a line: `A` is where the wire begins.
+/// The ends of a line: `A` is at the start of the cable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     A,
@@ -46,15 +46,15 @@ impl Side {
 }
 
 impl Line {
-    /// Builds it in the namespace of the calling thread, which is to be a new one, and must last as long as the line.
+    /// Builds the line in the namespace of the calling thread, which must be new and outlive the line.
     pub(crate) fn build(relay_options: &str, wire_options: &str) -> Self {
         for (a, b) in [("host-a", "lan-a"), ("link-a", "wire-a"), ("wire-b", "link-b"), ("lan-b", "host-b")] {
-            net::new_veth(End::here(a), End::here(b)).unwrap();
+            net::new_veth(VethEnd::here(a), VethEnd::here(b)).unwrap();
             for name in [a, b] {
                 let inner = name.starts_with("link") || name.starts_with("wire");
                 net::set_mtu(name, if inner { 1600 } else { 1500 }).unwrap();
-                Saved::of(name, &Offload::ALL).unwrap().take_over().unwrap();
-                net::silence(name).unwrap();
+                SavedConfig::read(name, &Offload::FOR_PACKET_SOCKET).unwrap().take_over().unwrap();
+                net::disable_link_local(name).unwrap();
                 net::set_up(name, true).unwrap();
             }
             for name in [a, b] {
@@ -78,25 +78,25 @@ impl Line {
         line
     }
 
-    /// From here on the wire suffers from this in both directions.
-    pub(crate) fn impair(&self, ailment: Ailment) {
-        let request = CableRequest::Impair { forth: Some(ailment), back: Some(ailment) };
-        let _: CableStatus = ask(&self.wire_socket(), &request).unwrap();
+    /// Sets the impairment of the cable in both directions.
+    pub(crate) fn impair(&self, ailment: ImpairmentSettings) {
+        let request = CableRequest::Impair { a_to_b: Some(ailment), b_to_a: Some(ailment) };
+        let _: CableStatus = send_request(&self.wire_socket(), &request).unwrap();
     }
 
     pub(crate) fn wire_status(&self) -> Option<CableStatus> {
-        ask(&self.wire_socket(), &CableRequest::Status).ok()
+        send_request(&self.wire_socket(), &CableRequest::Status).ok()
     }
 
     pub(crate) fn status(&self, side: Side) -> Option<Status> {
         let socket = self.directory.path().join(side.link()).join(SOCKET);
-        ask(&socket, &Request::Status).ok()
+        send_request(&socket, &Request::Status).ok()
     }
 
-    /// The host on one side.
+    /// Returns the host on one side.
     #[expect(clippy::unused_self, reason = "there are hosts as long as there is a line")]
-    pub(crate) fn host(&self, side: Side) -> PlainSocket {
-        PlainSocket::open(Interface::by_name(side.host()).unwrap().index).unwrap()
+    pub(crate) fn host(&self, side: Side) -> RawSocket {
+        RawSocket::open(Interface::by_name(side.host()).unwrap().index).unwrap()
     }
 
     /// Waits until both directions are protected.
@@ -106,14 +106,14 @@ impl Line {
         });
     }
 
-    /// Kills the process that carries the frames of one relay.
+    /// Kills the process that forwards the frames of one relay.
     pub(crate) fn kill(&self, side: Side) {
         let pid = self.status(side).unwrap().pid;
         let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
         assert!(killed.success());
     }
 
-    /// The memory that the process which carries frames holds, in bytes.
+    /// Returns the memory of the forwarding process, in bytes.
     pub(crate) fn resident_bytes(&self, side: Side) -> u64 {
         let pid = self.status(side).unwrap().pid;
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
@@ -150,7 +150,7 @@ impl Drop for Line {
             eprintln!("{}", self.said());
         }
         for process in self.processes.iter_mut().rev() {
-            // By process id, and in order: a relay leaves its ports to the kernel.
+            // A signal stops a relay in order, so that it hands its ports to the kernel.
             let _ = Command::new("kill").arg(process.id().to_string()).status();
         }
         for process in &mut self.processes {

@@ -1,6 +1,6 @@
-//! The real wire: relays, wires, labs and guests are processes that carry frames in real time.
+//! Real links: relays, cables, labs and guests are processes that forward frames in real time.
 //!
-//! A test here passes on a slow and busy machine as well: it judges counts and order, never speed. `cargo xtask lab` judges speed.
+//! These tests pass on slow and busy machines too: they check counts and order, never speed. `cargo xtask lab` checks speed.
 
 mod account;
 mod endurance;
@@ -18,12 +18,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that does happen, however busy the machine is.
+/// Timeout for any event, however busy the machine is.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// How often something is looked at that nobody reports.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// These tests run one at a time. A lock of a file keeps processes apart as well as threads; it ends with the value.
+/// These tests run one at a time. A file lock excludes other processes and threads until the value is dropped.
 #[must_use]
 fn alone() -> File {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wire.lock");
@@ -32,7 +32,7 @@ fn alone() -> File {
     file
 }
 
-/// Whether it becomes true.
+/// Polls until the condition is true; returns whether it became true.
 fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !holds() {
@@ -44,12 +44,12 @@ fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Waits until it is true.
+/// Waits until the condition is true, or panics.
 fn until(what: &str, holds: impl FnMut() -> bool) {
     assert!(eventually(holds), "waited in vain until {what}");
 }
 
-/// Says why a test is left out, which is a failure where `CI` is set.
+/// Prints why a test is skipped; fails if `CI` is set.
 fn skip(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "must run where CI is set: {why}");
     eprintln!("skipped: {why}");

@@ -1,18 +1,18 @@
-//! A relay as operators meet it: refused with a remedy, killed at any moment, asked by those who may.
+//! Operation of a relay: errors with a remedy, kills at any moment, permissions.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use wiremend_dataplane::net::{self, Address, Interface, Saved, offload, tc};
+use wiremend_dataplane::net::{self, Address, Interface, SavedConfig, offload, tc};
 
 use super::relay_net::{Chain, LANS, LINKS, in_own_network, numbered, signal};
 use super::{PATIENCE, eventually};
 use crate::program::{command, ended};
 
 #[test]
-fn what_cannot_be_a_port_is_refused_with_the_remedy() {
+fn unusable_ports_are_refused_with_the_remedy() {
     in_own_network(|| {
         let chain = Chain::new();
         let refused = |words: &[&str], told: &str| {
@@ -22,32 +22,35 @@ fn what_cannot_be_a_port_is_refused_with_the_remedy() {
         refused(&["--lan", "l1", "--link", "l1"], "`l1` cannot be both LAN and link");
         refused(
             &["--lan", "l1", "--link", "eth77"],
-            "interface `eth77` does not exist; see which do: ip link",
+            "interface `eth77` does not exist; list interfaces: ip link",
         );
         refused(&["--lan", "lo", "--link", "w1"], "`lo` carries no Ethernet frames");
-        refused(&["--lan", "l1", "--link", "w1"], "let them be switched off with --switch-offloads");
+        refused(&["--lan", "l1", "--link", "w1"], "--disable-offloads disables them");
         let listen = ["--lan", "l1", "--link", "w1", "--metrics-listen", "0.0.0.0:9469"];
-        refused(&listen, "if that is meant, say --metrics-public");
-        let both = ["--lan", "l1", "--link", "w1", "--switch-offloads"];
+        refused(&listen, "to allow that, add --metrics-public");
+        let both = ["--lan", "l1", "--link", "w1", "--disable-offloads"];
         net::set_mtu("w1", 1513).unwrap();
-        refused(&both, "whose MTU is 1513; it needs 1514: ip link set w1 mtu 1514");
+        refused(
+            &both,
+            "`w1` has MTU 1513; frames of the LAN plus a header need 1514: ip link set w1 mtu 1514",
+        );
         net::set_mtu("w1", 1514).unwrap();
         let address = Address { ip: "198.18.0.9".parse().unwrap(), prefix: 24 };
         net::add_address("l1", address).unwrap();
         refused(&both, "it has the address 198.18.0.9; free it: ip addr flush dev l1");
         net::delete("l1").unwrap();
-        net::new_veth(net::End::here("h1"), net::End::here("l1")).unwrap();
+        net::new_veth(net::VethEnd::here("h1"), net::VethEnd::here("l1")).unwrap();
         refused(&both, "`l1` is down; bring it up: ip link set l1 up");
         net::set_up("l1", true).unwrap();
         refused(&both, "`l1` has no carrier");
         refused(&[&both[..], &["--copies", "9"]].concat(), "copies");
-        assert!(tc::Rule::on("w1").unwrap().is_none(), "nothing was changed");
-        assert!(!offload::harmful("w1", &offload::Offload::ALL).unwrap().is_empty());
+        assert!(tc::IngressRule::read("w1").unwrap().is_none(), "nothing was changed");
+        assert!(!offload::enabled("w1", &offload::Offload::FOR_PACKET_SOCKET).unwrap().is_empty());
     });
 }
 
 #[test]
-fn what_others_do_with_a_port_is_in_the_way() {
+fn ports_in_other_use_are_refused() {
     in_own_network(|| {
         let chain = Chain::new();
         let ran = |line: &str| {
@@ -55,7 +58,7 @@ fn what_others_do_with_a_port_is_in_the_way() {
             let status = Command::new(words.next().unwrap()).args(words).status();
             status.is_ok_and(|status| status.success())
         };
-        let run = ["run", "--lan", "l1", "--link", "w1", "--switch-offloads"];
+        let run = ["run", "--lan", "l1", "--link", "w1", "--disable-offloads"];
         if !(ran("ip link add name br type bridge") && ran("ip link set l1 master br")) {
             return eprintln!("skipped: no iproute2, or no bridges in this kernel");
         }
@@ -79,7 +82,7 @@ fn what_others_do_with_a_port_is_in_the_way() {
 }
 
 #[test]
-fn who_lacks_a_privilege_is_told_which() {
+fn a_missing_privilege_is_named() {
     in_own_network(|| {
         let chain = Chain::new();
         let mut call = chain.call(0, &["run", "--lan", "l1", "--link", "w1"]);
@@ -94,7 +97,7 @@ fn a_relay_waits_for_a_carrier_if_told_to() {
         let chain = Chain::new();
         net::set_up("h1", false).unwrap();
         assert!(eventually(|| !Interface::by_name("l1").unwrap().carrier));
-        let run = ["run", "--lan", "l1", "--link", "w1", "--switch-offloads"];
+        let run = ["run", "--lan", "l1", "--link", "w1", "--disable-offloads"];
         let line = chain.ask(0, &run).refused(2);
         assert!(line.contains("`l1` has no carrier") && line.contains("--wait"), "{line}");
         let mut waiting = chain.call(0, &[&run[..], &["--wait"]].concat()).spawn().unwrap();
@@ -112,7 +115,7 @@ fn an_interface_belongs_to_one_relay() {
     in_own_network(|| {
         let chain = Chain::new();
         let mut relay = chain.start(0, &[]);
-        let line = chain.ask(0, &["run", "--lan", "l1", "--link", "w2", "--switch-offloads"]).refused(2);
+        let line = chain.ask(0, &["run", "--lan", "l1", "--link", "w2", "--disable-offloads"]).refused(2);
         let holder = format!("`l1` is in use by another relay (process {})", relay.id());
         assert!(line.contains(&holder), "{line}");
         let line = chain.ask(0, &["restore"]).refused(2);
@@ -122,7 +125,7 @@ fn an_interface_belongs_to_one_relay() {
 }
 
 #[test]
-fn what_a_relay_changes_is_put_back() {
+fn a_relay_restores_its_changes() {
     in_own_network(|| {
         let chain = Chain::new();
         let before = ports(&chain);
@@ -130,24 +133,29 @@ fn what_a_relay_changes_is_put_back() {
         assert_ne!(ports(&chain), before);
         assert_eq!(relay.end(), Some(0));
         assert_eq!(ports(&chain), before, "a relay that was told to give back does");
-        assert_eq!(tc::Rule::on("l1").unwrap(), None);
+        assert_eq!(tc::IngressRule::read("l1").unwrap(), None);
 
-        // Left to forward, and started again by another one: what was before the first is known.
+        // The interfaces still forward, and another relay starts: the state before the first one is still known.
         let mut first = chain.start(0, &[]);
         assert_eq!(first.end(), Some(0));
-        assert!(matches!(tc::Rule::on("l1").unwrap(), Some(tc::Rule::Redirect { to, .. }) if to == "w1"));
+        assert!(
+            matches!(tc::IngressRule::read("l1").unwrap(), Some(tc::IngressRule::Redirect { to, .. }) if to == "w1")
+        );
         assert!(Interface::by_name("l1").unwrap().promiscuous, "the kernel forwards frames for anybody");
         let mut second = chain.start(0, &[]);
         second.kill_with(chain.carrier(0));
         assert!(eventually(|| chain.ask(0, &["restore", "--link", "w1"]).code == Some(0)));
         assert_eq!(ports(&chain), before, "also after all was killed");
-        assert_eq!([tc::Rule::on("l1").unwrap(), tc::Rule::on("w1").unwrap()], [None, None]);
+        assert_eq!(
+            [tc::IngressRule::read("l1").unwrap(), tc::IngressRule::read("w1").unwrap()],
+            [None, None]
+        );
         let nothing = chain.ask(0, &["restore"]);
-        assert!(nothing.stderr.contains("nothing to put back"), "{}", nothing.stderr);
+        assert!(nothing.stderr.contains("no interface to reset"), "{}", nothing.stderr);
     });
 }
 
-/// The traffic of hosts outlives the process that carries it, and protection comes back.
+/// Traffic continues after the forwarding process is killed, and protection resumes.
 #[test]
 fn a_relay_that_is_killed_is_replaced() {
     in_own_network(|| {
@@ -184,7 +192,7 @@ fn a_relay_whose_supervisor_is_killed_ends_in_order() {
 }
 
 #[test]
-fn what_is_killed_whole_is_restored_by_a_hook() {
+fn a_hook_restores_after_both_processes_are_killed() {
     in_own_network(|| {
         let chain = Chain::new();
         let [mut killed, _other] = chain.start_both();
@@ -193,10 +201,10 @@ fn what_is_killed_whole_is_restored_by_a_hook() {
             for process in [killed.id(), carrier] {
                 signal("STOP", process);
             }
-            if tc::Rule::on("l1").unwrap() == Some(tc::Rule::Drop { on: "l1".into() }) {
+            if tc::IngressRule::read("l1").unwrap() == Some(tc::IngressRule::Drop { on: "l1".into() }) {
                 break;
             }
-            // On a busy machine the other end may just have been taken for gone.
+            // On a busy machine the relay may just have declared the other end dead.
             for process in [killed.id(), carrier] {
                 signal("CONT", process);
             }
@@ -210,7 +218,7 @@ fn what_is_killed_whole_is_restored_by_a_hook() {
 }
 
 #[test]
-fn what_was_asked_for_outlives_the_process_that_was_told() {
+fn settings_survive_the_forwarding_process() {
     in_own_network(|| {
         let chain = Chain::new();
         let _relays = [chain.start(0, &[]), chain.start(1, &[])];
@@ -259,17 +267,21 @@ fn a_carrier_that_is_lost_on_one_side_is_lost_on_the_other() {
 fn a_relay_whose_interface_is_gone_says_so_and_ends() {
     in_own_network(|| {
         let chain = Chain::new();
-        let before = Saved::of("w1", &offload::Offload::ALL).unwrap();
+        let before = SavedConfig::read("w1", &offload::Offload::FOR_PACKET_SOCKET).unwrap();
         let mut relay = chain.start(0, &["--active"]);
         net::delete("h1").unwrap();
         assert!(eventually(|| relay.supervisor.try_wait().unwrap().is_some()));
         assert_eq!(relay.supervisor.wait().unwrap().code(), Some(2));
         assert!(relay.log().contains("interface `l1` does not exist"), "{}", relay.log());
-        assert_eq!(Saved::of("w1", &offload::Offload::ALL).unwrap(), before, "the other one is as it was");
+        assert_eq!(
+            SavedConfig::read("w1", &offload::Offload::FOR_PACKET_SOCKET).unwrap(),
+            before,
+            "the other one is as it was"
+        );
     });
 }
 
-/// A frame with the link's type behind a tag is somebody else's: the kernel forwards it, and the relay does not.
+/// A frame with the link's `EtherType` after a VLAN tag is ordinary traffic: the kernel forwards it, and the relay does not.
 #[test]
 fn tagged_frames_cross_a_dormant_relay_once() {
     in_own_network(|| {
@@ -286,7 +298,7 @@ fn tagged_frames_cross_a_dormant_relay_once() {
         while let Some(seen) = chain.hosts[1].receive(wait).unwrap() {
             copies += u32::from(!seen.outgoing && seen.tag == Some((0x8100, 5)));
             if !seen.outgoing && seen.frame == behind {
-                // A second copy would be here by then.
+                // A second copy would have arrived by then.
                 wait = Duration::from_millis(300);
             }
         }
@@ -298,7 +310,7 @@ fn tagged_frames_cross_a_dormant_relay_once() {
 }
 
 #[test]
-fn who_may_not_change_anything_cannot() {
+fn users_without_permission_cannot_change_settings() {
     in_own_network(|| {
         let chain = Chain::new();
         let _relay = chain.start(0, &["--user", "12345"]);
@@ -312,12 +324,12 @@ fn who_may_not_change_anything_cannot() {
             ended(call.args(["--link", "w1"]).uid(uid).gid(gid).output().unwrap())
         };
         let line = called(NOBODY, NOBODY, &["status"]).refused(3);
-        assert!(line.contains("may be asked by root and the group of that socket only"), "{line}");
-        // One of the group looks, and no more.
+        assert!(line.contains("only root and the group of that socket may access it"), "{line}");
+        // A member of the group may read the status only.
         assert!(called(NOBODY, 0, &["status"]).ok().contains("dormant: the kernel forwards"));
         for change in [&["activate"][..], &["deactivate"], &["set", "--copies", "1"]] {
             let line = called(NOBODY, 0, change).refused(2);
-            assert!(line.contains("user 65534 may look but not change anything"), "{line}");
+            assert!(line.contains("user 65534 may read the status but not change settings"), "{line}");
         }
         assert_eq!(called(NOBODY, 0, &["restore"]).code, Some(3));
         called(12345, 0, &["activate"]).ok();
@@ -343,13 +355,13 @@ fn the_process_that_carries_frames_has_given_up_its_privileges() {
 }
 
 #[test]
-fn strangers_are_told_of_once_and_shown() {
+fn invalid_frames_are_reported_once_and_shown() {
     in_own_network(|| {
         let chain = Chain::new();
         let relay = chain.start(0, &[]);
         let own = Interface::by_name("w1").unwrap().mac.unwrap();
         let other_end =
-            wiremend_dataplane::sys::plain::PlainSocket::open(Interface::by_name("w2").unwrap().index);
+            wiremend_dataplane::sys::raw::RawSocket::open(Interface::by_name("w2").unwrap().index);
         let link_frame = |source: [u8; 6], word: u32| {
             let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 0x0E];
             frame.extend(source);
@@ -373,7 +385,9 @@ fn strangers_are_told_of_once_and_shown() {
                     .all(|count| **count == 3)
         });
         let shown = chain.ask(0, &["status"]).ok();
-        for told in ["speaks version 3", "is another relay's link on this LAN?", "hears its own frames"] {
+        for told in
+            ["uses version 3", "check whether another relay's link is on this LAN", "receives its own frames"]
+        {
             assert!(shown.contains(told), "{shown}");
             assert!(eventually(|| relay.log().matches(told).count() == 1), "{told}: {}", relay.log());
         }
@@ -381,17 +395,17 @@ fn strangers_are_told_of_once_and_shown() {
 }
 
 #[test]
-fn nobody_answers_where_no_relay_runs() {
+fn a_missing_relay_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let mut call = command();
     call.args(["relay", "status", "--run-dir"]).arg(directory.path());
     let line = ended(call.output().unwrap()).refused(3);
-    assert!(line.contains("no relay runs here"), "{line}");
+    assert!(line.contains("no relay is running"), "{line}");
 }
 
 const NOBODY: u32 = 65534;
 
-/// All that a relay changes of the two interfaces of an end.
-fn ports(_chain: &Chain) -> [Saved; 2] {
-    [LANS[0], LINKS[0]].map(|name| Saved::of(name, &offload::Offload::ALL).unwrap())
+/// Settings of both interfaces that a relay changes.
+fn ports(_chain: &Chain) -> [SavedConfig; 2] {
+    [LANS[0], LINKS[0]].map(|name| SavedConfig::read(name, &offload::Offload::FOR_PACKET_SOCKET).unwrap())
 }

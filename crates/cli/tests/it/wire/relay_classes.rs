@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wiremend_dataplane::cable::Ailment;
+use wiremend_dataplane::cable::ImpairmentSettings;
 
 use super::account::Account;
 use super::line::{Line, Side};
@@ -25,7 +25,10 @@ fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
         }
         let listed = |status: &serde_json::Value| {
             let classes = status["classes"].as_array().unwrap();
-            classes.iter().map(|class| format!("{}:{}", class["class"], class["care"])).collect::<Vec<_>>()
+            classes
+                .iter()
+                .map(|class| format!("{}:{}", class["class"], class["protection"]))
+                .collect::<Vec<_>>()
         };
         let status = chain.status(0).unwrap();
         assert_eq!(
@@ -47,7 +50,7 @@ fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
     });
 }
 
-/// One direction, two classes, a wire that loses: what is protected arrives whole, what is not does not.
+/// One direction, two classes, a lossy cable: all frames of the protected class arrive, and not all of the other.
 #[test]
 fn only_what_is_protected_survives_a_wire_that_loses() {
     const FRAMES: u64 = 1000;
@@ -55,7 +58,7 @@ fn only_what_is_protected_survives_a_wire_that_loses() {
         let line = Line::build("--active --rate 100Mbps --give-up 1s --class dscp=8:off", "");
         line.await_protection();
         let before = Account::new(&line);
-        line.impair(Ailment { loss: 0.05, ..Ailment::default() });
+        line.impair(ImpairmentSettings { loss: 0.05, ..ImpairmentSettings::default() });
         let [from, to] = Side::BOTH.map(|side| line.host(side));
         let mut arrived = [0; 2];
         let take = |arrived: &mut [u64; 2], wait: Duration| {

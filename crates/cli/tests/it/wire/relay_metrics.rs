@@ -1,4 +1,4 @@
-//! A relay as Prometheus meets it.
+//! The Prometheus metrics of a relay.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -63,14 +63,14 @@ fn get(request: &str) -> (String, String) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
-    // What was not read of a request that is too long resets the connection behind the answer.
+    // The unread rest of an oversized request resets the connection after the response.
     let _ = stream.read_to_string(&mut answer);
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     (head.to_owned(), body.to_owned())
 }
 
-/// Reads the exposition format as strictly as its description: names, types before samples, no sample twice, and histograms that
-/// only grow.
+/// Parses the exposition format strictly: names, types before samples, no duplicate sample, and histograms that
+/// are cumulative.
 fn parsed(text: &str) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     let (mut family, mut kind) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! A network of a test's own: two hosts, two relays, and a link between them.
+//! A network namespace per test: two hosts, two relays, and a link between them.
 //!
 //! ```text
 //!   h1 ── l1 [relay 0] w1 ── w2 [relay 1] l2 ── h2
@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use wiremend_dataplane::net::{self, End, Interface, NetNs, Refused};
-use wiremend_dataplane::sys::plain::PlainSocket;
+use wiremend_dataplane::net::{self, Interface, NetError, NetNs, VethEnd};
+use wiremend_dataplane::sys::raw::RawSocket;
 use wiremend_dataplane::sys::sched;
 
 use super::{PATIENCE, alone, eventually, skip};
 use crate::program::{Ended, command, ended};
 
-/// Runs the body of a test in an empty network of its own; says that it cannot, which is a failure where `CI` is set.
+/// Runs the body of a test in a new network namespace. Skips the test if that is not permitted; fails if `CI` is set.
 pub(crate) fn in_own_network(work: impl FnOnce() + Send) {
     let _alone = alone();
     match NetNs::new() {
@@ -30,22 +30,22 @@ pub(crate) fn in_own_network(work: impl FnOnce() + Send) {
             };
             network.run(inside).unwrap();
         }
-        Err(refused @ Refused::NotPermitted { .. }) => skip(&refused.to_string()),
+        Err(refused @ NetError::NotPermitted { .. }) => skip(&refused.to_string()),
         Err(refused) => panic!("{refused}"),
     }
 }
 
-/// The first that this thread may use. All that a test starts stays there: a virtual cable has a queue on each processor, and what a process
-/// sends after it was moved to another one would overtake what it sent before.
+/// Returns the first CPU of this thread. All processes of a test stay on it: a veth pair has a queue per CPU, and frames that a process
+/// sends after a migration would overtake earlier ones.
 fn processor() -> usize {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     list.split([',', '-']).next().unwrap().parse().unwrap()
 }
 
-/// Both hosts, and what their relays keep.
+/// Both hosts and the directories of their relays.
 pub(crate) struct Chain {
-    pub(crate) hosts: [PlainSocket; 2],
+    pub(crate) hosts: [RawSocket; 2],
     directory: TempDir,
 }
 
@@ -53,23 +53,23 @@ pub(crate) const LANS: [&str; 2] = ["l1", "l2"];
 pub(crate) const LINKS: [&str; 2] = ["w1", "w2"];
 
 impl Chain {
-    /// The interfaces, up and silent.
+    /// Creates the interfaces, up and without IPv6 chatter.
     pub(crate) fn new() -> Self {
         for (a, b) in [("h1", "l1"), ("h2", "l2"), ("w1", "w2")] {
-            net::new_veth(End::here(a), End::here(b)).unwrap();
+            net::new_veth(VethEnd::here(a), VethEnd::here(b)).unwrap();
         }
         for name in ["h1", "l1", "w1", "w2", "l2", "h2"] {
             if LINKS.contains(&name) {
                 net::set_mtu(name, 1514).unwrap();
             }
             if name.starts_with('h') {
-                net::silence(name).unwrap();
+                net::disable_link_local(name).unwrap();
             }
             net::set_up(name, true).unwrap();
         }
         let hosts = ["h1", "h2"].map(|name| {
             let interface = Interface::await_running(name, PATIENCE).unwrap();
-            PlainSocket::open(interface.index).unwrap()
+            RawSocket::open(interface.index).unwrap()
         });
         for name in LANS.into_iter().chain(LINKS) {
             assert!(Interface::await_running(name, PATIENCE).unwrap().running);
@@ -81,24 +81,24 @@ impl Chain {
         self.directory.path().join(end.to_string())
     }
 
-    /// A call of `wiremend relay …` for one end.
+    /// Returns a call of `wiremend relay …` for one end.
     pub(crate) fn call(&self, end: usize, words: &[&str]) -> Command {
         let mut command = command();
         command.arg("relay").args(words).arg("--run-dir").arg(self.run_dir(end));
         command
     }
 
-    /// What that came to.
+    /// Runs that call.
     pub(crate) fn ask(&self, end: usize, words: &[&str]) -> Ended {
         ended(self.call(end, words).output().unwrap())
     }
 
-    /// Starts a relay that is not refused, and waits until it answers.
+    /// Starts a relay and waits until it responds.
     pub(crate) fn start(&self, end: usize, more: &[&str]) -> Relay {
-        // A relay is taken for gone only after two seconds: one that waits for the processor is not.
+        // The relay declares the other end dead after two seconds, so that waiting for a CPU does not trigger it.
         let patient = ["--rate", "100Mbps", "--give-up", "1s"];
         let words =
-            [&["run", "--lan", LANS[end], "--link", LINKS[end], "--switch-offloads"], &patient[..]].concat();
+            [&["run", "--lan", LANS[end], "--link", LINKS[end], "--disable-offloads"], &patient[..]].concat();
         let log = self.directory.path().join(format!("log{end}"));
         let mut command = self.call(end, &[&words, more].concat());
         command.stderr(fs::File::create(&log).unwrap()).stdout(Stdio::null());
@@ -107,14 +107,14 @@ impl Chain {
         relay
     }
 
-    /// Both relays, which protect.
+    /// Starts both relays with protection.
     pub(crate) fn start_both(&self) -> [Relay; 2] {
         let relays = [0, 1].map(|end| self.start(end, &["--active"]));
         self.await_protection();
         relays
     }
 
-    /// Waits until both directions are protected. A direction that is idle finds out by its next frame that the other end has restarted.
+    /// Waits until both directions are protected. An idle direction detects a restart of the other end by its next frame.
     pub(crate) fn await_protection(&self) {
         for end in 0..2 {
             self.await_status(end, |status| {
@@ -140,12 +140,12 @@ impl Chain {
         last.unwrap()
     }
 
-    /// The process that carries frames.
+    /// Returns the process that forwards frames.
     pub(crate) fn carrier(&self, end: usize) -> u64 {
         self.await_status(end, |_| true)["pid"].as_u64().unwrap()
     }
 
-    /// Whether a frame crosses from either host to the other.
+    /// Returns whether a frame crosses in each direction.
     pub(crate) fn crosses(&self) -> bool {
         [[0, 1], [1, 0]].into_iter().all(|[from, to]| {
             let first = next_number();
@@ -153,12 +153,12 @@ impl Chain {
         })
     }
 
-    /// Sends a frame of its own and looks for it for a moment.
+    /// Sends a numbered frame and waits briefly for it.
     pub(crate) fn sent_once(&self, from: usize, to: usize) -> bool {
         self.sent_since(from, to, next_number())
     }
 
-    /// Sends a frame and looks for a moment for it, or for one sent since the frame with this number.
+    /// Sends a frame and waits briefly for it, or for one sent after the frame with this number.
     fn sent_since(&self, from: usize, to: usize, first: u32) -> bool {
         let last = next_number();
         if self.hosts[from].send(&numbered(last)).is_err() {
@@ -173,13 +173,13 @@ impl Chain {
     }
 }
 
-/// Of a frame, which no other has.
+/// Returns a unique frame number.
 fn next_number() -> u32 {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A relay, which is asked to end with this value.
+/// A running relay, which is stopped when this value is dropped.
 pub(crate) struct Relay {
     pub(crate) supervisor: Child,
     log: PathBuf,
@@ -190,18 +190,18 @@ impl Relay {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Asks it to end, and says with which code it did.
+    /// Stops it and returns its exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         signal("TERM", self.id());
         self.supervisor.wait().unwrap().code()
     }
 
-    /// The process that watches.
+    /// Returns the supervisor process.
     pub(crate) fn id(&self) -> u64 {
         self.supervisor.id().into()
     }
 
-    /// Kills both processes, as if in one moment: neither can do anything about the other.
+    /// Kills both processes at once, so that neither can react.
     pub(crate) fn kill_with(&mut self, carrier: u64) {
         signal("STOP", self.id());
         signal("KILL", carrier);
@@ -229,7 +229,7 @@ pub(crate) fn signal(name: &str, process: u64) {
     assert!(kill.unwrap().success());
 }
 
-/// A frame from a host to the other one, with a number in it.
+/// Returns a numbered frame from one host to the other.
 pub(crate) fn numbered(number: u32) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00];
     frame.extend(number.to_be_bytes());

@@ -1,8 +1,8 @@
-//! `AF_XDP`: frames that pass the kernel's network stack by, in memory shared with the driver.
+//! `AF_XDP` sockets, which bypass the kernel's network stack.
 //!
-//! A small program at the interface decides which frames come here (`program`); each queue of the interface has a socket with four
-//! rings (`ring`) and memory for frames (`queue`). It pays where a driver hands frames over without copying; between virtual
-//! interfaces, packet sockets do as well.
+//! An XDP program on the interface selects the frames (`program`). Each queue of the interface has a socket
+//! with four rings (`ring`) and frame memory (`queue`). XDP pays where the driver supports zero copy; on
+//! virtual interfaces packet sockets are as fast.
 
 mod program;
 mod queue;
@@ -12,40 +12,38 @@ use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use super::option::{checked, owned};
-use super::packet::{Arrival, KernelCounts, Pieces, Tap};
+use super::packet::{CaptureFilter, KernelCounts, Pieces, RxFrame};
+use super::sockopt::{checked, owned};
 use program::Program;
 use queue::Queue;
 
-/// All queues of an interface.
+/// `AF_XDP` sockets on all queues of an interface.
 pub struct XdpSocket {
     queues: Vec<Queue>,
     program: Program,
-    /// Ready when a queue is.
+    /// An epoll descriptor, readable when a queue is.
     ready: OwnedFd,
-    /// Whose turn it is.
     next: usize,
     ethertype: u16,
-    /// Drops that were reported.
     reported: Cell<u64>,
 }
 
-/// Where the program runs.
+/// Where the XDP program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum XdpMode {
     /// In the driver.
     Native,
-    /// In the kernel's stack, for any driver.
+    /// In the kernel's network stack, for any driver.
     Generic,
 }
 
-/// So many queues are looked after.
+/// Maximum number of queues.
 pub const QUEUES_MAX: usize = 64;
-/// The longest frame: what fits into a page beside the room that the kernel keeps.
+/// Longest frame: a page minus the headroom that the kernel reserves.
 pub const FRAME_BYTES_MAX: u32 = 3498;
 
 impl XdpSocket {
-    /// Opens all `queues` of an interface. It sees nothing before [`XdpSocket::tap`] says what.
+    /// Opens all `queues` of an interface. It receives nothing before [`XdpSocket::set_filter`].
     pub fn open(index: u32, queues: usize, ethertype: u16, mode: XdpMode) -> io::Result<Self> {
         if !(1..=QUEUES_MAX).contains(&queues) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -53,17 +51,17 @@ impl XdpSocket {
         let program = Program::attach(index, ethertype, mode)?;
         let queues =
             (0..queues).map(|queue| Queue::open(index, queue as u32)).collect::<io::Result<Vec<_>>>()?;
-        let ready = ready_when(&queues)?;
+        let ready = epoll_on(&queues)?;
         Ok(Self { queues, program, ready, next: 0, ethertype, reported: Cell::new(0) })
     }
 
-    /// What is seen from here on.
-    pub fn tap(&self, tap: Tap) -> io::Result<()> {
-        let (link, others) = match tap {
-            Tap::All => (true, true),
-            Tap::Nothing => (false, false),
-            Tap::Only(ethertype) if ethertype == self.ethertype => (true, false),
-            Tap::Only(_) => return Err(io::ErrorKind::InvalidInput.into()),
+    /// Selects the frames to receive.
+    pub fn set_filter(&self, filter: CaptureFilter) -> io::Result<()> {
+        let (link, others) = match filter {
+            CaptureFilter::All => (true, true),
+            CaptureFilter::Nothing => (false, false),
+            CaptureFilter::Only(ethertype) if ethertype == self.ethertype => (true, false),
+            CaptureFilter::Only(_) => return Err(io::ErrorKind::InvalidInput.into()),
         };
         for (number, queue) in self.queues.iter().enumerate() {
             let fd = queue.as_fd();
@@ -73,33 +71,37 @@ impl XdpSocket {
         Ok(())
     }
 
-    /// Whether the driver hands frames over without copying.
+    /// Returns whether the driver uses zero copy.
     pub fn is_zero_copy(&self) -> bool {
         self.queues.iter().all(Queue::is_zero_copy)
     }
 
-    /// The next frame that has arrived. Its bytes stay until [`XdpSocket::release`].
+    /// Takes the next received frame. Its bytes stay valid until [`XdpSocket::release`].
     #[inline]
-    pub fn take(&mut self) -> Option<Arrival> {
+    pub fn take(&mut self) -> Option<RxFrame> {
         let count = self.queues.len();
         for _ in 0..count {
             let queue = self.next;
-            if let Some(place) = self.queues[queue].take() {
-                return Some(Arrival { place: (queue as u32) << PLACE_BITS | place, tag: None, cut: false });
+            if let Some(index) = self.queues[queue].take() {
+                return Some(RxFrame {
+                    index: (queue as u32) << INDEX_BITS | index,
+                    tag: None,
+                    truncated: false,
+                });
             }
             self.next = (queue + 1) % count;
         }
         None
     }
 
-    /// The bytes of a frame that was taken.
+    /// The bytes of a frame.
     #[inline]
-    pub fn bytes(&self, arrival: &Arrival) -> &[u8] {
-        let (queue, place) = (arrival.place >> PLACE_BITS, arrival.place & ((1 << PLACE_BITS) - 1));
-        self.queues[queue as usize].bytes(place)
+    pub fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
+        let (queue, index) = (rx_frame.index >> INDEX_BITS, rx_frame.index & ((1 << INDEX_BITS) - 1));
+        self.queues[queue as usize].bytes(index)
     }
 
-    /// Gives the memory of all frames that were taken back to the kernel.
+    /// Returns the memory of all taken frames to the kernel.
     #[inline]
     pub fn release(&mut self) {
         for queue in &mut self.queues {
@@ -107,14 +109,14 @@ impl XdpSocket {
         }
     }
 
-    /// Sends frames, all by the first queue, so that they keep their order; says how many were taken.
+    /// Sends frames on the first queue, which keeps their order. Returns the number of accepted frames.
     pub fn send(&mut self, frames: &[Pieces<'_>]) -> io::Result<usize> {
         let count = frames.iter().take_while(|pieces| self.queues[0].put(pieces)).count();
         self.queues[0].kick()?;
         Ok(count)
     }
 
-    /// What the kernel has counted since the last time; it does not say how much it has seen.
+    /// Counters since the last call. XDP does not count received frames.
     pub fn kernel_counts(&self) -> io::Result<KernelCounts> {
         let mut dropped = 0;
         for queue in &self.queues {
@@ -124,8 +126,7 @@ impl XdpSocket {
     }
 }
 
-/// Of the number of a frame among those taken from a queue.
-const PLACE_BITS: u32 = 24;
+const INDEX_BITS: u32 = 24;
 
 impl AsFd for XdpSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -133,13 +134,13 @@ impl AsFd for XdpSocket {
     }
 }
 
-fn ready_when(queues: &[Queue]) -> io::Result<OwnedFd> {
-    // SAFETY: no pointers; the descriptor that comes back is nobody else's.
+fn epoll_on(queues: &[Queue]) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers; the new descriptor is not shared.
     let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
     let epoll = owned(epoll)?;
     for queue in queues {
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
-        // SAFETY: the event lives through the call.
+        // SAFETY: the event outlives the call.
         let done = unsafe {
             libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, queue.as_fd().as_raw_fd(), &raw mut event)
         };
@@ -148,7 +149,7 @@ fn ready_when(queues: &[Queue]) -> io::Result<OwnedFd> {
     Ok(epoll)
 }
 
-/// All bytes of a frame that comes in pieces, one behind the other in `room`. How many; none: they do not fit.
+/// Copies the pieces of a frame into `room` and returns the length. `None` if they do not fit.
 fn gather(pieces: &[IoSlice<'_>], room: &mut [u8]) -> Option<usize> {
     let mut at = 0;
     for piece in pieces {

@@ -1,7 +1,7 @@
-//! The program at the interface: it hands frames to sockets by a table, and all others to the kernel.
+//! The XDP program on an interface: redirects frames to sockets by a map (`XSKMAP`).
 //!
-//! Frames of the link's own `EtherType` have the first half of the table, one place for each queue, and all others have the
-//! second. Where a place is empty, the frame goes on into the kernel's stack as if nothing were there.
+//! The first half of the map is for link frames, with one entry per queue, the second half for all others. If
+//! the entry is empty, the frame passes to the kernel's network stack.
 
 use std::io;
 use std::mem::size_of;
@@ -9,16 +9,14 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
 use super::{QUEUES_MAX, XdpMode};
-use crate::sys::option::owned;
-
-/// A program at an interface. It goes away with this value, also when the process is killed.
+use crate::sys::sockopt::owned;
+/// An XDP program attached to an interface, detached when this value is dropped or the process dies.
 pub(super) struct Program {
-    table: OwnedFd,
-    /// Holds the program where it is.
+    map: OwnedFd,
     _link: OwnedFd,
 }
 
-// What the kernel's `bpf` call takes; the first fields of `union bpf_attr`, by command.
+// Arguments of the `bpf` system call: the first fields of `union bpf_attr`, by command.
 #[repr(C)]
 struct MapCreate {
     kind: u32,
@@ -76,12 +74,12 @@ const FLAG_NATIVE: u32 = 1 << 2;
 impl Program {
     pub(super) fn attach(interface: u32, ethertype: u16, mode: XdpMode) -> io::Result<Self> {
         let entries = QUEUES_MAX as u32 * 2;
-        let table = call(
+        let map = call(
             MAP_CREATE,
             &MapCreate { kind: KIND_XSKMAP, key_bytes: 4, value_bytes: 4, entries, flags: 0 },
         )?;
-        let table = owned(table)?;
-        let instructions = instructions(table.as_raw_fd(), ethertype);
+        let map = owned(map)?;
+        let instructions = instructions(map.as_raw_fd(), ethertype);
         let load = ProgramLoad {
             kind: KIND_XDP,
             instruction_count: instructions.len() as u32,
@@ -96,17 +94,17 @@ impl Program {
         let attach =
             LinkCreate { program: program.as_raw_fd() as u32, interface, attach_type: ATTACH_XDP, flags };
         let link = owned(call(LINK_CREATE, &attach)?)?;
-        Ok(Self { table, _link: link })
+        Ok(Self { map, _link: link })
     }
 
-    /// Frames of a place of the table go to this socket from here on, or to the kernel.
-    pub(super) fn route(&self, place: u32, socket: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    /// Sets an entry of the map to a socket, or clears it.
+    pub(super) fn route(&self, entry: u32, socket: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let value = socket.map_or(0, |socket| socket.as_raw_fd() as u32);
         let element = MapElement {
-            map: self.table.as_raw_fd() as u32,
+            map: self.map.as_raw_fd() as u32,
             _gap: 0,
-            key: ptr::from_ref(&place).addr() as u64,
-            // A place that is emptied has none, and the kernel insists on it.
+            key: ptr::from_ref(&entry).addr() as u64,
+            // The kernel requires a null value for a deletion.
             value: socket.map_or(0, |_| ptr::from_ref(&value).addr() as u64),
             flags: 0,
         };
@@ -117,8 +115,7 @@ impl Program {
         }
     }
 }
-
-/// An instruction: operation, registers (source and destination, four bits each), offset, immediate.
+/// Encodes an eBPF instruction: operation, destination and source register, offset, immediate.
 const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64 {
     code as u64
         | (to as u64) << 8
@@ -127,7 +124,7 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64
         | (value as u32 as u64) << 32
 }
 
-fn instructions(table: i32, ethertype: u16) -> [u64; 17] {
+fn instructions(map: i32, ethertype: u16) -> [u64; 17] {
     const LOAD_U32: u8 = 0x61;
     const LOAD_U16: u8 = 0x69;
     const LOAD_WIDE: u8 = 0x18;
@@ -141,22 +138,22 @@ fn instructions(table: i32, ethertype: u16) -> [u64; 17] {
     const A_MAP: u8 = 1;
     const PASS: i32 = 2;
     const REDIRECT: i32 = 51;
-    // As the bytes lie in memory: the program loads them in the machine's own order.
+    // In host byte order, as the program loads the two bytes.
     let ethertype = i32::from(u16::from_ne_bytes(ethertype.to_be_bytes()));
     [
         instruction(LOAD_U32, 7, 1, 16, 0),           // r7 = queue
-        instruction(LOAD_U32, 2, 1, 0, 0),            // r2 = where the frame begins
-        instruction(LOAD_U32, 3, 1, 4, 0),            // r3 = where it ends
+        instruction(LOAD_U32, 2, 1, 0, 0),            // r2 = start of the frame
+        instruction(LOAD_U32, 3, 1, 4, 0),            // r3 = end of the frame
         instruction(COPY, 4, 2, 0, 0),                // r4 = r2 + 14
         instruction(ADD, 4, 0, 0, 14),                //
         instruction(IF_GREATER, 4, 3, 9, 0),          // a runt: to the kernel
         instruction(LOAD_U16, 5, 2, 12, 0),           // r5 = EtherType
-        instruction(IF_EQUAL, 5, 0, 1, ethertype),    // the link's own keeps its place
-        instruction(ADD, 7, 0, 0, QUEUES_MAX as i32), // others have the second half
-        instruction(LOAD_WIDE, 1, A_MAP, 0, table),   // r1 = table
+        instruction(IF_EQUAL, 5, 0, 1, ethertype),    // link frames: first half
+        instruction(ADD, 7, 0, 0, QUEUES_MAX as i32), // others: second half
+        instruction(LOAD_WIDE, 1, A_MAP, 0, map),     // r1 = map
         0,                                            //
-        instruction(COPY, 2, 7, 0, 0),                // r2 = place
-        instruction(MOVE, 3, 0, 0, PASS),             // r3 = what to do if it is empty
+        instruction(COPY, 2, 7, 0, 0),                // r2 = entry
+        instruction(MOVE, 3, 0, 0, PASS),             // r3 = action if the entry is empty
         instruction(CALL, 0, 0, 0, REDIRECT),         //
         instruction(EXIT, 0, 0, 0, 0),                //
         instruction(MOVE, 0, 0, 0, PASS),             //
@@ -165,8 +162,7 @@ fn instructions(table: i32, ethertype: u16) -> [u64; 17] {
 }
 
 fn call<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
-    // SAFETY: the attributes live through the call, have the length that is given and the layout that the command asks for; what they point
-    // to lives as long as they do.
+    // SAFETY: the attributes and the targets of their pointers outlive the call and fit the command.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, ptr::from_ref(attributes), size_of::<T>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as libc::c_int) }
 }

@@ -1,4 +1,4 @@
-//! One queue of an interface: its memory for frames and its four rings.
+//! An `AF_XDP` socket on one queue of an interface: frame memory and four rings.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -8,36 +8,33 @@ use std::ptr;
 use super::gather;
 use super::ring::Ring;
 use crate::sys::mapping::Mapping;
-use crate::sys::option::{self, Plain, checked, owned};
 use crate::sys::packet::Pieces;
+use crate::sys::sockopt::{self, Pod, checked, owned};
 
-/// A socket on one queue.
 pub(super) struct Queue {
-    // Rings and memory go before the socket that they belong to.
+    // Declared in drop order: rings and memory before the socket.
     fill: Ring<u64>,
     done: Ring<u64>,
     arriving: Ring<libc::xdp_desc>,
     leaving: Ring<libc::xdp_desc>,
     memory: Mapping,
-    /// Frames of memory in which something may leave.
     free: Vec<u64>,
-    /// What was taken and not given back.
     taken: Vec<libc::xdp_desc>,
-    /// Something was put in since the kernel was called.
+    /// Whether frames were added since the last system call.
     unsent: bool,
     zero_copy: bool,
     fd: OwnedFd,
 }
 
-/// A frame has a page: any that an interface without merging of buffers carries fits.
+/// One page per frame, enough for drivers without multi-buffer frames.
 const CHUNK_BYTES: u32 = 4096;
 const RING_SIZE: u32 = 2048;
-/// Enough for all that a ring holds.
+/// Enough calls to send a full ring.
 const CALLS_MAX: u32 = RING_SIZE / 32;
 
 impl Queue {
     pub(super) fn open(index: u32, queue: u32) -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor that comes back is nobody else's.
+        // SAFETY: no pointers; the new descriptor is not shared.
         let fd = owned(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
         let chunks = u64::from(RING_SIZE) * 2;
         let memory = Mapping::anonymous(chunks as usize * CHUNK_BYTES as usize)?;
@@ -83,7 +80,7 @@ impl Queue {
         address.sxdp_flags = libc::XDP_USE_NEED_WAKEUP;
         address.sxdp_ifindex = index;
         address.sxdp_queue_id = queue;
-        // SAFETY: the address lives through the call and has the length that is given.
+        // SAFETY: the address outlives the call and has the given length.
         let done = unsafe {
             let len = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
             libc::bind(self.fd.as_raw_fd(), ptr::from_ref(&address).cast(), len)
@@ -95,7 +92,7 @@ impl Queue {
         self.zero_copy
     }
 
-    /// The number of the next frame among those taken.
+    /// Takes the next received frame and returns its index among the taken ones.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u32> {
         let frame = self.arriving.take()?;
@@ -104,11 +101,11 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn bytes(&self, place: u32) -> &[u8] {
-        let frame = &self.taken[place as usize];
+    pub(super) fn bytes(&self, index: u32) -> &[u8] {
+        let frame = &self.taken[index as usize];
         let start = self.memory.at(frame.addr as usize, frame.len as usize);
-        // SAFETY: within the memory, by the assertion of `at`; the kernel leaves it alone until it is given back by `release`, for
-        // which `self` must be borrowed mutably.
+        // SAFETY: `at` checks the bounds. The kernel does not write the chunk until `release` returns it,
+        // which needs a mutable borrow of `self`.
         unsafe { std::slice::from_raw_parts(start, frame.len as usize) }
     }
 
@@ -119,12 +116,12 @@ impl Queue {
         }
         self.arriving.give_back();
         for frame in self.taken.drain(..) {
-            // A frame begins somewhere in its chunk.
+            // A frame has an offset in its chunk.
             self.fill.put(frame.addr & !u64::from(CHUNK_BYTES - 1));
         }
         self.fill.publish();
         if self.fill.needs_wakeup() {
-            // SAFETY: nothing is read from or written to; it wakes the driver.
+            // SAFETY: no buffer; the call wakes the driver.
             unsafe {
                 libc::recvfrom(
                     self.fd.as_raw_fd(),
@@ -138,14 +135,14 @@ impl Queue {
         }
     }
 
-    /// Puts a frame in, to leave with the next [`Queue::kick`]. False: there is no room, or it is too long.
+    /// Adds a frame, which [`Queue::kick`] sends. Returns false if there is no room or the frame is too long.
     pub(super) fn put(&mut self, pieces: &Pieces<'_>) -> bool {
         if self.free.is_empty() {
             self.reclaim();
         }
         let Some(addr) = self.free.pop() else { return false };
         let start = self.memory.at(addr as usize, CHUNK_BYTES as usize);
-        // SAFETY: a chunk of the memory that neither the kernel nor anybody here has: it was in `free`.
+        // SAFETY: the chunk was in `free`, so neither the kernel nor other code uses it.
         let room = unsafe { std::slice::from_raw_parts_mut(start, CHUNK_BYTES as usize) };
         let put = gather(pieces, room)
             .is_some_and(|len| self.leaving.put(libc::xdp_desc { addr, len: len as u32, options: 0 }));
@@ -157,13 +154,12 @@ impl Queue {
         put
     }
 
-    /// Has the kernel send what was put in.
     pub(super) fn kick(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.unsent) {
             return Ok(());
         }
         self.leaving.publish();
-        // Where it copies, the kernel sends no more than 32 frames a call, and says that there are more.
+        // In copy mode the kernel sends at most 32 frames per call, and returns EAGAIN if there are more.
         for _ in 0..CALLS_MAX {
             if !self.leaving.needs_wakeup() {
                 break;
@@ -171,7 +167,7 @@ impl Queue {
             match self.call() {
                 Ok(()) => break,
                 Err(libc::EAGAIN) => {}
-                // The interface has no room: they leave with the next.
+                // The interface has no room: the frames leave with the next call.
                 Err(libc::EBUSY | libc::ENOBUFS) => {
                     self.unsent = true;
                     break;
@@ -183,9 +179,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Has the kernel look at what leaves.
     fn call(&self) -> Result<(), libc::c_int> {
-        // SAFETY: nothing is read or written.
+        // SAFETY: no buffer.
         let done =
             unsafe { libc::sendto(self.fd.as_raw_fd(), ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) };
         if done < 0 { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) } else { Ok(()) }
@@ -201,7 +196,6 @@ impl Queue {
         }
     }
 
-    /// Frames that the kernel had no room for.
     pub(super) fn dropped(&self) -> io::Result<u64> {
         let counts: libc::xdp_statistics = get(&self.fd, libc::XDP_STATISTICS)?;
         Ok(counts.rx_dropped + counts.rx_ring_full)
@@ -215,9 +209,9 @@ impl AsFd for Queue {
 }
 
 fn set<T>(fd: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
-    option::set(fd, libc::SOL_XDP, name, value)
+    sockopt::set(fd, libc::SOL_XDP, name, value)
 }
 
-fn get<T: Plain>(fd: &OwnedFd, name: libc::c_int) -> io::Result<T> {
-    option::get(fd, libc::SOL_XDP, name)
+fn get<T: Pod>(fd: &OwnedFd, name: libc::c_int) -> io::Result<T> {
+    sockopt::get(fd, libc::SOL_XDP, name)
 }

@@ -1,4 +1,4 @@
-//! A ring between the kernel and this program: one side puts in, the other takes out.
+//! A ring buffer shared with the kernel, with one producer and one consumer.
 
 use std::io;
 use std::marker::PhantomData;
@@ -8,20 +8,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys::mapping::Mapping;
 
-/// A ring of `T`. Both sides count up, and neither counts back.
+/// A ring of `T`. The producer and consumer indices only grow.
 pub(super) struct Ring<T> {
     map: Mapping,
     offsets: libc::xdp_ring_offset,
     size: u32,
-    /// How far this side has come; the other side is told at once for many.
+    /// Own index. The kernel sees it after [`Ring::publish`] or [`Ring::give_back`].
     own: u32,
-    /// How far the other side had come when it was last looked at.
     other: u32,
     entries: PhantomData<T>,
 }
 
 impl<T: Copy> Ring<T> {
-    /// The ring of so many entries, a power of two, that the kernel keeps at `page`.
+    /// Maps the ring of `size` entries, a power of two, at the offset `page`.
     pub(super) fn map(
         fd: BorrowedFd<'_>,
         size: u32,
@@ -34,29 +33,28 @@ impl<T: Copy> Ring<T> {
         Ok(Self { map, offsets, size, own: 0, other: 0, entries: PhantomData })
     }
 
-    /// Puts one in, to be seen after [`Ring::publish`]. False: there is no room.
+    /// Writes an entry, which [`Ring::publish`] makes visible. Returns false if the ring is full.
     #[inline]
-    pub(super) fn put(&mut self, entry: T) -> bool {
+    pub(super) fn put(&mut self, value: T) -> bool {
         if self.own.wrapping_sub(self.other) == self.size {
             self.other = self.consumer().load(Ordering::Acquire);
             if self.own.wrapping_sub(self.other) == self.size {
                 return false;
             }
         }
-        let place = self.place(self.own);
-        // SAFETY: the place lies in the ring, is aligned as the kernel's entries are, and is this side's until it is published.
-        unsafe { place.write(entry) };
+        let entry = self.entry(self.own);
+        // SAFETY: the entry lies in the ring, is aligned, and belongs to this side until it is published.
+        unsafe { entry.write(value) };
         self.own = self.own.wrapping_add(1);
         true
     }
 
-    /// What was put in is seen by the other side from here on.
+    /// Makes the written entries visible to the kernel.
     #[inline]
     pub(super) fn publish(&mut self) {
         self.producer().store(self.own, Ordering::Release);
     }
 
-    /// Takes one out.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
         if self.own == self.other {
@@ -65,25 +63,25 @@ impl<T: Copy> Ring<T> {
                 return None;
             }
         }
-        let place = self.place(self.own);
+        let entry = self.entry(self.own);
         self.own = self.own.wrapping_add(1);
-        // SAFETY: the other side has published it, and leaves it alone until it is given back.
-        Some(unsafe { place.read() })
+        // SAFETY: the kernel has published the entry and does not write it until it is given back.
+        Some(unsafe { entry.read() })
     }
 
-    /// The places of what was taken out are free for the other side from here on.
+    /// Returns the entries that were read to the kernel.
     #[inline]
     pub(super) fn give_back(&mut self) {
         self.consumer().store(self.own, Ordering::Release);
     }
 
-    /// Whether the kernel sleeps and must be called.
+    /// Returns whether the kernel needs a system call to continue.
     #[inline]
     pub(super) fn needs_wakeup(&self) -> bool {
         self.word(self.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 
-    fn place(&self, count: u32) -> *mut T {
+    fn entry(&self, count: u32) -> *mut T {
         let index = (count & (self.size - 1)) as usize;
         self.map.at(self.offsets.desc as usize + index * size_of::<T>(), size_of::<T>()).cast()
     }

@@ -1,9 +1,9 @@
-//! Interfaces, filters and offloads of a real kernel, in network namespaces that each test makes for itself.
+//! Interfaces, filters and offloads of a real kernel, in a network namespace per test.
 //!
-//! As root they run as they are. Without, each test starts itself once more in a user namespace; where there are none it says
-//! so and is skipped, or fails if `CI` is set.
+//! Without root each test runs itself again in a user namespace. If that is not allowed, the test is skipped,
+//! or fails if `CI` is set.
 
 mod interfaces;
+mod namespace;
 mod offloads;
-mod own;
 mod rules;

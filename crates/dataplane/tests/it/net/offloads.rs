@@ -1,57 +1,60 @@
-//! What is switched off while a relay has a port, and put back.
+//! Taking a port over and restoring it.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use wiremend_dataplane::net::offload::{self, Offload};
-use wiremend_dataplane::net::{self, Address, End, FlowControl, Interface, NetNs, Refused, Saved};
-use wiremend_dataplane::sys::plain::PlainSocket;
+use wiremend_dataplane::net::{
+    self, Address, Interface, NetError, NetNs, PortFlowControl, SavedConfig, VethEnd,
+};
+use wiremend_dataplane::sys::raw::RawSocket;
 
-use super::own::{NOTHING, SOON, in_own_network, quiet_pair};
+use super::namespace::{QUIET_TIME, TIME_LIMIT, in_own_namespace, quiet_pair};
 
-/// A port is taken over and put back from what was written down before, as after a kill.
+/// A port is restored from the stored settings, as after a kill.
 #[test]
-fn a_port_is_put_back_as_it_was() {
-    in_own_network(|| {
-        net::new_veth(End::here("a0"), End::here("a1")).unwrap();
+fn port_is_restored_to_its_previous_settings() {
+    in_own_namespace(|| {
+        net::new_veth(VethEnd::here("a0"), VethEnd::here("a1")).unwrap();
         net::set_up("a0", true).unwrap();
         net::set_up("a1", true).unwrap();
-        Interface::await_running("a0", SOON).unwrap();
-        offload::switch("a0", &[("rx-gro", true)]).unwrap();
+        Interface::await_running("a0", TIME_LIMIT).unwrap();
+        offload::set("a0", &[("rx-gro", true)]).unwrap();
         let facts = || {
             let interface = Interface::by_name("a0").unwrap();
             (interface.promiscuous, interface.address_generation, interface.addresses)
         };
-        let (before, features) = (facts(), offload::harmful("a0", &Offload::ALL).unwrap());
+        let (before, features) = (facts(), offload::enabled("a0", &Offload::FOR_PACKET_SOCKET).unwrap());
         for name in ["rx-gro", "tx-tcp-segmentation", "tx-generic-segmentation", "tx-checksum-ip-generic"] {
             assert!(features.iter().any(|feature| feature.name == name), "{name} is on in {features:?}");
         }
-        let kept = serde_json::to_string(&Saved::of("a0", &Offload::ALL).unwrap()).unwrap();
-        assert_eq!(facts(), before, "to note changes nothing");
+        let stored =
+            serde_json::to_string(&SavedConfig::read("a0", &Offload::FOR_PACKET_SOCKET).unwrap()).unwrap();
+        assert_eq!(facts(), before, "reading changes nothing");
 
-        serde_json::from_str::<Saved>(&kept).unwrap().take_over().unwrap();
-        assert_eq!(offload::harmful("a0", &Offload::ALL).unwrap(), []);
+        serde_json::from_str::<SavedConfig>(&stored).unwrap().take_over().unwrap();
+        assert_eq!(offload::enabled("a0", &Offload::FOR_PACKET_SOCKET).unwrap(), []);
         assert_eq!(facts(), (true, Some(1), vec![]));
 
-        let saved: Saved = serde_json::from_str(&kept).unwrap();
+        let saved: SavedConfig = serde_json::from_str(&stored).unwrap();
         for _ in 0..2 {
             saved.restore().unwrap();
             assert_eq!(facts(), before);
-            assert_eq!(offload::harmful("a0", &Offload::ALL).unwrap(), features);
+            assert_eq!(offload::enabled("a0", &Offload::FOR_PACKET_SOCKET).unwrap(), features);
         }
         net::delete("a0").unwrap();
         assert_eq!(saved.restore().unwrap_err().to_string(), "interface `a0` does not exist");
     });
 }
 
-/// The kernel's own TCP: with offloads a packet socket sees frames that no link could carry, with checksums still to be filled
-/// in; without, it sees what a wire would.
+/// With offloads a packet socket receives TCP frames that are too long for a link and lack checksums; without
+/// offloads it receives them as on a wire.
 #[test]
-fn without_offloads_frames_are_as_on_a_wire() {
-    in_own_network(|| {
+fn without_offloads_frames_are_complete() {
+    in_own_namespace(|| {
         let (left, right) = (NetNs::new().unwrap(), NetNs::new().unwrap());
-        net::new_veth(End::within("eth0", left.as_fd()), End::within("eth0", right.as_fd())).unwrap();
+        net::new_veth(VethEnd::within("eth0", left.as_fd()), VethEnd::within("eth0", right.as_fd())).unwrap();
         for (namespace, last) in [(&left, 1), (&right, 2)] {
             let address = Address { ip: IpAddr::from([198, 18, 9, last]), prefix: 24 };
             let open = || {
@@ -60,29 +63,30 @@ fn without_offloads_frames_are_as_on_a_wire() {
             };
             namespace.run(open).unwrap();
         }
-        left.run(|| Interface::await_running("eth0", SOON).unwrap()).unwrap();
+        left.run(|| Interface::await_running("eth0", TIME_LIMIT).unwrap()).unwrap();
         let (longest, unfilled) = frames_of_a_transfer(&left, &right);
         assert!(longest > 1514 && unfilled > 0, "{longest} bytes, {unfilled} unfilled");
         for namespace in [&left, &right] {
-            namespace.run(|| Saved::of("eth0", &Offload::ALL).unwrap().take_over().unwrap()).unwrap();
+            namespace
+                .run(|| SavedConfig::read("eth0", &Offload::FOR_PACKET_SOCKET).unwrap().take_over().unwrap())
+                .unwrap();
         }
         assert_eq!(frames_of_a_transfer(&left, &right), (1514, 0));
     });
 }
 
-/// A virtual cable has no pause frames, and says nothing about priorities.
 #[test]
-fn flow_control_is_unknown_where_nobody_says() {
-    in_own_network(|| {
+fn flow_control_is_unknown_without_driver_support() {
+    in_own_namespace(|| {
         let _pair = quiet_pair("a0", "a1");
-        assert_eq!(FlowControl::of("a0").unwrap(), FlowControl { pause: None, pfc: None });
-        assert!(matches!(FlowControl::of("none"), Err(Refused::NoSuchInterface { .. })));
+        assert_eq!(PortFlowControl::read("a0").unwrap(), PortFlowControl { pause: None, pfc: None });
+        assert!(matches!(PortFlowControl::read("none"), Err(NetError::NoSuchInterface { .. })));
     });
 }
 
-/// Sends a megabyte by TCP and watches it arrive: the longest frame, and how many with a wrong checksum.
+/// Sends a megabyte over TCP. Returns the longest received frame and the number of wrong checksums.
 fn frames_of_a_transfer(from: &NetNs, to: &NetNs) -> (usize, usize) {
-    let watch = to.run(|| PlainSocket::open(Interface::by_name("eth0").unwrap().index).unwrap()).unwrap();
+    let watch = to.run(|| RawSocket::open(Interface::by_name("eth0").unwrap().index).unwrap()).unwrap();
     let listener = to.run(|| TcpListener::bind("198.18.9.2:5001").unwrap()).unwrap();
     let sending = from
         .spawn(|| TcpStream::connect("198.18.9.2:5001").unwrap().write_all(&vec![7; 1 << 20]).unwrap())
@@ -92,7 +96,7 @@ fn frames_of_a_transfer(from: &NetNs, to: &NetNs) -> (usize, usize) {
     sending.join().unwrap().unwrap();
     assert_eq!(received.len(), 1 << 20);
     let (mut longest, mut wrong) = (0, 0);
-    while let Some(seen) = watch.receive(NOTHING).unwrap() {
+    while let Some(seen) = watch.receive(QUIET_TIME).unwrap() {
         if seen.frame.get(12..14) == Some(&[0x08, 0x00]) && seen.frame[23] == 6 {
             longest = longest.max(seen.frame.len());
             wrong += usize::from(!tcp_checksum_holds(&seen.frame[14..]));

@@ -1,20 +1,20 @@
-//! Small fabrics, and their ways counted by walking them.
+//! Small random fabrics, and their path counts by enumeration.
 
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{Shape, Tiers, parse_csv};
+use wiremend_fabric::tiers::{FabricShape, Tiers, parse_csv};
 use wiremend_units::{Rate, SwitchId};
 
 /// A small fabric that can be printed.
 #[derive(Clone, Debug)]
 pub(crate) enum Small {
-    /// A usual one.
-    Shape(Shape),
-    /// One with parallel links, shortcuts and four tiers.
+    /// A regular shape.
+    Shape(FabricShape),
+    /// An irregular fabric with parallel links, shortcuts and up to four tiers.
     Odd(String),
 }
 
 impl Small {
-    /// The fabric.
+    /// Builds the fabric.
     pub(crate) fn build(&self) -> Tiers {
         match self {
             Self::Shape(shape) => shape.build(Rate::gbps(100)).unwrap(),
@@ -26,10 +26,10 @@ impl Small {
 /// Any small fabric.
 pub(crate) fn any_small() -> impl Strategy<Value = Small> {
     let facebook = (1_u32..3, 1_u32..4, 1_u32..4, 1_u32..4).prop_map(|(pods, tors, fabrics, spines)| {
-        Small::Shape(Shape::Facebook { pods, tors, fabrics, spines })
+        Small::Shape(FabricShape::Facebook { pods, tors, fabrics, spines })
     });
-    let leaf_spine =
-        (1_u32..4, 1_u32..5).prop_map(|(leaves, spines)| Small::Shape(Shape::LeafSpine { leaves, spines }));
+    let leaf_spine = (1_u32..4, 1_u32..5)
+        .prop_map(|(leaves, spines)| Small::Shape(FabricShape::LeafSpine { leaves, spines }));
     prop_oneof![4 => facebook, 1 => leaf_spine, 3 => any_odd()]
 }
 
@@ -57,11 +57,11 @@ fn any_odd() -> impl Strategy<Value = Small> {
     })
 }
 
-/// The ways of a switch over links that are up, by walking each.
-pub(crate) fn ways(tiers: &Tiers, is_up: &[bool], from: SwitchId) -> u64 {
+/// Counts the paths of a switch over links that are up, by enumeration.
+pub(crate) fn path_count(tiers: &Tiers, is_up: &[bool], from: SwitchId) -> u64 {
     if tiers.tier(from) + 1 == tiers.tier_count() {
         return 1;
     }
     let above = tiers.links_above(from).iter().filter(|link| is_up[link.index()]);
-    above.map(|link| ways(tiers, is_up, tiers.link(*link).upper)).sum()
+    above.map(|link| path_count(tiers, is_up, tiers.link(*link).upper)).sum()
 }

@@ -1,11 +1,11 @@
-//! The protocol in miniature, packet by packet with dice: what the closed forms are judged by.
+//! A small random simulation of the protocol, packet by packet, as a reference for the closed forms.
 //!
-//! One queue pair in a closed loop. A burst is sent, the responder answers, answers come back or do not, and only then
-//! does the requester act: by a NAK, by its timer, or by posting the next flow.
+//! One queue pair in a closed loop. The requester sends a burst and then acts on the answers that arrive: on
+//! a NAK, on its timer, or by posting the next flow.
 
-use wiremend_model::{Cause, Mend};
+use wiremend_model::{Cause, MendCounts};
 
-/// Loss of each kind of frame, before and behind the switch that copies.
+/// Loss of each kind of frame, before and after the switch that copies.
 #[derive(Clone, Copy)]
 pub(crate) struct Losses {
     pub(crate) data: (f64, f64),
@@ -21,10 +21,10 @@ pub(crate) struct Counted {
     pub(crate) naks: u64,
 }
 
-/// xorshift64*, good enough to throw dice with.
-struct Dice(u64);
+/// xorshift64*, a simple random generator.
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn lost(&mut self, chance: f64) -> bool {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -35,9 +35,9 @@ impl Dice {
 }
 
 struct World {
-    dice: Dice,
+    random: Random,
     losses: Losses,
-    mend: Mend,
+    mend: MendCounts,
     /// Sequence numbers of a flow and its dummies.
     period: u64,
     data: u64,
@@ -50,10 +50,10 @@ struct World {
     counted: Counted,
 }
 
-/// Runs flows of `data` packets, one after the other.
-pub(crate) fn run(seed: u64, flows: u64, data: u64, mend: Mend, losses: Losses) -> Counted {
+/// Runs consecutive flows of `data` packets.
+pub(crate) fn run(seed: u64, flows: u64, data: u64, mend: MendCounts, losses: Losses) -> Counted {
     let mut world = World {
-        dice: Dice(seed | 1),
+        random: Random(seed | 1),
         losses,
         mend,
         period: data + u64::from(mend.dummies),
@@ -72,11 +72,11 @@ pub(crate) fn run(seed: u64, flows: u64, data: u64, mend: Mend, losses: Losses) 
     world.counted
 }
 
-/// A NAK that came, and whether a second one did.
+/// A received NAK, and whether a second copy arrived.
 type Rewind = Option<bool>;
 
 impl World {
-    /// One flow, until it is acknowledged; a rewind that is still to be done then goes to the next.
+    /// Runs one flow until it is acknowledged. Returns a pending rewind for the next flow.
     fn flow(&mut self, first: u64, pending: Rewind) -> Rewind {
         let (end, done) = (first + self.period, first + self.data);
         let mut burst = match pending {
@@ -88,7 +88,7 @@ impl World {
             let rewind = self.burst(&burst);
             if self.una >= done {
                 self.counted.hit += u64::from(hit);
-                // The copies of a NAK for a dummy come while the next flow's first packet is being sent.
+                // The copies of a NAK for a dummy arrive while the next flow's first packet is sent.
                 return rewind.map(|_| false);
             }
             if let Some(again) = rewind {
@@ -99,7 +99,7 @@ impl World {
             let cause = if self.expected >= done {
                 Cause::TailAck
             } else if self.nak_received {
-                Cause::Twice
+                Cause::Retransmission
             } else if self.asked {
                 Cause::Nak
             } else {
@@ -114,13 +114,13 @@ impl World {
         again.then_some(self.una).into_iter().chain(self.una..end).collect()
     }
 
-    /// Sends these and hears the answers.
+    /// Sends packets and processes the answers.
     fn burst(&mut self, packets: &[u64]) -> Rewind {
         let mut rewind = None;
         for &psn in packets {
             let is_dummy = psn % self.period >= self.data;
             let (before, behind) = if is_dummy { self.losses.dummy } else { self.losses.data };
-            if self.dice.lost(before) {
+            if self.random.lost(before) {
                 continue;
             }
             let copies = if self.register == Some(psn) {
@@ -130,7 +130,7 @@ impl World {
                 0
             };
             for _ in 0..=copies {
-                if !self.dice.lost(behind)
+                if !self.random.lost(behind)
                     && let Some(nak) = self.arrive(psn)
                 {
                     rewind = Some(nak);
@@ -140,7 +140,7 @@ impl World {
         rewind
     }
 
-    /// A packet at the responder; a NAK that comes back because of it.
+    /// Processes a packet at the responder; returns the NAK that it causes.
     fn arrive(&mut self, psn: u64) -> Rewind {
         if psn > self.expected {
             if self.asked {
@@ -155,7 +155,7 @@ impl World {
             self.asked = false;
         }
         let (before, behind) = self.losses.answer;
-        if !self.dice.lost(before) && !self.dice.lost(behind) {
+        if !self.random.lost(before) && !self.random.lost(behind) {
             self.acknowledge(self.expected);
         }
         None
@@ -163,10 +163,10 @@ impl World {
 
     fn nak(&mut self) -> Rewind {
         let (before, behind) = self.losses.answer;
-        if self.dice.lost(before) {
+        if self.random.lost(before) {
             return None;
         }
-        let came = (0..=self.mend.nak_copies).filter(|_| !self.dice.lost(behind)).count();
+        let came = (0..=self.mend.nak_copies).filter(|_| !self.random.lost(behind)).count();
         if came == 0 {
             return None;
         }

@@ -1,19 +1,19 @@
-//! DCQCN (Zhu et al., SIGCOMM 2015): switches mark, receivers notify, senders slow down.
+//! DCQCN (Zhu et al., SIGCOMM 2015): switches mark, receivers notify, senders reduce their rate.
 //!
 //! ```text
-//!   sender: Dcqcn ──► data ──► switch marks (RED) ──► receiver: Notification
+//!   sender: Dcqcn ──► data ──► switch marks (RED) ──► receiver: CnpLimiter
 //!        ▲ rate down, then up again                        │ at most one in an interval
 //!        └────────────────────── CNP ◄─────────────────────┘
 //! ```
 //!
-//! [`Dcqcn`] is the paper's reaction point, [`Notification`] its notification point; the marks are for a switch to make.
-//! Timers need no events: what they do shows only when the next packet leaves or the next notification comes, and is made
-//! up for then.
+//! [`Dcqcn`] is the paper's reaction point and [`CnpLimiter`] its notification point; the switch model marks
+//! packets. Timers need no events: their effects are visible only at the next transmission or notification,
+//! and are computed then.
 
-mod notification;
+mod cnp_limiter;
 mod parameters;
-mod reaction;
+mod reaction_point;
 
-pub use notification::Notification;
+pub use cnp_limiter::CnpLimiter;
 pub use parameters::{Gain, Parameters};
-pub use reaction::Dcqcn;
+pub use reaction_point::Dcqcn;

@@ -1,23 +1,23 @@
-//! Go-back-N, the recovery of the specification (IBA 9.7.5, 9.9): the responder keeps its place and asks once
-//! for what is missing; the requester sends everything again from there.
+//! Go-back-N, the recovery of the specification (IBA 9.7.5, 9.9): the responder keeps the expected number and
+//! sends one NAK for it; the requester retransmits everything from there on.
 
-use super::Ahead;
+use super::OutOfSequence;
 use crate::rc::flight::Flight;
 use crate::rc::inbound::Inbound;
-use crate::rc::send_queue::Item;
+use crate::rc::send_queue::WorkItem;
 
 #[inline]
-pub(super) fn released(_: &Flight, _: &Item, limit: u64) -> u64 {
+pub(super) fn acknowledged_limit(_: &Flight, _: &WorkItem, limit: u64) -> u64 {
     limit
 }
 
 #[inline]
-pub(super) fn resume(flight: &Flight, _: &Item) -> u64 {
+pub(super) fn resume_seq(flight: &Flight, _: &WorkItem) -> u64 {
     flight.una
 }
 
-/// If the one NAK, or what is sent because of it, is lost, only a timeout helps (JCST §3.1).
+/// If this NAK or its retransmission is lost, only a timeout recovers (JCST §3.1).
 #[inline]
-pub(super) fn on_ahead(inbound: &mut Inbound) -> Ahead {
-    inbound.ask_once().map_or(Ahead::Drop, Ahead::Nak)
+pub(super) fn on_out_of_sequence(inbound: &mut Inbound) -> OutOfSequence {
+    inbound.take_nak_seq().map_or(OutOfSequence::Drop, OutOfSequence::Nak)
 }

@@ -1,30 +1,31 @@
-//! Go-back-0, as the NICs did it that livelocked (Guo et al., SIGCOMM 2016, §4.1): a loss anywhere in a message
-//! starts the message again at both ends. Delivery is exactly once per message, not per packet.
+//! Go-back-0, as in the NICs that livelocked (Guo et al., SIGCOMM 2016, §4.1): a loss anywhere in a message
+//! restarts the message at both ends. Delivery is exactly once per message, not per packet.
 //!
-//! That the responder forgets its part is what fills the link with useless repetitions. With one that keeps its
-//! place, the repetitions would be taken for duplicates and a NAK would be good for the rest of the message.
+//! The responder discards its part of the message, which fills the link with useless retransmissions. If it
+//! kept its position, the retransmissions would be duplicates, and a NAK would recover the rest of the
+//! message.
 
-use super::Ahead;
+use super::OutOfSequence;
 use crate::rc::flight::Flight;
 use crate::rc::inbound::Inbound;
-use crate::rc::send_queue::Item;
+use crate::rc::send_queue::WorkItem;
 
-/// An ACK for the middle of a message opens the window, and no more: `resume` goes back before it. It may be about
-/// packets of an earlier round, which this round has yet to repeat; those are not skipped, because the responder may
-/// have forgotten them.
+/// An ACK for the middle of a message only opens the window: `resume_seq` goes back before it. The ACK may
+/// concern packets of an earlier round that this round has not repeated yet; those are not skipped, because
+/// the responder may have discarded them.
 #[inline]
-pub(super) fn released(flight: &Flight, _: &Item, limit: u64) -> u64 {
+pub(super) fn acknowledged_limit(flight: &Flight, _: &WorkItem, limit: u64) -> u64 {
     limit.min(flight.next)
 }
 
 #[inline]
-pub(super) fn resume(_: &Flight, oldest: &Item) -> u64 {
+pub(super) fn resume_seq(_: &Flight, oldest: &WorkItem) -> u64 {
     oldest.first
 }
 
 #[inline]
-pub(super) fn on_ahead(inbound: &mut Inbound) -> Ahead {
-    let Some(missing) = inbound.ask_once() else { return Ahead::Drop };
+pub(super) fn on_out_of_sequence(inbound: &mut Inbound) -> OutOfSequence {
+    let Some(missing) = inbound.take_nak_seq() else { return OutOfSequence::Drop };
     inbound.restart_message();
-    Ahead::Nak(missing)
+    OutOfSequence::Nak(missing)
 }

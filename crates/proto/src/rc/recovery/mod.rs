@@ -1,45 +1,45 @@
-//! Loss recovery: a policy that owns both ends of a connection.
+//! Loss recovery: a policy that controls both ends of a connection.
 //!
-//! What a requester sends again and what a responder does with a packet that comes too early belong together: a
-//! requester that restarts a message is useless with a responder that keeps its place in the middle of it, and a
-//! responder that takes packets out of order needs a requester that can fill holes. One file per policy therefore
-//! holds the reactions of both ends, as three functions between which one `match` chooses:
+//! The retransmissions of a requester and the reaction of a responder to a packet out of sequence belong
+//! together. A requester that restarts a message needs a responder that discards its part, and a responder
+//! that accepts packets out of order needs a requester that can fill gaps. One file per policy therefore
+//! holds the reactions of both ends as three functions, and one `match` selects the policy:
 //!
 //! | reaction | end | question |
 //! |---|---|---|
-//! | `released` | requester | an ACK came for everything before a number: how far does that count as acknowledged |
-//! | `resume` | requester | a NAK, an implied NAK or a timeout came: where does sending start again |
-//! | `on_ahead` | responder | a packet came before the expected one: what happens to it, and who is told |
+//! | `acknowledged_limit` | requester | an ACK for everything before a number arrived: how far does it acknowledge? |
+//! | `resume_seq` | requester | a NAK, an implied NAK or a timeout happened: where does transmission resume? |
+//! | `on_out_of_sequence` | responder | a packet beyond the expected one arrived: does a NAK follow? |
 //!
-//! A policy with more memory (a bitmap of what arrived, a list of holes) adds it to [`Flight`] or [`Inbound`] and
-//! a case to [`Ahead`]; nothing else asks which policy it is.
+//! A policy with more state (a bitmap of arrivals, a list of gaps) adds it to [`Flight`] or [`Inbound`] and a
+//! variant to [`OutOfSequence`]. No other code depends on the policy.
 
 mod go_back_n;
 mod go_back_zero;
 
 use super::flight::Flight;
 use super::inbound::Inbound;
-use super::send_queue::Item;
+use super::send_queue::WorkItem;
 
-/// How losses are repaired.
+/// The loss recovery policy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Recovery {
-    /// From the first missing packet on, everything is sent again.
+    /// Retransmits everything from the first missing packet on.
     GoBackN,
-    /// The whole message is sent again, and the responder forgets the part it has.
+    /// Retransmits the whole message; the responder discards the part it has.
     GoBackZero,
 }
 
-/// What becomes of a request that came before the expected one.
+/// The reaction to a request beyond the expected one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ahead {
-    /// Dropped silently.
+pub(super) enum OutOfSequence {
+    /// Drops it silently.
     Drop,
-    /// Dropped, and the requester is told that this number is missing.
+    /// Drops it and sends a NAK for this number.
     Nak(u64),
 }
 
-/// The one place that knows which policies there are.
+/// The only code that enumerates the policies.
 macro_rules! reaction {
     ($policy:expr, $name:ident($($argument:expr),*)) => {
         match $policy {
@@ -50,25 +50,25 @@ macro_rules! reaction {
 }
 
 impl Recovery {
-    /// Every policy.
+    /// All policies.
     pub const ALL: [Self; 2] = [Self::GoBackN, Self::GoBackZero];
 
-    /// Requester: everything before `limit`, which lies in `oldest`, was received. The number before which
-    /// nothing is waited for any more.
+    /// Requester: everything before `limit`, a number of `oldest`, was received. Returns the number below
+    /// which everything counts as acknowledged.
     #[inline]
-    pub(super) fn released(self, flight: &Flight, oldest: &Item, limit: u64) -> u64 {
-        reaction!(self, released(flight, oldest, limit))
+    pub(super) fn acknowledged_limit(self, flight: &Flight, oldest: &WorkItem, limit: u64) -> u64 {
+        reaction!(self, acknowledged_limit(flight, oldest, limit))
     }
 
-    /// Requester: something is missing. The number from which on everything is sent again.
+    /// Requester: a packet is missing. Returns the number from which on everything is retransmitted.
     #[inline]
-    pub(super) fn resume(self, flight: &Flight, oldest: &Item) -> u64 {
-        reaction!(self, resume(flight, oldest))
+    pub(super) fn resume_seq(self, flight: &Flight, oldest: &WorkItem) -> u64 {
+        reaction!(self, resume_seq(flight, oldest))
     }
 
-    /// Responder: a request came before the expected one.
+    /// Responder: a request beyond the expected one arrived.
     #[inline]
-    pub(super) fn on_ahead(self, inbound: &mut Inbound) -> Ahead {
-        reaction!(self, on_ahead(inbound))
+    pub(super) fn on_out_of_sequence(self, inbound: &mut Inbound) -> OutOfSequence {
+        reaction!(self, on_out_of_sequence(inbound))
     }
 }

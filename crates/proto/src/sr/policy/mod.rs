@@ -1,8 +1,8 @@
-//! How a scheme notices losses and what it sends again: the requester's half of each.
+//! Recovery policies: how the requester of each scheme detects losses and what it retransmits.
 //!
-//! The [`Requester`](super::Requester) does what all schemes have in common: messages, windows, the retransmission
-//! timer, completions. It tells a policy what was sent, what arrived and that the timer expired, and asks
-//! what to send again. Policies differ in what they remember, and that is what [`super::StateBytes`] counts.
+//! The [`Requester`](super::Requester) handles messages, windows, the retransmission timer and completions.
+//! It reports transmissions, arrivals and timer expiries to a policy and asks the policy what to retransmit.
+//! Policies differ in their state, which [`super::StateBytes`] counts.
 
 mod irn;
 mod mp_rdma;
@@ -13,10 +13,10 @@ use std::fmt::Debug;
 
 use wiremend_units::{Span, Time};
 
-use super::board::Board;
 use super::config::Config;
 use super::packet::Acknowledgement;
 use super::scheme::Scheme;
+use super::scoreboard::Scoreboard;
 use irn::Irn;
 use mp_rdma::MpRdma;
 use rack_tlp::RackTlp;
@@ -29,75 +29,75 @@ pub(super) enum Policy {
     TimeoutOnly(TimeoutOnly),
     RackTlp(Box<RackTlp>),
     MpRdma(Box<MpRdma>),
-    Other(Box<dyn RecoveryPolicy>),
+    Custom(Box<dyn RecoveryPolicy>),
 }
 
-/// What an acknowledgement says, after the board has learned it.
+/// An acknowledgement, after the scoreboard was updated.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard {
-    /// The oldest number that was missing before.
+pub struct AckEvent {
+    /// Oldest missing number before this acknowledgement.
     pub una_before: u64,
-    /// The packet that the responder has answered, if it kept it and that makes sense.
+    /// Number of the acknowledged packet, if it is valid and the responder kept the packet.
     pub arrived: Option<u64>,
-    /// That packet was not known to have arrived.
-    pub is_news: bool,
-    /// It asks for what is missing, and that is missing still.
+    /// Whether that packet was not known to have arrived.
+    pub newly_arrived: bool,
+    /// Whether it is a NAK for a packet that is still missing.
     pub nak: bool,
-    /// What was said of the packet itself.
-    pub said: Acknowledgement,
-    /// The path of the packet.
+    /// The acknowledgement itself.
+    pub ack: Acknowledgement,
+    /// Path of the packet.
     pub path: u16,
 }
 
-/// What a requester does about losses. Every method has a meaning for every scheme; most schemes leave some empty.
+/// The loss recovery of a requester. Schemes leave some methods empty.
 pub trait RecoveryPolicy: Debug + Send {
-    /// A packet leaves: for the first time if `again` is false.
-    fn on_sent(&mut self, board: &Board, now: Time, seq: u64, again: bool);
+    /// Handles the transmission of a packet.
+    fn on_sent(&mut self, scoreboard: &Scoreboard, now: Time, seq: u64, retransmission: bool);
 
-    /// An acknowledgement came, which the board knows of.
-    fn on_heard(&mut self, config: &Config, board: &Board, now: Time, heard: &Heard);
+    /// Handles an acknowledgement after the scoreboard was updated.
+    fn on_ack(&mut self, config: &Config, scoreboard: &Scoreboard, now: Time, event: &AckEvent);
 
-    /// The retransmission timer expired.
-    fn on_expiry(&mut self, config: &Config, board: &Board, now: Time);
+    /// Handles an expiry of the retransmission timer.
+    fn on_expiry(&mut self, config: &Config, scoreboard: &Scoreboard, now: Time);
 
-    /// The number to send again next.
-    fn again(&self, board: &Board) -> Option<u64>;
+    /// Returns the next number to retransmit.
+    fn next_retransmission(&self, scoreboard: &Scoreboard) -> Option<u64>;
 
-    /// The retransmission timeout.
-    fn rto(&self, config: &Config, board: &Board) -> Span {
-        let few = board.outstanding() <= u64::from(config.rto_low_packets);
+    /// Returns the retransmission timeout.
+    fn rto(&self, config: &Config, scoreboard: &Scoreboard) -> Span {
+        let few = scoreboard.outstanding() <= u64::from(config.rto_low_packets);
         if few { config.rto_low } else { config.rto_high }
     }
 
-    /// How many numbers beyond the oldest missing one may be in use, if it has a view.
+    /// Limit of numbers beyond the oldest missing one, if the policy sets one.
     fn window(&self) -> Option<u64> {
         None
     }
 
-    /// Which path the next packet takes.
-    fn path(&mut self, _config: &Config, _seq: u64) -> u16 {
+    /// Returns the path of the next packet.
+    fn next_path(&mut self, _config: &Config, _seq: u64) -> u16 {
         0
     }
 
-    /// When [`Self::on_timer`] wants to be called.
-    fn due(&self) -> Time {
+    /// Time of the next call to [`Self::on_timer`].
+    fn next_timeout(&self) -> Time {
         Time::MAX
     }
 
-    /// A timer of its own has expired. Says whether the retransmission timer starts anew.
-    fn on_timer(&mut self, _config: &Config, _board: &Board, _now: Time) -> bool {
+    /// Handles an expiry of the policy's own timer. Returns whether the retransmission timer restarts.
+    fn on_timer(&mut self, _config: &Config, _scoreboard: &Scoreboard, _now: Time) -> bool {
         false
     }
 }
 
 macro_rules! each {
-    ($policy:expr, $of:ident => $call:expr) => {
+    ($policy:expr, $inner:ident => $call:expr) => {
         match $policy {
-            Policy::Irn($of) => $call,
-            Policy::TimeoutOnly($of) => $call,
-            Policy::RackTlp($of) => $call,
-            Policy::MpRdma($of) => $call,
-            Policy::Other($of) => $call,
+            Policy::Irn($inner) => $call,
+            Policy::TimeoutOnly($inner) => $call,
+            Policy::RackTlp($inner) => $call,
+            Policy::MpRdma($inner) => $call,
+            Policy::Custom($inner) => $call,
         }
     };
 }
@@ -109,16 +109,16 @@ impl Policy {
             Scheme::TimeoutOnly => Self::TimeoutOnly(TimeoutOnly::default()),
             Scheme::RackTlp => Self::RackTlp(Box::default()),
             Scheme::MpRdma => Self::MpRdma(Box::new(MpRdma::new(config))),
-            Scheme::Other(other) => Self::Other(other.start(config)),
+            Scheme::Custom(other) => Self::Custom(other.new_policy(config)),
         }
     }
 
-    /// Probes sent for a tail that was not acknowledged.
+    /// Probes sent for an unacknowledged tail.
     pub(super) fn probes(&self) -> u32 {
         if let Self::RackTlp(rack) = self { rack.probes } else { 0 }
     }
 
-    /// Bytes that a NIC keeps of it for a connection with that configuration.
+    /// Bytes of NIC state for a connection with this configuration.
     pub(super) fn state_bytes(config: &Config) -> u64 {
         let window = u64::from(config.base.window);
         match &config.scheme {
@@ -128,45 +128,45 @@ impl Policy {
                 size_of::<RackTlp>() as u64 + window.div_ceil(8) + window * RackTlp::PACKET_BYTES
             }
             Scheme::MpRdma => MpRdma::STATE_BYTES,
-            Scheme::Other(other) => other.state_bytes(window),
+            Scheme::Custom(other) => other.state_bytes(window),
         }
     }
 }
 
 impl RecoveryPolicy for Policy {
-    fn on_sent(&mut self, board: &Board, now: Time, seq: u64, again: bool) {
-        each!(self, policy => policy.on_sent(board, now, seq, again));
+    fn on_sent(&mut self, scoreboard: &Scoreboard, now: Time, seq: u64, retransmission: bool) {
+        each!(self, policy => policy.on_sent(scoreboard, now, seq, retransmission));
     }
 
-    fn on_heard(&mut self, config: &Config, board: &Board, now: Time, heard: &Heard) {
-        each!(self, policy => policy.on_heard(config, board, now, heard));
+    fn on_ack(&mut self, config: &Config, scoreboard: &Scoreboard, now: Time, event: &AckEvent) {
+        each!(self, policy => policy.on_ack(config, scoreboard, now, event));
     }
 
-    fn on_expiry(&mut self, config: &Config, board: &Board, now: Time) {
-        each!(self, policy => policy.on_expiry(config, board, now));
+    fn on_expiry(&mut self, config: &Config, scoreboard: &Scoreboard, now: Time) {
+        each!(self, policy => policy.on_expiry(config, scoreboard, now));
     }
 
-    fn again(&self, board: &Board) -> Option<u64> {
-        each!(self, policy => policy.again(board))
+    fn next_retransmission(&self, scoreboard: &Scoreboard) -> Option<u64> {
+        each!(self, policy => policy.next_retransmission(scoreboard))
     }
 
-    fn rto(&self, config: &Config, board: &Board) -> Span {
-        each!(self, policy => policy.rto(config, board))
+    fn rto(&self, config: &Config, scoreboard: &Scoreboard) -> Span {
+        each!(self, policy => policy.rto(config, scoreboard))
     }
 
     fn window(&self) -> Option<u64> {
         each!(self, policy => policy.window())
     }
 
-    fn path(&mut self, config: &Config, seq: u64) -> u16 {
-        each!(self, policy => policy.path(config, seq))
+    fn next_path(&mut self, config: &Config, seq: u64) -> u16 {
+        each!(self, policy => policy.next_path(config, seq))
     }
 
-    fn due(&self) -> Time {
-        each!(self, policy => policy.due())
+    fn next_timeout(&self) -> Time {
+        each!(self, policy => policy.next_timeout())
     }
 
-    fn on_timer(&mut self, config: &Config, board: &Board, now: Time) -> bool {
-        each!(self, policy => policy.on_timer(config, board, now))
+    fn on_timer(&mut self, config: &Config, scoreboard: &Scoreboard, now: Time) -> bool {
+        each!(self, policy => policy.on_timer(config, scoreboard, now))
     }
 }

@@ -1,35 +1,35 @@
-//! Nothing but the timer: what has not arrived when it expires is sent again, once for each expiry.
+//! Timeout only: each expiry retransmits once all packets that have not arrived.
 //!
-//! It never takes disorder for loss, and it never notices a loss early.
+//! This policy never mistakes reordering for loss, and it never detects a loss before the timeout.
 
 use wiremend_units::Time;
 
-use super::{Heard, RecoveryPolicy};
-use crate::sr::board::Board;
+use super::{AckEvent, RecoveryPolicy};
 use crate::sr::config::Config;
+use crate::sr::scoreboard::Scoreboard;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::sr) struct TimeoutOnly {
-    /// Where sending again has come to.
+    /// Next number to examine for retransmission.
     cursor: u64,
-    /// Everything before it that has not arrived is lost.
+    /// Missing packets before this number are lost.
     lost_before: u64,
 }
 
 impl RecoveryPolicy for TimeoutOnly {
-    fn on_sent(&mut self, _: &Board, _: Time, seq: u64, again: bool) {
-        if again {
+    fn on_sent(&mut self, _: &Scoreboard, _: Time, seq: u64, retransmission: bool) {
+        if retransmission {
             self.cursor = seq + 1;
         }
     }
 
-    fn on_heard(&mut self, _: &Config, _: &Board, _: Time, _: &Heard) {}
+    fn on_ack(&mut self, _: &Config, _: &Scoreboard, _: Time, _: &AckEvent) {}
 
-    fn on_expiry(&mut self, _: &Config, board: &Board, _: Time) {
-        *self = Self { cursor: board.una, lost_before: board.next };
+    fn on_expiry(&mut self, _: &Config, scoreboard: &Scoreboard, _: Time) {
+        *self = Self { cursor: scoreboard.una, lost_before: scoreboard.next };
     }
 
-    fn again(&self, board: &Board) -> Option<u64> {
-        board.first_missing(self.cursor, self.lost_before)
+    fn next_retransmission(&self, scoreboard: &Scoreboard) -> Option<u64> {
+        scoreboard.first_missing(self.cursor, self.lost_before)
     }
 }

@@ -1,17 +1,18 @@
-//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): the window and the rate follow a model of the path.
+//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): window and rate follow a model of the
+//! path.
 //!
-//! Left out of what Linux has beside the draft: the detection of policers and the allowance for aggregated acknowledgements.
+//! Omitted from Linux's version: policer detection and compensation for ACK aggregation.
 
 use wiremend_units::{Rate, Span, Time};
 
 use super::max_filter::MaxFilter;
-use super::{Controller, Delivered, State, Window};
+use super::{AckEvent, Controller, RecoveryState, Window};
 use crate::tcp::config::Config;
 use crate::tcp::delivery::{BIT_PS_PER_BYTE, bits_per_s};
 
-/// BBR.
+/// BBR state.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "the draft's state has them")]
+#[expect(clippy::struct_excessive_bools, reason = "state variables of the draft")]
 pub struct Bbr {
     phase: Phase,
     bandwidth: MaxFilter,
@@ -21,42 +22,42 @@ pub struct Bbr {
     round_start: bool,
     min_rtt: Option<Span>,
     min_rtt_at: Time,
-    /// When the pause for measuring the round trip may end, once the path is empty.
-    pause_until: Option<Time>,
-    pause_round_done: bool,
-    /// The rate at the last look for growth, and looks without any.
-    full_rate: u64,
-    full_looks: u32,
-    filled: bool,
+    /// When `ProbeRtt` may end; set once the data in flight have fallen to four segments.
+    probe_rtt_until: Option<Time>,
+    probe_rtt_round_done: bool,
+    /// Bandwidth at the last growth of 25 %, and rounds without such growth.
+    full_bandwidth: u64,
+    full_bandwidth_rounds: u32,
+    pipe_filled: bool,
     cycle: usize,
     cycle_at: Time,
     rate: Rate,
     rate_known: bool,
-    /// The window before a recovery or a pause.
-    prior_window: u64,
-    /// One segment is sent for each that arrives.
-    conserve: bool,
-    state: State,
+    /// Window before a recovery or `ProbeRtt`.
+    prior_cwnd: u64,
+    /// Packet conservation: one segment leaves for each that arrives.
+    packet_conservation: bool,
+    state: RecoveryState,
     first_window: u64,
     mss: u64,
     burst_max: u64,
     random: u64,
 }
 
-/// What it is doing.
+/// Phase of the state machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// The rate doubles in each round trip, until it does no more (§4.3.2).
+    /// The rate doubles each round trip until the bandwidth stops growing (§4.3.2).
     Startup,
-    /// What that has left in queues leaves (§4.3.3).
+    /// The queue built in `Startup` drains (§4.3.3).
     Drain,
-    /// Cycles around the rate that was found (§4.3.4).
+    /// The rate cycles around the estimated bandwidth (§4.3.4).
     ProbeBw,
-    /// Almost nothing is under way, so that the round trip can be measured (§4.3.5).
+    /// Four segments in flight, to measure the round trip of the empty path (§4.3.5).
     ProbeRtt,
 }
 
-/// Gains are in parts of 256.
+/// Denominator of gains.
 const UNIT: u64 = 256;
 /// 2/ln 2.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
@@ -65,12 +66,12 @@ const WINDOW_GAIN: u64 = 2 * UNIT;
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 const MIN_RTT_WINDOW: Span = Span::from_ms(10_000);
-const PAUSE: Span = Span::from_ms(200);
+const PROBE_RTT_DURATION: Span = Span::from_ms(200);
 const SEGMENTS_MIN: u64 = 4;
-const FULL_LOOKS: u32 = 3;
+const FULL_BANDWIDTH_ROUNDS: u32 = 3;
 
 impl Bbr {
-    /// A connection that has measured nothing yet, but perhaps its first round trip.
+    /// State of a new connection; `config.first_rtt` may give a round trip.
     pub fn new(config: &Config, random: u64) -> Self {
         let mss = config.mss as u64;
         let first_window = mss * config.first_window as u64;
@@ -82,18 +83,18 @@ impl Bbr {
             round_start: false,
             min_rtt: None,
             min_rtt_at: Time::ZERO,
-            pause_until: None,
-            pause_round_done: false,
-            full_rate: 0,
-            full_looks: 0,
-            filled: false,
+            probe_rtt_until: None,
+            probe_rtt_round_done: false,
+            full_bandwidth: 0,
+            full_bandwidth_rounds: 0,
+            pipe_filled: false,
             cycle: 0,
             cycle_at: Time::ZERO,
             rate: Rate::from_bits_per_s(1),
             rate_known: false,
-            prior_window: 0,
-            conserve: false,
-            state: State::Open,
+            prior_cwnd: 0,
+            packet_conservation: false,
+            state: RecoveryState::Open,
             first_window,
             mss,
             burst_max: config.burst_max as u64,
@@ -103,22 +104,22 @@ impl Bbr {
         bbr
     }
 
-    /// What it is doing.
+    /// Current phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The rate of the path, in bit/s.
+    /// Estimated bandwidth in bit/s.
     pub fn bandwidth(&self) -> u64 {
         self.bandwidth.get()
     }
 
-    /// Which part of the cycle it is in, while it probes for bandwidth.
+    /// Current step of the gain cycle in `ProbeBw`.
     pub fn cycle(&self) -> usize {
         self.cycle
     }
 
-    /// The first window in a round trip, or in a millisecond if none is known.
+    /// Sets the initial rate: the initial window per round trip, or per 1 ms if none is known.
     fn guess_rate(&mut self, rtt: Option<Span>) {
         self.rate_known = rtt.is_some();
         let first = self.first_window as u128 * BIT_PS_PER_BYTE;
@@ -143,24 +144,24 @@ impl Bbr {
         }
     }
 
-    /// §4.1.1: the largest rate of the last ten round trips.
-    fn update_bandwidth(&mut self, ack: &Delivered) {
+    /// §4.1.1: bandwidth is the maximum rate of the last ten round trips.
+    fn update_bandwidth(&mut self, ack: &AckEvent) {
         self.round_start = false;
         let Some(sample) = ack.sample else { return };
-        if sample.prior >= self.round_end {
-            self.round_end = ack.total;
+        if sample.prior_delivered >= self.round_end {
+            self.round_end = ack.delivered_total;
             self.round += 1;
             self.round_start = true;
-            self.conserve = false;
+            self.packet_conservation = false;
         }
         let rate = sample.rate().bits_per_s();
-        if !sample.starved || rate >= self.bandwidth.get() {
+        if !sample.app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(BANDWIDTH_ROUNDS, self.round, rate);
         }
     }
 
-    /// §4.3.4.2: when the next part of the cycle begins.
-    fn update_cycle(&mut self, ack: &Delivered) {
+    /// §4.3.4.2: advances the gain cycle.
+    fn update_cycle(&mut self, ack: &AckEvent) {
         if self.phase != Phase::ProbeBw {
             return;
         }
@@ -181,21 +182,21 @@ impl Bbr {
         self.cycle_at = now;
     }
 
-    /// §4.3.2.2: three rounds without a fourth more.
-    fn check_filled(&mut self, ack: &Delivered) {
-        if self.filled || !self.round_start || ack.sample.is_none_or(|sample| sample.starved) {
+    /// §4.3.2.2: the pipe is full after three rounds without 25 % growth.
+    fn check_pipe_filled(&mut self, ack: &AckEvent) {
+        if self.pipe_filled || !self.round_start || ack.sample.is_none_or(|sample| sample.app_limited) {
             return;
         }
-        if self.bandwidth.get() >= self.full_rate + self.full_rate / 4 {
-            (self.full_rate, self.full_looks) = (self.bandwidth.get(), 0);
+        if self.bandwidth.get() >= self.full_bandwidth + self.full_bandwidth / 4 {
+            (self.full_bandwidth, self.full_bandwidth_rounds) = (self.bandwidth.get(), 0);
             return;
         }
-        self.full_looks += 1;
-        self.filled = self.full_looks >= FULL_LOOKS;
+        self.full_bandwidth_rounds += 1;
+        self.pipe_filled = self.full_bandwidth_rounds >= FULL_BANDWIDTH_ROUNDS;
     }
 
-    fn check_drained(&mut self, ack: &Delivered) {
-        if self.phase == Phase::Startup && self.filled {
+    fn check_drained(&mut self, ack: &AckEvent) {
+        if self.phase == Phase::Startup && self.pipe_filled {
             self.phase = Phase::Drain;
         }
         if self.phase == Phase::Drain && ack.in_flight <= self.target(UNIT) {
@@ -203,7 +204,7 @@ impl Bbr {
         }
     }
 
-    /// The cycle begins anywhere but where it drains (§4.3.4.1).
+    /// Enters `ProbeBw` at a random step of the cycle, except the draining one (§4.3.4.1).
     fn probe_bandwidth(&mut self, now: Time) {
         self.phase = Phase::ProbeBw;
         self.random = wiremend_units::mix(self.random);
@@ -211,8 +212,8 @@ impl Bbr {
         self.next_cycle(now);
     }
 
-    /// §4.1.2, §4.3.5.
-    fn update_min_rtt(&mut self, window: &mut Window, ack: &Delivered) {
+    /// Updates the minimum round trip and enters or leaves `ProbeRtt` (§4.1.2, §4.3.5).
+    fn update_min_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
         let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
         if let Some(rtt) = ack.rtt
             && self.min_rtt.is_none_or(|min| rtt < min || expired)
@@ -222,27 +223,27 @@ impl Bbr {
         if expired && self.phase != Phase::ProbeRtt {
             self.phase = Phase::ProbeRtt;
             self.save_window(window);
-            self.pause_until = None;
+            self.probe_rtt_until = None;
         }
         if self.phase == Phase::ProbeRtt {
-            self.pause(window, ack);
+            self.run_probe_rtt(window, ack);
         }
     }
 
-    fn pause(&mut self, window: &mut Window, ack: &Delivered) {
-        let Some(until) = self.pause_until else {
+    fn run_probe_rtt(&mut self, window: &mut Window, ack: &AckEvent) {
+        let Some(until) = self.probe_rtt_until else {
             if ack.in_flight <= SEGMENTS_MIN * self.mss {
-                self.pause_until = Some(ack.now.saturating_add(PAUSE));
-                self.pause_round_done = false;
-                self.round_end = ack.total;
+                self.probe_rtt_until = Some(ack.now.saturating_add(PROBE_RTT_DURATION));
+                self.probe_rtt_round_done = false;
+                self.round_end = ack.delivered_total;
             }
             return;
         };
-        self.pause_round_done |= self.round_start;
-        if self.pause_round_done && ack.now > until {
+        self.probe_rtt_round_done |= self.round_start;
+        if self.probe_rtt_round_done && ack.now > until {
             self.min_rtt_at = ack.now;
-            window.bytes = window.bytes.max(self.prior_window);
-            if self.filled {
+            window.bytes = window.bytes.max(self.prior_cwnd);
+            if self.pipe_filled {
                 self.probe_bandwidth(ack.now);
             } else {
                 self.phase = Phase::Startup;
@@ -251,11 +252,11 @@ impl Bbr {
     }
 
     fn save_window(&mut self, window: &Window) {
-        let usual = self.state == State::Open && self.phase != Phase::ProbeRtt;
-        self.prior_window = if usual { window.bytes } else { self.prior_window.max(window.bytes) };
+        let usual = self.state == RecoveryState::Open && self.phase != Phase::ProbeRtt;
+        self.prior_cwnd = if usual { window.bytes } else { self.prior_cwnd.max(window.bytes) };
     }
 
-    /// The product of rate and round trip times a gain, and room for bursts at both ends (§4.2.3.2).
+    /// Bandwidth-delay product times a gain, plus room for bursts at both ends (§4.2.3.2).
     fn target(&self, gain: u64) -> u64 {
         let Some(rtt) = self.min_rtt.filter(|_| self.bandwidth.get() > 0) else { return self.first_window };
         let product =
@@ -265,37 +266,37 @@ impl Bbr {
         product.div_ceil(self.mss) * self.mss + 3 * burst + probing
     }
 
-    fn update_rate(&mut self, ack: &Delivered) {
+    fn update_rate(&mut self, ack: &AckEvent) {
         if !self.rate_known && ack.srtt.is_some() {
             self.guess_rate(ack.srtt);
         }
-        // One percent below the model, so that queues do not grow (as in Linux).
+        // 1 % below the model, so that queues do not grow (as in Linux).
         let bits = self.bandwidth.get() as u128 * self.gain() as u128 / UNIT as u128 * 99 / 100;
         let rate = Rate::from_bits_per_s((bits as u64).max(1));
-        if self.filled || rate > self.rate {
+        if self.pipe_filled || rate > self.rate {
             self.rate = rate;
         }
     }
 
-    /// §4.2.3.
-    fn update_window(&mut self, window: &mut Window, ack: &Delivered) {
+    /// Updates the window (§4.2.3).
+    fn update_window(&mut self, window: &mut Window, ack: &AckEvent) {
         window.bytes = window.bytes.saturating_sub(ack.lost).max(self.mss);
         let before = std::mem::replace(&mut self.state, ack.state);
-        if before != State::Recovery && ack.state == State::Recovery {
-            self.conserve = true;
-            self.round_end = ack.total;
+        if before != RecoveryState::Recovery && ack.state == RecoveryState::Recovery {
+            self.packet_conservation = true;
+            self.round_end = ack.delivered_total;
             window.bytes = ack.in_flight + ack.bytes;
-        } else if before != State::Open && ack.state == State::Open {
-            window.bytes = window.bytes.max(self.prior_window);
-            self.conserve = false;
+        } else if before != RecoveryState::Open && ack.state == RecoveryState::Open {
+            window.bytes = window.bytes.max(self.prior_cwnd);
+            self.packet_conservation = false;
         }
-        if self.conserve {
+        if self.packet_conservation {
             window.bytes = window.bytes.max(ack.in_flight + ack.bytes);
         } else {
             let target = self.target(self.window_gain());
-            if self.filled {
+            if self.pipe_filled {
                 window.bytes = (window.bytes + ack.bytes).min(target);
-            } else if window.bytes < target || ack.total < self.first_window {
+            } else if window.bytes < target || ack.delivered_total < self.first_window {
                 window.bytes += ack.bytes;
             }
             window.bytes = window.bytes.max(SEGMENTS_MIN * self.mss);
@@ -307,25 +308,25 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         self.update_bandwidth(ack);
         self.update_cycle(ack);
-        self.check_filled(ack);
+        self.check_pipe_filled(ack);
         self.check_drained(ack);
         self.update_min_rtt(window, ack);
         self.update_rate(ack);
         self.update_window(window, ack);
     }
 
-    /// A loss is no sign of congestion: the window is kept for later.
+    /// A loss is not a sign of congestion: BBR only saves the window.
     fn on_congestion(&mut self, _now: Time, window: &Window, _marked: bool) -> u64 {
         self.save_window(window);
         window.threshold
     }
 
     fn on_timeout(&mut self, _now: Time) {
-        self.state = State::Loss;
-        (self.full_rate, self.full_looks) = (0, 0);
+        self.state = RecoveryState::Loss;
+        (self.full_bandwidth, self.full_bandwidth_rounds) = (0, 0);
     }
 
     fn rate(&self) -> Option<Rate> {

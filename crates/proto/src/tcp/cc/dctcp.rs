@@ -1,15 +1,14 @@
-//! DCTCP (RFC 8257): the window shrinks with the share of bytes that were marked.
+//! DCTCP (RFC 8257): the window shrinks in proportion to the share of marked bytes.
 
 use wiremend_units::Time;
 
 use super::reno::Reno;
-use super::{Controller, Delivered, Window};
+use super::{AckEvent, Controller, Window};
 
-/// DCTCP.
+/// DCTCP state.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     reno: Reno,
-    /// The estimate of congestion, in parts of [`Self::ONE`].
     alpha: u32,
     acked: u64,
     marked: u64,
@@ -18,7 +17,7 @@ pub struct Dctcp {
 }
 
 impl Default for Dctcp {
-    /// Everything counts as marked at first (RFC 8257 §3.3, §4.2).
+    /// α starts at 1 (RFC 8257 §3.3, §4.2).
     fn default() -> Self {
         Self { reno: Reno::default(), alpha: Self::ONE, acked: 0, marked: 0, window_end: 0 }
     }
@@ -30,20 +29,20 @@ impl Dctcp {
     /// g = 1/16 (RFC 8257 §4.2).
     const GAIN_SHIFT: u32 = 4;
 
-    /// The estimate of congestion, in parts of [`Self::ONE`].
+    /// Congestion estimate α in units of 1/[`Self::ONE`].
     pub fn alpha(&self) -> u32 {
         self.alpha
     }
 
-    /// α = (1 − g) α + g M once in a window (RFC 8257 §3.3).
-    fn observe(&mut self, ack: &Delivered) {
+    /// Once per window: α = (1 − g) α + g M (RFC 8257 §3.3).
+    fn update_alpha(&mut self, ack: &AckEvent) {
         self.acked += ack.bytes;
         self.marked += if ack.marked { ack.bytes } else { 0 };
         if ack.una <= self.window_end {
             return;
         }
         let share = (self.marked * Self::ONE as u64).checked_div(self.acked).unwrap_or(0) as u32;
-        // What is too small to shrink goes as a whole, as in Linux.
+        // A remainder too small to shift falls by 1, as in Linux.
         let fall = (self.alpha >> Self::GAIN_SHIFT).max(self.alpha.min(1));
         self.alpha = (self.alpha - fall + (share >> Self::GAIN_SHIFT)).min(Self::ONE);
         (self.acked, self.marked, self.window_end) = (0, 0, ack.nxt);
@@ -51,12 +50,12 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered) {
-        self.observe(ack);
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        self.update_alpha(ack);
         self.reno.on_ack(window, ack);
     }
 
-    /// RFC 8257 §3.3 for marks; a loss is answered as ever (§3.5).
+    /// A mark reduces the window by α/2 (RFC 8257 §3.3), a loss as in Reno (§3.5).
     fn on_congestion(&mut self, now: Time, window: &Window, marked: bool) -> u64 {
         if !marked {
             return self.reno.on_congestion(now, window, false);

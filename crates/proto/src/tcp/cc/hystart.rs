@@ -1,10 +1,10 @@
-//! A slow start that stops when delay rises: `HyStart++` (RFC 9406).
+//! `HyStart++`: leaves slow start when the round trip grows (RFC 9406).
 
 use wiremend_units::Span;
 
-use super::Delivered;
+use super::AckEvent;
 
-/// What slow start watches.
+/// `HyStart++` state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HyStart {
     /// The round ends when this byte is acknowledged.
@@ -12,17 +12,15 @@ pub struct HyStart {
     last_min: Option<Span>,
     now_min: Option<Span>,
     samples: u32,
-    /// Conservative slow start: the least delay when it began, and the rounds that it has lasted.
-    cautious: Option<(Span, u32)>,
+    /// Conservative slow start: its baseline round trip and the rounds since it began.
+    css: Option<(Span, u32)>,
 }
 
-/// What follows for slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Growth {
     Full,
-    /// A fourth.
-    Cautious,
-    /// Congestion avoidance begins.
+    /// A quarter of full growth.
+    Conservative,
     Over,
 }
 
@@ -30,19 +28,19 @@ const SAMPLES: u32 = 8;
 const THRESHOLD_MIN: Span = Span::from_ms(4);
 const THRESHOLD_MAX: Span = Span::from_ms(16);
 const DIVISOR: u64 = 8;
-/// What a round of caution divides growth by.
-pub(super) const CAUTIOUS_DIVISOR: u64 = 4;
-const CAUTIOUS_ROUNDS: u32 = 5;
+/// Growth divisor of conservative slow start.
+pub(super) const CSS_GROWTH_DIVISOR: u64 = 4;
+const CSS_ROUNDS: u32 = 5;
 
 impl HyStart {
-    /// RFC 9406 §4.2.
-    pub(super) fn on_ack(&mut self, ack: &Delivered) -> Growth {
+    /// Handles an ACK in slow start (RFC 9406 §4.2).
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Growth {
         if ack.una > self.round_end {
             self.round_end = ack.nxt;
             (self.last_min, self.now_min, self.samples) = (self.now_min, None, 0);
-            if let Some((_, rounds)) = &mut self.cautious {
+            if let Some((_, rounds)) = &mut self.css {
                 *rounds += 1;
-                if *rounds >= CAUTIOUS_ROUNDS {
+                if *rounds >= CSS_ROUNDS {
                     return Growth::Over;
                 }
             }
@@ -55,14 +53,14 @@ impl HyStart {
         if self.samples < SAMPLES {
             return self.growth();
         }
-        match self.cautious {
-            // Delay has not risen after all.
-            Some((base, _)) if now < base => self.cautious = None,
+        match self.css {
+            // The round trip fell again: the exit was spurious.
+            Some((base, _)) if now < base => self.css = None,
             Some(_) => {}
             None => {
                 let threshold = (last / DIVISOR).max(THRESHOLD_MIN).min(THRESHOLD_MAX);
                 if now >= last + threshold {
-                    self.cautious = Some((now, 0));
+                    self.css = Some((now, 0));
                 }
             }
         }
@@ -70,7 +68,7 @@ impl HyStart {
     }
 
     fn growth(&self) -> Growth {
-        if self.cautious.is_some() { Growth::Cautious } else { Growth::Full }
+        if self.css.is_some() { Growth::Conservative } else { Growth::Full }
     }
 }
 
@@ -79,34 +77,34 @@ mod tests {
     use super::*;
 
     fn round(start: &mut HyStart, number: u64, rtt_ms: u64) -> Vec<Growth> {
-        let ack = |nth: u64| Delivered {
+        let ack = |nth: u64| AckEvent {
             bytes: 1_000,
             rtt: Some(Span::from_ms(rtt_ms)),
             una: number * 10_000 + 1 + nth * 1_000,
             nxt: (number + 1) * 10_000,
-            limited: true,
-            ..Delivered::default()
+            cwnd_limited: true,
+            ..AckEvent::default()
         };
         (0..9).map(|nth| start.on_ack(&ack(nth))).collect()
     }
 
-    /// RFC 9406 §4.2: eight samples, a rise of an eighth but at least 4 ms, five rounds of caution.
+    /// RFC 9406 §4.2: eight samples, a rise of 1/8 but at least 4 ms, five conservative rounds.
     #[test]
-    fn a_rise_of_delay_ends_slow_start() {
+    fn rising_round_trip_ends_slow_start() {
         let mut start = HyStart::default();
         assert!(round(&mut start, 0, 40).iter().all(|growth| *growth == Growth::Full));
         assert!(round(&mut start, 1, 44).iter().all(|growth| *growth == Growth::Full), "below the threshold");
         let risen = round(&mut start, 2, 50);
-        assert_eq!((risen[6], risen[7]), (Growth::Full, Growth::Cautious), "with the eighth sample");
-        (3..7).for_each(|number| assert_eq!(round(&mut start, number, 50)[8], Growth::Cautious));
+        assert_eq!((risen[6], risen[7]), (Growth::Full, Growth::Conservative), "with the eighth sample");
+        (3..7).for_each(|number| assert_eq!(round(&mut start, number, 50)[8], Growth::Conservative));
         assert_eq!(round(&mut start, 7, 50)[0], Growth::Over);
     }
 
     #[test]
-    fn a_false_alarm_is_taken_back() {
+    fn spurious_exit_resumes_slow_start() {
         let mut start = HyStart::default();
         round(&mut start, 0, 40);
-        assert_eq!(round(&mut start, 1, 50)[8], Growth::Cautious);
+        assert_eq!(round(&mut start, 1, 50)[8], Growth::Conservative);
         assert_eq!(round(&mut start, 2, 41)[8], Growth::Full);
     }
 }

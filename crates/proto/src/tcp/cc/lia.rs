@@ -1,96 +1,98 @@
-//! The linked increase of subflows (LIA, RFC 6356): together they take what one connection would over the best of their paths.
+//! LIA, the linked increase of MPTCP (RFC 6356): all subflows together take what one TCP would on the best
+//! path.
 
 use wiremend_units::{Span, Time};
 
-use super::{Controller, Delivered, Window};
+use super::{AckEvent, Controller, Window};
 
-/// The linked increase of one subflow. Nobody couples a connection that is alone: then it is Reno.
+/// LIA state of one subflow. Without a coupling it is Reno.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lia {
     coupling: Option<Coupling>,
-    /// Bytes that the window is still to grow by, in parts of [`Coupling::ONE`].
-    rest: u64,
+    /// Pending growth of the window, in units of 1/[`Coupling::ONE`] byte.
+    remainder: u64,
 }
 
-/// How the windows of all subflows stand.
+/// Combined state of all subflows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coupling {
-    /// How aggressive they are together, in parts of [`Self::ONE`] (RFC 6356 §3, formula 2).
+    /// Aggressiveness α in units of 1/[`Self::ONE`] (RFC 6356 §3, formula 2).
     pub alpha: u64,
-    /// The sum of their windows, in bytes.
+    /// Sum of all windows in bytes.
     pub total: u64,
 }
 
-/// What a subflow adds to it.
+/// One subflow's part of the coupling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Its window in bytes; while losses are repaired, its threshold, since the window then is what the repair leaves of it.
+    /// Window in bytes; in recovery the threshold, because PRR shrinks the window below it.
     pub window: u64,
-    /// Its smoothed round trip.
+    /// Smoothed round trip.
     pub rtt: Span,
 }
 
 impl Coupling {
-    /// One.
+    /// α = 1.
     pub const ONE: u64 = 1 << 16;
 
-    /// Of all subflows that send, with the integers of RFC 6356 §4.1: α = total · w / (Σ r · wᵢ / rᵢ)², where w and r are those of the
-    /// subflow with the largest w / r². `None`: there is no subflow.
-    pub fn of(shares: impl Iterator<Item = Share> + Clone) -> Option<Self> {
-        // Bounded by what a product of three has room for.
-        let bounded = |of: u64| of.clamp(1, 1 << 40) as u128;
+    /// Computes the coupling of all active subflows in integers (RFC 6356 §4.1): α = total · w / (Σ r · wᵢ /
+    /// rᵢ)², with w and r of the subflow with the largest w / r². `None` without subflows.
+    pub fn from_shares(shares: impl Iterator<Item = Share> + Clone) -> Option<Self> {
+        // Bounds that keep a product of three factors within 128 bits.
+        let bounded = |value: u64| value.clamp(1, 1 << 40) as u128;
         let parts = shares.map(|share| (bounded(share.window), bounded(share.rtt.as_ns())));
         let (best, rtt) = parts.clone().reduce(|best, part| {
             let better = part.0 * best.1 * best.1 > best.0 * part.1 * part.1;
             if better { part } else { best }
         })?;
         let total: u128 = parts.clone().map(|(window, _)| window).sum();
-        let sum: u128 = parts.map(|(window, of)| rtt * window / of).sum();
+        let sum: u128 = parts.map(|(window, other)| rtt * window / other).sum();
         let alpha = (total * best * Self::ONE as u128 / (sum * sum).max(1)) as u64;
         Some(Self { alpha, total: total as u64 })
     }
 }
 
 impl Lia {
-    /// How things stand from now on.
+    /// Sets the coupling.
     #[inline]
-    pub fn couple(&mut self, coupling: Option<Coupling>) {
+    pub fn set_coupling(&mut self, coupling: Option<Coupling>) {
         self.coupling = coupling;
     }
 
-    /// How things stood last.
+    /// Last coupling.
     pub fn coupling(&self) -> Option<Coupling> {
         self.coupling
     }
 
-    /// RFC 6356 §3, formula 1: the lesser of what all subflows together are due and of what Reno would add.
+    /// Congestion avoidance: the smaller of the linked increase and Reno's (RFC 6356 §3, formula 1).
     #[inline]
-    fn avoid(&mut self, window: &mut Window, arrived: u64) {
+    fn congestion_avoidance(&mut self, window: &mut Window, arrived: u64) {
         let one = Coupling::ONE as u128;
         let step = arrived as u128 * window.mss as u128;
         let alone = step * one / window.bytes.max(1) as u128;
-        let linked = self.coupling.map(|of| of.alpha as u128 * step / of.total.max(1) as u128);
-        self.rest += linked.map_or(alone, |linked| linked.min(alone)) as u64;
-        window.bytes += self.rest / Coupling::ONE;
-        self.rest %= Coupling::ONE;
+        let linked =
+            self.coupling.map(|coupling| coupling.alpha as u128 * step / coupling.total.max(1) as u128);
+        self.remainder += linked.map_or(alone, |linked| linked.min(alone)) as u64;
+        window.bytes += self.remainder / Coupling::ONE;
+        self.remainder %= Coupling::ONE;
     }
 }
 
 impl Controller for Lia {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered) {
-        if !ack.limited {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        if !ack.cwnd_limited {
             return;
         }
         let left = window.slow_start(ack.bytes);
         if left > 0 {
-            self.avoid(window, left);
+            self.congestion_avoidance(window, left);
         }
     }
 
-    /// As Reno (RFC 6356 §3: only the increase is another).
+    /// As Reno: RFC 6356 §3 changes only the increase.
     fn on_congestion(&mut self, _now: Time, window: &Window, _marked: bool) -> u64 {
-        self.rest = 0;
+        self.remainder = 0;
         (window.bytes / 2).max(2 * window.mss)
     }
 }
@@ -106,15 +108,15 @@ mod tests {
     }
 
     fn alpha(shares: &[Share]) -> f64 {
-        Coupling::of(shares.iter().copied()).unwrap().alpha as f64 / ONE
+        Coupling::from_shares(shares.iter().copied()).unwrap().alpha as f64 / ONE
     }
 
-    /// RFC 6356 §3, formula 2, against floating point.
+    /// RFC 6356 §3, formula 2, compared with floating point.
     #[test]
-    fn alpha_is_that_of_the_formula() {
+    fn alpha_matches_the_formula() {
         let printed = |shares: &[Share]| {
             let parts: Vec<_> =
-                shares.iter().map(|of| (of.window as f64, of.rtt.as_ns() as f64 / 1e9)).collect();
+                shares.iter().map(|share| (share.window as f64, share.rtt.as_ns() as f64 / 1e9)).collect();
             let total: f64 = parts.iter().map(|(window, _)| window).sum();
             let best = parts.iter().map(|(window, rtt)| window / (rtt * rtt)).fold(0.0, f64::max);
             let sum: f64 = parts.iter().map(|(window, rtt)| window / rtt).sum();
@@ -129,12 +131,12 @@ mod tests {
             let (ours, theirs) = (alpha(&shares), printed(&shares));
             assert!((ours / theirs - 1.0).abs() < 0.01, "{ours} and {theirs} of {shares:?}");
         }
-        assert_eq!(Coupling::of(std::iter::empty()), None);
+        assert_eq!(Coupling::from_shares(std::iter::empty()), None);
     }
 
-    /// RFC 6356 §3: alone α is 1; n equal subflows have 1 / n: together they grow by an n-th of a segment in a round trip, since a loss halves but one of them.
+    /// RFC 6356 §3: α is 1 for one subflow and 1/n for n equal ones: a loss halves only one of them.
     #[test]
-    fn equal_subflows_share_the_increase_of_one() {
+    fn equal_subflows_grow_together_as_one() {
         assert!((alpha(&[share(50_000, 20)]) - 1.0).abs() < 1e-4);
         for count in 2..=8_u32 {
             let shares = vec![share(50_000, 20); count as usize];
@@ -145,15 +147,16 @@ mod tests {
     fn grown(coupling: Option<Coupling>, bytes: u64) -> u64 {
         let mut window = Window { bytes, threshold: bytes, mss: 1_000 };
         let mut lia = Lia::default();
-        lia.couple(coupling);
-        (0..bytes / 1_000).for_each(|_| lia.avoid(&mut window, 1_000));
+        lia.set_coupling(coupling);
+        (0..bytes / 1_000).for_each(|_| lia.congestion_avoidance(&mut window, 1_000));
         window.bytes - bytes
     }
 
-    /// RFC 6356 §3, formula 1: a window that arrives adds α · mss · w / total, and never more than a segment (goal 2).
+    /// RFC 6356 §3, formula 1: a window of ACKs adds α · mss · w / total, and never more than one segment
+    /// (goal 2).
     #[test]
-    fn a_window_grows_by_its_share_and_by_no_more_than_alone() {
-        let two = Coupling::of([share(100_000, 20); 2].into_iter());
+    fn linked_increase_is_bounded_by_reno() {
+        let two = Coupling::from_shares([share(100_000, 20); 2].into_iter());
         assert!((240..=250).contains(&grown(two, 100_000)), "{}", grown(two, 100_000));
         assert!((985..=1_000).contains(&grown(None, 100_000)), "{}", grown(None, 100_000));
         let eager = Coupling { alpha: 100 * Coupling::ONE, total: 200_000 };

@@ -1,9 +1,8 @@
-//! The largest of the values of some rounds, in three values (Kathleen Nichols' filter, as in Linux).
+//! Windowed maximum in three values (Kathleen Nichols' filter, as in Linux).
 
-/// The largest value in a window of rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
-    /// The best, the second best behind it, the third best behind that: round and value.
+    /// Round and value of the best, the best after it, and the best after that.
     best: [(u64, u64); 3],
 }
 
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_maximum_is_forgotten_after_its_window() {
+    fn maximum_expires_with_its_window() {
         let mut filter = MaxFilter::default();
         filter.update(10, 0, 100);
         (1..=10).for_each(|round| filter.update(10, round, 50 + round % 3));

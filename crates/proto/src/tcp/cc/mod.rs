@@ -1,14 +1,14 @@
 //! Congestion control of TCP.
 //!
-//! It is a trait of its own beside [`crate::cc`]: those controllers hear of packets by number and pace queue pairs that
-//! have no window by nature, while these share the sender's window with its recovery, and need round trips, rates and bytes
-//! of every acknowledgement.
+//! A trait of its own beside [`crate::cc`]: those controllers pace queue pairs, see packet numbers and have
+//! no window. TCP's share the window with loss recovery and need round trips, rates and bytes of each ACK.
 //!
-//! - [`Reno`]: slow start, then a segment in a round trip; half after a loss (RFC 5681).
-//! - [`Cubic`]: a cubic curve of the time since the last loss (RFC 9438), with a slow start that stops when delay rises ([`HyStart`], RFC 9406).
-//! - [`Dctcp`]: a reduction in proportion to the share of marked bytes (RFC 8257).
-//! - [`Lia`]: Reno whose increase is linked with that of other subflows (RFC 6356).
-//! - [`Bbr`]: a model of the path's rate and round trip, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! - [`Reno`]: slow start, then one segment per round trip; halves the window after a loss (RFC 5681).
+//! - [`Cubic`]: a cubic function of the time since the last loss (RFC 9438), with [`HyStart`] (RFC 9406).
+//! - [`Dctcp`]: reduces the window in proportion to the share of marked bytes (RFC 8257).
+//! - [`Lia`]: Reno with an increase that is linked across MPTCP subflows (RFC 6356).
+//! - [`Bbr`]: a model of bandwidth and round trip, version 1
+//!   (draft-cardwell-iccrg-bbr-congestion-control-00).
 
 mod bbr;
 mod cubic;
@@ -17,7 +17,7 @@ mod hystart;
 mod lia;
 mod max_filter;
 mod reno;
-mod ticked;
+mod ticked_cubic;
 
 use wiremend_units::{Rate, Span, Time};
 
@@ -29,55 +29,56 @@ pub use lia::{Coupling, Lia, Share};
 pub use reno::Reno;
 
 use super::config::Config;
-use super::delivery::Sample;
+use super::delivery::RateSample;
 
-/// A congestion control algorithm of one connection.
+/// Congestion controller of a connection.
 pub trait Controller {
-    /// Data have arrived.
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered);
+    /// An ACK has arrived.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
 
-    /// A loss, or a mark of a switch if `marked`: the new slow start threshold. At most once in a window.
+    /// A loss, or an ECN mark if `marked`. Returns the new slow start threshold. Called at most once per
+    /// window.
     fn on_congestion(&mut self, now: Time, window: &Window, marked: bool) -> u64;
 
-    /// The retransmission timer has expired; the threshold was asked for already.
+    /// The retransmission timer has expired, after [`Self::on_congestion`].
     fn on_timeout(&mut self, _now: Time) {}
 
-    /// The rate at which segments shall leave.
+    /// Pacing rate, if the algorithm paces.
     fn rate(&self) -> Option<Rate> {
         None
     }
 
-    /// It sets the window during recovery too, so that nobody else does.
+    /// Whether the algorithm also sets the window during recovery.
     fn owns_window(&self) -> bool {
         false
     }
 }
 
-/// How much may be under way.
+/// Congestion window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Bytes.
+    /// Window in bytes.
     pub bytes: u64,
-    /// Where slow start ends.
+    /// Slow start threshold in bytes.
     pub threshold: u64,
     /// Bytes of a full segment.
     pub mss: u64,
 }
 
 impl Window {
-    /// The window of a new connection.
+    /// Initial window of a connection.
     pub fn new(config: &Config) -> Self {
         let mss = config.mss as u64;
         Self { bytes: mss * config.first_window as u64, threshold: u64::MAX, mss }
     }
 
-    /// It grows exponentially.
+    /// Whether the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.bytes < self.threshold
     }
 
-    /// Slow start (RFC 5681 §3.1): what has arrived is added, up to the threshold. Says what of it is left.
+    /// Slow start (RFC 5681 §3.1): adds arrived bytes up to the threshold. Returns the bytes left over.
     #[inline]
     pub fn slow_start(&mut self, arrived: u64) -> u64 {
         let room = self.threshold.saturating_sub(self.bytes);
@@ -87,50 +88,50 @@ impl Window {
     }
 }
 
-/// What an acknowledgement tells a controller.
+/// An acknowledgement, as controllers see it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delivered {
-    /// When it came.
+pub struct AckEvent {
+    /// Arrival time.
     pub now: Time,
-    /// Bytes that it newly tells of.
+    /// Newly acknowledged or sacked bytes.
     pub bytes: u64,
-    /// It echoes a mark.
+    /// ECE: it echoes a mark.
     pub marked: bool,
-    /// The round trip of the newest segment that was sent once.
+    /// Round trip of the newest segment that was sent once.
     pub rtt: Option<Span>,
-    /// Smoothed.
+    /// Smoothed round trip.
     pub srtt: Option<Span>,
-    /// The first byte that is not acknowledged, and the next one to be sent.
+    /// First unacknowledged byte.
     pub una: u64,
-    /// The next byte to be sent.
+    /// Next byte to send.
     pub nxt: u64,
-    /// Bytes under way now.
+    /// Bytes in flight.
     pub in_flight: u64,
-    /// Bytes that it newly shows to be lost.
+    /// Bytes newly declared lost.
     pub lost: u64,
     /// Bytes delivered since the connection began.
-    pub total: u64,
-    /// The rate of delivery.
-    pub sample: Option<Sample>,
-    /// The window was what kept the sender from sending more.
-    pub limited: bool,
-    /// How losses are being dealt with.
-    pub state: State,
+    pub delivered_total: u64,
+    /// Delivery rate.
+    pub sample: Option<RateSample>,
+    /// The window limited the sender.
+    pub cwnd_limited: bool,
+    /// Recovery state.
+    pub state: RecoveryState,
 }
 
-/// How losses are being dealt with.
+/// Recovery state of a sender, as in Linux.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum State {
-    /// None is known.
+pub enum RecoveryState {
+    /// No known loss.
     #[default]
     Open,
-    /// They are sent again while others arrive.
+    /// Fast recovery.
     Recovery,
-    /// The timer has expired.
+    /// Recovery after a retransmission timeout.
     Loss,
 }
 
-/// Which algorithm a connection has.
+/// Congestion control algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Algorithm {
     /// RFC 5681.
@@ -140,18 +141,18 @@ pub enum Algorithm {
     Cubic,
     /// RFC 8257.
     Dctcp,
-    /// Version 1.
+    /// BBR version 1.
     Bbr,
     /// RFC 6356.
     Lia,
 }
 
 impl Algorithm {
-    /// Every one.
+    /// All algorithms.
     pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia];
 
-    /// The controller of a new connection. `random` decides where BBR's cycle begins.
-    pub fn start(self, config: &Config, random: u64) -> Control {
+    /// Returns the controller of a new connection. `random` chooses the first step of BBR's cycle.
+    pub fn new_controller(self, config: &Config, random: u64) -> Control {
         match self {
             Self::Reno => Control::Reno(Reno::default()),
             Self::Cubic => Control::Cubic(Cubic::new(config.tick)),
@@ -162,7 +163,7 @@ impl Algorithm {
     }
 }
 
-/// The controller of a connection.
+/// Congestion controller of a connection, by algorithm.
 #[derive(Clone, Debug)]
 pub enum Control {
     /// RFC 5681.
@@ -171,45 +172,45 @@ pub enum Control {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
-    /// Version 1.
+    /// BBR version 1.
     Bbr(Box<Bbr>),
     /// RFC 6356.
     Lia(Lia),
 }
 
 macro_rules! each {
-    ($control:expr, $of:ident => $call:expr) => {
+    ($control:expr, $controller:ident => $call:expr) => {
         match $control {
-            Control::Reno($of) => $call,
-            Control::Cubic($of) => $call,
-            Control::Dctcp($of) => $call,
-            Control::Bbr($of) => $call,
-            Control::Lia($of) => $call,
+            Control::Reno($controller) => $call,
+            Control::Cubic($controller) => $call,
+            Control::Dctcp($controller) => $call,
+            Control::Bbr($controller) => $call,
+            Control::Lia($controller) => $call,
         }
     };
 }
 
 impl Controller for Control {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered) {
-        each!(self, of => of.on_ack(window, ack));
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        each!(self, controller => controller.on_ack(window, ack));
     }
 
     fn on_congestion(&mut self, now: Time, window: &Window, marked: bool) -> u64 {
-        each!(self, of => of.on_congestion(now, window, marked))
+        each!(self, controller => controller.on_congestion(now, window, marked))
     }
 
     fn on_timeout(&mut self, now: Time) {
-        each!(self, of => of.on_timeout(now));
+        each!(self, controller => controller.on_timeout(now));
     }
 
     #[inline]
     fn rate(&self) -> Option<Rate> {
-        each!(self, of => of.rate())
+        each!(self, controller => controller.rate())
     }
 
     #[inline]
     fn owns_window(&self) -> bool {
-        each!(self, of => of.owns_window())
+        each!(self, controller => controller.owns_window())
     }
 }

@@ -1,20 +1,20 @@
-//! Reno (RFC 5681): a segment more in a round trip, half after a loss.
+//! Reno (RFC 5681): adds one segment per round trip and halves the window after a loss.
 
 use wiremend_units::Time;
 
-use super::{Controller, Delivered, Window};
+use super::{AckEvent, Controller, Window};
 
-/// Reno.
+/// Reno state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno {
-    /// Bytes that have arrived since the window grew.
+    /// Bytes acknowledged since the window grew.
     counted: u64,
 }
 
 impl Reno {
-    /// Congestion avoidance (RFC 5681 §3.1, by bytes as in RFC 3465): a segment for each window that arrives.
+    /// Congestion avoidance (RFC 5681 §3.1, in bytes as in RFC 3465): one segment per acknowledged window.
     #[inline]
-    pub(super) fn avoid(&mut self, window: &mut Window, arrived: u64) {
+    pub(super) fn congestion_avoidance(&mut self, window: &mut Window, arrived: u64) {
         self.counted += arrived;
         if self.counted >= window.bytes {
             self.counted -= window.bytes;
@@ -25,13 +25,13 @@ impl Reno {
 
 impl Controller for Reno {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Delivered) {
-        if !ack.limited {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
+        if !ack.cwnd_limited {
             return;
         }
         let left = window.slow_start(ack.bytes);
         if left > 0 {
-            self.avoid(window, left);
+            self.congestion_avoidance(window, left);
         }
     }
 

@@ -1,38 +1,38 @@
-//! The receiving half: a receiver for each subflow, and one for the data that they bring.
+//! The receiver of MPTCP: one receiver per subflow and one for the data.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use wiremend_units::{Psn, QpNum, Time};
 
-use super::Signal;
-use crate::engine::{self, Message, Outcome, Responder as _, ResponderCounters};
+use super::Dss;
+use crate::engine::{self, Message, RequestOutcome, Responder as _, ResponderCounters};
 use crate::tcp::segment::{Data, Segment, widen};
 use crate::tcp::{self, Config};
 
-/// The receiving half of a connection with several subflows.
+/// Receiving end of an MPTCP connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     subflows: Vec<Subflow>,
-    /// Knows the data, whose segments it takes from subflows; nobody hears its acknowledgements.
+    /// Reassembles the data. Its own ACKs are not used.
     data: tcp::Receiver,
     done: VecDeque<Message>,
-    /// The subflow that has spoken last.
-    turn: usize,
-    /// The one that was heard of last.
-    heard: u8,
+    /// Subflow that sent the last ACK.
+    last_polled: usize,
+    /// Subflow of the last arrival.
+    last_arrival: u8,
 }
 
 #[derive(Clone, Debug)]
 struct Subflow {
     receiver: tcp::Receiver,
-    /// Segments beyond a gap, by their number in the subflow.
+    /// Segments beyond a gap, by subflow sequence number.
     held: BTreeMap<u64, Data>,
 }
 
 pub(super) const SUBFLOW_BYTES: usize = size_of::<Subflow>();
 
 impl Receiver {
-    /// A receiver whose peer's end has this number.
+    /// A receiver from the connection `peer`.
     pub fn new(config: &Config, peer: QpNum, subflows: u8) -> Self {
         let receiver = tcp::Receiver::new(config, peer);
         let subflow = Subflow { receiver: receiver.clone(), held: BTreeMap::new() };
@@ -40,8 +40,8 @@ impl Receiver {
             subflows: vec![subflow; subflows.into()],
             data: receiver,
             done: VecDeque::new(),
-            turn: 0,
-            heard: 0,
+            last_polled: 0,
+            last_arrival: 0,
         }
     }
 }
@@ -51,40 +51,40 @@ impl engine::Responder for Receiver {
     type Packet = Segment;
 
     #[inline(never)]
-    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Outcome {
-        let Some(Signal { subflow: number, data }) = segment.signal() else { return Outcome::Ignored };
-        let Some(subflow) = self.subflows.get_mut(number as usize) else { return Outcome::Ignored };
-        self.heard = number;
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> RequestOutcome {
+        let Some(Dss { subflow: number, data }) = segment.dss() else { return RequestOutcome::Ignored };
+        let Some(subflow) = self.subflows.get_mut(number as usize) else { return RequestOutcome::Ignored };
+        self.last_arrival = number;
         let before = subflow.receiver.received();
         let outcome = subflow.receiver.on_packet(config, now, segment);
         while subflow.receiver.poll_message().is_some() {}
-        let (Outcome::Accepted { .. }, Segment::Data(said)) = (outcome, segment) else {
+        let (RequestOutcome::Accepted { .. }, Segment::Data(segment_data)) = (outcome, segment) else {
             return outcome;
         };
-        if said.syn {
+        if segment_data.syn {
             return outcome;
         }
-        let mapped = Data { seq: data, marked: false, cwr: false, ..*said };
+        let map_to_connection = Data { seq: data, marked: false, cwr: false, ..*segment_data };
         let in_order = subflow.receiver.received();
         let mut fresh = false;
         if in_order == before {
-            let number = widen(before, said.seq).unwrap_or(0);
-            subflow.held.insert(number, mapped);
+            let number = widen(before, segment_data.seq).unwrap_or(0);
+            subflow.held.insert(number, map_to_connection);
             fresh = true;
         } else {
-            fresh |= hand_over(&mut self.data, &mut self.done, config, now, mapped);
+            fresh |= deliver(&mut self.data, &mut self.done, config, now, map_to_connection);
             while let Some(entry) = subflow.held.first_entry().filter(|entry| *entry.key() < in_order) {
-                fresh |= hand_over(&mut self.data, &mut self.done, config, now, entry.remove());
+                fresh |= deliver(&mut self.data, &mut self.done, config, now, entry.remove());
             }
         }
         if !fresh {
-            return Outcome::Duplicate;
+            return RequestOutcome::Duplicate;
         }
         if !self.done.is_empty() {
-            // Its last byte may have come behind those of other subflows, of which nobody would hear for a while.
-            self.subflows.iter_mut().for_each(|subflow| subflow.receiver.answer_now());
+            // The last bytes may have arrived on other subflows, whose ACKs would be delayed.
+            self.subflows.iter_mut().for_each(|subflow| subflow.receiver.ack_now());
         }
-        Outcome::Accepted { place: None, completed: self.done.pop_front() }
+        RequestOutcome::Accepted { placement: None, completed: self.done.pop_front() }
     }
 
     #[inline]
@@ -99,12 +99,12 @@ impl engine::Responder for Receiver {
     #[inline(never)]
     fn poll_transmit(&mut self, config: &Config) -> Option<Segment> {
         let count = self.subflows.len();
-        let turns = (1..=count).map(|step| (self.turn + step) % count);
+        let turns = (1..=count).map(|step| (self.last_polled + step) % count);
         let next = turns.into_iter().find(|place| self.subflows[*place].receiver.has_output())?;
-        self.turn = next;
+        self.last_polled = next;
         let Some(Segment::Ack(ack)) = self.subflows[next].receiver.poll_transmit(config) else { return None };
-        let signal = Signal { subflow: next as u8, data: self.data.received() as u32 };
-        Some(Segment::SubflowAck(ack.on_subflow(signal)))
+        let dss = Dss { subflow: next as u8, data: self.data.received() as u32 };
+        Some(Segment::SubflowAck(ack.with_dss(dss)))
     }
 
     #[inline]
@@ -121,39 +121,38 @@ impl engine::Responder for Receiver {
         self.subflows.iter_mut().for_each(|subflow| subflow.receiver.on_timeout(now));
     }
 
-    /// The first missing byte of the data, in the 24 bits of other transports' numbers.
+    /// Low 24 bits of the first missing byte of the data.
     #[inline]
     fn expected(&self) -> Psn {
         self.data.expected()
     }
 
-    /// A subflow holds something beyond a gap, and has said so.
+    /// Whether a subflow holds bytes beyond a gap. It has reported them with SACK.
     #[inline]
     fn nak_sent(&self) -> bool {
         self.subflows.iter().any(|subflow| subflow.receiver.nak_sent())
     }
 
-    fn standing(&self, path: u16) -> (Psn, bool) {
+    fn path_state(&self, path: u16) -> (Psn, bool) {
         match self.subflows.get(path as usize) {
             Some(subflow) => (subflow.receiver.expected(), subflow.receiver.nak_sent()),
             None => (self.expected(), self.nak_sent()),
         }
     }
 
-    fn path_of(&self, answer: &Segment) -> u16 {
-        answer.signal().map_or(0, |signal| signal.subflow ^ self.heard).into()
+    fn response_path(&self, answer: &Segment) -> u16 {
+        answer.dss().map_or(0, |dss| dss.subflow ^ self.last_arrival).into()
     }
 
-    /// What its subflows have done and seen.
     fn counters(&self) -> ResponderCounters {
         self.subflows.iter().fold(ResponderCounters::default(), |sum, subflow| {
-            let of = subflow.receiver.counters();
+            let counters = subflow.receiver.counters();
             ResponderCounters {
-                accepted: sum.accepted + of.accepted,
-                acks: sum.acks + of.acks,
-                duplicates: sum.duplicates + of.duplicates,
-                ahead: sum.ahead + of.ahead,
-                ignored: sum.ignored + of.ignored,
+                accepted: sum.accepted + counters.accepted,
+                acks: sum.acks + counters.acks,
+                duplicates: sum.duplicates + counters.duplicates,
+                out_of_sequence: sum.out_of_sequence + counters.out_of_sequence,
+                ignored: sum.ignored + counters.ignored,
                 ..sum
             }
         })
@@ -161,23 +160,23 @@ impl engine::Responder for Receiver {
 }
 
 impl Receiver {
-    /// Bytes of the data that are there without a gap.
+    /// Bytes of the data received without a gap.
     #[inline]
     pub fn received(&self) -> u64 {
         self.data.received()
     }
 }
 
-/// Data that are in order on their subflow take their place. Whether they were missing.
-fn hand_over(
+/// Delivers a segment that is in order on its subflow. Returns whether its data were missing.
+fn deliver(
     data: &mut tcp::Receiver,
     done: &mut VecDeque<Message>,
     config: &Config,
     now: Time,
-    mapped: Data,
+    map_to_connection: Data,
 ) -> bool {
-    let outcome = data.on_packet(config, now, &Segment::Data(mapped));
-    if let Outcome::Accepted { completed, .. } = outcome {
+    let outcome = data.on_packet(config, now, &Segment::Data(map_to_connection));
+    if let RequestOutcome::Accepted { completed, .. } = outcome {
         done.extend(completed);
         done.extend(std::iter::from_fn(|| data.poll_message()));
         return true;

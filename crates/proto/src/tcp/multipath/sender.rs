@@ -1,62 +1,61 @@
-//! The sending half: a sender for each subflow, and the stream that they share.
+//! The sender of MPTCP: one sender per subflow and the stream that they share.
 
 use wiremend_units::{QpNum, Span, Time, mix};
 
-use super::Signal;
+use super::Dss;
 use crate::engine::{
-    self, Arrival, Completion, Expiry, Purpose, Requester as _, RequesterCounters, Status, Transmit, Work,
+    self, Completion, Expiry, Purpose, ReadPlacement, Requester as _, RequesterCounters, Status, Transmit,
+    Work,
 };
-use crate::tcp::cc::{Control, Coupling, Share, State};
+use crate::tcp::cc::{Control, Coupling, RecoveryState, Share};
 use crate::tcp::segment::{Data, Segment, widen};
-use crate::tcp::sender::Opening;
+use crate::tcp::sender::Handshake;
 use crate::tcp::stream::{Piece, Stream};
 use crate::tcp::{self, Config, Counters};
 
-/// The sending half of a connection with several subflows.
+/// Sending end of an MPTCP connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
     subflows: Vec<Subflow>,
-    /// What was posted, in numbers of the data.
     stream: Stream,
-    /// The first byte of the data that is not acknowledged, and the next one to be sent.
+    /// First unacknowledged byte of the data and next byte to send.
     una: u64,
     nxt: u64,
-    /// When pacing lets a subflow take something, if that is all that is waited for.
+    /// Expiry of the pacing timer; set only if nothing but pacing delays the next segment.
     pace_at: Time,
     failed: Option<Status>,
-    /// What subflows do not count.
+    /// Counters beyond those of the subflows.
     counters: RequesterCounters,
 }
 
-/// A subflow. The identifiers of its messages, each of which is a segment, are the numbers of their first bytes among the data.
+/// A subflow. Each of its messages is one segment, identified by its data sequence number.
 #[derive(Clone, Debug)]
 struct Subflow {
     sender: tcp::Sender,
-    /// Its bytes from one to before another go again over other subflows.
-    astray: u64,
-    astray_end: u64,
+    /// Range of subflow bytes to send again over other subflows.
+    reinject_from: u64,
+    reinject_end: u64,
 }
 
 pub(super) const SUBFLOW_BYTES: usize = size_of::<Subflow>();
 
-/// A segment that may leave, and over which subflow.
+/// A segment and the subflow to send it over.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct SegmentPlan {
     subflow: usize,
-    /// The number of its first byte.
     data: u64,
     piece: Piece,
-    /// The subflow that it was sent over already, and its end there.
-    again: Option<(usize, u64)>,
+    /// For a reinjection: the subflow it was sent over before, and its end there.
+    reinjected: Option<(usize, u64)>,
 }
 
 impl Sender {
-    /// A sender whose peer's end has this number. `random` is for what algorithms leave to chance.
+    /// A sender to the connection `peer`. `random` seeds random choices of the algorithm.
     pub fn new(config: &Config, peer: QpNum, random: u64, subflows: u8) -> Self {
         let subflow = |number: u8| Subflow {
             sender: tcp::Sender::new(config, peer, mix(random ^ number as u64)),
-            astray: 0,
-            astray_end: 0,
+            reinject_from: 0,
+            reinject_end: 0,
         };
         Self {
             subflows: (0..subflows).map(subflow).collect(),
@@ -76,14 +75,14 @@ impl engine::Requester for Sender {
 
     fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.stream.push(work.id, work.len, &Counters::default());
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
     }
 
     #[inline(never)]
     fn ready(&self, config: &Config, now: Time) -> bool {
         self.failed.is_none()
             && (self.subflows.iter().any(|subflow| subflow.sender.ready(config, now))
-                || self.to_open().is_some()
+                || self.subflow_to_open().is_some()
                 || self.plan(config, now).is_some())
     }
 
@@ -92,41 +91,41 @@ impl engine::Requester for Sender {
         if self.failed.is_some() {
             return None;
         }
-        let transmit = self.next_of_subflows(config, now).or_else(|| {
-            let Some(number) = self.to_open() else {
-                return self.plan(config, now).map(|plan| self.carry_out(config, now, plan));
+        let transmit = self.poll_subflows(config, now).or_else(|| {
+            let Some(number) = self.subflow_to_open() else {
+                return self.plan(config, now).map(|plan| self.send_planned(config, now, plan));
             };
-            let transmit = self.subflows[number].sender.open(config, now);
-            Some(self.mapped(number, transmit))
+            let transmit = self.subflows[number].sender.send_syn(config, now);
+            Some(self.map_to_connection(number, transmit))
         });
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
         transmit.map(|transmit| transmit.map(Segment::Data))
     }
 
     #[inline(never)]
-    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<Arrival> {
-        let Segment::SubflowAck(said) = segment else {
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<ReadPlacement> {
+        let Segment::SubflowAck(ack) = segment else {
             self.counters.ignored += 1;
             return None;
         };
-        let (subflow, data) = (said.subflow, said.data);
+        let (subflow, data) = (ack.subflow, ack.data);
         if subflow as usize >= self.subflows.len() {
             self.counters.ignored += 1;
             return None;
         }
-        self.couple(subflow as usize);
+        self.set_coupling(subflow as usize);
         let subflow = &mut self.subflows[subflow as usize];
-        subflow.sender.on_answer(config, now, &said.of_subflow());
+        subflow.sender.on_segment(config, now, &ack.without_dss());
         while subflow.sender.stream.pop_done().is_some() {}
         if subflow.sender.backoff == 0 {
-            // It is heard of again, so that it can look after its own.
-            subflow.astray_end = subflow.astray;
+            // The subflow works again and recovers its own losses.
+            subflow.reinject_end = subflow.reinject_from;
         }
         if let Some(ack) = widen(self.una, data).filter(|ack| *ack > self.una && *ack <= self.nxt) {
             self.una = ack;
             self.stream.acknowledge(ack, &Counters::default());
         }
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
         None
     }
 
@@ -150,16 +149,17 @@ impl engine::Requester for Sender {
                 continue;
             }
             if let Some(expired) = subflow.sender.on_timeout(config, now) {
-                // All that is under way on it may go over others.
-                subflow.astray = subflow.astray.max(subflow.sender.acknowledged());
-                subflow.astray_end = subflow.sender.nxt;
+                // Data in flight on this subflow may be sent over others.
+                subflow.reinject_from = subflow.reinject_from.max(subflow.sender.acknowledged());
+                subflow.reinject_end = subflow.sender.nxt;
                 expiry = Some((number, expired));
                 break;
             }
         }
         let expiry = expiry.map(|(number, expired)| {
             let usable = |subflow: &Subflow| !subflow.sender.is_error();
-            let open = |subflow: &Subflow| usable(subflow) && subflow.sender.opening == Opening::Done;
+            let open =
+                |subflow: &Subflow| usable(subflow) && subflow.sender.handshake_state == Handshake::Done;
             let over = !usable(&self.subflows[0]) && !self.subflows.iter().any(open);
             if over {
                 self.failed = Some(Status::RetryExceeded);
@@ -167,7 +167,7 @@ impl engine::Requester for Sender {
             let work = self.stream.oldest().unwrap_or(0);
             Expiry { work, fatal: over, path: number as u16, ..expired }
         });
-        self.note_pace(config, now);
+        self.update_pacing_timer(config, now);
         expiry
     }
 
@@ -192,19 +192,17 @@ impl engine::Requester for Sender {
         self.failed.is_some()
     }
 
-    /// Messages so far.
     #[inline]
     fn messages(&self) -> u64 {
         self.stream.posted
     }
 
-    /// Segments sent so far, each counted once on each subflow.
+    /// Segments sent over all subflows, without retransmissions.
     #[inline]
     fn next_number(&self) -> u64 {
         self.subflows.iter().map(|subflow| subflow.sender.next_number()).sum()
     }
 
-    /// Bytes of the data acknowledged.
     #[inline]
     fn acknowledged(&self) -> u64 {
         self.una
@@ -212,87 +210,89 @@ impl engine::Requester for Sender {
 
     fn counters(&self) -> RequesterCounters {
         let mut sum = self.counters;
-        for of in self.subflows().map(tcp::Sender::counters) {
-            sum.packets += of.packets;
-            sum.retransmitted_packets += of.retransmitted_packets;
-            sum.retransmitted_bytes += of.retransmitted_bytes;
-            sum.timeouts += of.timeouts;
-            sum.ignored += of.ignored;
+        for counters in self.subflows().map(tcp::Sender::counters) {
+            sum.packets += counters.packets;
+            sum.retransmitted_packets += counters.retransmitted_packets;
+            sum.retransmitted_bytes += counters.retransmitted_bytes;
+            sum.timeouts += counters.timeouts;
+            sum.ignored += counters.ignored;
         }
         sum
     }
 }
 
 impl Sender {
-    /// What a subflow sends by itself: what is lost, and probes.
-    fn next_of_subflows(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
+    /// Returns a segment that a subflow must send by itself: a retransmission or a probe.
+    fn poll_subflows(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         for number in 0..self.subflows.len() {
             let sender = &mut self.subflows[number].sender;
             if sender.ready(config, now)
                 && let Some(transmit) = sender.next_data(config, now)
             {
-                return Some(self.mapped(number, transmit));
+                return Some(self.map_to_connection(number, transmit));
             }
         }
         None
     }
 
-    /// The first subflow, or one that joins it, if there is something to send.
-    fn to_open(&self) -> Option<usize> {
-        let wanted =
-            |subflow: &Subflow| subflow.sender.opening == Opening::Wanted && !subflow.sender.is_error();
+    /// Returns the subflow to open next, if there is data to send: the first, then those that join.
+    fn subflow_to_open(&self) -> Option<usize> {
+        let wanted = |subflow: &Subflow| {
+            subflow.sender.handshake_state == Handshake::Pending && !subflow.sender.is_error()
+        };
         if !self.subflows.iter().any(wanted) {
             return None;
         }
-        let left =
-            self.nxt < self.stream.end || (0..self.subflows.len()).any(|from| self.astray(from).is_some());
+        let left = self.nxt < self.stream.end
+            || (0..self.subflows.len()).any(|from| self.next_reinjection(from).is_some());
         if !left {
             return None;
         }
-        let open = self.subflows.iter().any(|subflow| subflow.sender.opening == Opening::Done);
+        let open = self.subflows.iter().any(|subflow| subflow.sender.handshake_state == Handshake::Done);
         let candidates = if open { self.subflows.len() } else { 1 };
         self.subflows[..candidates].iter().position(wanted)
     }
 
-    /// What leaves next of what no subflow sends by itself.
-    fn plan(&self, config: &Config, now: Time) -> Option<Plan> {
+    /// Chooses the next reinjection or new segment and its subflow.
+    fn plan(&self, config: &Config, now: Time) -> Option<SegmentPlan> {
         let now_with_room = |from: Option<usize>, len: u16| {
-            let place = self.nearest(|number, sender| {
-                Some(number) != from && sender.room_at(config, len).is_some_and(|at| at <= now)
+            let place = self.best_subflow(|number, sender| {
+                Some(number) != from && sender.send_time(config, len).is_some_and(|at| at <= now)
             });
             place.filter(|place| from.is_none() || self.subflows[*place].sender.backoff == 0)
         };
         for from in 0..self.subflows.len() {
-            if let Some((data, end, piece)) = self.astray(from)
+            if let Some((data, end, piece)) = self.next_reinjection(from)
                 && let Some(subflow) = now_with_room(Some(from), piece.len)
             {
-                return Some(Plan { subflow, data, piece, again: Some((from, end)) });
+                return Some(SegmentPlan { subflow, data, piece, reinjected: Some((from, end)) });
             }
         }
         let piece = self.next_new(config)?;
         let subflow = now_with_room(None, piece.len)?;
-        Some(Plan { subflow, data: self.nxt, piece, again: None })
+        Some(SegmentPlan { subflow, data: self.nxt, piece, reinjected: None })
     }
 
-    /// Of those that will do, the subflow with the shortest round trip. One whose timer has expired gets nothing while there is another
-    /// whose has not, even if that has no room.
-    fn nearest(&self, will_do: impl Fn(usize, &tcp::Sender) -> bool) -> Option<usize> {
-        let alive = |sender: &tcp::Sender| !sender.is_error() && sender.opening == Opening::Done;
-        let sound = |sender: &tcp::Sender| alive(sender) && sender.backoff == 0;
-        let any_sound = self.subflows.iter().any(|subflow| sound(&subflow.sender));
+    /// Returns the usable subflow with the shortest round trip. Subflows whose timer has expired are left out
+    /// while another works, even if that one has no room.
+    fn best_subflow(&self, is_usable: impl Fn(usize, &tcp::Sender) -> bool) -> Option<usize> {
+        let alive = |sender: &tcp::Sender| !sender.is_error() && sender.handshake_state == Handshake::Done;
+        let healthy = |sender: &tcp::Sender| alive(sender) && sender.backoff == 0;
+        let any_healthy = self.subflows.iter().any(|subflow| healthy(&subflow.sender));
         let candidates = self.subflows.iter().map(|subflow| &subflow.sender).enumerate();
         let candidates = candidates
-            .filter(|(number, sender)| (!any_sound || sender.backoff == 0) && will_do(*number, sender));
+            .filter(|(number, sender)| (!any_healthy || sender.backoff == 0) && is_usable(*number, sender));
         candidates.min_by_key(|(_, sender)| sender.srtt().unwrap_or(Span::ZERO)).map(|(number, _)| number)
     }
 
-    /// The next segment of a subflow that goes again over another: the number of its data, its end on the subflow, and itself.
-    fn astray(&self, from: usize) -> Option<(u64, u64, Piece)> {
+    /// Returns the next segment to reinject: its data sequence number, its end on the subflow, and the
+    /// segment.
+    fn next_reinjection(&self, from: usize) -> Option<(u64, u64, Piece)> {
         let subflow = &self.subflows[from];
-        let mut behind = subflow.astray;
-        while behind < subflow.astray_end {
-            let (data, end, piece) = subflow.sender.stream.piece_behind(behind)?;
-            if data + piece.len as u64 > self.una && end <= subflow.astray_end {
+        let mut behind = subflow.reinject_from;
+        while behind < subflow.reinject_end {
+            let (data, end, piece) = subflow.sender.stream.piece_at(behind)?;
+            if data + piece.len as u64 > self.una && end <= subflow.reinject_end {
                 return Some((data, end, piece));
             }
             behind = end;
@@ -306,10 +306,10 @@ impl Sender {
         (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
     }
 
-    fn carry_out(&mut self, config: &Config, now: Time, plan: Plan) -> Transmit<Data> {
-        let Plan { subflow, data, piece, again } = plan;
-        if let Some((from, end)) = again {
-            self.subflows[from].astray = end;
+    fn send_planned(&mut self, config: &Config, now: Time, plan: SegmentPlan) -> Transmit<Data> {
+        let SegmentPlan { subflow, data, piece, reinjected } = plan;
+        if let Some((from, end)) = reinjected {
+            self.subflows[from].reinject_from = end;
             self.counters.retransmitted_packets += 1;
             self.counters.retransmitted_bytes += piece.len as u64;
         } else {
@@ -318,62 +318,61 @@ impl Sender {
         }
         let more = self.next_new(config).is_some();
         let sender = &mut self.subflows[subflow].sender;
-        sender.take(config, now, data, piece);
-        sender.stream.more = more;
+        sender.take_piece(config, now, data, piece);
+        sender.stream.has_more = more;
         let transmit = sender.next_data(config, now).expect("there was room");
-        let transmit = self.mapped(subflow, transmit);
-        match again {
-            Some(_) => Transmit { purpose: Purpose::Again, copy: transmit.copy.max(1), ..transmit },
+        let transmit = self.map_to_connection(subflow, transmit);
+        match reinjected {
+            Some(_) => Transmit { purpose: Purpose::Retransmission, copy: transmit.copy.max(1), ..transmit },
             None => transmit,
         }
     }
 
-    /// A segment of a subflow, as one of the connection.
-    fn mapped(&self, subflow: usize, transmit: Transmit<Data>) -> Transmit<Data> {
+    fn map_to_connection(&self, subflow: usize, transmit: Transmit<Data>) -> Transmit<Data> {
         let data = transmit.work;
-        let signal = Signal { subflow: subflow as u8, data: data as u32 };
-        let work = if data < self.una { 0 } else { self.stream.owner(data) };
-        let packet = Data { signal: Some(signal), ..transmit.packet };
+        let dss = Dss { subflow: subflow as u8, data: data as u32 };
+        let work = if data < self.una { 0 } else { self.stream.message_at(data) };
+        let packet = Data { dss: Some(dss), ..transmit.packet };
         Transmit { packet, work, offset: data as u32, path: subflow as u16, ..transmit }
     }
 
-    /// Tells a subflow how all of them stand, if its algorithm wants to know.
-    fn couple(&mut self, subflow: usize) {
+    fn set_coupling(&mut self, subflow: usize) {
         if !matches!(self.subflows[subflow].sender.control, Control::Lia(_)) {
             return;
         }
         let shares = self.subflows.iter().filter_map(|subflow| {
             let sender = &subflow.sender;
-            let rtt = sender.srtt().filter(|_| !sender.is_error() && sender.opening == Opening::Done)?;
-            let repairing = sender.recovery.state == State::Recovery;
+            let rtt =
+                sender.srtt().filter(|_| !sender.is_error() && sender.handshake_state == Handshake::Done)?;
+            let repairing = sender.recovery.state == RecoveryState::Recovery;
             let window = if repairing { sender.window.threshold } else { sender.window.bytes };
             Some(Share { window, rtt })
         });
-        let coupling = Coupling::of(shares);
+        let coupling = Coupling::from_shares(shares);
         if let Control::Lia(lia) = &mut self.subflows[subflow].sender.control {
-            lia.couple(coupling);
+            lia.set_coupling(coupling);
         }
     }
 
-    /// Notes whether pacing is all that is waited for.
-    fn note_pace(&mut self, config: &Config, now: Time) {
+    /// Sets the pacing timer if nothing but pacing delays the next segment.
+    fn update_pacing_timer(&mut self, config: &Config, now: Time) {
         let len = self.next_new(config).map(|piece| piece.len);
-        let times = self.subflows.iter().filter_map(|subflow| subflow.sender.room_at(config, len?));
+        let times = self.subflows.iter().filter_map(|subflow| subflow.sender.send_time(config, len?));
         self.pace_at = times.filter(|at| *at > now).min().unwrap_or(Time::MAX);
     }
 }
 
 impl Sender {
-    /// Its subflows.
+    /// All subflows.
     pub fn subflows(&self) -> impl Iterator<Item = &tcp::Sender> {
         self.subflows.iter().map(|subflow| &subflow.sender)
     }
 
-    /// The same, as only TCP counts.
-    pub fn seen(&self) -> Counters {
+    /// Sum of the TCP counters of all subflows.
+    pub fn tcp_counters(&self) -> Counters {
         let own = Counters { reinjected: self.counters.retransmitted_packets as u32, ..Counters::default() };
-        self.subflows().fold(own, |mut sum, of| {
-            sum.add(of.seen());
+        self.subflows().fold(own, |mut sum, subflow| {
+            sum.add(subflow.tcp_counters());
             sum
         })
     }

@@ -1,22 +1,22 @@
-//! A corrupted packet leaves no header. What that costs, and what hints buy.
+//! A corrupted packet leaves no header: its cost, and the benefit of loss hints.
 
-use wiremend_proto::dcp::{Config, Fetch, Hints, Parameters, Tracking};
+use wiremend_proto::dcp::{Config, LossHints, Parameters, RetransFetch, Tracking};
 use wiremend_testkit::Direction::Forward;
 use wiremend_testkit::Side::A;
-use wiremend_testkit::{Fate, Luck, Pair};
+use wiremend_testkit::{Fate, Pair, RandomFaults};
 use wiremend_units::Span;
 
-use super::{config, cut, cut_ppm, data};
+use super::{config, data, trim, trim_ppm};
 
-const HINTS: Hints = Hints { allowance: 8, probe_after: Some(Span::from_us(6)) };
+const HINTS: LossHints = LossHints { reorder_allowance: 8, probe_after: Some(Span::from_us(6)) };
 
-fn with(tracking: Tracking, hints: Option<Hints>) -> Config {
+fn with(tracking: Tracking, hints: Option<LossHints>) -> Config {
     config(Parameters { tracking, hints, ..Parameters::DCP })
 }
 
 fn lose(config: Config, lost: &'static [u64]) -> Pair<Config> {
     let mut pair = Pair::new(config)
-        .fate(Forward, move |of| if lost.contains(&of.nth) { Fate::Lost } else { Fate::Arrives });
+        .fate(Forward, move |sent| if lost.contains(&sent.nth) { Fate::Lost } else { Fate::Arrives });
     pair.write(A, 256 * 20);
     pair.write(A, 256 * 20);
     pair.run_until_delivered();
@@ -25,7 +25,7 @@ fn lose(config: Config, lost: &'static [u64]) -> Pair<Config> {
 
 /// As published: one timeout, and the whole message again.
 #[test]
-fn without_hints_a_vanished_packet_waits_for_the_timer() {
+fn without_hints_a_lost_packet_waits_for_the_timer() {
     for lost in [&[3][..], &[20], &[40]] {
         let pair = lose(with(Tracking::Sums, None), lost);
         assert_eq!((pair.expired().len(), pair.requester(A).retransmitted_packets), (1, 20), "{lost:?}");
@@ -33,20 +33,20 @@ fn without_hints_a_vanished_packet_waits_for_the_timer() {
 }
 
 #[test]
-fn bits_name_whatever_is_passed_and_a_question_finds_the_tail() {
+fn bits_report_overtaken_packets_and_a_probe_finds_the_tail() {
     for tracking in [Tracking::Bitmap { packets: 128 }, Tracking::Chunks { packets: 128 }] {
         let pair = lose(with(tracking, Some(HINTS)), &[3, 4, 9, 17, 31]);
         assert_eq!((pair.expired().len(), pair.requester(A).retransmitted_packets), (0, 5));
-        assert_eq!(pair.sender().seen().probes, 0);
+        assert_eq!(pair.sender().dcp_counters().probes, 0);
         let pair = lose(with(tracking, Some(HINTS)), &[3, 36, 40]);
         assert_eq!((pair.expired().len(), pair.requester(A).retransmitted_packets), (0, 3));
-        assert!(pair.sender().seen().probes >= 1);
+        assert!(pair.sender().dcp_counters().probes >= 1);
     }
 }
 
-/// No bit is kept, and still two packets of a unit are found.
+/// Without a bit per packet, two missing packets of a unit are still identified.
 #[test]
-fn sums_name_two_packets_of_a_unit() {
+fn sums_identify_two_packets_of_a_unit() {
     for (lost, again) in
         [(&[3][..], 1), (&[3, 17], 2), (&[20], 1), (&[3, 20], 2), (&[40], 1), (&[3, 17, 31, 40], 4)]
     {
@@ -57,82 +57,87 @@ fn sums_name_two_packets_of_a_unit() {
     assert_eq!(
         (pair.expired().len(), pair.requester(A).retransmitted_packets),
         (0, 20),
-        "three are a new round"
+        "three cause a new round"
     );
 }
 
-/// A counter knows that something is missing, not what.
+/// A counter shows that packets are missing, but not which.
 #[test]
-fn a_counter_has_to_repeat_the_unit_but_at_once() {
+fn a_counter_repeats_the_unit_without_a_timeout() {
     let pair = lose(with(Tracking::Counter, Some(HINTS)), &[3]);
     assert_eq!((pair.expired().len(), pair.requester(A).retransmitted_packets), (0, 20));
 }
 
-/// Entries of other units lie before those of the oldest, which is quiet meanwhile. Whoever asks then is told of packets that
-/// have left when the answer comes.
+/// Entries of other units are queued before those of the oldest one, which is quiet meanwhile. A probe at
+/// that time would report packets that are sent before its response arrives.
 #[test]
-fn what_waits_to_be_sent_again_is_not_asked_for() {
-    let fetch = Fetch { round_trip: Span::from_ns(500), batch: 1 };
+fn packets_queued_for_retransmission_are_not_probed() {
+    let fetch = RetransFetch { pcie_round_trip: Span::from_ns(500), batch: 1 };
     for twice in [2..=3, 2..=5] {
-        let mut config = with(Tracking::Sums, Some(Hints { allowance: 0, ..HINTS }));
+        let mut config = with(Tracking::Sums, Some(LossHints { reorder_allowance: 0, ..HINTS }));
         config.parameters.fetch = fetch;
         let mut copies = [0; 40];
-        let mut pair = Pair::new(config).fate(Forward, move |of| {
-            let psn = data(of).psn.get() as usize;
+        let mut pair = Pair::new(config).fate(Forward, move |sent| {
+            let psn = data(sent).psn.get() as usize;
             copies[psn] += 1;
-            let is_cut =
+            let is_trimmed =
                 twice.contains(&psn) && copies[psn] <= 2 || (20..=27).contains(&psn) && copies[psn] == 1;
-            if is_cut { cut(of) } else { Fate::Arrives }
+            if is_trimmed { trim(sent) } else { Fate::Arrives }
         });
         pair.write(A, 256 * 16);
         pair.write(A, 256 * 20);
         pair.run_until_delivered();
-        assert_eq!((pair.sender().seen().probes, pair.sender().seen().recounts), (0, 0));
-        assert_eq!(pair.requester(A).retransmitted_packets, pair.receiver().seen().cut);
+        assert_eq!((pair.sender().dcp_counters().probes, pair.sender().dcp_counters().recounts), (0, 0));
+        assert_eq!(pair.requester(A).retransmitted_packets, pair.receiver().dcp_counters().trimmed);
     }
 }
 
 #[test]
-fn lost_questions_and_answers_are_asked_again() {
+fn lost_probes_and_responses_are_repeated() {
     let mut pair = Pair::new(with(Tracking::Sums, Some(HINTS)))
-        .fate(Forward, |of| if (20..=22).contains(&of.nth) { Fate::Lost } else { Fate::Arrives });
+        .fate(Forward, |sent| if (20..=22).contains(&sent.nth) { Fate::Lost } else { Fate::Arrives });
     pair.write(A, 256 * 20);
     pair.run_until_delivered();
-    assert_eq!((pair.expired().len(), pair.sender().seen().probes), (0, 3));
+    assert_eq!((pair.expired().len(), pair.sender().dcp_counters().probes), (0, 3));
 }
 
-/// A header that went back is not named as well: nothing is sent twice.
+/// A packet whose header was returned is not reported as well: nothing is retransmitted twice.
 #[test]
-fn what_was_cut_is_not_named_too() {
+fn trimmed_packets_are_not_reported_as_missing() {
     for tracking in [Tracking::Sums, Tracking::Bitmap { packets: 128 }] {
-        let mut pair = cut_ppm(Pair::new(with(tracking, Some(HINTS))), 200_000, 4);
+        let mut pair = trim_ppm(Pair::new(with(tracking, Some(HINTS))), 200_000, 4);
         (0..5).for_each(|_| pair.write(A, 256 * 50));
         pair.run_until_delivered();
-        assert_eq!(pair.requester(A).retransmitted_packets, pair.receiver().seen().cut, "{tracking:?}");
-        assert_eq!(pair.receiver().seen().doubles, 0);
+        assert_eq!(
+            pair.requester(A).retransmitted_packets,
+            pair.receiver().dcp_counters().trimmed,
+            "{tracking:?}"
+        );
+        assert_eq!(pair.receiver().dcp_counters().duplicates, 0);
     }
 }
 
-/// A round that began before all of the message was sent does not make what follows it unknown.
+/// A round that begins before the whole message is sent does not hide later losses.
 #[test]
-fn what_is_lost_behind_a_round_is_named_too() {
-    let dark = |nth| (30..=100).contains(&nth);
+fn a_loss_after_a_restarted_round_is_reported() {
+    let in_outage = |nth| (30..=100).contains(&nth);
     let config = with(Tracking::Bitmap { packets: 128 }, Some(HINTS));
-    let mut pair = Pair::new(config)
-        .fate(Forward, move |of| if dark(of.nth) || of.nth == 700 { Fate::Lost } else { Fate::Arrives });
+    let mut pair = Pair::new(config).fate(Forward, move |sent| {
+        if in_outage(sent.nth) || sent.nth == 700 { Fate::Lost } else { Fate::Arrives }
+    });
     pair.write(A, 256 * 1000);
     pair.run_until_delivered();
-    let named = pair.sender().seen().named;
-    assert_eq!((pair.expired().len(), named), (1, 1), "a timer for the dark, and none for the last");
+    let named = pair.sender().dcp_counters().reported_missing;
+    assert_eq!((pair.expired().len(), named), (1, 1), "one timeout for the outage, none for the last loss");
 }
 
-/// Rounds of a long message never succeed where each is sure to lose something; units and bits do not care.
+/// Rounds of a long message never succeed if each round loses a packet; units and bits avoid that.
 #[test]
-fn corruption_makes_a_livelock_of_whole_messages_that_units_break() {
+fn corruption_livelocks_whole_messages_but_not_units() {
     let outcome = |tracking, hints, unit_packets| {
         let dcp = Parameters { tracking, hints, unit_packets, ..Parameters::DCP };
-        let luck = Luck { loss_ppm: 5_000, ..Luck::default() };
-        let mut pair = Pair::new(config(dcp)).impair(luck, 9);
+        let faults = RandomFaults { loss_ppm: 5_000, ..RandomFaults::default() };
+        let mut pair = Pair::new(config(dcp)).impair(faults, 9);
         pair.write(A, 256 * 3000);
         pair.run_until_idle();
         let done = pair.completions(A)[0].status == wiremend_proto::engine::Status::Success;

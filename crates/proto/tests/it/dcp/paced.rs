@@ -1,61 +1,61 @@
-//! Congestion control whose window is less than a packet keeps packets back for longer than the timers run.
+//! Congestion control with a window below one packet delays packets for longer than the timeouts.
 
-use wiremend_proto::dcp::{Config, Fetch, Hints, Packet, Parameters, Tracking};
+use wiremend_proto::dcp::{Config, LossHints, Packet, Parameters, RetransFetch, Tracking};
 use wiremend_testkit::Direction::Forward;
 use wiremend_testkit::Side::A;
-use wiremend_testkit::{Fate, Pair, Sighting};
+use wiremend_testkit::{Fate, Pair, SentPacket};
 use wiremend_units::Span;
 
-use super::{TIMEOUT, config, cut};
+use super::{TIMEOUT, config, trim};
 
 const PAUSE: Span = Span::from_us(2_000);
-const HINTS: Hints = Hints { allowance: 8, probe_after: Some(Span::from_us(6)) };
+const HINTS: LossHints = LossHints { reorder_allowance: 8, probe_after: Some(Span::from_us(6)) };
 const _: () = assert!(PAUSE.as_ps() >= TIMEOUT.as_ps() * 10);
 
-fn paced(config: Config, fate: impl Fn(&Sighting<Packet>) -> Fate<Packet> + 'static) -> Pair<Config> {
+fn paced(config: Config, fate: impl Fn(&SentPacket<Packet>) -> Fate<Packet> + 'static) -> Pair<Config> {
     let mut pair = Pair::new(config).fate(Forward, fate).pace(PAUSE);
     (0..3).for_each(|_| pair.write(A, 256 * 4));
     pair.run_until_delivered();
     pair
 }
 
-fn each(hints: Option<Hints>) -> impl Iterator<Item = Config> {
+fn each(hints: Option<LossHints>) -> impl Iterator<Item = Config> {
     let trackings = [Tracking::Counter, Tracking::Sums, Tracking::Bitmap { packets: 128 }];
     trackings.into_iter().map(move |tracking| config(Parameters { tracking, hints, ..Parameters::DCP }))
 }
 
-/// Between the packets of a message nothing is under way that could be missed.
+/// Between the packets of a message, nothing is in flight that could be lost.
 #[test]
-fn what_is_kept_back_is_not_missed() {
+fn delayed_packets_do_not_count_as_lost() {
     for config in each(None).chain(each(Some(HINTS))) {
         let pair = paced(config, |_| Fate::Arrives);
-        let probes = pair.sender().seen().probes;
+        let probes = pair.sender().dcp_counters().probes;
         assert_eq!((pair.expired().len(), probes, pair.carried(Forward)), (0, 0, 12));
     }
 }
 
-/// A packet that was lost is missed once, however late the round that it costs may begin.
+/// A lost packet causes one expiry, however late its new round begins.
 #[test]
-fn a_loss_costs_one_expiry_however_late_it_is_sent_again() {
+fn a_loss_costs_one_expiry_however_late_the_retransmission() {
     for config in each(None) {
         for lost in [1, 3, 4, 12] {
             let pair =
-                paced(config.clone(), move |of| if of.nth == lost { Fate::Lost } else { Fate::Arrives });
+                paced(config.clone(), move |sent| if sent.nth == lost { Fate::Lost } else { Fate::Arrives });
             assert_eq!(pair.expired().len(), 1, "{lost}");
         }
     }
 }
 
-/// A header that came back, too, waits for its turn, and the entry in host memory before it.
+/// A returned header waits for congestion control, and for the fetch of its entry from host memory.
 #[test]
-fn a_cut_packet_waits_for_its_turn() {
+fn a_trimmed_packet_waits_for_congestion_control() {
     for mut config in each(None).chain(each(Some(HINTS))) {
-        config.parameters.fetch = Fetch { round_trip: Span::from_us(1), batch: 1 };
-        let pair = paced(config, |of| if of.nth % 2 == 1 { cut(of) } else { Fate::Arrives });
-        let probes = pair.sender().seen().probes;
+        config.parameters.fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch: 1 };
+        let pair = paced(config, |sent| if sent.nth % 2 == 1 { trim(sent) } else { Fate::Arrives });
+        let probes = pair.sender().dcp_counters().probes;
         assert_eq!(
             (pair.expired().len(), probes, pair.carried(Forward)),
-            (0, 0, 12 + pair.receiver().seen().cut)
+            (0, 0, 12 + pair.receiver().dcp_counters().trimmed)
         );
     }
 }

@@ -1,26 +1,26 @@
-//! The reordering buffer is bounded: the sender pauses, or frames find no room and come again.
+//! The reordering buffer is bounded: the sender pauses, or frames that do not fit are sent again.
 
-use wiremend_proto::link::{Ack, Config, Missing, Signal};
-use wiremend_testkit::{LinkPair, Passing, Side};
+use wiremend_proto::link::{Ack, Config, LinkHeader, Missing};
+use wiremend_testkit::{LinkPair, Side, WireFrame};
 use wiremend_units::{Bytes, Span};
 
-use super::{DELAY, assert_all_in_order, config, is_data, is_fresh, sent};
+use super::{DELAY, assert_all_in_order, config, is_data, is_new, transfer};
 
-/// Recovery takes longer than the buffer lasts: the copies of one round are lost.
-fn slow_recovery(passing: &Passing, copies: &mut u32) -> bool {
-    let again = is_data(passing, 7) && !is_fresh(passing, 7);
+/// Loses the first copies, so that recovery takes longer than the buffer lasts.
+fn slow_recovery(sent: &WireFrame, copies: &mut u32) -> bool {
+    let again = is_data(sent, 7) && !is_new(sent, 7);
     *copies += u32::from(again);
-    is_fresh(passing, 7) || again && *copies <= 2
+    is_new(sent, 7) || again && *copies <= 2
 }
 
 fn run_slowly(config: Config) -> LinkPair {
     let mut copies = 0;
-    sent(config, 200, |passing| slow_recovery(passing, &mut copies))
+    transfer(config, 200, |sent| slow_recovery(sent, &mut copies))
 }
 
 /// LG §3.3.
 #[test]
-fn a_pause_keeps_the_buffer_from_overflowing() {
+fn pause_prevents_overflow() {
     let pair = run_slowly(config());
     assert_all_in_order(&pair);
     let receiver = pair.counters(Side::B);
@@ -28,9 +28,10 @@ fn a_pause_keeps_the_buffer_from_overflowing() {
     assert!(receiver.rx_bytes_max <= config().rx_bytes_max.get());
 }
 
-/// L8: without backpressure the buffer overflows. What found no room is asked for again, or lost and counted.
+/// L8: without backpressure the buffer overflows. Frames that did not fit are requested again, or lost and
+/// counted.
 #[test]
-fn without_backpressure_the_buffer_overflows() {
+fn buffer_overflows_without_backpressure() {
     let room = Bytes::new(20_000);
     let pair = run_slowly(Config { backpressure: false, rx_bytes_max: room, ..config() });
     let receiver = pair.counters(Side::B);
@@ -39,18 +40,18 @@ fn without_backpressure_the_buffer_overflows() {
     assert_eq!(delivered + receiver.lost, 200);
 }
 
-/// A resume that never comes costs a bounded wait.
+/// A lost resume costs a bounded wait.
 #[test]
-fn a_pause_whose_end_is_lost_ends_by_itself() {
+fn pause_ends_by_itself_if_the_resume_is_lost() {
     let (mut copies, mut paused) = (0, false);
-    let pair = sent(config(), 200, |passing| {
-        let ack = match passing.signal {
-            Some(Signal::Ack(ack) | Signal::Missing(Missing { ack, .. })) => ack,
+    let pair = transfer(config(), 200, |sent| {
+        let ack = match sent.signal {
+            Some(LinkHeader::Ack(ack) | LinkHeader::Missing(Missing { ack, .. })) => ack,
             _ => Ack { epoch: 0, next: 0, pause: paused },
         };
-        let resumes = paused && !ack.pause && passing.nth < 250;
+        let resumes = paused && !ack.pause && sent.nth < 250;
         paused |= ack.pause;
-        resumes && passing.from == Side::B || slow_recovery(passing, &mut copies)
+        resumes && sent.from == Side::B || slow_recovery(sent, &mut copies)
     });
     assert_all_in_order(&pair);
     assert!(pair.counters(Side::B).pauses > 0);
@@ -58,10 +59,10 @@ fn a_pause_whose_end_is_lost_ends_by_itself() {
 }
 
 #[test]
-fn a_pause_that_lasts_is_said_again() {
+fn lasting_pause_is_repeated() {
     let patience = Span::from_us(60);
-    let pair = sent(Config { give_up: Some(patience), ..config() }, 400, |passing| is_data(passing, 7));
+    let pair = transfer(Config { give_up: Some(patience), ..config() }, 400, |sent| is_data(sent, 7));
     let receiver = pair.counters(Side::B);
     assert_eq!((receiver.lost, receiver.overflowed, receiver.pauses), (1, 0, 1));
-    assert!(patience > DELAY * 20, "many times longer than a pause lasts by itself");
+    assert!(patience > DELAY * 20, "many times the duration of a pause");
 }

@@ -1,26 +1,26 @@
-//! Signals that nobody should send.
+//! Invalid and forged signals.
 
 use wiremend_proto::link::{
-    Ack, Config, Disposal, Endpoint, Hello, HelloKind, Hole, Missing, Signal, Transmit, Waiting,
+    Ack, Config, Disposal, Endpoint, Hello, HelloKind, Hole, LinkHeader, Missing, QueueHead, Transmit,
 };
-use wiremend_testkit::Dice;
+use wiremend_testkit::Random;
 use wiremend_units::{Bytes, Span, Time};
 
 use super::config;
 
-const WAITING: Waiting = Waiting { len: Bytes::new(1000), ordered: true };
+const HEAD: QueueHead = QueueHead { len: Bytes::new(1000), ordered: true };
 
-/// An end that has sent `frames`, and what it does when the other is a test.
+/// An active end that has sent `frames` frames; the test plays the other end.
 fn active(frames: u32) -> Endpoint<u32, 8> {
     let mut end = Endpoint::new(Config { rtt: Some(Span::from_us(2)), ..config() });
     end.activate(Time::ZERO, 1);
-    let Some(Transmit::Own(Signal::Hello(open))) = end.poll_transmit(Time::ZERO, None) else {
-        panic!("it opens")
+    let Some(Transmit::Control(LinkHeader::Hello(open))) = end.poll_transmit(Time::ZERO, None) else {
+        panic!("no open")
     };
-    end.on_signal(Time::from_ns(1), &Signal::Hello(Hello { kind: HelloKind::Accept, ..open }), None);
+    end.on_signal(Time::from_ns(1), &LinkHeader::Hello(Hello { kind: HelloKind::Accept, ..open }), None);
     for no in 0..frames {
-        let Some(Transmit::Fresh(_)) = end.poll_transmit(Time::from_ns(2), Some(WAITING)) else {
-            panic!("it sends")
+        let Some(Transmit::New(_)) = end.poll_transmit(Time::from_ns(2), Some(HEAD)) else {
+            panic!("no frame")
         };
         end.on_sent(Time::from_ns(2), no);
     }
@@ -29,21 +29,21 @@ fn active(frames: u32) -> Endpoint<u32, 8> {
 
 fn copies(end: &mut Endpoint<u32, 8>, now: Time) -> usize {
     std::iter::from_fn(|| end.poll_transmit(now, None))
-        .filter(|transmit| matches!(transmit, Transmit::Again(..)))
+        .filter(|transmit| matches!(transmit, Transmit::Retransmission(..)))
         .count()
 }
 
-fn missing(next: u32, upto: u32, hole: Hole) -> Signal {
+fn missing(next: u32, upto: u32, hole: Hole) -> LinkHeader {
     let mut holes = [Hole::default(); Missing::HOLES_MAX];
     holes[0] = hole;
-    Signal::Missing(Missing { ack: Ack { epoch: 1, next, pause: false }, upto, holes, hole_count: 1 })
+    LinkHeader::Missing(Missing { ack: Ack { epoch: 1, next, pause: false }, upto, holes, hole_count: 1 })
 }
 
-/// The prototype takes the last ACK for the truth.
+/// The prototype accepts an older ACK.
 #[test]
-fn an_old_ack_moves_nothing_back() {
+fn old_ack_has_no_effect() {
     let mut end = active(10);
-    let ack = |next| Signal::Ack(Ack { epoch: 1, next, pause: false });
+    let ack = |next| LinkHeader::Ack(Ack { epoch: 1, next, pause: false });
     end.on_signal(Time::from_ns(10), &ack(8), None);
     assert_eq!(std::iter::from_fn(|| end.poll()).count(), 8);
     end.on_signal(Time::from_ns(11), &ack(3), None);
@@ -53,15 +53,15 @@ fn an_old_ack_moves_nothing_back() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_is_ignored() {
+fn ack_of_unsent_frames_is_ignored() {
     let mut end = active(10);
-    end.on_signal(Time::from_ns(10), &Signal::Ack(Ack { epoch: 1, next: 11, pause: true }), None);
-    end.on_signal(Time::from_ns(10), &Signal::Ack(Ack { epoch: 2, next: 5, pause: true }), None);
+    end.on_signal(Time::from_ns(10), &LinkHeader::Ack(Ack { epoch: 1, next: 11, pause: true }), None);
+    end.on_signal(Time::from_ns(10), &LinkHeader::Ack(Ack { epoch: 2, next: 5, pause: true }), None);
     assert_eq!((end.poll(), end.counters().ignored), (None, 2));
-    assert!(matches!(end.poll_transmit(Time::from_ns(10), Some(WAITING)), Some(Transmit::Fresh(_))));
+    assert!(matches!(end.poll_transmit(Time::from_ns(10), Some(HEAD)), Some(Transmit::New(_))));
 }
 
-/// A request that comes again and again is met once in a round trip.
+/// A repeated request is served once per round trip.
 #[test]
 fn requests_do_not_amplify() {
     let mut end = active(10);
@@ -75,7 +75,7 @@ fn requests_do_not_amplify() {
 }
 
 #[test]
-fn holes_that_cannot_be_are_ignored() {
+fn impossible_holes_are_ignored() {
     for hole in [Hole { first: 200, len: 1 }, Hole { first: 5, len: 60 }, Hole { first: 10, len: 1 }] {
         let mut end = active(10);
         end.on_signal(Time::from_ns(10), &missing(0, 10, hole), None);
@@ -85,45 +85,46 @@ fn holes_that_cannot_be_are_ignored() {
 }
 
 #[test]
-fn a_signal_without_its_frame_and_a_frame_without_its_signal_are_ignored() {
+fn signal_without_frame_and_frame_without_signal_are_ignored() {
     let mut end = active(1);
-    let data = Signal::Data { epoch: 1, seq: 0, ordered: true, again: false, ack: None };
+    let data = LinkHeader::Data { epoch: 1, seq: 0, ordered: true, retransmitted: false, ack: None };
     end.on_signal(Time::from_ns(10), &data, None);
-    let ack = Signal::Ack(Ack { epoch: 1, next: 1, pause: false });
+    let ack = LinkHeader::Ack(Ack { epoch: 1, next: 1, pause: false });
     end.on_signal(Time::from_ns(10), &ack, Some((9, Bytes::new(100))));
     assert_eq!((end.poll(), end.poll()), (Some(Disposal::Discard(9)), None));
 }
 
-/// A sender is never further ahead than half the numbers, whatever dummies say. Places are kept in memory: what is missing must not grow with lies.
+/// A sender is at most half the numbers ahead. Forged dummies must not make the state of missing positions
+/// grow without bound.
 #[test]
-fn dummies_do_not_run_ahead() {
+fn forged_dummies_open_bounded_holes() {
     let mut end = Endpoint::<u32, 8>::new(config());
     let open = Hello { kind: HelloKind::Open, epoch: 1, stamp_ns: 0, rtt_ns: 2000 };
-    end.on_signal(Time::from_ns(1), &Signal::Hello(open), None);
+    end.on_signal(Time::from_ns(1), &LinkHeader::Hello(open), None);
     for step in 1..1000 {
-        let dummy = Signal::Dummy { epoch: 1, next: step * 100 % 256, ack: None };
+        let dummy = LinkHeader::Dummy { epoch: 1, next: step * 100 % 256, ack: None };
         end.on_signal(Time::from_ns(2), &dummy, None);
     }
-    assert!(end.counters().missed < 128, "{} places are missing", end.counters().missed);
+    assert!(end.counters().missed < 128, "{} positions are missing", end.counters().missed);
     assert!(end.counters().ignored > 0);
 }
 
-/// Nothing that comes makes an end panic, lose a handle, or wait for ever.
+/// No signal makes an end panic, lose a handle, or wait for ever.
 #[test]
-fn noise_is_survived() {
+fn random_signals_do_no_harm() {
     for seed in 0..400 {
-        let mut dice = Dice::new(seed);
-        let mut end = active(dice.below(20) as u32);
+        let mut random = Random::new(seed);
+        let mut end = active(random.below(20) as u32);
         let (mut now, mut given, mut sent) = (Time::from_ns(100), 0_u32, end.counters().protected);
         for _ in 0..400 {
-            now += Span::from_ns(dice.below(400));
-            let signal = noise(&mut dice);
-            let frame = matches!(signal, Signal::Data { .. }).then(|| {
+            now += Span::from_ns(random.below(400));
+            let signal = random_signal(&mut random);
+            let frame = matches!(signal, LinkHeader::Data { .. }).then(|| {
                 given += 1;
-                (given, Bytes::new(100 + dice.below(1000)))
+                (given, Bytes::new(100 + random.below(1000)))
             });
             end.on_signal(now, &signal, frame);
-            if let Some(Transmit::Fresh(_)) = end.poll_transmit(now, Some(WAITING)) {
+            if let Some(Transmit::New(_)) = end.poll_transmit(now, Some(HEAD)) {
                 end.on_sent(now, 0);
                 sent += 1;
             }
@@ -140,7 +141,7 @@ fn noise_is_survived() {
             now = now.max(at);
             end.on_timeout(now);
             rounds += 1;
-            assert!(rounds < 10_000, "seed {seed} never comes to rest");
+            assert!(rounds < 10_000, "seed {seed} never becomes idle");
         }
         let (mut released, mut passed_on) = (0, 0);
         while let Some(disposal) = end.poll() {
@@ -153,29 +154,30 @@ fn noise_is_survived() {
     }
 }
 
-fn noise(dice: &mut Dice) -> Signal {
-    let mut number = || dice.below(256) as u32;
+fn random_signal(random: &mut Random) -> LinkHeader {
+    let mut number = || random.below(256) as u32;
     let (a, b, c) = (number(), number(), number());
-    let epoch = dice.pick(&[1, 1, 1, 2, 9]);
-    let ack = Ack { epoch, next: a, pause: dice.below(4) == 0 };
-    let maybe = (dice.below(2) == 0).then_some(ack);
-    match dice.below(8) {
+    let epoch = random.pick(&[1, 1, 1, 2, 9]);
+    let ack = Ack { epoch, next: a, pause: random.below(4) == 0 };
+    let maybe = (random.below(2) == 0).then_some(ack);
+    match random.below(8) {
         0..=2 => {
-            let (ordered, again) = (dice.below(2) == 0, dice.below(3) == 0);
-            Signal::Data { epoch, seq: b, ordered, again, ack: maybe }
+            let (ordered, retransmitted) = (random.below(2) == 0, random.below(3) == 0);
+            LinkHeader::Data { epoch, seq: b, ordered, retransmitted, ack: maybe }
         }
-        3 => Signal::Dummy { epoch, next: b, ack: maybe },
-        4 => Signal::Ack(ack),
+        3 => LinkHeader::Dummy { epoch, next: b, ack: maybe },
+        4 => LinkHeader::Ack(ack),
         5 | 6 => {
-            let hole = |dice: &mut Dice| Hole { first: dice.below(256) as u32, len: dice.below(300) as u16 };
-            let holes = std::array::from_fn(|_| hole(dice));
-            Signal::Missing(Missing { ack, upto: c, holes, hole_count: dice.below(9) as u8 })
+            let hole =
+                |random: &mut Random| Hole { first: random.below(256) as u32, len: random.below(300) as u16 };
+            let holes = std::array::from_fn(|_| hole(random));
+            LinkHeader::Missing(Missing { ack, upto: c, holes, hole_count: random.below(9) as u8 })
         }
         _ => {
             use HelloKind::{Accept, Close, Closed, Open, Unknown};
-            let kind = dice.pick(&[Open, Accept, Close, Closed, Unknown]);
-            let rtt_ns = dice.pick(&[0, 1, 2000, u32::MAX]);
-            Signal::Hello(Hello { kind, epoch: u32::from(epoch), stamp_ns: dice.throw() as u32, rtt_ns })
+            let kind = random.pick(&[Open, Accept, Close, Closed, Unknown]);
+            let rtt_ns = random.pick(&[0, 1, 2000, u32::MAX]);
+            LinkHeader::Hello(Hello { kind, epoch: u32::from(epoch), stamp_ns: random.draw() as u32, rtt_ns })
         }
     }
 }

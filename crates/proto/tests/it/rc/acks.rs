@@ -1,8 +1,8 @@
-//! Who asks for acknowledgements, and what happens to those that wait.
+//! Which packets request acknowledgements, and how acknowledgements coalesce.
 
 use wiremend_proto::engine::Responder as _;
 use wiremend_proto::rc::{Config, Packet, Responder, RethRepr};
-use wiremend_testkit::{Direction, Ending, Pair, Side};
+use wiremend_testkit::{Direction, Pair, RunEnd, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
 
@@ -16,14 +16,14 @@ fn acks(mut pair: Pair<Config>) -> (u64, u32) {
 }
 
 #[test]
-fn every_kth_packet_and_the_last_ask() {
+fn every_kth_packet_and_the_last_request_an_acknowledgement() {
     for (ack_every, asked) in [(1, 100), (2, 50), (3, 34), (64, 2), (100, 1), (1000, 1)] {
         assert_eq!(acks(Pair::new(Config { ack_every, ..config() })), (asked, 0));
     }
 }
 
 #[test]
-fn acknowledgements_that_meet_a_busy_port_become_one() {
+fn acknowledgements_coalesce_at_a_busy_port() {
     let slow = Pair::new(config()).spacing(Direction::Backward, Span::from_us(1));
     let (sent, coalesced) = acks(slow);
     assert_eq!(sent + u64::from(coalesced), 100);
@@ -31,9 +31,9 @@ fn acknowledgements_that_meet_a_busy_port_become_one() {
     assert!((10..=12).contains(&sent), "{sent}");
 }
 
-/// What a responder has to say after requests with these numbers, if it may speak only then. SENDs of one packet,
-/// except numbers 10 to 12, which are a READ.
-fn answers(requests: &[u32]) -> Vec<String> {
+/// Returns the responses to requests with these PSNs when they are polled only at the end. The requests are
+/// SENDs of one packet, except PSNs 10 to 12, which are a READ.
+fn responses(requests: &[u32]) -> Vec<String> {
     let config = config();
     let mut responder = Responder::new(QpNum::new(1), Psn::new(8));
     for psn in requests {
@@ -47,35 +47,35 @@ fn answers(requests: &[u32]) -> Vec<String> {
 }
 
 #[test]
-fn what_waits_is_replaced_by_what_says_more() {
-    assert_eq!(answers(&[8, 9]), ["Ack psn 9 msn 2"]);
-    assert_eq!(answers(&[8, 10]), ["Nak(PsnSequence) psn 9 msn 1"], "a NAK acknowledges what came before");
+fn a_newer_response_replaces_a_waiting_one() {
+    assert_eq!(responses(&[8, 9]), ["Ack psn 9 msn 2"]);
+    assert_eq!(responses(&[8, 10]), ["Nak(PsnSequence) psn 9 msn 1"], "a NAK acknowledges earlier packets");
     assert_eq!(
-        answers(&[8, 10, 8]),
+        responses(&[8, 10, 8]),
         ["Nak(PsnSequence) psn 9 msn 1"],
-        "and is not replaced by an ACK for that"
+        "an ACK of earlier packets does not replace it"
     );
-    assert_eq!(answers(&[8, 10, 9]), ["Ack psn 9 msn 2"], "but by one for what was missing");
+    assert_eq!(responses(&[8, 10, 9]), ["Ack psn 9 msn 2"], "an ACK of the missing packet replaces it");
 }
 
 #[test]
-fn answers_leave_in_the_order_of_their_numbers() {
-    let responses = |first: &str| {
+fn responses_are_sent_in_psn_order() {
+    let read_responses = |first: &str| {
         let first = first.to_owned();
         [first, "ReadResponseMiddle psn 11 len 256".to_owned(), "ReadResponseLast psn 12 len 188".to_owned()]
     };
     let mut expected = vec!["Ack psn 9 msn 2".to_owned()];
-    expected.extend(responses("ReadResponseFirst psn 10 len 256"));
+    expected.extend(read_responses("ReadResponseFirst psn 10 len 256"));
     expected.push("Ack psn 14 msn 5".to_owned());
-    assert_eq!(answers(&[8, 9, 10, 13, 14]), expected);
+    assert_eq!(responses(&[8, 9, 10, 13, 14]), expected);
 }
 
 /// A lost acknowledgement does not matter if a later one arrives.
 #[test]
 fn acknowledgements_are_cumulative() {
-    let mut pair = Pair::new(config()).fate(Direction::Backward, |sighting| sighting.nth % 10 != 0);
+    let mut pair = Pair::new(config()).fate(Direction::Backward, |sent| sent.nth % 10 != 0);
     pair.write(Side::A, 256 * 100);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!(pair.run_until_idle(), RunEnd::Idle);
     assert_eq!(pair.requester(Side::A).packets, 100);
     assert_eq!(pair.causes(), []);
 }

@@ -1,22 +1,22 @@
-//! What dummies and repeats make of the losses that otherwise take a timeout (JCST §4, Figs. 6 to 9).
+//! The effect of dummies and repeats on losses that otherwise cost a timeout (JCST §4, Figs. 6 to 9).
 
 use wiremend_proto::engine::Op;
-use wiremend_proto::mend::{Dummies, Mend, When};
+use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Syndrome};
-use wiremend_testkit::{Cause, Direction, Pair, Side};
+use wiremend_testkit::{Direction, Pair, Side, TimeoutCause};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
 use super::config;
 
-fn with(mend: Mend) -> Config {
+fn with(mend: MendConfig) -> Config {
     Config { mend, ..config() }
 }
 
 fn dummies(count: u8) -> Config {
-    with(Mend { dummies: Dummies { count, ..Dummies::default() }, ..Mend::default() })
+    with(MendConfig { dummies: Dummies { count, ..Dummies::default() }, ..MendConfig::default() })
 }
 
-/// A WRITE of four packets, PSN 0 to 3; dummies follow from PSN 4 on.
+/// Runs a WRITE of four packets, PSN 0 to 3; dummies follow from PSN 4 on.
 fn run(pair: Pair<Config>) -> Pair<Config> {
     run_op(pair, Op::Write)
 }
@@ -24,12 +24,12 @@ fn run(pair: Pair<Config>) -> Pair<Config> {
 fn run_op(mut pair: Pair<Config>, op: Op) -> Pair<Config> {
     pair.post(Side::A, op, 1000, None);
     pair.run_until_delivered();
-    assert_eq!(pair.received(Side::B).len(), 1, "nobody is told of a dummy");
-    assert_eq!(pair.completions(Side::A).len(), 1, "nobody is told of a dummy");
+    assert_eq!(pair.received(Side::B).len(), 1, "dummies are not reported");
+    assert_eq!(pair.completions(Side::A).len(), 1, "dummies are not reported");
     pair
 }
 
-/// How long a WRITE of four packets takes, to within 100 ns.
+/// Duration of a WRITE of four packets, to within 100 ns.
 fn took(mut pair: Pair<Config>) -> Span {
     pair.write(Side::A, 1000);
     while pair.completions(Side::A).is_empty() {
@@ -39,7 +39,7 @@ fn took(mut pair: Pair<Config>) -> Span {
 }
 
 #[test]
-fn dummies_follow_what_was_posted_and_are_acknowledged() {
+fn dummies_follow_posted_work_and_are_acknowledged() {
     for op in [Op::Write, Op::Send] {
         let pair = run_op(Pair::new(dummies(2)).traced(), op);
         let sent: Vec<_> = pair.trace().iter().filter(|line| line.starts_with("A ")).collect();
@@ -52,7 +52,7 @@ fn dummies_follow_what_was_posted_and_are_acknowledged() {
 
 /// Fig. 9.
 #[test]
-fn a_dummy_shows_the_loss_of_the_tail() {
+fn a_dummy_reveals_the_loss_of_the_tail() {
     let lossy = || Pair::new(dummies(1)).drop_nth(Direction::Forward, [4]);
     let pair = run(lossy());
     assert_eq!(pair.causes(), []);
@@ -62,24 +62,24 @@ fn a_dummy_shows_the_loss_of_the_tail() {
 }
 
 #[test]
-fn the_acknowledgement_of_a_dummy_stands_in_for_a_lost_one() {
+fn the_acknowledgement_of_a_dummy_replaces_a_lost_one() {
     let pair = run(Pair::new(dummies(1)).drop_nth(Direction::Backward, [4]));
     assert_eq!(pair.causes(), []);
     assert_eq!(pair.requester(Side::A).retransmitted_packets, 0);
 }
 
 #[test]
-fn when_tail_and_dummies_are_all_lost_the_timer_is_left() {
-    let lost = |pair: Pair<Config>| pair.fate(Direction::Forward, |sighting| (4..=6).contains(&sighting.nth));
+fn if_tail_and_dummies_are_all_lost_the_timer_recovers() {
+    let lost = |pair: Pair<Config>| pair.fate(Direction::Forward, |sent| (4..=6).contains(&sent.nth));
     let pair = run(lost(Pair::new(dummies(2))));
-    assert_eq!(pair.causes(), [Cause::TailPacket]);
+    assert_eq!(pair.causes(), [TimeoutCause::TailPacket]);
     assert!(!pair.expired()[0].expiry.dummy);
-    assert_eq!(run(lost(Pair::new(dummies(3)))).causes(), [], "the third is there");
+    assert_eq!(run(lost(Pair::new(dummies(3)))).causes(), [], "the third dummy arrives");
 }
 
-/// The work is long done when the timer fires.
+/// The work request has completed long before the timer expires.
 #[test]
-fn a_lost_dummy_holds_up_nobody() {
+fn a_lost_dummy_delays_no_work_request() {
     let mut pair = Pair::new(dummies(1)).drop_nth(Direction::Forward, [5]);
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_us(5));
@@ -90,9 +90,9 @@ fn a_lost_dummy_holds_up_nobody() {
     assert!(pair.expired()[0].expiry.dummy);
 }
 
-/// Behind a READ it takes READs: what gets lost is what the peer sends.
+/// After a READ, the dummies are READs, because the responses can be lost.
 #[test]
-fn dummies_behind_a_read_pull_responses() {
+fn dummies_after_a_read_cause_responses() {
     for (direction, nth) in [(Direction::Forward, 1), (Direction::Backward, 4)] {
         let pair = run_op(Pair::new(dummies(1)).drop_nth(direction, [nth]), Op::Read);
         assert_eq!(pair.causes(), [], "{direction:?} {nth}");
@@ -111,23 +111,26 @@ fn dummies_may_exceed_the_window() {
     let mut pair = Pair::new(config);
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_ns(900));
-    assert_eq!(pair.host(Side::A).requester.outstanding(), 6, "before any answer");
+    assert_eq!(pair.host(Side::A).requester.outstanding(), 6, "before any response");
     pair.run_until_delivered();
 }
 
-fn deferred(after: Span) -> Config {
-    with(Mend { dummies: Dummies { count: 1, when: When::Deferred, after }, ..Mend::default() })
+fn deferred(idle_time: Span) -> Config {
+    with(MendConfig {
+        dummies: Dummies { count: 1, timing: DummyTiming::Deferred, idle_time },
+        ..MendConfig::default()
+    })
 }
 
-/// The round trip is 2 µs and a little.
+/// The round trip is slightly above 2 µs.
 #[test]
-fn a_wait_beyond_the_round_trip_saves_the_dummies_of_what_arrives() {
+fn a_wait_beyond_the_round_trip_avoids_dummies_without_loss() {
     let wait = Span::from_us(10);
     assert_eq!(run(Pair::new(deferred(wait))).requester(Side::A).dummies, 0);
     let lossy = || Pair::new(deferred(wait)).drop_nth(Direction::Forward, [4]);
     let pair = run(lossy());
     assert_eq!((pair.causes(), pair.requester(Side::A).dummies), (vec![], 1));
-    // §5.2: about T plus a round trip, and one more to send again.
+    // §5.2: about T plus a round trip, and one more for the retransmission.
     let took = took(lossy());
     assert!(took > wait && took < wait + Span::from_us(6), "{took:?}");
 }
@@ -143,36 +146,36 @@ fn posts_in_quick_succession_share_their_dummies() {
     assert_eq!(pair.requester(Side::A).dummies, 1);
 }
 
-/// As worded in §5.2, the first of a batch is protected, and its last is not.
+/// As worded in §5.2, the first request of a batch is protected, and the last is not.
 #[test]
-fn at_post_protects_the_first_of_a_batch() {
-    let at_post = Dummies { count: 1, when: When::AtPost, after: Span::ZERO };
-    let mut pair =
-        Pair::new(with(Mend { dummies: at_post, ..Mend::default() })).drop_nth(Direction::Forward, [4]);
+fn at_post_protects_the_first_request_of_a_batch() {
+    let at_post = Dummies { count: 1, timing: DummyTiming::AtPost, idle_time: Span::ZERO };
+    let mut pair = Pair::new(with(MendConfig { dummies: at_post, ..MendConfig::default() }))
+        .drop_nth(Direction::Forward, [4]);
     for _ in 0..3 {
         pair.write(Side::A, 256);
     }
     pair.run_until_delivered();
     assert_eq!(pair.requester(Side::A).dummies, 1);
-    assert_eq!(pair.causes(), [Cause::TailPacket]);
+    assert_eq!(pair.causes(), [TimeoutCause::TailPacket]);
 }
 
 /// Fig. 8.
 #[test]
-fn a_copy_of_the_tail_stands_in_for_it_and_for_its_acknowledgement() {
-    let copies = || Pair::new(with(Mend { tail_copies: 1, ..Mend::default() }));
+fn a_copy_of_the_tail_replaces_it_and_its_acknowledgement() {
+    let copies = || Pair::new(with(MendConfig { tail_copies: 1, ..MendConfig::default() }));
     for (direction, nth) in [(Direction::Forward, 4), (Direction::Backward, 4)] {
         let pair = run(copies().drop_nth(direction, [nth]));
         assert_eq!((pair.causes(), pair.requester(Side::A).repeats), (vec![], 1));
         assert_eq!(pair.requester(Side::A).retransmitted_packets, 0);
     }
-    let pair = run(copies().fate(Direction::Forward, |sighting| matches!(sighting.nth, 4 | 5)));
-    assert_eq!(pair.causes(), [Cause::TailPacket]);
+    let pair = run(copies().fate(Direction::Forward, |sent| matches!(sent.nth, 4 | 5)));
+    assert_eq!(pair.causes(), [TimeoutCause::TailPacket]);
 }
 
 #[test]
-fn every_packet_sent_twice_takes_two_losses_to_be_missed() {
-    let twice = || Pair::new(with(Mend { packet_copies: 1, ..Mend::default() }));
+fn with_every_packet_sent_twice_one_loss_is_not_noticed() {
+    let twice = || Pair::new(with(MendConfig { packet_copies: 1, ..MendConfig::default() }));
     for nth in 1..=8 {
         let pair = run(twice().drop_nth(Direction::Forward, [nth]));
         let requester = pair.requester(Side::A);
@@ -181,24 +184,24 @@ fn every_packet_sent_twice_takes_two_losses_to_be_missed() {
     assert_eq!(pair_naks(twice()), 1);
 }
 
-/// NAKs after both copies of PSN 1 are lost.
+/// Returns the NAKs after both copies of PSN 1 are lost.
 fn pair_naks(pair: Pair<Config>) -> u32 {
-    run(pair.fate(Direction::Forward, |sighting| matches!(sighting.nth, 3 | 4))).requester(Side::A).naks
+    run(pair.fate(Direction::Forward, |sent| matches!(sent.nth, 3 | 4))).requester(Side::A).naks
 }
 
 #[test]
-fn a_responder_that_checks_asks_again_for_what_is_lost_again() {
+fn a_responder_that_checks_the_epsn_sends_another_nak_for_a_lost_retransmission() {
     let lost = |pair: Pair<Config>| {
-        run(pair.fate(Direction::Forward, |sighting| sighting.packet.psn.get() == 1 && sighting.copy < 3))
+        run(pair.fate(Direction::Forward, |sent| sent.packet.psn.get() == 1 && sent.copy < 3))
     };
-    assert_eq!(lost(Pair::new(config())).causes(), [Cause::Twice, Cause::Twice]);
-    let pair = lost(Pair::new(with(Mend { check_epsn: true, ..Mend::default() })));
+    assert_eq!(lost(Pair::new(config())).causes(), [TimeoutCause::Twice, TimeoutCause::Twice]);
+    let pair = lost(Pair::new(with(MendConfig { check_epsn: true, ..MendConfig::default() })));
     assert_eq!((pair.causes(), pair.responder(Side::B).naks), (vec![], 3));
 }
 
-/// What is sent again has to be fetched first. A NIC that is fetching is not disturbed by a second NAK.
+/// The NIC fetches a retransmission first. During the fetch a second NAK has no effect.
 #[test]
-fn a_second_nak_changes_nothing_while_the_nic_fetches() {
+fn a_second_nak_changes_nothing_during_the_fetch() {
     let fetching = Config { resend_delay: Span::from_us(1), ..config() };
     for (config, resent) in [(config(), 6), (fetching, 3)] {
         let mut pair = Pair::new(config).drop_nth(Direction::Forward, [2]);

@@ -1,4 +1,4 @@
-//! Messages of every kind and size arrive as they were posted.
+//! Messages of every operation and size arrive as posted.
 
 use wiremend_proto::engine::{Completion, Op, Requester as _, Responder as _, Status, Work};
 use wiremend_proto::rc::{Config, Qp};
@@ -81,7 +81,7 @@ fn sequence_numbers_wrap_in_the_middle_of_every_operation() {
 }
 
 #[test]
-fn a_window_bounds_what_is_outstanding_and_a_larger_read_goes_alone() {
+fn the_window_limits_outstanding_packets_and_a_larger_read_is_sent_alone() {
     let mut pair = Pair::new(Config { window: 4, ack_every: 64, ..config() });
     pair.write(Side::A, 5000);
     pair.read(Side::A, 5000);
@@ -93,11 +93,11 @@ fn a_window_bounds_what_is_outstanding_and_a_larger_read_goes_alone() {
         assert!(outstanding <= 4 || outstanding <= 20 && !pair.received(Side::B).is_empty(), "{outstanding}");
     }
     pair.run_until_delivered();
-    assert_eq!(pair.causes(), [], "a full window asks for an acknowledgement");
+    assert_eq!(pair.causes(), [], "a full window requests an acknowledgement");
 }
 
 #[test]
-fn completions_come_in_the_order_of_posting() {
+fn completions_come_in_posting_order() {
     let mut pair = Pair::new(config());
     pair.read(Side::A, 4000);
     pair.send(Side::A, 1);
@@ -107,9 +107,9 @@ fn completions_come_in_the_order_of_posting() {
     assert_eq!(completed, [1, 2, 3]);
 }
 
-/// The largest message leaves no trace in the checks of the next one.
+/// The state of the largest message does not affect the checks of the next one.
 #[test]
-fn what_follows_the_longest_message_is_taken() {
+fn messages_after_the_longest_one_are_accepted() {
     let config = Config { mtu: 4096, ack_every: 1 << 20, ..Config::default() };
     let mut here = Qp::new(QpNum::new(2), Psn::new(0), Psn::new(0));
     let mut there = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(0));
@@ -120,8 +120,8 @@ fn what_follows_the_longest_message_is_taken() {
         there.on_packet(&config, Time::ZERO, &transmit.packet);
     }
     assert!(!there.responder.is_error());
-    while let Some(answer) = there.responder.poll_transmit(&config) {
-        here.on_packet(&config, Time::ZERO, &answer);
+    while let Some(ack) = there.responder.poll_transmit(&config) {
+        here.on_packet(&config, Time::ZERO, &ack);
     }
     let completions: Vec<_> = std::iter::from_fn(|| here.requester.poll_completion()).collect();
     assert_eq!(completions, [1, 2, 3].map(|id| Completion { id, status: Status::Success }));

@@ -1,4 +1,4 @@
-//! The reliable connection, end to end over a wire that loses what it is told to lose.
+//! The reliable connection end to end, over a wire with scripted losses.
 
 mod acks;
 mod errors;
@@ -7,7 +7,7 @@ mod livelock;
 mod mend;
 mod messages;
 mod reads;
-mod receives;
+mod receive_buffers;
 mod swarm;
 mod timeouts;
 

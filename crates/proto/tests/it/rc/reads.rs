@@ -1,14 +1,14 @@
-//! READs: implied answers, partial restart, and the bound on how many are in flight.
+//! READs: implied ACKs and NAKs, partial restart, and the limit of READs in flight.
 
-use wiremend_proto::engine::{Op, Outcome, Responder as _};
+use wiremend_proto::engine::{Op, RequestOutcome, Responder as _};
 use wiremend_proto::rc::{Config, Packet, Recovery, Responder, RethRepr};
-use wiremend_testkit::{Cause, Direction, Pair, Side};
+use wiremend_testkit::{Direction, Pair, Side, TimeoutCause};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;
 
 use super::config;
 
-/// A READ request as a responder sees it.
+/// Builds a READ request.
 fn request(psn: u32, address: u64, remote_key: u32, dma_len: u32) -> Packet {
     let reth = RethRepr { address, remote_key, dma_len };
     Packet::new(Opcode::ReadRequest, QpNum::new(2), Psn::new(psn)).with_reth(reth)
@@ -18,14 +18,14 @@ fn drain(responder: &mut Responder, config: &Config) -> Vec<u32> {
     std::iter::from_fn(|| responder.poll_transmit(config).map(|packet| packet.psn.get())).collect()
 }
 
-/// The requests among the lines of a trace.
+/// Returns the requests in a trace.
 fn requests(pair: &Pair<Config>) -> Vec<&str> {
     pair.trace().iter().map(String::as_str).filter(|line| line.starts_with("A ")).collect()
 }
 
-/// A gap in the responses is seen at once; what is missing is asked for with address and number moved on.
+/// A gap in the responses is detected at once; the new request starts at the missing response.
 #[test]
-fn a_lost_response_is_asked_for_again_from_there_on() {
+fn a_lost_response_is_requested_again_from_there_on() {
     let mut pair = Pair::new(config()).starting_at(Psn::new(100)).drop_nth(Direction::Backward, [3]).traced();
     pair.read(Side::A, 2560);
     pair.run_until_delivered();
@@ -40,7 +40,7 @@ fn a_lost_response_is_asked_for_again_from_there_on() {
 }
 
 #[test]
-fn a_restarting_recovery_asks_for_the_whole_range() {
+fn go_back_0_requests_the_whole_range_again() {
     let config = Config { recovery: Recovery::GoBackZero, ..config() };
     let mut pair = Pair::new(config).drop_nth(Direction::Backward, [3]).traced();
     pair.read(Side::A, 2560);
@@ -54,7 +54,7 @@ fn a_restarting_recovery_asks_for_the_whole_range() {
 #[test]
 fn a_lost_last_response_or_request_takes_a_timeout() {
     for (direction, nth, cause) in
-        [(Direction::Backward, 10, Cause::TailAck), (Direction::Forward, 1, Cause::TailPacket)]
+        [(Direction::Backward, 10, TimeoutCause::TailAck), (Direction::Forward, 1, TimeoutCause::TailPacket)]
     {
         let mut pair = Pair::new(config()).drop_nth(direction, [nth]).traced();
         pair.read(Side::A, 2560);
@@ -63,7 +63,7 @@ fn a_lost_last_response_or_request_takes_a_timeout() {
     }
 }
 
-/// The last response is lost; the acknowledgement of the WRITE behind it shows that.
+/// The last response is lost; the acknowledgement of the WRITE after it reveals that.
 #[test]
 fn an_acknowledgement_that_skips_a_read_is_an_implied_nak() {
     let mut pair = Pair::new(config()).drop_nth(Direction::Backward, [4]).traced();
@@ -83,11 +83,11 @@ fn an_acknowledgement_that_skips_a_read_is_an_implied_nak() {
     assert_eq!(pair.placed(Side::B), 10);
 }
 
-/// All acknowledgements of the WRITEs are lost; the response to the READ behind them says the same.
+/// All acknowledgements of the WRITEs are lost; the response to the READ after them implies them.
 #[test]
 fn a_response_acknowledges_all_requests_before_it() {
-    let mut pair = Pair::new(config())
-        .fate(Direction::Backward, |sighting| sighting.packet.to_string().contains("Ack "));
+    let mut pair =
+        Pair::new(config()).fate(Direction::Backward, |sent| sent.packet.to_string().contains("Ack "));
     pair.write(Side::A, 1000);
     pair.write(Side::A, 1000);
     pair.read(Side::A, 1000);
@@ -96,7 +96,7 @@ fn a_response_acknowledges_all_requests_before_it() {
 }
 
 #[test]
-fn a_lost_read_request_is_nakked_by_what_follows() {
+fn a_lost_read_request_causes_a_nak_for_the_next_packet() {
     let mut pair = Pair::new(config()).drop_nth(Direction::Forward, [1]);
     pair.read(Side::A, 1000);
     pair.write(Side::A, 1000);
@@ -104,15 +104,15 @@ fn a_lost_read_request_is_nakked_by_what_follows() {
     assert_eq!((pair.requester(Side::A).naks, pair.causes()), (1, vec![]));
 }
 
-/// The repeated request is lost, so a timeout comes; the response to the third one is lost as well, which is seen at
-/// once, because after a timeout a gap is a new gap.
+/// The second request is lost, so a timeout follows. The response to the third one is lost as well and
+/// detected at once, because after a timeout a gap counts as new.
 #[test]
-fn a_response_lost_after_a_timeout_is_asked_for_at_once() {
+fn a_response_lost_after_a_timeout_is_requested_at_once() {
     let mut copies = 0;
     let mut pair =
-        Pair::new(config()).drop_nth(Direction::Forward, [2]).fate(Direction::Backward, move |sighting| {
-            copies += u32::from(sighting.packet.psn.get() == 5);
-            sighting.packet.psn.get() == 5 && copies <= 2
+        Pair::new(config()).drop_nth(Direction::Forward, [2]).fate(Direction::Backward, move |sent| {
+            copies += u32::from(sent.packet.psn.get() == 5);
+            sent.packet.psn.get() == 5 && copies <= 2
         });
     pair.read(Side::A, 2560);
     pair.run_until_delivered();
@@ -120,37 +120,37 @@ fn a_response_lost_after_a_timeout_is_asked_for_at_once() {
     assert_eq!(pair.requester(Side::A).packets, 4);
 }
 
-/// Memory that the READ did not name is not given away because an old number is on the request.
+/// A request with an old number must not read other memory than the original READ.
 #[test]
 fn only_the_rest_of_a_recent_read_is_executed_again() {
     let config = Config { reads_max: 2, ..config() };
     let mut responder = Responder::new(QpNum::new(1), Psn::new(0));
     let mut ask = |request| responder.on_packet(&config, Time::ZERO, &request);
-    assert!(matches!(ask(request(0, 4096, 7, 1000)), Outcome::Accepted { .. }));
-    assert_eq!(ask(request(1, 4096, 7, 744)), Outcome::Ignored, "address of another part");
-    assert_eq!(ask(request(1, 4352, 8, 744)), Outcome::Ignored, "another key");
-    assert_eq!(ask(request(1, 4352, 7, 745)), Outcome::Ignored, "more than there was");
-    assert_eq!(ask(request(1, 4352, 7, 744)), Outcome::Duplicate);
+    assert!(matches!(ask(request(0, 4096, 7, 1000)), RequestOutcome::Accepted { .. }));
+    assert_eq!(ask(request(1, 4096, 7, 744)), RequestOutcome::Ignored, "address of another part");
+    assert_eq!(ask(request(1, 4352, 8, 744)), RequestOutcome::Ignored, "another key");
+    assert_eq!(ask(request(1, 4352, 7, 745)), RequestOutcome::Ignored, "more than there was");
+    assert_eq!(ask(request(1, 4352, 7, 744)), RequestOutcome::Duplicate);
     assert_eq!(drain(&mut responder, &config), [1, 2, 3]);
 }
 
-/// A READ that is executed again is forgotten while its responses wait, because newer ones came.
+/// A READ that is executed again is discarded with its waiting responses when newer READs arrive.
 #[test]
-fn a_forgotten_read_is_not_answered_further() {
+fn responses_of_a_discarded_read_are_not_sent() {
     let config = Config { reads_max: 2, ..config() };
     let mut responder = Responder::new(QpNum::new(1), Psn::new(0));
     for psn in [0, 2] {
         responder.on_packet(&config, Time::ZERO, &request(psn, 0, 0, 512));
     }
     assert_eq!(drain(&mut responder, &config), [0, 1, 2, 3]);
-    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), Outcome::Duplicate);
+    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), RequestOutcome::Duplicate);
     responder.on_packet(&config, Time::ZERO, &request(4, 0, 0, 512));
     assert_eq!(drain(&mut responder, &config), [4, 5]);
-    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), Outcome::Ignored);
+    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), RequestOutcome::Ignored);
 }
 
 #[test]
-fn no_more_reads_than_agreed_are_in_flight() {
+fn reads_in_flight_are_limited() {
     let mut pair = Pair::new(Config { reads_max: 2, ..config() }).traced();
     for _ in 0..5 {
         pair.read(Side::A, 512);
@@ -165,9 +165,9 @@ fn no_more_reads_than_agreed_are_in_flight() {
     assert!(pair.trace()[0].contains("psn 0") && pair.trace()[1].contains("psn 2"));
 }
 
-/// Losses in every place of a row of READs between other operations, one at a time.
+/// A single loss at every position of a sequence of READs and other operations.
 #[test]
-fn any_single_loss_around_reads_is_repaired() {
+fn any_single_loss_around_reads_is_recovered() {
     for recovery in Recovery::ALL {
         for direction in [Direction::Forward, Direction::Backward] {
             for nth in 1..=24 {

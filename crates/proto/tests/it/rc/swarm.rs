@@ -1,20 +1,20 @@
-//! Random connections: whatever is lost, doubled or overtaken, every byte arrives once and in order, and every work
-//! request ends, in order, with success or a reason.
+//! Random connections with loss, duplication and reordering: every byte arrives once and in order, and every
+//! work request ends in order, with success or an error.
 
 use proptest::prelude::*;
 use wiremend_proto::engine::Op;
-use wiremend_proto::mend::{Dummies, Mend, When};
+use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc::{Config, Recovery, RnrTimer};
-use wiremend_testkit::{Ending, Luck, Pair, Side};
+use wiremend_testkit::{Pair, RandomFaults, RunEnd, Side};
 use wiremend_units::{Psn, Span};
 
 use super::TIMEOUT;
 use crate::common;
 
 #[derive(Clone, Debug)]
-struct Story {
+struct Case {
     config: Config,
-    luck: Luck,
+    faults: RandomFaults,
     seed: u64,
     first: u32,
     spacing_ns: u64,
@@ -31,15 +31,15 @@ struct Posted {
     pause_ns: u64,
 }
 
-impl Story {
-    /// A recovery that restarts messages needs a message to pass without any disturbance: with much of it, never
-    /// finishing is what it does.
-    fn luck(&self) -> Luck {
+impl Case {
+    /// A recovery that restarts messages needs a message without any fault. With many faults it never
+    /// finishes, by design, so they are reduced.
+    fn faults(&self) -> RandomFaults {
         let mildness = if self.config.recovery == Recovery::GoBackZero { 8 } else { 1 };
-        Luck {
-            loss_ppm: self.luck.loss_ppm / mildness,
-            duplicate_ppm: self.luck.duplicate_ppm / mildness,
-            reorder_ppm: self.luck.reorder_ppm / mildness,
+        RandomFaults {
+            loss_ppm: self.faults.loss_ppm / mildness,
+            duplicate_ppm: self.faults.duplicate_ppm / mildness,
+            reorder_ppm: self.faults.reorder_ppm / mildness,
         }
     }
 }
@@ -59,20 +59,24 @@ prop_compose! {
     }
 }
 
-fn mends() -> impl Strategy<Value = Mend> {
-    let when = prop::sample::select(vec![When::Deferred, When::AtPost]);
-    let after = prop::sample::select(vec![0, 500, 5_000, 60_000]).prop_map(Span::from_ns);
-    let dummies = (0_u8..4, when, after).prop_map(|(count, when, after)| Dummies { count, when, after });
+fn mends() -> impl Strategy<Value = MendConfig> {
+    let timing = prop::sample::select(vec![DummyTiming::Deferred, DummyTiming::AtPost]);
+    let idle_time = prop::sample::select(vec![0, 500, 5_000, 60_000]).prop_map(Span::from_ns);
+    let dummies = (0_u8..4, timing, idle_time).prop_map(|(count, timing, idle_time)| Dummies {
+        count,
+        timing,
+        idle_time,
+    });
     let copies = || prop_oneof![2 => Just(0_u8), 1 => 1_u8..3];
     let mend = (dummies, copies(), copies(), any::<bool>()).prop_map(
-        |(dummies, tail_copies, packet_copies, check_epsn)| Mend {
+        |(dummies, tail_copies, packet_copies, check_epsn)| MendConfig {
             dummies,
             tail_copies,
             packet_copies,
             check_epsn,
         },
     );
-    prop_oneof![Just(Mend::default()), mend]
+    prop_oneof![Just(MendConfig::default()), mend]
 }
 
 prop_compose! {
@@ -88,77 +92,77 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn stories()(
+    fn cases()(
         config in configs(),
-        luck in common::lucks(150_000),
+        faults in common::random_faults(150_000),
         seed in 0..u64::MAX / 2,
         first in prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010],
         spacing_ns in prop::sample::select(vec![0, 20, 100, 700]),
         receives in prop_oneof![3 => Just(None), 1 => (0_u32..3).prop_map(Some)],
         works in prop::collection::vec(posted(), 1..12),
-    ) -> Story {
-        Story { config, luck, seed, first, spacing_ns, receives, works }
+    ) -> Case {
+        Case { config, faults, seed, first, spacing_ns, receives, works }
     }
 }
 
-fn play(story: &Story) -> (Pair<Config>, Ending) {
-    let spacing = Span::from_ns(story.spacing_ns);
-    let mut pair = Pair::new(story.config.clone())
-        .starting_at(Psn::new(story.first))
+fn run_case(case: &Case) -> (Pair<Config>, RunEnd) {
+    let spacing = Span::from_ns(case.spacing_ns);
+    let mut pair = Pair::new(case.config.clone())
+        .starting_at(Psn::new(case.first))
         .spacing(wiremend_testkit::Direction::Backward, spacing)
-        .impair(story.luck(), story.seed);
-    if let Some(receives) = story.receives {
+        .impair(case.faults(), case.seed);
+    if let Some(receives) = case.receives {
         pair.host(Side::B).responder.limit_receives(receives);
     }
-    for (work, imm) in story.works.iter().zip(100..) {
+    for (work, imm) in case.works.iter().zip(100..) {
         pair.post(work.side, work.op, work.len, work.imm.then_some(imm));
         pair.run_for(Span::from_ns(work.pause_ns));
         pair.host(Side::B).responder.add_receives(1);
     }
-    // The slowest wait for a receiver that was given its buffers long ago is 10 µs.
-    let ending = pair.run_until_idle();
-    (pair, ending)
+    // The longest RNR wait, once the receiver has buffers, is 10 µs.
+    let run_end = pair.run_until_idle();
+    (pair, run_end)
 }
 
-fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), String> {
+fn check_case(case: &Case, pair: &Pair<Config>, run_end: RunEnd) -> Result<(), String> {
     for side in [Side::A, Side::B] {
-        let posted: Vec<_> = story.works.iter().filter(|work| work.side == side).collect();
-        let failed = common::judge_works(pair, ending, side, posted.len())?;
-        if failed && story.luck().loss_ppm == 0 && story.luck().reorder_ppm == 0 {
+        let posted: Vec<_> = case.works.iter().filter(|work| work.side == side).collect();
+        let failed = common::check_completions(pair, run_end, side, posted.len())?;
+        if failed && case.faults().loss_ppm == 0 && case.faults().reorder_ppm == 0 {
             return Err("retries exhausted without a loss".to_owned());
         }
         let bytes: u64 =
             posted.iter().filter(|work| work.op != Op::Read).map(|work| u64::from(work.len)).sum();
         let placed = pair.placed(side.peer());
-        if story.config.recovery == Recovery::GoBackN && !failed && placed != bytes {
+        if case.config.recovery == Recovery::GoBackN && !failed && placed != bytes {
             return Err(format!("{placed} bytes placed of {bytes}"));
         }
         let requester = pair.requester(side);
-        let luck = story.luck();
-        let quiet = luck.loss_ppm + luck.duplicate_ppm + luck.reorder_ppm == 0;
-        if quiet && story.receives.is_none() && requester.retransmitted_packets > 0 {
-            return Err("repetitions on a perfect wire".to_owned());
+        let faults = case.faults();
+        let no_faults = faults.loss_ppm + faults.duplicate_ppm + faults.reorder_ppm == 0;
+        if no_faults && case.receives.is_none() && requester.retransmitted_packets > 0 {
+            return Err("retransmissions without a fault".to_owned());
         }
     }
     Ok(())
 }
 
 proptest! {
-    #![proptest_config(common::stories(2500, 4791))]
+    #![proptest_config(common::proptest_config(2500, 4791))]
 
     #[test]
-    fn every_byte_arrives_once_and_in_order_or_the_end_has_a_reason(story in stories()) {
-        let (pair, ending) = play(&story);
-        prop_assert_eq!(judge(&story, &pair, ending), Ok(()));
+    fn every_byte_arrives_once_and_in_order_or_the_connection_fails(case in cases()) {
+        let (pair, run_end) = run_case(&case);
+        prop_assert_eq!(check_case(&case, &pair, run_end), Ok(()));
     }
 }
 
-/// The same story gives the same packets.
+/// The same case produces the same packets.
 #[test]
-fn a_run_repeats_itself_exactly() {
-    let luck = Luck { loss_ppm: 50_000, duplicate_ppm: 20_000, reorder_ppm: 20_000 };
+fn a_run_is_deterministic() {
+    let faults = RandomFaults { loss_ppm: 50_000, duplicate_ppm: 20_000, reorder_ppm: 20_000 };
     let trace = || {
-        let mut pair = Pair::new(super::config()).impair(luck, 3).traced();
+        let mut pair = Pair::new(super::config()).impair(faults, 3).traced();
         pair.write(Side::A, 20_000);
         pair.read(Side::A, 20_000);
         pair.run_until_idle();

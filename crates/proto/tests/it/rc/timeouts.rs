@@ -1,13 +1,13 @@
-//! The four losses that only a timeout repairs (JCST §3.1, Figs. 2 to 5), and the loss that a NAK repairs.
+//! The four losses that only a timeout recovers (JCST §3.1, Figs. 2 to 5), and the loss that a NAK recovers.
 
 use wiremend_proto::engine::Requester as _;
 use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Recovery, Syndrome};
-use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
+use wiremend_testkit::{Direction, Pair, RunEnd, Side, TimeoutCause};
 use wiremend_units::{Psn, QpNum, Span};
 
 use super::{TIMEOUT, config};
 
-/// Four packets of a WRITE, PSN 0 to 3, and an acknowledgement for each.
+/// Four packets of a WRITE, PSN 0 to 3, with an acknowledgement for each.
 fn four_packets() -> Pair<Config> {
     Pair::new(config()).traced()
 }
@@ -20,21 +20,21 @@ fn run(mut pair: Pair<Config>) -> Pair<Config> {
 }
 
 #[test]
-fn a_lost_packet_is_repaired_by_a_nak_without_timeout() {
+fn a_lost_packet_is_recovered_by_a_nak_without_timeout() {
     let pair = run(four_packets().drop_nth(Direction::Forward, [2]));
     assert_eq!(pair.causes(), []);
     let requester = pair.requester(Side::A);
     assert_eq!((requester.naks, requester.packets, requester.retransmitted_packets), (1, 7, 3));
     assert_eq!(requester.retransmitted_bytes, 1000 - 256);
-    assert_eq!(pair.responder(Side::B).ahead, 2);
+    assert_eq!(pair.responder(Side::B).out_of_sequence, 2);
     assert!(pair.now().since(wiremend_units::Time::ZERO) < Span::from_us(10) + TIMEOUT);
 }
 
-/// Fig. 2: the responder asks once for each number; nobody hears it.
+/// Fig. 2: the responder sends one NAK for each number, and this one is lost.
 #[test]
-fn nak_lost() {
+fn lost_nak_causes_a_timeout() {
     let pair = run(four_packets().drop_nth(Direction::Forward, [2]).drop_nth(Direction::Backward, [2]));
-    assert_eq!(pair.causes(), [Cause::Nak]);
+    assert_eq!(pair.causes(), [TimeoutCause::Nak]);
     assert_eq!(
         pair.trace(),
         [
@@ -55,12 +55,12 @@ fn nak_lost() {
     );
 }
 
-/// Fig. 3: the repetition is lost as well, and there is no second NAK for the number.
+/// Fig. 3: the retransmission is lost as well, and there is no second NAK for the number.
 #[test]
-fn packet_lost_twice() {
-    let pair = run(four_packets()
-        .fate(Direction::Forward, |sighting| sighting.packet.psn.get() == 1 && sighting.copy < 2));
-    assert_eq!(pair.causes(), [Cause::Twice]);
+fn packet_lost_twice_causes_a_timeout() {
+    let pair =
+        run(four_packets().fate(Direction::Forward, |sent| sent.packet.psn.get() == 1 && sent.copy < 2));
+    assert_eq!(pair.causes(), [TimeoutCause::Twice]);
     assert_eq!(
         pair.trace()[4..12],
         [
@@ -77,11 +77,11 @@ fn packet_lost_twice() {
     assert_eq!(pair.responder(Side::B).naks, 1);
 }
 
-/// Fig. 4: nothing comes behind the last packet that would show its loss.
+/// Fig. 4: no packet follows the last one and reveals its loss.
 #[test]
-fn tail_packet_lost() {
+fn lost_tail_packet_causes_a_timeout() {
     let pair = run(four_packets().drop_nth(Direction::Forward, [4]));
-    assert_eq!(pair.causes(), [Cause::TailPacket]);
+    assert_eq!(pair.causes(), [TimeoutCause::TailPacket]);
     assert_eq!(
         pair.trace()[3..],
         [
@@ -97,11 +97,11 @@ fn tail_packet_lost() {
     assert_eq!(pair.responder(Side::B).naks, 0);
 }
 
-/// Fig. 5: the message has arrived, and the requester does not know.
+/// Fig. 5: the message has arrived, but its acknowledgement is lost.
 #[test]
-fn tail_ack_lost() {
+fn lost_tail_ack_causes_a_timeout() {
     let pair = run(four_packets().drop_nth(Direction::Backward, [4]));
-    assert_eq!(pair.causes(), [Cause::TailAck]);
+    assert_eq!(pair.causes(), [TimeoutCause::TailAck]);
     assert_eq!(
         pair.trace()[7..],
         [
@@ -114,11 +114,11 @@ fn tail_ack_lost() {
     assert_eq!((pair.received(Side::B).len(), pair.responder(Side::B).duplicates), (1, 1));
 }
 
-/// Without an acknowledgement for each packet, a timeout resends what had arrived as well.
+/// Without an acknowledgement for each packet, a timeout also resends packets that have arrived.
 #[test]
-fn packets_that_nobody_asked_about_are_sent_again() {
-    let quiet = Pair::new(Config { ack_every: 8, ..config() }).traced();
-    let pair = run(quiet.drop_nth(Direction::Forward, [4]));
+fn unacknowledged_packets_are_retransmitted() {
+    let few_acks = Pair::new(Config { ack_every: 8, ..config() }).traced();
+    let pair = run(few_acks.drop_nth(Direction::Forward, [4]));
     assert_eq!(pair.requester(Side::A).retransmitted_packets, 4);
     assert_eq!(
         pair.trace()[4..8],
@@ -158,15 +158,15 @@ fn no_timer_runs_when_nothing_is_outstanding() {
 }
 
 #[test]
-fn each_cause_is_one_timeout_with_go_back_0_as_well() {
+fn each_cause_is_one_timeout_with_go_back_0_too() {
     let restarting = || Pair::new(Config { recovery: Recovery::GoBackZero, ..config() });
     let forward = |nth| restarting().drop_nth(Direction::Forward, [nth]);
     let cases = [
-        (forward(2).fate(Direction::Backward, |sighting| sighting.packet.is_nak()), Cause::Nak),
+        (forward(2).fate(Direction::Backward, |sent| sent.packet.is_nak()), TimeoutCause::Nak),
         // The NAK for PSN 1 restarts the message: the fifth packet is PSN 0 again.
-        (forward(2).drop_nth(Direction::Forward, [5]), Cause::Twice),
-        (forward(4), Cause::TailPacket),
-        (restarting().drop_nth(Direction::Backward, [4]), Cause::TailAck),
+        (forward(2).drop_nth(Direction::Forward, [5]), TimeoutCause::Twice),
+        (forward(4), TimeoutCause::TailPacket),
+        (restarting().drop_nth(Direction::Backward, [4]), TimeoutCause::TailAck),
     ];
     for (mut pair, cause) in cases {
         pair.write(Side::A, 1000);
@@ -175,47 +175,45 @@ fn each_cause_is_one_timeout_with_go_back_0_as_well() {
     }
 }
 
-/// The first loss is repaired by its NAK; the NAK of the second one is lost, and that one had no answer.
+/// The first loss is recovered by its NAK; the NAK of the second loss is lost.
 #[test]
-fn a_nak_counts_only_for_the_packet_that_it_asked_for() {
+fn a_nak_counts_only_for_its_own_packet() {
     let mut naks = 0;
     let mut pair = Pair::new(config())
-        .fate(Direction::Forward, |sighting| {
-            matches!(sighting.packet.psn.get(), 1 | 30) && sighting.copy == 0
-        })
-        .fate(Direction::Backward, move |sighting| {
-            naks += u32::from(sighting.packet.is_nak());
-            sighting.packet.is_nak() && naks == 2
+        .fate(Direction::Forward, |sent| matches!(sent.packet.psn.get(), 1 | 30) && sent.copy == 0)
+        .fate(Direction::Backward, move |sent| {
+            naks += u32::from(sent.packet.is_nak());
+            sent.packet.is_nak() && naks == 2
         });
     pair.write(Side::A, 256 * 40);
     pair.run_until_delivered();
-    assert_eq!(pair.causes(), [Cause::Nak]);
+    assert_eq!(pair.causes(), [TimeoutCause::Nak]);
     assert_eq!(pair.requester(Side::A).naks, 1);
 }
 
-/// An acknowledgement of what the responder had all the time does not shorten a restart.
+/// An acknowledgement of packets that the responder had received does not shorten a restart.
 #[test]
-fn go_back_0_repeats_the_whole_message_after_a_timeout() {
+fn go_back_0_retransmits_the_whole_message_after_a_timeout() {
     for (recovery, repeated) in [(Recovery::GoBackN, 1), (Recovery::GoBackZero, 12)] {
         let near = Pair::new(Config { recovery, ..config() }).delay(Span::from_ns(10));
         let mut pair = near.drop_nth(Direction::Forward, [12]);
         pair.write(Side::A, 256 * 12);
         pair.run_until_delivered();
-        assert_eq!(pair.causes(), [Cause::TailPacket]);
+        assert_eq!(pair.causes(), [TimeoutCause::TailPacket]);
         assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery:?}");
     }
 }
 
 #[test]
-fn without_a_timer_a_lost_tail_is_waited_for_for_ever() {
+fn without_a_timer_a_lost_tail_is_never_recovered() {
     let mut pair = Pair::new(Config { timeout: None, ..config() }).drop_nth(Direction::Forward, [4]);
     pair.write(Side::A, 1000);
-    assert_eq!(pair.run_until_idle(), Ending::Stuck);
+    assert_eq!(pair.run_until_idle(), RunEnd::Stuck);
     assert_eq!(pair.requester(Side::A).timeouts, 0);
 }
 
 #[test]
-fn a_second_copy_of_a_nak_sends_everything_once_more() {
+fn a_second_copy_of_a_nak_retransmits_everything_again() {
     let mut pair = Pair::new(config()).drop_nth(Direction::Forward, [2]);
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_us(3));
@@ -223,12 +221,12 @@ fn a_second_copy_of_a_nak_sends_everything_once_more() {
     let aeth = AethRepr { syndrome: Syndrome::Nak(NakCode::PsnSequence), msn: 0 };
     let nak = |psn| Packet::acknowledge(QpNum::new(1), Psn::new(psn), aeth);
     pair.inject(Direction::Backward, nak(1));
-    assert_eq!(pair.requester(Side::A).naks, 2, "every copy acts");
+    assert_eq!(pair.requester(Side::A).naks, 2, "every copy has an effect");
     pair.inject(Direction::Backward, nak(0));
     assert_eq!(
         (pair.requester(Side::A).naks, pair.requester(Side::A).ignored),
         (2, 1),
-        "acknowledged long ago"
+        "already acknowledged"
     );
     pair.run_until_delivered();
     assert_eq!(pair.placed(Side::B), 1000);

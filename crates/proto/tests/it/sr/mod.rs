@@ -1,4 +1,4 @@
-//! Connections that repeat selectively, end to end.
+//! Selective-repeat connections end to end.
 
 mod schemes;
 mod swarm;

@@ -1,14 +1,14 @@
-//! A TCP connection with losses asks for no memory once it runs.
+//! A running TCP connection with losses does not allocate memory.
 
 use std::collections::VecDeque;
 
-use crate::counting::allocations;
+use crate::counting_allocator::allocations;
 use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Config, Receiver, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
 
-/// A round trip of 200 steps of 100 ns, in each of which a segment may leave; one in so many is lost.
+/// A connection with a round trip of 200 steps of 100 ns. One in `loses_one_in` segments is lost.
 struct Loop {
     config: Config,
     sender: Sender,
@@ -22,7 +22,8 @@ struct Loop {
 
 impl Loop {
     fn new(algorithm: Algorithm, loses_one_in: u64) -> Self {
-        // With a window that losses keep from its bound, the number of segments under way has none but this.
+        // The receive window is the only bound of the segments in flight while losses keep the congestion
+        // window small.
         let config = Config { receive_window: 400_000, ..Config::new(algorithm) };
         let mut sender = Sender::new(&config, QpNum::new(2), 1);
         let work = Work { id: 1, op: Op::Send, len: 1 << 31, addr: 0, rkey: 0, imm: None };
@@ -58,7 +59,7 @@ impl Loop {
 }
 
 #[test]
-fn a_connection_that_runs_asks_for_no_memory() {
+fn running_connection_does_not_allocate() {
     for algorithm in Algorithm::ALL {
         for loses_one_in in [u64::MAX, 1_000, 97] {
             let mut tcp = Loop::new(algorithm, loses_one_in);

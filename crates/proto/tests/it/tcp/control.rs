@@ -10,9 +10,10 @@ use wiremend_units::{QpNum, Span, Time};
 
 use super::{config, connect, connect_over, data, send};
 
-/// RFC 8257 §3.3: with every byte marked α stays 1 and the window halves; with none it falls by a sixteenth in each window.
+/// RFC 8257 §3.3: if every byte is marked, α stays 1 and the window halves; if none is, α falls by 1/16 per
+/// window.
 #[test]
-fn the_estimate_of_congestion_follows_the_marks() {
+fn dctcp_alpha_follows_the_marks() {
     let alpha = |pair: &Pair<Config>| match pair.sender().control() {
         Control::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE),
         other => unreachable!("{other:?}"),
@@ -29,18 +30,19 @@ fn the_estimate_of_congestion_follows_the_marks() {
     }
     let expected = (15.0_f64 / 16.0).powi(windows);
     assert!(windows > 5 && (alpha(&clean) - expected).abs() < 0.02, "{} after {windows}", alpha(&clean));
-    let mut marked = connect(config(Algorithm::Dctcp)).fate(Forward, |of| Fate::Altered(of.packet.marked()));
+    let mut marked =
+        connect(config(Algorithm::Dctcp)).fate(Forward, |sent| Fate::Altered(sent.packet.marked()));
     send(&mut marked, 200_000);
     assert!(alpha(&marked) > 0.99);
-    assert!(marked.sender().window().bytes <= 3_000, "halved until the least");
+    assert!(marked.sender().window().bytes <= 3_000, "halved to the minimum");
 }
 
-/// RFC 8257 §3.3: with one segment in four marked, α comes to a fourth.
+/// RFC 8257 §3.3: if one segment in four is marked, α converges to 1/4.
 #[test]
-fn the_estimate_of_congestion_is_the_share_of_marks() {
+fn dctcp_alpha_is_the_share_of_marks() {
     let mut pair =
-        connect(Config { receive_window: 16_000, ..config(Algorithm::Dctcp) }).fate(Forward, |of| {
-            if of.nth % 4 == 0 { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
+        connect(Config { receive_window: 16_000, ..config(Algorithm::Dctcp) }).fate(Forward, |sent| {
+            if sent.nth % 4 == 0 { Fate::Altered(sent.packet.marked()) } else { Fate::Arrives }
         });
     send(&mut pair, 3_000_000);
     let Control::Dctcp(dctcp) = pair.sender().control() else { unreachable!() };
@@ -48,35 +50,35 @@ fn the_estimate_of_congestion_is_the_share_of_marks() {
     assert!((0.2..0.3).contains(&share), "{share}");
 }
 
-/// RFC 3168 §6.1.2: one reduction in a round trip, told to the receiver, whose echo then ends.
+/// RFC 3168 §6.1.2: one reduction per round trip; CWR ends the receiver's echo.
 #[test]
-fn a_mark_is_answered_once() {
+fn marks_reduce_the_window_once_per_round_trip() {
     let mut pair = connect(Config { ecn: wiremend_proto::tcp::Ecn::Classic, ..config(Algorithm::Reno) })
-        .fate(Forward, |of| {
-            if (5..8).contains(&of.nth) { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
+        .fate(Forward, |sent| {
+            if (5..8).contains(&sent.nth) { Fate::Altered(sent.packet.marked()) } else { Fate::Arrives }
         });
     send(&mut pair, 60_000);
-    assert_eq!(pair.sender().seen().reductions, 1);
-    assert_eq!(pair.sent(Forward).iter().filter(|of| data(of).cwr).count(), 1);
+    assert_eq!(pair.sender().tcp_counters().reductions, 1);
+    assert_eq!(pair.sent(Forward).iter().filter(|sent| data(sent).cwr).count(), 1);
     assert_eq!(pair.requester(A).retransmitted_packets, 0);
 }
 
-/// BBR §4.3: it fills the path, drains what that left, and goes in cycles of eight around the rate, whatever is lost.
+/// BBR §4.3: it fills the path, drains the queue, and cycles through eight gains, whatever is lost.
 #[test]
-fn bbr_finds_the_rate_and_goes_in_cycles() {
-    let bbr_of = |pair: &Pair<Config>| match pair.sender().control() {
+fn bbr_finds_the_bandwidth_and_cycles() {
+    let bbr_state = |pair: &Pair<Config>| match pair.sender().control() {
         Control::Bbr(bbr) => (bbr.phase(), bbr.cycle(), bbr.bandwidth()),
         other => unreachable!("{other:?}"),
     };
     let narrow = Path { spacing: Span::from_us(1), ..Path::new(Span::from_us(100)) };
     let mut pair = connect_over(config(Algorithm::Bbr), narrow.delay, Span::from_ns(100))
         .paths(&[narrow])
-        .fate(Forward, |of| if of.nth % 100 == 50 { Fate::Lost } else { Fate::Arrives });
+        .fate(Forward, |sent| if sent.nth % 100 == 50 { Fate::Lost } else { Fate::Arrives });
     pair.send(A, 20_000_000);
     let (mut phases, mut cycles) = (Vec::new(), Vec::new());
     while pair.completions(A).is_empty() {
         pair.run_for(Span::from_us(20));
-        let (phase, cycle, _) = bbr_of(&pair);
+        let (phase, cycle, _) = bbr_state(&pair);
         if phases.last() != Some(&phase) {
             phases.push(phase);
         }
@@ -87,15 +89,15 @@ fn bbr_finds_the_rate_and_goes_in_cycles() {
     assert_eq!(phases, [Phase::Startup, Phase::Drain, Phase::ProbeBw]);
     assert!(cycles.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 8 || pair[1] == (pair[0] + 2) % 8));
     assert!(cycles.len() > 16, "{cycles:?}");
-    let (_, _, bandwidth) = bbr_of(&pair);
+    let (_, _, bandwidth) = bbr_state(&pair);
     assert!((7_600_000_000..8_100_000_000).contains(&bandwidth), "1000 bytes in a microsecond: {bandwidth}");
     let ideal = Span::from_us(20_000);
     assert!(pair.now() < Time::ZERO + ideal * 13 / 10, "{}", pair.now());
 }
 
-/// BBR §4.3.5: after ten seconds without a shorter round trip it pauses for 200 ms with four segments under way.
+/// BBR §4.3.5: after 10 s without a shorter round trip it keeps four segments in flight for 200 ms.
 #[test]
-fn bbr_pauses_to_measure_the_round_trip() {
+fn bbr_enters_probe_rtt_after_ten_seconds() {
     let plain = Config { rto_min: Span::from_ms(200), first_rtt: None, ..config(Algorithm::Bbr) };
     let mut pair = connect_over(plain, Span::from_ms(5), Span::from_ms(1));
     pair.send(A, 20_000_000);
@@ -113,7 +115,8 @@ fn bbr_pauses_to_measure_the_round_trip() {
     assert!((180..320).contains(&(last.since(first).as_ns() / 1_000_000)), "from {first} to {last}");
 }
 
-/// Windows in a paced connection leave in bursts, and at the rate (RFC 9438 leaves it open; Linux paces at 120 %, and twice as fast in slow start).
+/// A paced connection sends bursts at the pacing rate (as in Linux: 120 % of the window per round trip, 200 %
+/// in slow start).
 #[test]
 fn paced_segments_are_spread_over_the_round_trip() {
     let paced = Config {
@@ -131,9 +134,9 @@ fn paced_segments_are_spread_over_the_round_trip() {
     assert_eq!(plain.sent(Forward)[9].at.as_ns() / 1_000, 9);
 }
 
-/// A peer that acknowledges what has only just left makes a path that no product of rate and time may overflow for.
+/// ACKs without any delay must not overflow products of rate and time.
 #[test]
-fn answers_that_take_no_time_are_survived() {
+fn acks_without_delay_do_not_overflow() {
     for algorithm in Algorithm::ALL {
         let config = Config { first_window: 1_000, first_rtt: None, pacing: true, ..config(algorithm) };
         let mut sender = Sender::new(&config, QpNum::new(2), 5);

@@ -1,25 +1,25 @@
-//! Random connections: whatever is lost, doubled, overtaken or cut off for a while, every byte arrives once and in order, and every
-//! message ends, in order, with success or a reason.
+//! Random connections: in spite of loss, duplication, reordering and outages every byte arrives once and in
+//! order, and every message completes in order, with success or a failure status.
 
 use proptest::prelude::*;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Config, Ecn, Reordering, Segment};
 use wiremend_testkit::Direction::Forward;
-use wiremend_testkit::Luck;
+use wiremend_testkit::RandomFaults;
 use wiremend_testkit::Side::A;
-use wiremend_testkit::{Ending, Fate, Pair, Protocol, Sighting};
+use wiremend_testkit::{Fate, Pair, Protocol, RunEnd, SentPacket};
 use wiremend_units::{Span, Time};
 
 use super::connect;
 use crate::common;
 
 #[derive(Clone, Debug)]
-struct Story {
+struct TestCase {
     config: Config,
-    luck: Luck,
-    /// Data segments are lost from one to another.
+    faults: RandomFaults,
+    /// First lost data segment and number of lost segments.
     cut: Option<(u64, u64)>,
-    /// One in so many is marked.
+    /// Segments per marked one.
     marks: Option<u64>,
     seed: u64,
     messages: Vec<(u32, u64)>,
@@ -45,43 +45,43 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn stories()(
+    fn test_cases()(
         config in configs(),
-        luck in common::lucks(200_000),
+        faults in common::random_faults(200_000),
         cut in prop_oneof![2 => Just(None), 1 => (1_u64..60, 1_u64..40).prop_map(Some)],
         marks in prop_oneof![Just(None), (1_u64..20).prop_map(Some)],
         seed in 0..u64::MAX / 2,
         messages in messages(),
-    ) -> Story {
-        Story { config, luck, cut, marks, seed, messages }
+    ) -> TestCase {
+        TestCase { config, faults, cut, marks, seed, messages }
     }
 }
 
-/// Bytes, and the pause behind them in microseconds.
+/// Lengths of messages, and the pause after each in microseconds.
 pub(super) fn messages() -> impl Strategy<Value = Vec<(u32, u64)>> {
     let len = prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![1_000, 2_000]), 1_u32..60_000];
     let pause_us = prop_oneof![4 => Just(0_u64), 1 => 0_u64..40_000];
     prop::collection::vec((len, pause_us), 1..8)
 }
 
-fn play(story: &Story) -> (Pair<Config>, Ending) {
-    let (cut, marks) = (story.cut.unwrap_or((0, 0)), story.marks);
-    let rule = move |of: &Sighting<Segment>| {
-        if (cut.0..cut.0 + cut.1).contains(&of.nth) {
+fn run(case: &TestCase) -> (Pair<Config>, RunEnd) {
+    let (cut, marks) = (case.cut.unwrap_or((0, 0)), case.marks);
+    let rule = move |sent: &SentPacket<Segment>| {
+        if (cut.0..cut.0 + cut.1).contains(&sent.nth) {
             Fate::Lost
-        } else if marks.is_some_and(|every| of.nth.is_multiple_of(every)) {
-            Fate::Altered(of.packet.marked())
+        } else if marks.is_some_and(|every| sent.nth.is_multiple_of(every)) {
+            Fate::Altered(sent.packet.marked())
         } else {
             Fate::Arrives
         }
     };
-    let mut pair = connect(story.config.clone()).impair(story.luck, story.seed).fate(Forward, rule);
-    let ending = transfer(&mut pair, &story.messages);
+    let mut pair = connect(case.config.clone()).impair(case.faults, case.seed).fate(Forward, rule);
+    let ending = transfer(&mut pair, &case.messages);
     (pair, ending)
 }
 
-/// Messages, and how long after each the next is posted, in microseconds.
-pub(super) fn transfer<P: Protocol>(pair: &mut Pair<P>, messages: &[(u32, u64)]) -> Ending {
+/// Posts messages with pauses, and runs until both hosts are idle.
+pub(super) fn transfer<P: Protocol>(pair: &mut Pair<P>, messages: &[(u32, u64)]) -> RunEnd {
     for (len, pause_us) in messages {
         pair.send(A, *len);
         pair.run_for(Span::from_us(*pause_us));
@@ -89,32 +89,32 @@ pub(super) fn transfer<P: Protocol>(pair: &mut Pair<P>, messages: &[(u32, u64)])
     pair.run_until_idle()
 }
 
-/// What is wrong with the messages of a run: each ends, in order, and arrives once, in order, with all its bytes, unless answers are
-/// lacking. Whether one failed.
-pub(super) fn judge_messages<P: Protocol>(
+/// Checks the messages of a run: each completes in order and arrives once, in order and whole, unless the
+/// connection failed. Returns whether it failed.
+pub(super) fn check_messages<P: Protocol>(
     pair: &Pair<P>,
-    ending: Ending,
+    ending: RunEnd,
     messages: &[(u32, u64)],
     received: u64,
 ) -> Result<bool, String> {
-    let failed = common::judge_works(pair, ending, A, messages.len())?;
+    let failed = common::check_completions(pair, ending, A, messages.len())?;
     if !failed && received != messages.iter().map(|(len, _)| u64::from(*len).max(1)).sum() {
-        return Err(format!("{received} bytes"));
+        return Err(format!("{received} bytes received"));
     }
     Ok(failed)
 }
 
-fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), String> {
-    let failed = judge_messages(pair, ending, &story.messages, pair.receiver().received())?;
-    let quiet = story.luck.loss_ppm + story.luck.reorder_ppm == 0 && story.cut.is_none();
+fn check(case: &TestCase, pair: &Pair<Config>, ending: RunEnd) -> Result<(), String> {
+    let failed = check_messages(pair, ending, &case.messages, pair.receiver().received())?;
+    let quiet = case.faults.loss_ppm + case.faults.reorder_ppm == 0 && case.cut.is_none();
     if failed && quiet {
-        return Err("given up without a loss".to_owned());
+        return Err("the connection failed without a loss".to_owned());
     }
     let counters = pair.requester(A);
-    // A delayed acknowledgement may outlast the timer.
-    let prompt = story.config.delayed_ack <= Span::from_us(500);
-    if quiet && prompt && story.luck.duplicate_ppm == 0 && counters.timeouts > 0 {
-        return Err("a timeout on a perfect wire".to_owned());
+    // A delayed ACK may take longer than the timer.
+    let prompt = case.config.delayed_ack <= Span::from_us(500);
+    if quiet && prompt && case.faults.duplicate_ppm == 0 && counters.timeouts > 0 {
+        return Err("a timeout without a loss".to_owned());
     }
     if pair.now() > Time::ZERO + Span::from_ms(600_000) {
         return Err(format!("took until {}", pair.now()));
@@ -123,11 +123,11 @@ fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), Strin
 }
 
 proptest! {
-    #![proptest_config(common::stories(2500, 4791))]
+    #![proptest_config(common::proptest_config(2500, 4791))]
 
     #[test]
-    fn every_byte_arrives_once_and_in_order_or_the_end_has_a_reason(story in stories()) {
-        let (pair, ending) = play(&story);
-        prop_assert_eq!(judge(&story, &pair, ending), Ok(()));
+    fn bytes_arrive_once_and_in_order_or_the_connection_fails(case in test_cases()) {
+        let (pair, ending) = run(&case);
+        prop_assert_eq!(check(&case, &pair, ending), Ok(()));
     }
 }

@@ -1,72 +1,80 @@
-//! Deadlocks of lossless switches: how they are noticed, and what is done about them.
+//! Detection and resolution of PFC deadlocks.
 //!
-//! [`observer`] sees all switches at once, at fixed instants, and says what is true. The others are what a switch can do with what it sees by
-//! itself: [`watchdog`] looks at how long a port had to hold, [`probe`] asks along the pauses whether they lead back, and [`passage`]
-//! looks at frames on their way through. [`log`] remembers who paused whom, for a picture.
+//! [`detector`] checks all switches together at fixed times and finds the true deadlocks. The other modules
+//! use only local state of a switch: [`watchdog`] measures how long a port is paused, [`probe`] follows
+//! pauses to find cycles, and [`transit`] checks frames for loops. [`pause_log`] records pause intervals for
+//! a drawing.
 //!
 //! ```text
-//!   PFC frame ──► told ──► log            forward ──► passage ──► port
-//!                   └────► watchdog, probe ──► drop what waits ──► room ──► neighbours go on
+//!   PFC frame ──► pause state ──► pause log     forward ──► transit ──► port
+//!                      └────► watchdog, probe ──► drop queued frames ──► room ──► neighbours resume
 //! ```
 
-mod log;
-mod observer;
-mod passage;
+mod detector;
+mod pause_log;
+mod poll_schedule;
 mod probe;
 mod report;
-mod round;
+mod transit;
 mod watchdog;
 
-pub use log::PauseInterval;
-pub use observer::Deadlock;
+pub use detector::Deadlock;
+pub use pause_log::PauseInterval;
 
-pub(crate) use log::PauseLog;
-pub(crate) use observer::{Watch as Observer, judge};
-pub(crate) use passage::{Passage, Verdict};
+pub(crate) use detector::{DeadlockCheck, update_deadlocks};
+pub(crate) use pause_log::PauseLog;
 pub(crate) use probe::Probes;
-pub(crate) use report::Report;
-pub(crate) use watchdog::{Found, Watchdog};
+pub(crate) use report::PauseReport;
+pub(crate) use transit::{TransitChecks, TransitVerdict};
+pub(crate) use watchdog::{Watchdog, WatchdogEvent};
 
-use wiremend_measure::Deadlocks;
+use wiremend_measure::DeadlockCounts;
 use wiremend_units::{LaneId, Time};
 
 use crate::frame::Probe;
-use crate::port::Hold;
+use crate::port::PauseWindow;
 
-/// What the lossless switches of a part do beside their duty. Nothing, if nothing is asked for.
+/// Deadlock remedies of the lossless switches of a partition. By default there are none.
 #[derive(Default)]
-pub(crate) struct Care {
+pub(crate) struct DeadlockRemedies {
     pub(crate) watchdog: Option<Box<Watchdog>>,
     pub(crate) probes: Option<Box<Probes>>,
     pub(crate) log: Option<Box<PauseLog>>,
-    /// What they dropped and sent.
-    pub(crate) counts: Deadlocks,
-    /// When a watchdog called a storm, and when a probe came back.
+    /// Counters of dropped frames and probes.
+    pub(crate) counts: DeadlockCounts,
+    /// Times of detected storms, and of returned probes.
     pub(crate) storms: Vec<Time>,
-    pub(crate) proofs: Vec<Time>,
+    pub(crate) probe_detections: Vec<Time>,
 }
 
-impl Care {
-    /// Whether all that comes for a port is dropped.
+impl DeadlockRemedies {
+    /// Returns whether frames to a port are dropped.
     #[inline]
     pub(crate) fn drops(&self, lane: LaneId, class: u8) -> bool {
         self.watchdog.as_ref().is_some_and(|watchdog| watchdog.drops(lane, class))
     }
 
-    /// A port was told to hold a class, or to let it go.
+    /// Logs that the pause of a port has changed.
     #[inline]
-    pub(crate) fn on_told(&mut self, now: Time, lane: LaneId, class: u8, old: Hold, new: Hold) {
+    pub(crate) fn on_pause(
+        &mut self,
+        now: Time,
+        lane: LaneId,
+        class: u8,
+        old: PauseWindow,
+        new: PauseWindow,
+    ) {
         if let Some(log) = &mut self.log {
-            log.note(now, lane, class, old, new);
+            log.record(now, lane, class, old, new);
         }
     }
 
-    /// Whether a port sends although it was told to hold.
+    /// Returns whether a port ignores its pause.
     pub(crate) fn overrides(&self, lane: LaneId, class: u8) -> bool {
         self.watchdog.as_ref().is_some_and(|watchdog| watchdog.overrides(lane, class))
     }
 
-    /// A port is to send a probe.
+    /// Queues a probe at a port.
     pub(crate) fn push_probe(&mut self, lane: LaneId, probe: Probe) {
         if let Some(probes) = &mut self.probes {
             probes.push(lane, probe);
@@ -74,12 +82,12 @@ impl Care {
         }
     }
 
-    /// The next probe that leaves a port.
+    /// Removes the next probe of a port.
     pub(crate) fn pop_probe(&mut self, lane: LaneId) -> Option<Probe> {
         self.probes.as_mut()?.pop(lane)
     }
 
-    /// Whether a port has a probe to send.
+    /// Returns whether a port has a queued probe.
     pub(crate) fn has_probe(&self, lane: LaneId) -> bool {
         self.probes.as_ref().is_some_and(|probes| probes.is_due(lane))
     }

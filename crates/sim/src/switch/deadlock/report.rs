@@ -1,4 +1,5 @@
-//! What a part tells the observer: ports that have long had to hold, and the memory of their switches.
+//! The report of a partition to the deadlock detector: ports that have been paused for long, and the buffers
+//! of their switches.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +10,24 @@ use crate::network::Network;
 use crate::port::{CLASSES, Egress};
 use crate::switch::Lossless;
 
-/// What a part tells.
 #[derive(Default)]
-pub(crate) struct Report {
-    pub(crate) held: Vec<Held>,
-    /// The memory of every switch with such ports.
+pub(crate) struct PauseReport {
+    pub(crate) paused: Vec<PausedPort>,
+    /// Copies of the buffers of the switches with such ports.
     pub(crate) buffers: Vec<(SwitchId, Buffer)>,
 }
 
-/// A port that must hold a class for which it has frames.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Held {
+pub(crate) struct PausedPort {
     pub(crate) lane: LaneId,
     pub(crate) class: u8,
     pub(crate) since: Time,
-    /// Bytes that wait, by the port that they came in by. Nothing at a host.
+    /// Queued bytes, by ingress port. Empty at a host.
     pub(crate) waiting: BTreeMap<u16, u64>,
 }
 
-impl Report {
-    /// Ports that this part owns and that had to hold since `before`.
+impl PauseReport {
+    /// Returns the ports of this partition that have been paused since `before`.
     pub(crate) fn new(
         lossless: &Lossless,
         net: &Network,
@@ -37,20 +36,21 @@ impl Report {
         before: Time,
     ) -> Self {
         let mut report = Self::default();
-        for lane in lossless.told_lanes().filter(|lane| owns(*lane)) {
+        for lane in lossless.lanes_with_pfc().filter(|lane| owns(*lane)) {
             for class in 0..CLASSES as u8 {
-                let hold = lossless.hold(lane, class);
-                if !hold.covers(now) || hold.from > before {
+                let window = lossless.pause_window(lane, class);
+                if !window.covers(now) || window.from > before {
                     continue;
                 }
-                let since = hold.from;
+                let since = window.from;
                 let Some(switch) = net.switch_at(lane.reverse()) else {
-                    report.held.push(Held { lane, class, since, waiting: BTreeMap::new() });
+                    report.paused.push(PausedPort { lane, class, since, waiting: BTreeMap::new() });
                     continue;
                 };
-                let waiting = lossless.egress(lane).map_or_else(BTreeMap::new, |of| by_ingress(of, class));
+                let waiting =
+                    lossless.egress(lane).map_or_else(BTreeMap::new, |egress| by_ingress(egress, class));
                 if !waiting.is_empty() {
-                    report.held.push(Held { lane, class, since, waiting });
+                    report.paused.push(PausedPort { lane, class, since, waiting });
                     report.add_buffer(switch, |switch| lossless.buffer(switch).cloned());
                 }
             }
@@ -67,7 +67,7 @@ impl Report {
     }
 }
 
-/// Bytes of a class that wait in a port, by the port that they came in by.
+/// Returns the queued bytes of a class at a port, by ingress port.
 fn by_ingress(egress: &Egress, class: u8) -> BTreeMap<u16, u64> {
     let mut waiting = BTreeMap::new();
     for frame in egress.waiting_in(class) {

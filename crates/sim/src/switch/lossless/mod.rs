@@ -1,50 +1,51 @@
-//! Lossless switches: ports that share a buffer of [`proto::pfc`](wiremend_proto::pfc), and PFC frames between neighbours.
+//! Lossless switches: ports that share a buffer of [`proto::pfc`](wiremend_proto::pfc), and PFC frames
+//! between neighbours.
 //!
-//! A frame that cannot leave at once lies in the buffer under the port that it came in by ([`Frame::ingress`](crate::frame::Frame::ingress)) until its transmission
-//! starts. What the buffer has to say leaves a port before all that waits there, and arrives as any frame does, so threads need no
-//! other rule for it. [`settle`] is when frames leave, [`pfc`] what is said to neighbours, [`remedy`] what is done about deadlocks.
+//! A frame that cannot leave immediately counts against its ingress port
+//! ([`Frame::ingress`](crate::frame::Frame::ingress)) until its transmission starts. PFC frames leave a port
+//! ahead of its queues and arrive like any frame, so they need no special rule between threads.
+//! [`departures`] computes departure times, [`pfc`] sends and receives PFC frames, and [`remedy`] resolves
+//! deadlocks.
 
+mod departures;
+mod pause_state;
 mod pfc;
 mod remedy;
-mod settle;
-mod told;
 
-pub(crate) use told::sum;
-pub use told::{PauseCounters, SwitchCounters};
+pub(crate) use pause_state::sum;
+pub use pause_state::{PauseCounters, SwitchCounters};
 
 use wiremend_proto::pfc::{Admission, Buffer};
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::Marking;
-use super::deadlock::{Care, PauseInterval};
+use super::deadlock::{DeadlockRemedies, PauseInterval};
 use crate::frame::FrameId;
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::network::Network;
-use crate::port::{Egress, Hold, Waiting};
-use crate::protect::{Guard, ProtectedId, Protection};
-use told::Told;
+use crate::port::{Egress, PauseWindow, QueuedFrame};
+use crate::protect::{LinkEnd, ProtectedId, Protection};
+use pause_state::PauseState;
 
-/// The lossless switches of a part.
 pub(crate) struct Lossless {
     switches: Vec<Switch>,
-    /// The port that sends over a lane, by lane.
-    by_lane: Vec<At>,
-    /// The place of a switch among those of this part, by switch.
+    /// The port that sends over each lane.
+    by_lane: Vec<SwitchPort>,
+    /// Index of each switch among those of this partition.
     by_switch: Vec<u32>,
-    /// What the sender over a lane was told, by lane; hosts are told too.
-    told: Vec<Told>,
+    /// The PFC state of the sender over each lane, hosts included.
+    pause_states: Vec<PauseState>,
     reaction: Span,
-    /// All frames of the network are of one class, so that departures of the past may be settled when somebody asks.
+    /// Whether all frames of the network have one class, so that past departures can be computed when needed.
     lazy: bool,
-    /// What is done about deadlocks.
-    pub(crate) care: Care,
+    pub(crate) remedies: DeadlockRemedies,
     pub(super) protection: Protection,
 }
 
-/// A port of a switch of this part.
+/// A port of a switch of this partition.
 #[derive(Clone, Copy)]
-struct At {
+struct SwitchPort {
     switch: u32,
     port: u16,
 }
@@ -53,36 +54,36 @@ struct Switch {
     id: SwitchId,
     buffer: Buffer,
     ports: Vec<LosslessPort>,
-    /// The ports where something waits.
+    /// The ports with queued frames.
     occupied: PortSet,
 }
 
 struct LosslessPort {
-    /// The lane that it sends over.
+    /// The lane that the port sends over.
     lane: LaneId,
     pending: u8,
-    outlet: Outlet,
+    kind: PortKind,
 }
 
-/// Where frames wait.
-enum Outlet {
+/// Where the frames of a port are queued.
+enum PortKind {
     Scheduled(Box<Egress>),
     /// At an end of a protected link.
     Protected(ProtectedId),
 }
 
-/// Ports of a switch, a bit each.
+/// A set of ports of a switch, one bit each.
 struct PortSet(Vec<u64>);
 
-/// What keeps a port from settling a departure when a frame comes to a free wire.
+/// Reasons why a port cannot fix the departure of a frame that finds the wire free.
 impl LosslessPort {
-    /// Something waits, or a class is or may be held.
+    /// Frames are queued, or a class is or may be paused.
     const OCCUPIED: u8 = 1;
-    /// It has something to say to its neighbour.
-    const SPEAKING: u8 = 2;
-    /// A watchdog throws away what comes for some class.
+    /// A PFC frame or a probe waits to be sent.
+    const CONTROL_PENDING: u8 = 2;
+    /// A watchdog drops the frames of some class.
     const STORMING: u8 = 4;
-    /// The end of a link says who is next on its wire.
+    /// The end of a protected link decides what is sent next.
     const PROTECTED: u8 = 8;
 
     #[inline]
@@ -100,23 +101,23 @@ impl LosslessPort {
     fn clear(&mut self, lanes: &mut Lanes, reason: u8) {
         self.pending &= !reason;
         if self.pending == 0 {
-            lanes.set_intake(self.lane, Intake::SettleIfFree);
+            lanes.set_intake(self.lane, Intake::ImmediateIfFree);
         }
     }
 
     #[inline]
     fn egress<'a>(&'a self, protection: &'a Protection) -> &'a Egress {
-        match &self.outlet {
-            Outlet::Scheduled(egress) => egress,
-            Outlet::Protected(id) => &protection.port(*id).egress,
+        match &self.kind {
+            PortKind::Scheduled(egress) => egress,
+            PortKind::Protected(id) => &protection.port(*id).egress,
         }
     }
 
     #[inline]
     fn egress_mut<'a>(&'a mut self, protection: &'a mut Protection) -> &'a mut Egress {
-        match &mut self.outlet {
-            Outlet::Scheduled(egress) => egress,
-            Outlet::Protected(id) => &mut protection.port_mut(*id).egress,
+        match &mut self.kind {
+            PortKind::Scheduled(egress) => egress,
+            PortKind::Protected(id) => &mut protection.port_mut(*id).egress,
         }
     }
 }
@@ -130,13 +131,13 @@ impl PortSet {
         self.0[usize::from(port) / 64] &= !(1 << (port % 64));
     }
 
-    /// Those of the first 64 ports, of the next 64, and so on.
+    /// Returns the number of 64-bit words.
     fn word_count(&self) -> usize {
         self.0.len()
     }
 
-    /// The ports of a word as it is now.
-    fn of_word(&self, word: usize) -> impl Iterator<Item = u16> + use<> {
+    /// Returns the ports of a word as it is now.
+    fn ports_in_word(&self, word: usize) -> impl Iterator<Item = u16> + use<> {
         let mut left = self.0[word];
         std::iter::from_fn(move || {
             let port = word as u32 * 64 + left.trailing_zeros();
@@ -148,17 +149,17 @@ impl PortSet {
     }
 
     fn iter(&self) -> impl Iterator<Item = u16> {
-        (0..self.word_count()).flat_map(|word| self.of_word(word))
+        (0..self.word_count()).flat_map(|word| self.ports_in_word(word))
     }
 }
 
-impl At {
-    /// Not a port of this part.
-    const ELSEWHERE: Self = Self { switch: u32::MAX, port: 0 };
+impl SwitchPort {
+    /// Not a port of this partition.
+    const NONE: Self = Self { switch: u32::MAX, port: 0 };
 }
 
 impl Lossless {
-    /// Room for so many switches; `lazy`: all frames of the network are of one class.
+    /// Returns an empty set with room for `switches`. `lazy`: all frames of the network have one class.
     pub(crate) fn new(
         net: &Network,
         switches: usize,
@@ -169,39 +170,38 @@ impl Lossless {
         let graph = &net.graph;
         Self {
             switches: Vec::with_capacity(switches),
-            by_lane: vec![At::ELSEWHERE; graph.lane_count() as usize],
+            by_lane: vec![SwitchPort::NONE; graph.lane_count() as usize],
             by_switch: vec![u32::MAX; graph.switch_count() as usize],
-            told: vec![Told::NOTHING; graph.lane_count() as usize],
+            pause_states: vec![PauseState::NEW; graph.lane_count() as usize],
             reaction,
             lazy,
-            care: Care::default(),
+            remedies: DeadlockRemedies::default(),
             protection,
         }
     }
 
-    /// Adds a switch of this part, whose ports come in the order of their numbers.
+    /// Adds a switch of this partition. Its ports must be added in the order of their numbers.
     pub(crate) fn add(&mut self, id: SwitchId, buffer: Buffer) {
         self.by_switch[id.index()] = self.switches.len() as u32;
         self.switches.push(Switch { id, buffer, ports: Vec::new(), occupied: PortSet(Vec::new()) });
     }
 
-    /// Adds the next port of a switch.
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, switch: SwitchId, lane: LaneId, egress: Egress) {
-        lanes.set_intake(lane, Intake::SettleIfFree);
-        self.add_port(switch, LosslessPort { lane, pending: 0, outlet: Outlet::Scheduled(Box::new(egress)) });
+        lanes.set_intake(lane, Intake::ImmediateIfFree);
+        self.add_port(switch, LosslessPort { lane, pending: 0, kind: PortKind::Scheduled(Box::new(egress)) });
     }
 
     /// Adds the next port of a switch, at an end of a protected link.
-    pub(crate) fn protect(&mut self, lanes: &mut Lanes, switch: SwitchId, egress: Egress, guard: Guard) {
-        let lane = guard.lane();
-        let outlet = Outlet::Protected(self.protection.add(lanes, egress, guard));
-        self.add_port(switch, LosslessPort { lane, pending: LosslessPort::PROTECTED, outlet });
+    pub(crate) fn protect(&mut self, lanes: &mut Lanes, switch: SwitchId, egress: Egress, link_end: LinkEnd) {
+        let lane = link_end.lane();
+        let kind = PortKind::Protected(self.protection.add(lanes, egress, link_end));
+        self.add_port(switch, LosslessPort { lane, pending: LosslessPort::PROTECTED, kind });
     }
 
     fn add_port(&mut self, switch: SwitchId, port: LosslessPort) {
         let number = self.by_switch[switch.index()];
         let switch = &mut self.switches[number as usize];
-        self.by_lane[port.lane.index()] = At { switch: number, port: switch.ports.len() as u16 };
+        self.by_lane[port.lane.index()] = SwitchPort { switch: number, port: switch.ports.len() as u16 };
         switch.ports.push(port);
         switch.occupied.0.resize(switch.ports.len().div_ceil(64), 0);
     }
@@ -210,39 +210,39 @@ impl Lossless {
         Some(SwitchCounters { switch, counts: *self.buffer(switch)?.counters() })
     }
 
-    /// What the sender over `lane` was told until `end`, if anything.
+    /// Returns the PFC counters of the sender over `lane` until `end`, if it got a PFC frame.
     pub(crate) fn pause_counters(&self, lane: LaneId, end: Time) -> Option<PauseCounters> {
-        self.told[lane.index()].counters(lane, end)
+        self.pause_states[lane.index()].counters(lane, end)
     }
 
-    /// How many classes the sender over `lane` must hold.
+    /// Returns how many classes the sender over `lane` must pause.
     pub(crate) fn paused_classes(&self, lane: LaneId, now: Time) -> u64 {
-        self.told[lane.index()].holds.iter().filter(|hold| hold.covers(now)).count() as u64
+        self.pause_states[lane.index()].windows.iter().filter(|window| window.covers(now)).count() as u64
     }
 
-    /// Bytes that came to a switch of this part over `lane` and lie there.
+    /// Returns the bytes that came to a switch of this partition over `lane` and are in its buffer.
     pub(crate) fn ingress_bytes(&self, lane: LaneId) -> Option<u64> {
         let at = self.by_lane[lane.reverse().index()];
-        Some(self.switches.get(at.switch as usize)?.buffer.held(at.port).get())
+        Some(self.switches.get(at.switch as usize)?.buffer.held_bytes(at.port).get())
     }
 
-    /// What holds a class at the port that sends over a lane.
-    pub(crate) fn hold(&self, lane: LaneId, class: u8) -> Hold {
-        self.told[lane.index()].holds[usize::from(class)]
+    /// Returns the pause of a class at the port that sends over a lane.
+    pub(crate) fn pause_window(&self, lane: LaneId, class: u8) -> PauseWindow {
+        self.pause_states[lane.index()].windows[usize::from(class)]
     }
 
-    /// Lanes whose senders were ever told something.
-    pub(crate) fn told_lanes(&self) -> impl Iterator<Item = LaneId> {
-        let told = self.told.iter().enumerate().filter(|(_, told)| told.received > 0);
-        told.map(|(lane, _)| LaneId(lane as u32))
+    /// Returns the lanes whose senders have received a PFC frame.
+    pub(crate) fn lanes_with_pfc(&self) -> impl Iterator<Item = LaneId> {
+        let state = self.pause_states.iter().enumerate().filter(|(_, state)| state.received > 0);
+        state.map(|(lane, _)| LaneId(lane as u32))
     }
 
-    /// The memory of a switch, if it is one of this part.
+    /// Returns the buffer of a switch, if it belongs to this partition.
     pub(crate) fn buffer(&self, switch: SwitchId) -> Option<&Buffer> {
-        self.switches.get(self.by_switch[switch.index()] as usize).map(|of| &of.buffer)
+        self.switches.get(self.by_switch[switch.index()] as usize).map(|switch| &switch.buffer)
     }
 
-    /// The queues of the port that sends over a lane, if it belongs to a switch of this part.
+    /// Returns the queues of the port that sends over a lane, if it belongs to a switch of this partition.
     pub(crate) fn egress(&self, lane: LaneId) -> Option<&Egress> {
         let at = self.by_lane[lane.index()];
         let switch = self.switches.get(at.switch as usize)?;
@@ -251,44 +251,44 @@ impl Lossless {
 
     pub(super) fn protected(&self, lane: LaneId) -> Option<ProtectedId> {
         let at = self.by_lane[lane.index()];
-        match self.switches.get(at.switch as usize)?.ports[usize::from(at.port)].outlet {
-            Outlet::Protected(id) => Some(id),
-            Outlet::Scheduled(_) => None,
+        match self.switches.get(at.switch as usize)?.ports[usize::from(at.port)].kind {
+            PortKind::Protected(id) => Some(id),
+            PortKind::Scheduled(_) => None,
         }
     }
 
-    /// When the sender over `lane` had to hold something until `end`, as far as it was logged.
+    /// Returns the pause intervals of the sender over `lane` until `end`, as far as they were logged.
     pub(crate) fn pause_log(&self, lane: LaneId, end: Time) -> Vec<PauseInterval> {
-        let Some(log) = &self.care.log else { return Vec::new() };
-        let mut all: Vec<_> = log.of(lane).collect();
-        for (class, hold) in self.told[lane.index()].holds.iter().enumerate() {
-            let (class, until) = (class as u8, hold.until.min(end));
-            let is_known = all.iter().any(|one| (one.class, one.from) == (class, hold.from));
-            if until > hold.from && !is_known {
-                all.push(PauseInterval { lane, class, from: hold.from, until });
+        let Some(log) = &self.remedies.log else { return Vec::new() };
+        let mut all: Vec<_> = log.intervals(lane).collect();
+        for (class, window) in self.pause_states[lane.index()].windows.iter().enumerate() {
+            let (class, until) = (class as u8, window.until.min(end));
+            let is_known = all.iter().any(|one| (one.class, one.from) == (class, window.from));
+            if until > window.from && !is_known {
+                all.push(PauseInterval { lane, class, from: window.from, until });
             }
         }
         all
     }
 
-    /// A frame of that class, which came in by `ingress`, comes to the port of a lane: what it touches is needed soon.
+    /// Prefetches the state that a frame of `class` from port `ingress` needs at the port of a lane.
     #[inline]
     pub(super) fn prefetch(&self, lane: LaneId, ingress: u16, class: u8) {
         let at = self.by_lane[lane.index()];
         if let Some(switch) = self.switches.get(at.switch as usize) {
-            if let Outlet::Scheduled(egress) = &switch.ports[usize::from(at.port)].outlet {
+            if let PortKind::Scheduled(egress) = &switch.ports[usize::from(at.port)].kind {
                 prefetch(&**egress);
             }
-            prefetch(switch.buffer.place(ingress, class));
+            prefetch(switch.buffer.queue_state(ingress, class));
         }
     }
 
     #[inline]
-    fn port_mut(&mut self, at: At) -> &mut LosslessPort {
+    fn port_mut(&mut self, at: SwitchPort) -> &mut LosslessPort {
         &mut self.switches[at.switch as usize].ports[usize::from(at.port)]
     }
 
-    /// A frame comes to a port.
+    /// Handles a frame that arrives at a port.
     pub(super) fn on_frame(
         &mut self,
         lanes: &mut Lanes,
@@ -299,55 +299,55 @@ impl Lossless {
     ) {
         let at = self.by_lane[lane.index()];
         self.catch_up(lanes, now, at);
-        // What is to be said is said before a frame that comes at the very instant at which the port falls free.
+        // A PFC frame leaves before a frame that arrives at the instant at which the port becomes free.
         self.send_pfc(lanes, now, at);
         let frame = lanes.frames.get(id);
         let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
         if marking.is_some() || lanes.has_telemetry() {
             let port = &self.switches[at.switch as usize].ports[usize::from(at.port)];
-            let queue = lanes.leaving(now, lane) + port.egress(&self.protection).backlog_of(class);
+            let queue = lanes.transmit_left(now, lane) + port.egress(&self.protection).backlog_of(class);
             if let Some(marking) = marking {
                 marking.on_frame(lanes, lane, id, queue);
             }
-            lanes.note_queue(lane, id, queue);
+            lanes.record_queue(lane, id, queue);
         }
-        if self.care.drops(lane, class) {
+        if self.remedies.drops(lane, class) {
             lanes.drop_for_remedy(now, lane, id);
-            self.care.counts.flushed_frames += 1;
+            self.remedies.counts.watchdog_dropped_frames += 1;
             return;
         }
         let busy_until = lanes.busy_until(lane);
-        if let Outlet::Scheduled(egress) = &self.port_mut(at).outlet
+        if let PortKind::Scheduled(egress) = &self.port_mut(at).kind
             && egress.is_free(now, class, busy_until)
         {
             lanes.transmit(now, lane, id);
             return;
         }
-        if !self.switches[at.switch as usize].buffer.is_easy(ingress, class, len) {
+        if !self.switches[at.switch as usize].buffer.admits_without_effect(ingress, class, len) {
             self.catch_up_switch(lanes, now, at.switch);
         }
-        let waiting = Waiting { frame: id, len, ingress, cost: lanes.cost(lane, len) };
+        let waiting = QueuedFrame { frame: id, len, ingress, wire_time: lanes.frame_time(lane, len) };
         let switch = &mut self.switches[at.switch as usize];
-        let was_stopping = switch.buffer.is_stopping();
+        let was_pausing = switch.buffer.is_pausing();
         if switch.buffer.admit(ingress, class, len) == Admission::Dropped {
             lanes.drop_frame(now, lane, id);
         } else {
             self.admit(lanes, now, at, waiting, class);
         }
-        self.after_change(lanes, now, at.switch, was_stopping);
+        self.after_buffer_change(lanes, now, at.switch, was_pausing);
     }
 
-    /// A frame that has room in the buffer waits at a port.
-    fn admit(&mut self, lanes: &mut Lanes, now: Time, at: At, waiting: Waiting, class: u8) {
+    /// Queues a frame that the buffer has admitted.
+    fn admit(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort, waiting: QueuedFrame, class: u8) {
         let switch = &mut self.switches[at.switch as usize];
         let port = &mut switch.ports[usize::from(at.port)];
-        match &mut port.outlet {
-            Outlet::Protected(id) => {
+        match &mut port.kind {
+            PortKind::Protected(id) => {
                 let id = *id;
                 self.protection.port_mut(id).egress.admit(now, waiting, class);
-                self.pump(lanes, now, at, id);
+                self.send_next(lanes, now, at, id);
             }
-            Outlet::Scheduled(egress) => {
+            PortKind::Scheduled(egress) => {
                 egress.admit(now, waiting, class);
                 switch.occupied.insert(at.port);
                 port.occupy(lanes, now);
@@ -356,13 +356,14 @@ impl Lossless {
         }
     }
 
-    /// A port may have something to do: to start a frame, or to speak. Whether links have handed something on.
+    /// Handles a port that may have a frame or a PFC frame to send. Returns whether protected links have
+    /// delivered frames.
     #[inline]
     pub(super) fn on_free(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) -> bool {
         let at = self.by_lane[lane.index()];
-        if let Outlet::Protected(id) = self.port_mut(at).outlet {
+        if let PortKind::Protected(id) = self.port_mut(at).kind {
             self.protection.on_time(lanes, now, id);
-            self.pump(lanes, now, at, id);
+            self.send_next(lanes, now, at, id);
             return !self.protection.delivered().is_empty();
         }
         self.catch_up(lanes, now, at);
@@ -371,50 +372,58 @@ impl Lossless {
         false
     }
 
-    /// Holds a class at a port, or lets it go.
-    pub(super) fn on_pause(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, class: u8, hold: Hold) {
+    /// Pauses or resumes a class at a port.
+    pub(super) fn on_pause(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        class: u8,
+        window: PauseWindow,
+    ) {
         let at = self.by_lane[lane.index()];
         self.catch_up(lanes, now, at);
         let port = &mut self.switches[at.switch as usize].ports[usize::from(at.port)];
-        match &mut port.outlet {
-            Outlet::Protected(id) => {
+        match &mut port.kind {
+            PortKind::Protected(id) => {
                 let id = *id;
-                self.protection.port_mut(id).egress.pause(class, hold);
-                self.pump(lanes, now, at, id);
+                self.protection.port_mut(id).egress.pause(class, window);
+                self.send_next(lanes, now, at, id);
             }
-            Outlet::Scheduled(egress) => {
-                egress.pause(class, hold);
+            PortKind::Scheduled(egress) => {
+                egress.pause(class, window);
                 port.occupy(lanes, now);
                 self.arm(lanes, now, at);
             }
         }
     }
 
-    /// A frame with a link header has come in by the port that sends over `lane`. To a port without an end it means nothing.
+    /// Handles a frame with a link header that came in by the port that sends over `lane`. A port without a
+    /// link end discards it.
     pub(super) fn on_header(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: FrameId) {
         let at = self.by_lane[lane.index()];
-        match self.port_mut(at).outlet {
-            Outlet::Protected(id) => {
+        match self.port_mut(at).kind {
+            PortKind::Protected(id) => {
                 self.protection.on_header(lanes, now, id, frame);
-                self.pump(lanes, now, at, id);
+                self.send_next(lanes, now, at, id);
             }
-            Outlet::Scheduled(_) => lanes.throw_away(frame),
+            PortKind::Scheduled(_) => lanes.discard_link_frame(frame),
         }
     }
 
-    /// In a switch a buffered frame comes round, or neighbours are to be told again to wait.
-    pub(super) fn on_inside(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+    /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due.
+    pub(super) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
         self.on_refresh(lanes, now, switch);
-        while let Some(turned) = self.protection.turn(lanes, now, switch) {
-            if let Some(id) = turned.wakes {
-                let at = self.by_lane[self.protection.port(id).guard.lane().index()];
-                self.pump(lanes, now, at, id);
+        while let Some(stepped) = self.protection.step_loopback(lanes, now, switch) {
+            if let Some(id) = stepped.wakes {
+                let at = self.by_lane[self.protection.port(id).link_end.lane().index()];
+                self.send_next(lanes, now, at, id);
             }
         }
         self.protection.arm_loopback(lanes, now, switch);
     }
 
-    /// The time that what waits of a class at a port will take.
+    /// Returns the transmission time of the queued frames of a class at a port.
     pub(super) fn backlog_of(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, class: u8) -> Span {
         let at = self.by_lane[lane.index()];
         self.catch_up(lanes, now, at);
@@ -424,10 +433,10 @@ impl Lossless {
 }
 
 impl LosslessPort {
-    /// Something waits here from now on, or a class may have to.
+    /// Marks the port as occupied: a frame is queued, or a class may be paused.
     fn occupy(&mut self, lanes: &mut Lanes, now: Time) {
         self.set(lanes, Self::OCCUPIED);
-        // What has waited until now does not start before.
+        // A frame that has waited until now does not start before now.
         let busy_until = &mut lanes.ports[self.lane.index()].busy_until;
         *busy_until = (*busy_until).max(now);
     }

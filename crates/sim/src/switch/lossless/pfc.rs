@@ -1,130 +1,136 @@
-//! PFC frames: what a lossless switch says to its neighbours, and what ports are told.
+//! PFC frames: sending, receiving and refreshing them.
 
-use wiremend_proto::pfc::{CLASSES, Classes};
+use wiremend_proto::pfc::{CLASSES, PauseTimes};
 use wiremend_units::{LaneId, Rate, SwitchId, Time};
 use wiremend_wire::Quanta;
 
-use super::{At, Lossless, LosslessPort, Switch};
+use super::{Lossless, LosslessPort, Switch, SwitchPort};
 use crate::frame::{Frame, Header};
 use crate::link::Lanes;
-use crate::port::Hold;
+use crate::port::PauseWindow;
 
 impl Lossless {
-    /// What the buffer has come to say is said. While some neighbour must wait, all ports come back at each departure, since each may
-    /// let it go on.
-    pub(super) fn after_change(&mut self, lanes: &mut Lanes, now: Time, switch: u32, was_stopping: bool) {
-        let of = &self.switches[switch as usize];
-        if !of.buffer.has_output() {
+    /// Sends the PFC frames that a change of the buffer requires. While a neighbour is paused, every port
+    /// schedules each departure, since each departure may resume the neighbour.
+    pub(super) fn after_buffer_change(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        switch: u32,
+        was_pausing: bool,
+    ) {
+        let state = &self.switches[switch as usize];
+        if !state.buffer.has_output() {
             return;
         }
-        if !was_stopping {
-            let occupied: Vec<u16> = of.occupied.iter().collect();
+        if !was_pausing {
+            let occupied: Vec<u16> = state.occupied.iter().collect();
             for port in occupied {
-                self.arm(lanes, now, At { switch, port });
+                self.arm(lanes, now, SwitchPort { switch, port });
             }
         }
-        self.announce(lanes, now, switch);
+        self.send_pending_pfc(lanes, now, switch);
     }
 
-    /// Neighbours that must still wait are told again.
+    /// Refreshes the pauses of neighbours that must still wait.
     #[cold]
     pub(super) fn on_refresh(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
         let number = self.by_switch[switch.index()];
         self.switches[number as usize].buffer.on_timeout(now);
-        self.announce(lanes, now, number);
+        self.send_pending_pfc(lanes, now, number);
         self.arm_refresh(lanes, now, number);
-        self.on_rounds(lanes, now, switch);
+        self.on_poll_due(lanes, now, switch);
     }
 
-    /// A PFC frame has come over `lane`: by class, the holds that the port back has to obey.
+    /// Handles a PFC frame that arrived over `lane`. Returns the pause of each class for the port back.
     pub(in crate::switch) fn on_pfc(
         &mut self,
         now: Time,
         lane: LaneId,
         rate: Rate,
-        classes: Classes,
-    ) -> [Option<Hold>; CLASSES] {
-        let hold = |quanta: Quanta| {
+        classes: PauseTimes,
+    ) -> [Option<PauseWindow>; CLASSES] {
+        let window = |quanta: Quanta| {
             if quanta == Quanta::RESUME {
-                return Hold { from: now + Hold::NOTICE, until: now };
+                return PauseWindow { from: now + PauseWindow::MIN_LEAD, until: now };
             }
             let from = now + self.reaction;
-            Hold { from: from + Hold::NOTICE, until: from + quanta.span(rate) }
+            PauseWindow { from: from + PauseWindow::MIN_LEAD, until: from + quanta.span(rate) }
         };
-        let mut holds = classes.map(|quanta| quanta.map(hold));
+        let mut windows = classes.map(|quanta| quanta.map(window));
         let back = lane.reverse();
-        let told = &mut self.told[back.index()];
-        told.received += 1;
-        for (class, hold) in holds.iter_mut().enumerate() {
-            let Some(new) = *hold else { continue };
-            let old = told.holds[class];
-            told.note(now, class, new);
-            self.care.on_told(now, back, class as u8, old, told.holds[class]);
-            // A storm that is ignored stops nothing.
-            if self.care.overrides(back, class as u8) {
-                *hold = None;
+        let state = &mut self.pause_states[back.index()];
+        state.received += 1;
+        for (class, window) in windows.iter_mut().enumerate() {
+            let Some(new) = *window else { continue };
+            let old = state.windows[class];
+            state.update(now, class, new);
+            self.remedies.on_pause(now, back, class as u8, old, state.windows[class]);
+            // A port that ignores a storm is not paused.
+            if self.remedies.overrides(back, class as u8) {
+                *window = None;
             }
         }
-        holds
+        windows
     }
 
-    /// A PFC frame that came over `lane` was corrupted.
+    /// Counts a corrupted PFC frame that came over `lane`.
     pub(in crate::switch) fn on_lost_pfc(&mut self, lane: LaneId) {
-        self.told[lane.reverse().index()].corrupted += 1;
+        self.pause_states[lane.reverse().index()].corrupted += 1;
     }
 
-    /// Sends what a port has to say, if it has and the wire is free.
-    pub(super) fn send_pfc(&mut self, lanes: &mut Lanes, now: Time, at: At) -> bool {
+    /// Sends the next PFC frame or probe of a port, if there is one and the wire is free.
+    pub(super) fn send_pfc(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) -> bool {
         let Switch { buffer, ports, .. } = &mut self.switches[at.switch as usize];
         let port = &mut ports[usize::from(at.port)];
         let lane = port.lane;
-        if !port.has(LosslessPort::SPEAKING) || !lanes.is_free(now, lane) {
+        if !port.has(LosslessPort::CONTROL_PENDING) || !lanes.is_free(now, lane) {
             return false;
         }
         let header = match buffer.poll_transmit(now, at.port) {
             Some(classes) => Some(Header::Pfc(classes)),
-            None => self.care.pop_probe(lane).map(Header::Probe),
+            None => self.remedies.pop_probe(lane).map(Header::Probe),
         };
-        if !buffer.is_due(at.port) && !self.care.has_probe(lane) {
-            port.clear(lanes, LosslessPort::SPEAKING);
+        if !buffer.is_due(at.port) && !self.remedies.has_probe(lane) {
+            port.clear(lanes, LosslessPort::CONTROL_PENDING);
         }
         let Some(header) = header else { return false };
         let header = lanes.headers.insert(header);
-        let id = lanes.frames.insert(Frame { header, ..Frame::own() });
+        let id = lanes.frames.insert(Frame { header, ..Frame::link_frame() });
         lanes.transmit(now, lane, id);
-        if self.protection.rare().is_some() {
-            self.protection.weigh_episode(lanes, now, lane);
+        if self.protection.loss_episodes().is_some() {
+            self.protection.record_loss_episode(lanes, now, lane);
         }
         self.arm_refresh(lanes, now, at.switch);
         true
     }
 
-    /// Has a port speak, now or when it falls free.
-    pub(super) fn say(&mut self, lanes: &mut Lanes, now: Time, at: At) {
-        self.port_mut(at).set(lanes, LosslessPort::SPEAKING);
+    /// Sends a port's PFC frame or probe now, or schedules it for when the wire is free.
+    pub(super) fn queue_control(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
+        self.port_mut(at).set(lanes, LosslessPort::CONTROL_PENDING);
         self.send_pfc(lanes, now, at);
         self.arm(lanes, now, at);
     }
 
-    /// Has the ports of a switch speak, now or when they fall free.
-    pub(super) fn announce(&mut self, lanes: &mut Lanes, now: Time, switch: u32) {
+    /// Sends the pending PFC frames of a switch now, or schedules them for when the wires are free.
+    pub(super) fn send_pending_pfc(&mut self, lanes: &mut Lanes, now: Time, switch: u32) {
         while let Some(port) = self.switches[switch as usize].buffer.poll() {
-            let at = At { switch, port };
-            self.port_mut(at).set(lanes, LosslessPort::SPEAKING);
+            let at = SwitchPort { switch, port };
+            self.port_mut(at).set(lanes, LosslessPort::CONTROL_PENDING);
             self.catch_up(lanes, now, at);
-            let is_said = self.send_pfc(lanes, now, at);
-            if !is_said || self.port_mut(at).has(LosslessPort::SPEAKING) {
+            let is_sent = self.send_pfc(lanes, now, at);
+            if !is_sent || self.port_mut(at).has(LosslessPort::CONTROL_PENDING) {
                 self.arm(lanes, now, at);
             }
         }
     }
 
-    /// Comes back when a switch has to say something again. An earlier time that was asked for and has become idle comes first, and
-    /// then leads here.
+    /// Schedules the next refresh of a switch. A stale earlier timer may fire first and then schedules this
+    /// one.
     fn arm_refresh(&self, lanes: &mut Lanes, now: Time, switch: u32) {
         let Switch { id, buffer, .. } = &self.switches[switch as usize];
         if let Some(due) = buffer.next_timeout() {
-            lanes.queue.arm_by(lanes.sources.inside(*id), due.max(now));
+            lanes.queue.arm_by(lanes.sources.switch_timer(*id), due.max(now));
         }
     }
 }

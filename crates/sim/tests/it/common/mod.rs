@@ -1,40 +1,37 @@
-//! Scenarios as text, run to the end.
+//! Runs scenarios from their text.
 
-mod dice;
+mod draws;
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Cursor, Result};
 
 use wiremend_measure::{FlowRow, SeriesRow};
 use wiremend_scenario::Scenario;
-use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
+use wiremend_sim::{CapturedFrame, Files, Observer, Options, Results, Simulation};
 
-pub(crate) use dice::Dice;
+pub(crate) use draws::Draws;
 
-/// The first variant of a scenario.
+/// Returns the first variant of a scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
     let file =
         wiremend_scenario::load("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     file.variants.into_iter().next().expect("a file has a variant").scenario
 }
 
-/// Runs with the given options and keeps the rows.
 pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>) {
     rows_of(build(text, options))
 }
 
-/// Runs what is built already and keeps the rows.
 pub(crate) fn rows_of(simulation: Simulation) -> (Results, Vec<FlowRow>) {
-    let (results, rows) = kept(simulation);
+    let (results, rows) = run_and_record(simulation);
     (results, rows.0)
 }
 
-/// Runs plainly.
 pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options::new(scenario(text).seed.get()))
 }
 
-/// Runs the one flow of a scenario. `rules` corrupt frames on a link, data forward, answers back.
+/// Runs the only flow of a scenario. `rules` corrupt frames on a link: data forward, responses backward.
 pub(crate) fn run_scripted(text: &str, link: &str, rules: [&str; 2]) -> (Results, FlowRow) {
     let mut text = text.to_owned();
     for (direction, rules) in
@@ -50,15 +47,15 @@ pub(crate) fn run_scripted(text: &str, link: &str, rules: [&str; 2]) -> (Results
     (results, rows[0])
 }
 
-/// Runs with the given options and keeps what left on captured links.
-pub(crate) fn capture_with(text: &str, options: &Options) -> (Results, Vec<Captured>) {
-    let (results, rows) = kept(build(text, options));
+/// Runs with the given options and returns the frames of captured links.
+pub(crate) fn capture_with(text: &str, options: &Options) -> (Results, Vec<CapturedFrame>) {
+    let (results, rows) = run_and_record(build(text, options));
     (results, rows.1)
 }
 
-/// Runs with the given options and keeps the samples.
+/// Runs with the given options and returns the samples.
 pub(crate) fn series(text: &str, options: &Options) -> (Results, Vec<SeriesRow>) {
-    let (results, rows) = kept(build(text, options));
+    let (results, rows) = run_and_record(build(text, options));
     (results, rows.2)
 }
 
@@ -66,16 +63,16 @@ fn build(text: &str, options: &Options) -> Simulation {
     Simulation::build(&scenario(text), &NoFiles, options).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
 }
 
-fn kept(simulation: Simulation) -> (Results, Rows) {
-    let mut rows = Rows::default();
-    let results = simulation.run(&mut rows).expect("rows are kept in memory");
+fn run_and_record(simulation: Simulation) -> (Results, Recorded) {
+    let mut rows = Recorded::default();
+    let results = simulation.run(&mut rows).expect("rows are run_and_record in memory");
     (results, rows)
 }
 
 #[derive(Default)]
-struct Rows(Vec<FlowRow>, Vec<Captured>, Vec<SeriesRow>);
+struct Recorded(Vec<FlowRow>, Vec<CapturedFrame>, Vec<SeriesRow>);
 
-impl Observer for Rows {
+impl Observer for Recorded {
     fn on_row(&mut self, row: &FlowRow) -> Result<()> {
         self.0.push(*row);
         Ok(())
@@ -86,7 +83,7 @@ impl Observer for Rows {
         Ok(())
     }
 
-    fn on_frame(&mut self, captured: &Captured) -> Result<()> {
+    fn on_frame(&mut self, captured: &CapturedFrame) -> Result<()> {
         self.1.push(*captured);
         Ok(())
     }
@@ -98,8 +95,10 @@ impl Files for NoFiles {
     fn open(&self, name: &str) -> std::result::Result<Box<dyn BufRead>, String> {
         match name {
             "two.csv" => Ok(Box::new(Cursor::new("src,dst,bytes,start_ns\n0,1,5000,0\n1,0,100,250\n"))),
-            "three.faults" => Ok(Box::new(Cursor::new("forth data 5 1\nforth data 5 2\nback missing 5 1\n"))),
-            "bad.faults" => Ok(Box::new(Cursor::new("forth data 5 1\nforth data 5\n"))),
+            "three.faults" => {
+                Ok(Box::new(Cursor::new("forward data 5 1\nforward data 5 2\nbackward missing 5 1\n")))
+            }
+            "bad.faults" => Ok(Box::new(Cursor::new("forward data 5 1\nforward data 5\n"))),
             _ => Err(format!("there is no `{name}`")),
         }
     }

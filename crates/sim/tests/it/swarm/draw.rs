@@ -1,30 +1,29 @@
-//! A scenario drawn from a seed.
+//! Draws a random scenario from a seed.
 
 use wiremend_units::mix;
 
-use crate::common::{Dice, scenario};
+use crate::common::{Draws, scenario};
 
-/// A scenario drawn from a seed.
 pub(super) fn draw(seed: u64) -> String {
-    let mut dice = Dice(mix(seed ^ 0x5EED));
-    let topology = draw_topology(&mut dice);
-    let transport = draw_transport(&mut dice);
-    let mend = draw_mend(&mut dice, &transport);
-    let workloads: String = (0..dice.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut dice)).collect();
-    let impairs: String = (0..dice.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut dice)).collect();
-    let stop = dice.pick(&["300us", "2ms", "5ms"]);
-    let classes = draw_classes(&mut dice);
-    let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
-    let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
-    let protect = draw_protect(&mut dice, &topology);
-    let lossless = draw_lossless(&mut dice);
+    let mut draws = Draws(mix(seed ^ 0x5EED));
+    let topology = draw_topology(&mut draws);
+    let transport = draw_transport(&mut draws);
+    let mend = draw_mend(&mut draws, &transport);
+    let workloads: String = (0..draws.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut draws)).collect();
+    let impairs: String = (0..draws.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut draws)).collect();
+    let stop = draws.pick(&["300us", "2ms", "5ms"]);
+    let classes = draw_classes(&mut draws);
+    let loads: String = (0..draws.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut draws)).collect();
+    let pauses: String = (0..draws.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut draws)).collect();
+    let protect = draw_protect(&mut draws, &topology);
+    let lossless = draw_lossless(&mut draws);
     // Lossless switches have one buffer for all ports.
     let topology = if lossless.is_empty() {
         topology
     } else {
         topology.replace("buffer = \"20kB\"\n", "").replace("buffer = \"200kB\"\n", "")
     };
-    // Headroom holds what the ends of protected links keep, too.
+    // Headroom includes the buffers of protected link ends.
     let (protect, lossless) = if lossless.is_empty() || protect.is_empty() {
         (protect, lossless)
     } else {
@@ -43,22 +42,22 @@ pub(super) fn draw(seed: u64) -> String {
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
          [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}{lossless}"
     );
-    // Nobody replies to a READ, and a pair has no links between switches: both are refused.
+    // A ping-pong cannot use READ, and a pair has no links between switches: both are rejected.
     let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
     let text = if text.contains("\"pair\"") { text.replace("\"switches\"", "\"all\"") } else { text };
-    let text = draw_recovery(&mut Dice(mix(seed ^ 0x5E1)), &text);
-    let text = draw_congestion(&mut Dice(mix(seed ^ 0xECE)), &text);
-    let text = draw_lossy(&mut Dice(mix(seed ^ 0x7217)), &text);
-    let text = draw_tcp(&mut Dice(mix(seed ^ 0x7C9)), &text);
+    let text = draw_recovery(&mut Draws(mix(seed ^ 0x5E1)), &text);
+    let text = draw_congestion(&mut Draws(mix(seed ^ 0xECE)), &text);
+    let text = draw_lossy(&mut Draws(mix(seed ^ 0x7217)), &text);
+    let text = draw_tcp(&mut Draws(mix(seed ^ 0x7C9)), &text);
     scenario(&text);
     text
 }
 
-fn draw_topology(dice: &mut Dice) -> String {
+fn draw_topology(draws: &mut Draws) -> String {
     let graph = "kind = 'graph'\nhosts = ['a', 'b', 'c']\nswitches = ['x', 'y', 'z']\nlinks = [{ ends = ['a', 'x'] }, \
          { ends = ['b', 'y'], delay = '0ns' }, { ends = ['c', 'z'] }, { ends = ['x', 'y'], rate = '10Gbps' }, \
          { ends = ['y', 'z'], delay = '3us' }, { ends = ['z', 'x'] }, { ends = ['z', 'x'], delay = '250ns' }]";
-    dice.write(&format!(
+    draws.write(&format!(
         "<kind = 'pair'|kind = 'chain'\nswitches = 3\nhosts_per_end = 3|kind = 'fat-tree'\nk = 4\
          |kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 3|{graph}>\n\
          delay = '<1us|100ns|0ns|7us|1ns>'\nswitch_delay = '<1us|300ns|2us>'\nrate = '<100Gbps|25Gbps|33Gbps>'\n\
@@ -66,8 +65,8 @@ fn draw_topology(dice: &mut Dice) -> String {
     ))
 }
 
-fn draw_transport(dice: &mut Dice) -> String {
-    dice.write(
+fn draw_transport(draws: &mut Draws) -> String {
+    draws.write(
         "recovery = '<go-back-n|go-back-n|go-back-0>'\noperation = '<write|send|read>'\nmtu = <1024|256|4096>\ntimeout = <4|8|10|3>\n\
          retry = <7|2|0>\nwindow = <'unlimited'|1|17|300>\nack_every = <1|4|64>\nack_coalescing = <true|false>\n\
          resend_delay = '<0s|0s|500ns>'\nqp = '<per-flow|per-pair>'\nrate = '<line|line|9Gbps>'\n\
@@ -75,21 +74,21 @@ fn draw_transport(dice: &mut Dice) -> String {
     )
 }
 
-fn draw_mend(dice: &mut Dice, transport: &str) -> String {
-    if dice.below(2) == 0 {
+fn draw_mend(draws: &mut Draws, transport: &str) -> String {
+    if draws.below(2) == 0 {
         return String::new();
     }
     let copies = if transport.contains("\"read\"") { "0" } else { "0|1|2" };
-    dice.write(&format!(
+    draws.write(&format!(
         "[mend]\npreset = '<none|all|all-optimized>'\ndummies = <0|1|2|16>\ndummies_when = '<deferred|at-post>'\n\
          dummies_after = '<0s|0s|1us|30us>'\nregisters = <1|7|4096>\ntail_copies = <{copies}>\npacket_copies = <{copies}>\n\
          check_epsn = <true|false>\n"
     ))
 }
 
-/// The class of all connections, and how switches share.
-fn draw_classes(dice: &mut Dice) -> String {
-    dice.write(
+/// Draws the class of all connections, and the weights of switches.
+fn draw_classes(draws: &mut Draws) -> String {
+    draws.write(
         "class = <0|0|3|7>\n[switch]\n<||class = [{ number = 0, weight = 1 }]\
          |class = [{ number = 0, weight = 1 }, { number = 3, weight = 3 }]\
          |class = [{ number = 0, weight = 50 }, { number = 3, weight = 20 }, { number = 5, weight = 30 }]\
@@ -97,66 +96,66 @@ fn draw_classes(dice: &mut Dice) -> String {
     )
 }
 
-/// A load that nobody acknowledges.
-fn draw_load(dice: &mut Dice) -> String {
-    let (src, dst) = dice.pick(&[("0", "last"), ("0", "last"), ("1", "0")]);
-    dice.write(&format!(
+/// Draws an open-loop load.
+fn draw_load(draws: &mut Draws) -> String {
+    let (src, dst) = draws.pick(&[("0", "last"), ("0", "last"), ("1", "0")]);
+    draws.write(&format!(
         "[[workload]]\nkind = 'cbr'\nrate = '<1Gbps|12Gbps|30Gbps>'\nframe = <64|1000|9216>\nclass = <0|3|5>\n\
          start = '<0s|20us>'\nstop = '250us'\nsrc = '{src}'\ndst = '{dst}'\n"
     ))
 }
 
-fn draw_pause(dice: &mut Dice) -> String {
-    dice.write(
+fn draw_pause(draws: &mut Draws) -> String {
+    draws.write(
         "[[pause]]\nlinks = '<all|hosts|switches>'\ndirection = '<both|forward|backward>'\nclass = <0|3|5|7>\n\
          start = '<0s|1us|33us|120us>'\n<stop = '121us'\n|stop = '180us'\n|stop = '1ms'\n|>",
     )
 }
 
-/// Links that mend their own losses; a pair has none that could, and the prototype does not know every rate.
-fn draw_protect(dice: &mut Dice, topology: &str) -> String {
-    if dice.below(2) == 0 || topology.contains("\"pair\"") {
+/// Draws protected links. A pair has none, and the prototype does not support every rate.
+fn draw_protect(draws: &mut Draws, topology: &str) -> String {
+    if draws.below(2) == 0 || topology.contains("\"pair\"") {
         return String::new();
     }
-    if dice.below(3) == 0 {
-        return draw_fec(dice);
+    if draws.below(3) == 0 {
+        return draw_fec(draws);
     }
-    if dice.below(3) == 0 && !topology.contains("33Gbps") {
-        // Without backpressure, any buffer is large enough to run over.
-        let room = dice.write(
+    if draws.below(3) == 0 && !topology.contains("33Gbps") {
+        // Without backpressure every buffer may overflow.
+        let room = draws.write(
             "<backpressure = true\nrx_buffer = '4MB'\n|backpressure = true\nrx_buffer = '4MB'\n|backpressure = false\n\
              |backpressure = false\nrx_buffer = '9kB'\ntx_buffer = '9kB'\n>",
         );
-        return dice.write(&format!(
+        return draws.write(&format!(
             "[[protect]]\nlinks = 'switches'\nprofile = 'paper'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
              direction = '<both|forward|backward>'\ndummies = <1|3>\n{room}\
              <|copies = 2\n|stop = '150us'\n|start_at_loss = 0.01\n><|switch = 'ideal'\n>"
         ));
     }
-    dice.write(
+    draws.write(
         "[[protect]]\nlinks = 'switches'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
          direction = '<both|both|forward|backward>'\ndummies = <1|3|8>\ncontrol_copies = <1|2>\ntx_buffer = '<4MB|4MB|20MB>'\n\
          rx_buffer = '4MB'\nbackpressure = <true|true|false>\nunordered = <[]|[]|[3]>\n\
-         <||start = '20us'\n|stop = '150us'\n|copies = 1\n|start = '5us'\nstop = '60us'\n|start_at_loss = 1e-3\ndelay = '2us'\n\
-         |start = '5us'\nstop = '90us'\nstart_at_loss = 0.02\nover = 50\n>",
+         <||start = '20us'\n|stop = '150us'\n|copies = 1\n|start = '5us'\nstop = '60us'\n|start_at_loss = 1e-3\nstart_delay = '2us'\n\
+         |start = '5us'\nstop = '90us'\nstart_at_loss = 0.02\nsample_frames = 50\n>",
     )
 }
 
-fn draw_fec(dice: &mut Dice) -> String {
-    dice.write(
+fn draw_fec(draws: &mut Draws) -> String {
+    draws.write(
         "[[protect]]\nlinks = 'switches'\nby = '<fec|fec|fec-nb>(<25,1|5,1|5,2|1,1|20,10|251,4>)'\n\
          direction = '<both|both|forward|backward>'\n<||flush = '1us'\n|flush = '1ns'\ngive_up = '2ns'\n\
          |flush = '40us'\ngive_up = '41us'\n|start = '20us'\n|stop = '150us'\n|start = '5us'\nstop = '60us'\n\
-         |start_at_loss = 0.01\nover = 200\n>",
+         |start_at_loss = 0.01\nsample_frames = 200\n>",
     )
 }
 
-/// Switches that stop their neighbours. All headroom fits the longest links of the swarm.
-fn draw_lossless(dice: &mut Dice) -> String {
-    if dice.below(3) > 0 {
+/// Draws lossless switches. The headroom fits the longest links of the swarm.
+fn draw_lossless(draws: &mut Draws) -> String {
+    if draws.below(3) > 0 {
         return String::new();
     }
-    dice.write(
+    draws.write(
         "[switch.lossless]\n<classes = [0]\nbuffer = '1200kB'\n\
          |classes = [0]\nbuffer = '1300kB'\nresume_offset = '0B'\nreserve = '0B'\n|classes = [3]\nbuffer = '1500kB'\n\
          |classes = [0, 3]\nbuffer = '2500kB'\n|classes = [7, 6, 5, 4, 3, 2, 0]\nbuffer = '12MB'\n\
@@ -169,12 +168,12 @@ fn draw_lossless(dice: &mut Dice) -> String {
     )
 }
 
-/// Schemes that take packets in any order, and links that are cut for a while.
-fn draw_recovery(dice: &mut Dice, text: &str) -> String {
-    if dice.below(2) == 0 {
+/// Draws schemes that accept packets in any order, and outages of links.
+fn draw_recovery(draws: &mut Draws, text: &str) -> String {
+    if draws.below(2) == 0 {
         return text.to_owned();
     }
-    let scheme = dice.pick(&["selective-repeat", "timeout-only", "rack-tlp", "mp-rdma"]);
+    let scheme = draws.pick(&["selective-repeat", "timeout-only", "rack-tlp", "mp-rdma"]);
     let mut text = text.replace("\"go-back-n\"", "\"go-back-0\"").replace("go-back-0", scheme);
     text = text.replace("operation = \"read\"", "operation = \"write\"");
     for every in [4, 64] {
@@ -183,7 +182,7 @@ fn draw_recovery(dice: &mut Dice, text: &str) -> String {
     if scheme == "mp-rdma" {
         text = text.replace("ack_coalescing = true", "ack_coalescing = false");
     }
-    text += &dice.write(
+    text += &draws.write(
         "<|[transport.selective-repeat]\n|[transport.selective-repeat]\nrto_low = '20us'\nrto_high = '60us'\n\
          |[transport.selective-repeat]\ntracked = 5\nbackoff = true\n\
          |[transport.selective-repeat]\ntracking = 'linked-chunks'\nbackoff = false\n>",
@@ -192,67 +191,67 @@ fn draw_recovery(dice: &mut Dice, text: &str) -> String {
         text += "paths = 3\nlag = 2\n";
     }
     let cut = "[[impair]]\nlinks = \"hosts\"\nkind = \"frames\"\nrate = 1.0\n";
-    let (start, stop) = dice.pick(&[("", ""), ("", ""), ("9us", "40us"), ("30us", "300us")]);
+    let (start, stop) = draws.pick(&[("", ""), ("", ""), ("9us", "40us"), ("30us", "300us")]);
     if start.is_empty() { text } else { format!("{text}{cut}start = \"{start}\"\nstop = \"{stop}\"\n") }
 }
 
-/// Marks, congestion control where it can be, and workloads in classes of their own.
-fn draw_congestion(dice: &mut Dice, text: &str) -> String {
+/// Draws ECN marks, congestion control where possible, and workloads in their own classes.
+fn draw_congestion(draws: &mut Draws, text: &str) -> String {
     let mut text = text.to_owned();
-    if dice.below(4) == 0 {
+    if draws.below(4) == 0 {
         for start in ["0s", "1us", "33us"] {
-            let class = dice.pick(&["", "class = 3\n", "class = 5\n"]);
+            let class = draws.pick(&["", "class = 3\n", "class = 5\n"]);
             let of = format!("start = \"{start}\"\nkind");
             text = text.replacen(&of, &format!("start = \"{start}\"\n{class}kind"), 1);
         }
         text = text.replace("class = 3\nkind = \"cbr\"", "kind = \"cbr\"");
         text = text.replace("class = 5\nkind = \"cbr\"", "kind = \"cbr\"");
     }
-    if dice.below(2) == 0 {
+    if draws.below(2) == 0 {
         return text;
     }
     let can_be = !text.contains("\"read\"") && !text.contains("9Gbps");
     let congestion =
-        if can_be { dice.pick(&["none", "dcqcn-paper", "hpcc-lineage", "swift"]) } else { "none" };
-    let class = dice.pick(&["", "", "cnp_class = 6\n"]);
+        if can_be { draws.pick(&["none", "dcqcn-paper", "hpcc-lineage", "swift"]) } else { "none" };
+    let class = draws.pick(&["", "", "cnp_class = 6\n"]);
     text = text.replacen("[transport]\n", &format!("[transport]\ncongestion = \"{congestion}\"\n{class}"), 1);
-    text + &dice.write(
+    text + &draws.write(
         "[switch.ecn]\n<kmin = '5kB'\nkmax = '200kB'\npmax = 0.01\n|kmin = '0B'\nkmax = '20kB'\npmax = 0.9\n\
          |kmin = '40kB'\nkmax = '40kB'\npmax = 1\n>",
     )
 }
 
-/// Ways chosen packet by packet, groups of hosts that work together, and switches that trim what can be trimmed.
-fn draw_lossy(dice: &mut Dice, text: &str) -> String {
+/// Draws load balancing, collectives, and trimming switches.
+fn draw_lossy(draws: &mut Draws, text: &str) -> String {
     let mut text = text.to_owned();
-    let balance = dice.pick(&["ecmp", "ecmp", "spray", "adaptive", "flowlet"]);
+    let balance = draws.pick(&["ecmp", "ecmp", "spray", "adaptive", "flowlet"]);
     if balance != "ecmp" {
         text = text.replacen("[switch]\n", &format!("[switch]\nbalance = \"{balance}\"\n"), 1);
     }
-    if dice.below(3) == 0 && !text.contains("\"read\"") {
-        text += &dice.write(
+    if draws.below(3) == 0 && !text.contains("\"read\"") {
+        text += &draws.write(
             "[[workload]]\nkind = '<allreduce|alltoall>'\nbytes = '<1B|9kB|100kB>'\niterations = <1|3>\nstart = '<0s|7us>'\n",
         );
     }
-    if dice.below(4) > 0 || text.contains("[switch.lossless]") {
+    if draws.below(4) > 0 || text.contains("[switch.lossless]") {
         return text;
     }
-    if dice.below(2) == 0 {
+    if draws.below(2) == 0 {
         text = text.replace("kind = \"cbr\"\n", "kind = \"cbr\"\ntrimmable = true\n");
     }
-    text + &dice.write(
+    text + &draws.write(
         "[switch.trim]\nclass = 1\nthreshold = '<1B|9kB|20kB>'\nweight = <'fan-in'|'ratio'|0.25|20>\nheaders = '<100B|5kB|1MB>'\n\
          acks = '<drop|keep|control>'\n",
     )
 }
 
-/// TCP for all connections, or for those of one workload beside the others'.
-fn draw_tcp(dice: &mut Dice, text: &str) -> String {
-    if dice.below(3) > 0 {
+/// Draws TCP for all connections, or for those of one workload.
+fn draw_tcp(draws: &mut Draws, text: &str) -> String {
+    if draws.below(3) > 0 {
         return text.to_owned();
     }
     let mut tcp = text.to_owned();
-    if dice.below(2) == 0 {
+    if draws.below(2) == 0 {
         for congestion in ["dcqcn-paper", "hpcc-lineage", "swift"] {
             tcp = tcp.replace(&format!("congestion = \"{congestion}\"\n"), "");
         }
@@ -262,28 +261,28 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
     }
     let marks = tcp.contains("[switch.ecn]");
     let marked = if marks { "dctcp" } else { "cubic" };
-    tcp += &dice.write(&format!(
+    tcp += &draws.write(&format!(
         "[transport.tcp]\ncongestion = '<cubic|reno|bbr|{marked}>'\nrto_min = '<20us|300us>'\ndelayed_ack = '<0s|40us|40ms>'\n\
          mtu = <1500|1500|9000|300>\n\
          <||sack = false\n|tail_probe = false\n|reordering = 'time'\n|reordering = 'segments'\n>\
          <||stack_latency = '7us'\n|handshake = true\nrto_first = '100us'\n>\
          <||pacing = true\n|receive_window = '20kB'\n|retries = 2\n>"
     ));
-    if dice.below(3) == 0 {
+    if draws.below(3) == 0 {
         let linked = tcp.replace("congestion = \"reno\"", "congestion = \"lia\"");
-        tcp = format!("{linked}subflows = {}\n", dice.pick(&[2, 3, 8]));
+        tcp = format!("{linked}subflows = {}\n", draws.pick(&[2, 3, 8]));
     }
-    // An open-loop load has no connections, and a queue pair's congestion control is for queue pairs.
+    // An open-loop load has no connections, and RDMA congestion control does not apply to TCP.
     match wiremend_scenario::load("test.toml", &tcp, &[]) {
         Err(error) if error.to_string().contains("TCP") => text.to_owned(),
         _ => tcp,
     }
 }
 
-fn draw_workload(dice: &mut Dice) -> String {
-    let bytes = dice.pick(&["0B", "1B", "1024B", "5000B", "70kB", "500kB"]);
-    let start = dice.pick(&["0s", "1us", "33us"]);
-    let body = match dice.below(8) {
+fn draw_workload(draws: &mut Draws) -> String {
+    let bytes = draws.pick(&["0B", "1B", "1024B", "5000B", "70kB", "500kB"]);
+    let start = draws.pick(&["0s", "1us", "33us"]);
+    let body = match draws.below(8) {
         0 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'permutation'\ncount = <1|3>",
         1 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'full-mesh'",
         2 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'incast'",
@@ -299,18 +298,18 @@ fn draw_workload(dice: &mut Dice) -> String {
              |point-to-point'\nsrc = [0, 0]\ndst = [1, 'last']\nduration = '1s>'"
         }
     };
-    let body = dice.write(&body.replace("{bytes}", bytes));
+    let body = draws.write(&body.replace("{bytes}", bytes));
     format!("[[workload]]\nstart = \"{start}\"\n{body}\n")
 }
 
-fn draw_impairment(dice: &mut Dice) -> String {
-    let links = dice.pick(&["all", "hosts", "switches"]);
-    let fault = dice.write(
+fn draw_impairment(draws: &mut Draws) -> String {
+    let links = draws.pick(&["all", "hosts", "switches"]);
+    let fault = draws.write(
         "<kind = 'frames'\nrate = '1e-3'|kind = 'frames'\nrate = '0.05'|kind = 'bit-errors'\nrate = '1e-6'\
          |kind = 'bursts'\nloss = '0.01'\nlength = 4.0|kind = 'every'\nn = 37|kind = 'ip-id'\nmask = 255\nvalue = 255\
          |kind = 'script'\nrules = [{ packet = 'nak' }, { packet = 'ack', nth = 3, count = 5 }]|kind = 'frames'\nrate = '0.6'>",
     );
-    dice.write(&format!(
+    draws.write(&format!(
         "[[impair]]\nlinks = '{links}'\ndirection = '<both|forward|backward>'\n{fault}\n<|stop = '100us'\n>"
     ))
 }

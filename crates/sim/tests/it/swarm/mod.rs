@@ -1,35 +1,35 @@
-//! Random fabrics, workloads, impairments and recoveries: whatever the seed, nothing is lost without a reason,
-//! delivered twice or left hanging, and neither threads nor kinds of port change a digit.
+//! Random fabrics, workloads, impairments and recovery schemes: for every seed, no message is lost without a
+//! reason, delivered twice or left hanging, and neither threads nor kinds of ports change a result.
 //!
 //! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario.
 
 mod draw;
 
 use crate::common::{run_with, scenario};
-use wiremend_measure::{FlowRow, Outcome};
+use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_scenario::App;
-use wiremend_sim::{Ending, Options, Results};
+use wiremend_sim::{EndReason, Options, Results};
 
-/// Seeds of the ordinary run, in four shares that test runners handle side by side.
+/// Seeds of the default run, in four parts that test runners execute in parallel.
 const SEEDS: u64 = 400;
 
 #[test]
-fn invariants_hold_first_share() {
+fn invariants_hold_first_quarter() {
     share(0);
 }
 
 #[test]
-fn invariants_hold_second_share() {
+fn invariants_hold_second_quarter() {
     share(1);
 }
 
 #[test]
-fn invariants_hold_third_share() {
+fn invariants_hold_third_quarter() {
     share(2);
 }
 
 #[test]
-fn invariants_hold_fourth_share() {
+fn invariants_hold_fourth_quarter() {
     share(3);
 }
 
@@ -56,7 +56,7 @@ fn check(text: &str, seed: u64) {
         assert_eq!(other_rows, rows, "{threads} threads");
         assert_eq!((other.end, other.counters), (results.end, results.counters), "{threads} threads");
     }
-    let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled: true, ..plain });
+    let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled_ports: true, ..plain });
     assert_eq!(scheduled_rows, rows, "scheduled ports");
     assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
 }
@@ -64,32 +64,35 @@ fn check(text: &str, seed: u64) {
 fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
     let numbers: std::collections::BTreeSet<_> = rows.iter().map(|row| row.flow).collect();
     assert_eq!(numbers.len(), rows.len(), "a flow ends once");
-    if results.ending == Ending::Complete {
-        let ended = |outcome| matches!(outcome, Outcome::TimeLimit | Outcome::Stalled);
-        assert!(!rows.iter().any(|row| ended(row.outcome)), "a complete run leaves nothing open");
-        if rows.iter().all(|row| row.outcome == Outcome::Finished) {
-            assert_eq!(rows.len() as u64, asked_for(text), "every flow that was asked for has ended");
+    if results.end_reason == EndReason::Complete {
+        let ended = |outcome| matches!(outcome, FlowOutcome::TimeLimit | FlowOutcome::Stalled);
+        assert!(!rows.iter().any(|row| ended(row.outcome)), "a complete run has no open flow");
+        if rows.iter().all(|row| row.outcome == FlowOutcome::Finished) {
+            assert_eq!(rows.len() as u64, expected_flows(text), "every expected flow has ended");
         }
     }
     for row in rows {
-        let finished = row.outcome == Outcome::Finished;
-        assert!(!finished || row.delivered_ps.is_some(), "what completed was delivered: {row:?}");
-        // Over unequal parallel links a ping-pong, a scheme of many paths or a flow that is spread may be luckier than its yardstick.
-        let is_lucky = ["ping-pong", "mp-rdma", "balance", "subflows"].iter().any(|word| text.contains(word));
-        let faster = row.fct().as_ps() < row.ideal_ps && !is_lucky;
-        assert!(!finished || !faster, "nothing is faster than alone: {row:?}");
+        let finished = row.outcome == FlowOutcome::Finished;
+        assert!(!finished || row.delivered_ps.is_some(), "a completed message was delivered: {row:?}");
+        // Over unequal parallel links a ping-pong, a multipath scheme or a balanced flow may be faster than
+        // its ideal time.
+        let may_beat_ideal =
+            ["ping-pong", "mp-rdma", "balance", "subflows"].iter().any(|word| text.contains(word));
+        let faster = row.fct().as_ps() < row.ideal_ps && !may_beat_ideal;
+        assert!(!finished || !faster, "no flow is faster than its ideal time: {row:?}");
         assert!(
             row.delivered_ps.is_none_or(|at| at <= row.end_ps),
             "delivery comes before completion: {row:?}"
         );
     }
-    // A READ is delivered where it was asked for; all else is counted once by its receiver.
+    // A READ is delivered at the requester; all other messages are counted once by the receiver.
     if !text.contains("\"read\"") && !text.contains("ping-pong") {
         let delivered =
             |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
         let known: Vec<_> = rows.iter().filter(|row| row.delivered_ps.is_some()).collect();
         let unknown = delivered(|host| host.delivered_messages) - known.len() as u64;
-        // A requester that has given up, or that the end of the run has cut off, may not hear of a delivery.
+        // A requester that has failed, or whose flow the end of the run has cut off, may not learn of a
+        // delivery.
         let silent = rows.iter().filter(|row| row.delivered_ps.is_none()).count() as u64;
         assert!(unknown <= silent, "every message is delivered once");
         if unknown == 0 {
@@ -101,24 +104,32 @@ fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
     }
 }
 
-/// Flows of all workloads, if none of them breaks off.
-fn asked_for(text: &str) -> u64 {
+/// Returns the flows of all workloads, if none of them fails.
+fn expected_flows(text: &str) -> u64 {
     let scenario = scenario(text);
     let flows = scenario.workloads.iter().map(|workload| match &workload.app {
-        App::Poisson(app) => app.flows.expect("the swarm says how many").get(),
+        App::Poisson(app) => app.flows.expect("the swarm sets the number").get(),
         App::Flows(app) => app.endpoints().pairs(&scenario.topology).unwrap().len() * app.per_pair(),
         App::Allreduce(app) => {
-            let sizes =
-                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            let sizes = app
+                .members()
+                .resolve(&scenario.topology)
+                .unwrap()
+                .into_iter()
+                .map(|group| group.len() as u64);
             sizes.map(|size| size * 2 * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
         }
         App::Alltoall(app) => {
-            let sizes =
-                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            let sizes = app
+                .members()
+                .resolve(&scenario.topology)
+                .unwrap()
+                .into_iter()
+                .map(|group| group.len() as u64);
             sizes.map(|size| size * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
         }
         App::PingPong(app) => app.iterations.get(),
-        App::Stream(app) => app.count.expect("the swarm says how many").get(),
+        App::Stream(app) => app.count.expect("the swarm sets the number").get(),
         App::Cbr(_) => 0,
         App::List(_) | App::Registered(_) => unreachable!("the swarm has neither files nor programs"),
     });
@@ -135,27 +146,30 @@ fn check_frames(results: &Results) {
         .iter()
         .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
         .sum();
-    let made: u64 =
-        results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames + end.restored).sum();
-    let taken: u64 = results.guards.iter().map(|end| end.taken).sum();
-    let told = results.counters.flow_control;
+    let made: u64 = results
+        .link_ends
+        .iter()
+        .map(|end| end.sum.resent.frames + end.sum.control.frames + end.restored)
+        .sum();
+    let discarded: u64 = results.link_ends.iter().map(|end| end.discarded).sum();
+    let pfc = results.counters.flow_control;
     assert_eq!(
-        hosts(|host| host.tx_frames) + copied + made + told.frames,
-        hosts(|host| host.rx_frames) + gone + taken + told.received,
+        hosts(|host| host.tx_frames) + copied + made + pfc.frames,
+        hosts(|host| host.rx_frames) + gone + discarded + pfc.received,
         "frames are conserved"
     );
 }
 
-/// On clean links, with headroom as computed and pauses that are obeyed, nothing lossless is dropped for want of room.
+/// On clean links, with computed headroom and pauses that are obeyed, no lossless frame is dropped.
 fn check_lossless(text: &str, results: &Results) {
-    let told = results.counters.flow_control;
-    // The last is a watchdog that has ports ignore pauses.
+    let pfc = results.counters.flow_control;
+    // The last one is a watchdog that makes ports ignore pauses.
     let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
         .iter()
         .any(|word| text.contains(word));
-    assert!(!is_clean || told.lossless_dropped == 0, "{told:?}");
-    assert!(told.resumes <= told.pauses && told.corrupted <= results.counters.corrupted_frames, "{told:?}");
-    assert!(told.lossless_dropped + told.lossy_dropped <= results.counters.dropped_frames.buffer, "{told:?}");
+    assert!(!is_clean || pfc.lossless_dropped == 0, "{pfc:?}");
+    assert!(pfc.resumes <= pfc.pauses && pfc.corrupted <= results.counters.corrupted_frames, "{pfc:?}");
+    assert!(pfc.lossless_dropped + pfc.lossy_dropped <= results.counters.dropped_frames.buffer, "{pfc:?}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]

@@ -1,4 +1,4 @@
-//! Any header, any frame.
+//! Strategies for random headers and frames.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::*;
 
-/// Everything of a frame but the payload, which it borrows.
+/// A frame with its own payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) ethernet: EthernetRepr,
@@ -69,7 +69,7 @@ prop_compose! {
 prop_compose! {
     fn class()(
         dscp in 0..64_u8,
-        ecn in prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::Congested]),
+        ecn in prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]),
     ) -> TrafficClass {
         TrafficClass { dscp, ecn }
     }
@@ -114,7 +114,7 @@ prop_compose! {
     }
 }
 
-/// The extension headers of that operation.
+/// The extension headers of an operation.
 pub(crate) fn extension(opcode: Opcode) -> impl Strategy<Value = Extension> {
     let (imm, word) = (any::<u32>().prop_map(ImmDtRepr), any::<u32>());
     let reth = any::<(u64, u32, u32)>();

@@ -1,6 +1,6 @@
-//! Capture files as other programs write them.
+//! Builds capture files like other programs.
 
-/// Which byte of a number comes first.
+/// Byte order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ByteOrder {
     Little,
@@ -22,7 +22,7 @@ macro_rules! numbers {
 
 numbers!(u16, u32, u64);
 
-/// The start of a pcap file: version 2.4, cut at 128 bytes, Ethernet.
+/// The header of a pcap file: version 2.4, snap length 128, Ethernet.
 pub(crate) fn pcap_header(order: ByteOrder, magic: u32) -> Vec<u8> {
     let version = [order.u16(2), order.u16(4)].concat();
     let rest = [order.u32(0), order.u32(0), order.u32(128), order.u32(1)].concat();
@@ -36,7 +36,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// A file that has begun with a section.
+    /// A file that starts with a section.
     pub(crate) fn new(order: ByteOrder) -> Self {
         let mut file = Self { order, bytes: Vec::new() };
         file.section();

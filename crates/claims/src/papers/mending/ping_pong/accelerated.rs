@@ -1,7 +1,7 @@
-//! J20: the ping-pong with what NICs offer for fabrics that lose packets.
+//! J20: the ping-pong with the accelerations of NICs for lossy fabrics.
 
 use wiremend_measure::VariantSummary;
-use wiremend_model::Mend;
+use wiremend_model::MendCounts;
 use wiremend_report::human;
 
 use super::PingPong;
@@ -12,17 +12,25 @@ use crate::papers::gao::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "J20",
     title: "the ping-pong with lossy-RoCE accelerations",
-    source: source!("section 7.1"),
-    paper: "The ping-pongs with and without dummies and copies, repeated with lossy-RoCE accelerations (adaptive retransmission, limited send window, slow restart) on and off: latencies do not differ",
-    method: "J11 and J12 at 1/128, with each acceleration and with all of them. What they do is not published; here a window is one of 64 packets, slow restart lets one packet out after a loss and one more for each that is acknowledged, \
-             and adaptive retransmission starts with a sixteenth of the timer and doubles it. No difference is: the median, the 99 % and the 99.9 % quantile within 5 %, the mean within 10 %, and as many timeouts within what chance leaves open. Reproduced if none is seen, with mechanisms and without, for the window, for slow restart, and for adaptive retransmission whose first timeout is the timer itself; and for the short one in its quantiles with mechanisms; but for the 99.9 % quantile of slow restart with mechanisms. \
-             As printed if there is none there either, and none for the short one where a timer decides: without mechanisms, and in the mean",
+    source: source("section 7.1"),
+    paper: "Ping-pongs with and without dummies and copies, repeated with lossy-RoCE accelerations (adaptive \
+           retransmission, limited send window, slow restart) on and off: latencies do not differ",
+    method: "J11 and J12 at 1/128, with each acceleration and with all of them. Their algorithms are not published. \
+            Here the window is 64 packets; slow restart sends one packet after a loss and one more for each \
+            acknowledged packet; adaptive retransmission starts with a sixteenth of the timer and doubles it. No \
+            difference means: the median, the 99 % and the 99.9 % quantile within 5 %, the mean within 10 %, and the \
+            number of timeouts within random variation. Reproduced if there is none, with and without mechanisms, for \
+            the window, for slow restart except in its 99.9 % quantile with mechanisms, and for adaptive \
+            retransmission whose first timeout is the timer itself; and for the short first timeout in its quantiles \
+            with mechanisms. As printed if there is none in that 99.9 % quantile either, and none for the short first \
+            timeout where a timer decides: without mechanisms, and in the mean",
     runs,
     judge,
 };
 
-/// One packet in so many is lost.
+/// One packet in this many is lost.
 const ONE_IN: u32 = 128;
+/// Relative difference up to which two values count as the same; means vary more.
 const SAME: f64 = 0.05;
 const SAME_MEAN: f64 = 0.1;
 
@@ -31,17 +39,17 @@ const ADAPTIVE: &str = "transport.acceleration.adaptive_retransmission";
 const FIRST: &str = "transport.acceleration.first_timeout";
 const SLOW: &str = "transport.acceleration.slow_restart";
 const WINDOW: &str = "transport.window";
-/// The timer of code 16.
+/// The timeout of code 16.
 const TIMER: &str = "268435456ns";
 
-/// What a NIC does beyond the specification.
+/// An acceleration that the specification does not have.
 #[derive(Clone, Copy)]
 struct Acceleration {
     name: &'static str,
     sets: &'static [(&'static str, &'static str)],
 }
 
-/// Those without a shorter timer.
+/// Accelerations that do not shorten the timer.
 const PLAIN: [Acceleration; 4] = [
     Acceleration { name: "window of 64", sets: &[(WINDOW, "64")] },
     Acceleration { name: "slow restart", sets: &[(SLOW, "true")] },
@@ -54,13 +62,13 @@ const PLAIN: [Acceleration; 4] = [
         sets: &[(WINDOW, "64"), (SLOW, "true"), (ADAPTIVE, "true"), (FIRST, TIMER)],
     },
 ];
-/// Those with one.
+/// Accelerations that do.
 const SHORT: [Acceleration; 2] = [
     Acceleration { name: "adaptive", sets: &[(ADAPTIVE, "true")] },
     Acceleration { name: "all", sets: &[(WINDOW, "64"), (SLOW, "true"), (ADAPTIVE, "true")] },
 ];
 
-const MENDS: [(&str, Mend); 2] = [("no mechanisms", Mend::NONE), ("2/1/1", Mend::TESTBED)];
+const MENDS: [(&str, MendCounts); 2] = [("no mechanisms", MendCounts::NONE), ("2/1/1", MendCounts::TESTBED)];
 
 impl Acceleration {
     fn all() -> impl Iterator<Item = Self> {
@@ -71,13 +79,13 @@ impl Acceleration {
         self.sets.iter().any(|(path, _)| *path == SLOW)
     }
 
-    fn run(self, mend: Mend, effort: Effort) -> Run {
+    fn run(self, mend: MendCounts, effort: Effort) -> Run {
         let run = PingPong::new(ONE_IN, mend).run_of(effort.choose(100_000, 1_000_000));
         self.sets.iter().fold(run, |run, (path, value)| run.set(path, value))
     }
 
-    fn summary<'a>(self, results: &'a Results<'_>, mend: Mend) -> &'a VariantSummary {
-        &results.of(&self.run(mend, results.effort())).summary
+    fn summary<'a>(self, results: &'a Results<'_>, mend: MendCounts) -> &'a VariantSummary {
+        &results.outcome(&self.run(mend, results.effort())).summary
     }
 }
 
@@ -101,10 +109,11 @@ fn judge(results: &Results<'_>) -> Finding {
             for (quantile, value, within) in LATENCIES {
                 let test = time_ns(latency(on, value)).near(latency(off, value), within);
                 let what = format!("{quantile}, {what}");
-                // With mechanisms a timer fires once in a million times, which a mean of nanoseconds still shows.
-                if is_short && (mend == Mend::NONE || quantile == MEAN) {
+                // With mechanisms there is about one timeout in a million iterations, which still changes a
+                // mean of microseconds.
+                if is_short && (mend == MendCounts::NONE || quantile == MEAN) {
                     judgement.printed(what, test, REASON);
-                } else if acceleration.restarts_slowly() && mend != Mend::NONE && quantile == RARE {
+                } else if acceleration.restarts_slowly() && mend != MendCounts::NONE && quantile == RARE {
                     judgement.printed(what, test, REASON_RARE);
                 } else {
                     judgement.must(what, test);
@@ -113,8 +122,10 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     judgement.table("| timeouts | mean | median | 99 % | 99.9 % | largest", rows(results));
-    let [bare, short] = [OFF, SHORT[0]].map(|of| latency(of.summary(results, Mend::NONE), |fct| fct.mean));
-    let [plain, slow] = [OFF, PLAIN[1]].map(|of| latency(of.summary(results, Mend::TESTBED), |fct| fct.p999));
+    let [bare, short] =
+        [OFF, SHORT[0]].map(|of| latency(of.summary(results, MendCounts::NONE), |fct| fct.mean));
+    let [plain, slow] =
+        [OFF, PLAIN[1]].map(|of| latency(of.summary(results, MendCounts::TESTBED), |fct| fct.p999));
     judgement.finding(
         format!(
             "with dummies and copies no acceleration changes the median or the 99 % quantile, and slow restart takes 99.9 % from {} to {}; without them, window and slow restart change nothing, \
@@ -150,7 +161,7 @@ fn latency(summary: &VariantSummary, value: Latency) -> f64 {
 }
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let row = |name: &str, mend: Mend, acceleration: Acceleration| {
+    let row = |name: &str, mend: MendCounts, acceleration: Acceleration| {
         let summary = acceleration.summary(results, mend);
         let values: [Latency; 5] =
             [|fct| fct.mean, |fct| fct.p50, |fct| fct.p99, |fct| fct.p999, |fct| fct.max];

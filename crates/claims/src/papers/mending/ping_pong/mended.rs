@@ -1,6 +1,6 @@
-//! J12: the same with dummies and copies.
+//! J12: the ping-pong of J11 with dummies and copies.
 
-use wiremend_model::Mend;
+use wiremend_model::MendCounts;
 
 use super::{COLUMNS, PingPong, RATES, latencies, per_100_000, row};
 use crate::ledger::number::{number, shown, time_ns};
@@ -10,22 +10,24 @@ use crate::papers::gao::source;
 pub(super) const CLAIM: Claim = Claim {
     id: "J12",
     title: "the ping-pong with dummies and copies",
-    source: source!("section 6.3, Fig. 11(b)"),
-    paper: "With 2 dummies, 1 copy of each NAK and 1 of each retransmission no timeout occurs at any rate up to 1/128, and the largest \
-            latency stays below 10 µs",
-    method: "As J11, with the three mechanisms. At 1/128 the exact model expects 0.095 timeouts in 100 000 iterations, so that none in a test \
-             of that length proves little: reproduced if at each rate, and at 1/16 where all is put to the test, the Poisson interval of the timeouts of each cause holds what the model \
-             expects, fewer than one timeout comes in 100 000 iterations at the paper's rates, and their largest latency is below 10 µs where there was none",
+    source: source("section 6.3, Fig. 11(b)"),
+    paper: "With 2 dummies, 1 copy of each NAK and 1 copy of each retransmission no timeout occurs at any rate up to \
+           1/128, and the largest latency stays below 10 µs",
+    method: "As J11, with the three mechanisms. At 1/128 the exact model expects 0.095 timeouts in 100 000 iterations, \
+            so that a test of that length without a timeout proves little. Reproduced if at each rate, and at 1/16 as \
+            a stress test, the Poisson interval of the timeouts of each cause contains the expectation of the model; \
+            fewer than one timeout occurs in 100 000 iterations at the paper's rates; and the largest latency is \
+            below 10 µs at rates without a timeout",
     runs,
     judge,
 };
 
 const QUIET_NS: f64 = 10e3;
-/// A rate at which every mechanism still has something to do that can be counted.
+/// A rate at which the effect of every mechanism can be counted.
 const STRESS: u32 = 16;
 
 fn at(one_in: u32) -> PingPong {
-    PingPong::new(one_in, Mend::TESTBED)
+    PingPong::new(one_in, MendCounts::TESTBED)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
@@ -53,7 +55,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let expected: f64 = at(128).exact().timeouts.iter().sum();
     judgement.table(COLUMNS, rows);
     let title = "Ping-pong with 2 dummies, 1 NAK copy, 1 retransmission copy";
-    judgement.plot("j12", &latencies(title, results, Mend::TESTBED));
+    judgement.plot("j12", &latencies(title, results, MendCounts::TESTBED));
     judgement.finding(
         format!(
             "{timeouts} timeouts in {} iterations at seven rates ({} expected in 100 000 at 1/128); largest latency without one {}",

@@ -1,4 +1,5 @@
-//! J11 to J13: a ping-pong of one packet each way, whose every loss is one of a tail (section 6.2 and 6.3, Figs. 11 and 15).
+//! J11 to J13: a ping-pong of one packet in each direction, in which every loss is that of a tail (sections
+//! 6.2 and 6.3, Figs. 11 and 15).
 
 mod ablation;
 mod accelerated;
@@ -6,7 +7,7 @@ mod bare;
 mod mended;
 
 use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, Expected, FlowSize, Mend, Next, Nic, Path, Rewind, Setting};
+use wiremend_model::{Cause, Expected, FlowSize, MendCounts, ModelSetting, NextFlow, Nic, Path, Rewind};
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use crate::cause::counted;
@@ -17,20 +18,20 @@ use crate::papers::gao::{MTU, bit_error_rate, sizes};
 pub(super) const CLAIMS: &[Claim] = &[bare::CLAIM, mended::CLAIM, ablation::CLAIM];
 pub(super) const ACCELERATED: Claim = accelerated::CLAIM;
 
-/// One packet in so many is lost.
+/// One packet in this many is lost.
 const RATES: [u32; 7] = [8192, 4096, 2048, 1024, 512, 256, 128];
 /// A request and its reply.
 const MESSAGES: f64 = 2.0;
 
-/// A ping-pong over a switch that loses one packet in `one_in`, or none.
+/// A ping-pong over a switch that drops one packet in `one_in`, or none.
 #[derive(Clone, Copy)]
 struct PingPong {
     one_in: Option<u32>,
-    mend: Mend,
+    mend: MendCounts,
 }
 
 impl PingPong {
-    fn new(one_in: u32, mend: Mend) -> Self {
+    fn new(one_in: u32, mend: MendCounts) -> Self {
         Self { one_in: Some(one_in), mend }
     }
 
@@ -40,7 +41,7 @@ impl PingPong {
 
     fn run_of(self, iterations: u32) -> Run {
         let rate = self.one_in.map_or("0".to_owned(), |n| bit_error_rate(1.0 / f64::from(n)));
-        Run::of("claims/ping-pong")
+        Run::new("claims/ping-pong")
             .set("workload.0.iterations", iterations)
             .set("impair.0.rate", &rate)
             .set("impair.1.rate", rate)
@@ -51,40 +52,40 @@ impl PingPong {
     }
 
     fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.of(&self.run(results.effort())).summary
+        &results.outcome(&self.run(results.effort())).summary
     }
 
-    /// Timeouts of an iteration, by the exact model.
+    /// Timeouts per iteration, by the exact model.
     fn exact(self) -> Expected {
         let Some(one_in) = self.one_in else { return Expected::default() };
         let nic = Nic { rewind: Rewind::Once, ..Nic::default() };
-        let bare = Setting::new(sizes(), 1.0 / f64::from(one_in), self.mend);
-        let setting = Setting { next: Next::CLOSED_LOOP, nic, ..bare };
+        let bare = ModelSetting::new(sizes(), 1.0 / f64::from(one_in), self.mend);
+        let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, nic, ..bare };
         let path = Path::between_switches(1, 1.0);
-        let mut expected = wiremend_model::expected(&setting, &path, &[FlowSize::only(MTU, MTU)]);
+        let mut expected = wiremend_model::expected(&setting, &path, &[FlowSize::fixed(MTU, MTU)]);
         expected.timeouts = expected.timeouts.map(|timeouts| timeouts * MESSAGES);
         expected
     }
 
-    /// What was counted agrees with the model, cause by cause.
+    /// Checks that the counts of each cause agree with the model.
     fn agree(self, judgement: &mut Judgement, results: &Results<'_>, what: &str) {
         let summary = self.summary(results);
         let iterations = summary.flows as f64;
         for cause in Cause::ALL {
             let expected = self.exact().timeouts[cause as usize] * iterations;
             let what = format!("timeouts, {}, {what}", cause.name());
-            judgement.must(what, count(summary.timeouts.of(counted(cause))).expected(expected));
+            judgement.must(what, count(summary.timeouts.get(counted(cause))).expected(expected));
         }
     }
 }
 
-/// Timeouts in 100 000 iterations, as the paper counts them.
+/// Timeouts in 100 000 iterations, the unit of the paper.
 fn per_100_000(summary: &VariantSummary) -> f64 {
     summary.timeouts.total() as f64 * 1e5 / summary.flows.max(1) as f64
 }
 
-/// Mean, 99.9th percentile and largest latency against the rate: Figs. 11 and 15 are made of these.
-fn latencies(title: &str, results: &Results<'_>, mend: Mend) -> Plot {
+/// Mean, 99.9th percentile and maximum latency against the rate, as in Figs. 11 and 15.
+fn latencies(title: &str, results: &Results<'_>, mend: MendCounts) -> Plot {
     let of = |value: fn(&VariantSummary) -> f64| {
         let point =
             |one_in: u32| (1.0 / f64::from(one_in), value(PingPong::new(one_in, mend).summary(results)));
@@ -111,7 +112,7 @@ fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> 
     let counts = Cause::ALL.map(|cause| {
         format!(
             "{} ({})",
-            summary.timeouts.of(counted(cause)),
+            summary.timeouts.get(counted(cause)),
             shown(ping_pong.exact().timeouts[cause as usize] * iterations)
         )
     });

@@ -1,12 +1,12 @@
-//! The life of a protected link: losses and bursts both ways, relays killed at either end, an interface that goes down and up. Nothing
-//! arrives twice, what is protected comes in order, and what does not arrive is accounted for.
+//! Endurance of a protected link: losses and bursts in both directions, killed relays, an interface that goes down and up. Nothing
+//! arrives twice, protected frames arrive in order, and counters account for missing frames.
 
 mod traffic;
 
 use std::thread;
 use std::time::Duration;
 
-use wiremend_dataplane::cable::Ailment;
+use wiremend_dataplane::cable::ImpairmentSettings;
 use wiremend_dataplane::net;
 
 use super::account::Account;
@@ -15,27 +15,27 @@ use super::relay_net::in_own_network;
 use super::until;
 use traffic::{Received, Traffic};
 
-/// A relay waits for a frame for far longer than any process waits for the processor, and so takes the other one for gone only if it
+/// A relay waits for a frame much longer than a process waits for a CPU, so it declares the other end dead only if it
 /// is.
 const RELAY: &str = "--active --copies 4 --rate 100Mbps --give-up 1s";
 const WIRE: &str = "--rate 100Mbps --queue 1MiB";
-/// Frames that are hit in each direction before an ailment has shown what it does.
+/// Number of dropped frames per direction before the next impairment.
 const HITS: u64 = 100;
 
 #[test]
-fn a_life_of_trouble() {
+fn a_protected_link_survives_faults() {
     in_own_network(trouble);
 }
 
-/// The same core on ports past the kernel's stack.
+/// The same with `AF_XDP` ports.
 #[test]
 fn ports_past_the_stack_protect_too() {
     for port in ["xdp", "xdp-generic"] {
         in_own_network(|| {
-            let line = Line::build(&format!("{RELAY} --switch-offloads --port {port}"), WIRE);
+            let line = Line::build(&format!("{RELAY} --disable-offloads --port {port}"), WIRE);
             line.await_protection();
             assert_eq!(line.status(Side::A).unwrap().port, "xdp");
-            losses_are_masked(&line, Ailment { loss: 2e-2, ..Ailment::default() });
+            losses_are_masked(&line, ImpairmentSettings { loss: 2e-2, ..ImpairmentSettings::default() });
         });
     }
 }
@@ -45,10 +45,10 @@ fn trouble() {
     line.await_protection();
     let bytes_before = Side::BOTH.map(|side| line.resident_bytes(side));
     for ailment in [
-        Ailment { loss: 1e-2, ..Ailment::default() },
-        Ailment { loss: 5e-2, ..Ailment::default() },
-        Ailment { loss: 2e-2, burst_frames: Some(4.0), ..Ailment::default() },
-        Ailment { bit_error_rate: 1e-6, ..Ailment::default() },
+        ImpairmentSettings { loss: 1e-2, ..ImpairmentSettings::default() },
+        ImpairmentSettings { loss: 5e-2, ..ImpairmentSettings::default() },
+        ImpairmentSettings { loss: 2e-2, burst_frames: Some(4.0), ..ImpairmentSettings::default() },
+        ImpairmentSettings { bit_error_rate: 1e-6, ..ImpairmentSettings::default() },
     ] {
         losses_are_masked(&line, ailment);
     }
@@ -56,7 +56,7 @@ fn trouble() {
         let (before, now) = (bytes_before[side as usize], line.resident_bytes(side));
         assert!(now < before + before / 2 + (8 << 20), "{side:?}: {before} B, now {now} B");
     }
-    line.impair(Ailment { loss: 1e-3, ..Ailment::default() });
+    line.impair(ImpairmentSettings { loss: 1e-3, ..ImpairmentSettings::default() });
     for side in Side::BOTH {
         let killed = line.status(side).unwrap().pid;
         protection_comes_back(&line, || line.kill(side));
@@ -70,14 +70,14 @@ fn trouble() {
     the_link_is_as_good_as_new(&line);
 }
 
-/// Both ways at once, until enough is hit: few stay lost, and no more than that are missing.
-fn losses_are_masked(line: &Line, ailment: Ailment) {
+/// Traffic in both directions until enough frames are dropped: few stay lost, and no more are missing.
+fn losses_are_masked(line: &Line, ailment: ImpairmentSettings) {
     let before = Account::new(line);
     let since = || Account::new(line).since(&before);
     let traffic = Traffic::begin();
     line.impair(ailment);
     until("enough is hit", || since().corrupted.iter().all(|hits| *hits >= HITS));
-    line.impair(Ailment::default());
+    line.impair(ImpairmentSettings::default());
     let received = traffic.end(|received| are_explained(&since(), received));
     let account = since();
     for (to, received) in Received::BY_SIDE.into_iter().zip(&received) {
@@ -89,8 +89,8 @@ fn losses_are_masked(line: &Line, ailment: Ailment) {
     assert!(account.recovered.iter().all(|recovered| *recovered > 0), "{ailment:?}: {account:?}");
 }
 
-/// Something interrupts the link while frames cross it. Nothing comes twice. From when it is protected again, frames come in order, and none
-/// is missing that is not accounted for; until then what the kernel forwards may overtake what a relay has just taken.
+/// Something interrupts the link during traffic. Nothing arrives twice. Once it is protected again, frames arrive in order, and none
+/// is missing without a counter; until then frames that the kernel forwards may overtake those of the relay.
 fn protection_comes_back(line: &Line, interrupt: impl FnOnce()) {
     let traffic = Traffic::begin();
     until("frames cross", || traffic.arrived().iter().all(|arrived| *arrived > 1000));
@@ -112,7 +112,7 @@ fn protection_comes_back(line: &Line, interrupt: impl FnOnce()) {
 }
 
 fn the_link_is_as_good_as_new(line: &Line) {
-    line.impair(Ailment::default());
+    line.impair(ImpairmentSettings::default());
     let before = Account::new(line);
     let since = || Account::new(line).since(&before);
     let traffic = Traffic::begin();

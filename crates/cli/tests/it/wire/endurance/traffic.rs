@@ -1,4 +1,4 @@
-//! Frames with numbers in them, paced, both ways at once; and what became of them.
+//! Numbered, paced frames in both directions, and their outcome.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,20 +9,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use wiremend_dataplane::net::Interface;
-use wiremend_dataplane::sys::packet::{PacketSocket, Tap};
+use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket};
 
 use crate::wire::eventually;
 use crate::wire::line::Side;
 
-/// What became of the frames that one side was sent.
+/// Outcome of the frames to one side.
 #[derive(Clone, Default)]
 pub(super) struct Received {
     sent: u64,
-    /// The numbers that arrived.
+    /// Numbers that arrived.
     numbers: Vec<u64>,
-    /// Frames whose bytes or tags are not those that were sent.
+    /// Frames with wrong bytes or tags.
     pub(super) damaged: u64,
-    /// Frames for which the receiver's own socket had no room.
+    /// Frames that the receiver's own socket dropped.
     dropped: u64,
 }
 
@@ -39,18 +39,18 @@ impl Received {
         self.sent.saturating_sub(self.arrived() + self.dropped)
     }
 
-    /// Frames that came twice.
+    /// Duplicate frames.
     pub(super) fn repeated(&self) -> usize {
         let distinct: BTreeSet<_> = self.numbers.iter().collect();
         self.numbers.len() - distinct.len()
     }
 
-    /// Frames that came after a later one, or twice.
+    /// Frames that arrived after a later one, or twice.
     pub(super) fn disordered(&self) -> usize {
         self.numbers.windows(2).filter(|pair| pair[1] <= pair[0]).count()
     }
 
-    /// What became of the frames from this number on.
+    /// Returns the outcome of the frames from this number on.
     pub(super) fn since(mut self, number: u64) -> Self {
         self.numbers.retain(|arrived| *arrived >= number);
         self.sent -= number;
@@ -74,11 +74,11 @@ impl Received {
 
 const LEN_MAX: usize = 1518;
 const ETHERTYPE: [u8; 2] = [0x88, 0xB6];
-/// The pace of each side. A process that had to wait does not make up for it: nobody has room for a second's worth of frames.
+/// Pace of each side. A process that had to wait does not catch up: no buffer holds frames for a second.
 const GAP: Duration = Duration::from_micros(500);
 const BURST_MAX: usize = 8;
 
-/// Every so often a frame with a VLAN tag.
+/// Interval of frames with a VLAN tag.
 fn is_tagged(number: u64) -> bool {
     number % 17 == 5
 }
@@ -97,7 +97,7 @@ fn write(number: u64, buffer: &mut [u8; LEN_MAX]) -> &[u8] {
     frame
 }
 
-/// Both hosts send to each other as long as this lasts.
+/// Both hosts send to each other while this value exists.
 pub(super) struct Traffic {
     hosts: [JoinHandle<()>; 2],
     shared: Arc<Shared>,
@@ -115,7 +115,7 @@ struct Shared {
 impl Traffic {
     pub(super) fn begin() -> Self {
         let shared = Arc::new(Shared { is_sending: AtomicBool::new(true), ..Shared::default() });
-        // Each host has one socket: it sends to the other and takes what arrives.
+        // Each host has one socket for sending and receiving.
         let hosts = Side::BOTH.map(|side| {
             let (socket, shared) = (socket(side.host()), shared.clone());
             thread::spawn(move || host(socket, side as usize, &shared))
@@ -133,7 +133,7 @@ impl Traffic {
         self.shared.received.each_ref().map(|received| received.lock().unwrap().arrived())
     }
 
-    /// Ends it, and takes what arrives until all that is missing is explained. What arrived from A at B, and from B at A.
+    /// Stops and receives until all missing frames are accounted for. Returns the outcome from A to B and from B to A.
     pub(super) fn end(self, is_explained: impl Fn(&[Received; 2]) -> bool) -> [Received; 2] {
         let Self { hosts, shared } = self;
         shared.is_sending.store(false, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Traffic {
 fn socket(name: &str) -> PacketSocket {
     let index = Interface::by_name(name).unwrap().index;
     let socket = PacketSocket::open(index, 4096, 1600).unwrap();
-    socket.tap(Tap::All).unwrap();
+    socket.set_filter(CaptureFilter::All).unwrap();
     socket.bind(index).unwrap();
     socket
 }
@@ -170,7 +170,7 @@ fn host(mut socket: PacketSocket, side: usize, shared: &Shared) {
                 break;
             }
             due += GAP;
-            // An interface that is down for a moment takes nothing.
+            // An interface that is down accepts no frames.
             if send(&socket, number) {
                 number += 1;
                 sent.store(number, Ordering::Relaxed);
@@ -199,7 +199,7 @@ fn send(socket: &PacketSocket, number: u64) -> bool {
     socket.send(&[pieces]).is_ok_and(|sent| sent == 1)
 }
 
-/// Without the numbers, of which there are thousands.
+/// Omits the numbers, of which there are thousands.
 impl fmt::Debug for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sent, damaged, dropped, .. } = self;

@@ -1,4 +1,4 @@
-//! Same core, two hosts: one list of faults, played on real interfaces and in the simulator, has the same consequences.
+//! One list of faults has the same consequences on real interfaces and in the simulator.
 //!
 //! On both hosts time is the test's own, so that nothing depends on how fast a machine is. Frames follow each other with gaps far longer than
 //! any recovery. What still differs, and is not compared: how many ACKs there are (dummies that are taken together are answered
@@ -11,12 +11,12 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use wiremend_dataplane::cable::FaultList;
-use wiremend_proto::link::Signal;
+use wiremend_proto::link::LinkHeader;
 
 use crate::wire::line::Side;
 use crate::wire::relay_net::in_own_network;
 
-/// What came of a run, from A to B and back.
+/// Outcome of a run from A to B and from B to A.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Outcome {
     ways: [Passage; 2],
@@ -24,22 +24,22 @@ struct Outcome {
     met: Vec<String>,
 }
 
-/// What became of the frames of a direction.
+/// Outcome of the frames of one direction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Passage {
-    /// The numbers that the host received, in the order in which it did.
+    /// Numbers that the host received, in order of arrival.
     delivered: Vec<u64>,
-    /// How often each frame was sent over the link.
+    /// Number of transmissions of each frame over the link.
     sent: BTreeMap<u32, u32>,
-    /// The holes that the receiver told of, by their first number.
+    /// Gaps that the receiver reported, by their first number.
     told: Vec<u32>,
-    /// Dummies by the number that they tell, those within bursts left out.
+    /// Dummies by their number, except those within bursts.
     dummies: BTreeMap<u32, u32>,
-    /// What the sender and the receiver counted.
+    /// Counters of the sender and the receiver.
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// Counts of the sender, and of the receiver.
+/// Names of counters of the sender and of the receiver.
 const SENDER: [&str; 6] = ["protected", "resent", "unkept", "refused", "reopened", "abandoned"];
 const RECEIVER: [&str; 7] =
     ["missed", "recovered", "lost", "duplicates", "notifications", "renotifications", "overflowed"];
@@ -54,7 +54,7 @@ const RTT_MIN_MS: u64 = 30;
 const GIVE_UP_MS: u64 = 95;
 const GAP_MS: u64 = 200;
 
-/// At each step one side or both send some frames at once.
+/// At each step one or both sides send a burst of frames.
 fn steps() -> impl Iterator<Item = [u64; 2]> {
     let forth = [1; 12].into_iter().chain([4, 4, 1, 1, 1]).map(|count| [count, 0]);
     let back = [1, 1, 1, 1, 1, 1, 3, 1].map(|count| [0, count]);
@@ -66,19 +66,22 @@ const WITHIN_BURSTS: [&[u32]; 2] = [&[13, 14, 15, 17, 18, 19], &[7, 8]];
 
 impl Passage {
     /// The frame is sent over the link in this direction, or says something about it on the way back.
-    fn on_signal(ways: &mut [Self; 2], side: Side, signal: &Signal) {
+    fn on_signal(ways: &mut [Self; 2], side: Side, signal: &LinkHeader) {
         let [own, other] = [side as usize, 1 - side as usize];
         let number = signal.number();
         match signal {
-            Signal::Data { .. } => *ways[own].sent.entry(number).or_default() += 1,
-            Signal::Dummy { .. } if !WITHIN_BURSTS[own].contains(&number) => {
+            LinkHeader::Data { .. } => *ways[own].sent.entry(number).or_default() += 1,
+            LinkHeader::Dummy { .. } if !WITHIN_BURSTS[own].contains(&number) => {
                 *ways[own].dummies.entry(number).or_default() += 1;
             }
-            Signal::Missing(_) => {
+            LinkHeader::Missing(_) => {
                 ways[other].told.push(number);
                 ways[other].told.dedup();
             }
-            Signal::Dummy { .. } | Signal::Loose { .. } | Signal::Ack(_) | Signal::Hello(_) => {}
+            LinkHeader::Dummy { .. }
+            | LinkHeader::Unprotected { .. }
+            | LinkHeader::Ack(_)
+            | LinkHeader::Hello(_) => {}
         }
     }
 }
@@ -91,7 +94,7 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
     let mut played = None;
     in_own_network(|| played = Some(real::play(FAULTS)));
     let Some((real, recorded)) = played else { return };
-    for (way, [real, simulated]) in ["forth", "back"].iter().zip(pairs(&real.ways, &simulated.ways)) {
+    for (way, [real, simulated]) in ["forward", "backward"].iter().zip(pairs(&real.ways, &simulated.ways)) {
         assert_eq!(real, simulated, "{way}, on real interfaces and simulated");
     }
     for outcome in [&real, &simulated] {
@@ -100,11 +103,11 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
         assert!(left.iter().all(|fault| is_within_burst(fault)), "never met: {left:?}");
         assert_eq!(left.len() + outcome.met.len(), list.iter().count(), "{:?}", outcome.met);
     }
-    // To the simulator, what was written down at the real wire is as good as what it was made of.
+    // The simulator gets the same result from the list that the real cable recorded.
     assert_eq!(simulated::play(&recorded), simulated);
 }
 
-/// The list does what its comments say, so that there is something to compare.
+/// Checks that the list has the effects that its comments describe.
 fn what_the_list_is_for(outcome: &Outcome) {
     let [forth, back] = &outcome.ways;
     let all_but = |count: u64, lost: u64| (0..count).filter(|number| *number != lost).collect::<Vec<_>>();
@@ -122,7 +125,7 @@ fn what_the_list_is_for(outcome: &Outcome) {
 
 fn is_within_burst(fault: &str) -> bool {
     let fields: Vec<&str> = fault.split(' ').collect();
-    let numbers = WITHIN_BURSTS[usize::from(fields[0] == "back")];
+    let numbers = WITHIN_BURSTS[usize::from(fields[0] == "backward")];
     fields[1] == "dummy" && numbers.contains(&fields[2].parse().unwrap())
 }
 

@@ -1,26 +1,28 @@
-//! The link between two relays' cores, on real interfaces.
+//! The link between two relay cores, on real interfaces.
 //!
-//! Their clock stands still while frames are under way in the kernel, however long that takes, and then goes on to when something is due.
+//! Their clock stands still while frames are in flight in the kernel, and then advances to the next deadline.
 
 use std::fmt::Write as _;
 use std::io::IoSlice;
 use std::ops::Range;
 use std::thread;
 
-use wiremend_dataplane::cable::{Ailment, Cable, FaultList, Faults, LaneConfig, Record, Way};
-use wiremend_dataplane::net::{self, End, Interface};
-use wiremend_dataplane::relay::{Bump, BumpConfig, Classes};
-use wiremend_dataplane::sys::packet::{PacketSocket, Tap};
+use wiremend_dataplane::cable::{
+    Cable, Direction, FaultInjector, FaultList, FaultRecorder, ImpairmentSettings, LaneConfig,
+};
+use wiremend_dataplane::net::{self, Interface, VethEnd};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
+use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket};
 use wiremend_proto::link::{Config, CopyCount};
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::LinkCodec;
 
 use super::{DELAY_MS, GAP_MS, GIVE_UP_MS, Outcome, Passage, RECEIVER, RTT_MIN_MS, SENDER, steps};
 use crate::wire::PATIENCE;
 use crate::wire::line::Side;
 
-/// Sends the frames of all steps over a wire with these faults. What came of it, and what the wire wrote down.
+/// Sends the frames of all steps over a cable with these faults. Returns the outcome and the faults that the cable recorded.
 pub(super) fn play(faults: &str) -> (Outcome, String) {
     let mut line = SteppedLine::new(&faults.parse().unwrap());
     line.protect();
@@ -36,15 +38,15 @@ pub(super) fn play(faults: &str) -> (Outcome, String) {
     line.end()
 }
 
-/// Host, relay, wire, relay, host: five parts on eight interfaces.
+/// Host, relay, cable, relay, host: five components on eight interfaces.
 struct SteppedLine {
     hosts: [PacketSocket; 2],
-    relays: [Bump<PacketSocket>; 2],
+    relays: [DataPath<PacketSocket>; 2],
     wire: Cable<PacketSocket>,
-    /// Sees what relays put on the wire before anything becomes of it.
+    /// Captures the frames of relays before the cable drops any.
     taps: [PacketSocket; 2],
     now: Time,
-    /// Frames that hosts have sent, that have arrived at hosts, and that taps have seen.
+    /// Frames that hosts sent, that hosts received, and that taps captured.
     sent: [u64; 2],
     arrived: [u64; 2],
     tapped: [u64; 2],
@@ -58,30 +60,35 @@ const BUFFER: Bytes = Bytes::new(4_000_000);
 impl SteppedLine {
     fn new(faults: &FaultList) -> Self {
         for (a, b) in [("host-a", "lan-a"), ("link-a", "wire-a"), ("wire-b", "link-b"), ("lan-b", "host-b")] {
-            net::new_veth(End::here(a), End::here(b)).unwrap();
+            net::new_veth(VethEnd::here(a), VethEnd::here(b)).unwrap();
             for name in [a, b] {
                 net::set_mtu(name, FRAME_BYTES_MAX).unwrap();
-                net::silence(name).unwrap();
+                net::disable_link_local(name).unwrap();
                 net::set_up(name, true).unwrap();
             }
         }
-        let lane = |way| LaneConfig {
+        let lane = |direction| LaneConfig {
             rate: None,
             delay: Span::from_ms(DELAY_MS),
             queue_bytes_max: BUFFER.get(),
-            impairments: Ailment::default().impairments(1).unwrap(),
-            faults: Some(Faults {
-                dialect: Dialect::default(),
-                way,
-                replay: faults.replay(way),
-                record: Some(Record::default()),
+            impairments: ImpairmentSettings::default().build(1).unwrap(),
+            faults: Some(FaultInjector {
+                codec: LinkCodec::default(),
+                direction,
+                replay: faults.replay(direction),
+                record: Some(FaultRecorder::default()),
             }),
         };
         let wires = ["wire-a", "wire-b"];
         Self {
             hosts: ["host-a", "host-b"].map(socket),
             relays: [relay("lan-a", "link-a", 1), relay("lan-b", "link-b", 2)],
-            wire: Cable::new(wires.map(socket), [lane(Way::Forth), lane(Way::Back)], 4096, FRAME_BYTES_MAX),
+            wire: Cable::new(
+                wires.map(socket),
+                [lane(Direction::Forward), lane(Direction::Backward)],
+                4096,
+                FRAME_BYTES_MAX,
+            ),
             taps: wires.map(socket),
             now: Time::ZERO,
             sent: [0; 2],
@@ -91,13 +98,15 @@ impl SteppedLine {
         }
     }
 
-    /// Both directions, before anything is compared.
+    /// Protects both directions.
     fn protect(&mut self) {
         for (relay, epoch) in self.relays.iter_mut().zip(1..) {
-            relay.end_mut().activate(self.now, epoch);
+            relay.endpoint_mut().activate(self.now, epoch);
         }
         self.run(Span::from_ms(1000));
-        assert!(self.relays.iter().all(|relay| relay.end().is_active() && relay.end().is_receiving()));
+        assert!(
+            self.relays.iter().all(|relay| relay.endpoint().is_active() && relay.endpoint().is_receiving())
+        );
         self.outcome = Outcome::default();
     }
 
@@ -110,7 +119,7 @@ impl SteppedLine {
         self.sent[side as usize] += frames.len() as u64;
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     fn run(&mut self, span: Span) {
         let end = self.now + span;
         loop {
@@ -124,12 +133,12 @@ impl SteppedLine {
         self.now = end;
     }
 
-    /// Does all that is to be done now, until no frame is under way in the kernel.
+    /// Runs all components until no frame is in flight in the kernel.
     fn settle(&mut self) {
         loop {
-            let mut more = self.wire.turn(self.now);
+            let mut more = self.wire.run_once(self.now);
             for relay in &mut self.relays {
-                more |= relay.turn(self.now).unwrap();
+                more |= relay.run_once(self.now).unwrap();
             }
             self.look();
             if !more && self.is_settled() {
@@ -139,7 +148,7 @@ impl SteppedLine {
         }
     }
 
-    /// Whether what each part has sent was taken by the next.
+    /// Returns whether each component has received all frames of the previous one.
     fn is_settled(&self) -> bool {
         [[0, 1], [1, 0]].into_iter().all(|[from, to]| {
             let (near, far) = (self.relays[from].counts(), self.relays[to].counts());
@@ -154,8 +163,9 @@ impl SteppedLine {
     fn look(&mut self) {
         for (side, tap) in Side::BOTH.into_iter().zip(&mut self.taps) {
             while let Some(arrival) = tap.take() {
-                let received = Dialect::default().parse(tap.bytes(&arrival)).expect("the link's own header");
-                Passage::on_signal(&mut self.outcome.ways, side, &received.signal);
+                let received =
+                    LinkCodec::default().parse(tap.bytes(&arrival)).expect("the link's own header");
+                Passage::on_signal(&mut self.outcome.ways, side, &received.header);
                 self.tapped[side as usize] += 1;
                 tap.release();
             }
@@ -174,10 +184,10 @@ impl SteppedLine {
         }
     }
 
-    /// What came of it, and the list of what was hit.
+    /// Returns the outcome and the list of dropped frames.
     fn end(mut self) -> (Outcome, String) {
         let mut outcome = self.outcome;
-        let counts = self.relays.each_ref().map(|relay| relay.end().counters().named());
+        let counts = self.relays.each_ref().map(|relay| relay.endpoint().counters().named());
         let count = |end: usize, name: &'static str| {
             let found = counts[end].iter().find(|(key, _)| key.strip_prefix("link.") == Some(name));
             (name, found.unwrap_or_else(|| panic!("no count {name}")).1)
@@ -199,8 +209,8 @@ impl SteppedLine {
     }
 }
 
-/// As the simulated ends are.
-fn relay(lan: &str, link: &str, number: u8) -> Bump<PacketSocket> {
+/// The same configuration as the simulated ends.
+fn relay(lan: &str, link: &str, number: u8) -> DataPath<PacketSocket> {
     let config = Config {
         copies: CopyCount::Fixed(2),
         dummies: 3,
@@ -211,16 +221,16 @@ fn relay(lan: &str, link: &str, number: u8) -> Bump<PacketSocket> {
         rx_bytes_max: BUFFER,
         ..Config::for_link(Rate::from_bits_per_s(100_000_000), Bytes::new(1518), Span::from_ms(RTT_MIN_MS))
     };
-    let config = BumpConfig {
+    let config = DataPathConfig {
         link: config,
-        dialect: Dialect::default(),
+        codec: LinkCodec::default(),
         source: MacAddr([2, 0, 0, 0, 1, number]),
-        classes: Classes::default(),
+        classes: Classifier::default(),
         queue_bytes_max: BUFFER.get(),
         slots: 8192,
-        handed_frames: 64,
+        device_frames: 64,
     };
-    Bump::new(socket(lan), socket(link), config)
+    DataPath::new(socket(lan), socket(link), config)
 }
 
 fn frame(number: u64) -> [u8; 996] {
@@ -234,7 +244,7 @@ fn frame(number: u64) -> [u8; 996] {
 fn socket(name: &str) -> PacketSocket {
     let index = Interface::await_running(name, PATIENCE).unwrap().index;
     let socket = PacketSocket::open(index, 1024, FRAME_BYTES_MAX).unwrap();
-    socket.tap(Tap::All).unwrap();
+    socket.set_filter(CaptureFilter::All).unwrap();
     socket.bind(index).unwrap();
     socket
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::{self, BufRead, Cursor};
 
-use wiremend_proto::link::Signal;
-use wiremend_sim::{Captured, Files, Header, Observer, Options, Simulation};
+use wiremend_proto::link::LinkHeader;
+use wiremend_sim::{CapturedFrame, Files, Header, Observer, Options, Simulation};
 use wiremend_units::LinkId;
 
 use super::{DELAY_MS, GAP_MS, GIVE_UP_MS, Outcome, Passage, RECEIVER, RTT_MIN_MS, SENDER, steps};
@@ -23,9 +23,9 @@ pub(super) fn play(faults: &str) -> Outcome {
     let results = simulation.run(&mut seen).unwrap();
     let mut outcome = seen.outcome;
     outcome.met.sort();
-    let [a, b] = &results.guards[..] else { panic!("one link has two ends") };
+    let [a, b] = &results.link_ends[..] else { panic!("one link has two ends") };
     for (way, [sender, receiver]) in outcome.ways.iter_mut().zip([[a, b], [b, a]]) {
-        let count = |end: &wiremend_sim::EndCounters, name: &'static str| {
+        let count = |end: &wiremend_sim::LinkEndCounters, name: &'static str| {
             let named = end.link.named();
             let found = named.iter().find(|(key, _)| key.strip_prefix("link.") == Some(name));
             (name, found.unwrap_or_else(|| panic!("no count {name}")).1)
@@ -41,7 +41,7 @@ const LINK: LinkId = LinkId(0);
 const HOST_A: LinkId = LinkId(1);
 const HOST_B: LinkId = LinkId(2);
 
-/// C and D only keep the run going while the link still mends.
+/// C and D keep the run going while the link still recovers.
 fn scenario() -> String {
     let mut text = format!(
         "title = \"two hosts\"\n\
@@ -60,7 +60,7 @@ fn scenario() -> String {
             if count == 0 {
                 continue;
             }
-            // Frames of 1000 bytes follow each other without a gap: 81.6 µs each.
+            // Frames of 1000 bytes back to back: 81.6 µs each.
             let stop_ns = start_ms * 1_000_000 + count * 81_600 - 40_000;
             write!(
                 text,
@@ -87,12 +87,12 @@ impl Files for Faults {
 #[derive(Default)]
 struct Seen {
     outcome: Outcome,
-    /// How often each frame left, in the words of a list.
+    /// Returns the number of transmissions of each frame, in the format of a list.
     left: BTreeMap<String, u64>,
 }
 
 impl Observer for Seen {
-    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         let link = captured.lane.link();
         let is_forward = captured.lane == link.forward();
         match captured.header {
@@ -112,16 +112,16 @@ impl Observer for Seen {
 }
 
 impl Seen {
-    fn on_signal(&mut self, is_forward: bool, signal: &Signal, corrupted: bool) {
-        let (side, way) = if is_forward { (Side::A, "forth") } else { (Side::B, "back") };
+    fn on_signal(&mut self, is_forward: bool, signal: &LinkHeader, corrupted: bool) {
+        let (side, way) = if is_forward { (Side::A, "forward") } else { (Side::B, "backward") };
         Passage::on_signal(&mut self.outcome.ways, side, signal);
         let kind = match signal {
-            Signal::Data { .. } => "data",
-            Signal::Dummy { .. } => "dummy",
-            Signal::Ack(_) => "ack",
-            Signal::Missing(_) => "missing",
-            Signal::Hello(_) => "hello",
-            Signal::Loose { .. } => unreachable!("all is protected here"),
+            LinkHeader::Data { .. } => "data",
+            LinkHeader::Dummy { .. } => "dummy",
+            LinkHeader::Ack(_) => "ack",
+            LinkHeader::Missing(_) => "missing",
+            LinkHeader::Hello(_) => "hello",
+            LinkHeader::Unprotected { .. } => unreachable!("all is protected here"),
         };
         let frame = format!("{way} {kind} {}", signal.number());
         let count = self.left.entry(frame.clone()).or_default();

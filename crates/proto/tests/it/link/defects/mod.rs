@@ -1,103 +1,103 @@
-//! What the published prototype cannot do, and the hardened protocol can: each defect is one story, told of both.
+//! Defects of the published prototype that the hardened protocol does not have. Each is one test, run with
+//! both.
 //!
-//! A story is a promise: what is sent over a link, what becomes of it on the wire, and what must have come of it in the end. It is kept
-//! by [`Hardened`] and broken by [`Paper`], in the way that the table says. Both have the same link, frames, losses and clock.
+//! A test sends frames over a link, decides on losses, and checks the result. [`Hardened`] passes it, and
+//! [`Prototype`] fails with the violation in the table. Both have the same link, frames, losses and clock.
 
+mod buffers;
+mod conditions;
 mod feedback;
+mod guarantee;
 mod holes;
 mod kinds;
 mod numbers;
 mod profile;
-mod room;
 mod search;
 mod starts;
-mod verdict;
-mod weather;
 
-use profile::{Hardened, Link, Paper, Profile, Terms, link};
-use verdict::{Broken, Verdict};
-use wiremend_testkit::Passing;
+use guarantee::{CheckResult, Violation};
+use profile::{Hardened, Link, LinkParams, Profile, Prototype, link};
+use wiremend_testkit::WireFrame;
 use wiremend_units::Span;
 
-/// Of the frames of most stories.
 const LEN: u32 = 1000;
-/// Of frames where many are needed: 9.6 ns on the wire.
+/// Length where many frames are needed: 9.6 ns on the wire.
 const SHORT: u32 = 100;
-/// Longer than a recovery takes, or two; far shorter than any transport's time-out.
+/// Longer than one or two recoveries, far shorter than any transport's timeout.
 const PATIENCE: Span = Span::from_us(60);
 
-/// The number of a limit, the promise that shows it, and how the prototype breaks the promise.
+/// Number of a limit, the test that shows it, and how the prototype fails.
 macro_rules! defects {
-    ($($limit:literal $module:ident::$story:ident $broken:ident;)*) => {
-        /// The limits that have a story here.
-        const TOLD: &[u8] = &[$($limit),*];
+    ($($limit:literal $module:ident::$test:ident $violation:ident;)*) => {
+        const TESTED_LIMITS: &[u8] = &[$($limit),*];
 
         $(
             #[test]
-            fn $story() {
-                assert_eq!($module::$story::<Hardened>(), Ok(()));
-                assert_eq!($module::$story::<Paper>(), Err(Broken::$broken));
+            fn $test() {
+                assert_eq!($module::$test::<Hardened>(), Ok(()));
+                assert_eq!($module::$test::<Prototype>(), Err(Violation::$violation));
             }
         )*
     };
 }
 
 // Limits of the prototype:
-//  1  the links of a switch share its loop           7  its ends do not know when the other starts, restarts or ends
-//  2  it has five places for a hole                  8  without order nobody removes duplicates
-//  3  its eras and numbers go astray                 9  a TX buffer that is full says nothing
-//  4  requests outlive what they were for           10  its numbers are fixed when it is built
-//  5  the last ACK is taken for the latest          11  it takes all frames for IPv4
-//  6  notifications and pauses are said once
+//  1  the links of a switch share its loop           7  an end does not notice starts and ends of the other
+//  2  it has five slots for a gap                    8  unordered frames are not deduplicated
+//  3  eras and numbers get out of step               9  a full TX buffer is not counted
+//  4  requests outlive their frame                  10  its parameters are fixed at compile time
+//  5  the last ACK counts, even if older            11  it takes all frames for IPv4
+//  6  notifications and pauses are sent once
 defects! {
-     2 holes::a_hole_over_five_is_filled                        Lost;
-     2 holes::a_hole_over_255_is_filled                         Lost;
-     2 holes::what_cannot_come_is_waited_for_once               Late;
-     3 numbers::a_timeout_at_the_wrap_costs_nobody_else         Lost;
-     3 numbers::a_switch_to_order_waits_for_nothing             Late;
-     3 numbers::a_switch_to_order_in_another_era_loses_nothing  Lost;
-     4 numbers::a_request_ends_with_its_frame                   Twice;
-     5 feedback::a_late_ack_keeps_nothing                       LeftOver;
-     6 feedback::a_lost_notification_is_made_good               Lost;
-     6 feedback::a_lost_pause_is_made_good                      Overflowed;
-     6 feedback::a_lost_resume_is_made_good                     Late;
-     6 feedback::both_directions_may_corrupt                    Lost;
-     7 starts::a_receiver_may_restart                           Late;
-     7 starts::a_sender_may_restart                             Lost;
-     7 starts::a_start_after_a_reset_waits_for_nothing          Late;
-     7 starts::an_end_leaves_nothing_behind                     LeftOver;
-     8 kinds::without_order_a_frame_comes_once                  Twice;
-     8 kinds::both_kinds_share_a_link                           Late;
-     9 room::what_finds_no_room_is_counted                      Uncounted;
-    10 weather::times_follow_the_link                           Lost;
-    10 weather::copies_follow_the_loss                          Unmoved;
-    10 weather::too_much_loss_stops_nothing                     Late;
-    11 kinds::every_protocol_survives                           Damaged;
+     2 holes::gap_over_five_is_filled                                 Lost;
+     2 holes::gap_over_255_is_filled                                  Lost;
+     2 holes::unrecoverable_frames_share_one_timeout                  Late;
+     3 numbers::timeout_at_the_wrap_costs_no_other_frame              Lost;
+     3 numbers::switch_to_ordered_frames_does_not_wait                Late;
+     3 numbers::switch_to_ordered_frames_in_another_era_loses_none    Lost;
+     4 numbers::request_ends_with_its_frame                           Duplicated;
+     5 feedback::late_ack_leaves_no_copies                            Leftover;
+     6 feedback::lost_notification_is_repeated                        Lost;
+     6 feedback::lost_pause_is_repeated                               Overflowed;
+     6 feedback::lost_resume_is_repeated                              Late;
+     6 feedback::losses_in_both_directions_are_recovered              Lost;
+     7 starts::receiver_may_restart                                   Late;
+     7 starts::sender_may_restart                                     Lost;
+     7 starts::start_after_a_reset_does_not_wait                      Late;
+     7 starts::end_of_protection_leaves_no_copies                     Leftover;
+     8 kinds::unordered_frames_arrive_once                            Duplicated;
+     8 kinds::ordered_and_unordered_frames_share_a_link               Late;
+     9 buffers::full_tx_buffer_is_counted                             Uncounted;
+    10 conditions::timeouts_follow_the_link                           Lost;
+    10 conditions::copies_follow_the_loss_rate                        NotAdapted;
+    10 conditions::high_loss_does_not_block_the_link                  Late;
+    11 kinds::frames_of_every_protocol_are_unchanged                  Damaged;
 }
 
-/// The limits whose stories take a switch with several ports, and so the simulator.
-const TOLD_ELSEWHERE: &[(u8, &str, &str)] = &[(
+/// Limits whose tests need a switch with several ports, so they are in the simulator.
+const TESTED_IN_SIM: &[(u8, &str, &str)] = &[(
     1,
     "fn a_second_protected_link_costs_the_first_nothing",
     include_str!("../../../../../sim/tests/it/neighbours.rs"),
 )];
 
 #[test]
-fn every_limit_has_a_story() {
+fn every_limit_has_a_test() {
     for limit in 1..=11 {
-        let elsewhere = TOLD_ELSEWHERE.iter().find(|(number, ..)| *number == limit);
-        let is_told = elsewhere.map_or(TOLD.contains(&limit), |(_, name, file)| file.contains(name));
-        assert!(is_told, "limit {limit}");
+        let elsewhere = TESTED_IN_SIM.iter().find(|(number, ..)| *number == limit);
+        let is_tested =
+            elsewhere.map_or(TESTED_LIMITS.contains(&limit), |(_, name, file)| file.contains(name));
+        assert!(is_tested, "limit {limit}");
     }
 }
 
-/// Everything in one direction for a while, from the first moment that `begins` on.
-fn outage<S>(lasting: Span, begins: impl Fn(&Passing<S>) -> bool) -> impl FnMut(&Passing<S>) -> bool {
+/// Loses all frames of one direction for a while, from the first frame on for which `begins` is true.
+fn outage<S>(lasting: Span, begins: impl Fn(&WireFrame<S>) -> bool) -> impl FnMut(&WireFrame<S>) -> bool {
     let mut began = None;
-    move |passing| {
-        if began.is_none() && begins(passing) {
-            began = Some((passing.at, passing.from));
+    move |sent| {
+        if began.is_none() && begins(sent) {
+            began = Some((sent.at, sent.from));
         }
-        began.is_some_and(|(at, from)| passing.from == from && passing.at.since(at) < lasting)
+        began.is_some_and(|(at, from)| sent.from == from && sent.at.since(at) < lasting)
     }
 }

@@ -1,56 +1,57 @@
-//! An end starts, restarts, or ends.
+//! Starts, restarts and ends.
 
-use wiremend_testkit::{Ending, LinkEnd, Linked, Order, Side};
+use wiremend_testkit::{EndpointPair, LinkCommand, LinkEnd, RunEnd, Side};
 use wiremend_units::Span;
 
-use super::verdict::{expect, flawless};
-use super::{Broken, LEN, Link, PATIENCE, Profile, Terms, Verdict, link, outage};
+use super::guarantee::{check_delivery, expect};
+use super::{CheckResult, LEN, Link, LinkParams, PATIENCE, Profile, Violation, link, outage};
 
-/// The prototype's new receiver sees a hole of everything before, and waits for each.
-pub(super) fn a_receiver_may_restart<P: Profile>() -> Verdict {
+/// The prototype's restarted receiver sees a gap of all earlier numbers, and waits for each.
+pub(super) fn receiver_may_restart<P: Profile>() -> CheckResult {
     let mut link = used_link::<P>();
-    link.order(Side::B, Order::Restart);
+    link.apply(Side::B, LinkCommand::Restart);
     end(link)
 }
 
-/// The prototype's new sender starts at 0, and all it sends is taken for old.
-pub(super) fn a_sender_may_restart<P: Profile>() -> Verdict {
+/// The prototype's restarted sender begins at 0, and all its frames are taken for old.
+pub(super) fn sender_may_restart<P: Profile>() -> CheckResult {
     let mut link = used_link::<P>();
-    link.order(Side::A, Order::Restart);
+    link.apply(Side::A, LinkCommand::Restart);
     end(link)
 }
 
-/// The ends of the prototype do not agree on where to begin.
-pub(super) fn a_start_after_a_reset_waits_for_nothing<P: Profile>() -> Verdict {
+/// The ends of the prototype do not agree on the first number.
+pub(super) fn start_after_a_reset_does_not_wait<P: Profile>() -> CheckResult {
     let mut link = used_link::<P>();
-    link.order(Side::A, Order::Deactivate);
-    expect(link.run(|_| false) == Ending::Idle, Broken::Restless)?;
-    link.order(Side::B, Order::Restart);
-    link.order(Side::A, Order::Activate);
+    link.apply(Side::A, LinkCommand::Deactivate);
+    expect(link.run(|_| false) == RunEnd::Idle, Violation::NotIdle)?;
+    link.apply(Side::B, LinkCommand::Restart);
+    link.apply(Side::A, LinkCommand::Activate);
     end(link)
 }
 
-/// No ACK of the last frames comes, and protection ends: in the prototype their copies turn for ever.
-pub(super) fn an_end_leaves_nothing_behind<P: Profile>() -> Verdict {
+/// Protection ends without an ACK of the last frames: in the prototype their copies stay in the loop for
+/// ever.
+pub(super) fn end_of_protection_leaves_no_copies<P: Profile>() -> CheckResult {
     let mut link = used_link::<P>();
     link.send(Side::A, 3, LEN, true);
-    link.order_after(Span::from_us(1), Side::A, Order::Deactivate);
-    let ending = link.run(outage(Span::from_us(20), |passing| passing.from == Side::B));
-    flawless(&link, ending, PATIENCE)
+    link.apply_after(Span::from_us(1), Side::A, LinkCommand::Deactivate);
+    let ending = link.run(outage(Span::from_us(20), |sent| sent.from == Side::B));
+    check_delivery(&link, ending, PATIENCE)
 }
 
-/// Numbers are far from where they start.
+/// A link whose numbers are far from their start.
 fn used_link<P: Profile>() -> Link<P> {
-    let mut link = link::<P>(&Terms::default());
+    let mut link = link::<P>(&LinkParams::default());
     for _ in 0..30 {
         link.send(Side::A, 100, LEN, true);
-        assert_eq!(link.run(|_| false), Ending::Idle);
+        assert_eq!(link.run(|_| false), RunEnd::Idle);
     }
     link
 }
 
-fn end<E: LinkEnd>(mut link: Linked<E>) -> Verdict {
+fn end<E: LinkEnd>(mut link: EndpointPair<E>) -> CheckResult {
     link.send(Side::A, 100, LEN, true);
     let ending = link.run(|_| false);
-    flawless(&link, ending, PATIENCE)
+    check_delivery(&link, ending, PATIENCE)
 }

@@ -1,0 +1,129 @@
+//! Number of paths of each switch to the top tier.
+
+use std::collections::BinaryHeap;
+
+use wiremend_units::{LinkId, SwitchId};
+
+use super::builder::PATHS_MAX;
+use super::network::Tiers;
+
+/// Number of paths from every switch to the top tier over links that are up: the sum over its uplinks of
+/// the counts of their upper ends. A change of a link affects only the switches below it.
+#[derive(Clone, Debug)]
+pub struct PathCounts<'a> {
+    tiers: &'a Tiers,
+    is_up: Vec<bool>,
+    counts: Vec<u64>,
+    /// ToRs whose count the last change affected.
+    changed: Vec<SwitchId>,
+    /// Difference not yet added to a switch.
+    pending: Vec<i64>,
+    /// Switches whose difference must be passed down, by tier.
+    queue: BinaryHeap<(u8, u32)>,
+}
+
+impl<'a> PathCounts<'a> {
+    /// Creates the counts with all links up.
+    pub fn new(tiers: &'a Tiers) -> Self {
+        let counts = all_up(tiers).expect("the fabric was validated");
+        let switches = counts.len();
+        Self {
+            tiers,
+            is_up: vec![true; tiers.link_count() as usize],
+            counts,
+            changed: Vec::new(),
+            pending: vec![0; switches],
+            queue: BinaryHeap::new(),
+        }
+    }
+
+    /// Returns the fabric.
+    pub fn tiers(&self) -> &'a Tiers {
+        self.tiers
+    }
+
+    /// Returns the number of paths of a switch.
+    pub fn count(&self, switch: SwitchId) -> u64 {
+        self.counts[switch.index()]
+    }
+
+    /// Returns whether a link is up.
+    pub fn is_up(&self, link: LinkId) -> bool {
+        self.is_up[link.index()]
+    }
+
+    /// Returns the ToRs whose count the last change affected.
+    pub fn changed(&self) -> &[SwitchId] {
+        &self.changed
+    }
+
+    /// Takes a link down; no effect if it is down already.
+    pub fn take_down(&mut self, link: LinkId) {
+        self.set(link, false);
+    }
+
+    /// Brings a link up; no effect if it is up already.
+    pub fn bring_up(&mut self, link: LinkId) {
+        self.set(link, true);
+    }
+
+    fn set(&mut self, link: LinkId, up: bool) {
+        self.changed.clear();
+        if self.is_up[link.index()] == up {
+            return;
+        }
+        self.is_up[link.index()] = up;
+        let ends = self.tiers.link(link);
+        let ways = self.counts[ends.upper.index()] as i64;
+        self.add(ends.lower, if up { ways } else { -ways });
+        while let Some((_, switch)) = self.queue.pop() {
+            let delta = std::mem::take(&mut self.pending[switch as usize]);
+            self.counts[switch as usize] = self.counts[switch as usize].strict_add_signed(delta);
+            let tiers = self.tiers;
+            for below in tiers.links_below(SwitchId(switch)) {
+                if self.is_up[below.index()] {
+                    self.add(tiers.link(*below).lower, delta);
+                }
+            }
+        }
+        for tor in &self.changed {
+            let delta = std::mem::take(&mut self.pending[tor.index()]);
+            self.counts[tor.index()] = self.counts[tor.index()].strict_add_signed(delta);
+        }
+    }
+
+    fn add(&mut self, switch: SwitchId, delta: i64) {
+        if delta == 0 {
+            return;
+        }
+        let pending = &mut self.pending[switch.index()];
+        // All differences of one change have the same sign, so a pending difference never returns to 0.
+        if *pending == 0 {
+            match self.tiers.tier(switch) {
+                0 => self.changed.push(switch),
+                tier => self.queue.push((tier, switch.0)),
+            }
+        }
+        *pending += delta;
+    }
+}
+
+/// Returns the number of paths of every switch with all links up; `None` if a count exceeds [`PATHS_MAX`].
+pub(super) fn all_up(tiers: &Tiers) -> Option<Vec<u64>> {
+    let mut order: Vec<u32> = (0..tiers.switch_count()).collect();
+    order.sort_by_key(|switch| std::cmp::Reverse(tiers.tier(SwitchId(*switch))));
+    let top = tiers.tier_count() - 1;
+    let mut counts = vec![0_u64; order.len()];
+    for switch in order.into_iter().map(SwitchId) {
+        counts[switch.index()] = if tiers.tier(switch) == top {
+            1
+        } else {
+            let above = tiers.links_above(switch).iter();
+            above.map(|link| counts[tiers.link(*link).upper.index()]).fold(0, u64::saturating_add)
+        };
+        if counts[switch.index()] > PATHS_MAX {
+            return None;
+        }
+    }
+    Some(counts)
+}

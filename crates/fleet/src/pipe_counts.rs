@@ -1,0 +1,59 @@
+//! Number of protected links per pipe of a switch.
+
+use wiremend_fabric::tiers::Tiers;
+use wiremend_units::{LinkId, SwitchId};
+
+/// Ports per pipe. A ToR always has two pipes, as in the simulator of LG §4.8.
+const PORTS: u32 = 16;
+const TOR_PIPES: u32 = 2;
+
+/// Protected links by pipe. The pipe of a port is its number modulo the number of pipes.
+pub(crate) struct PipeCounts<'a> {
+    tiers: &'a Tiers,
+    /// First pipe of each switch; one more entry at the end.
+    starts: Vec<u32>,
+    protected: Vec<u16>,
+    /// Number of pipes by their number of protected links.
+    with: Vec<u32>,
+}
+
+impl<'a> PipeCounts<'a> {
+    pub(crate) fn new(tiers: &'a Tiers) -> Self {
+        let mut starts = vec![0];
+        for switch in (0..tiers.switch_count()).map(SwitchId) {
+            let pipes = if tiers.tier(switch) == 0 {
+                TOR_PIPES
+            } else {
+                tiers.port_count(switch).div_ceil(PORTS).max(1)
+            };
+            starts.push(starts[starts.len() - 1] + pipes);
+        }
+        let all = starts[starts.len() - 1];
+        Self { tiers, starts, protected: vec![0; all as usize], with: vec![all] }
+    }
+
+    /// Updates the pipes at both ends of a link whose protection starts or ends.
+    pub(crate) fn change(&mut self, link: LinkId, is_protected: bool) {
+        let ends = self.tiers.link(link);
+        for end in [ends.lower, ends.upper] {
+            let (from, to) = (self.starts[end.index()], self.starts[end.index() + 1]);
+            let pipe = (from + self.tiers.port_index(link, end) % (to - from)) as usize;
+            let before = usize::from(self.protected[pipe]);
+            let after = if is_protected { before + 1 } else { before - 1 };
+            self.protected[pipe] = after as u16;
+            if self.with.len() == after {
+                self.with.push(0);
+            }
+            self.with[before] -= 1;
+            self.with[after] += 1;
+            while self.with.len() > 1 && self.with[self.with.len() - 1] == 0 {
+                self.with.pop();
+            }
+        }
+    }
+
+    /// Returns the largest number of protected links in one pipe.
+    pub(crate) fn most(&self) -> u32 {
+        self.with.len() as u32 - 1
+    }
+}

@@ -1,0 +1,338 @@
+//! Simulation of the decisions of one disable rule over a trace.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wiremend_fabric::tiers::{PathCounts, Tiers};
+use wiremend_units::{LinkId, SwitchId};
+
+use crate::metrics::{Meter, Shares, State};
+use crate::min_tree::MinTree;
+use crate::optimize::{Candidate, RequiredPaths, select, take_down_if_allowed};
+use crate::penalty::Penalty;
+use crate::pod_capacity::{ONE, share};
+use crate::policy::DisableRule;
+use crate::protection_view::{LinkHealth, ProtectionView};
+use crate::run::FleetSetup;
+use crate::trace::CorruptionEvent;
+use crate::trace_time::{TraceSpan, TraceTime};
+
+/// Counters over the whole trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunCounters {
+    /// All corruption events.
+    pub events: u64,
+    /// Events on links that were already out.
+    pub skipped: u64,
+    /// Links that returned from repair.
+    pub recoveries: u64,
+    /// Returned links whose repair failed.
+    pub relapses: u64,
+    /// Links that the fast checker kept in service.
+    pub refused: u64,
+    /// Links that the fast checker took out.
+    pub disabled_on_arrival: u64,
+    /// Links that the optimizer took out.
+    pub disabled_by_optimizer: u64,
+    /// Largest number of candidates of one optimization.
+    pub candidates_max: u64,
+    /// Optimizations that reached the step limit.
+    pub cut_off: u64,
+}
+
+/// The corruption of a link.
+#[derive(Clone, Copy)]
+struct Fault {
+    /// Index of its event in the trace.
+    event: u32,
+    loss: f64,
+    loss_back: f64,
+    repair: Option<TraceSpan>,
+    attempts: u32,
+}
+
+/// The state of one disable rule, with a view for each kind of protection.
+pub(crate) struct PolicyRun<'a> {
+    setup: &'a FleetSetup<'a>,
+    disable_rule: DisableRule,
+    paths: PathCounts<'a>,
+    required: RequiredPaths,
+    faults: Vec<Option<Fault>>,
+    /// Corrupting links in service, by domain. Links of different domains share no ToR.
+    active: Vec<Vec<LinkId>>,
+    domains: Vec<u32>,
+    /// Links under repair: time of return, order of departure, link.
+    repairs: BinaryHeap<Reverse<(TraceTime, u64, LinkId)>>,
+    /// Links that wait for a technician.
+    waiting: VecDeque<LinkId>,
+    sent: u64,
+    pub(crate) views: Vec<(ProtectionView<'a>, Meter)>,
+    pub(crate) counters: RunCounters,
+    tor_places: Vec<u32>,
+    totals: Vec<u64>,
+    least_paths: MinTree,
+    paths_sum: u128,
+    disabled: u32,
+    active_count: u32,
+}
+
+impl<'a> PolicyRun<'a> {
+    pub(crate) fn new(
+        setup: &'a FleetSetup<'a>,
+        disable_rule: DisableRule,
+        views: Vec<ProtectionView<'a>>,
+    ) -> Self {
+        let tiers = setup.tiers;
+        let paths = PathCounts::new(tiers);
+        let tors = tiers.tors();
+        let mut tor_places = vec![0; tiers.switch_count() as usize];
+        for (tor, place) in tors.iter().zip(0..) {
+            tor_places[tor.index()] = place;
+        }
+        let domains = domains(tiers);
+        let domain_count = domains.iter().max().map_or(0, |last| last + 1) as usize;
+        let mut run = Self {
+            setup,
+            disable_rule,
+            required: RequiredPaths::new(tiers, &paths, setup.constraint),
+            faults: vec![None; tiers.link_count() as usize],
+            active: vec![Vec::new(); domain_count],
+            domains,
+            repairs: BinaryHeap::new(),
+            waiting: VecDeque::new(),
+            sent: 0,
+            views: Vec::new(),
+            counters: RunCounters::default(),
+            tor_places,
+            totals: tors.iter().map(|tor| paths.count(*tor)).collect(),
+            least_paths: MinTree::new(&vec![ONE; tors.len()]),
+            paths_sum: u128::from(ONE) * tors.len() as u128,
+            disabled: 0,
+            active_count: 0,
+            paths,
+        };
+        for view in views {
+            let state = run.state(&view);
+            run.views.push((view, Meter::new(setup.window, state, setup.record)));
+        }
+        run
+    }
+
+    /// Simulates the whole trace and the repairs after it. Returns `false` if `keep_going` stopped it.
+    pub(crate) fn play(&mut self, keep_going: &dyn Fn(f64) -> bool) -> bool {
+        /// Number of events between two calls of `keep_going`.
+        const LOOK: usize = 4096;
+        let events = self.setup.trace.events();
+        for (number, event) in events.iter().enumerate() {
+            // At equal times recoveries come first.
+            while let Some(Reverse((at, _, link))) =
+                self.repairs.peek().copied().filter(|next| next.0.0 <= event.at)
+            {
+                self.repairs.pop();
+                self.recover(at, link);
+            }
+            self.arrive(number as u32, event);
+            if number.is_multiple_of(LOOK) && !keep_going(number as f64 / events.len() as f64) {
+                return false;
+            }
+        }
+        while let Some(Reverse((at, _, link))) = self.repairs.pop() {
+            self.recover(at, link);
+        }
+        let end = self.setup.window.end;
+        for (_, meter) in &mut self.views {
+            meter.advance(end);
+        }
+        true
+    }
+
+    fn arrive(&mut self, number: u32, event: &CorruptionEvent) {
+        self.counters.events += 1;
+        let CorruptionEvent { at, link, loss, loss_back, repair, .. } = *event;
+        if !self.paths.is_up(link) {
+            self.counters.skipped += 1;
+            return;
+        }
+        let fault = Fault { event: number, loss, loss_back, repair, attempts: 0 };
+        self.start_corrupting(link, fault);
+        self.judge(at, link);
+        self.record_state(at);
+    }
+
+    fn recover(&mut self, at: TraceTime, link: LinkId) {
+        self.counters.recoveries += 1;
+        let fault = self.faults[link.index()].expect("a link under repair has a fault");
+        let (_, helped) = self.setup.repair.draw(self.setup.seed, fault.event, fault.attempts);
+        self.paths.bring_up(link);
+        self.count_paths();
+        self.disabled -= 1;
+        self.faults[link.index()] = None;
+        self.update_views(link, LinkHealth::Out, LinkHealth::Healthy);
+        if let Some(next) = self.waiting.pop_front() {
+            self.send_repair(at, next);
+        }
+        if !helped {
+            self.counters.relapses += 1;
+            self.start_corrupting(link, Fault { attempts: fault.attempts + 1, ..fault });
+            self.judge(at, link);
+        }
+        if matches!(self.disable_rule, DisableRule::CorrOpt(_)) {
+            self.optimize(at, self.domains[link.index()]);
+        }
+        self.record_state(at);
+    }
+
+    /// Starts the corruption of a link in service, or changes its loss.
+    fn start_corrupting(&mut self, link: LinkId, fault: Fault) {
+        let before = self.faults[link.index()].replace(fault);
+        let after = LinkHealth::Corrupting { loss: fault.loss, loss_back: fault.loss_back };
+        if let Some(Fault { loss, loss_back, .. }) = before {
+            self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, after);
+        } else {
+            self.update_views(link, LinkHealth::Healthy, after);
+            let others = &mut self.active[self.domains[link.index()] as usize];
+            let place = others.binary_search(&link).unwrap_or_else(|place| place);
+            others.insert(place, link);
+            self.active_count += 1;
+        }
+    }
+
+    /// Decides whether a corrupting link is taken out at once.
+    fn judge(&mut self, at: TraceTime, link: LinkId) {
+        match self.disable_rule {
+            DisableRule::Never => {}
+            DisableRule::Always => {
+                self.paths.take_down(link);
+                self.counters.disabled_on_arrival += 1;
+                self.take_out(at, link);
+            }
+            DisableRule::CorrOpt(_) => match take_down_if_allowed(&mut self.paths, &self.required, link) {
+                Ok(()) => {
+                    self.counters.disabled_on_arrival += 1;
+                    self.take_out(at, link);
+                }
+                Err(_) => self.counters.refused += 1,
+            },
+        }
+    }
+
+    /// Takes out the links of a domain that the optimizer selects. Other domains are unchanged.
+    fn optimize(&mut self, at: TraceTime, domain: u32) {
+        let DisableRule::CorrOpt(objective) = self.disable_rule else { return };
+        let candidates = self.active[domain as usize].clone();
+        if candidates.is_empty() {
+            return;
+        }
+        self.counters.candidates_max = self.counters.candidates_max.max(candidates.len() as u64);
+        let item = |link: &LinkId| {
+            let Fault { loss, loss_back, .. } = self.faults[link.index()].expect("a candidate has a fault");
+            let (residual_loss, speed) = self.views[0].0.residual(*link, loss, loss_back);
+            let value = objective.value(loss + loss_back, residual_loss, speed);
+            Candidate { links: vec![*link], value: Penalty::from_loss(value).raw().max(1) }
+        };
+        let items: Vec<Candidate> = candidates.iter().map(item).collect();
+        let choice = select(&mut self.paths, &self.required, &items, self.setup.steps_max);
+        self.counters.cut_off += u64::from(choice.bound > choice.value);
+        // The path counts changed for all selected links together; redo them link by link.
+        for taken in &choice.taken {
+            self.paths.bring_up(candidates[*taken]);
+        }
+        for taken in choice.taken {
+            let link = candidates[taken];
+            self.paths.take_down(link);
+            self.counters.disabled_by_optimizer += 1;
+            self.take_out(at, link);
+        }
+    }
+
+    /// Marks a link as out and sends it for repair.
+    fn take_out(&mut self, at: TraceTime, link: LinkId) {
+        self.count_paths();
+        self.disabled += 1;
+        let others = &mut self.active[self.domains[link.index()] as usize];
+        if let Ok(place) = others.binary_search(&link) {
+            others.remove(place);
+            self.active_count -= 1;
+        }
+        let Fault { loss, loss_back, .. } =
+            self.faults[link.index()].expect("a link that is taken out has a fault");
+        self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, LinkHealth::Out);
+        match self.setup.repair.technicians {
+            Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back(link),
+            _ => self.send_repair(at, link),
+        }
+    }
+
+    fn send_repair(&mut self, at: TraceTime, link: LinkId) {
+        let Fault { event, repair, attempts, .. } =
+            self.faults[link.index()].expect("a link under repair has a fault");
+        let (drawn, _) = self.setup.repair.draw(self.setup.seed, event, attempts);
+        self.repairs.push(Reverse((at.after(repair.unwrap_or(drawn)), self.sent, link)));
+        self.sent += 1;
+    }
+
+    fn count_paths(&mut self) {
+        for tor in self.paths.changed() {
+            let place = self.tor_places[tor.index()] as usize;
+            let now = share(self.paths.count(*tor), self.totals[place]);
+            self.paths_sum = self.paths_sum + u128::from(now) - u128::from(self.least_paths.get(place));
+            self.least_paths.set(place, now);
+        }
+    }
+
+    fn update_views(&mut self, link: LinkId, before: LinkHealth, after: LinkHealth) {
+        for (view, _) in &mut self.views {
+            view.change(link, before, after);
+        }
+    }
+
+    fn record_state(&mut self, at: TraceTime) {
+        for place in 0..self.views.len() {
+            let state = self.state(&self.views[place].0);
+            self.views[place].1.note(at, state);
+        }
+    }
+
+    fn state(&self, view: &ProtectionView<'_>) -> State {
+        let shares = Shares {
+            least_paths: self.least_paths.least(),
+            mean_paths: (self.paths_sum / self.totals.len().max(1) as u128) as u64,
+            least_capacity: view.capacities.least(),
+            mean_capacity: view.capacities.mean(),
+            disabled: self.disabled,
+            active: self.active_count,
+            most_per_pipe: view.pipes.most(),
+        };
+        State { penalty: view.penalty(), shares }
+    }
+}
+
+/// Returns the domain of each link. Links share a ToR only if their lower ends connect below the top tier.
+fn domains(tiers: &Tiers) -> Vec<u32> {
+    let mut heads: Vec<u32> = (0..tiers.switch_count()).collect();
+    let top = tiers.tier_count() - 1;
+    for link in tiers.links().map(|link| tiers.link(link)).filter(|link| tiers.tier(link.upper) < top) {
+        let (a, b) = (head(&mut heads, link.lower), head(&mut heads, link.upper));
+        heads[a.max(b) as usize] = a.min(b);
+    }
+    let mut numbers = vec![u32::MAX; heads.len()];
+    let mut count = 0;
+    let mut numbered = |switch: u32| {
+        let number = &mut numbers[switch as usize];
+        if *number == u32::MAX {
+            *number = count;
+            count += 1;
+        }
+        *number
+    };
+    tiers.links().map(|link| numbered(head(&mut heads, tiers.link(link).lower))).collect()
+}
+
+fn head(heads: &mut [u32], switch: SwitchId) -> u32 {
+    let mut at = switch.0;
+    while heads[at as usize] != at {
+        heads[at as usize] = heads[heads[at as usize] as usize];
+        at = heads[at as usize];
+    }
+    at
+}

@@ -1,0 +1,132 @@
+//! Loss, capacity and pipe counts of the same decisions under one kind of protection.
+
+use wiremend_fabric::tiers::Tiers;
+use wiremend_units::LinkId;
+
+use crate::penalty::Penalty;
+use crate::pipe_counts::PipeCounts;
+use crate::pod_capacity::PodCapacities;
+use crate::policy::Protection;
+use crate::protection_effect::ProtectionEffect;
+use crate::random::{Purpose, RandomStream};
+
+/// State of a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum LinkHealth {
+    /// Out of service.
+    Out,
+    /// In service without corruption.
+    Healthy,
+    /// In service with these loss rates in both directions.
+    Corrupting { loss: f64, loss_back: f64 },
+}
+
+/// Links with protection.
+pub(crate) struct Deployment<'a> {
+    tiers: &'a Tiers,
+    /// By pod; `None` if all links or none have it.
+    pods: Option<Vec<bool>>,
+    all: bool,
+}
+
+impl<'a> Deployment<'a> {
+    pub(crate) fn new(tiers: &'a Tiers, protection: Protection, seed: u64) -> Self {
+        let pods = match protection {
+            Protection::Pods(part) => Some(draw_pods(tiers.pod_count() as usize, part, seed)),
+            Protection::None | Protection::All => None,
+        };
+        Self { tiers, pods, all: protection == Protection::All }
+    }
+
+    pub(crate) fn has(&self, link: LinkId) -> bool {
+        let Some(pods) = &self.pods else { return self.all };
+        let lower = self.tiers.link(link).lower;
+        // Only uplinks of ToRs: the published rule.
+        self.tiers.tier(lower) == 0 && self.tiers.pod(lower).is_some_and(|pod| pods[pod as usize])
+    }
+}
+
+/// Draws this share of the pods, rounded up.
+fn draw_pods(count: usize, part: f64, seed: u64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut draws = RandomStream::new(seed, Purpose::Deployment, 0);
+    for place in (1..count).rev() {
+        order.swap(place, draws.below(place as u64 + 1) as usize);
+    }
+    let chosen = (count as f64 * part * (1.0 - 1e-12)).ceil() as usize;
+    let mut pods = vec![false; count];
+    for pod in &order[..chosen.min(count)] {
+        pods[*pod] = true;
+    }
+    pods
+}
+
+/// Loss, capacity and pipe counts under one kind of protection.
+pub(crate) struct ProtectionView<'a> {
+    deployment: Deployment<'a>,
+    effect: &'a ProtectionEffect,
+    healthy: Penalty,
+    penalty: Penalty,
+    pub(crate) capacities: PodCapacities<'a>,
+    pub(crate) pipes: PipeCounts<'a>,
+}
+
+impl<'a> ProtectionView<'a> {
+    pub(crate) fn new(
+        tiers: &'a Tiers,
+        protection: Protection,
+        effect: &'a ProtectionEffect,
+        seed: u64,
+    ) -> Self {
+        let healthy = Penalty::from_loss(effect.healthy_loss());
+        Self {
+            deployment: Deployment::new(tiers, protection, seed),
+            effect,
+            healthy,
+            penalty: healthy.times(tiers.link_count()),
+            capacities: PodCapacities::new(tiers),
+            pipes: PipeCounts::new(tiers),
+        }
+    }
+
+    pub(crate) fn penalty(&self) -> f64 {
+        self.penalty.value()
+    }
+
+    /// Returns residual loss and speed of a corrupting link.
+    pub(crate) fn residual(&self, link: LinkId, loss: f64, loss_back: f64) -> (f64, f64) {
+        if !self.deployment.has(link) {
+            return (loss + loss_back, 1.0);
+        }
+        let there = self.effect.at_loss(loss);
+        if loss_back == 0.0 {
+            return (there.residual_loss, there.speed);
+        }
+        let other = self.effect.at_loss(loss_back);
+        (there.residual_loss + other.residual_loss, there.speed.min(other.speed))
+    }
+
+    pub(crate) fn change(&mut self, link: LinkId, before: LinkHealth, after: LinkHealth) {
+        let (was, is) = (self.counts(link, before), self.counts(link, after));
+        self.penalty.add(is.0);
+        self.penalty.remove(was.0);
+        if was.1.to_bits() != is.1.to_bits() {
+            self.capacities.change(link, was.1, is.1);
+        }
+        if was.2 != is.2 {
+            self.pipes.change(link, is.2);
+        }
+    }
+
+    /// Returns penalty, share of the speed, and whether the link is protected.
+    fn counts(&self, link: LinkId, health: LinkHealth) -> (Penalty, f64, bool) {
+        match health {
+            LinkHealth::Out => (Penalty::default(), 0.0, false),
+            LinkHealth::Healthy => (self.healthy, 1.0, false),
+            LinkHealth::Corrupting { loss, loss_back } => {
+                let (residual_loss, speed) = self.residual(link, loss, loss_back);
+                (Penalty::from_loss(residual_loss.min(2.0)), speed, self.deployment.has(link))
+            }
+        }
+    }
+}

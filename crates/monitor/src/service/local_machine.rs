@@ -1,0 +1,180 @@
+//! The local machine: its port counters and relays.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wiremend_dataplane::cable::{CableRequest, CableStatus};
+use wiremend_dataplane::control::{ControlError, send_request};
+use wiremend_dataplane::event_loop::Clock;
+use wiremend_dataplane::relay::{Request, SOCKET, Status};
+use wiremend_units::Span;
+
+use super::Error;
+use crate::config::{CounterSource, DaemonConfig};
+use crate::counter::Counters;
+use crate::daemon::Machine;
+use crate::forecast::FecCounts;
+use crate::port_monitor::{FrameCounts, PortReading};
+use crate::redis::{LinkAction, RedisServer};
+use crate::source::{CounterGroup, SonicCounters, SysfsCounters, counter_for_name};
+
+/// The local machine.
+pub(crate) struct LocalMachine {
+    config: DaemonConfig,
+    sysfs: SysfsCounters,
+    /// By address: a switch with several chips has several servers.
+    sonics: BTreeMap<String, SonicCounters>,
+    /// Whether `sysfs` is the kernel's tree, so that driver statistics belong to the same ports.
+    is_kernel_tree: bool,
+    run_dir: PathBuf,
+    clock: Clock,
+}
+
+impl LocalMachine {
+    pub(crate) fn new(config: &DaemonConfig, sysfs: PathBuf, run_dir: PathBuf, clock: Clock) -> Self {
+        let is_kernel_tree = sysfs.as_os_str() == SysfsCounters::ROOT;
+        let sonics = sonic_sources(config);
+        Self {
+            config: config.clone(),
+            sysfs: SysfsCounters::new(sysfs),
+            sonics,
+            is_kernel_tree,
+            run_dir,
+            clock,
+        }
+    }
+
+    /// Checks that the configured ports exist.
+    pub(crate) fn check(config: &DaemonConfig, sysfs: &Path) -> Result<(), Error> {
+        let mut wanted = config.links.iter().zip(&config.sources);
+        if !wanted.any(|(_, source)| *source == CounterSource::Sysfs) {
+            return Ok(());
+        }
+        let net = sysfs.join("class/net");
+        let entries = std::fs::read_dir(&net).map_err(|error| {
+            let shown = net.display();
+            Error::Environment(format!(
+                "no interfaces below `{shown}` ({error}); set --sysfs to the mount point of sysfs"
+            ))
+        })?;
+        let names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        for (link, source) in config.links.iter().zip(&config.sources) {
+            let port = link.port.as_str();
+            if *source == CounterSource::Sysfs && !names.iter().any(|name| name == port) {
+                let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                let reason = wiremend_units::unknown_name("interface", port, &known);
+                return Err(Error::Input(format!("link {port}: {reason}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns messages about unreadable counters, each once.
+    pub(crate) fn take_messages(&mut self) -> Vec<String> {
+        let unreadable = self.sysfs.take_unreported().into_iter();
+        let mut messages: Vec<String> = unreadable
+            .map(|unreadable| {
+                format!("counter `{}` omitted: {}", unreadable.file.display(), unreadable.reason)
+            })
+            .collect();
+        for (address, sonic) in &mut self.sonics {
+            messages.extend(sonic.take_messages().into_iter().map(|reason| format!("{address}: {reason}")));
+        }
+        messages
+    }
+
+    fn relay_socket(&self, at: usize) -> PathBuf {
+        self.run_dir.join(self.config.links[at].port.as_str()).join(SOCKET)
+    }
+
+    fn request(&self, at: usize, request: &Request) -> Result<Status, String> {
+        send_request(&self.relay_socket(at), request).map_err(|reason| match reason {
+            ControlError::Unreachable(error) => format!("the relay of this port does not answer: {error}"),
+            ControlError::InvalidResponse(reason) => format!("invalid response of the relay: {reason}"),
+            ControlError::Refused(reason) => format!("the relay refused: {reason}"),
+        })
+    }
+}
+
+impl Machine for LocalMachine {
+    fn read(&mut self, at: usize) -> Option<PortReading> {
+        let port = self.config.links[at].port.as_str();
+        match &self.config.sources[at] {
+            CounterSource::Sysfs => {
+                let driver = if self.is_kernel_tree { driver_counters(port) } else { Counters::default() };
+                self.sysfs.read_frames(port, driver).ok()?.reading(self.clock.now())
+            }
+            CounterSource::Cable { socket, a_to_b } => {
+                let status: CableStatus = send_request(socket, &CableRequest::Status).ok()?;
+                let lane = if *a_to_b { &status.a_to_b } else { &status.b_to_a };
+                let counted = FrameCounts::GoodAndBad { good: lane.delivered, bad: lane.crc_errors };
+                let fec = FecCounts::default();
+                Some(PortReading { at: self.clock.now(), up: true, carrier_changes: None, counted, fec })
+            }
+            CounterSource::Sonic { address, name } => {
+                let port = name.as_deref().unwrap_or(port);
+                let (at, snapshot) = self.sonics.get_mut(address)?.read(port, self.clock.now())?;
+                snapshot.reading(at)
+            }
+        }
+    }
+
+    fn current_action(&mut self, at: usize) -> Result<LinkAction, String> {
+        let status = self.request(at, &Request::Status)?;
+        Ok(match status.copies {
+            _ if !status.wanted => LinkAction::Nothing,
+            copies => LinkAction::Protect { copies },
+        })
+    }
+
+    fn apply(&mut self, at: usize, action: &LinkAction) -> Result<(), String> {
+        match action {
+            LinkAction::Protect { copies } => {
+                self.request(
+                    at,
+                    &Request::Set { mode: None, classes: None, copies: Some(*copies), target: None },
+                )?;
+                self.request(at, &Request::Activate)?;
+            }
+            LinkAction::Nothing | LinkAction::Decline { .. } => {
+                self.request(at, &Request::Deactivate)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the counter sources of all `SONiC` switches, by server address.
+fn sonic_sources(config: &DaemonConfig) -> BTreeMap<String, SonicCounters> {
+    let mut ports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (link, source) in config.links.iter().zip(&config.sources) {
+        if let CounterSource::Sonic { address, name } = source {
+            let port = name.clone().unwrap_or_else(|| link.port.to_string());
+            ports.entry(address.clone()).or_default().push(port);
+        }
+    }
+    let sonic = |(address, ports): (String, Vec<String>)| {
+        let server_address = address.parse().expect("the configuration was checked");
+        let server = RedisServer { address: server_address, tls: None, login: None, timeout: SONIC_TIMEOUT };
+        (address, SonicCounters::new(server, ports, SONIC_INTERVAL_MIN))
+    };
+    ports.into_iter().map(sonic).collect()
+}
+
+/// Slightly below the switch's poll interval, so that a daemon's poll of one second is never early.
+const SONIC_INTERVAL_MIN: Span = Span::from_ms(900);
+/// The server is local, and all ports wait for it.
+const SONIC_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Reads the driver statistics of an interface; none if the driver does not answer.
+pub fn driver_counters(interface: &str) -> Counters {
+    let mut counters = Counters::default();
+    for (name, value) in wiremend_dataplane::net::statistics(interface).unwrap_or_default() {
+        if let Some(counter) = counter_for_name(CounterGroup::Driver, &name) {
+            counters.add(counter, value);
+        }
+    }
+    counters
+}

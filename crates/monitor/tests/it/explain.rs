@@ -1,0 +1,94 @@
+//! Explanations from the counters of both ends.
+
+use wiremend_monitor::{
+    Counter, CounterGrowth, Counters, Explanation, LinkSide, PortSnapshot, SlowLinkCause, Thresholds, explain,
+};
+use wiremend_units::Time;
+
+const FRAMES: u64 = 10_000_000;
+
+#[test]
+fn a_link_without_errors_is_healthy() {
+    let said = explained(&[], &[]);
+    assert_eq!(said.cause, SlowLinkCause::Healthy);
+    assert!(said.reasons.is_empty());
+    assert_eq!(said.loss_to_a.unwrap().errors, 0);
+}
+
+#[test]
+fn corrupted_frames_mean_corruption_towards_the_counting_end() {
+    let said =
+        explained(&[(Counter::SequenceNaks, 900)], &[(Counter::RxCrc, 1_000), (Counter::OutOfSequence, 900)]);
+    assert_eq!(said.cause, SlowLinkCause::Corruption);
+    assert_eq!(said.reasons[0].end, LinkSide::B);
+    assert!((said.loss_to_b.unwrap().loss - 1e-4).abs() < 1e-6);
+    assert_eq!(said.loss_to_a.unwrap().errors, 0);
+}
+
+/// Two corrupted frames in ten million are not significant.
+#[test]
+fn two_corrupted_frames_are_not_corruption() {
+    assert_eq!(explained(&[(Counter::RxCrc, 2)], &[]).cause, SlowLinkCause::Healthy);
+}
+
+/// With evidence for both, corruption comes first: congestion may follow from it.
+#[test]
+fn corruption_has_precedence_over_congestion() {
+    let said = explained(&[(Counter::TxDiscards, 5)], &[(Counter::RxCrc, 500)]);
+    assert_eq!(said.cause, SlowLinkCause::Corruption);
+    assert_eq!(said.reasons.last().unwrap().cause, SlowLinkCause::Congestion);
+}
+
+#[test]
+fn discards_marks_and_pauses_mean_congestion() {
+    for counter in [Counter::TxDiscards, Counter::RxDiscards, Counter::EcnMarked] {
+        assert_eq!(explained(&[(counter, 20)], &[]).cause, SlowLinkCause::Congestion, "{counter}");
+    }
+    let paused = explained(&[(Counter::TxPauses, 9)], &[(Counter::RxPauses, 9)]);
+    assert_eq!(paused.cause, SlowLinkCause::Congestion);
+}
+
+#[test]
+fn pause_frames_that_are_not_received_mean_configuration() {
+    let said = explained(&[(Counter::TxPauses, 9)], &[(Counter::RxPauses, 0)]);
+    assert_eq!(said.cause, SlowLinkCause::Configuration);
+    assert!(said.reasons[0].text.contains("flow control"), "{said:?}");
+}
+
+#[test]
+fn illegal_lengths_and_missing_receives_mean_configuration() {
+    assert_eq!(explained(&[(Counter::RxLength, 1)], &[]).cause, SlowLinkCause::Configuration);
+    assert_eq!(explained(&[(Counter::OutOfBuffer, 1)], &[]).cause, SlowLinkCause::Configuration);
+}
+
+#[test]
+fn gaps_with_duplicates_mean_reordering() {
+    let reordered = [(Counter::OutOfSequence, 100), (Counter::Duplicates, 140)];
+    assert_eq!(explained(&[(Counter::SequenceNaks, 100)], &reordered).cause, SlowLinkCause::Reordering);
+}
+
+#[test]
+fn gaps_without_loss_point_to_other_links() {
+    let said = explained(&[(Counter::AckTimeouts, 3)], &[(Counter::OutOfSequence, 100)]);
+    assert_eq!(said.cause, SlowLinkCause::Healthy);
+    assert!(said.reasons[0].text.contains("other links"), "{said:?}");
+}
+
+/// Two readings, a minute apart.
+fn explained(a: &[(Counter, u64)], b: &[(Counter, u64)]) -> Explanation {
+    explain(&growth(a), &growth(b), &Thresholds::default())
+}
+
+fn growth(grown: &[(Counter, u64)]) -> CounterGrowth {
+    let snapshot = |times: u64| {
+        let mut counters = Counters::default();
+        counters.set(Counter::RxGood, 5_000 + times * FRAMES);
+        counters.set(Counter::RxCrc, 70);
+        for &(counter, grown) in grown {
+            counters.set(counter, 70 + times * grown);
+        }
+        PortSnapshot { up: true, carrier_changes: Some(1), megabits_per_s: Some(100_000), counters }
+    };
+    let (first, last) = (snapshot(0), snapshot(1));
+    CounterGrowth::over([(Time::ZERO, &first), (Time::from_ns(60_000_000_000), &last)])
+}

@@ -1,0 +1,388 @@
+//! A partition of the fabric, simulated by one thread: the nodes that it owns, and the frames in flight to
+//! them.
+
+use std::sync::Arc;
+
+use wiremend_measure::{FlowOutcome, Metric, SeriesRow};
+use wiremend_proto::cc::AckFeedback;
+use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
+
+use crate::engine::PauseScript;
+use crate::event::Event;
+use crate::frame::{Body, FrameId, HeaderId};
+use crate::host::{Context, Host, Tally};
+use crate::link::{LaneCounters, Lanes, Outbox};
+use crate::memory::prefetch;
+use crate::network::{FlowKey, Network, Notice};
+use crate::port::PauseWindow;
+use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
+use crate::switch::{Balancer, Detours, Repeaters, SwitchPorts};
+
+/// Partitions are adjacent in memory and each thread writes its own. The alignment keeps two partitions out
+/// of one cache line, and out of the next line, which processors prefetch as a pair.
+#[repr(align(128))]
+pub(crate) struct Partition {
+    pub(crate) number: u16,
+    pub(crate) net: Arc<Network>,
+    pub(crate) node_partitions: Arc<[u16]>,
+    pub(crate) lanes: Lanes,
+    pub(crate) ports: SwitchPorts,
+    /// All hosts of the fabric, indexed by host number. Hosts of other partitions stay idle.
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) script: PauseScript,
+    pub(crate) tally: Tally,
+    pub(crate) repeaters: Option<Box<Repeaters>>,
+    pub(crate) detours: Option<Arc<Detours>>,
+    pub(crate) transit: Option<Box<TransitChecks>>,
+    /// The load balancer; `None`: ECMP.
+    pub(crate) balancer: Option<Box<Balancer>>,
+    /// Whether switches only forward along shortest paths.
+    pub(crate) is_plain: bool,
+    /// Number of events. Polls of lossless ports do not count: their number depends on which neighbours are
+    /// in this partition.
+    pub(crate) events: u64,
+    /// Lanes of the time series, and the samples since the last collection.
+    pub(crate) sampled: Vec<LaneId>,
+    pub(crate) samples: Vec<SeriesRow>,
+    /// Counters of these lanes at the last sample, and the retransmissions of their sending hosts.
+    pub(crate) last_sample: Vec<(LaneCounters, u64)>,
+}
+
+impl Partition {
+    pub(crate) fn start(&mut self) {
+        // Pauses from time zero must apply before the first event.
+        while let Some(pause) = self.script.pop_due(Time::ZERO) {
+            self.pause(Time::ZERO, pause.lane, pause.class, pause.window);
+        }
+        self.on_script(Time::ZERO);
+        for host in 0..self.hosts.len() {
+            if self.owns(HostId(host as u32)) {
+                self.with_host(Time::ZERO, HostId(host as u32), Host::start);
+            }
+        }
+    }
+
+    /// Handles every event before `end`.
+    // Not inlined: inside its caller it would get fewer registers.
+    #[inline(never)]
+    pub(crate) fn run(&mut self, end: Time) {
+        while let Some((now, source)) = self.lanes.queue.pop(end) {
+            self.events += 1;
+            if self.lanes.queue.take_advanced() {
+                self.prefetch();
+            }
+            match self.lanes.sources.event(source) {
+                Event::Arrival(lane) => self.on_arrival(now, lane),
+                Event::PortFree(lane) => self.on_port_free(now, lane),
+                Event::App(host) => self.with_host(now, host, Host::on_app),
+                Event::Timer(host) => self.with_host(now, host, Host::on_timer),
+                Event::Inbox(host) => self.with_host(now, host, Host::on_inbox),
+                Event::SwitchTimer(switch) => self.on_switch_timer(now, switch),
+                Event::PauseScript => self.on_script(now),
+            }
+        }
+    }
+
+    /// Prefetches memory for the next events: more frames are in flight than fit in a cache.
+    #[inline]
+    fn prefetch(&self) {
+        let [next, after] = self.lanes.queue.upcoming();
+        let lanes = self.lanes.ports.len();
+        for source in self.lanes.queue.bucket(after) {
+            match self.lanes.ring(source) {
+                Some(ring) => prefetch(ring),
+                None => self.ports.prefetch(source.0 as usize - lanes, false),
+            }
+        }
+        for source in self.lanes.queue.bucket(next) {
+            match self.lanes.ring(source) {
+                Some(ring) => self.lanes.prefetch_first(ring),
+                None => self.ports.prefetch(source.0 as usize - lanes, true),
+            }
+        }
+    }
+
+    fn deliver(&mut self, notice: Notice) {
+        self.hosts[notice.to.index()].post_notice(&mut self.lanes, notice);
+    }
+
+    /// Takes over the frames and notices that another partition has sent.
+    pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
+        for (lane, at) in outbox.starts.drain(..) {
+            self.ports.on_start(&mut self.lanes, lane, at);
+        }
+        self.lanes.take_over(outbox);
+        for notice in outbox.notices.drain(..) {
+            self.deliver(notice);
+        }
+    }
+
+    /// Ends the run: open flows end with `outcome`, and pending notices of timeouts are processed.
+    pub(crate) fn finish(&mut self, now: Time, outcome: FlowOutcome) {
+        for host in 0..self.hosts.len() {
+            if self.owns(HostId(host as u32)) {
+                self.with_host(now, HostId(host as u32), |host, cx| host.finish(cx, outcome));
+            }
+        }
+    }
+
+    pub(crate) fn sample(&mut self, now: Time) {
+        self.ports.catch_up(&mut self.lanes, now);
+        self.last_sample.resize(self.sampled.len(), (LaneCounters::default(), 0));
+        for (lane, (last, last_again)) in self.sampled.iter().zip(&mut self.last_sample) {
+            let counters = self.ports.counters(&self.lanes, *lane);
+            let mut row = |metric, value| {
+                self.samples.push(SeriesRow { time_ps: now.as_ps(), entity: lane.0, metric, value });
+            };
+            let owns = |node: NodeId| self.node_partitions[node.index()] == self.number;
+            // Transmitted frames are counted at the receiving end of a lane; queues at the sending end.
+            if owns(self.net.graph.lane_to(*lane)) {
+                row(Metric::TxBytes, counters.tx_bytes - last.tx_bytes);
+                row(Metric::CorruptedFrames, counters.corrupted - last.corrupted);
+            }
+            if owns(self.net.graph.lane_from(*lane)) {
+                row(Metric::QueueBytes, self.ports.backlog(&self.lanes, now, *lane).get());
+                row(Metric::DroppedFrames, counters.dropped - last.dropped);
+                if let Some(host) = self.hosts.get(self.net.graph.lane_from(*lane).index()) {
+                    let again = host.counters.retransmitted_packets;
+                    row(Metric::RetransmittedPackets, again - *last_again);
+                    *last_again = again;
+                }
+                if let Some(link_end) = self.ports.link_end(*lane) {
+                    row(Metric::TxBufferBytes, link_end.counters().tx_bytes);
+                }
+                if let Some(lossless) = self.ports.as_lossless() {
+                    row(Metric::PausedClasses, lossless.paused_classes(*lane, now));
+                }
+            }
+            if let Some(lossless) = self.ports.as_lossless()
+                && self.net.switch_at(*lane).is_some()
+                && let Some(bytes) = lossless.ingress_bytes(*lane)
+            {
+                row(Metric::IngressBytes, bytes);
+            }
+            if let Some(link_end) = self.ports.link_end(lane.reverse()) {
+                row(Metric::RxBufferBytes, link_end.counters().rx_bytes);
+            }
+            *last = counters;
+        }
+    }
+
+    /// Returns the ports of this partition that have been paused since `before`, for the deadlock detector.
+    pub(crate) fn report(&mut self, now: Time, before: Time) -> PauseReport {
+        self.ports.catch_up(&mut self.lanes, now);
+        let owns = |lane: LaneId| self.node_partitions[self.net.graph.lane_from(lane).index()] == self.number;
+        self.ports.as_lossless().map_or_else(PauseReport::default, |lossless| {
+            PauseReport::new(lossless, &self.net, owns, now, before)
+        })
+    }
+
+    pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
+        self.ports.counters(&self.lanes, lane)
+    }
+
+    pub(crate) fn owns(&self, host: HostId) -> bool {
+        self.node_partitions[host.index()] == self.number
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        let (node, ingress) = self.lanes.receiver(lane);
+        let arrived = self.lanes.take_arrival(lane);
+        if arrived.is_last {
+            self.ports.on_last_arrival(&mut self.lanes, now, lane);
+        }
+        let Some(id) = arrived.frame else {
+            self.events -= 1;
+            return;
+        };
+        let frame = self.lanes.frame_mut(id);
+        if matches!(frame.body, Body::Corrupted) {
+            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+            return;
+        }
+        if frame.header != HeaderId::NONE {
+            self.on_header(now, lane, id);
+            return;
+        }
+        if let Some(switch) = node.0.checked_sub(self.hosts.len() as u32) {
+            self.forward(now, SwitchId(switch), id, ingress);
+        } else {
+            if self.net.transport.needs.ack_feedback != AckFeedback::None {
+                self.lanes.feedback = self.lanes.frames.detach(id);
+            }
+            let frame = self.lanes.consume(id);
+            self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
+        }
+    }
+
+    #[cold]
+    fn on_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+        let Some(windows) = self.ports.on_header(&mut self.lanes, now, lane, frame) else {
+            self.forward_delivered(now);
+            return;
+        };
+        for (class, window) in windows.into_iter().enumerate() {
+            if let Some(window) = window {
+                self.pause(now, lane.reverse(), class as u8, window);
+            }
+        }
+        if let Some(switch) = self.net.switch_at(lane) {
+            self.ports.schedule_pause_checks(&mut self.lanes, now, switch);
+        }
+    }
+
+    #[cold]
+    fn on_switch_timer(&mut self, now: Time, switch: SwitchId) {
+        self.ports.on_switch_timer(&mut self.lanes, now, switch);
+        self.forward_delivered(now);
+    }
+
+    /// Forwards the frames that protected links have delivered.
+    #[cold]
+    fn forward_delivered(&mut self, now: Time) {
+        let mut delivered = std::mem::take(self.ports.delivered());
+        for (lane, frame) in delivered.drain(..) {
+            let (node, ingress) = self.lanes.receiver(lane);
+            self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), frame, ingress);
+        }
+        assert!(self.ports.delivered().is_empty(), "forwarding delivers no frames of protected links");
+        *self.ports.delivered() = delivered;
+    }
+
+    /// Forwards a frame at a switch: TTL, next hop, port.
+    #[inline]
+    fn forward(&mut self, now: Time, switch: SwitchId, id: FrameId, ingress: u16) {
+        let frame = self.lanes.frame_mut(id);
+        frame.ttl -= 1;
+        frame.ingress = ingress;
+        if frame.ttl == 0 {
+            self.expire(now, switch, id);
+            return;
+        }
+        let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
+        if self.is_plain {
+            let out = self.net.next_hop(switch, key);
+            self.ports.on_frame(&mut self.lanes, now, out, id);
+        } else {
+            self.forward_checked(now, switch, key, id);
+        }
+    }
+
+    /// Forwards a frame at switches that check for loops, balance per packet, have detours, or make copies.
+    #[inline(never)]
+    fn forward_checked(&mut self, now: Time, switch: SwitchId, key: FlowKey, id: FrameId) {
+        if let Some(transit) = &mut self.transit
+            && transit.on_frame(now, switch, self.lanes.frame_mut(id)) == TransitVerdict::Drop
+        {
+            let frame = self.lanes.consume(id);
+            self.lanes.recorder.on_ttl(now, self.net.graph.switch_node(switch), &frame);
+            return;
+        }
+        let lanes = match &self.detours {
+            Some(detours) => detours.next_hops(now, &self.net, switch, key),
+            None => self.net.routes.next_hops(switch, key.dst),
+        };
+        let out = match &mut self.balancer {
+            Some(balancer) => {
+                let class = self.lanes.frame_mut(id).class();
+                let queued = |lane| self.ports.queued(&mut self.lanes, now, lane, class);
+                balancer.choose(now, switch, key, lanes, queued)
+            }
+            None => self.net.pick_lane(switch, key, lanes),
+        };
+        if let Some(transit) = &mut self.transit {
+            let frame = self.lanes.frame_mut(id);
+            let ports = self.net.graph.ports(self.net.graph.switch_node(switch));
+            transit.on_forward(frame, ports[usize::from(frame.ingress)].reverse(), out);
+        }
+        if self.repeaters.is_some() {
+            self.forward_with_copies(now, switch, out, id);
+        } else {
+            self.ports.on_frame(&mut self.lanes, now, out, id);
+        }
+    }
+
+    /// Copies follow the original immediately, on the same lane.
+    fn forward_with_copies(&mut self, now: Time, switch: SwitchId, out: LaneId, id: FrameId) {
+        let frame = *self.lanes.frame_mut(id);
+        let copies = self.repeaters.as_mut().map_or(0, |all| all.copies(&self.net, switch, &frame));
+        self.ports.on_frame(&mut self.lanes, now, out, id);
+        for _ in 0..copies {
+            self.ports.on_copy(&mut self.lanes, now, out, frame.replica());
+        }
+    }
+
+    #[cold]
+    fn expire(&mut self, now: Time, switch: SwitchId, id: FrameId) {
+        self.tally.dropped_ttl += 1;
+        if let Some(transit) = &mut self.transit {
+            transit.on_expiry(now, switch);
+        }
+        let frame = self.lanes.consume(id);
+        self.lanes.recorder.on_ttl(now, self.net.graph.switch_node(switch), &frame);
+    }
+
+    #[inline]
+    fn on_port_free(&mut self, now: Time, lane: LaneId) {
+        // A lane and its reverse end at each other's nodes: the sender of a lane is the receiver of its
+        // reverse.
+        let (sender, _) = self.lanes.receiver(lane.reverse());
+        if sender.0 < self.hosts.len() as u32 {
+            self.with_host(now, HostId(sender.0), Host::on_port_free);
+            return;
+        }
+        let freed = self.ports.on_free(&mut self.lanes, now, lane);
+        if freed.is_poll {
+            self.events -= 1;
+        }
+        if freed.has_delivered {
+            self.forward_delivered(now);
+        }
+    }
+
+    /// Starts the next scripted pause. One pause per event, so that the number of partitions does not change
+    /// the number of events.
+    #[cold]
+    fn on_script(&mut self, now: Time) {
+        if let Some(pause) = self.script.pop_due(now) {
+            self.pause(now, pause.lane, pause.class, pause.window);
+        }
+        if let Some(due) = self.script.next_due() {
+            self.lanes.queue.arm(self.lanes.sources.script(), due.max(now));
+        }
+    }
+
+    /// Pauses or resumes a class at the port that sends over `lane`.
+    fn pause(&mut self, now: Time, lane: LaneId, class: u8, window: PauseWindow) {
+        if self.net.switch_at(lane.reverse()).is_some() {
+            self.ports.on_pause(&mut self.lanes, now, lane, class, window);
+        } else {
+            let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
+            self.with_host(now, host, |host, cx| host.pause(cx, class, window));
+        }
+    }
+
+    #[inline]
+    fn with_host(&mut self, now: Time, host: HostId, act: impl FnOnce(&mut Host, &mut Context<'_>)) {
+        let mut cx = Context { now, net: &self.net, lanes: &mut self.lanes, tally: &mut self.tally };
+        act(&mut self.hosts[host.index()], &mut cx);
+        if !self.lanes.notices.is_empty() {
+            self.hand_over_notices();
+        }
+    }
+
+    #[cold]
+    fn hand_over_notices(&mut self) {
+        let mut notices = std::mem::take(&mut self.lanes.notices);
+        for notice in notices.drain(..) {
+            let partition = self.node_partitions[notice.to.index()];
+            if partition == self.number {
+                self.deliver(notice);
+            } else {
+                self.lanes.outbox[usize::from(partition)].notices.push(notice);
+            }
+        }
+        self.lanes.notices = notices;
+    }
+}

@@ -1,0 +1,106 @@
+//! TCP segments that wait for the host's stack, and timers of delayed acknowledgements.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use wiremend_proto::Packet;
+use wiremend_proto::tcp::Segment;
+use wiremend_units::{Span, Time};
+
+use super::nic::SenderId;
+use super::{Context, Host};
+use crate::frame::{Body, Frame};
+
+/// Frames that have arrived and are not processed yet, with their due times. All have the same latency, so
+/// they stay in order.
+#[derive(Default)]
+pub(super) struct TcpStack {
+    frames: VecDeque<(Time, Frame)>,
+}
+
+impl Host {
+    /// Handles an arriving segment.
+    #[inline(never)]
+    pub(super) fn on_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let latency = cx.net.transport.tcp.as_ref().map_or(Span::ZERO, |tcp| tcp.stack_latency);
+        if latency == Span::ZERO {
+            self.handle_segment(cx, frame);
+            return;
+        }
+        let due = cx.now + latency;
+        self.stack.get_or_insert_default().frames.push_back((due, *frame));
+        cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), due);
+    }
+
+    pub(super) fn process_due_segments(&mut self, cx: &mut Context<'_>) {
+        loop {
+            let Some(stack) = &mut self.stack else { return };
+            match stack.frames.front() {
+                Some((due, _)) if *due <= cx.now => {}
+                Some((due, _)) => {
+                    cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), *due);
+                    return;
+                }
+                None => return,
+            }
+            let Some((_, frame)) = stack.frames.pop_front() else { return };
+            self.handle_segment(cx, &frame);
+        }
+    }
+
+    fn handle_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let Body::Packet(packet @ Packet::Tcp(segment)) = &frame.body else {
+            unreachable!("frames of TCP connections carry segments");
+        };
+        if packet.is_response() {
+            self.on_other_packet(cx, frame, packet);
+            return;
+        }
+        if frame.is_replica() {
+            self.count_link_retransmission(frame, segment);
+        }
+        self.on_other_packet(cx, frame, packet);
+        if let Some(slot) = self.responders.find(frame.src, segment.dest_qp()) {
+            self.arm_ack_timer(cx, slot);
+        }
+    }
+
+    /// Counts a segment that a link has retransmitted, if it was missing.
+    #[cold]
+    fn count_link_retransmission(&mut self, frame: &Frame, segment: &Segment) {
+        let Some(slot) = self.responders.find(frame.src, segment.dest_qp()) else { return };
+        let connection = self.responders.get_mut(slot);
+        if connection.serial == frame.serial && !connection.responder.has_received(segment) {
+            connection.link_retransmits = connection.link_retransmits.saturating_add(1);
+        }
+    }
+
+    /// Schedules the timer of a delayed acknowledgement.
+    fn arm_ack_timer(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let connection = self.responders.get_mut(slot);
+        if let Some(due) = connection.responder.next_timeout()
+            && due < connection.timer_at
+        {
+            connection.timer_at = due;
+            self.timers.push(Reverse((due, SenderId::responder(slot).0)));
+            cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), due);
+        }
+    }
+
+    /// Handles the timer of a delayed acknowledgement. It may be stale.
+    pub(super) fn on_ack_timer(&mut self, cx: &mut Context<'_>, due: Time, slot: u32) {
+        let connection = self.responders.get_mut(slot);
+        if connection.timer_at != due {
+            return;
+        }
+        connection.timer_at = Time::MAX;
+        connection.responder.on_timeout(cx.now);
+        if connection.responder.has_output() && !connection.queued {
+            connection.queued = true;
+            let class = connection.class;
+            self.nic.ring(class).acks.push_back(slot);
+            self.try_send(cx);
+        }
+        self.arm_ack_timer(cx, slot);
+    }
+}

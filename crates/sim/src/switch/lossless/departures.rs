@@ -1,0 +1,117 @@
+//! Departures from the ports of lossless switches.
+//!
+//! The start of a queued frame follows from the frame before it and the pauses. So it needs no event: the
+//! next access to a port computes all its past departures.
+
+use wiremend_units::{LaneId, Time};
+
+use super::{Lossless, LosslessPort, PortKind, Switch, SwitchPort};
+use crate::link::Lanes;
+use crate::port::PauseWindow;
+use crate::protect::ProtectedId;
+
+impl Lossless {
+    /// Handles the arrival of the last frame on a lane, or an expected arrival: later departures may be in
+    /// flight.
+    pub(in crate::switch) fn on_last_arrival(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) {
+        let at = self.by_lane[lane.index()];
+        if self.port_mut(at).has(LosslessPort::OCCUPIED) {
+            self.catch_up(lanes, now, at);
+            self.arm(lanes, now, at);
+        }
+    }
+
+    /// Computes all past departures.
+    pub(in crate::switch) fn catch_up_everywhere(&mut self, lanes: &mut Lanes, now: Time) {
+        for switch in 0..self.switches.len() {
+            self.catch_up_switch(lanes, now, switch as u32);
+        }
+    }
+
+    /// Computes all past departures of one switch.
+    pub(super) fn catch_up_switch(&mut self, lanes: &mut Lanes, now: Time, switch: u32) {
+        for word in 0..self.switches[switch as usize].occupied.word_count() {
+            for port in self.switches[switch as usize].occupied.ports_in_word(word) {
+                self.catch_up(lanes, now, SwitchPort { switch, port });
+            }
+        }
+    }
+
+    /// Computes the departures of a port before `now`. Each queued frame starts when the one before it has
+    /// left and its class is not paused. Departures at `now` itself are left, so that all events of that
+    /// instant count in any order. A protected port is never late: its link end decides when a frame leaves.
+    pub(super) fn catch_up(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
+        let Switch { buffer, ports, occupied, .. } = &mut self.switches[at.switch as usize];
+        let port = &mut ports[usize::from(at.port)];
+        if !port.has(LosslessPort::OCCUPIED) {
+            return;
+        }
+        let PortKind::Scheduled(egress) = &mut port.kind else { return };
+        let mut was_pausing = false;
+        let is_done = loop {
+            let Some(start) = egress.next_start(lanes.busy_until(port.lane)) else { break true };
+            if start >= now {
+                break false;
+            }
+            let Some((class, waiting)) = egress.pop(start) else { break true };
+            lanes.depart(start, port.lane, waiting.frame, waiting.wire_time);
+            was_pausing |= buffer.is_pausing();
+            buffer.release(waiting.ingress, class, waiting.len);
+            if !egress.is_occupied() {
+                occupied.remove(at.port);
+            }
+        };
+        if is_done && egress.is_idle(now) {
+            port.clear(lanes, LosslessPort::OCCUPIED);
+        }
+        if was_pausing {
+            self.send_pending_pfc(lanes, now, at.switch);
+        }
+    }
+
+    /// Schedules the next event of a port: when it may send a PFC frame, and when or right after it may start
+    /// a data frame, so that all events of that instant count. A lazy port needs no event for data frames,
+    /// because their arrival triggers the next look, unless a neighbour waits for their departure.
+    pub(super) fn arm(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
+        let switch = &mut self.switches[at.switch as usize];
+        let port = &switch.ports[usize::from(at.port)];
+        let lane = port.lane;
+        let busy_until = lanes.busy_until(lane);
+        if port.has(LosslessPort::CONTROL_PENDING) {
+            lanes.queue.arm_by(lanes.sources.port_free(lane), busy_until.max(now));
+        }
+        let egress = match &port.kind {
+            PortKind::Protected(id) => return self.protection.arm(lanes, now, *id),
+            PortKind::Scheduled(egress) => egress,
+        };
+        if !port.has(LosslessPort::OCCUPIED) {
+            return;
+        }
+        let is_lazy = self.lazy && lanes.ports[lane.index()].flags.is_plain();
+        if (!is_lazy || switch.buffer.is_pausing())
+            && let Some(start) = egress.next_start(busy_until)
+        {
+            lanes.queue.arm_by(lanes.sources.port_free(lane), (start + PauseWindow::MIN_LEAD).max(now));
+        }
+        if is_lazy
+            && lanes.is_idle(lane)
+            && let Some(end) = egress.next_end(busy_until)
+        {
+            lanes.expect_arrival(now, lane, end);
+        }
+    }
+
+    /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
+    pub(super) fn send_next(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort, id: ProtectedId) {
+        // PFC frames are not protected by the link: they leave first and without a header.
+        let may_send = lanes.is_free(now, self.port_mut(at).lane) && !self.send_pfc(lanes, now, at);
+        if let Some((class, waiting)) = self.protection.send_next(lanes, now, id, may_send) {
+            let buffer = &mut self.switches[at.switch as usize].buffer;
+            let was_pausing = buffer.is_pausing();
+            buffer.release(waiting.ingress, class, waiting.len);
+            if was_pausing {
+                self.send_pending_pfc(lanes, now, at.switch);
+            }
+        }
+    }
+}
