@@ -53,7 +53,7 @@ pub(crate) enum FleetCommand {
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend fleet run --constraint 0.75 --policy corropt,linkguardian+corropt --seeds 20 --out results
+  wiremend fleet run --constraint 0.75 --policy corropt,linkguardian+corropt --out results
   wiremend fleet run --fabric fabric.csv --policy corropt --technicians 10
   wiremend fleet run --trace year.csv --from-day 4 --table paper --json"
 )]

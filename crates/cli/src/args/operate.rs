@@ -57,7 +57,7 @@ Examples:
 Examples:
   wiremend relay run --lan eth1 --link eth2 --active --disable-offloads
   wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 9469
-  wiremend relay run --lan eth1 --link eth2 --class pcp=3:ordered --class dscp=46:non-blocking --mode off
+  wiremend relay run --lan eth1 --link eth2 --class pcp=3:ordered --mode off
 
 It needs CAP_NET_RAW and CAP_NET_ADMIN. After it ends or is killed, the kernel forwards the frames;
 `wiremend relay restore` resets the interfaces.")]
