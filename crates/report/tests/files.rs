@@ -56,7 +56,10 @@ fn parquet_reads_back_over_several_row_groups() {
     writer.finish().unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     assert_eq!(reader.metadata().num_row_groups(), 2);
-    assert_eq!(reader.metadata().file_metadata().created_by(), Some(concat!("wiremend ", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        reader.metadata().file_metadata().created_by(),
+        Some(concat!("wiremend ", env!("CARGO_PKG_VERSION")))
+    );
     for (flow, read) in (0..).zip(reader.get_row_iter(None).unwrap()) {
         let read = read.unwrap();
         assert_eq!(field(&read, "variant"), &Field::Str("plain, \"old\"".to_owned()));
