@@ -1,5 +1,6 @@
 //! Makes the partitions of a run from a plan.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wiremend_proto::cc::AckFeedback;
@@ -8,13 +9,20 @@ use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
 use super::plan::SimulationPlan;
 use super::{balance, congestion, deadlock};
-use crate::engine::{Limits, Partition, PauseScript};
-use crate::event::{EventQueue, EventSources};
+use crate::engine::{Limits, Partition, PauseScript, ScriptedPause};
+use crate::event::{EventQueue, EventSources, NodeWindows};
 use crate::host::{Host, Tally};
 use crate::link::Lanes;
 use crate::network::{Network, purpose};
+use crate::port::PauseWindow;
 use crate::protect::Protection;
 use crate::switch::{Detours, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
+
+/// Scripted pauses by node.
+type NodeScripts = BTreeMap<NodeId, Vec<ScriptedPause>>;
+
+/// In shorter windows, grouping events by node costs more than it saves.
+const NODE_WINDOW_MIN: Span = Span::from_ns(4);
 
 /// The start state of a run.
 pub(crate) struct AssembledRun {
@@ -44,11 +52,11 @@ impl SimulationPlan<'_> {
     }
 
     fn partition(&mut self, number: u16, detours: Option<&Arc<Detours>>) -> Partition {
-        let mut lanes = self.lanes(number);
+        let scripts = self.scripts(number);
+        let mut lanes = self.lanes(number, &scripts);
         let ports = self.switch_ports(number, &mut lanes);
         let net = &self.valid.net;
         let switches = net.graph.switch_count() as usize;
-        let pauses = self.valid.pauses.iter().filter(|pause| self.owner(pause.lane) == usize::from(number));
         let repeaters = net.transport.repeats.map(|config| Box::new(Repeaters::new(config, switches)));
         let transit = deadlock::transit_checks(self.scenario, &net.graph).map(Box::new);
         let balancer = balance::balancer(self.scenario, net).map(Box::new);
@@ -60,7 +68,7 @@ impl SimulationPlan<'_> {
             lanes,
             ports,
             hosts: net.graph.hosts().map(|host| Host::new(host, net.uplink(host))).collect(),
-            script: PauseScript::new(pauses.copied().collect()),
+            scripts: scripts.into_values().map(PauseScript::new).collect(),
             tally: Tally::default(),
             repeaters,
             detours: detours.cloned(),
@@ -75,12 +83,14 @@ impl SimulationPlan<'_> {
     }
 
     /// Returns all lanes, each with a plain port.
-    fn lanes(&self, number: u16) -> Lanes {
+    fn lanes(&self, number: u16, scripts: &NodeScripts) -> Lanes {
         let (net, graph) = (&self.valid.net, self.graph());
         let [lanes, hosts, switches] =
             [graph.lane_count(), graph.host_count(), graph.switch_count()].map(|count| count as usize);
-        let sources = EventSources::new(lanes, hosts, switches);
-        let queue = EventQueue::new(stream_seed(net.seed, purpose::TIES, 0), sources.count(), horizon(net));
+        let sources = EventSources::new(lanes, hosts, switches, scripts.len());
+        let windows = NodeWindows { nodes: self.source_nodes(scripts), window: self.node_window() };
+        assert_eq!(windows.nodes.len(), sources.count(), "every source has a node");
+        let queue = EventQueue::new(stream_seed(net.seed, purpose::TIES, 0), windows, horizon(net));
         let mut lanes = Lanes::new(queue, sources, self.partitions);
         for lane in graph.lanes() {
             let to = self.node_partitions[graph.lane_to(lane).index()];
@@ -93,6 +103,33 @@ impl SimulationPlan<'_> {
                 .for_each(|lane| lanes.enable_telemetry(lane));
         }
         lanes
+    }
+
+    /// Returns the scripted pauses of a partition by node.
+    fn scripts(&self, number: u16) -> NodeScripts {
+        let mut scripts = NodeScripts::new();
+        for pause in self.valid.pauses.iter().filter(|pause| self.owner(pause.lane) == usize::from(number)) {
+            scripts.entry(self.graph().lane_from(pause.lane)).or_default().push(*pause);
+        }
+        scripts
+    }
+
+    /// Returns the node that handles the events of each source, in the order of [`EventSources`].
+    fn source_nodes(&self, scripts: &NodeScripts) -> Vec<u32> {
+        let graph = self.graph();
+        let arrivals = graph.lanes().map(|lane| graph.lane_to(lane));
+        let ports = graph.lanes().map(|lane| graph.lane_from(lane));
+        let hosts = (0..3).flat_map(|_| graph.hosts().map(|host| graph.host_node(host)));
+        let switches = graph.switches().map(|switch| graph.switch_node(switch));
+        let nodes = arrivals.chain(ports).chain(hosts).chain(switches).chain(scripts.keys().copied());
+        nodes.map(|node| node.0).collect()
+    }
+
+    /// Returns the time in which no node affects another, or `None` if events must be handled in order of
+    /// time.
+    fn node_window(&self) -> Option<Span> {
+        let delay = self.valid.net.lanes.iter().map(|lane| lane.delay).min()?;
+        (!self.time_order && delay > NODE_WINDOW_MIN).then(|| delay - PauseWindow::MIN_LEAD)
     }
 
     /// Returns the ports of a partition's switches.

@@ -41,6 +41,8 @@ pub struct Options {
     pub threads: usize,
     /// Makes every port a scheduled one; results do not depend on it.
     pub scheduled_ports: bool,
+    /// Handles all events in order of time instead of node by node; results do not depend on it.
+    pub time_order: bool,
     /// Links to capture.
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
@@ -60,6 +62,7 @@ impl Options {
             seed,
             threads: 1,
             scheduled_ports: false,
+            time_order: false,
             captures: Vec::new(),
             trace: None,
             log_pauses: false,

@@ -23,6 +23,8 @@ pub struct SimulationPlan<'a> {
     pub(super) ports: PortKinds,
     /// Whether all frames have one class and ports may compute departures lazily.
     pub(super) lazy: bool,
+    /// Whether events are handled in order of time, and not node by node.
+    pub(super) time_order: bool,
 }
 
 pub(super) struct PortKinds {
@@ -38,13 +40,14 @@ impl<'a> SimulationPlan<'a> {
         let valid = validate(scenario, files, options)?;
         // Importance weights need both ends of a link in one partition, and a trace needs all events in
         // order.
-        let single_partition = valid.tilted.is_some() || options.trace.is_some();
-        let node_partitions = assign(&valid.net, if single_partition { 1 } else { options.threads });
+        let is_sequential = valid.tilted.is_some() || options.trace.is_some();
+        let node_partitions = assign(&valid.net, if is_sequential { 1 } else { options.threads });
         let partitions = node_partitions.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let classes = workload::classes(scenario, valid.net.transport.needs).len();
         let ports = PortKinds::new(scenario, options, &valid, classes);
         let lazy = !options.scheduled_ports && classes == 1;
-        Ok(Self { scenario, options, valid, node_partitions, partitions, ports, lazy })
+        let time_order = is_sequential || options.time_order;
+        Ok(Self { scenario, options, valid, node_partitions, partitions, ports, lazy, time_order })
     }
 
     /// Returns the topology graph.

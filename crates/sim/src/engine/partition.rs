@@ -29,7 +29,8 @@ pub(crate) struct Partition {
     pub(crate) ports: SwitchPorts,
     /// All hosts of the fabric, indexed by host number. Hosts of other partitions stay idle.
     pub(crate) hosts: Vec<Host>,
-    pub(crate) script: PauseScript,
+    /// The scripted pauses of each node that has some.
+    pub(crate) scripts: Vec<PauseScript>,
     pub(crate) tally: Tally,
     pub(crate) repeaters: Option<Box<Repeaters>>,
     pub(crate) detours: Option<Arc<Detours>>,
@@ -51,10 +52,12 @@ pub(crate) struct Partition {
 impl Partition {
     pub(crate) fn start(&mut self) {
         // Pauses from time zero must apply before the first event.
-        while let Some(pause) = self.script.pop_due(Time::ZERO) {
-            self.pause(Time::ZERO, pause.lane, pause.class, pause.window);
+        for script in 0..self.scripts.len() {
+            while let Some(pause) = self.scripts[script].pop_due(Time::ZERO) {
+                self.pause(Time::ZERO, pause.lane, pause.class, pause.window);
+            }
+            self.on_script(Time::ZERO, script as u32);
         }
-        self.on_script(Time::ZERO);
         for host in 0..self.hosts.len() {
             if self.owns(HostId(host as u32)) {
                 self.with_host(Time::ZERO, HostId(host as u32), Host::start);
@@ -68,7 +71,7 @@ impl Partition {
     pub(crate) fn run(&mut self, end: Time) {
         while let Some((now, source)) = self.lanes.queue.pop(end) {
             self.events += 1;
-            if self.lanes.queue.take_advanced() {
+            if self.lanes.queue.take_new_node() {
                 self.prefetch();
             }
             match self.lanes.sources.event(source) {
@@ -78,23 +81,22 @@ impl Partition {
                 Event::Timer(host) => self.with_host(now, host, Host::on_timer),
                 Event::Inbox(host) => self.with_host(now, host, Host::on_inbox),
                 Event::SwitchTimer(switch) => self.on_switch_timer(now, switch),
-                Event::PauseScript => self.on_script(now),
+                Event::PauseScript(script) => self.on_script(now, script),
             }
         }
     }
 
-    /// Prefetches memory for the next events: more frames are in flight than fit in a cache.
+    /// Prefetches memory for the next nodes: more frames are in flight than fit in a cache.
     #[inline]
     fn prefetch(&self) {
-        let [next, after] = self.lanes.queue.upcoming();
         let lanes = self.lanes.ports.len();
-        for source in self.lanes.queue.bucket(after) {
+        for source in self.lanes.queue.upcoming(2) {
             match self.lanes.ring(source) {
                 Some(ring) => prefetch(ring),
                 None => self.ports.prefetch(source.0 as usize - lanes, false),
             }
         }
-        for source in self.lanes.queue.bucket(next) {
+        for source in self.lanes.queue.upcoming(1) {
             match self.lanes.ring(source) {
                 Some(ring) => self.lanes.prefetch_first(ring),
                 None => self.ports.prefetch(source.0 as usize - lanes, true),
@@ -344,12 +346,14 @@ impl Partition {
     /// Starts the next scripted pause. One pause per event, so that the number of partitions does not change
     /// the number of events.
     #[cold]
-    fn on_script(&mut self, now: Time) {
-        if let Some(pause) = self.script.pop_due(now) {
-            self.pause(now, pause.lane, pause.class, pause.window);
+    fn on_script(&mut self, now: Time, script: u32) {
+        let pauses = &mut self.scripts[script as usize];
+        let due = pauses.pop_due(now);
+        if let Some(next) = pauses.next_due() {
+            self.lanes.queue.arm(self.lanes.sources.script(script), next.max(now));
         }
-        if let Some(due) = self.script.next_due() {
-            self.lanes.queue.arm(self.lanes.sources.script(), due.max(now));
+        if let Some(pause) = due {
+            self.pause(now, pause.lane, pause.class, pause.window);
         }
     }
 

@@ -4,7 +4,7 @@ use wiremend_units::{LaneId, Time};
 
 use crate::port::PauseWindow;
 
-/// The scripted pauses of one partition's ports, in order of time.
+/// The scripted pauses of one node's ports, in order of time.
 #[derive(Default, Debug)]
 pub(crate) struct PauseScript {
     /// The next pause is last.

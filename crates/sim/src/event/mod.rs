@@ -3,5 +3,5 @@
 mod queue;
 mod source;
 
-pub(crate) use queue::{EventQueue, EventSource};
+pub(crate) use queue::{EventQueue, EventSource, NodeWindows};
 pub(crate) use source::{Event, EventSources};

@@ -1,5 +1,5 @@
 //! The numbering of event sources: arrivals by lane, ports by lane, three events for each host, one for each
-//! switch, then the script of pauses.
+//! switch, then a script of pauses for each node that has one.
 
 use wiremend_units::{HostId, LaneId, SwitchId};
 
@@ -10,6 +10,7 @@ pub(crate) struct EventSources {
     lanes: u32,
     hosts: u32,
     switches: u32,
+    scripts: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,12 +26,14 @@ pub(crate) enum Event {
     Inbox(HostId),
     /// A switch has a looped frame, a PFC refresh or a watchdog poll that is due.
     SwitchTimer(SwitchId),
-    PauseScript,
+    /// A pause of the script with this number begins.
+    PauseScript(u32),
 }
 
 impl EventSources {
-    pub(crate) fn new(lanes: usize, hosts: usize, switches: usize) -> Self {
-        Self { lanes: lanes as u32, hosts: hosts as u32, switches: switches as u32 }
+    pub(crate) fn new(lanes: usize, hosts: usize, switches: usize, scripts: usize) -> Self {
+        let [lanes, hosts, switches, scripts] = [lanes, hosts, switches, scripts].map(|count| count as u32);
+        Self { lanes, hosts, switches, scripts }
     }
 
     pub(crate) fn lanes(self) -> usize {
@@ -38,7 +41,7 @@ impl EventSources {
     }
 
     pub(crate) fn count(self) -> usize {
-        2 * self.lanes as usize + 3 * self.hosts as usize + self.switches as usize + 1
+        self.script(self.scripts).0 as usize
     }
 
     #[inline]
@@ -65,8 +68,8 @@ impl EventSources {
         EventSource(2 * self.lanes + 3 * self.hosts + switch.0)
     }
 
-    pub(crate) fn script(self) -> EventSource {
-        EventSource(2 * self.lanes + 3 * self.hosts + self.switches)
+    pub(crate) fn script(self, script: u32) -> EventSource {
+        EventSource(2 * self.lanes + 3 * self.hosts + self.switches + script)
     }
 
     #[inline]
@@ -85,7 +88,7 @@ impl EventSources {
             1 => Event::Timer(host),
             2 => Event::Inbox(host),
             _ if rest - 3 * self.hosts < self.switches => Event::SwitchTimer(SwitchId(rest - 3 * self.hosts)),
-            _ => Event::PauseScript,
+            _ => Event::PauseScript(rest - 3 * self.hosts - self.switches),
         }
     }
 }

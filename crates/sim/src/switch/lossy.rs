@@ -219,7 +219,7 @@ mod tests {
     use wiremend_units::{NodeId, Rate};
 
     use super::*;
-    use crate::event::{EventQueue, EventSources};
+    use crate::event::{EventQueue, EventSources, NodeWindows};
     use crate::frame::Frame;
     use crate::network::Lane;
     use crate::port::Schedule;
@@ -234,8 +234,9 @@ mod tests {
 
     impl TestPort {
         fn new() -> Self {
-            let sources = EventSources::new(2, 2, 1);
-            let mut lanes = Lanes::new(EventQueue::new(1, sources.count(), Span::from_us(1)), sources, 1);
+            let sources = EventSources::new(2, 2, 1, 0);
+            let windows = NodeWindows { nodes: vec![0; sources.count()], window: None };
+            let mut lanes = Lanes::new(EventQueue::new(1, windows, Span::from_us(1)), sources, 1);
             let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
             lanes.add(&lane, None);
             lanes.add(&lane, None);

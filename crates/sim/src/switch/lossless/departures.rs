@@ -13,11 +13,17 @@ use crate::protect::ProtectedId;
 impl Lossless {
     /// Handles the arrival of the last frame on a lane, or an expected arrival: later departures may be in
     /// flight.
+    ///
+    /// The event belongs to the receiver; the sender may have handled fewer or more events of the current
+    /// window. What arrives in this window has departed before it, when the sender's state is final. So only
+    /// earlier departures are computed. None of them ends a pause: a switch that pauses a neighbour handles
+    /// each departure by an event of its own.
     pub(in crate::switch) fn on_last_arrival(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) {
         let at = self.by_lane[lane.index()];
         if self.port_mut(at).has(LosslessPort::OCCUPIED) {
-            self.catch_up(lanes, now, at);
-            self.arm(lanes, now, at);
+            let handled = lanes.queue.handled_until(now);
+            self.catch_up(lanes, handled, at);
+            self.expect_arrival(lanes, now, at);
         }
     }
 
@@ -93,11 +99,20 @@ impl Lossless {
         {
             lanes.queue.arm_by(lanes.sources.port_free(lane), (start + PauseWindow::MIN_LEAD).max(now));
         }
-        if is_lazy
-            && lanes.is_idle(lane)
-            && let Some(end) = egress.next_end(busy_until)
+        if is_lazy {
+            self.expect_arrival(lanes, now, at);
+        }
+    }
+
+    /// Schedules an arrival for the next queued frame of a port if none is in flight, so that the receiver
+    /// triggers the next look.
+    fn expect_arrival(&self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
+        let port = &self.switches[at.switch as usize].ports[usize::from(at.port)];
+        let PortKind::Scheduled(egress) = &port.kind else { return };
+        if lanes.is_idle(port.lane)
+            && let Some(end) = egress.next_end(lanes.busy_until(port.lane))
         {
-            lanes.expect_arrival(now, lane, end);
+            lanes.expect_arrival(now, port.lane, end);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Random fabrics, workloads, impairments and recovery schemes: for every seed, no message is lost without a
 //! reason, delivered twice or left hanging, and neither threads nor kinds of ports change a result.
 //!
-//! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario.
+//! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario. With `--nocapture` the digest of
+//! every seed is printed, to compare two versions.
 
 mod draw;
 
@@ -50,11 +51,13 @@ fn check(text: &str, seed: u64) {
     check_frames(&results);
     check_lossless(text, &results);
     let digest = results.collector.digest();
-    for threads in [2, 3] {
-        let (other, other_rows) = run_with(text, &Options { threads, ..plain.clone() });
-        assert_eq!(other.collector.digest(), digest, "{threads} threads");
-        assert_eq!(other_rows, rows, "{threads} threads");
-        assert_eq!((other.end, other.counters), (results.end, results.counters), "{threads} threads");
+    println!("seed {seed}: {digest}");
+    for (threads, time_order) in [(2, false), (3, false), (1, true)] {
+        let (other, other_rows) = run_with(text, &Options { threads, time_order, ..plain.clone() });
+        let how = format!("{threads} threads, time order {time_order}");
+        assert_eq!(other.collector.digest(), digest, "{how}");
+        assert_eq!(other_rows, rows, "{how}");
+        assert_eq!((other.end, other.counters), (results.end, results.counters), "{how}");
     }
     let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled_ports: true, ..plain });
     assert_eq!(scheduled_rows, rows, "scheduled ports");
