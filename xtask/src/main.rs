@@ -28,8 +28,12 @@ usage: cargo xtask TASK
   test [--install] [NAME…]
                          all checks, or those whose names contain a NAME; --install first installs the required
                          Debian packages and toolchain components
-  bench [--quick] [--instructions] [--repeat N] [--json FILE] [NAME…]
-                         speed and memory of the scenarios bench/*, with 1 and 2 threads
+  bench [--quick] [--repeat N] [--json FILE] [--peers FILE] [NAME…]
+                         speed and memory of scenarios bench/*, with 1 and 2 threads; NAME may also be features-k16
+                         (each feature over perm-k16), scale (up to 102 400 hosts) or a case of these; --peers prints
+                         figures measured elsewhere beside ours
+  bench --check          instructions and cache misses per packet-hop against xtask/figures.json; needs valgrind;
+                         --accept writes that file
   bench relay            CPU time per protected frame, and a relay on real ports
   bench fleet            one year of fabrics of up to 100 224 links, and a plan
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links

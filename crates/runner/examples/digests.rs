@@ -1,14 +1,21 @@
-//! Prints the digest of each variant of a short run with losses. Debug and optimised builds give the same.
+//! Prints digest, packet-hops and name of each variant of a short run with losses, or of a scenario with other
+//! values. Debug and optimised builds print the same.
 //!
-//!     cargo run -p wiremend-runner --example digests
+//!     cargo run -p wiremend-runner --example digests [SCENARIO [PATH=VALUE…]]
 
 use wiremend_runner::{Input, Request, Runner};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let input = Input::load("tour", &["workload.0.flows=300".parse()?])?;
-    let batch = Runner::new().threads(2).run(&Request::new(&input))?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (scenario, values, threads) = match args.split_first() {
+        None => ("tour", &["workload.0.flows=300".to_owned()][..], 2),
+        Some((scenario, values)) => (&**scenario, values, 1),
+    };
+    let values = values.iter().map(|value| value.parse()).collect::<Result<Vec<_>, _>>()?;
+    let input = Input::load(scenario, &values)?;
+    let batch = Runner::new().threads(threads).run(&Request::new(&input))?;
     for variant in &batch.summary.variants {
-        println!("{} {}", variant.digest, variant.name);
+        println!("{} {} {}", variant.digest, variant.packet_hops, variant.name);
     }
     Ok(())
 }

@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 
 use super::usage::Usage;
 
-/// Counts of a run (equal for all repetitions), its shortest time and largest memory.
+/// Counts of a case (equal for all repetitions), and the usage of each repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
-    pub(super) scenario: String,
+    pub(super) case: String,
     pub(super) threads: u32,
     pub(super) packet_hops: u64,
     pub(super) events: u64,
     pub(super) digest: String,
-    pub(super) usage: Usage,
+    pub(super) usages: Vec<Usage>,
 }
 
 impl Sample {
     /// Reads `summary.json` of a run; variants are added.
-    pub(super) fn new(scenario: &str, threads: u32, summary: &Value, usage: Usage) -> Result<Self> {
+    pub(super) fn new(case: &str, threads: u32, summary: &Value, usage: Usage) -> Result<Self> {
         let variants = summary["variants"].as_array().context("a summary without variants")?;
         let sum = |key: &str| -> Result<u64> {
             let counts = variants.iter().map(|variant| variant[key].as_u64());
@@ -28,39 +28,40 @@ impl Sample {
         let digests = digests.collect::<Option<Vec<_>>>().context("a variant without digest")?;
         for variant in variants {
             let unfinished = variant["flows"].as_u64() != variant["finished"].as_u64();
-            ensure!(
-                !unfinished,
-                "{scenario}: {} of {} flows finished",
-                variant["finished"],
-                variant["flows"]
-            );
+            ensure!(!unfinished, "{case}: {} of {} flows finished", variant["finished"], variant["flows"]);
         }
         let sample = Self {
-            scenario: scenario.to_owned(),
+            case: case.to_owned(),
             threads,
             packet_hops: sum("packet_hops")?,
             events: sum("events")?,
             digest: digests.join(" "),
-            usage,
+            usages: vec![usage],
         };
-        ensure!(sample.packet_hops > 0, "{scenario} moved no packet");
+        ensure!(sample.packet_hops > 0, "{case} moved no packet");
         Ok(sample)
     }
 
-    /// Adds a repetition: shortest time, largest memory. Its digest must be equal.
+    /// Adds a repetition. Its digest must be equal.
     pub(super) fn repeated(&mut self, again: &Self) -> Result<()> {
-        ensure!(self.digest == again.digest, "{} differs from run to run", self.scenario);
-        let (one, two) = (self.usage, again.usage);
-        self.usage = Usage {
-            cpu_s: one.cpu_s.min(two.cpu_s),
-            wall_s: one.wall_s.min(two.wall_s),
-            peak_bytes: one.peak_bytes.max(two.peak_bytes),
-        };
+        ensure!(self.digest == again.digest, "{} differs from run to run", self.case);
+        self.usages.extend(&again.usages);
         Ok(())
     }
 
-    pub(super) fn hops_per_cpu_s(&self) -> f64 {
-        self.packet_hops as f64 / self.usage.cpu_s
+    /// Returns the median, least and greatest value over the repetitions.
+    pub(super) fn spread(&self, value: impl Fn(&Usage) -> f64) -> Spread {
+        let mut values: Vec<f64> = self.usages.iter().map(value).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        Spread { median: values[values.len() / 2], least: values[0], greatest: values[values.len() - 1] }
+    }
+
+    pub(super) fn hops_per_cpu_s(&self) -> Spread {
+        self.spread(|usage| self.packet_hops as f64 / usage.cpu_s)
+    }
+
+    pub(super) fn peak_bytes(&self) -> u64 {
+        self.usages.iter().map(|usage| usage.peak_bytes).max().unwrap_or(0)
     }
 
     pub(super) fn events_per_hop(&self) -> f64 {
@@ -69,17 +70,31 @@ impl Sample {
 
     pub(super) fn to_json(&self) -> Value {
         json!({
-            "scenario": self.scenario,
+            "case": self.case,
             "threads": self.threads,
             "packet_hops": self.packet_hops,
             "events": self.events,
             "digest": self.digest,
-            "cpu_s": self.usage.cpu_s,
-            "wall_s": self.usage.wall_s,
-            "peak_rss_bytes": self.usage.peak_bytes,
-            "hops_per_cpu_s": self.hops_per_cpu_s(),
+            "cpu_s": self.spread(|usage| usage.cpu_s).to_json(),
+            "wall_s": self.spread(|usage| usage.wall_s).to_json(),
+            "peak_rss_bytes": self.peak_bytes(),
+            "hops_per_cpu_s": self.hops_per_cpu_s().to_json(),
             "events_per_hop": self.events_per_hop(),
         })
+    }
+}
+
+/// The median of several values, and their range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+}
+
+impl Spread {
+    fn to_json(self) -> Value {
+        json!({ "median": self.median, "min": self.least, "max": self.greatest })
     }
 }
 
@@ -91,7 +106,7 @@ mod tests {
     fn variants_are_added() {
         let sample = Sample::new("x", 1, &json!({"variants": [variant(3), variant(4)]}), usage(2.0)).unwrap();
         assert_eq!((sample.packet_hops, sample.events, sample.digest.as_str()), (7, 14, "d3 d4"));
-        assert!((sample.hops_per_cpu_s() - 3.5).abs() < 1e-9);
+        assert!((sample.hops_per_cpu_s().median - 3.5).abs() < 1e-9);
         assert!((sample.events_per_hop() - 2.0).abs() < 1e-9);
     }
 
@@ -109,12 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_several_runs_is_kept() {
+    fn repetitions_give_a_median_and_a_range() {
         let run =
             |hops, cpu_s| Sample::new("x", 1, &json!({"variants": [variant(hops)]}), usage(cpu_s)).unwrap();
-        let mut best = run(3, 2.0);
-        best.repeated(&run(3, 1.0)).unwrap();
-        assert_eq!(best.usage, Usage { cpu_s: 1.0, wall_s: 2.0, peak_bytes: 2_000_000 });
+        let mut sample = run(3, 2.0);
+        sample.repeated(&run(3, 1.0)).unwrap();
+        sample.repeated(&run(3, 4.0)).unwrap();
+        let spread = Spread { median: 2.0, least: 1.0, greatest: 4.0 };
+        assert_eq!((sample.spread(|usage| usage.cpu_s), sample.peak_bytes()), (spread, 4_000_000));
         assert!(run(3, 2.0).repeated(&run(4, 1.0)).is_err(), "another digest");
     }
 
