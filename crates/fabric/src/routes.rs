@@ -78,11 +78,8 @@ impl Routes {
     pub fn next_hops(&self, switch: SwitchId, dst: HostId) -> &[LaneId] {
         let column = self.column[dst.index()] as usize;
         let entry = self.table[switch.index() * self.blocks + column / BLOCK];
-        let set = if entry & UNIFORM == 0 {
-            self.mixed[entry as usize + column % BLOCK]
-        } else {
-            entry & !UNIFORM
-        };
+        let set =
+            if entry & UNIFORM == 0 { self.mixed[entry as usize + column % BLOCK] } else { entry & !UNIFORM };
         if set == LAST_HOP {
             return std::slice::from_ref(&self.last_hop[dst.index()]);
         }
@@ -168,11 +165,7 @@ impl Search {
     }
 
     /// Searches from `tors` and returns the sets of all switches. `set` returns the position of a set of lanes.
-    fn run(
-        &mut self,
-        tors: &[SwitchId],
-        mut set: impl FnMut(usize, &[LaneId]) -> u32,
-    ) -> &[[u32; BATCH]] {
+    fn run(&mut self, tors: &[SwitchId], mut set: impl FnMut(usize, &[LaneId]) -> u32) -> &[[u32; BATCH]] {
         self.seen.fill(0);
         self.last.fill(0);
         self.columns.fill([NO_PATH; BATCH]);

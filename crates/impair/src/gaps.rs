@@ -31,6 +31,15 @@ impl Gaps {
         self.redraw(rng)
     }
 
+    /// Takes the clean trials before the next error.
+    pub(crate) const fn lend(&mut self) -> u64 {
+        std::mem::replace(&mut self.left, 0)
+    }
+
+    pub(crate) const fn return_rest(&mut self, rest: u64) {
+        self.left += rest;
+    }
+
     #[cold]
     fn redraw(&mut self, rng: &mut impl Rng) -> bool {
         self.left = draw(self.ln_clean, rng);

@@ -23,6 +23,10 @@ impl BitErrors {
         Ok(Self { gaps: Gaps::new(alpha, &mut rng), rng })
     }
 
+    pub(crate) const fn gaps(&mut self) -> &mut Gaps {
+        &mut self.gaps
+    }
+
     /// Whether this frame has a bit error.
     #[inline]
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
@@ -43,6 +47,10 @@ impl FrameLoss {
         let loss = probability("loss probability", loss)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Ok(Self { gaps: Gaps::new(loss, &mut rng), rng })
+    }
+
+    pub(crate) const fn gaps(&mut self) -> &mut Gaps {
+        &mut self.gaps
     }
 
     /// Whether this frame is lost.

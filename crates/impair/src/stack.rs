@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use wiremend_units::{Psn, Time};
 
+use crate::gaps::Gaps;
 use crate::{
     BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Replay, Script, TiltedLoss,
 };
@@ -36,6 +37,33 @@ impl Impairments {
             Model::TiltedLoss(model) => Some(model),
             _ => None,
         })
+    }
+
+    /// Whether the only impairment counts bits: see [`Self::lend_clean`].
+    pub fn counts_bits(&self) -> bool {
+        matches!(&*self.all, [Impairment { window: Window::ALWAYS, model: Model::BitErrors(_) }])
+    }
+
+    /// Lends the number of frames that certainly pass, or of bits if [`Self::counts_bits`], so that the caller may
+    /// count them where it is faster. The rest must be returned before the next call of [`Self::fate`]. 0 unless
+    /// the only impairment is memoryless and always active.
+    pub fn lend_clean(&mut self) -> u64 {
+        self.gaps().map_or(0, Gaps::lend)
+    }
+
+    /// Returns the rest of what was lent.
+    pub fn return_clean(&mut self, rest: u64) {
+        if let Some(gaps) = self.gaps() {
+            gaps.return_rest(rest);
+        }
+    }
+
+    fn gaps(&mut self) -> Option<&mut Gaps> {
+        match &mut *self.all {
+            [Impairment { window: Window::ALWAYS, model: Model::BitErrors(model) }] => Some(model.gaps()),
+            [Impairment { window: Window::ALWAYS, model: Model::FrameLoss(model) }] => Some(model.gaps()),
+            _ => None,
+        }
     }
 
     /// Fate of the next frame of the lane. Frames are passed in the order in which they cross it.

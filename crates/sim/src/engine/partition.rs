@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, FrameId, HeaderId};
+use crate::frame::{Body, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::prefetch;
@@ -203,7 +203,7 @@ impl Partition {
             self.ports.on_corrupted(&mut self.lanes, now, lane, id);
             return;
         }
-        if frame.header != HeaderId::NONE {
+        if frame.has_header {
             self.on_header(now, lane, id);
             return;
         }

@@ -9,7 +9,8 @@ use wiremend_proto::pfc;
 use wiremend_units::LaneId;
 use wiremend_wire::Quanta;
 
-use super::Frame;
+use super::{Frame, FrameId};
+use crate::memory::{pages, prefetch};
 
 /// The link header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,66 +104,115 @@ impl Header {
     }
 }
 
-/// The headers of all frames that are on protected links or have just arrived over one.
+/// The headers of all frames that are on protected links or have just arrived over one, by frame.
 #[derive(Default)]
 pub(crate) struct Headers {
-    slots: Vec<Header>,
-    /// The blocks of the parities among them, by slot. Empty without parities, and only as long as needed.
-    blocks: Vec<Option<ParityBlock>>,
+    slots: Vec<Slot>,
+    /// Headers that do not fit into a slot.
+    large: Vec<Header>,
     free: Vec<u32>,
+    /// The blocks of the parities among them. Empty without parities, and only as long as needed.
+    blocks: Vec<Option<ParityBlock>>,
 }
 
 /// The data frames of a parity. They replace the parity's bytes, from which a real receiver restores them.
 pub(crate) type ParityBlock = Arc<[Frame]>;
 
-/// The slot of a frame's link header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HeaderId(u32);
-
-impl HeaderId {
-    /// The frame has no header.
-    pub(crate) const NONE: Self = Self(u32::MAX);
+/// A header in little memory: there is one slot per frame.
+#[derive(Clone, Copy)]
+enum Slot {
+    Data {
+        epoch: u8,
+        seq: u32,
+        ordered: bool,
+        retransmitted: bool,
+        ack: Option<link::Ack>,
+    },
+    Dummy {
+        epoch: u8,
+        next: u32,
+        ack: Option<link::Ack>,
+    },
+    Ack(link::Ack),
+    Unprotected,
+    /// Its position among the large ones.
+    Large(u32),
 }
 
+const _: () = assert!(size_of::<Slot>() <= 20);
+
 impl Headers {
-    pub(crate) fn insert(&mut self, header: Header) -> HeaderId {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = header;
-            return HeaderId(slot);
+    /// Gives a frame a header.
+    #[inline]
+    pub(crate) fn insert(&mut self, frame: FrameId, header: Header) {
+        let slot = match header {
+            Header::Link(link::LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }) => {
+                Slot::Data { epoch, seq, ordered, retransmitted, ack }
+            }
+            Header::Link(link::LinkHeader::Dummy { epoch, next, ack }) => Slot::Dummy { epoch, next, ack },
+            Header::Link(link::LinkHeader::Ack(ack)) => Slot::Ack(ack),
+            Header::Unprotected => Slot::Unprotected,
+            large => Slot::Large(self.insert_large(large)),
+        };
+        if frame.index() >= self.slots.len() {
+            let more = frame.index() + 1 - self.slots.len();
+            if frame.index() >= self.slots.capacity() {
+                pages::reserve(&mut self.slots, more);
+            }
+            self.slots.resize(frame.index() + 1, Slot::Unprotected);
         }
-        self.slots.push(header);
-        HeaderId(self.slots.len() as u32 - 1)
+        self.slots[frame.index()] = slot;
     }
 
-    /// Moves a header from another store to this one, with its block.
-    pub(crate) fn take_over(&mut self, others: &mut Self, id: HeaderId) -> HeaderId {
-        let block = others.detach(id);
-        let slot = self.insert(others.remove(id));
-        if let Some(block) = block {
-            self.attach(slot, block);
+    fn insert_large(&mut self, header: Header) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.large[place as usize] = header;
+            return place;
         }
-        slot
+        self.large.push(header);
+        self.large.len() as u32 - 1
     }
 
-    pub(crate) fn attach(&mut self, id: HeaderId, block: ParityBlock) {
-        let slot = id.0 as usize;
-        if self.blocks.len() <= slot {
-            self.blocks.resize(slot + 1, None);
+    /// Returns the header of a frame that has one.
+    #[inline]
+    pub(crate) fn get(&self, frame: FrameId) -> Header {
+        Header::Link(match self.slots[frame.index()] {
+            Slot::Data { epoch, seq, ordered, retransmitted, ack } => {
+                link::LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }
+            }
+            Slot::Dummy { epoch, next, ack } => link::LinkHeader::Dummy { epoch, next, ack },
+            Slot::Ack(ack) => link::LinkHeader::Ack(ack),
+            Slot::Unprotected => return Header::Unprotected,
+            Slot::Large(place) => return self.large[place as usize],
+        })
+    }
+
+    /// Removes the header of a frame that has one.
+    #[inline]
+    pub(crate) fn remove(&mut self, frame: FrameId) -> Header {
+        if let Slot::Large(place) = self.slots[frame.index()] {
+            self.free.push(place);
         }
-        self.blocks[slot] = Some(block);
+        self.get(frame)
     }
 
-    pub(crate) fn detach(&mut self, id: HeaderId) -> Option<ParityBlock> {
-        self.blocks.get_mut(id.0 as usize)?.take()
+    pub(crate) fn attach(&mut self, frame: FrameId, block: ParityBlock) {
+        if self.blocks.len() <= frame.index() {
+            self.blocks.resize(frame.index() + 1, None);
+        }
+        self.blocks[frame.index()] = Some(block);
     }
 
-    pub(crate) fn get(&self, id: HeaderId) -> Option<&Header> {
-        self.slots.get(id.0 as usize)
+    /// Removes the parity block of a frame, if it has one.
+    #[inline]
+    pub(crate) fn detach(&mut self, frame: FrameId) -> Option<ParityBlock> {
+        self.blocks.get_mut(frame.index())?.take()
     }
 
-    pub(crate) fn remove(&mut self, id: HeaderId) -> Header {
-        self.detach(id);
-        self.free.push(id.0);
-        self.slots[id.0 as usize]
+    #[inline]
+    pub(crate) fn prefetch(&self, frame: FrameId) {
+        if let Some(header) = self.slots.get(frame.index()) {
+            prefetch(header);
+        }
     }
 }

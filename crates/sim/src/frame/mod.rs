@@ -3,7 +3,7 @@
 mod header;
 mod store;
 
-pub use header::{Header, HeaderId, Probe};
+pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
 pub(crate) use store::{FrameId, FrameStore};
 
@@ -42,8 +42,8 @@ pub struct Frame {
     /// How often the frame turned from a downward or level lane to an upward or level one, if switches count
     /// that.
     pub bounces: u8,
-    /// The link header on a protected link.
-    pub header: HeaderId,
+    /// Whether it has a link header, on a protected link.
+    pub has_header: bool,
 }
 
 const _: () = assert!(size_of::<Frame>() <= 64);
@@ -104,7 +104,7 @@ impl Frame {
             ttl: 1,
             copy: 0,
             bounces: 0,
-            header: HeaderId::NONE,
+            has_header: false,
         }
     }
 

@@ -12,6 +12,10 @@ pub(crate) struct FrameId(u32);
 impl FrameId {
     /// No frame.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 #[derive(Default)]

@@ -14,7 +14,7 @@ use super::raw_queue::RawQueue;
 use super::responder::ResponderConnection;
 use super::{Context, Host};
 use crate::app::RawFrame;
-use crate::frame::{self, Body, Frame, HeaderId, Tags, TrimState};
+use crate::frame::{self, Body, Frame, Tags, TrimState};
 use crate::network::Transport;
 use crate::port::{ClassPauses, PauseWindow};
 
@@ -401,7 +401,7 @@ impl Host {
             ttl: transport.ttl,
             copy: transmit.copy,
             bounces: 0,
-            header: HeaderId::NONE,
+            has_header: false,
         };
         if connection.requester.ready(transport, cx.now) {
             self.nic.rings[index].ready.push_back(SenderId::requester(slot));
@@ -441,7 +441,7 @@ impl Host {
             ttl: raw.ttl,
             copy: 0,
             bounces: 0,
-            header: HeaderId::NONE,
+            has_header: false,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
             self.try_send(cx);
@@ -478,7 +478,7 @@ pub(super) fn response_frame(
         ttl: transport.ttl,
         copy,
         bounces: 0,
-        header: HeaderId::NONE,
+        has_header: false,
     }
 }
 

@@ -12,7 +12,7 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use super::{Intake, LaneRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, HeaderId, Headers};
+use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, ParityBlock};
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 
@@ -21,6 +21,8 @@ pub(crate) struct Lanes {
     pub(crate) queue: EventQueue,
     pub(crate) sources: EventSources,
     pub(crate) ports: Vec<Port>,
+    /// By lane: frames dropped because the buffer was full.
+    dropped: Vec<u64>,
     rates: Vec<Rate>,
     rings: Vec<LaneRing>,
     pool: RingPool,
@@ -73,8 +75,8 @@ pub(crate) struct Outbox {
     pub(crate) notices: Vec<Notice>,
     /// Ends of protected links that must start: the lane that they send over, and the time.
     pub(crate) starts: Vec<(LaneId, Time)>,
-    headers: Headers,
-    /// Feedback of these frames, by position among the frames.
+    /// Headers and feedback of these frames, by position among the frames.
+    headers: Vec<(usize, Header, Option<ParityBlock>)>,
     feedback: Vec<(usize, Box<Feedback>)>,
 }
 
@@ -93,6 +95,7 @@ impl Lanes {
             queue,
             sources,
             ports: Vec::with_capacity(lanes),
+            dropped: vec![0; lanes],
             rates: Vec::with_capacity(lanes),
             rings: Vec::with_capacity(lanes),
             pool: RingPool::default(),
@@ -123,7 +126,7 @@ impl Lanes {
         self.ports.push(Port {
             busy_until: Time::ZERO,
             delay: lane.delay,
-            dropped: 0,
+            clean: 0,
             ps_per_byte: whole.unwrap_or(0),
             to_partition: to_partition.unwrap_or(0),
             intake: Intake::Immediate,
@@ -132,7 +135,11 @@ impl Lanes {
     }
 
     pub(crate) fn impair(&mut self, lane: LaneId, impairments: Impairments) {
-        self.ports[lane.index()].flags.set(WireFlags::IMPAIRED);
+        let flags = &mut self.ports[lane.index()].flags;
+        flags.set(WireFlags::IMPAIRED);
+        if impairments.counts_bits() {
+            flags.set(WireFlags::BIT_ERRORS);
+        }
         self.impairments[lane.index()] = Some(Box::new(impairments));
     }
 
@@ -181,7 +188,7 @@ impl Lanes {
     /// Prefetches the frame that arrives next on a ring.
     #[inline]
     pub(crate) fn prefetch_first(&self, ring: &LaneRing) {
-        ring.prefetch(&self.pool, &self.frames);
+        ring.prefetch(&self.pool, &self.frames, &self.headers);
     }
 
     /// Returns the receiving node of a lane, and its ingress port.
@@ -202,7 +209,7 @@ impl Lanes {
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
-            ring.prefetch(&self.pool, &self.frames);
+            ring.prefetch(&self.pool, &self.frames, &self.headers);
             self.queue.arm(EventSource(lane.0), at);
         }
         Arrival { frame: Some(arrived), is_last: next.is_none() }
@@ -252,15 +259,24 @@ impl Lanes {
     pub(crate) fn attach_header(&mut self, id: FrameId, header: Header) {
         let frame = self.frames.get_mut(id);
         frame.len += header.added_len() as u16;
-        frame.header = self.headers.insert(header);
+        frame.has_header = true;
+        self.headers.insert(id, header);
     }
 
     #[inline]
     pub(crate) fn detach_header(&mut self, id: FrameId) -> Header {
+        self.headers.detach(id);
+        let header = self.headers.remove(id);
         let frame = self.frames.get_mut(id);
-        let header = self.headers.remove(std::mem::replace(&mut frame.header, HeaderId::NONE));
+        frame.has_header = false;
         frame.len -= header.added_len() as u16;
         header
+    }
+
+    /// Returns the link header of a frame.
+    #[inline]
+    pub(crate) fn header(&self, id: FrameId) -> Option<Header> {
+        self.frames.get(id).has_header.then(|| self.headers.get(id))
     }
 
     /// Removes a control frame of a link, with its header.
@@ -330,17 +346,11 @@ impl Lanes {
                 feedback.on_departure(start, Bytes::new(*sent));
             }
         }
-        let frame = self.frames.get(id);
-        let mut fate = Fate::Pass;
-        if let Some(impairments) = &mut self.impairments[lane.index()] {
-            let mut facts = frame.facts();
-            if let Some(header) = self.headers.get(frame.header) {
-                header.add_facts(&mut facts);
-            }
-            fate = impairments.fate(start, &facts);
-        }
+        let fate = if port.flags.has(WireFlags::IMPAIRED) { self.fate(start, lane, id) } else { Fate::Pass };
+        let (port, frame) = (&self.ports[lane.index()], self.frames.get(id));
         if port.flags.has(WireFlags::RECORDED) {
-            let sent = SentFrame { frame, header: self.headers.get(frame.header) };
+            let header = frame.has_header.then(|| self.headers.get(id));
+            let sent = SentFrame { frame, header: header.as_ref() };
             self.recorder.on_transmit(start, lane, at, sent, fate);
         }
         if fate == Fate::Corrupt {
@@ -351,9 +361,10 @@ impl Lanes {
             if let Some(feedback) = self.frames.detach(id) {
                 outbox.feedback.push((outbox.frames.len(), feedback));
             }
-            let mut frame = self.frames.remove(id);
-            if frame.header != HeaderId::NONE {
-                frame.header = outbox.headers.take_over(&mut self.headers, frame.header);
+            let frame = self.frames.remove(id);
+            if frame.has_header {
+                let header = (outbox.frames.len(), self.headers.remove(id), self.headers.detach(id));
+                outbox.headers.push(header);
             }
             outbox.frames.push(InFlight { lane, at, frame });
         } else {
@@ -361,14 +372,44 @@ impl Lanes {
         }
     }
 
+    /// Returns the fate of the next frame of an impaired lane.
+    #[inline]
+    fn fate(&mut self, start: Time, lane: LaneId, id: FrameId) -> Fate {
+        let port = &mut self.ports[lane.index()];
+        let trials =
+            if port.flags.has(WireFlags::BIT_ERRORS) { u64::from(self.frames.get(id).len) * 8 } else { 1 };
+        if port.clean >= trials {
+            port.clean -= trials;
+            return Fate::Pass;
+        }
+        self.draw_fate(start, lane, id)
+    }
+
+    #[inline(never)]
+    fn draw_fate(&mut self, start: Time, lane: LaneId, id: FrameId) -> Fate {
+        let Some(impairments) = &mut self.impairments[lane.index()] else { return Fate::Pass };
+        let frame = self.frames.get(id);
+        let mut facts = frame.facts();
+        if frame.has_header {
+            self.headers.get(id).add_facts(&mut facts);
+        }
+        let clean = &mut self.ports[lane.index()].clean;
+        impairments.return_clean(std::mem::take(clean));
+        let fate = impairments.fate(start, &facts);
+        *clean = impairments.lend_clean();
+        fate
+    }
+
     /// Takes over the frames that another partition has sent.
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
         let mut feedback = outbox.feedback.drain(..).peekable();
-        for (place, InFlight { lane, at, mut frame }) in outbox.frames.drain(..).enumerate() {
-            if frame.header != HeaderId::NONE {
-                frame.header = self.headers.take_over(&mut outbox.headers, frame.header);
-            }
+        let mut headers = outbox.headers.drain(..).peekable();
+        for (place, InFlight { lane, at, frame }) in outbox.frames.drain(..).enumerate() {
             let frame = self.frames.insert(frame);
+            if let Some((_, header, block)) = headers.next_if(|(of, ..)| *of == place) {
+                self.headers.insert(frame, header);
+                block.into_iter().for_each(|block| self.headers.attach(frame, block));
+            }
             if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
                 self.frames.attach(frame, feedback);
             }
@@ -392,7 +433,7 @@ impl Lanes {
 
     /// Drops a frame because the buffer before a lane is full.
     pub(crate) fn drop_frame(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        self.ports[lane.index()].dropped += 1;
+        self.dropped[lane.index()] += 1;
         self.drop_for_remedy(now, lane, id);
     }
 
@@ -425,7 +466,7 @@ impl Lanes {
             tx_frames: ring.frames,
             tx_bytes: ring.bytes,
             corrupted: ring.corrupted,
-            dropped: self.ports[lane.index()].dropped,
+            dropped: self.dropped[lane.index()],
             ..LaneCounters::default()
         }
     }
@@ -436,9 +477,10 @@ impl Lanes {
     pub(crate) fn discard_corrupted(&mut self, lane: LaneId, id: FrameId) -> (Option<Header>, u64) {
         let ring = &mut self.rings[lane.index()];
         ring.corrupted += 1;
-        let frame = self.frames.remove(id);
-        let header = (frame.header != HeaderId::NONE).then(|| self.headers.remove(frame.header));
-        (header, ring.frames)
+        let header = self.frames.get(id).has_header.then(|| self.headers.remove(id));
+        self.headers.detach(id);
+        self.frames.remove(id);
+        (header, self.rings[lane.index()].frames)
     }
 
     /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.

@@ -11,8 +11,9 @@ pub(crate) struct Port {
     /// When the last frame with a fixed departure has left.
     pub(crate) busy_until: Time,
     pub(crate) delay: Span,
-    /// Frames dropped because the buffer was full.
-    pub(crate) dropped: u64,
+    /// Frames, or bits with [`WireFlags::BIT_ERRORS`], that certainly pass before the lane's impairments decide
+    /// again. They lie elsewhere in memory.
+    pub(crate) clean: u64,
     /// Picoseconds per byte, if that is a whole number; otherwise 0.
     pub(crate) ps_per_byte: u32,
     pub(crate) to_partition: u16,
@@ -52,6 +53,8 @@ impl WireFlags {
     pub(crate) const RECORDED: u8 = 4;
     /// The sending switch adds telemetry.
     pub(crate) const TELEMETRY: u8 = 8;
+    /// The lane corrupts bits, not whole frames.
+    pub(crate) const BIT_ERRORS: u8 = 16;
 
     /// Returns whether no flag is set.
     #[inline]

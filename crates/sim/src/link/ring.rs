@@ -5,7 +5,7 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{FrameId, FrameStore};
+use crate::frame::{FrameId, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
@@ -97,9 +97,10 @@ impl LaneRing {
 
     /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
-    pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore) {
+    pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
         if self.first != FrameId::NONE {
             frames.prefetch(self.first);
+            headers.prefetch(self.first);
         }
         if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
             prefetch(entry);

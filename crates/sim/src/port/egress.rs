@@ -12,7 +12,6 @@ use wiremend_units::{Span, Time};
 
 use super::class_queue::{ClassQueue, QueuedFrame};
 use super::{ClassPauses, PauseWindow, Schedule};
-use crate::frame::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
@@ -160,19 +159,13 @@ impl Egress {
         OfferOutcome::Queued
     }
 
-    /// Returns class and length of the frame that [`Egress::next`] would return.
+    /// Returns class and length of the frame that [`Egress::pop`] would return.
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
 
-    /// Removes the frame whose transmission starts now, if some class may send.
-    #[inline]
-    pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
-        self.pop(now).map(|(_, waiting)| waiting.frame)
-    }
-
-    /// Like [`Egress::next`], with the class and the queue entry.
+    /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
         let only = self.occupied.trailing_zeros() as usize;
@@ -324,7 +317,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frame::{Frame, FrameStore, GAP_BYTES};
+    use crate::frame::{Frame, FrameId, FrameStore, GAP_BYTES};
 
     /// A port on a wire with one nanosecond per byte, and a record of departures.
     struct TestPort {
@@ -366,8 +359,8 @@ mod tests {
             while let Some(start) = self.egress.next_start(self.free_at.max(now))
                 && start < end
             {
-                let frame = self.egress.next(start).expect("a scheduled start has a frame");
-                self.send(start, frame);
+                let (_, waiting) = self.egress.pop(start).expect("a scheduled start has a frame");
+                self.send(start, waiting.frame);
             }
         }
 
@@ -459,8 +452,8 @@ mod tests {
         let waiting = QueuedFrame { frame, len: 600, ingress: 0, wire_time: Span::from_ns(620) };
         assert_eq!(egress.offer(at(0), waiting, 1, at(0)), OfferOutcome::Queued);
         assert_eq!(egress.offer(at(50), waiting, 0, at(0)), OfferOutcome::Dropped);
-        assert_eq!(egress.next(at(99)), None);
-        assert_eq!(egress.next(at(100)), Some(waiting.frame));
+        assert!(egress.pop(at(99)).is_none());
+        assert_eq!(egress.pop(at(100)).map(|(_, next)| next.frame), Some(waiting.frame));
         assert_eq!(egress.offer(at(719), waiting, 0, at(720)), OfferOutcome::Dropped);
         assert_eq!(egress.offer(at(720), waiting, 0, at(720)), OfferOutcome::Passed);
     }

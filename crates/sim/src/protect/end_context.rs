@@ -38,7 +38,11 @@ impl EndContext<'_> {
     #[inline]
     pub(super) fn take_head(&mut self) -> Option<FrameId> {
         self.head = self.egress.pop(self.now);
-        self.head.map(|(_, waiting)| waiting.frame)
+        let (class, waiting) = self.head?;
+        if let Some(next) = self.egress.waiting_in(class).next() {
+            self.lanes.frames.prefetch(next.frame);
+        }
+        Some(waiting.frame)
     }
 
     #[inline]
@@ -50,7 +54,7 @@ impl EndContext<'_> {
 
     pub(super) fn attach_block(&mut self, id: FrameId, header: Header, block: ParityBlock) -> FrameId {
         self.attach(id, header);
-        self.lanes.headers.attach(self.lanes.frames.get(id).header, block);
+        self.lanes.headers.attach(id, block);
         id
     }
 

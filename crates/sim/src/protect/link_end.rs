@@ -202,13 +202,15 @@ impl LinkEnd {
     }
 
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
-        let activation = self.state.activations.last().map(|activation| activation.at);
         let own = match &self.protocol {
             LinkProtocol::Link(end) => end.next_timeout(),
             LinkProtocol::Prototype(port) => port.next_due(now),
             LinkProtocol::Fec(fec) => fec.end.next_timeout(),
         };
-        [activation, own].into_iter().flatten().min()
+        match self.state.activations.last() {
+            Some(activation) => Some(own.map_or(activation.at, |own| own.min(activation.at))),
+            None => own,
+        }
     }
 
     pub(crate) fn on_time(&mut self, now: Time) {

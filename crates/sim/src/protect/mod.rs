@@ -113,7 +113,7 @@ impl Protection {
 
     /// Handles a frame with a link header that came in by the port.
     pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
-        let block = lanes.headers.detach(lanes.frames.get(frame).header);
+        let block = lanes.headers.detach(frame);
         let header = lanes.detach_header(frame);
         let (protocol, mut cx) = self.split(lanes, now, id);
         let arrived = cx.lanes.frames.get(frame);
@@ -186,9 +186,14 @@ impl Protection {
         let ProtectedPort { egress, link_end } = self.port(id);
         let lane = link_end.lane();
         let busy_until = lanes.busy_until(lane);
-        let free = if busy_until > now { Some(busy_until) } else { None };
-        let opens = egress.next_start(now).filter(|start| *start > now);
-        if let Some(due) = [free, opens, link_end.next_due(now)].into_iter().flatten().min() {
+        let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
+        if busy_until > now {
+            due = due.min(busy_until);
+        }
+        if let Some(start) = egress.next_start(now).filter(|start| *start > now) {
+            due = due.min(start);
+        }
+        if due != Time::MAX {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due.max(now));
         }
     }

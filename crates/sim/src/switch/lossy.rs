@@ -117,8 +117,8 @@ impl Lossy {
             LossyPort::Plain => false,
             LossyPort::Scheduled(egress) => {
                 debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
-                if let Some(frame) = egress.next(now) {
-                    lanes.transmit(now, lane, frame);
+                if let Some((_, waiting)) = egress.pop(now) {
+                    lanes.depart(now, lane, waiting.frame, waiting.wire_time);
                 }
                 arm(lanes, egress, now, lane);
                 false

@@ -144,13 +144,13 @@ impl SwitchPorts {
         lane: LaneId,
         id: FrameId,
     ) -> Option<[Option<PauseWindow>; CLASSES]> {
-        match (lanes.headers.get(lanes.frames.get(id).header), &mut self.kind) {
-            (Some(&Header::Pfc(classes)), Kind::Lossless(ports)) => {
+        match (lanes.header(id), &mut self.kind) {
+            (Some(Header::Pfc(classes)), Kind::Lossless(ports)) => {
                 let windows = ports.on_pfc(now, lane, lanes.rate(lane), classes);
                 lanes.discard_link_frame(id);
                 return Some(windows);
             }
-            (Some(&Header::Probe(probe)), Kind::Lossless(ports)) => {
+            (Some(Header::Probe(probe)), Kind::Lossless(ports)) => {
                 lanes.discard_link_frame(id);
                 ports.on_probe(lanes, now, lane, probe);
             }

@@ -95,8 +95,8 @@ impl Lossless {
             port.clear(lanes, LosslessPort::CONTROL_PENDING);
         }
         let Some(header) = header else { return false };
-        let header = lanes.headers.insert(header);
-        let id = lanes.frames.insert(Frame { header, ..Frame::link_frame() });
+        let id = lanes.frames.insert(Frame::link_frame());
+        lanes.attach_header(id, header);
         lanes.transmit(now, lane, id);
         if self.protection.loss_episodes().is_some() {
             self.protection.record_loss_episode(lanes, now, lane);
