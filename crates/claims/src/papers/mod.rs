@@ -24,9 +24,9 @@ use crate::ledger::Claim;
 /// The claims of each paper, and our own questions.
 const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
-    mending::PING_PONG,
-    mending::WORKLOADS,
-    mending::LOSSY,
+    mending::PING_PONG_CLAIMS,
+    mending::WORKLOAD_CLAIMS,
+    mending::LOSSY_CLAIMS,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORT_CLAIMS,
     fleet::CLAIMS,
@@ -36,7 +36,7 @@ const PAPERS: &[&[Claim]] = &[
     livelock::CLAIMS,
     deadlock::CLAIMS,
     dcp::CLAIMS,
-    mending::OWN,
+    mending::OWN_CLAIMS,
     linkguardian::OWN_CLAIMS,
     kernel::CLAIMS,
 ];
