@@ -118,8 +118,10 @@ fn table(judgement: &mut Judgement, results: &Results<'_>) {
         let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.get(*cause)));
         [vec![kind.name.to_owned()], counts.collect()].concat()
     };
-    judgement
-        .table("mechanism | tail packet | tail ACK | NAK | twice | other", KINDS.iter().map(row).collect());
+    judgement.table(
+        "mechanism | tail packet | tail ACK | NAK | retransmission | other",
+        KINDS.iter().map(row).collect(),
+    );
 }
 
 fn judge_tail(results: &Results<'_>) -> Finding {

@@ -109,8 +109,10 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     let longest = exact_ns(of(SELECTIVE, &ALL, PACKETS[1]), 0.999);
     judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(TAIL_NS_MAX));
-    judgement
-        .table("| tail packet | tail ACK | NAK | twice | other | 99 % | 99.9 % | bytes added", rows(results));
+    judgement.table(
+        "| tail packet | tail ACK | NAK | retransmission | other | 99 % | 99.9 % | bytes added",
+        rows(results),
+    );
     for packets in PACKETS {
         judgement.bars(&format!("j19-{packets}-packets"), &bars(results, packets));
     }

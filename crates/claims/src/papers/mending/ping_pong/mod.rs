@@ -125,4 +125,4 @@ fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> 
 }
 
 const COLUMNS: &str =
-    "| tail packet (model) | tail ACK (model) | NAK (model) | twice (model) | mean | p99.9 | max";
+    "| tail packet (model) | tail ACK (model) | NAK (model) | retransmission (model) | mean | p99.9 | max";
