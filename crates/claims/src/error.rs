@@ -22,7 +22,7 @@ pub enum Error {
         /// Loss rate of the link.
         loss: f64,
     },
-    /// The simulator cannot test this promise of the model; the message names the argument of `wiremend tune`
+    /// The simulator cannot test this prediction of the model; the message names the argument of `wiremend tune`
     /// that prevents it.
     NotSimulable(String),
     /// A file or directory cannot be written.

@@ -103,8 +103,8 @@ pub(crate) fn counted<'a>(results: &'a Results<'_>, stress: Stress) -> (&'a Outc
 
 /// Rate of delivered frames in bits per second, with preamble and gap.
 pub(crate) fn speed_bps(outcome: &Outcome) -> f64 {
-    let handed_on = outcome.summary.protection.delivered as f64;
-    handed_on * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
+    let delivered = outcome.summary.protection.delivered as f64;
+    delivered * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
 }
 
 /// A ratio, or 0 if the denominator is 0.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use wiremend_claims::verify::{FlowSource, PromiseSetting};
+use wiremend_claims::verify::{FlowSource, PredictionSetting};
 use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
     ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NextFlow, Nic, Operation,
@@ -94,14 +94,14 @@ impl Question {
     }
 
     /// Returns the input of a simulation of the same flows.
-    pub(crate) fn subject(&self, flows: &Flows) -> PromiseSetting {
+    pub(crate) fn subject(&self, flows: &Flows) -> PredictionSetting {
         let Self { sizes, corruption, path, times, nic, next, .. } = *self;
         let source = match flows {
             Flows { bytes: Some(bytes), .. } => FlowSource::Bytes(*bytes),
             Flows { cdf: Some(path), .. } => FlowSource::File(path.clone()),
             Flows { workload, .. } => FlowSource::Workload(workload.clone()),
         };
-        PromiseSetting { sizes, corruption, path, flows: self.flows.clone(), times, nic, next, source }
+        PredictionSetting { sizes, corruption, path, flows: self.flows.clone(), times, nic, next, source }
     }
 
     /// Returns the next flow on the queue pair, if it does not follow from gaps.

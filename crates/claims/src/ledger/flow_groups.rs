@@ -32,12 +32,12 @@ pub(crate) enum Group {
 pub(crate) struct GroupCounts {
     pub(crate) flows: u64,
     /// Flows with a frame that the link retransmitted.
-    pub(crate) mended: u64,
+    pub(crate) link_retransmitted: u64,
     /// Flows whose sender reduced its window because of a loss.
     pub(crate) reduced: u64,
     /// Flows with retransmissions by the sender, and the number of these packets.
-    pub(crate) resending: u64,
-    pub(crate) resent_packets: u64,
+    pub(crate) retransmitting: u64,
+    pub(crate) retransmitted_packets: u64,
     /// Largest unsent part of a flow at the time its group was determined.
     pub(crate) unsent_bytes_max: u32,
     /// Completion times.
@@ -77,10 +77,10 @@ impl FlowGrouper {
         };
         let (counts, times) = self.groups.entry(group).or_default();
         counts.flows += 1;
-        counts.mended += u64::from(tcp.link_recovered > 0);
+        counts.link_retransmitted += u64::from(tcp.link_recovered > 0);
         counts.reduced += u64::from(tcp.recoveries > 0 || row.timeouts > 0);
-        counts.resending += u64::from(row.retransmitted_packets > 0);
-        counts.resent_packets += u64::from(row.retransmitted_packets);
+        counts.retransmitting += u64::from(row.retransmitted_packets > 0);
+        counts.retransmitted_packets += u64::from(row.retransmitted_packets);
         counts.unsent_bytes_max = counts.unsent_bytes_max.max(tcp.unsent_bytes);
         times.record(row.fct().as_ps());
     }

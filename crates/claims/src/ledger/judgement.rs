@@ -104,20 +104,20 @@ mod tests {
 
     fn judged(measured: f64, exact: f64, print: f64) -> Finding {
         let mut judgement = Judgement::new();
-        judgement.must("the exact form", number(measured).near(exact, 0.01));
-        judgement.printed("the printed form", number(measured).near(print, 0.01), "a factor is missing");
-        judgement.finding("something", "it is so")
+        judgement.must("the exact formula", number(measured).near(exact, 0.01));
+        judgement.printed("the printed formula", number(measured).near(print, 0.01), "a factor is missing");
+        judgement.finding("something", "as expected")
     }
 
     #[test]
     fn verdicts_follow_from_checks() {
         let good = judged(2.0, 2.0, 2.0);
-        assert_eq!((good.verdict, good.why.as_str()), (Verdict::Reproduced, "it is so"));
+        assert_eq!((good.verdict, good.why.as_str()), (Verdict::Reproduced, "as expected"));
         let other = judged(2.0, 2.0, 4.0);
         assert_eq!((other.verdict, other.why.as_str()), (Verdict::Differs, "a factor is missing"));
         let bad = judged(2.0, 3.0, 2.0);
         assert_eq!(bad.verdict, Verdict::NotReproduced);
-        assert_eq!(bad.why, "the exact form: 2 instead of 3 within 1 %");
+        assert_eq!(bad.why, "the exact formula: 2 instead of 3 within 1 %");
         // A wrong number in the paper does not excuse a wrong measurement.
         assert_eq!(judged(2.0, 3.0, 4.0).verdict, Verdict::NotReproduced);
     }
@@ -125,6 +125,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a claim needs a check that can fail")]
     fn a_claim_without_a_check_is_a_bug() {
-        let _ = Judgement::new().finding("nothing", "it is so");
+        let _ = Judgement::new().finding("nothing", "as expected");
     }
 }

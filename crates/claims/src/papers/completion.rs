@@ -42,7 +42,7 @@ pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
 }
 
 /// Kolmogorov distance of two distributions.
-pub(super) fn apart(one: &Outcome, other: &Outcome) -> f64 {
+pub(super) fn kolmogorov_distance(one: &Outcome, other: &Outcome) -> f64 {
     let times = [one, other].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
     let difference = |ns: f64| (share_above(one, ns) - share_above(other, ns)).abs();
     times.map(|point| difference(point.value as f64 / 1e3)).fold(0.0, f64::max)

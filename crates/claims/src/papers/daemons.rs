@@ -35,36 +35,43 @@ const FRAMES_PER_S: f64 = 8_127_438.0;
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let asked = results.effort().choose(1, 5);
-    let labs: Vec<AutoRun> = (0..asked).filter_map(|_| results.lab(&["auto", "--json"])).collect();
-    judgement.must("labs that ran to their end", number(labs.len() as f64).at_least(f64::from(asked)));
+    let repetitions = results.effort().choose(1, 5);
+    let labs: Vec<AutoRun> = (0..repetitions).filter_map(|_| results.lab(&["auto", "--json"])).collect();
+    judgement.must("completed lab runs", number(labs.len() as f64).at_least(f64::from(repetitions)));
     let worst = |delay: fn(&AutoRun) -> Option<f64>| {
         // A missing event counts as infinitely late.
         labs.iter().map(|one| delay(one).unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
     };
-    let noticed = worst(|one| Some(one.noticed_s? - one.corrupts_s));
+    let detected = worst(|one| Some(one.noticed_s? - one.corrupts_s));
     let reaction = worst(reaction_s);
     let protected = worst(|one| Some(one.protected_s? - one.corrupts_s));
     let released = worst(|one| Some(one.unprotected_s? - one.repaired_s));
     judgement.must("seconds from the first corrupted frame to protection", number(protected).at_most(3.0));
-    judgement
-        .must("seconds from an end that sees it to the other that protects", number(reaction).at_most(0.5));
-    judgement.must("seconds from the repair until it is let be", number(released).at_most(3.0));
+    judgement.must(
+        "seconds from the detection at one end to protection by the other",
+        number(reaction).at_most(0.5),
+    );
+    judgement.must("seconds from the repair until protection ends", number(released).at_most(3.0));
     let window = Thresholds::default().window_frames as f64;
     judgement.must(
-        "frames until 1e-7 is known",
+        "frames until 1e-7 is detected",
         number(frames_until(1e-7).unwrap_or(f64::INFINITY)).at_most(window),
     );
     judgement.must("alarms at 5e-9", number(f64::from(u8::from(frames_until(5e-9).is_some()))).at_most(0.0));
-    judgement.table("loss | frames until it is known | at 100 Gb/s", LOSSES.map(row).to_vec());
+    judgement.table("loss rate | frames until detection | at 100 Gb/s", LOSSES.map(row).to_vec());
     if let Some(last) = labs.last() {
         judgement.plot("l20", &last.picture().plot());
     }
     judgement.finding(
         format!(
-            "noticed after {noticed:.2} s, protected {reaction:.2} s after an end saw it and {protected:.2} s after the first corrupted frame, let be {released:.2} s after the repair; the worst of {asked}"
+            "detected after {detected:.2} s, protected {reaction:.2} s after the detection at one end and \
+             {protected:.2} s after the first corrupted frame, protection ended {released:.2} s after the repair; the \
+             worst of {repetitions}"
         ),
-        "An alarm that waits for a full window, as printed, would come 12 s late on a full link of 100 Gb/s and hours late on a quiet one; a confidence bound on fewer frames says the same sooner. What is just above 1e-8 is not raised: 100 M frames have too few errors to tell it from what is below",
+        "An alarm that waits for a full window, as printed, would come 12 s late on a full link of 100 Gb/s and hours \
+         late on a nearly idle one; a confidence bound over fewer frames detects the same loss rate earlier. Loss \
+         rates just above 1e-8 raise no alarm: 100 M frames have too few errors to distinguish them from rates below \
+         1e-8",
     )
 }
 

@@ -15,7 +15,7 @@ pub(super) const CLAIMS: &[Claim] = &[CLAIM];
 const CLAIM: Claim = Claim {
     id: "W4",
     title: "TCP of Linux and TCP of the simulator",
-    source: source("not asked there: it measured kernels"),
+    source: source("not in the paper, which measured kernels"),
     paper: "The paper measured TCP of Linux over a corrupting link. The simulator must give the same results in the \
            same setting",
     method: "wiremend lab tcp runs the kernel of this machine over a link of 200 Mb/s and 100 µs that corrupts \
@@ -106,7 +106,7 @@ impl Pair {
     }
 
     /// Factor by which the shares may differ.
-    fn band(&self, effort: Effort) -> f64 {
+    fn factor_max(&self, effort: Effort) -> f64 {
         if self.kernel.median < LOW_SHARE { effort.choose(2.0, 1.5) } else { effort.choose(1.3, 1.15) }
     }
 
@@ -119,7 +119,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let losses = losses(results.effort());
     let labs: Vec<_> = losses.iter().filter_map(|&loss| Some((loss, lab(results, loss)?))).collect();
-    judgement.must("labs that ran to their end", number(labs.len() as f64).at_least(losses.len() as f64));
+    judgement.must("completed lab runs", number(labs.len() as f64).at_least(losses.len() as f64));
     let mut pairs = Vec::new();
     for control in CONTROLS {
         for (loss, lab) in &labs {
@@ -128,11 +128,14 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     let wanted = labs.len() * CONTROLS.len() * MEASURED.len();
-    judgement.must("states measured by both", number(pairs.len() as f64).at_least(wanted as f64));
+    judgement.must(
+        "states measured in the lab and in the simulator",
+        number(pairs.len() as f64).at_least(wanted as f64),
+    );
     for pair in &pairs {
-        let band = pair.band(results.effort());
-        let what = format!("the simulator's share by the kernel's, {}", pair.name());
-        judgement.must(what, number(pair.ratio()).between(1.0 / band, band));
+        let factor_max = pair.factor_max(results.effort());
+        let what = format!("share of the simulator divided by that of the kernel, {}", pair.name());
+        judgement.must(what, number(pair.ratio()).between(1.0 / factor_max, factor_max));
     }
     judgement.table("| kernel | simulator | ratio", pairs.iter().map(Pair::row).collect());
     judgement.plot("w4", &figure(&pairs));
@@ -142,9 +145,12 @@ fn judge(results: &Results<'_>) -> Finding {
     };
     let text: Vec<_> = pairs.iter().filter(|pair| pair.state == LinkState::Corrupting).map(text).collect();
     judgement.finding(
-        format!("Kept by kernel and simulator: {}", text.join("; ")),
-        "Both go by the same algorithms, delays and queue. CUBIC of RFC 9438 would keep 1.4 times as much at 1e-2: Linux counts whole segments, and while the window stays looks at its curve only 32 times in a second, which is \
-         less often than round trips of 8.4 ms come; the simulator does so too where hosts have a clock that ticks. What is left is the processor's share of a round trip in the lab, where four processes share it with the kernel",
+        format!("Goodput as a share of clean, kernel and simulator: {}", text.join("; ")),
+        "Kernel and simulator have the same algorithms, delays and queue. CUBIC of RFC 9438 would reach 1.4 times the \
+         goodput at 1e-2. Linux counts whole segments, and while the window stays the same it evaluates its curve \
+         only 32 times per second, less often than once per round trip of 8.4 ms; the simulator does so too for hosts \
+         with a clock tick. The remaining difference is the processing time in each round trip of the lab, where four \
+         processes share the processor with the kernel",
     )
 }
 
@@ -190,9 +196,11 @@ fn figure(pairs: &[Pair]) -> Plot {
         [curve("kernel", |pair| &pair.kernel), curve("simulator", |pair| &pair.simulator)]
     });
     Plot {
-        title: "What TCP keeps over a link that corrupts".to_owned(),
-        description: "Goodput as a share of that over the clean link, of a kernel and of the simulator, against the share of frames that is corrupted."
-            .to_owned(),
+        title: "Goodput of TCP over a corrupting link".to_owned(),
+        description:
+            "Goodput of a kernel and of the simulator, as a share of that over the clean link, against the share of \
+             corrupted frames."
+                .to_owned(),
         x: Axis::new("frames corrupted", Scale::Log, Unit::Number),
         y: Axis::new("goodput as a share of clean", Scale::Linear, Unit::Percent),
         curves: curves.collect(),

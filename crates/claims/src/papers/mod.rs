@@ -24,20 +24,20 @@ use crate::ledger::Claim;
 /// The claims of each paper, and our own questions.
 const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
-    mending::PING_PONG,
-    mending::WORKLOADS,
-    mending::LOSSY,
+    mending::PING_PONG_CLAIMS,
+    mending::WORKLOAD_CLAIMS,
+    mending::LOSSY_CLAIMS,
     linkguardian::CLAIMS,
-    linkguardian::TRANSPORTS,
+    linkguardian::TRANSPORT_CLAIMS,
     fleet::CLAIMS,
     daemons::CLAIMS,
     link::CLAIMS,
-    linkguardian::TABLES,
+    linkguardian::TABLE_CLAIMS,
     livelock::CLAIMS,
     deadlock::CLAIMS,
     dcp::CLAIMS,
-    mending::OWN,
-    linkguardian::OWN,
+    mending::OWN_CLAIMS,
+    linkguardian::OWN_CLAIMS,
     kernel::CLAIMS,
 ];
 

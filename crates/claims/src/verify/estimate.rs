@@ -4,7 +4,7 @@ use wiremend_measure::Collector;
 use wiremend_measure::interval::{Interval, clopper_pearson};
 use wiremend_model::tune::Candidate;
 
-use super::PromiseVerdict;
+use super::PredictionVerdict;
 use super::counted::{REPORTED_LEVEL, TrialCounts, scaled_poisson};
 
 /// Probability of a timeout per flow at the original corruption rate.
@@ -15,20 +15,20 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Scales the promised probability of each cause by counted over expected timeouts. The error probability
+    /// Scales the predicted probability of each cause by counted over expected timeouts. The error probability
     /// of the interval is divided among the causes (Bonferroni).
-    pub(super) fn new(promised: &Candidate, counted: &[TrialCounts]) -> Self {
-        let whole: f64 = promised.timeouts.iter().sum();
+    pub(super) fn new(predicted: &Candidate, counted: &[TrialCounts]) -> Self {
+        let whole: f64 = predicted.timeouts.iter().sum();
         let clusters = counted.iter().map(TrialCounts::clusters).fold(1.0, f64::max);
-        let level = 1.0 - (1.0 - REPORTED_LEVEL) / promised.timeouts.len() as f64;
+        let level = 1.0 - (1.0 - REPORTED_LEVEL) / predicted.timeouts.len() as f64;
         let (mut middle, mut low, mut high) = (0.0, 0.0, 0.0);
-        for (cause, timeouts) in promised.timeouts.iter().enumerate() {
+        for (cause, timeouts) in predicted.timeouts.iter().enumerate() {
             let count: u64 = counted.iter().map(|counted| counted.timeouts[cause]).sum();
             let expected: f64 = counted.iter().map(|counted| counted.expected()[cause]).sum();
             if *timeouts <= 0.0 || expected <= 0.0 {
                 continue;
             }
-            let weight = promised.timeout * timeouts / whole / expected;
+            let weight = predicted.timeout * timeouts / whole / expected;
             let interval = scaled_poisson(count, clusters, level);
             middle += weight * count as f64;
             low += weight * interval.low;
@@ -83,14 +83,14 @@ impl LateFlows {
         clopper_pearson(self.missed, self.flows, REPORTED_LEVEL)
     }
 
-    pub(super) fn verdict(&self) -> PromiseVerdict {
+    pub(super) fn verdict(&self) -> PredictionVerdict {
         let (share, allowed) = (self.share(), 1.0 - self.quantile);
         if share.high <= allowed {
-            PromiseVerdict::Confirmed
+            PredictionVerdict::Confirmed
         } else if share.low > allowed {
-            PromiseVerdict::NotConfirmed
+            PredictionVerdict::NotConfirmed
         } else {
-            PromiseVerdict::Undecided
+            PredictionVerdict::Undecided
         }
     }
 }

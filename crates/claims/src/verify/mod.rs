@@ -4,7 +4,7 @@
 //! the same network and mechanisms at raised corruption, where timeouts are frequent, and shortens flows that
 //! would mostly retransmit. Each cause must occur as often as the exact model predicts. The prediction for
 //! the original corruption is then scaled, cause by cause, by counted over expected timeouts. Some flows run
-//! at the original corruption: they may reveal a contradiction. A promised completion time is counted
+//! at the original corruption: they may reveal a contradiction. A predicted completion time is counted
 //! directly.
 //!
 //! Work is measured in packets and not in time, so that a question has the same answer on every machine.
@@ -35,17 +35,17 @@ use crate::error::Error;
 const RUNS: u64 = 4;
 
 /// A prediction of the model to test.
-pub struct Promise<'a> {
+pub struct Prediction<'a> {
     /// Network and flows, with a fine resolution of flow sizes.
-    pub subject: &'a PromiseSetting,
+    pub subject: &'a PredictionSetting,
     /// The mechanisms, and the timeouts that the model predicts with them.
     pub choice: &'a Candidate,
-    /// The promised probability or completion time.
+    /// The predicted probability or completion time.
     pub target: Target,
 }
 
-/// Links, flows and times of a promise.
-pub struct PromiseSetting {
+/// Links, flows and times of a prediction.
+pub struct PredictionSetting {
     /// Sizes of frames.
     pub sizes: FrameSizes,
     /// Corruption of the links.
@@ -64,7 +64,7 @@ pub struct PromiseSetting {
     pub source: FlowSource,
 }
 
-impl PromiseSetting {
+impl PredictionSetting {
     /// Loss of a full frame on a corrupting link.
     fn beta(&self) -> f64 {
         self.corruption.loss(f64::from(self.sizes.full()), 1)
@@ -101,15 +101,15 @@ pub struct Verified {
 
 /// Result by kind of target.
 enum TargetResult {
-    /// Probability of a timeout at the original corruption, and the promised bound.
+    /// Probability of a timeout at the original corruption, and the predicted bound.
     Timeouts { estimate: Estimate, allowed: f64 },
     /// Flows that take too long.
     Late(LateFlows),
 }
 
-/// Whether the promise holds.
+/// Whether the prediction holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PromiseVerdict {
+pub enum PredictionVerdict {
     /// It holds.
     Confirmed,
     /// It does not hold.
@@ -118,8 +118,8 @@ pub enum PromiseVerdict {
     Undecided,
 }
 
-impl Promise<'_> {
-    /// Returns an error if the promise cannot be simulated.
+impl Prediction<'_> {
+    /// Returns an error if the prediction cannot be simulated.
     pub fn check(&self) -> Result<(), Error> {
         Testbed::new(self).map(drop)
     }
@@ -133,19 +133,19 @@ impl Promise<'_> {
 impl Testbed<'_> {
     fn verify(
         &self,
-        promise: &Promise<'_>,
+        prediction: &Prediction<'_>,
         runner: &Runner<'_>,
         effort: VerifyEffort,
     ) -> Result<Verified, Error> {
-        let trials = plan(self, promise, effort.seconds);
+        let trials = plan(self, prediction, effort.seconds);
         let scenario = self.text(&trials);
         let input = Input::from_text("tune", &scenario, &[])?;
         let sums = runner.run(&Request::new(&input).seed(effort.seed).seeds(RUNS))?.variants;
         let counted: Vec<_> =
             trials.into_iter().zip(&sums).map(|(trial, sum)| TrialCounts::new(trial, sum)).collect();
-        let finding = match promise.target {
+        let finding = match prediction.target {
             Target::Timeout(allowed) => {
-                TargetResult::Timeouts { estimate: Estimate::new(promise.choice, &counted), allowed }
+                TargetResult::Timeouts { estimate: Estimate::new(prediction.choice, &counted), allowed }
             }
             Target::Fct { quantile, limit } => {
                 TargetResult::Late(LateFlows::new(&sums[0].collector, quantile, limit))
@@ -156,13 +156,13 @@ impl Testbed<'_> {
 }
 
 impl Verified {
-    /// Whether the promise holds.
-    pub fn verdict(&self) -> PromiseVerdict {
+    /// Whether the prediction holds.
+    pub fn verdict(&self) -> PredictionVerdict {
         match &self.finding {
             TargetResult::Late(late) => late.verdict(),
             TargetResult::Timeouts { estimate, allowed } => {
                 let fits = self.counted.iter().all(TrialCounts::agrees) && estimate.interval.low <= *allowed;
-                if fits { PromiseVerdict::Confirmed } else { PromiseVerdict::NotConfirmed }
+                if fits { PredictionVerdict::Confirmed } else { PredictionVerdict::NotConfirmed }
             }
         }
     }
@@ -182,7 +182,7 @@ mod tests {
 
     /// Flows of 2560 B that are alone, over one link.
     struct Example {
-        subject: PromiseSetting,
+        subject: PredictionSetting,
         choice: Candidate,
     }
 
@@ -197,7 +197,7 @@ mod tests {
                 gap: None,
                 busy: 0.0,
             };
-            let subject = PromiseSetting {
+            let subject = PredictionSetting {
                 sizes,
                 corruption: Corruption::from_full_frame_loss(beta, sizes.full()),
                 path: LinkPath { links: 1, access_links: 0, omega: 1.0 },
@@ -207,7 +207,7 @@ mod tests {
                 next: None,
                 source: FlowSource::Bytes(Bytes::new(2560)),
             };
-            let PromiseSetting { sizes, corruption, path, nic, .. } = subject;
+            let PredictionSetting { sizes, corruption, path, nic, .. } = subject;
             let choice = Tuning {
                 setting: ModelSetting { sizes, corruption, mend: MendCounts::NONE, next: times.next(), nic },
                 path,
@@ -221,17 +221,17 @@ mod tests {
             Self { subject, choice }
         }
 
-        fn promise(&self) -> Promise<'_> {
+        fn prediction(&self) -> Prediction<'_> {
             let Self { subject, choice } = self;
-            Promise { subject, choice, target: Target::Timeout(choice.timeout * 1.5) }
+            Prediction { subject, choice, target: Target::Timeout(choice.timeout * 1.5) }
         }
 
         /// Verifies in a simulation with these mechanisms.
         fn on(&self, mend: MendCounts, seconds: f64, seed: u64) -> Verified {
-            let promise = self.promise();
-            let mut testbed = Testbed::new(&promise).unwrap();
+            let prediction = self.prediction();
+            let mut testbed = Testbed::new(&prediction).unwrap();
             testbed.mend = mend;
-            testbed.verify(&promise, &Runner::new(), VerifyEffort { seconds, seed }).unwrap()
+            testbed.verify(&prediction, &Runner::new(), VerifyEffort { seconds, seed }).unwrap()
         }
     }
 
@@ -241,11 +241,11 @@ mod tests {
 
     #[test]
     fn a_missing_mechanism_is_detected_and_its_cause_named() {
-        let promised = MendCounts::new(1, 1, 1);
-        let asked = Example::new(1e-3, promised);
-        let whole = asked.on(promised, 0.6, 1);
-        assert_eq!((whole.verdict(), unexplained(&whole)), (PromiseVerdict::Confirmed, vec![]));
-        assert!(whole.counted.len() == 3 && !whole.counted[1].trial.is_asked, "two raised rates");
+        let predicted = MendCounts::new(1, 1, 1);
+        let asked = Example::new(1e-3, predicted);
+        let whole = asked.on(predicted, 0.6, 1);
+        assert_eq!((whole.verdict(), unexplained(&whole)), (PredictionVerdict::Confirmed, vec![]));
+        assert!(whole.counted.len() == 3 && !whole.counted[1].trial.is_original, "two raised rates");
         let cases = [
             (MendCounts::new(0, 1, 1), "tail packet"),
             (MendCounts::new(1, 0, 1), "NAK"),
@@ -253,7 +253,7 @@ mod tests {
         ];
         for (simulated, cause) in cases {
             let missing = asked.on(simulated, 0.6, 1);
-            assert_eq!(missing.verdict(), PromiseVerdict::NotConfirmed, "{simulated:?}");
+            assert_eq!(missing.verdict(), PredictionVerdict::NotConfirmed, "{simulated:?}");
             assert!(unexplained(&missing).contains(&cause), "{simulated:?}: {:?}", unexplained(&missing));
         }
     }

@@ -8,10 +8,10 @@ use wiremend_report::{human, text_table};
 
 use super::counted::TrialCounts;
 use super::estimate::{Estimate, LateFlows};
-use super::{PromiseVerdict, RUNS, TargetResult, Verified};
+use super::{PredictionVerdict, RUNS, TargetResult, Verified};
 use crate::ledger::number::shown;
 
-impl PromiseVerdict {
+impl PredictionVerdict {
     const fn name(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
@@ -52,12 +52,12 @@ impl Verified {
             shown(estimate.probability),
             range(estimate.interval, shown)
         );
-        let asked = &self.counted[0];
+        let original = &self.counted[0];
         let seen = format!(
             "{} flows at the original rate had {} timeouts, which alone gives an upper bound of {}.",
-            human::count(asked.flows),
-            human::count(asked.total()),
-            shown(asked.direct().high)
+            human::count(original.flows),
+            human::count(original.total()),
+            shown(original.direct().high)
         );
         let how = if self.counted.len() == 1 {
             String::new()
@@ -70,7 +70,7 @@ impl Verified {
         };
         let off: Vec<_> = self.counted.iter().filter(|counted| !counted.agrees()).map(off).collect();
         match self.verdict() {
-            PromiseVerdict::Confirmed => {
+            PredictionVerdict::Confirmed => {
                 format!("Confirmed: {found}; the target is {}.{how} {seen}", shown(allowed))
             }
             _ if off.is_empty() => {
@@ -122,9 +122,9 @@ fn on_late(late: &LateFlows) -> String {
         human::count(((1.0 - late.quantile) * late.flows as f64).round() as u64),
     );
     match late.verdict() {
-        PromiseVerdict::Confirmed => format!("Confirmed: {found}."),
-        PromiseVerdict::NotConfirmed => format!("Not confirmed: {found}."),
-        PromiseVerdict::Undecided => {
+        PredictionVerdict::Confirmed => format!("Confirmed: {found}."),
+        PredictionVerdict::NotConfirmed => format!("Not confirmed: {found}."),
+        PredictionVerdict::Undecided => {
             format!(
                 "Undecided: {found}. The interval includes the target; a longer --verify-for simulates more flows."
             )
@@ -155,7 +155,7 @@ fn trial_json(counted: &TrialCounts) -> Value {
     let interval = counted.interval();
     json!({
         "name": counted.trial.name, "beta": counted.trial.beta, "flows": counted.flows,
-        "asked": counted.trial.is_asked,
+        "asked": counted.trial.is_original,
         "timeouts": Value::Object(causes.into_iter().collect()),
         "other": counted.other, "all": counted.total(), "interval": [interval.low, interval.high],
         "agrees": counted.agrees(), "unexplained": counted.unexplained(),

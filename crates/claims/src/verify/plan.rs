@@ -3,7 +3,7 @@
 use wiremend_model::{Cause, Corruption, FlowSize, Target, flow, recovery};
 
 use super::testbed::{Arrivals, Testbed};
-use super::{Promise, RUNS};
+use super::{Prediction, RUNS};
 use crate::ledger::number::shown;
 
 /// Flows with the same sizes and corruption.
@@ -14,9 +14,9 @@ pub(super) struct Trial {
     pub(super) beta: f64,
     pub(super) corruption: Corruption,
     /// Whether this is the original corruption rate.
-    pub(super) is_asked: bool,
+    pub(super) is_original: bool,
     /// Size of all flows, if they are shortened.
-    pub(super) cut: Option<u32>,
+    pub(super) shortened: Option<u32>,
     pub(super) sizes: Vec<FlowSize>,
     pub(super) flows_per_run: u64,
     /// Timeouts of a flow by the model, indexed by [`Cause`].
@@ -37,9 +37,9 @@ const RATE_RATIO_MIN: f64 = 1.2;
 const PACKETS_MAX: f64 = 32.0;
 /// Packets of shortened flows, plus half a packet. Short flows lose their tail often, longer ones a packet
 /// twice.
-const CUT: [u32; 2] = [2, 16];
+const SHORTENED_PACKETS: [u32; 2] = [2, 16];
 /// Fraction of the work for flows at the original corruption.
-const ASKED_PART: f64 = 1.0 / 3.0;
+const ORIGINAL_SHARE: f64 = 1.0 / 3.0;
 /// Largest mean number of simultaneous timeouts of a queue pair. The model assumes one at a time.
 const AT_ONCE_MAX: f64 = 0.02;
 /// Computing time on one core of a flow, and of each of its packets on each link.
@@ -48,21 +48,21 @@ const HOP_S: f64 = 1.2e-7;
 const CORES: f64 = 2.0;
 
 /// Chooses the trials for a computing time. The first one is at the original corruption.
-pub(super) fn plan(testbed: &Testbed<'_>, promise: &Promise<'_>, seconds: f64) -> Vec<Trial> {
-    let planner = Planner { testbed, promise };
+pub(super) fn plan(testbed: &Testbed<'_>, prediction: &Prediction<'_>, seconds: f64) -> Vec<Trial> {
+    let planner = Planner { testbed, prediction };
     let work = seconds * CORES;
-    let asked = planner.sizes(None);
-    let corruption = promise.subject.corruption;
-    let countable = planner.all(&asked, corruption).iter().sum::<f64>();
-    let is_direct = matches!(promise.target, Target::Fct { .. })
-        || countable * planner.affordable(&asked, corruption, work) >= COUNT_MIN;
-    let part = if is_direct { work } else { work * ASKED_PART };
-    let mut trials = vec![planner.trial(None, promise.subject.beta(), part)];
+    let original = planner.sizes(None);
+    let corruption = prediction.subject.corruption;
+    let countable = planner.all(&original, corruption).iter().sum::<f64>();
+    let is_direct = matches!(prediction.target, Target::Fct { .. })
+        || countable * planner.affordable(&original, corruption, work) >= COUNT_MIN;
+    let part = if is_direct { work } else { work * ORIGINAL_SHARE };
+    let mut trials = vec![planner.trial(None, prediction.subject.beta(), part)];
     if !is_direct {
-        let cuts = planner.cuts();
-        let each = work * (1.0 - ASKED_PART) / (2 * cuts.len()) as f64;
-        for cut in cuts {
-            trials.extend(planner.raised(cut, each));
+        let shortened_sizes = planner.shortened_sizes();
+        let each = work * (1.0 - ORIGINAL_SHARE) / (2 * shortened_sizes.len()) as f64;
+        for shortened in shortened_sizes {
+            trials.extend(planner.raised(shortened, each));
         }
     }
     trials
@@ -70,28 +70,29 @@ pub(super) fn plan(testbed: &Testbed<'_>, promise: &Promise<'_>, seconds: f64) -
 
 struct Planner<'a> {
     testbed: &'a Testbed<'a>,
-    promise: &'a Promise<'a>,
+    prediction: &'a Prediction<'a>,
 }
 
 impl Planner<'_> {
-    fn sizes(&self, cut: Option<u32>) -> Vec<FlowSize> {
-        let subject = self.promise.subject;
-        cut.map_or_else(|| subject.flows.clone(), |bytes| vec![FlowSize::fixed(bytes, subject.sizes.mtu)])
+    fn sizes(&self, shortened: Option<u32>) -> Vec<FlowSize> {
+        let subject = self.prediction.subject;
+        shortened
+            .map_or_else(|| subject.flows.clone(), |bytes| vec![FlowSize::fixed(bytes, subject.sizes.mtu)])
     }
 
     /// Sizes of shortened flows, if flows have to be shortened.
-    fn cuts(&self) -> Vec<Option<u32>> {
-        let subject = self.promise.subject;
+    fn shortened_sizes(&self) -> Vec<Option<u32>> {
+        let subject = self.prediction.subject;
         if flow::mean_packets(&subject.flows) <= PACKETS_MAX {
             return vec![None];
         }
-        CUT.map(|packets| Some(packets * subject.sizes.mtu + subject.sizes.mtu / 2)).to_vec()
+        SHORTENED_PACKETS.map(|packets| Some(packets * subject.sizes.mtu + subject.sizes.mtu / 2)).to_vec()
     }
 
     /// Trials at two raised rates: the lowest with enough timeouts, and twice that.
-    fn raised(&self, cut: Option<u32>, work: f64) -> Vec<Trial> {
-        let sizes = self.sizes(cut);
-        let subject = self.promise.subject;
+    fn raised(&self, shortened: Option<u32>, work: f64) -> Vec<Trial> {
+        let sizes = self.sizes(shortened);
+        let subject = self.prediction.subject;
         let links = f64::from(subject.path.links + subject.path.access_links);
         let most = (-(-PATH_LOSS_MAX).ln_1p() / links).min(PATH_LOSS_MAX).max(subject.beta());
         let suffices = |beta: f64| {
@@ -107,10 +108,10 @@ impl Planner<'_> {
         let twice = (2.0 * high).min(top);
         // A rate that is not raised makes no trial of its own, unless the flows are shortened.
         let rates = [
-            (high, cut.is_some() || high > RATE_RATIO_MIN * subject.beta()),
+            (high, shortened.is_some() || high > RATE_RATIO_MIN * subject.beta()),
             (twice, twice > RATE_RATIO_MIN * high),
         ];
-        rates.into_iter().filter(|rate| rate.1).map(|(beta, _)| self.trial(cut, beta, work)).collect()
+        rates.into_iter().filter(|rate| rate.1).map(|(beta, _)| self.trial(shortened, beta, work)).collect()
     }
 
     /// The highest rate up to `most` at which timeouts of a queue pair do not overlap.
@@ -119,29 +120,29 @@ impl Planner<'_> {
         let times = self.testbed.times(sizes);
         let meet = 1.0 + times.rto / gap / (1.0 - times.busy);
         let mut beta = most;
-        while beta > self.promise.subject.beta()
+        while beta > self.prediction.subject.beta()
             && self.all(sizes, self.corruption(beta)).iter().sum::<f64>() * meet > AT_ONCE_MAX
         {
-            beta = (beta * 0.9).max(self.promise.subject.beta());
+            beta = (beta * 0.9).max(self.prediction.subject.beta());
         }
         beta
     }
 
-    fn trial(&self, cut: Option<u32>, beta: f64, work: f64) -> Trial {
-        let subject = self.promise.subject;
-        let sizes = self.sizes(cut);
+    fn trial(&self, shortened: Option<u32>, beta: f64, work: f64) -> Trial {
+        let subject = self.prediction.subject;
+        let sizes = self.sizes(shortened);
         let corruption = self.corruption(beta);
         let mut flows = self.affordable(&sizes, corruption, work);
-        if matches!(self.promise.target, Target::Timeout(_)) {
+        if matches!(self.prediction.target, Target::Timeout(_)) {
             flows = flows.min(COUNT_MAX / self.expected(&sizes, corruption));
         }
-        let what = cut.map_or_else(|| self.testbed.sizes_name(), |bytes| format!("{bytes} B"));
+        let what = shortened.map_or_else(|| self.testbed.sizes_name(), |bytes| format!("{bytes} B"));
         Trial {
             name: format!("β = {}, {what}", shown(beta)),
             beta,
             corruption,
-            is_asked: cut.is_none() && beta <= subject.beta(),
-            cut,
+            is_original: shortened.is_none() && beta <= subject.beta(),
+            shortened,
             flows_per_run: (flows / RUNS as f64).ceil().max(1.0) as u64,
             timeouts: self.all(&sizes, corruption),
             path_loss: self.path_loss(corruption),
@@ -150,32 +151,32 @@ impl Planner<'_> {
     }
 
     fn corruption(&self, beta: f64) -> Corruption {
-        let subject = self.promise.subject;
+        let subject = self.prediction.subject;
         match subject.corruption {
-            as_asked if beta <= subject.beta() => as_asked,
+            original if beta <= subject.beta() => original,
             Corruption::Bits(_) => Corruption::from_full_frame_loss(beta, subject.sizes.full()),
             Corruption::Frames(_) => Corruption::Frames(beta),
         }
     }
 
     fn path_loss(&self, corruption: Corruption) -> f64 {
-        let subject = self.promise.subject;
+        let subject = self.prediction.subject;
         let links = subject.path.links + subject.path.access_links;
         corruption.loss(f64::from(subject.sizes.full()), links)
     }
 
     /// Timeouts of a flow, by cause.
     fn all(&self, sizes: &[FlowSize], corruption: Corruption) -> [f64; 4] {
-        self.testbed.expected(self.promise.choice.mend, corruption, sizes).timeouts
+        self.testbed.expected(self.prediction.choice.mend, corruption, sizes).timeouts
     }
 
     /// Timeouts per flow of the most frequent cause at the original corruption. If that is a lost tail,
     /// longer flows cover the other causes.
     fn expected(&self, sizes: &[FlowSize], corruption: Corruption) -> f64 {
         let all = self.all(sizes, corruption);
-        let main = self.promise.choice.main_cause();
+        let main = self.prediction.choice.main_cause();
         let is_of_tails = matches!(main, Cause::TailPacket | Cause::TailAck);
-        let is_long = flow::mean_packets(sizes) > f64::from(CUT[1]);
+        let is_long = flow::mean_packets(sizes) > f64::from(SHORTENED_PACKETS[1]);
         let wanted = if is_of_tails && is_long {
             all[Cause::Nak as usize] + all[Cause::Retransmission as usize]
         } else {
@@ -187,9 +188,9 @@ impl Planner<'_> {
     /// Number of flows for `work` seconds on one core.
     fn affordable(&self, sizes: &[FlowSize], corruption: Corruption, work: f64) -> f64 {
         let packets = flow::mean_packets(sizes);
-        let flight = self.promise.subject.nic.flight_packets.min(packets);
+        let flight = self.prediction.subject.nic.flight_packets.min(packets);
         let sent = packets / recovery::go_back_n(self.path_loss(corruption), flight);
-        let added = f64::from(self.promise.choice.mend.dummies);
+        let added = f64::from(self.prediction.choice.mend.dummies);
         work / (FLOW_S + 2.0 * self.testbed.hops() * (sent + added) * HOP_S)
     }
 }

@@ -12,14 +12,14 @@ use wiremend_model::{
 use wiremend_units::Span;
 
 use super::plan::Trial;
-use super::{FlowSource, Promise, PromiseSetting};
+use super::{FlowSource, Prediction, PredictionSetting};
 use crate::error::Error;
 
 /// The simulated setting.
 pub(super) struct Testbed<'a> {
-    subject: &'a PromiseSetting,
+    subject: &'a PredictionSetting,
     pub(super) arrivals: Arrivals,
-    /// Simulated mechanisms. The model computes with those of the promise.
+    /// Simulated mechanisms. The model computes with those of the prediction.
     pub(super) mend: MendCounts,
     hold: f64,
     timeout_code: u8,
@@ -47,9 +47,9 @@ const SIMULATED_MAX: f64 = 1e6;
 const BUSY_MAX: f64 = 0.95;
 
 impl<'a> Testbed<'a> {
-    /// Prepares the simulation of a promise, if that is possible.
-    pub(super) fn new(promise: &Promise<'a>) -> Result<Self, Error> {
-        let Promise { subject, choice, .. } = *promise;
+    /// Prepares the simulation of a prediction, if that is possible.
+    pub(super) fn new(prediction: &Prediction<'a>) -> Result<Self, Error> {
+        let Prediction { subject, choice, .. } = *prediction;
         let path = subject.path;
         if path.omega < 1.0 {
             let what = "--verify: every simulated link corrupts; give the number of corrupting links as --links, with --omega 1";
@@ -200,7 +200,7 @@ impl<'a> Testbed<'a> {
 
     fn write_variant(&self, text: &mut String, trial: &Trial) {
         let (Corruption::Bits(rate) | Corruption::Frames(rate)) = trial.corruption;
-        let sizes = match (trial.cut, &self.subject.source) {
+        let sizes = match (trial.shortened, &self.subject.source) {
             (Some(bytes), _) => format!("\"{bytes}B\""),
             (_, FlowSource::Bytes(bytes)) => format!("\"{}B\"", bytes.get()),
             // A path may contain any character; a JSON string is a valid TOML string.
@@ -249,7 +249,7 @@ fn timeout_code(rto: f64) -> u8 {
 }
 
 /// The link delay that gives a small packet the wanted round-trip time.
-fn delay(subject: &PromiseSetting) -> Result<f64, Error> {
+fn delay(subject: &PredictionSetting) -> Result<f64, Error> {
     let links = f64::from(subject.path.links + 2);
     let frames =
         8.0 * f64::from(subject.sizes.dummy + subject.sizes.answer + 2 * GAP_BYTES) / subject.times.rate;

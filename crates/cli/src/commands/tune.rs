@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_claims::verify::{Promise, PromiseVerdict, Verified, VerifyEffort};
+use wiremend_claims::verify::{Prediction, PredictionVerdict, Verified, VerifyEffort};
 use wiremend_model::tune::{self, Candidate, TRIED_MAX, Target, TuneResult};
 use wiremend_model::{MendCounts, Rewind, penalty};
 use wiremend_report::terminal::Terminal;
@@ -33,16 +33,16 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
         holds: &holds,
         target,
     });
-    let promise = tuned.chosen.as_ref().filter(|_| asked.verify.verify);
+    let prediction = tuned.chosen.as_ref().filter(|_| asked.verify.verify);
     let subject = fine.subject(&asked.flows);
-    let promise = promise.map(|choice| Promise { subject: &subject, choice, target });
-    promise.as_ref().map_or(Ok(()), Promise::check)?;
+    let prediction = prediction.map(|choice| Prediction { subject: &subject, choice, target });
+    prediction.as_ref().map_or(Ok(()), Prediction::check)?;
     if !asked.json {
         // The computed result is printed at once, before the simulation.
         terminal::print(&text(&question, target, &tuned, terminal::stdout()))?;
     }
-    let verified = promise.map(|promise| verify(&asked.verify, &promise)).transpose()?;
-    let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == PromiseVerdict::Confirmed);
+    let verified = prediction.map(|prediction| verify(&asked.verify, &prediction)).transpose()?;
+    let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == PredictionVerdict::Confirmed);
     if asked.json {
         let mut json = result_json(target, &tuned);
         if let Some(verified) = verified {
@@ -55,11 +55,11 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
     Ok(if tuned.chosen.is_some() && is_held { Answer::Yes } else { Answer::No })
 }
 
-fn verify(asked: &VerifyArgs, promise: &Promise<'_>) -> Result<Verified, Failure> {
+fn verify(asked: &VerifyArgs, prediction: &Prediction<'_>) -> Result<Verified, Failure> {
     signals::catch()?;
     let (progress, stop) = (Progress::default(), signals::stop());
     let effort = VerifyEffort { seconds: asked.duration.as_secs_f64(), seed: asked.seed };
-    let verified = promise.verify(&super::runner(None, &progress, &stop), effort)?;
+    let verified = prediction.verify(&super::runner(None, &progress, &stop), effort)?;
     if let Some(path) = &asked.scenario {
         verified.write_scenario(path).map_err(|error| Failure::file(&error))?;
     }

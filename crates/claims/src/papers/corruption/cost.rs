@@ -5,7 +5,7 @@ use wiremend_measure::VariantSummary;
 use wiremend_model::{PaperModel, flow};
 use wiremend_units::Bytes;
 
-use super::ABOUT;
+use super::PAPER_TOLERANCE;
 use super::long_flows::Point;
 use crate::ledger::number::{count, fraction, number};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
@@ -34,12 +34,12 @@ fn single(effort: Effort, mend: &str) -> Run {
     Run::new("claims/short-flows")
         .set("workload.0.message", format!("{MTU}B"))
         .set("impair.0.rate", bit_error_rate(0.01))
-        .set("workload.0.count", singles(effort))
+        .set("workload.0.count", single_flows(effort))
         .set(mend, 1)
         .seconds(effort.choose(0.2, 3.0))
 }
 
-fn singles(effort: Effort) -> u64 {
+fn single_flows(effort: Effort) -> u64 {
     effort.choose(50_000, 1_000_000)
 }
 
@@ -47,12 +47,12 @@ fn singles(effort: Effort) -> u64 {
 fn websearch(effort: Effort) -> Run {
     Run::new("claims/tails")
         .set("impair.0.rate", bit_error_rate(0.001))
-        .set("workload.0.flows", searches(effort))
+        .set("workload.0.flows", websearch_flows(effort))
         .set("mend.dummies", 1)
         .seconds(effort.choose(2.0, 10.0))
 }
 
-fn searches(effort: Effort) -> u64 {
+fn websearch_flows(effort: Effort) -> u64 {
     effort.choose(2_000, 10_000)
 }
 
@@ -63,17 +63,17 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let (nak, again) = judge_copies(&mut judgement, results);
+    let (nak, retransmission) = judge_copies(&mut judgement, results);
     let (dummy, repeat) = judge_singles(&mut judgement, results);
     let search = judge_websearch(&mut judgement, results);
-    let [nak, again, dummy, repeat, search] =
-        [nak, again, dummy, repeat, search].map(|share| fraction(share).text());
+    let [nak, retransmission, dummy, repeat, search] =
+        [nak, retransmission, dummy, repeat, search].map(|share| fraction(share).text());
     judgement.finding(
         format!(
-            "at β = 0.01 a NAK copy adds {nak}, three retransmission copies {again}; to flows of one packet a dummy adds {dummy} \
-             and a repeat {repeat}; to WebSearch a dummy adds {search}"
+            "at β = 0.01 a NAK copy adds {nak}, three retransmission copies {retransmission}; for flows of one packet a dummy \
+             adds {dummy} and a repeat {repeat}; for WebSearch a dummy adds {search}"
         ),
-        "Copies are made of what is lost, dummies and repeats of what is a tail",
+        "Only lost packets are copied, and only tails have dummies and repeats",
     )
 }
 
@@ -87,29 +87,32 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) 
     let triples = added.retransmission_copies.frames / 3;
     judgement.must("retransmissions copied", count(triples).expected(repeats * packets));
     let data_bytes = packets * f64::from(sizes().middle());
-    let [nak, again] = [added.nak_copies.bytes, added.retransmission_copies.bytes]
+    let [nak, retransmission] = [added.nak_copies.bytes, added.retransmission_copies.bytes]
         .map(|bytes| bytes as f64 / data_bytes.max(1.0));
-    let (exact_nak, exact_again) = COPIES.exact_cost();
-    judgement.must("NAK copies, of the data's bytes", fraction(nak).near(exact_nak, ABOUT));
-    judgement.must("retransmission copies, of the data's bytes", fraction(again).near(exact_again, ABOUT));
+    let (exact_nak, exact_retransmission) = COPIES.exact_cost();
+    judgement.must("NAK copies as a share of the data bytes", fraction(nak).near(exact_nak, PAPER_TOLERANCE));
+    judgement.must(
+        "retransmission copies as a share of the data bytes",
+        fraction(retransmission).near(exact_retransmission, PAPER_TOLERANCE),
+    );
     let printed = PaperModel { beta: COPIES.beta(), links: 1.0, omega: 1.0, mean_inverse: 1.0 };
-    let reason = "Copies cost what the form says, but for sizes";
+    let reason = "The cost of copies follows the formula, except for frame sizes";
     judgement.printed(
         "(S_NAK/S_p)(N − 1)β",
-        fraction(nak).near(printed.cost_of_nak_copies(2), ABOUT),
+        fraction(nak).near(printed.cost_of_nak_copies(2), PAPER_TOLERANCE),
         reason,
     );
     judgement.printed(
         "(N − 1)β",
-        fraction(again).near(printed.cost_of_retransmission_copies(4), ABOUT),
+        fraction(retransmission).near(printed.cost_of_retransmission_copies(4), PAPER_TOLERANCE),
         reason,
     );
-    (nak, again)
+    (nak, retransmission)
 }
 
 /// Shares that a dummy and a repeat add to a flow of one packet.
 fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
-    let flows = singles(results.effort());
+    let flows = single_flows(results.effort());
     let of = |mend: &str| &results.outcome(&single(results.effort(), mend)).summary;
     let (dummy, repeat) = (of("mend.dummies"), of("mend.tail_copies"));
     judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
@@ -119,17 +122,17 @@ fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64)
     let [dummy, repeat] = [dummy.extra_frames.dummies.bytes, repeat.extra_frames.repeats.bytes]
         .map(|bytes| bytes as f64 / full_bytes);
     let exact = f64::from(sizes().dummy) / f64::from(sizes().full());
-    judgement.must("a dummy, of a packet's bytes", fraction(dummy).near(exact, 1e-6));
+    judgement.must("a dummy as a share of a packet's bytes", fraction(dummy).near(exact, 1e-6));
     // A retransmitted tail is repeated again.
-    judgement.must("a repeat, of a packet's bytes", fraction(repeat).near(1.0, 0.01));
+    judgement.must("a repeat as a share of a packet's bytes", fraction(repeat).near(1.0, 0.01));
     judgement.printed(
-        "6 % for a dummy",
-        fraction(dummy).near(0.06, ABOUT),
-        "A dummy has 78 B of 1102, which is 7 %",
+        "a dummy adds 6 %",
+        fraction(dummy).near(0.06, PAPER_TOLERANCE),
+        "A dummy has 78 B and a packet 1102 B, so that a dummy adds 7 %",
     );
     judgement.printed(
         "a repeat costs 16 times as much",
-        number(repeat / dummy.max(1e-12)).near(16.0, ABOUT),
+        number(repeat / dummy.max(1e-12)).near(16.0, PAPER_TOLERANCE),
         "A repeat is 14 times as long as a dummy",
     );
     (dummy, repeat)
@@ -139,7 +142,7 @@ fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64)
 fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
     let table = Workload::named("websearch").expect("it is shipped").table();
     let summary: &VariantSummary = &results.outcome(&websearch(results.effort())).summary;
-    let flows = searches(results.effort());
+    let flows = websearch_flows(results.effort());
     judgement.must("flows of WebSearch", count(summary.finished).is(flows));
     judgement.must("dummies of WebSearch", count(summary.extra_frames.dummies.frames).is(flows));
     // Payload of the drawn flows, and the header bytes of their packets.
@@ -151,12 +154,12 @@ fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
     // Few flows carry most bytes, so the mean size of the drawn flows may be 10 % off the mean of the table.
     let packets = flow::mean_packets(&gao::flows(table));
     let exact = f64::from(sizes().dummy) / (packets * f64::from(sizes().middle()));
-    judgement.must("a dummy, of WebSearch's bytes", fraction(share).near(exact, 0.25));
+    judgement.must("a dummy as a share of WebSearch's bytes", fraction(share).near(exact, 0.25));
     judgement.printed(
         "0.06 E(1/S)",
-        fraction(share).near(printed.cost_of_dummies(1), ABOUT),
-        "Traffic is made of packets, of which 1/E(S) are tails, and not E(1/S): dummies cost WebSearch N · S_dummy/(E(S) S_p), a \
-         hundredth of what is printed",
+        fraction(share).near(printed.cost_of_dummies(1), PAPER_TOLERANCE),
+        "A share 1/E(S) of all packets are tails, and not E(1/S): dummies cost WebSearch N · S_dummy/(E(S) S_p), a \
+         hundredth of the printed value",
     );
     share
 }

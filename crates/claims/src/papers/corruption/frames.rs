@@ -3,7 +3,7 @@
 use wiremend_model::bits;
 use wiremend_report::plot::Plot;
 
-use super::{ABOUT, SMALL, computed, measured, probability};
+use super::{PAPER_TOLERANCE, SMALL_FRAME_RATIO, computed, measured, probability};
 use crate::ledger::number::{Share, ascending, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 use crate::papers::gao::{sizes, source};
@@ -77,23 +77,23 @@ fn judge(results: &Results<'_>) -> Finding {
     // equal the ratios of the sizes within 5 %.
     let [beta, gamma, delta] = counted(results, alphas[alphas.len() - 1]).map(Share::value);
     let frames = [("ACKs", number(delta)), ("headers", number(gamma)), ("packets", number(beta))];
-    judgement.must("the longer, the more often", ascending(&frames, 0.0));
+    judgement.must("corrupted shares rise with the frame size", ascending(&frames, 0.0));
     let [gamma, delta] = [gamma, delta].map(|small| if beta > 0.0 { small / beta } else { 0.0 });
     judgement.printed(
         "δ/β",
-        number(delta).near(SMALL, ABOUT),
-        "An ACK is not of the size that the paper gives it",
+        number(delta).near(SMALL_FRAME_RATIO, PAPER_TOLERANCE),
+        "An ACK does not have the size that the paper states",
     );
     judgement.printed(
         "γ/β",
-        number(gamma).near(SMALL, ABOUT),
-        "A zero-length WRITE carries a RETH: it has 78 B and not 62, and the packet that it follows 1102 B, so that γ is \
+        number(gamma).near(SMALL_FRAME_RATIO, PAPER_TOLERANCE),
+        "A zero-length WRITE carries a RETH: it has 78 B and not 62, and the packet before it 1102 B, so that γ is \
          0.071 β. β and δ are as printed",
     );
     judgement.plot("j1", &figure(results));
     judgement.finding(
         format!("γ = {} β, δ = {} β", shown(gamma), shown(delta)),
-        "A frame is intact if all its bits are",
+        "A frame is intact if all its bits are correct",
     )
 }
 
@@ -111,8 +111,8 @@ fn figure(results: &Results<'_>) -> Plot {
         curves.push(measured(&format!("{name}, measured"), points));
     }
     Plot {
-        title: "Corrupted frames against wrong bits".to_owned(),
-        description: "The share of frames that are corrupted, by kind.".to_owned(),
+        title: "Corrupted frames against the bit error rate".to_owned(),
+        description: "Share of corrupted frames, by kind.".to_owned(),
         x: probability("bit error rate α"),
         y: probability("corrupted frames"),
         curves,

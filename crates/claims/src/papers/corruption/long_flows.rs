@@ -108,8 +108,8 @@ impl Point {
     /// Copied NAKs and retransmissions per packet, by the exact model.
     pub(super) fn exact_copied(self) -> (f64, f64) {
         let (setting, path, flows) = self.model(self.beta());
-        let met = expected(&setting, &path, &flows);
-        (met.naks / PACKETS, met.repeats / PACKETS)
+        let expectation = expected(&setting, &path, &flows);
+        (expectation.naks / PACKETS, expectation.repeats / PACKETS)
     }
 
     /// Bytes of copies of NAKs and of retransmissions, as shares of the data.
@@ -153,7 +153,7 @@ pub(super) fn table(
         vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
     };
     let rows = points.iter().map(row).collect();
-    judgement.table("path | packets | timeouts | by the exact form | as printed", rows);
+    judgement.table("path | packets | timeouts | exact formula | printed formula", rows);
 }
 
 /// Plots timeouts per packet against β for each number of links, with both formulas.
@@ -174,18 +174,18 @@ pub(super) fn figure(
         let name = kind_name(kind);
         curves.push(computed(&format!("{name}, exact"), &betas, |beta| kind.exact_at(beta, cause)));
         curves.push(computed(&format!("{name}, as printed"), &betas, |beta| printed(kind, beta)));
-        let there = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
+        let of_kind = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
         let share = |point: &Point| {
             let timeouts = point.summary(results).timeouts.get(counted(cause));
             (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
         };
-        curves.push(measured(&format!("{name}, measured"), there.map(share).collect()));
+        curves.push(measured(&format!("{name}, measured"), of_kind.map(share).collect()));
     }
     Plot {
         title: title.to_owned(),
-        description: "Timeouts of a packet against the corruption of a full packet on a link.".to_owned(),
+        description: "Timeouts per packet against the corruption of a full packet on a link.".to_owned(),
         x: probability("packet corruption β"),
-        y: probability("timeouts of a packet"),
+        y: probability("timeouts per packet"),
         curves,
     }
 }
@@ -194,7 +194,7 @@ fn kind_name(point: Point) -> String {
     let links = if point.links == 1 { "1 link".to_owned() } else { format!("{} links", point.links) };
     match point.times() {
         (1, 1) => links,
-        (1, repeats) => format!("{links}, sent again {repeats} times"),
+        (1, repeats) => format!("{links}, {repeats} retransmissions"),
         (naks, _) => format!("{links}, {naks} NAKs"),
     }
 }

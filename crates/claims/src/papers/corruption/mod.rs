@@ -31,8 +31,8 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 /// The ratio of a small frame to a full one in the paper, and the tolerance for its approximations.
-const SMALL: f64 = wiremend_model::paper::SMALL;
-const ABOUT: f64 = 0.1;
+const SMALL_FRAME_RATIO: f64 = wiremend_model::paper::SMALL;
+const PAPER_TOLERANCE: f64 = 0.1;
 
 /// A curve of computed values.
 fn computed(name: &str, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {

@@ -2,7 +2,7 @@
 
 use wiremend_model::{Cause, PaperModel};
 
-use super::ABOUT;
+use super::PAPER_TOLERANCE;
 use super::long_flows::{Point, check, figure, table};
 use crate::cause::counted;
 use crate::ledger::number::{count, shown};
@@ -77,19 +77,19 @@ fn judge_bare(results: &Results<'_>) -> Finding {
             (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06 L²β²ω² of {} packets", shown(packets)),
-            count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
-            "The printed form is of first order",
+            count(timeouts).about(printed(*point, point.beta()) * packets, PAPER_TOLERANCE),
+            "The printed formula is an approximation of first order",
         );
         measured =
-            format!("{} a packet at L = 2, β = 0.01, ω = 1", shown(timeouts as f64 / packets.max(1.0)));
+            format!("{} per packet at L = 2, β = 0.01, ω = 1", shown(timeouts as f64 / packets.max(1.0)));
     }
     table(&mut judgement, results, points, CAUSE, printed);
     let title = "Timeouts because a NAK is lost";
     judgement.plot("j3", &figure(results, points, CAUSE, title, printed));
     judgement.finding(
         measured,
-        "Packet and NAK take opposite directions, each with corrupting links of its own, so that both factors have an L; an \
-         answer of 66 B is hit 0.06 times as often as a packet",
+        "Packet and NAK take opposite directions, each with its own corrupting links, so that both factors contain L; \
+         a NAK of 66 B is corrupted 0.06 times as often as a packet",
     )
 }
 
@@ -102,14 +102,15 @@ fn judge_copied(results: &Results<'_>) -> Finding {
             (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06²L²β³ω² of {} packets, {}", shown(packets), point.name()),
-            count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
-            "The printed form counts the links of the NAKs' way once, as if at most one of them corrupted. Where all do, each \
-             copy meets them all, and the probability is Lβ (Lδ)^N. With one link it is as printed",
+            count(timeouts).about(printed(*point, point.beta()) * packets, PAPER_TOLERANCE),
+            "The printed formula counts the links on the path of the NAKs once, as if at most one of them corrupted. \
+             If all corrupt, each copy may be lost on each link, and the probability is Lβ (Lδ)^N. With one link the \
+             result is as printed",
         );
-        shows.push(format!("{} a packet at {}", shown(timeouts as f64 / packets.max(1.0)), point.name()));
+        shows.push(format!("{} per packet at {}", shown(timeouts as f64 / packets.max(1.0)), point.name()));
     }
     table(&mut judgement, results, COPIES, CAUSE, printed);
     let title = "Timeouts because both of two NAKs are lost";
     judgement.plot("j6", &figure(results, COPIES, CAUSE, title, printed));
-    judgement.finding(shows.join(", "), "Copies of a NAK are lost independently")
+    judgement.finding(shows.join(", "), "Copies of a NAK are lost independently of each other")
 }

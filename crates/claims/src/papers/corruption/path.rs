@@ -3,7 +3,7 @@
 use wiremend_model::{Path, path};
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
-use super::{ABOUT, computed, measured, probability};
+use super::{PAPER_TOLERANCE, computed, measured, probability};
 use crate::ledger::number::{Share, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 use crate::papers::gao::source;
@@ -25,7 +25,7 @@ const BETA: f64 = 0.01;
 const LINKS: u32 = 4;
 const OMEGAS: [f64; 3] = [0.1, 0.5, 1.0];
 /// Tolerance for a mean of measured shares.
-const CLOSE: f64 = 0.05;
+const MEAN_TOLERANCE: f64 = 0.05;
 
 /// A path of `links` links that all corrupt.
 fn run(effort: Effort, links: u32) -> Run {
@@ -58,15 +58,15 @@ fn judge(results: &Results<'_>) -> Finding {
         let exact = Path::between_switches(links, 1.0).packet_loss(BETA);
         let corrupting =
             if links == 1 { "1 corrupting link".to_owned() } else { format!("{links} corrupting links") };
-        judgement.must(format!("lost on {corrupting}"), lost(results, links).expected(exact));
+        judgement.must(format!("share of frames lost on {corrupting}"), lost(results, links).expected(exact));
     }
     let mut shows = Vec::new();
     for omega in OMEGAS {
         let (mean, exact) = (mean(results, omega), Path::between_switches(LINKS, omega).packet_loss(BETA));
-        judgement.must(format!("mean for ω = {omega}"), number(mean).near(exact, CLOSE));
+        judgement.must(format!("mean for ω = {omega}"), number(mean).near(exact, MEAN_TOLERANCE));
         judgement.printed(
             format!("Lβω for ω = {omega}"),
-            number(mean).near(f64::from(LINKS) * BETA * omega, ABOUT),
+            number(mean).near(f64::from(LINKS) * BETA * omega, PAPER_TOLERANCE),
             "The approximation holds for small Lβω only",
         );
         shows.push(format!("{} for ω = {omega}", shown(mean)));
@@ -74,7 +74,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.plot("j2", &figure(results));
     judgement.finding(
         format!("with L = {LINKS} and β = {BETA}: {}", shows.join(", ")),
-        "Links corrupt independently, and βω is the chance on each",
+        "Links corrupt independently, and βω is the probability of a loss on each",
     )
 }
 
@@ -84,9 +84,8 @@ fn figure(results: &Results<'_>) -> Plot {
     let printed = |omega| f64::from(LINKS) * BETA * omega;
     Plot {
         title: format!("Loss on a path of {LINKS} links, β = {BETA}"),
-        description: "The share of packets that are lost, against the chance that a link corrupts."
-            .to_owned(),
-        x: Axis::new("chance ω that a link corrupts", Scale::Linear, Unit::Number),
+        description: "Share of lost packets against the probability that a link corrupts.".to_owned(),
+        x: Axis::new("probability ω that a link corrupts", Scale::Linear, Unit::Number),
         y: probability("lost packets"),
         curves: vec![
             computed("1 − (1 − βω)^L", &line, exact),

@@ -4,7 +4,7 @@ use wiremend_measure::{TimeoutCause, VariantSummary};
 use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path, expected};
 use wiremend_report::human;
 
-use super::ABOUT;
+use super::PAPER_TOLERANCE;
 use crate::cause::counted;
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
@@ -47,10 +47,10 @@ struct Kind {
     tail_repeat: u32,
 }
 
-const BARE: Kind = Kind { name: "bare", dummies: 0, tail_repeat: 0 };
+const NO_MECHANISM: Kind = Kind { name: "no mechanism", dummies: 0, tail_repeat: 0 };
 const DUMMY: Kind = Kind { name: "one dummy", dummies: 1, tail_repeat: 0 };
 const REPEAT: Kind = Kind { name: "one repeat", dummies: 0, tail_repeat: 1 };
-const KINDS: [Kind; 3] = [BARE, DUMMY, REPEAT];
+const KINDS: [Kind; 3] = [NO_MECHANISM, DUMMY, REPEAT];
 
 impl Kind {
     fn run(self, effort: Effort) -> Run {
@@ -104,12 +104,12 @@ fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
 }
 
 fn measured(results: &Results<'_>, cause: Cause) -> String {
-    let one = |kind: &Kind| {
+    let text = |kind: &Kind| {
         let summary = kind.summary(results);
         let share = summary.timeouts.get(counted(cause)) as f64 / summary.finished.max(1) as f64;
-        format!("{} a flow with {}", shown(share), if kind.name == "bare" { "nothing" } else { kind.name })
+        format!("{} per flow with {}", shown(share), kind.name)
     };
-    KINDS.iter().map(one).collect::<Vec<_>>().join(", ")
+    KINDS.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn table(judgement: &mut Judgement, results: &Results<'_>) {
@@ -118,7 +118,10 @@ fn table(judgement: &mut Judgement, results: &Results<'_>) {
         let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.get(*cause)));
         [vec![kind.name.to_owned()], counts.collect()].concat()
     };
-    judgement.table("tail | tail packet | tail ACK | NAK | twice | other", KINDS.iter().map(row).collect());
+    judgement.table(
+        "mechanism | tail packet | tail ACK | NAK | retransmission | other",
+        KINDS.iter().map(row).collect(),
+    );
 }
 
 fn judge_tail(results: &Results<'_>) -> Finding {
@@ -126,17 +129,18 @@ fn judge_tail(results: &Results<'_>) -> Finding {
     check(&mut judgement, results, Cause::TailPacket);
     let lost = |kind: Kind| kind.summary(results).timeouts.get(TimeoutCause::TailPacket) as f64;
     let ratio = lost(DUMMY) / lost(REPEAT).max(1.0);
-    judgement.must("a dummy fails less often than a repeat", number(ratio).at_most(1.0));
+    judgement.must("timeouts with a dummy divided by those with a repeat", number(ratio).at_most(1.0));
     judgement.printed(
-        "dummies to repeats, N = 1",
-        number(ratio).near(super::SMALL.powi(2), 0.5),
-        "By theorems 10 and 11 themselves the ratio is 0.06^N and not 0.06^(N+1), and with the real sizes 0.07^N: a dummy is hit \
-         less often than a repeat by the ratio of their sizes. The forms hold, per flow",
+        "timeouts with a dummy divided by those with a repeat, N = 1",
+        number(ratio).near(super::SMALL_FRAME_RATIO.powi(2), 0.5),
+        "By theorems 10 and 11 themselves the ratio is 0.06^N and not 0.06^(N+1), and with the real sizes 0.07^N: \
+         dummies are smaller than repeats and are corrupted less often by the ratio of the sizes. The formulas hold, \
+         per flow",
     );
     table(&mut judgement, results);
     judgement.finding(
         format!("{}; ratio of dummies to repeats {}", measured(results, Cause::TailPacket), shown(ratio)),
-        "A dummy shows the gap that a lost tail leaves",
+        "A dummy reveals the gap that a lost tail leaves",
     )
 }
 
@@ -145,24 +149,27 @@ fn judge_ack(results: &Results<'_>) -> Finding {
     check(&mut judgement, results, Cause::TailAck);
     let flows = flows(results.effort()) as f64;
     let reasons = [
-        (DUMMY, "A dummy that is lost has no ACK either, so that its chance is that of both, about 0.13 β"),
+        (
+            DUMMY,
+            "A lost dummy has no ACK either, so that the probability is that of both losses, about 0.13 β",
+        ),
         (
             REPEAT,
-            "A repeat that is lost has no ACK either, and it is lost with β and not with 0.06 β: repeats do much less for the \
-             ACK than dummies",
+            "A lost repeat has no ACK either, and it is lost with β and not with 0.06 β: repeats protect the ACK much \
+             less than dummies",
         ),
     ];
     for (kind, reason) in reasons {
         let timeouts = kind.summary(results).timeouts.get(TimeoutCause::TailAck);
         judgement.printed(
             format!("0.06²E(1/S)β² of {} packets, {}", shown(flows * PACKETS), kind.name),
-            count(timeouts).about(printed().tail_ack(1) * flows * PACKETS, ABOUT),
+            count(timeouts).about(printed().tail_ack(1) * flows * PACKETS, PAPER_TOLERANCE),
             reason,
         );
     }
     table(&mut judgement, results);
     judgement.finding(
         measured(results, Cause::TailAck),
-        "Each dummy is acknowledged, and any of these ACKs will do",
+        "Each dummy is acknowledged, and any of these ACKs is sufficient",
     )
 }

@@ -6,7 +6,7 @@ use wiremend_model::{Cause, Expected, MendCounts, ModelSetting, PaperModel, Path
 use wiremend_report::plot::Plot;
 use wiremend_units::Bytes;
 
-use super::{ABOUT, computed, measured, probability};
+use super::{PAPER_TOLERANCE, computed, measured, probability};
 use crate::cause;
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
@@ -84,12 +84,12 @@ fn counted(results: &Results<'_>, beta: f64) -> (u64, TimeoutCounts) {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let inverse = websearch().mean_inverse_packets(Bytes::new(u64::from(MTU)));
-    judgement.must("E(1/S) of the table", number(inverse).near(0.055, ABOUT));
+    judgement.must("E(1/S) of the table", number(inverse).near(0.055, PAPER_TOLERANCE));
     let mut shows = Vec::new();
     for &beta in betas(results.effort()) {
         let (finished, timeouts) = counted(results, beta);
-        let asked = flows(results.effort()) * seeds(results.effort()).count() as u64;
-        judgement.must(format!("finished flows, β = {beta}"), count(finished).is(asked));
+        let wanted = flows(results.effort()) * seeds(results.effort()).count() as u64;
+        judgement.must(format!("finished flows, β = {beta}"), count(finished).is(wanted));
         let flows = finished as f64;
         let [tails, acks] =
             [TimeoutCause::TailPacket, TimeoutCause::TailAck].map(|cause| timeouts.get(cause));
@@ -99,14 +99,14 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(of("lost ACKs of tails"), count(acks).expected(expected[Cause::TailAck as usize]));
         let printed = PaperModel { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
         judgement.printed(
-            format!("lost tails of all packets, β = {beta}"),
-            count(tails).about(printed.tail_with_dummies(0) * flows * mean_packets(), ABOUT),
-            "E(1/S) is the share of a flow that is its tail, averaged over flows. That a random packet is a tail has the chance \
-             1/E(S), a hundred times less with WebSearch. Each flow has one tail, which is lost with β scaled to its size: what \
-             counts is the chance per flow",
+            format!("share of lost tails in all packets, β = {beta}"),
+            count(tails).about(printed.tail_with_dummies(0) * flows * mean_packets(), PAPER_TOLERANCE),
+            "E(1/S) is the share of a flow that is its tail, averaged over flows. The probability that a random \
+             packet is a tail is 1/E(S), a hundred times less with WebSearch. Each flow has one tail, which is lost \
+             with β scaled to its size: the relevant probability is that per flow",
         );
         let [tails, acks] = [tails, acks].map(|timeouts| shown(timeouts as f64 / flows.max(1.0)));
-        shows.push(format!("at β = {beta}, {tails} lost tails a flow and {acks} lost ACKs of tails"));
+        shows.push(format!("at β = {beta}, {tails} lost tails per flow and {acks} lost ACKs of tails"));
     }
     judgement.plot("j5", &figure(results));
     judgement.finding(
@@ -116,7 +116,7 @@ fn judge(results: &Results<'_>) -> Finding {
             shown(1.0 / mean_packets()),
             shows.join("; ")
         ),
-        "A flow has one tail, and nothing comes behind it",
+        "A flow has one tail, and no packet follows it",
     )
 }
 
@@ -137,9 +137,9 @@ fn figure(results: &Results<'_>) -> Plot {
     }
     Plot {
         title: "Timeouts at the tail of a WebSearch flow".to_owned(),
-        description: "Timeouts of a flow against the corruption of a full packet on one link.".to_owned(),
+        description: "Timeouts per flow against the corruption of a full packet on one link.".to_owned(),
         x: probability("packet corruption β"),
-        y: probability("timeouts of a flow"),
+        y: probability("timeouts per flow"),
         curves,
     }
 }

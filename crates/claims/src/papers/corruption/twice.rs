@@ -3,7 +3,7 @@
 
 use wiremend_model::{Cause, PaperModel};
 
-use super::ABOUT;
+use super::PAPER_TOLERANCE;
 use super::long_flows::{Point, check, figure, table};
 use super::nak::{bare_points, bare_runs};
 use crate::cause::counted;
@@ -42,8 +42,9 @@ const CAUSE: Cause = Cause::Retransmission;
 /// One and two copies: each retransmission is sent two or three times.
 const COPIES: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
-const MANY_LINKS: &str = "The printed form takes it that at most one link of a path corrupts. Where all do, each repeat meets \
-                          them all again, and L has the same power as β. With one link it is as printed";
+const MANY_LINKS: &str = "The printed formula assumes that at most one link of a path corrupts. If all corrupt, each \
+                          repeat may be lost on each of them again, and L has the same power as β. With one link the \
+                          result is as printed";
 
 fn copied_runs(effort: Effort) -> Vec<Run> {
     COPIES.iter().map(|point| point.run(effort)).collect()
@@ -63,15 +64,15 @@ fn judge_bare(results: &Results<'_>) -> Finding {
             (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ²ω of {} packets, {}", shown(packets), point.name()),
-            count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
+            count(timeouts).about(printed(*point, point.beta()) * packets, PAPER_TOLERANCE),
             MANY_LINKS,
         );
-        shows.push(format!("{} a packet at {}", shown(timeouts as f64 / packets.max(1.0)), point.name()));
+        shows.push(format!("{} per packet at {}", shown(timeouts as f64 / packets.max(1.0)), point.name()));
     }
     table(&mut judgement, results, points, CAUSE, printed);
     let title = "Timeouts because a packet is lost twice";
     judgement.plot("j4", &figure(results, points, CAUSE, title, printed));
-    judgement.finding(shows.join(", "), "A repeat is lost as often as the packet was")
+    judgement.finding(shows.join(", "), "A retransmission is lost as often as the packet")
 }
 
 fn judge_copied(results: &Results<'_>) -> Finding {
@@ -84,14 +85,14 @@ fn judge_copied(results: &Results<'_>) -> Finding {
             (point.summary(results).timeouts.get(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ^(N+1)ω of {} packets, N = {times}, {}", shown(packets), point.name()),
-            count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
+            count(timeouts).about(printed(*point, point.beta()) * packets, PAPER_TOLERANCE),
             MANY_LINKS,
         );
         let share = shown(timeouts as f64 / packets.max(1.0));
-        shows.push(format!("{share} a packet with N = {times}, {}", point.name()));
+        shows.push(format!("{share} per packet with N = {times}, {}", point.name()));
     }
     table(&mut judgement, results, COPIES, CAUSE, printed);
     let title = "Timeouts because all retransmissions are lost";
     judgement.plot("j7", &figure(results, COPIES, CAUSE, title, printed));
-    judgement.finding(shows.join(", "), "Copies of a retransmission are lost independently")
+    judgement.finding(shows.join(", "), "Copies of a retransmission are lost independently of each other")
 }

@@ -37,37 +37,37 @@ const TRACKINGS: [&str; 4] = [COUNTER, "sums", "bitmap", CHUNKS];
 const IRN: &str = "IRN";
 
 /// Additional delay of the longer path, in microseconds.
-const LONGER_US: [u32; 6] = [0, 2, 5, 10, 20, 40];
+const EXTRA_DELAY_US: [u32; 6] = [0, 2, 5, 10, 20, 40];
 /// Additional delay at which IRN is tested and packets are trimmed, in microseconds.
 const TRIMMED_AT_US: u32 = 10;
 const TRIM_RATE: f64 = 0.01;
 
 /// 400 Gb/s and 10 µs, in packets of 1 kB.
 const PACKETS: u32 = 500;
-const MORE: u32 = 100;
+const MORE_PACKETS_FACTOR: u32 = 100;
 /// Clock of the paper's prototype.
 const CLOCK_HZ: f64 = 300e6;
 
-const SMALLER: f64 = 0.5;
-const GROWN: f64 = 50.0;
-const SLOWEST: f64 = 3.0;
-const STRAIGHT: f64 = 1.0 / 3.0;
+const COUNTER_SHARE_MAX: f64 = 0.5;
+const BITMAP_GROWTH_MIN: f64 = 50.0;
+const CHUNK_ACCESSES_MIN: f64 = 3.0;
+const SLOPE_TOLERANCE: f64 = 1.0 / 3.0;
 const UNNECESSARY_MIN: f64 = 0.9;
 
-fn run(tracking: &'static str, longer_us: u32, cut: f64, effort: Effort) -> Run {
+fn run(tracking: &'static str, extra_delay_us: u32, trimmed: f64, effort: Effort) -> Run {
     Run::new("claims/disorder")
         .variant(tracking)
-        .set("topology.link.0.delay", format!("{}ns", 500 + 1000 * longer_us))
-        .set("switch.trim.share", cut)
+        .set("topology.link.0.delay", format!("{}ns", 500 + 1000 * extra_delay_us))
+        .set("switch.trim.share", trimmed)
         .set("workload.0.count", effort.choose(20, 400))
         .seconds(effort.choose(0.05, 1.0))
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let at = |longer_us| TRACKINGS.map(|tracking| run(tracking, longer_us, 0.0, effort));
-    let cut = TRACKINGS.map(|tracking| run(tracking, TRIMMED_AT_US, TRIM_RATE, effort));
+    let at = |extra_delay_us| TRACKINGS.map(|tracking| run(tracking, extra_delay_us, 0.0, effort));
+    let trimmed = TRACKINGS.map(|tracking| run(tracking, TRIMMED_AT_US, TRIM_RATE, effort));
     let irn = run(IRN, TRIMMED_AT_US, 0.0, effort);
-    LONGER_US.into_iter().flat_map(at).chain(cut).chain([irn]).collect()
+    EXTRA_DELAY_US.into_iter().flat_map(at).chain(trimmed).chain([irn]).collect()
 }
 
 /// Memory accesses per packet.
@@ -79,22 +79,27 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let [counter, sums, bitmap, chunks] = memory(&mut judgement);
     let slowest = packet_rate(&mut judgement, results);
-    let in_vain = exactly_once(&mut judgement, results);
+    let unnecessary = exactly_once(&mut judgement, results);
     judgement.table(
         "| requester, in the NIC | responder, in the NIC | responder, 100 times the packets | host memory",
         rows(),
     );
     judgement.plot("d8", &figure(results));
     let [counter, sums, bitmap, chunks] = [counter, sums, bitmap, chunks].map(human::bytes);
-    let [cut, in_vain] = [TRIM_RATE, in_vain].map(human::percent);
+    let [trimmed, unnecessary] = [TRIM_RATE, unnecessary].map(human::percent);
     let rate = shown(CLOCK_HZ / slowest / 1e6);
     judgement.finding(
         format!(
-            "a receiver keeps {counter} with a counter, {sums} with sums that tell doubles, {bitmap} with a bitmap and {chunks} with chunks at their most, for {PACKETS} packets; linked chunks take up to {} accesses for a packet ({rate} million packets a second at 300 MHz), \
-             all others one; no packet came twice with DCP, also where {cut} % were cut, and {in_vain} % of what IRN sent again did",
+            "a receiver keeps {counter} with a counter, {sums} with sums that detect duplicates, {bitmap} with a \
+             bitmap and at most {chunks} with chunks, for {PACKETS} packets; linked chunks take up to {} accesses per \
+             packet ({rate} million packets per second at 300 MHz), all others one; DCP delivered no duplicate, even \
+             with {trimmed} % of the packets trimmed, and {unnecessary} % of IRN's retransmissions were duplicates",
             shown(slowest),
         ),
-        "Who is told exactly what was lost sends nothing in vain, and who gets nothing twice need only count. A network that doubles packets breaks this: sums are the least that notices. The slides count the bits of one counter alone; with the numbers that belong to it, it is a quarter of a bitmap",
+        "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a receiver \
+         without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
+         cheapest tracking that detects it. The slides count the bits of one counter alone. With the other numbers \
+         that a receiver stores beside it, it takes a quarter of a bitmap",
     )
 }
 
@@ -108,53 +113,66 @@ fn receiver_bytes(packets: u32) -> [f64; 4] {
 
 fn memory(judgement: &mut Judgement) -> [f64; 4] {
     let few = receiver_bytes(PACKETS);
-    let many = receiver_bytes(PACKETS * MORE);
-    judgement.must("a counter for 500 packets", bytes(few[0]).at_most(SMALLER * few[2]));
-    judgement.must("a counter for 100 times as many", bytes(many[0]).near(few[0], 0.0));
-    judgement.must("how much a bitmap grows", number(many[2] / few[2]).at_least(GROWN));
+    let many = receiver_bytes(PACKETS * MORE_PACKETS_FACTOR);
+    judgement.must("bytes of a counter for 500 packets", bytes(few[0]).at_most(COUNTER_SHARE_MAX * few[2]));
+    judgement.must("bytes of a counter for 100 times as many packets", bytes(many[0]).near(few[0], 0.0));
+    judgement.must(
+        "growth of a bitmap for 100 times as many packets",
+        number(many[2] / few[2]).at_least(BITMAP_GROWTH_MIN),
+    );
     few
 }
 
 fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
-    let of = |tracking, longer_us| results.outcome(&run(tracking, longer_us, 0.0, results.effort()));
+    let of =
+        |tracking, extra_delay_us| results.outcome(&run(tracking, extra_delay_us, 0.0, results.effort()));
     for tracking in &TRACKINGS[..3] {
-        let most =
-            LONGER_US.map(|longer_us| accesses(of(tracking, longer_us))).into_iter().fold(0.0, f64::max);
-        judgement.must(format!("accesses for a packet, {tracking}"), number(most).between(0.0, 1.0));
+        let most = EXTRA_DELAY_US
+            .map(|extra_delay_us| accesses(of(tracking, extra_delay_us)))
+            .into_iter()
+            .fold(0.0, f64::max);
+        judgement.must(format!("accesses per packet, {tracking}"), number(most).between(0.0, 1.0));
     }
-    let names = LONGER_US.map(|longer_us| format!("{longer_us} µs"));
-    let rising = LONGER_US.map(|longer_us| number(accesses(of(CHUNKS, longer_us))));
+    let names = EXTRA_DELAY_US.map(|extra_delay_us| format!("{extra_delay_us} µs"));
+    let rising = EXTRA_DELAY_US.map(|extra_delay_us| number(accesses(of(CHUNKS, extra_delay_us))));
     let rising: Vec<_> = names.iter().map(String::as_str).zip(rising).collect();
-    judgement.must(format!("accesses for a packet, {CHUNKS}"), ascending(&rising, 0.0));
-    let [.., before, last] = LONGER_US;
-    let [before, last] = [before, last].map(|longer_us| of(CHUNKS, longer_us));
-    judgement.must("the most of them", number(accesses(last)).at_least(SLOWEST));
+    judgement.must(format!("accesses per packet, {CHUNKS}"), ascending(&rising, 0.0));
+    let [.., before, last] = EXTRA_DELAY_US;
+    let [before, last] = [before, last].map(|extra_delay_us| of(CHUNKS, extra_delay_us));
+    judgement.must(
+        "largest number of accesses per packet, linked chunks",
+        number(accesses(last)).at_least(CHUNK_ACCESSES_MIN),
+    );
     let slope = |outcome: &Outcome| (accesses(outcome) - 1.0) / outcome.tracking.disorder_max.max(1) as f64;
     judgement.must(
-        "accesses beyond the first for a packet of disorder",
-        number(slope(last)).near(slope(before), STRAIGHT),
+        "accesses beyond the first per packet of reordering",
+        number(slope(last)).near(slope(before), SLOPE_TOLERANCE),
     );
     accesses(last)
 }
 
 fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
-    let of = |tracking, cut| results.outcome(&run(tracking, TRIMMED_AT_US, cut, results.effort()));
-    for cut in [0.0, TRIM_RATE] {
+    let of = |tracking, trimmed| results.outcome(&run(tracking, TRIMMED_AT_US, trimmed, results.effort()));
+    for trimmed in [0.0, TRIM_RATE] {
         for tracking in TRACKINGS {
-            let outcome = of(tracking, cut);
-            let name = if cut > 0.0 { format!("{tracking}, packets cut") } else { tracking.to_owned() };
+            let outcome = of(tracking, trimmed);
+            let name =
+                if trimmed > 0.0 { format!("{tracking}, packets trimmed") } else { tracking.to_owned() };
             let missing = outcome.summary.flows - outcome.tracking.delivered_messages;
-            judgement.must(format!("messages that did not arrive once, {name}"), count(missing).is(0));
             judgement
-                .must(format!("packets that came twice, {name}"), count(outcome.tracking.duplicates).is(0));
+                .must(format!("messages that did not arrive exactly once, {name}"), count(missing).is(0));
+            judgement.must(format!("duplicate packets, {name}"), count(outcome.tracking.duplicates).is(0));
         }
     }
     judgement
-        .must("packets cut", number(of(COUNTER, TRIM_RATE).summary.trims.trimmed as f64).at_least(100.0));
+        .must("packets trimmed", number(of(COUNTER, TRIM_RATE).summary.trims.trimmed as f64).at_least(100.0));
     let irn = of(IRN, 0.0);
-    let in_vain = irn.tracking.duplicates as f64 / irn.summary.retransmitted_packets.max(1) as f64;
-    judgement.must("what IRN sends again in vain", fraction(in_vain).at_least(UNNECESSARY_MIN));
-    in_vain
+    let unnecessary = irn.tracking.duplicates as f64 / irn.summary.retransmitted_packets.max(1) as f64;
+    judgement.must(
+        "share of IRN's retransmissions that is unnecessary",
+        fraction(unnecessary).at_least(UNNECESSARY_MIN),
+    );
+    unnecessary
 }
 
 /// Bytes of every scheme beyond those of a go-back-N connection.
@@ -167,11 +185,11 @@ fn rows() -> Vec<Vec<String>> {
             let base = rc::Config { window: packets, ..rc::Config::default() };
             StateBytes::for_config(&sr::Config::new(scheme.clone(), base))
         };
-        let (few, many) = (of(PACKETS), of(PACKETS * MORE));
+        let (few, many) = (of(PACKETS), of(PACKETS * MORE_PACKETS_FACTOR));
         let sizes = [few.requester, few.responder, many.responder, few.host].map(|bytes| bytes as f64);
         shown(name.to_owned(), sizes)
     };
-    let (few, many) = (receiver_bytes(PACKETS), receiver_bytes(PACKETS * MORE));
+    let (few, many) = (receiver_bytes(PACKETS), receiver_bytes(PACKETS * MORE_PACKETS_FACTOR));
     let sender = Parameters::DCP.sender_bytes(PACKETS);
     let dcp = TRACKINGS.iter().zip(few.into_iter().zip(many)).map(|(tracking, (few, many))| {
         shown(format!("DCP, {tracking}"), [sender.nic as f64, few, many, sender.host as f64])
@@ -187,20 +205,22 @@ fn rows() -> Vec<Vec<String>> {
 
 fn figure(results: &Results<'_>) -> Plot {
     let curve = |tracking: &'static str| {
-        let point = |longer_us| {
-            let outcome = results.outcome(&run(tracking, longer_us, 0.0, results.effort()));
+        let point = |extra_delay_us| {
+            let outcome = results.outcome(&run(tracking, extra_delay_us, 0.0, results.effort()));
             // A counter does not measure reordering; a bitmap on the same paths does.
-            let known = results.outcome(&run("bitmap", longer_us, 0.0, results.effort()));
+            let known = results.outcome(&run("bitmap", extra_delay_us, 0.0, results.effort()));
             (known.tracking.disorder_max as f64, CLOCK_HZ / accesses(outcome).max(1.0) / 1e6)
         };
-        Curve { name: tracking.to_owned(), points: LONGER_US.map(point).to_vec(), line: Line::Marked }
+        Curve { name: tracking.to_owned(), points: EXTRA_DELAY_US.map(point).to_vec(), line: Line::Marked }
     };
     Plot {
-        title: "Packets a second that a receiver can track at 300 MHz".to_owned(),
-        description: "Millions of packets a second, with an access to memory in each cycle, against the largest distance of a packet from the first missing one."
-            .to_owned(),
-        x: Axis::new("disorder, packets", Scale::Linear, Unit::Number),
-        y: Axis::new("million packets a second", Scale::Linear, Unit::Number),
+        title: "Packets per second that a receiver can track at 300 MHz".to_owned(),
+        description:
+            "Millions of packets per second, with one memory access per cycle, against the largest distance of a \
+             packet from the first missing one."
+                .to_owned(),
+        x: Axis::new("reordering, packets", Scale::Linear, Unit::Number),
+        y: Axis::new("million packets per second", Scale::Linear, Unit::Number),
         curves: TRACKINGS.map(curve).to_vec(),
     }
 }

@@ -30,7 +30,7 @@ const B_BPS: f64 = 40e9;
 /// Tried rates, relative to B/⌈h/n⌉.
 const QUICK: &[f64] = &[0.98, 1.02, 1.04];
 const FULL: &[f64] = &[0.9, 0.95, 0.98, 0.99, 0.995, 1.005, 1.01, 1.02, 1.03, 1.04, 1.05];
-const ABOVE: f64 = 0.05;
+const EXCESS_MAX: f64 = 0.05;
 /// Measurements of the draft with two switches: TTL and lowest rate.
 const PAPER: [(f64, f64); 2] = [(16.0, 6e9), (64.0, 1.3e9)];
 
@@ -72,7 +72,7 @@ fn is_deadlocked(results: &Results<'_>, n: u32, ttl: u32, factor: f64) -> bool {
 }
 
 /// The lowest rate that caused a deadlock, relative to B/⌈h/n⌉.
-fn least(results: &Results<'_>, n: u32, ttl: u32) -> Option<f64> {
+fn lowest_factor(results: &Results<'_>, n: u32, ttl: u32) -> Option<f64> {
     factors(results.effort()).iter().copied().find(|factor| is_deadlocked(results, n, ttl, *factor))
 }
 
@@ -81,66 +81,73 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut rows = Vec::new();
     for (n, ttl) in all() {
         let what = format!("n = {n}, TTL {ttl}");
-        let found = least(results, n, ttl);
-        let above = found.map_or(1.0, |factor| factor - 1.0);
-        judgement.must(format!("above B/⌈h/n⌉, {what}"), fraction(above).between(0.0, ABOVE));
+        let found = lowest_factor(results, n, ttl);
+        let excess = found.map_or(1.0, |factor| factor - 1.0);
+        judgement.must(
+            format!("excess of the lowest deadlock rate over B/⌈h/n⌉, {what}"),
+            fraction(excess).between(0.0, EXCESS_MAX),
+        );
         let tried = factors(results.effort()).iter();
         let below = tried.clone().filter(|factor| **factor < 1.0 && is_deadlocked(results, n, ttl, **factor));
-        judgement.must(format!("deadlocks below it, {what}"), count(below.count() as u64).is(0));
+        judgement
+            .must(format!("deadlocks at rates below B/⌈h/n⌉, {what}"), count(below.count() as u64).is(0));
         let over = tried.clone().filter(|factor| **factor > 1.0);
         let missed = over.clone().filter(|factor| !is_deadlocked(results, n, ttl, **factor));
-        judgement
-            .must(format!("rates above it without a deadlock, {what}"), count(missed.count() as u64).is(0));
-        let measured = exact(n, ttl) * (1.0 + above);
+        judgement.must(
+            format!("rates above B/⌈h/n⌉ without a deadlock, {what}"),
+            count(missed.count() as u64).is(0),
+        );
+        let measured = exact(n, ttl) * (1.0 + excess);
         judgement.printed(
-            format!("not below nB/TTL, {what}"),
+            format!("lowest deadlock rate compared with nB/TTL, {what}"),
             rate_bps(measured).at_least(fluid(n, ttl)),
             REASON,
         );
         let rates = [exact(n, ttl), fluid(n, ttl), measured].map(human::rate_bps);
         rows.push([vec![n.to_string(), ttl.to_string()], rates.to_vec()].concat());
     }
-    judgement.table("n | TTL | B/⌈h/n⌉ | nB/TTL | least rate measured", rows);
+    judgement.table("n | TTL | B/⌈h/n⌉ | nB/TTL | lowest rate measured", rows);
     judgement.plot("p1", &figure(results));
     let text = |ttl| {
         let of = |n: u32| {
-            let factor = least(results, n, ttl).unwrap_or(f64::NAN);
+            let factor = lowest_factor(results, n, ttl).unwrap_or(f64::NAN);
             human::rate_bps(exact(n, ttl) * factor)
         };
         format!("TTL {ttl}: {}, {}, {}", of(2), of(3), of(4))
     };
     judgement.finding(
-        format!("least rates for n = 2, 3, 4: {}", TTLS.map(text).join("; ")),
-        "The lane that all packets enter by is crossed ⌈h/n⌉ times by each, and carries B at most",
+        format!("lowest rates for n = 2, 3, 4: {}", TTLS.map(text).join("; ")),
+        "Each packet crosses the first lane of the ring ⌈h/n⌉ times, and this lane carries at most B",
     )
 }
 
-const REASON: &str = "nB/TTL spreads the load of a packet evenly over the loop's lanes; where n does not divide the TTL, the first lane is crossed once more than the others, and it is \
-                      full at B/⌈h/n⌉, which is less";
+const REASON: &str = "nB/TTL assumes that a packet loads all lanes of the loop evenly. If n does not divide the TTL, \
+                      the first lane is crossed once more than the others, and it is full at B/⌈h/n⌉, which is less";
 
 fn figure(results: &Results<'_>) -> Plot {
     let measured = |n: u32| Curve {
         name: format!("measured, n = {n}"),
         points: TTLS
             .iter()
-            .filter_map(|ttl| Some((f64::from(*ttl), exact(n, *ttl) * least(results, n, *ttl)?)))
+            .filter_map(|ttl| Some((f64::from(*ttl), exact(n, *ttl) * lowest_factor(results, n, *ttl)?)))
             .collect(),
         line: Line::Marked,
     };
     let ttls = || 12..=80;
-    let form = |name: String, of: &dyn Fn(u32) -> f64, line: Line| Curve {
+    let formula = |name: String, of: &dyn Fn(u32) -> f64, line: Line| Curve {
         name,
         points: ttls().map(|ttl| (f64::from(ttl), of(ttl))).collect(),
         line,
     };
-    let forms = SWITCHES.map(|n| form(format!("nB/TTL, n = {n}"), &move |ttl| fluid(n, ttl), Line::Straight));
-    let exact = form("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::Straight);
+    let formulas =
+        SWITCHES.map(|n| formula(format!("nB/TTL, n = {n}"), &move |ttl| fluid(n, ttl), Line::Straight));
+    let exact = formula("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::Straight);
     let paper = Curve { name: "draft, n = 2".to_owned(), points: PAPER.to_vec(), line: Line::Marked };
     Plot {
-        title: "Least injection rate that makes a loop a deadlock".to_owned(),
-        description: "Least injection rate against the TTL with which packets enter the loop.".to_owned(),
+        title: "Lowest injection rate that turns a loop into a deadlock".to_owned(),
+        description: "Lowest injection rate against the TTL with which packets enter the loop.".to_owned(),
         x: Axis::new("TTL", Scale::Log, Unit::Number).with_range(10.0, 100.0),
-        y: Axis::new("least injection rate", Scale::Log, Unit::RateBps),
-        curves: SWITCHES.map(measured).into_iter().chain([paper]).chain(forms).chain([exact]).collect(),
+        y: Axis::new("lowest injection rate", Scale::Log, Unit::RateBps),
+        curves: SWITCHES.map(measured).into_iter().chain([paper]).chain(formulas).chain([exact]).collect(),
     }
 }

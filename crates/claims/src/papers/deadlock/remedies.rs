@@ -52,13 +52,13 @@ fn congested(remedy: &'static str) -> Run {
 }
 
 /// The fabric without the fault.
-fn calm() -> Run {
+fn without_fault() -> Run {
     Run::new("claims/deadlock").variant(NONE).set("route", "[]").seconds(3.0)
 }
 
 fn runs(_: Effort) -> Vec<Run> {
     let faults = [NONE].into_iter().chain(REMEDIES).map(fault);
-    faults.chain(REMEDIES.map(congested)).chain([calm()]).collect()
+    faults.chain(REMEDIES.map(congested)).chain([without_fault()]).collect()
 }
 
 /// Packets dropped by a lossy class or by the remedy, without those whose TTL ended.
@@ -97,65 +97,75 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let of = |remedy| results.outcome(&fault(remedy));
     let none = of(NONE).summary.deadlocks;
-    judgement.must("deadlocks that stay without a remedy", count(none.found - none.resolved).is(1));
+    judgement.must("deadlocks that persist without a remedy", count(none.found - none.resolved).is(1));
     for remedy in REMEDIES {
         let counts = of(remedy).summary.deadlocks;
-        judgement.must(format!("deadlocks that stay, {remedy}"), count(counts.found - counts.resolved).is(0));
+        judgement
+            .must(format!("deadlocks that persist, {remedy}"), count(counts.found - counts.resolved).is(0));
         let frames = of(remedy).summary.flow_control.lossless_dropped;
-        judgement.must(format!("lossless packets dropped for want of room, {remedy}"), count(frames).is(0));
+        judgement.must(
+            format!("lossless packets dropped because the buffer was full, {remedy}"),
+            count(frames).is(0),
+        );
     }
     let (probes, fast) = (lost(of(PROBES)) as f64, lost(of(FAST)) as f64);
     judgement.must(
-        "packets that probes cost, over a fast watchdog's",
+        "packets lost with probes divided by those with a fast watchdog",
         fraction(probes / fast.max(1.0)).at_most(0.05),
     );
-    judgement.must("recovery by probes", time_ns(recovery_ns(of(PROBES))).at_most(1e6));
-    judgement
-        .must("deadlocks that probes ended", number(of(PROBES).summary.deadlocks.found as f64).at_least(1.0));
+    judgement.must("recovery time with probes", time_ns(recovery_ns(of(PROBES))).at_most(1e6));
+    judgement.must("deadlocks with probes", number(of(PROBES).summary.deadlocks.found as f64).at_least(1.0));
     let guard = of(GUARD).summary.deadlocks;
     judgement.must("deadlocks with a loop guard", count(guard.found).is(0));
     judgement.must(
-        "packets that it dropped and had not seen before",
+        "packets that the loop guard dropped on their first pass",
         count(lost(of(GUARD)) - guard.returned_frames).is(0),
     );
     judgement.must("pauses with a loop guard", count(of(GUARD).summary.flow_control.pauses).is(0));
     for remedy in REMEDIES {
-        let calm = results.outcome(&congested(remedy));
-        judgement
-            .must(format!("deadlocks under congestion, {remedy}"), count(calm.summary.deadlocks.found).is(0));
+        let congested = results.outcome(&congested(remedy));
+        judgement.must(
+            format!("deadlocks under congestion, {remedy}"),
+            count(congested.summary.deadlocks.found).is(0),
+        );
         if [PROBES, GUARD].contains(&remedy) {
-            judgement
-                .must(format!("false alarms under congestion, {remedy}"), count(false_alarms(calm)).is(0));
+            judgement.must(
+                format!("false alarms under congestion, {remedy}"),
+                count(false_alarms(congested)).is(0),
+            );
         }
     }
-    let dogs = false_alarms(results.outcome(&congested(FAST)));
+    let watchdog_alarms = false_alarms(results.outcome(&congested(FAST)));
     judgement.must(
-        "false alarms of a fast watchdog, so that the congestion is one",
-        number(dogs as f64).at_least(1.0),
+        "false alarms of a fast watchdog under congestion",
+        number(watchdog_alarms as f64).at_least(1.0),
     );
     judgement.table(
-        "| closed | recovery | packets lost | bytes others got in 60 ms | held outside the loop | hosts held | false alarms",
+        "| closed after | recovery | packets lost | bytes that other hosts received in 60 ms | pause time outside the \
+         loop | hosts paused | false alarms",
         rows(results),
     );
     judgement.plot("p4", &figure(results));
     let text = |remedy| {
         let outcome = of(remedy);
         let recovery = if outcome.summary.deadlocks.found == 0 {
-            "never closed".to_owned()
+            "no deadlock".to_owned()
         } else {
-            format!("gone after {}", human::time_ns(recovery_ns(outcome)))
+            format!("resolved after {}", human::time_ns(recovery_ns(outcome)))
         };
         format!("{remedy}: {recovery}, {} packets lost", human::count(lost(outcome)))
     };
     judgement.finding(
         REMEDIES.map(text).join("; "),
-        "A watchdog waits for what no congestion would last, and then drops a whole queue and all that comes for it. A probe proves the circle within a round trip of it, and a few packets make room for all others to move one place on. Best is not to let it form: \
-         a packet that comes again is lost in any case",
+        "A watchdog waits longer than any pause that congestion causes, and then drops a whole queue and all packets \
+         that arrive for it. A probe detects the cycle within one round trip around it, and a few dropped packets \
+         free enough buffer for all others to advance by one switch. A loop guard prevents the deadlock: the packets \
+         that it drops, those that return, are lost in any case",
     )
 }
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let base = delivered(results.outcome(&calm()), MEASURED_NS);
+    let base = delivered(results.outcome(&without_fault()), MEASURED_NS);
     let row = |remedy: &'static str| {
         let outcome = results.outcome(&fault(remedy));
         let counts = outcome.summary.deadlocks;
@@ -199,11 +209,11 @@ fn figure(results: &Results<'_>) -> Plot {
         Curve { name: remedy.to_owned(), points: (0..30).map(point).collect(), line: Line::StepAfter }
     };
     Plot {
-        title: "What hosts get that nobody sends around: loop from 1 to 6 ms".to_owned(),
-        description: "Bits per second that arrive at all hosts but the one of the loop, over time."
+        title: "Throughput of hosts outside the loop: loop from 1 to 6 ms".to_owned(),
+        description: "Bits per second that arrive at all hosts except that of the loop, over time."
             .to_owned(),
         x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-        y: Axis::new("arriving", Scale::Linear, Unit::RateBps),
+        y: Axis::new("throughput", Scale::Linear, Unit::RateBps),
         curves: [NONE, FAST, PROBES, GUARD].map(curve).to_vec(),
     }
 }

@@ -48,12 +48,12 @@ fn uplink(host: u32) -> String {
 
 /// Hosts outside the loop that were paused at every sample of the second half.
 fn paused_hosts(outcome: &Outcome) -> Vec<u32> {
-    let is_held = |host: &u32| {
+    let is_paused = |host: &u32| {
         let samples = outcome.series(&uplink(*host), Metric::PausedClasses);
         let last = &samples[samples.len() / 2..];
         !last.is_empty() && last.iter().all(|(_, paused)| *paused > 0)
     };
-    (0..HOSTS).filter(|host| *host != LOOPING).filter(is_held).collect()
+    (0..HOSTS).filter(|host| *host != LOOPING).filter(is_paused).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -61,36 +61,38 @@ fn judge(results: &Results<'_>) -> Finding {
     let (long, short) = (results.outcome(&long()), results.outcome(&short()));
     let (deadlocks, end_ns) = (long.summary.deadlocks, long.summary.simulated_ns as f64);
     judgement.must("deadlocks", count(deadlocks.found).is(1));
-    judgement.must("deadlocks that ended", count(deadlocks.resolved).is(0));
+    judgement.must("deadlocks that were resolved", count(deadlocks.resolved).is(0));
     let closed = deadlocks.closed_ns.unwrap_or(0) as f64;
     judgement.must(
-        "last seen after the loop was gone",
+        "deadlock last detected, time after the end of the loop",
         time_ns(closed + deadlocks.duration_ns as f64 - LOOP_ENDS_NS).at_least(50e6),
     );
-    let held = paused_hosts(long);
-    judgement.must("hosts outside the loop that are held to the end", number_of(held.len()));
+    let paused = paused_hosts(long);
+    judgement.must("hosts outside the loop that are paused to the end", number_of(paused.len()));
     judgement.must("deadlocks of the short loop", count(short.summary.deadlocks.found).is(0));
-    judgement.must("ports held at the end of it", count(paused_at_end(short)).is(0));
+    judgement.must("hosts paused at the end, short loop", count(paused_at_end(short)).is(0));
     let (sent, got) = traffic(short);
     judgement.must(
-        "delivered of what hosts sent, short loop",
+        "share of the sent frames that were delivered, short loop",
         fraction(got as f64 / sent.max(1) as f64).at_least(0.98),
     );
     judgement.plot("p3", &figure(long, short));
-    let names: Vec<_> = held.iter().map(|host| format!("h{host}")).collect();
+    let names: Vec<_> = paused.iter().map(|host| format!("h{host}")).collect();
     judgement.finding(
         format!(
-            "closed {} after the loop began, still there {} after it was gone ({} of {} ms); held to the end: {} of {} hosts outside the loop ({}). A loop of 1 ms leaves nothing: {} packets ended by TTL",
+            "closed {} after the loop began, still present {} after it ended ({} of {} ms); paused to the end: {} of \
+             {} hosts outside the loop ({}). A loop of 1 ms leaves no deadlock: {} packets ended by TTL",
             human::time_ns(closed - 1e6),
             human::time_ns(closed + deadlocks.duration_ns as f64 - LOOP_ENDS_NS),
             human::time_ns(deadlocks.duration_ns as f64),
             (end_ns / 1e6).round(),
-            held.len(),
+            paused.len(),
             HOSTS - 1,
             names.join(", "),
             human::count(short.summary.dropped_frames.ttl),
         ),
-        "Packets that stand in the two queues can never reach the switch that would now forward them rightly, and whoever has a packet behind them waits too",
+        "Packets in the two queues cannot reach the switch that would now forward them correctly, and all hosts that \
+         have packets behind them are paused too",
     )
 }
 
@@ -99,10 +101,10 @@ fn number_of(hosts: usize) -> crate::ledger::number::Test {
 }
 
 fn paused_at_end(outcome: &Outcome) -> u64 {
-    let is_held = |host: &u32| {
+    let is_paused = |host: &u32| {
         outcome.series(&uplink(*host), Metric::PausedClasses).last().is_some_and(|last| last.1 > 0)
     };
-    (0..HOSTS).filter(is_held).count() as u64
+    (0..HOSTS).filter(is_paused).count() as u64
 }
 
 /// Frames that hosts sent, and frames that hosts received.
@@ -119,16 +121,16 @@ fn figure(long: &Outcome, short: &Outcome) -> Plot {
         let series: Vec<_> =
             (0..HOSTS).map(|host| outcome.series(&uplink(host), Metric::PausedClasses)).collect();
         let samples = series.first().map_or(0, |first| first.len());
-        let held =
+        let paused =
             |at: usize| series.iter().filter(|one| one.get(at).is_some_and(|sample| sample.1 > 0)).count();
-        let point = |at: usize| (series[0][at].0 as f64, held(at) as f64);
+        let point = |at: usize| (series[0][at].0 as f64, paused(at) as f64);
         Curve { name: name.to_owned(), points: (0..samples).map(point).collect(), line: Line::StepAfter }
     };
     Plot {
-        title: "Hosts that are held: a loop from 1 to 6 ms, and one from 1 to 2 ms".to_owned(),
-        description: "How many of sixteen hosts have to hold, over time.".to_owned(),
+        title: "Paused hosts: a loop from 1 to 6 ms, and one from 1 to 2 ms".to_owned(),
+        description: "Number of paused hosts, of sixteen, over time.".to_owned(),
         x: Axis::new("time", Scale::Linear, Unit::TimeNs).with_range(0.0, 30e6),
-        y: Axis::new("hosts that hold", Scale::Linear, Unit::Number).with_range(0.0, 16.0),
+        y: Axis::new("paused hosts", Scale::Linear, Unit::Number).with_range(0.0, 16.0),
         curves: vec![curve("loop of 5 ms", long), curve("loop of 1 ms", short)],
     }
 }

@@ -40,16 +40,17 @@ fn judge(results: &Results<'_>) -> Finding {
         let what = format!("share of {:e} to {:e}", bucket.low, bucket.high);
         judgement.must(what, share(*found, all).expected(bucket.percent / 100.0));
     }
-    judgement.must("events outside of all buckets", count(all - counts.iter().sum::<u64>()).is(0));
+    judgement.must("events outside all buckets", count(all - counts.iter().sum::<u64>()).is(0));
     let expected = f64::from(tiers.link_count()) * 0.876 * years as f64;
     judgement.must("events", count(all).expected(expected));
     let mean = losses.iter().sum::<f64>() / all.max(1) as f64;
-    judgement.must("mean loss", number(mean).near(8.3e-4, 0.05));
+    judgement.must("mean loss rate", number(mean).near(8.3e-4, 0.05));
     judgement.finding(
         format!(
-            "{} of {all} events in {years} years, mean loss {mean:.2e}",
+            "{} of {all} events in {years} years, mean loss rate {mean:.2e}",
             counts.iter().map(|count| format!("{:.2} %", *count as f64 / all as f64 * 100.0)).collect::<Vec<_>>().join(", "),
         ),
-        "Drawn uniformly inside each bucket, as the published generator does, most losses lie near the upper end of theirs; log-uniform ones would have seven tenths of the mean",
+        "The published generator draws loss rates uniformly within each bucket, so that most are near the upper end \
+         of their bucket; log-uniform rates would have seven tenths of the mean",
     )
 }

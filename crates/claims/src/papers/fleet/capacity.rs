@@ -24,28 +24,35 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-const PIPES: [u32; 2] = [2, 4];
+const PROTECTED_MAX: [u32; 2] = [2, 4];
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let years = all(results);
-    let mut told_pipes = Vec::new();
+    let mut summaries = Vec::new();
     let mut rows = Vec::new();
-    for ((constraint, of), pipes) in CONSTRAINTS.into_iter().zip(&years.by_constraint).zip(PIPES) {
+    for ((constraint, of), pipes) in CONSTRAINTS.into_iter().zip(&years.by_constraint).zip(PROTECTED_MAX) {
         let at = constraint_name(constraint);
         let lost_max = of.iter().map(|year| year.capacity_lost_max).fold(0.0, f64::max);
-        judgement
-            .must(format!("worst pod's capacity lost at {at}, at most"), fraction(lost_max).at_most(0.01));
+        judgement.must(
+            format!("capacity lost by the worst pod at {at}, maximum"),
+            fraction(lost_max).at_most(0.01),
+        );
         let lost = |year: &Year| year.corropt.time.least_capacity - year.both.time.least_capacity;
-        let what = format!("worst pod's capacity lost at {at}, on average");
+        let what = format!("capacity lost by the worst pod at {at}, mean");
         judgement.must(what, fraction(over_seeds(of, lost).0).at_most(0.001));
         let within = |most: u32| of.iter().filter(|year| year.both.most_per_pipe_max <= most).count();
         let part = within(pipes) as f64 / of.len().max(1) as f64;
-        judgement.must(format!("seeds with at most {pipes} in a pipe at {at}"), fraction(part).at_least(0.5));
+        judgement.must(
+            format!("share of seeds with at most {pipes} protected links in a pipeline at {at}"),
+            fraction(part).at_least(0.5),
+        );
         let most = of.iter().map(|year| year.both.most_per_pipe_max).max().unwrap_or(0);
-        judgement
-            .must(format!("most in a pipe at {at}"), number(f64::from(most)).at_most(f64::from(pipes + 1)));
-        told_pipes.push(format!("{most} at {at} ({} of {} seeds at most {pipes})", within(pipes), of.len()));
+        judgement.must(
+            format!("largest number of protected links in a pipeline at {at}"),
+            number(f64::from(most)).at_most(f64::from(pipes + 1)),
+        );
+        summaries.push(format!("{most} at {at} ({} of {} seeds at most {pipes})", within(pipes), of.len()));
         let percent = |value: f64| format!("{} %", human::percent(value.clamp(0.0, 1.0)));
         rows.push(vec![
             at,
@@ -57,7 +64,8 @@ fn judge(results: &Results<'_>) -> Finding {
         ]);
     }
     judgement.table(
-        "constraint | least capacity, CorrOpt | with LinkGuardian | lost at most | least ever | most in a pipe",
+        "constraint | mean minimum capacity, CorrOpt | with LinkGuardian | largest loss of capacity | lowest \
+         capacity, CorrOpt | most protected links in a pipeline",
         rows,
     );
     let changes: Vec<_> = CONSTRAINTS
@@ -68,10 +76,10 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.plot("l19", &distributions(ChangeQuantity::CapacityLost, &changes));
     judgement.finding(
         format!(
-            "most protected links in one pipe: {}; over {} seeds",
-            told_pipes.join(", "),
+            "most protected links in one pipeline: {}; over {} seeds",
+            summaries.join(", "),
             seeds(results.effort())
         ),
-        "A pod has 192 links in each tier, so that one at 60 % of its speed takes 0.2 %",
+        "A pod has 192 links in each tier, so that a link at 60 % of its speed costs 0.2 % of the capacity",
     )
 }

@@ -28,11 +28,11 @@ fn judge(results: &Results<'_>) -> Finding {
     for (what, of) in [("time", 0), ("events", 1)] {
         let part = |year: &super::years::Year| if of == 0 { year.no_gain.0 } else { year.no_gain.1 };
         judgement.must(
-            format!("no gain at 50 %, of the {what}"),
+            format!("share of the {what} without a gain at 50 %"),
             fraction(over_seeds(half, part).0).between(0.3, 0.4),
         );
         judgement.must(
-            format!("no gain at 75 %, of the {what}"),
+            format!("share of the {what} without a gain at 75 %"),
             fraction(over_seeds(three_quarters, part).0).at_most(0.01),
         );
     }
@@ -46,7 +46,8 @@ fn judge(results: &Results<'_>) -> Finding {
         ]
     });
     judgement.table(
-        "constraint | no gain, of the time | of the events | no corrupting link, of the time",
+        "constraint | no gain, share of the time | no gain, share of the events | no corrupting link, share of the \
+         time",
         rows.collect(),
     );
     let changes: Vec<_> = CONSTRAINTS
@@ -57,13 +58,14 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.plot("l18", &distributions(ChangeQuantity::Gain, &changes));
     judgement.finding(
         format!(
-            "no gain {} of the time at 50 % and {} at 75 % ({} seeds); of the events {} and {}",
+            "no gain in {} of the time at 50 % and {} at 75 % ({} seeds); in {} and {} of the events",
             mean_text(half, percent, |year| year.no_gain.0),
             mean_text(three_quarters, percent, |year| year.no_gain.0),
             seeds(results.effort()),
             mean_text(half, percent, |year| year.no_gain.1),
             mean_text(three_quarters, percent, |year| year.no_gain.1),
         ),
-        "Three uplinks of one ToR, or their like, must corrupt at once before a link has to stay at 50 %; at 75 % two do, and some of 261 pods always has them",
+        "CorrOpt can take out all corrupting links at 50 % unless three uplinks of one ToR, or similar links, corrupt \
+         at the same time; at 75 % two are enough, and some of the 261 pods always has two",
     )
 }

@@ -62,7 +62,10 @@ fn judge(results: &Results<'_>) -> Finding {
             .zip(0..)
             .map(|((name, db), step)| (*name, number(db - GAP_DB * f64::from(step))))
             .collect();
-        judgement.must(format!("dB at a loss of {loss:e}, less 0.5 dB a step"), ascending(&spaced, 0.0));
+        judgement.must(
+            format!("attenuation in dB at a loss rate of {loss:e}, minus 0.5 dB per step"),
+            ascending(&spaced, 0.0),
+        );
     }
     for generation in &SIMULATED {
         let lane = results.outcome(&run(generation, results.effort())).lane("h0>tor");
@@ -72,13 +75,13 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(what, lost.expected(simulated(generation).frame_loss));
     }
     judgement.plot("l21", &figure());
-    let shows: Vec<_> = ORDER
+    let summaries: Vec<_> = ORDER
         .iter()
         .map(|generation| format!("{} at {:.1} dB", generation.name, attenuation(generation, 1e-5)))
         .collect();
     judgement.finding(
-        format!("one frame in 100 000 is lost by {}", shows.join(", by ")),
-        "Noise grows with the symbol rate, and four levels share the swing of two; FEC gives back less than that",
+        format!("one frame in 100 000 is lost by {}", summaries.join(", by ")),
+        "Noise grows with the symbol rate, and four levels share the amplitude of two; FEC gains less than this costs",
     )
 }
 
@@ -90,7 +93,7 @@ fn figure() -> Plot {
         Curve { name: generation.name.to_owned(), points, line: Line::Straight }
     };
     Plot {
-        title: "Frames of 1518 B lost as light fades".to_owned(),
+        title: "Loss of frames of 1518 B against attenuation".to_owned(),
         description:
             "Probability that a frame is lost against optical attenuation, for four generations of links."
                 .to_owned(),

@@ -32,8 +32,8 @@ pub(super) const CLAIM: Claim = Claim {
 const WITH: &str = "LG";
 const WITHOUT: &str = "LG without backpressure";
 const LOSS: &str = "loss";
-const OURS: &str = "hardened";
-const MENDED: [&str; 3] = [WITHOUT, WITH, OURS];
+const HARDENED: &str = "hardened";
+const SAMPLED: [&str; 3] = [WITHOUT, WITH, HARDENED];
 const BUFFER_BYTES: f64 = 200e3;
 /// Largest reordering buffer of the paper at 25G (L4).
 const REORDER_BYTES_MAX: f64 = 60e3;
@@ -92,9 +92,9 @@ impl RoundTrip {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let counted = [WITH, WITHOUT, LOSS, OURS].map(|variant| run(variant, effort));
+    let counted = [WITH, WITHOUT, LOSS, HARDENED].map(|variant| run(variant, effort));
     let streams = RoundTrip::ALL.into_iter().flat_map(|at| BOTH.map(|variant| at.run(variant, effort)));
-    counted.into_iter().chain(MENDED.map(|variant| sampled(variant, effort))).chain(streams).collect()
+    counted.into_iter().chain(SAMPLED.map(|variant| sampled(variant, effort))).chain(streams).collect()
 }
 
 /// Occupancy of the reordering buffer over time.
@@ -107,17 +107,19 @@ fn buffer(results: &Results<'_>, variant: &'static str) -> Vec<(f64, f64)> {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let of = |variant| results.outcome(&run(variant, results.effort()));
-    for variant in [WITH, OURS] {
+    for variant in [WITH, HARDENED] {
         judgement
             .must(format!("overflows, {variant}"), count(of(variant).summary.protection.overflowed).is(0));
-        judgement
-            .must(format!("sent again, {variant}"), count(of(variant).summary.retransmitted_packets).is(0));
+        judgement.must(
+            format!("retransmissions of the host, {variant}"),
+            count(of(variant).summary.retransmitted_packets).is(0),
+        );
     }
     let overflowed = of(WITHOUT).summary.protection.overflowed;
     judgement.must("overflows without backpressure", number(overflowed as f64).at_least(1.0));
     let (with, without) = (retransmission_share(of(LOSS)), retransmission_share(of(WITHOUT)));
     judgement.must(
-        "sent again for each packet, against no protection",
+        "retransmissions per packet without backpressure, divided by those without protection",
         number(without / with.max(1e-9)).at_least(1.0),
     );
     let goodput = of(WITHOUT).summary.goodput_bps as f64;
@@ -135,9 +137,9 @@ fn judge(results: &Results<'_>) -> Finding {
             human::bytes(summary.protection.rx_buffer_bytes_max as f64),
         ]
     };
-    let all = [WITH, WITHOUT, LOSS, OURS];
+    let all = [WITH, WITHOUT, LOSS, HARDENED];
     let rows = stream_rows(results).into_iter().chain(all.map(row)).collect();
-    judgement.table("| goodput | sent again | overflowed | buffer at most", rows);
+    judgement.table("| goodput | retransmitted | overflowed | largest buffer", rows);
     let bar = |variant: &'static str| Bar {
         name: variant.to_owned(),
         counts: vec![of(variant).summary.retransmitted_packets, of(variant).summary.protection.overflowed],
@@ -145,25 +147,26 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.bars(
         "l8",
         &Bars {
-            title: "What the end host sends again, and what overflows in the link".to_owned(),
-            description:
-                "Packets sent again end to end and frames that overflowed, with and without backpressure."
-                    .to_owned(),
-            parts: vec!["packets sent again".to_owned(), "frames that overflowed".to_owned()],
+            title: "Retransmissions of the host, and overflows of the link".to_owned(),
+            description: "End-to-end retransmissions and overflowed frames, with and without backpressure."
+                .to_owned(),
+            parts: vec!["packets retransmitted".to_owned(), "frames overflowed".to_owned()],
             bars: all.map(bar).to_vec(),
         },
     );
     judgement.finding(
         format!(
-            "{}. WRITEs: {} overflows and {} packets sent again without backpressure, none of either with it; goodput {} instead of {}",
+            "{}. WRITEs: {} overflows and {} packets retransmitted without backpressure, none of either with it; \
+             goodput {} instead of {}",
             summary_text(results),
             human::count(overflowed),
             human::count(of(WITHOUT).summary.retransmitted_packets),
             human::rate_bps(goodput),
             human::rate_bps(of(WITH).summary.goodput_bps as f64)
         ),
-        "Frames that overflow are holes that nobody asks for: each stalls the link for a whole ackNoTimeout, so that more pile up. Go-back-N does not slow down as \
-         DCTCP does, so that its connection breaks",
+        "The receiver of the link requests no retransmission of frames that overflowed: each stalls delivery for a \
+         whole ackNoTimeout, during which more frames queue up. Go-back-N does not slow down as DCTCP does, so that \
+         its connection makes little progress",
     )
 }
 
@@ -172,19 +175,26 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
     for at in RoundTrip::ALL {
         let [with, without] = BOTH.map(|variant| at.samples(results, variant));
         let name = at.name();
-        judgement.must(format!("overflows, DCTCP, {name}, with it"), count(with.overflowed()).is(0));
+        judgement
+            .must(format!("overflows, DCTCP, {name}, with backpressure"), count(with.overflowed()).is(0));
         let bps = [&with, &without].map(|samples| samples.throughput_bps(Phase::Protected));
-        judgement.must(format!("throughput without it, DCTCP, {name}"), rate_bps(bps[1]).below(bps[0]));
+        judgement
+            .must(format!("throughput without backpressure, DCTCP, {name}"), rate_bps(bps[1]).below(bps[0]));
         let [corrupting, protected] =
             [Phase::Corrupting, Phase::Protected].map(|phase| without.retransmissions_per_s(phase));
         let more = number(protected / corrupting.max(1e-9)).at_least(1.0);
-        let what = format!("sent again in a second, against corruption, DCTCP, {name}");
+        let what = format!(
+            "retransmissions per second without backpressure, divided by those with corruption alone, DCTCP, {name}"
+        );
         if at == RoundTrip::Longer {
             let overflowed = without.overflowed() as f64;
-            judgement.must(format!("overflows, DCTCP, {name}, without it"), number(overflowed).at_least(1.0));
+            judgement.must(
+                format!("overflows, DCTCP, {name}, without backpressure"),
+                number(overflowed).at_least(1.0),
+            );
             judgement.must(what, more);
         } else {
-            judgement.printed(what, more, FITS);
+            judgement.printed(what, more, SHORT_ROUND_TRIP_REASON);
         }
     }
     let curve = |variant: &'static str| {
@@ -203,7 +213,7 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
             curves: BOTH.map(curve).to_vec(),
         },
     );
-    let again = |variant: &'static str| {
+    let retransmitted = |variant: &'static str| {
         let samples = RoundTrip::Longer.samples(results, variant);
         let name = if variant == stream::LG { "with backpressure" } else { "without" };
         samples.curve(name.to_owned(), OUT, Metric::RetransmittedPackets, 1.0)
@@ -211,17 +221,20 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
     judgement.plot(
         "l8-again",
         &Plot {
-            title: "What its host sends again".to_owned(),
-            description: "Packets sent again between two samples, over time.".to_owned(),
+            title: "Retransmissions of the host".to_owned(),
+            description: "Packets retransmitted between two samples, over time.".to_owned(),
             x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-            y: Axis::new("packets sent again", Scale::Linear, Unit::Number),
-            curves: BOTH.map(again).to_vec(),
+            y: Axis::new("packets retransmitted", Scale::Linear, Unit::Number),
+            curves: BOTH.map(retransmitted).to_vec(),
         },
     );
 }
 
-const FITS: &str = "With a round trip of 30 µs all that a DCTCP stream has under way, 94 KB on its way and 100 KB before frames are marked, just fits into the buffer of 200 KB: it fills, \
-     throughput falls, but nearly nothing overflows. With 100 µs, which the paper's own streams come to (L14), 312 KB are on their way alone, and the buffer overflows again and again, as printed";
+const SHORT_ROUND_TRIP_REASON: &str = "With a round trip of 30 µs the bytes in flight of a DCTCP stream, 94 KB on the \
+                                       path and 100 KB before frames are marked, just fit into the buffer of 200 KB: \
+                                       it fills, throughput falls, but nearly no frame overflows. With 100 µs, the \
+                                       round trip of the paper's own streams (L14), 312 KB are on the path alone, and \
+                                       the buffer overflows repeatedly, as printed";
 
 fn stream_rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let row = |at: RoundTrip, variant: &'static str| {
@@ -241,10 +254,11 @@ fn stream_rows(results: &Results<'_>) -> Vec<Vec<String>> {
 fn summary_text(results: &Results<'_>) -> String {
     let of = |at: RoundTrip| {
         let [with, without] = BOTH.map(|variant| at.samples(results, variant));
-        let [again, corrupted] =
+        let [retransmitted, corrupted] =
             [Phase::Protected, Phase::Corrupting].map(|phase| without.retransmissions_per_s(phase));
         format!(
-            "{}: without backpressure {} overflows, {again:.0} packets sent again in a second ({corrupted:.0} by corruption alone), and {} instead of {}",
+            "{}: without backpressure {} overflows, {retransmitted:.0} packets retransmitted per second ({corrupted:.0} with \
+             corruption alone), and {} instead of {}",
             at.name(),
             human::count(without.overflowed()),
             human::rate_bps(without.throughput_bps(Phase::Protected)),
@@ -257,11 +271,15 @@ fn summary_text(results: &Results<'_>) -> String {
 /// Checks WRITEs with a short sampling interval.
 fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
     let most = |variant| buffer(results, variant).iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max);
-    judgement
-        .must("most that waits without backpressure", bytes(most(WITHOUT)).at_least(0.95 * BUFFER_BYTES));
-    for variant in [WITH, OURS] {
-        judgement
-            .must(format!("most that waits, {variant}"), bytes(most(variant)).at_most(REORDER_BYTES_MAX));
+    judgement.must(
+        "largest reordering buffer without backpressure",
+        bytes(most(WITHOUT)).at_least(0.95 * BUFFER_BYTES),
+    );
+    for variant in [WITH, HARDENED] {
+        judgement.must(
+            format!("largest reordering buffer, {variant}"),
+            bytes(most(variant)).at_most(REORDER_BYTES_MAX),
+        );
     }
     let curve = |variant: &'static str| Curve {
         name: variant.to_owned(),
@@ -271,11 +289,11 @@ fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
     judgement.plot(
         "l8-buffer",
         &Plot {
-            title: "What waits for an earlier frame, with and without backpressure".to_owned(),
+            title: "Reordering buffer with and without backpressure".to_owned(),
             description: "Bytes in the reordering buffer of a link of 25 Gb/s over time.".to_owned(),
             x: Axis::new("time", Scale::Linear, Unit::TimeNs),
             y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, BUFFER_BYTES),
-            curves: MENDED.map(curve).to_vec(),
+            curves: SAMPLED.map(curve).to_vec(),
         },
     );
 }

@@ -30,7 +30,7 @@ const BOUNDS: [(u32, &str, Side, f64); 5] = [
     (100, LG, Side::Tx, 90e3),
     (100, LG_NB, Side::Tx, 24.4e3),
 ];
-const BOUND: f64 = 90e3;
+const HARDENED_BYTES_MAX: f64 = 90e3;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -72,16 +72,19 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     for (gbps, mode, side, bound) in BOUNDS {
         let found = most(results, gbps, mode, side);
-        let what = format!("{} keeps at most, {mode}, {gbps}G", side.name());
+        let what = format!("largest buffer of the {}, {mode}, {gbps}G", side.name());
         judgement.must(what.clone(), bytes(found).at_most(bound));
         judgement.printed(what, bytes(found).at_least(bound / 2.0), REASON);
     }
     for gbps in RATES {
         let none = most(results, gbps, LG_NB, Side::Rx) as u64;
-        judgement.must(format!("receiver keeps without order, {gbps}G"), count(none).is(0));
+        judgement.must(format!("buffer of the receiver, non-blocking mode, {gbps}G"), count(none).is(0));
         for side in [Side::Tx, Side::Rx] {
             let found = bytes(most(results, gbps, HARDENED, side));
-            judgement.must(format!("{} keeps at most, ours, {gbps}G", side.name()), found.at_most(BOUND));
+            judgement.must(
+                format!("largest buffer of the {}, hardened, {gbps}G", side.name()),
+                found.at_most(HARDENED_BYTES_MAX),
+            );
         }
     }
     let row = |stress: Stress| {
@@ -95,13 +98,14 @@ fn judge(results: &Results<'_>) -> Finding {
     };
     judgement.finding(
         BOUNDS.map(text).join(", "),
-        "Pause and resume hold the receiver's buffer near 40 KB, and what was under way comes on top",
+        "Pause and resume keep the receiver's buffer near 40 KB; frames in flight at the pause are added to it",
     )
 }
 
-const REASON: &str = "Our sender's copies spend their time on the way to the loopback port, 4.6 µs or 57 KB at 100G, and hardly wait in its queue, where the \
-                      paper polls. Its table of recirculations shows that copies turn about 2.7 times at 25G, so that part of what \
-                      we model as one long way is several short turns; at 100G these fill the queue";
+const REASON: &str = "The sender's copies of our model spend their time on the way to the loopback port, 4.6 µs or 57 \
+                      KB at 100G, and hardly wait in its queue, which the paper polls. Its table of recirculations \
+                      shows that copies recirculate about 2.7 times at 25G. So part of the delay that we model as one \
+                      long pass consists of several short passes; at 100G these fill the queue";
 
 fn figure(results: &Results<'_>) -> Plot {
     let of = |gbps, mode: &'static str, side: Side| {
@@ -113,10 +117,12 @@ fn figure(results: &Results<'_>) -> Plot {
         }
     };
     Plot {
-        title: "Most bytes in buffers of a protected link".to_owned(),
-        description: "Most bytes kept by sender and receiver against the loss of the link.".to_owned(),
-        x: Axis::new("loss of the link", Scale::Log, Unit::Number),
-        y: Axis::new("most bytes kept", Scale::Linear, Unit::Bytes),
+        title: "Largest buffers of a protected link".to_owned(),
+        description:
+            "Largest number of bytes buffered by sender and receiver against the loss rate of the link."
+                .to_owned(),
+        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        y: Axis::new("largest buffer", Scale::Linear, Unit::Bytes),
         curves: vec![
             of(25, LG, Side::Rx),
             of(100, LG, Side::Rx),

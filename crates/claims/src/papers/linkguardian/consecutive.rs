@@ -24,8 +24,8 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const LOSSES: [f64; 2] = [0.01, 0.05];
-const SLOTS: i32 = 5;
-const COVER: f64 = 0.999_999;
+const REGISTERS: i32 = 5;
+const COVERED_MIN: f64 = 0.999_999;
 
 fn run(loss: f64, effort: Effort) -> Run {
     Stress::new(100, loss, LG_NB).run(effort.choose(200_000, 2_000_000)).set("protect.0.copies", 2)
@@ -37,39 +37,42 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let mut told = Vec::new();
+    let mut summaries = Vec::new();
     for loss in LOSSES {
         let sum = results.outcome(&run(loss, results.effort())).summary.protection;
         let percent = human::percent(loss);
-        judgement
-            .must(format!("events covered, {percent} %"), fraction(1.0 - loss.powi(SLOTS)).at_least(COVER));
+        judgement.must(
+            format!("events covered, {percent} %"),
+            fraction(1.0 - loss.powi(REGISTERS)).at_least(COVERED_MIN),
+        );
         let mean = per(sum.missed, sum.notifications);
         judgement
-            .must(format!("frames of an event, {percent} %"), number(mean).near(1.0 / (1.0 - loss), 0.02));
-        let expected = sum.notifications as f64 * loss.powi(SLOTS) / (1.0 - loss);
-        judgement.must(format!("frames without a slot, {percent} %"), count(sum.refused).expected(expected));
-        told.push(format!(
-            "at {percent} % {} events of {mean:.4} frames, {} of them without a slot",
+            .must(format!("lost frames per event, {percent} %"), number(mean).near(1.0 / (1.0 - loss), 0.02));
+        let expected = sum.notifications as f64 * loss.powi(REGISTERS) / (1.0 - loss);
+        judgement
+            .must(format!("frames without a register, {percent} %"), count(sum.refused).expected(expected));
+        summaries.push(format!(
+            "at {percent} % {} events of {mean:.4} frames, {} frames without a register",
             human::count(sum.notifications),
             human::count(sum.refused)
         ));
     }
     judgement.plot("l6", &figure());
     judgement.finding(
-        told.join("; "),
-        "Six losses in a row are one event in three million at 5 %, if losses are independent",
+        summaries.join("; "),
+        "Six consecutive losses are one event in three million at 5 %, if losses are independent",
     )
 }
 
 fn figure() -> Plot {
     let of = |(name, next): (&str, f64)| {
-        let point = |slots: i32| (f64::from(slots), next.powi(slots));
+        let point = |registers: i32| (f64::from(registers), next.powi(registers));
         Curve { name: name.to_owned(), points: (1..=6).map(point).collect(), line: Line::Marked }
     };
     Plot {
-        title: "Loss events of more than so many frames".to_owned(),
-        description: "Share of loss events that a number of slots does not cover.".to_owned(),
-        x: Axis::new("frames lost in a row", Scale::Linear, Unit::Number),
+        title: "Loss events that exceed a number of registers".to_owned(),
+        description: "Share of loss events that a number of registers does not cover.".to_owned(),
+        x: Axis::new("registers", Scale::Linear, Unit::Number),
         y: Axis::new("loss events not covered", Scale::Log, Unit::Number),
         curves: [
             ("1 % independent", 0.01),

@@ -41,24 +41,24 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let alone = results.outcome(&run(LG, results.effort())).summary.protection;
     let frames = alone.protected + alone.resent.frames;
-    let there = per(alone.header_bytes, frames);
-    judgement.must("header there, in bytes", number(there).near(HEADER_BYTES, 0.001));
+    let forward = per(alone.header_bytes, frames);
+    judgement.must("forward header, in bytes per frame", number(forward).near(HEADER_BYTES, 0.001));
     let outcome = results.outcome(&both(results.effort()));
     let sum = outcome.summary.protection;
-    let there_bytes = 3 * (sum.protected + sum.resent.frames);
-    let back = outcome.lane(BACKWARD);
+    let forward_bytes = 3 * (sum.protected + sum.resent.frames);
+    let backward = outcome.lane(BACKWARD);
     // Control frames of the link are few and short if data leave no room.
-    let data = back.tx_bytes as f64 / FRAME_BYTES;
-    let back = (sum.header_bytes as f64 - there_bytes as f64) / data.max(1.0);
-    judgement.must("header back, in bytes for each full frame", number(back).near(HEADER_BYTES, 0.02));
-    judgement.must("share of the link", fraction(there / FULL_BYTES).near(0.002, 0.1));
-    let ours = results.outcome(&run(HARDENED, results.effort())).summary.protection;
-    let ours = per(ours.header_bytes, ours.protected + ours.resent.frames);
+    let data = backward.tx_bytes as f64 / FRAME_BYTES;
+    let backward = (sum.header_bytes as f64 - forward_bytes as f64) / data.max(1.0);
+    judgement.must("backward header, in bytes per full frame", number(backward).near(HEADER_BYTES, 0.02));
+    judgement.must("share of the link", fraction(forward / FULL_BYTES).near(0.002, 0.1));
+    let hardened = results.outcome(&run(HARDENED, results.effort())).summary.protection;
+    let hardened = per(hardened.header_bytes, hardened.protected + hardened.resent.frames);
     judgement.finding(
         format!(
-            "{there:.3} B there and {back:.2} B back, {} % of the link; ours {ours:.2} B",
-            human::percent(there / FULL_BYTES)
+            "{forward:.3} B forward and {backward:.2} B backward, {} % of the link; hardened protocol {hardened:.2} B",
+            human::percent(forward / FULL_BYTES)
         ),
-        "It is the layout of the header",
+        "The size follows from the layout of the header",
     )
 }

@@ -28,10 +28,10 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 /// The setting in which losses are counted without weights: loss rate, copies, and mean burst length.
-const COUNTED: f64 = 1e-2;
-const BURST: f64 = 1.5;
+const COUNTED_LOSS: f64 = 1e-2;
+const BURST_FRAMES: f64 = 1.5;
 /// Frames after which an episode at 25G is over, and which often pass without another loss.
-const QUIET: u32 = 60;
+const QUIET_FRAMES: u32 = 60;
 
 fn cases() -> Vec<Stress> {
     let of = |gbps| {
@@ -40,33 +40,33 @@ fn cases() -> Vec<Stress> {
     RATES.into_iter().flat_map(of).collect()
 }
 
-fn ours() -> Vec<Stress> {
+fn hardened() -> Vec<Stress> {
     LOSSES.iter().map(|(loss, _)| Stress::new(100, *loss, HARDENED)).collect()
 }
 
 fn plain() -> Stress {
-    Stress::new(25, COUNTED, LG)
+    Stress::new(25, COUNTED_LOSS, LG)
 }
 
-fn brute(effort: Effort) -> Run {
+fn unweighted(effort: Effort) -> Run {
     plain().run(effort.choose(250_000, 1_500_000)).set("protect.0.copies", 1)
 }
 
 /// The same setting with importance sampling.
 fn checked(effort: Effort) -> Run {
-    plain().tilted(effort).set("protect.0.copies", 1).set("impair.0.quiet", QUIET)
+    plain().tilted(effort).set("protect.0.copies", 1).set("impair.0.quiet", QUIET_FRAMES)
 }
 
 fn bursts(effort: Effort) -> Run {
-    let stress = Stress::new(25, COUNTED, LG_NB);
+    let stress = Stress::new(25, COUNTED_LOSS, LG_NB);
     let run =
         stress.run(effort.choose(400_000, 1_500_000)).set("protect.0.copies", 2).set("impair.0.rate", 0);
-    run.set("impair.1.loss", COUNTED).set("impair.1.length", BURST)
+    run.set("impair.1.loss", COUNTED_LOSS).set("impair.1.length", BURST_FRAMES)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let estimated = cases().into_iter().chain(ours()).map(|case| case.tilted(effort));
-    estimated.chain([brute(effort), checked(effort), bursts(effort)]).collect()
+    let estimated = cases().into_iter().chain(hardened()).map(|case| case.tilted(effort));
+    estimated.chain([unweighted(effort), checked(effort), bursts(effort)]).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -77,7 +77,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let outcome = results.outcome(&case.tilted(effort));
         let copies = case.copies();
         let sent = &outcome.summary.protection;
-        let what = format!("copies for each frame lost, {}", case.name());
+        let what = format!("copies per lost frame, {}", case.name());
         judgement.must(what, number(per(sent.resent.frames, sent.missed)).near(f64::from(copies), 0.02));
         let expected = case.loss.powi(copies as i32 + 1);
         estimated(&mut judgement, &case, case.estimate(results).as_ref(), expected);
@@ -90,30 +90,30 @@ fn judge(results: &Results<'_>) -> Finding {
         weights.push(off.abs());
     }
     judgement.must(
-        "mean weights off 1, in deviations, at most",
+        "largest distance of a mean weight from 1, in standard deviations",
         number(weights.into_iter().fold(0.0, f64::max)).at_most(4.5),
     );
-    for case in ours() {
+    for case in hardened() {
         let copies = case.copies();
         let expected = case.loss.powi(copies as i32 + 1);
-        let left = case.estimate(results).map_or(f64::INFINITY, |estimate| estimate.value);
-        judgement.must(format!("loss left, {}", case.name()), number(left).at_most(expected));
+        let remaining = case.estimate(results).map_or(f64::INFINITY, |estimate| estimate.value);
+        judgement.must(format!("remaining loss, {}", case.name()), number(remaining).at_most(expected));
         rows.push(row(&case, results, expected));
     }
     counted(&mut judgement, results);
-    judgement.table("| left | 99.99 % interval | p^(N+1) | episodes", rows);
+    judgement.table("| remaining loss | 99.99 % interval | p^(N+1) | episodes", rows);
     judgement.plot("l1", &figure(results));
     judgement.finding(
         measured(results),
-        "A frame is lost if it and its copies are. Bursts undo that, since copies leave one right behind the other: if one loss in a hundred is followed \
-         by another, 1e-8 is left at 1e-3, as the paper saw at 25G",
+        "A frame is lost if it and all its copies are lost. Bursts make this more likely, because copies are sent \
+         back to back: if one loss in a hundred is followed by another, 1e-8 remains at 1e-3, as the paper saw at 25G",
     )
 }
 
 fn estimated(judgement: &mut Judgement, case: &Stress, estimate: Option<&Estimate>, expected: f64) {
     let interval = estimate.map(|estimate| estimate.interval);
     let test = number(expected);
-    let what = format!("loss left, {}: the interval holds p^(N+1)", case.name());
+    let what = format!("p^(N+1) within the interval of the remaining loss, {}", case.name());
     match interval {
         Some(interval) => judgement.must(what, test.between(interval.low, interval.high)),
         None => judgement.must(what, count(0).is(1)),
@@ -122,21 +122,24 @@ fn estimated(judgement: &mut Judgement, case: &Stress, estimate: Option<&Estimat
 
 /// Compares the count without weights with the weighted estimate.
 fn counted(judgement: &mut Judgement, results: &Results<'_>) {
-    let truth = COUNTED * COUNTED;
-    let brute = results.outcome(&brute(results.effort())).summary.protection;
+    let truth = COUNTED_LOSS * COUNTED_LOSS;
+    let unweighted = results.outcome(&unweighted(results.effort())).summary.protection;
     judgement.must(
-        "loss left of 1e-2 with one copy, counted",
-        share(brute.lost.min(brute.protected), brute.protected).expected(truth),
+        "remaining loss at 1e-2 with one copy, counted",
+        share(unweighted.lost.min(unweighted.protected), unweighted.protected).expected(truth),
     );
     let episodes = results.outcome(&checked(results.effort())).episodes;
-    let estimate =
-        episodes.loss_per_frame_forced(COUNTED, weight_max(COUNTED, 1), crate::ledger::number::LEVEL);
+    let estimate = episodes.loss_per_frame_forced(
+        COUNTED_LOSS,
+        weight_max(COUNTED_LOSS, 1),
+        crate::ledger::number::LEVEL,
+    );
     estimated(judgement, &plain(), estimate.as_ref(), truth);
     let bursts = results.outcome(&bursts(results.effort())).summary.protection;
     // Probability that a loss is followed by another.
-    let next: f64 = 1.0 - 1.0 / BURST;
-    let expected = truth * next + COUNTED * next.powi(5);
-    let what = "loss left of 1e-2 with two copies and bursts of 1.5 frames";
+    let next: f64 = 1.0 - 1.0 / BURST_FRAMES;
+    let expected = truth * next + COUNTED_LOSS * next.powi(5);
+    let what = "remaining loss at 1e-2 with two copies and bursts of 1.5 frames";
     judgement.must(what, number(per(bursts.lost, bursts.protected)).between(expected / 2.0, expected * 2.0));
 }
 
@@ -151,19 +154,20 @@ fn row(case: &Stress, results: &Results<'_>, expected: f64) -> Vec<String> {
 }
 
 fn measured(results: &Results<'_>) -> String {
-    let left = |gbps, mode| {
+    let remaining = |gbps, mode| {
         let of = |(loss, _): &(f64, u32)| {
             Stress::new(gbps, *loss, mode).estimate(results).map_or(0.0, |found| found.value)
         };
         LOSSES.iter().map(of).map(shown).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "In order, {} is left at 25G and {} at 100G; without order {} and {}; by ours, in order, {} at 100G",
-        left(25, LG),
-        left(100, LG),
-        left(25, LG_NB),
-        left(100, LG_NB),
-        left(100, HARDENED)
+        "Remaining loss in the ordered mode: {} at 25G and {} at 100G; non-blocking: {} and {}; hardened protocol, \
+         ordered: {} at 100G",
+        remaining(25, LG),
+        remaining(100, LG),
+        remaining(25, LG_NB),
+        remaining(100, LG_NB),
+        remaining(100, HARDENED)
     )
 }
 
@@ -172,7 +176,7 @@ fn figure(results: &Results<'_>) -> Plot {
     let of = |gbps, mode: &'static str| {
         let point = |(loss, _): &(f64, u32)| {
             Some((*loss, Stress::new(gbps, *loss, mode).estimate(results)?.value))
-                .filter(|(_, left)| *left > 0.0)
+                .filter(|(_, remaining)| *remaining > 0.0)
         };
         curve(format!("{mode}, {gbps}G"), LOSSES.iter().filter_map(point).collect())
     };
@@ -180,10 +184,11 @@ fn figure(results: &Results<'_>) -> Plot {
     let mut curves = vec![curve("p^(N+1)".to_owned(), theory)];
     curves.extend(RATES.into_iter().flat_map(|gbps| [LG, LG_NB].map(|mode| of(gbps, mode))));
     Plot {
-        title: "Loss that is left on a protected link".to_owned(),
-        description: "Effective loss against the loss of the link, for both modes and both rates.".to_owned(),
-        x: Axis::new("loss of the link", Scale::Log, Unit::Number),
-        y: Axis::new("loss that is left", Scale::Log, Unit::Number),
+        title: "Remaining loss on a protected link".to_owned(),
+        description: "Remaining loss against the loss rate of the link, for both modes and both rates."
+            .to_owned(),
+        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        y: Axis::new("remaining loss", Scale::Log, Unit::Number),
         curves,
     }
 }

@@ -5,7 +5,8 @@ use wiremend_report::human;
 use super::multi_packet::FLOW_BYTES;
 use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
 use super::trial::{
-    ACTUAL, ALL, HARDENED, HARDENED_1, HARDENED_NB, HIDDEN, LOSS, NO_LOSS, RETX, RETX_ORDER, RETX_TAIL, Trial,
+    ACTUAL_LOSS, ALL, HARDENED, HARDENED_1, HARDENED_NB, HIDDEN_RATIO_MAX, LOSS, NO_LOSS, RETX, RETX_ORDER,
+    RETX_TAIL, Trial,
 };
 use crate::ledger::number::{ascending, number, share, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
@@ -49,17 +50,17 @@ const TABLE_2: [[f64; 6]; 4] = [
 ];
 
 /// A loss rate at which fewer than 0.1 % of the flows lose a tail.
-const SPARING: f64 = 6e-4;
+const LOW_LOSS: f64 = 6e-4;
 const PRINTED: f64 = 3.75;
-const PRINTED_PART: f64 = 0.25;
-const ORDER_HELPS: f64 = 1.2;
+const PRINTED_TOLERANCE: f64 = 0.25;
+const ORDER_GAIN_MIN: f64 = 1.2;
 /// Without `ReTx` a loss of any of the last three packets waits, with it only the last: a third, plus random
 /// variation.
-const RETX_HELPS: f64 = 0.5;
-const SAME: f64 = 0.05;
+const RETX_TIMEOUT_RATIO_MAX: f64 = 0.5;
+const ORDER_TOLERANCE: f64 = 0.05;
 const RTO_NS: f64 = 4096.0 * 256.0;
 /// Packets behind a lost one that are needed for duplicate ACKs to reveal the loss.
-const DUPLICATES: f64 = 3.0;
+const DUPLICATE_ACKS: f64 = 3.0;
 
 const TRANSPORTS: [Transport; 2] = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
 
@@ -75,8 +76,8 @@ fn dctcp(effort: Effort) -> Trial {
     trial(effort, Transport::Dctcp)
 }
 
-fn sparing(trial: Trial) -> Trial {
-    Trial { loss: SPARING, ..trial }
+fn at_low_loss(trial: Trial) -> Trial {
+    Trial { loss: LOW_LOSS, ..trial }
 }
 
 /// DCTCP without SACK.
@@ -87,8 +88,8 @@ fn without_sack(effort: Effort, variant: &'static str) -> Run {
 fn runs(effort: Effort) -> Vec<Run> {
     let table = |transport| trial(effort, transport).runs(&[&COLUMNS[..], &OURS].concat());
     let mut runs: Vec<_> = TRANSPORTS.into_iter().flat_map(table).collect();
-    runs.extend(sparing(rdma(effort)).runs(&[RETX, RETX_ORDER]));
-    runs.push(sparing(dctcp(effort)).run(RETX));
+    runs.extend(at_low_loss(rdma(effort)).runs(&[RETX, RETX_ORDER]));
+    runs.push(at_low_loss(dctcp(effort)).run(RETX));
     runs.extend([LOSS, RETX].map(|variant| without_sack(effort, variant)));
     runs
 }
@@ -98,10 +99,10 @@ fn judge(results: &Results<'_>) -> Finding {
     let [rdma, dctcp] = TRANSPORTS.map(|transport| trial(results.effort(), transport));
     let at = |variant, quantile| rdma.quantile_ns(results, variant, quantile);
     let order = at(RETX, 0.99) / at(RETX_ORDER, 0.99);
-    judgement.must("ReTx against ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_HELPS));
+    judgement.must("ReTx divided by ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_GAIN_MIN));
     mechanisms(&mut judgement, results, &rdma, [RTO_NS, RTO_NS / 10.0, 0.0]);
-    mechanisms(&mut judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, SAME]);
-    let at_the_edge = at_the_edge(&mut judgement, results);
+    mechanisms(&mut judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, ORDER_TOLERANCE]);
+    let at_the_boundary = at_the_boundary(&mut judgement, results);
     let tails = tails_of_dctcp(&mut judgement, results);
     judgement.plot("l13-rdma", &rdma.figure(results, &COLUMNS, 0.99));
     judgement.plot("l13-dctcp", &dctcp.figure(results, &COLUMNS, 0.99));
@@ -112,21 +113,23 @@ fn judge(results: &Results<'_>) -> Finding {
         variants.map(|variant| human::time_ns(dctcp.quantile_ns(results, variant, 1.0)));
     judgement.finding(
         format!(
-            "By RDMA order makes ReTx {} times better at 99 %; {at_the_edge}; with tails the slowest flow takes {nb} non-blocking and {all} in order, {ours} hardened ({ours_1} with one dummy, the fewest that it takes). \
-             By DCTCP {tails}; with tails the slowest flow takes {tcp_nb} non-blocking and {tcp} in order, {tcp_ours} hardened ({tcp_ours_1} with one dummy)",
+            "With RDMA order makes ReTx {} times better at 99 %; {at_the_boundary}; with tail protection the slowest flow \
+             takes {nb} non-blocking and {all} ordered, {ours} hardened ({ours_1} with one dummy, the fewest that it \
+             takes). With DCTCP {tails}; with tail protection the slowest flow takes {tcp_nb} non-blocking and {tcp} \
+             ordered, {tcp_ours} hardened ({tcp_ours_1} with one dummy)",
             shown(order),
         ),
-        "Order spares a round trip, dummies spare the timer",
+        "Order saves a round trip, dummies save the timeout",
     )
 }
 
 /// Checks each mechanism. A lost tail waits for at least `timer`; with tail protection no flow takes
-/// `spared`.
+/// `limit`.
 fn mechanisms(
     judgement: &mut Judgement,
     results: &Results<'_>,
     trial: &Trial,
-    [timer, spared, slack]: [f64; 3],
+    [timer, limit, slack]: [f64; 3],
 ) {
     let at = |variant, quantile| trial.quantile_ns(results, variant, quantile);
     for variant in [RETX, RETX_ORDER] {
@@ -135,14 +138,17 @@ fn mechanisms(
     }
     for variant in [RETX_TAIL, ALL, HARDENED, HARDENED_1] {
         let name = trial.named(variant);
-        judgement.must(format!("slowest, {name}"), time_ns(at(variant, 1.0)).below(spared));
+        judgement.must(format!("slowest, {name}"), time_ns(at(variant, 1.0)).below(limit));
     }
     for (name, quantile) in QUANTILES {
         let name = trial.named(name);
         let numbers = [ALL, RETX_TAIL].map(|variant| (variant, time_ns(at(variant, quantile))));
         judgement.must(name.clone(), ascending(&numbers, slack));
         let longer = at(ALL, quantile) / at(NO_LOSS, quantile);
-        judgement.must(format!("all against no loss, {name}"), number(longer).at_most(HIDDEN));
+        judgement.must(
+            format!("LinkGuardian divided by no loss, {name}"),
+            number(longer).at_most(HIDDEN_RATIO_MAX),
+        );
     }
 }
 
@@ -173,30 +179,39 @@ fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
         let outcome = results.outcome(&without_sack(results.effort(), variant));
         share(outcome.summary.flows_with_timeout.count, flows)
     });
-    judgement.must("flows that wait: the last packet lost, loss, DCTCP", by_time[0].expected(ACTUAL));
-    judgement.must("the same, ReTx, DCTCP", by_time[1].expected(ACTUAL));
-    let lost = DUPLICATES * ACTUAL;
+    judgement.must("flows with a timeout (last packet lost), loss, DCTCP", by_time[0].expected(ACTUAL_LOSS));
+    judgement.must("flows with a timeout (last packet lost), ReTx, DCTCP", by_time[1].expected(ACTUAL_LOSS));
+    let lost = DUPLICATE_ACKS * ACTUAL_LOSS;
     judgement.must(
-        "flows that wait: one of three lost, loss, DCTCP without SACK",
+        "flows with a timeout (one of three packets lost), loss, DCTCP without SACK",
         by_duplicates[0].expected(lost),
     );
-    judgement.must("the last one lost, ReTx, DCTCP without SACK", by_duplicates[1].expected(ACTUAL));
+    judgement.must(
+        "flows with a timeout (last packet lost), ReTx, DCTCP without SACK",
+        by_duplicates[1].expected(ACTUAL_LOSS),
+    );
     let spared_by_retx = by_duplicates[1].value() / by_duplicates[0].value();
-    judgement.must("the second for each of the first", number(spared_by_retx).at_most(RETX_HELPS));
-    let spared = sparing(trial).quantile_ns(results, RETX, 0.999);
-    judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", time_ns(spared).below(RTO_MIN_NS));
+    judgement.must(
+        "flows with a timeout, ReTx divided by loss, DCTCP without SACK",
+        number(spared_by_retx).at_most(RETX_TIMEOUT_RATIO_MAX),
+    );
+    let p999_ns = at_low_loss(trial).quantile_ns(results, RETX, 0.999);
+    judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", time_ns(p999_ns).below(RTO_MIN_NS));
     judgement.printed(
         "loss at 99.9 %, DCTCP",
-        time_ns(trial.quantile_ns(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_PART),
-        "A lost tail of DCTCP costs RTO_min, 1 ms, as a probe for one segment waits as long as the timer: RACK-TLP is no help, however well it knows the round trip. \
-         In the testbed it costs 3.4 to 4.2 ms beyond 99.9 %, as of a timer of three ticks of 1 ms (L10)",
+        time_ns(trial.quantile_ns(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_TOLERANCE),
+        "A lost tail costs DCTCP RTO_min, 1 ms, because a probe for one segment waits as long as the timer: RACK-TLP \
+         is no help, however well it knows the round trip. In the testbed a lost tail costs 3.4 to 4.2 ms beyond 99.9 \
+         %, which fits a timer of three ticks of 1 ms (L10)",
     );
     judgement.printed(
-        "flows that wait with ReTx for each that waits by loss, DCTCP",
-        number(by_time[1].value() / by_time[0].value()).at_most(RETX_HELPS),
-        "RACK finds a loss by a single packet behind it, so that here only the last packet of a flow waits for the timer, with ReTx or without. In the testbed three do, as here without SACK: \
-         its kernel waits two ticks beside the time that disorder is given, no less than for a tail. With ReTx it lets fewer wait than lose their last packet, less \
-         than one flow in a thousand: its connections are closed behind their flow, and where a FIN follows, the link sees that the last packet is missing",
+        "flows with a timeout, ReTx divided by loss, DCTCP",
+        number(by_time[1].value() / by_time[0].value()).at_most(RETX_TIMEOUT_RATIO_MAX),
+        "RACK detects a loss by a single later packet. Here only the last packet of a flow therefore waits for the \
+         timer, with ReTx or without. In the testbed three packets do, as here without SACK: its kernel waits two \
+         ticks in addition to the reordering window, no less than for a tail. With ReTx fewer of its flows wait than \
+         lose their last packet, less than one flow in a thousand: its connections are closed after their flow, and \
+         where a FIN follows, the link detects that the last packet is missing",
     );
     format!(
         "{} of flows wait for the timer, with ReTx {}, and without SACK {} and {}",
@@ -209,27 +224,34 @@ fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
 
 /// Checks ReTx+Order on both sides of the 99.9 % quantile: the ratio depends on whether more than 0.1 % of
 /// the flows lose a tail.
-fn at_the_edge(judgement: &mut Judgement, results: &Results<'_>) -> String {
+fn at_the_boundary(judgement: &mut Judgement, results: &Results<'_>) -> String {
     let lossy = rdma(results.effort());
-    let sparing = sparing(lossy);
-    let below = sparing.quantile_ns(results, RETX, 0.999) / sparing.quantile_ns(results, RETX_ORDER, 0.999);
+    let at_low_loss = at_low_loss(lossy);
+    let below =
+        at_low_loss.quantile_ns(results, RETX, 0.999) / at_low_loss.quantile_ns(results, RETX_ORDER, 0.999);
     let beyond = lossy.quantile_ns(results, RETX, 0.999) / lossy.quantile_ns(results, RETX_ORDER, 0.999);
-    let between = lossy.quantile_ns(results, RETX, 0.999) / sparing.quantile_ns(results, RETX_ORDER, 0.999);
-    judgement
-        .must("ReTx against ReTx+Order at 99.9 %, no tail lost, RDMA", number(below).at_least(ORDER_HELPS));
-    judgement.must("ReTx against ReTx+Order at 99.9 %, tails lost, RDMA", number(beyond).near(1.0, 0.05));
+    let between =
+        lossy.quantile_ns(results, RETX, 0.999) / at_low_loss.quantile_ns(results, RETX_ORDER, 0.999);
     judgement.must(
-        "ReTx with tails lost against ReTx+Order without, 99.9 %, RDMA",
+        "ReTx divided by ReTx+Order at 99.9 %, no tail lost, RDMA",
+        number(below).at_least(ORDER_GAIN_MIN),
+    );
+    judgement.must("ReTx divided by ReTx+Order at 99.9 %, tails lost, RDMA", number(beyond).near(1.0, 0.05));
+    judgement.must(
+        "ReTx with tails lost divided by ReTx+Order without, 99.9 %, RDMA",
         number(between).at_least(PRINTED),
     );
     judgement.printed(
-        "ReTx against ReTx+Order at 99.9 %, no tail lost, RDMA",
-        number(below).near(PRINTED, PRINTED_PART),
-        "At a loss of 1e-3 one flow in a thousand loses its tail, so that 99.9 % is the very edge between flows that wait for a round trip and flows \
-         that wait for the timer. Off the edge order spares a round trip, or nothing; on it, anything up to the timer. The printed 3.75 lies between",
+        "ReTx divided by ReTx+Order at 99.9 %, no tail lost, RDMA",
+        number(below).near(PRINTED, PRINTED_TOLERANCE),
+        "At a loss rate of 1e-3 one flow in a thousand loses its tail, so that 99.9 % is at the boundary between \
+         flows that wait for a round trip and flows that wait for the timer. Away from the boundary order saves a \
+         round trip, or nothing; at the boundary it can save anything up to the timeout. The printed 3.75 lies \
+         between",
     );
     format!(
-        "at 99.9 % {} times where tails are spared (loss 6e-4), {} where they are not (1.16e-3), and {} from one side to the other",
+        "at 99.9 % {} times where no tail is lost (loss rate 6e-4), {} where tails are lost (1.16e-3), and {} for \
+         ReTx with lost tails against ReTx+Order without",
         shown(below),
         shown(beyond),
         shown(between)

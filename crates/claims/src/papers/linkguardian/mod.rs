@@ -42,7 +42,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     headers::CLAIM,
     backpressure::CLAIM,
 ];
-pub(super) const TRANSPORTS: &[Claim] = &[
+pub(super) const TRANSPORT_CLAIMS: &[Claim] = &[
     single_packet::CLAIM,
     multi_packet::CLAIM,
     large::CLAIM,
@@ -51,5 +51,5 @@ pub(super) const TRANSPORTS: &[Claim] = &[
     cubic::CLAIM,
     timeline::CLAIM,
 ];
-pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
-pub(super) const OWN: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];
+pub(super) const TABLE_CLAIMS: &[Claim] = &[recirculation::CLAIM];
+pub(super) const OWN_CLAIMS: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];

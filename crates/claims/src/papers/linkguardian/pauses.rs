@@ -11,7 +11,7 @@ pub(super) const CLAIM: Claim = Claim {
     id: "W6",
     title: "protected links in a lossless fabric",
     source: source(
-        "not asked there: switches of the testbed drop, and only the link's ends pause each other",
+        "not in the paper: switches of the testbed drop, and only the link's ends pause each other",
     ),
     paper: "Lossless RDMA fabrics pause neighbours (PFC) before they drop. A PFC frame belongs to the MAC: it has no \
            link header, so that link-local retransmission does not protect it",
@@ -33,11 +33,11 @@ const CORRUPTING: &str = "corrupting";
 const PROTECTED: &str = "protected";
 const COPIES: [u8; 3] = [1, 2, 3];
 /// Loss rate from which on one in a few incasts loses a PFC frame.
-const MUCH: f64 = 1e-3;
+const HIGH_LOSS: f64 = 1e-3;
 /// Pause time for which PFC frames are repeated every 7.7 µs at 100 Gb/s.
 const SHORT_QUANTA: u16 = 3_000;
-const LONGER: f64 = 10.0;
-const AS_LONG: f64 = 1.4;
+const SLOWDOWN_MIN: f64 = 10.0;
+const SLOWDOWN_MAX: f64 = 1.4;
 
 fn losses(effort: Effort) -> &'static [f64] {
     effort.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2])
@@ -49,7 +49,7 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
 
 /// Copies of each PFC frame that make it unlikely to lose all copies of one of some thousand.
 fn copies_needed(loss: f64) -> u8 {
-    if loss > MUCH { 3 } else { 2 }
+    if loss > HIGH_LOSS { 3 } else { 2 }
 }
 
 fn run(links: &'static str, loss: f64, copies: u8, seed: u64) -> Run {
@@ -57,8 +57,8 @@ fn run(links: &'static str, loss: f64, copies: u8, seed: u64) -> Run {
     if links == CLEAN { run } else { run.set("impair.0.rate", loss).set("switch.lossless.copies", copies) }
 }
 
-fn short(seed: u64) -> Run {
-    run(PROTECTED, MUCH, 1, seed).set("switch.lossless.quanta", SHORT_QUANTA)
+fn short_pauses(seed: u64) -> Run {
+    run(PROTECTED, HIGH_LOSS, 1, seed).set("switch.lossless.quanta", SHORT_QUANTA)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
@@ -72,7 +72,7 @@ fn runs(effort: Effort) -> Vec<Run> {
         [CORRUPTING, PROTECTED].into_iter().flat_map(of)
     };
     let all = clean.chain(losses(effort).iter().flat_map(|loss| at(*loss)));
-    all.chain(seeds(effort).map(short)).collect()
+    all.chain(seeds(effort).map(short_pauses)).collect()
 }
 
 /// Sum over all seeds.
@@ -81,7 +81,7 @@ struct Sum {
     dropped: u64,
     pfc_frames: u64,
     pfc_lost: u64,
-    unmended: u64,
+    not_recovered: u64,
     resent: u64,
     timeouts: u64,
     slowest_ns: f64,
@@ -100,7 +100,7 @@ impl Sum {
             dropped: self.dropped + pfc.lossless_dropped,
             pfc_frames: self.pfc_frames + pfc.frames,
             pfc_lost: self.pfc_lost + pfc.corrupted,
-            unmended: self.unmended + summary.protection.lost,
+            not_recovered: self.not_recovered + summary.protection.lost,
             resent: self.resent + summary.retransmitted_packets,
             timeouts: self.timeouts + summary.timeouts.total(),
             slowest_ns: self.slowest_ns.max(exact_ns(outcome, 1.0)),
@@ -118,62 +118,71 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let of = |links, loss, copies| Sum::over_seeds(results, |seed| run(links, loss, copies, seed));
     let clean = of(CLEAN, 0.0, 1);
-    judgement.must("dropped over clean links", count(clean.dropped).is(0));
+    judgement.must("frames dropped over clean links", count(clean.dropped).is(0));
     let mut rows = vec![clean.row(CLEAN.to_owned())];
     for &loss in losses(results.effort()) {
         for (links, copies) in
             [CORRUPTING, PROTECTED].into_iter().flat_map(|links| COPIES.map(|copies| (links, copies)))
         {
             let sum = of(links, loss, copies);
-            let name = format!("{links}, {loss:e}, said {}", times(copies));
+            let name = format!("{links}, {loss:e}, each PFC frame sent {}", times(copies));
             if links == PROTECTED {
-                judgement.must(format!("lost for good by the link, {name}"), count(sum.unmended).is(0));
-                let longer = sum.slowest_ns / clean.slowest_ns;
+                judgement.must(
+                    format!("frames that the link did not recover, {name}"),
+                    count(sum.not_recovered).is(0),
+                );
+                let slowdown = sum.slowest_ns / clean.slowest_ns;
                 if copies >= copies_needed(loss) {
-                    check_as_clean(&mut judgement, &sum, &name, longer);
-                } else if copies == 1 && loss >= MUCH {
-                    judgement.must(format!("dropped, {name}"), number(sum.dropped as f64).at_least(1.0));
-                    judgement.must(slowest(&name), number(longer).at_least(LONGER));
+                    check_as_clean(&mut judgement, &sum, &name, slowdown);
+                } else if copies == 1 && loss >= HIGH_LOSS {
+                    judgement
+                        .must(format!("frames dropped, {name}"), number(sum.dropped as f64).at_least(1.0));
+                    judgement.must(slowest(&name), number(slowdown).at_least(SLOWDOWN_MIN));
                 }
             } else if copies >= copies_needed(loss) {
-                judgement.must(format!("dropped, {name}"), count(sum.dropped).is(0));
+                judgement.must(format!("frames dropped, {name}"), count(sum.dropped).is(0));
             }
             rows.push(sum.row(name));
         }
     }
-    let sum = Sum::over_seeds(results, short);
-    let name = format!("{PROTECTED}, {MUCH:e}, said once, short pauses");
+    let sum = Sum::over_seeds(results, short_pauses);
+    let name = format!("{PROTECTED}, {HIGH_LOSS:e}, each PFC frame sent once, short pauses");
     check_as_clean(&mut judgement, &sum, &name, sum.slowest_ns / clean.slowest_ns);
     rows.push(sum.row(name));
     judgement.table(
-        "| PFC frames | of them corrupted | frames dropped | packets sent again | timeouts | slowest flow",
+        "| PFC frames | of them corrupted | frames dropped | packets retransmitted | timeouts | slowest flow",
         rows,
     );
-    let [once, twice] = [1, 2].map(|copies| of(PROTECTED, MUCH, copies));
+    let [once, twice] = [1, 2].map(|copies| of(PROTECTED, HIGH_LOSS, copies));
     judgement.finding(
         format!(
-            "Over protected links at {MUCH:e}, {} of {} PFC frames are corrupted, {} frames are dropped for it, and the slowest flow takes {}; with each PFC frame sent twice {} are dropped, and it takes {} ({} over clean links)",
+            "Over protected links at {HIGH_LOSS:e}, {} of {} PFC frames are corrupted, {} frames are dropped as a result, \
+             and the slowest flow takes {}; with each PFC frame sent twice {} are dropped, and it takes {} ({} over \
+             clean links)",
             once.pfc_lost, once.pfc_frames, once.dropped, human::time_ns(once.slowest_ns), twice.dropped, human::time_ns(twice.slowest_ns), human::time_ns(clean.slowest_ns),
         ),
-        "A pause is said again only after half of its time, 168 µs at 100 Gb/s, and until then a neighbour that has missed it fills the headroom and then loses what it sends. What PFC frames say is a state, so that a copy does no harm, and takes 84 B of the link. \
-         Where a fabric is lossless, links must mend their pauses too, or pauses must be short: what comes until one of 3000 quanta is said again fits into the headroom that protection takes",
+        "A switch repeats a pause only after half of the pause time, 168 µs at 100 Gb/s. Until then a neighbour that \
+         missed the PFC frame fills the headroom, and further frames are dropped. A PFC frame carries a state, so \
+         that a copy does no harm, and takes 84 B of the link. In a lossless fabric links must protect PFC frames \
+         too, or pauses must be short: the bytes that arrive until a pause of 3000 quanta is repeated fit into the \
+         headroom that protection needs",
     )
 }
 
-fn check_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, longer: f64) {
-    judgement.must(format!("dropped, {name}"), count(sum.dropped).is(0));
+fn check_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, slowdown: f64) {
+    judgement.must(format!("frames dropped, {name}"), count(sum.dropped).is(0));
     judgement.must(format!("timeouts, {name}"), count(sum.timeouts).is(0));
-    judgement.must(slowest(name), number(longer).at_most(AS_LONG));
+    judgement.must(slowest(name), number(slowdown).at_most(SLOWDOWN_MAX));
 }
 
 fn slowest(name: &str) -> String {
-    format!("slowest flow over that of clean links, {name}")
+    format!("slowest flow divided by that over clean links, {name}")
 }
 
 fn times(copies: u8) -> &'static str {
     match copies {
         1 => "once",
         2 => "twice",
-        _ => "thrice",
+        _ => "three times",
     }
 }

@@ -35,14 +35,14 @@ fn judge(results: &Results<'_>) -> Finding {
     let losses: f64 = cases().iter().map(|case| case.loss).sum();
     let parts: Vec<_> =
         cases().iter().filter_map(|case| Some((1.0 / losses, case.estimate(results)?))).collect();
-    let mixed = Estimate::sum(&parts);
+    let average = Estimate::sum(&parts);
     let expected: f64 =
         LOSSES.iter().map(|(loss, copies)| 2.0 * loss.powi(*copies as i32 + 1)).sum::<f64>() / losses;
     judgement.must(
-        "p^N per loss, mixed: the interval holds it",
-        number(expected).between(mixed.interval.low, mixed.interval.high),
+        "p^N per loss within the interval of the average",
+        number(expected).between(average.interval.low, average.interval.high),
     );
-    judgement.must("timeouts per loss, mixed", number(mixed.value).between(PAPER / 2.0, PAPER * 2.0));
+    judgement.must("timeouts per loss, average", number(average.value).between(PAPER / 2.0, PAPER * 2.0));
     let row = |case: &Stress| {
         let found = case.estimate(results).map_or(0.0, |found| found.value / case.loss);
         let copies = case.copies();
@@ -53,14 +53,14 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.finding(
         format!(
             "{} of losses end with a timeout ({}…{}), where {} are expected and the paper saw {}",
-            shown(mixed.value),
-            shown(mixed.interval.low),
-            shown(mixed.interval.high),
+            shown(average.value),
+            shown(average.interval.low),
+            shown(average.interval.high),
             shown(expected),
             shown(PAPER)
         ),
-        "All copies must be lost. Most timeouts come of 1e-4, where only one copy is sent; that the paper saw half as many again fits losses that were not \
-         independent",
+        "A timeout occurs if all copies are lost. Most timeouts occur at 1e-4, where only one copy is sent; the paper \
+         saw 1.5 times as many, which fits losses that were not independent",
     )
 }
 
@@ -75,8 +75,8 @@ fn figure(results: &Results<'_>) -> Plot {
     let theory = Curve { name: "p^N".to_owned(), points: theory, line: Line::Straight };
     Plot {
         title: "Losses that end with a timeout".to_owned(),
-        description: "Timeouts per loss against the loss of the link.".to_owned(),
-        x: Axis::new("loss of the link", Scale::Log, Unit::Number),
+        description: "Timeouts per loss against the loss rate of the link.".to_owned(),
+        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
         y: Axis::new("timeouts per loss", Scale::Log, Unit::Number),
         curves: [theory].into_iter().chain(RATES.map(of)).collect(),
     }

@@ -45,7 +45,7 @@ impl Transport {
     }
 
     /// Sets this transport in a run.
-    pub(super) fn carry(self, run: Run) -> Run {
+    pub(super) fn apply(self, run: Run) -> Run {
         let host = self.host_latency();
         let run = run.set("topology.host_tx_latency", host).set("topology.host_rx_latency", host);
         match self {

@@ -30,16 +30,17 @@ pub(super) const FEC_5: &str = "fec(5,1)";
 /// Variants with full protection.
 pub(super) const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
 /// Variants in figures and tables; the first six always.
-pub(super) const SHOWN: [&str; 8] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB, FEC_25, FEC_5];
+pub(super) const SHOWN_VARIANTS: [&str; 8] =
+    [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB, FEC_25, FEC_5];
 
 /// Actual loss rate of the testbed at a nominal 1e-3. At exactly 1e-3 chance would decide whether the 99.9 %
 /// quantile of single-packet flows includes a timeout.
-pub(super) const ACTUAL: f64 = 1.16e-3;
+pub(super) const ACTUAL_LOSS: f64 = 1.16e-3;
 
 /// Tolerance for printed ratios.
-pub(super) const PART: f64 = 0.1;
+pub(super) const RATIO_TOLERANCE: f64 = 0.1;
 /// Largest ratio to the times without loss, at any quantile, for a link that hides its losses.
-pub(super) const HIDDEN: f64 = 2.0;
+pub(super) const HIDDEN_RATIO_MAX: f64 = 2.0;
 
 /// Flows of one size, one after the other.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -62,7 +63,7 @@ impl Trial {
             (Effort::Full, Transport::Dctcp | Transport::Bbr) if !is_single => 100_000,
             (Effort::Full, _) => 300_000,
         };
-        Self { flow_bytes, flows, transport, loss: ACTUAL }
+        Self { flow_bytes, flows, transport, loss: ACTUAL_LOSS }
     }
 
     pub(super) fn run(&self, variant: &'static str) -> Run {
@@ -71,7 +72,7 @@ impl Trial {
             .set("workload.0.message", format!("{}B", self.flow_bytes))
             .set("workload.0.count", self.flows)
             .seconds(self.seconds(variant));
-        let run = self.transport.carry(run);
+        let run = self.transport.apply(run);
         let is_lossy = variant != NO_LOSS;
         if is_lossy { run.set("impair.0.rate", format!("{:e}", self.loss)) } else { run }
     }
@@ -151,8 +152,8 @@ impl Trial {
         variant: &'static str,
     ) {
         let longer = self.quantile_ns(results, variant, 0.999) / self.quantile_ns(results, NO_LOSS, 0.999);
-        let what = format!("against no loss at 99.9 %, {}", self.named(variant));
-        judgement.must(what, number(longer).at_most(HIDDEN));
+        let what = format!("99.9 % divided by that without loss, {}", self.named(variant));
+        judgement.must(what, number(longer).at_most(HIDDEN_RATIO_MAX));
     }
 
     /// Name of a variant in checks.
@@ -163,7 +164,7 @@ impl Trial {
     /// Checks that without protection enough flows have a timeout to determine the 99.9 % quantile.
     pub(super) fn check_timeouts_dominate(&self, judgement: &mut Judgement, results: &Results<'_>) {
         let share = self.flows_with_timeout(results, LOSS) as f64 / f64::from(self.flows);
-        let what = format!("flows that waited for a timer, {}", self.named(LOSS));
+        let what = format!("flows with a timeout, {}", self.named(LOSS));
         judgement.must(what, fraction(share).at_least(1e-3));
     }
 
@@ -232,5 +233,6 @@ impl Trial {
 }
 
 /// The column heads of [`Trial::row`].
-pub(super) const COLUMNS: &str = "| median | 99 % | 99.9 % | 99.99 % | a timer or longer | sent again | added to the link | gain at 99.9 % (95 %)";
+pub(super) const COLUMNS: &str = "| median | 99 % | 99.9 % | 99.99 % | flows with a timeout | retransmitted | bytes \
+                                  added | gain at 99.9 % (95 %)";
 const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

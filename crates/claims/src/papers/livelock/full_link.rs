@@ -38,28 +38,30 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let mut shown = Vec::new();
+    let mut summaries = Vec::new();
     for operation in OPERATIONS {
         let of = |recovery: &str| results.outcome(&run(results.effort(), recovery, operation));
         let (zero, n) = (of("go-back-0"), of("go-back-N"));
         let link_bps = n.lane("h0>tor").rate_bps as f64;
         let what = format!("goodput, go-back-0 {operation}");
         judgement.must(what, rate_bps(zero.summary.goodput_bps as f64).at_most(0.0));
-        judgement
-            .must(format!("link, go-back-0 {operation}"), fraction(busy(zero)).at_least(UTILISATION_MIN));
+        judgement.must(
+            format!("link utilisation, go-back-0 {operation}"),
+            fraction(busy(zero)).at_least(UTILISATION_MIN),
+        );
         let what = format!("goodput, go-back-N {operation}");
         judgement.must(what, rate_bps(n.summary.goodput_bps as f64).at_least(GOODPUT_MIN * link_bps));
         for outcome in [zero, n] {
             let goodput = human::rate_bps(outcome.summary.goodput_bps as f64);
             let busy = human::percent(busy(outcome));
-            shown.push(format!("{}: goodput {goodput}, link {busy} % used", outcome.summary.name));
+            summaries.push(format!("{}: goodput {goodput}, link {busy} % used", outcome.summary.name));
         }
     }
     judgement.bars("v1", &figure(results));
     judgement.finding(
-        shown.join("; "),
-        "A message of 4 MB has 3907 packets, so that some packet of it is always dropped: starting again from its first \
-         packet never ends, starting again from the lost one does",
+        summaries.join("; "),
+        "A message of 4 MB has 3907 packets, so that each transmission of it loses some packet: retransmission from \
+         its first packet never completes, retransmission from the lost one does",
     )
 }
 
@@ -77,10 +79,10 @@ fn figure(results: &Results<'_>) -> Bars {
         Bar { name: outcome.summary.name.clone(), counts: vec![useful, carried.saturating_sub(useful)] }
     };
     Bars {
-        title: "What the link carries, in Mb/s".to_owned(),
-        description: "For each recovery and operation: bytes of messages that complete, and all else."
+        title: "Use of the link, in Mb/s".to_owned(),
+        description: "For each recovery and operation: bytes of messages that complete, and all other bytes."
             .to_owned(),
-        parts: vec!["messages that complete".to_owned(), "sent in vain, and headers".to_owned()],
+        parts: vec!["messages that complete".to_owned(), "unnecessary packets, and headers".to_owned()],
         bars: runs(results.effort()).iter().map(bar).collect(),
     }
 }

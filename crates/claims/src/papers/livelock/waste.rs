@@ -22,13 +22,13 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-const LEAST: f64 = 0.9;
+const WASTE_SHARE_MIN: f64 = 0.9;
 const MTU: u64 = 1024;
 /// Index of the dropped packet, and the number of packets behind it for a drop in the middle and at the end
 /// of a message.
 const DROPPED: u64 = 2000;
-const LONG: u64 = 20_000;
-const AT_THE_END: u64 = 1;
+const AFTER_MIDDLE: u64 = 20_000;
+const AFTER_END: u64 = 1;
 
 /// A path.
 #[derive(Clone, Copy)]
@@ -83,9 +83,9 @@ impl Point {
     /// Retransmitted bytes, without the dropped packet.
     fn waste_bytes(self, results: &Results<'_>, after: u64) -> f64 {
         let summary = &results.outcome(&self.dropping(after)).summary;
-        let again =
+        let retransmitted =
             summary.retransmitted_bytes + summary.retransmitted_packets * u64::from(WIRE_OVERHEAD_BYTES);
-        again as f64 - packet_bytes()
+        retransmitted as f64 - packet_bytes()
     }
 }
 
@@ -94,7 +94,7 @@ fn points(effort: Effort) -> &'static [Point] {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let runs = |point: &Point| [point.alone(), point.dropping(LONG), point.dropping(AT_THE_END)];
+    let runs = |point: &Point| [point.alone(), point.dropping(AFTER_MIDDLE), point.dropping(AFTER_END)];
     points(effort).iter().flat_map(runs).collect()
 }
 
@@ -102,15 +102,15 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let mut measured = Vec::new();
     for &point in points(results.effort()) {
-        let path = format!("{} Gb/s and {} a link", point.gbps, point.delay);
-        let dropped = [LONG, AT_THE_END].map(|after| &results.outcome(&point.dropping(after)).summary);
+        let path = format!("{} Gb/s and {} per link", point.gbps, point.delay);
+        let dropped = [AFTER_MIDDLE, AFTER_END].map(|after| &results.outcome(&point.dropping(after)).summary);
         let once = dropped.iter().filter(|run| run.finished == 1 && run.corrupted_frames == 1).count();
         judgement.must(format!("messages with one drop, {path}"), count(once as u64).is(2));
         let Some(rtt_bytes) = point.rtt_bytes(results) else { continue };
-        let waste = point.waste_bytes(results, LONG);
+        let waste = point.waste_bytes(results, AFTER_MIDDLE);
         let what = format!("waste in the middle, {path}");
-        judgement.must(what, bytes(waste).between(LEAST * rtt_bytes, rtt_bytes + packet_bytes()));
-        let at_the_end = point.waste_bytes(results, AT_THE_END);
+        judgement.must(what, bytes(waste).between(WASTE_SHARE_MIN * rtt_bytes, rtt_bytes + packet_bytes()));
+        let at_the_end = point.waste_bytes(results, AFTER_END);
         judgement.must(format!("waste at the end, {path}"), bytes(at_the_end).at_most(packet_bytes()));
         measured.push((path, rtt_bytes, waste));
     }
@@ -120,8 +120,8 @@ fn judge(results: &Results<'_>) -> Finding {
         .map(|(path, rtt, waste)| format!("{path}: {} of {}", human::bytes(*waste), human::bytes(*rtt)))
         .collect();
     judgement.finding(
-        format!("wasted of RTT × C: {}", shown.join("; ")),
-        "The sender goes on for a round trip before the NAK reaches it, and the receiver keeps nothing of that",
+        format!("wasted, compared with RTT × C: {}", shown.join("; ")),
+        "The sender continues for a round trip before the NAK arrives, and the receiver discards these packets",
     )
 }
 
@@ -130,9 +130,8 @@ fn figure(measured: &[(String, f64, f64)]) -> Plot {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let claimed = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
     Plot {
-        title: "What one drop wastes".to_owned(),
-        description: "Bytes sent again after one drop, against what the link carries in a round trip."
-            .to_owned(),
+        title: "Bytes wasted by one drop".to_owned(),
+        description: "Bytes retransmitted after one drop, against RTT × C.".to_owned(),
         x: Axis::new("RTT × C", Scale::Log, Unit::Bytes),
         y: Axis::new("wasted", Scale::Log, Unit::Bytes),
         curves: vec![

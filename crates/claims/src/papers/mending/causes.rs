@@ -28,7 +28,7 @@ pub(super) const CLAIM: Claim = Claim {
 
 const MECHANISMS: [&Mechanism; 6] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL];
 const ARRIVALS: [(&str, Arrivals); 2] =
-    [("a queue pair for each flow", Arrivals::Apart(1e-5)), ("one queue pair", Arrivals::Shared(1.0))];
+    [("one queue pair per flow", Arrivals::Apart(1e-5)), ("one shared queue pair", Arrivals::Shared(1.0))];
 
 /// Flow size and corruption.
 struct Load {
@@ -72,10 +72,10 @@ struct Cell {
 impl Case {
     fn cells(&self, results: &Results<'_>) -> [Cell; 4] {
         let summary = &self.outcome(results).summary;
-        let met = expected(&self.setting(), &self.path(), &self.sizes());
+        let model = expected(&self.setting(), &self.path(), &self.sizes());
         Cause::ALL.map(|cause| Cell {
             counted: summary.timeouts.get(counted(cause)),
-            expected: met.timeouts[cause as usize] * summary.flows as f64,
+            expected: model.timeouts[cause as usize] * summary.flows as f64,
         })
     }
 }
@@ -84,7 +84,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let (mut rows, mut points) = (Vec::new(), Vec::new());
     let (mut outside, mut timeouts) = (0, 0);
-    for (who, arrivals) in ARRIVALS {
+    for (queue_pairs, arrivals) in ARRIVALS {
         for mechanism in MECHANISMS {
             let mut sums = [(0, 0.0); 4];
             for case in cases(results.effort(), arrivals, mechanism) {
@@ -94,7 +94,7 @@ fn judge(results: &Results<'_>) -> Finding {
                     let test = count(cell.counted).expected(cell.expected);
                     outside += u64::from(!test.holds);
                     rows.push(vec![
-                        format!("{who}, {}", mechanism.name),
+                        format!("{queue_pairs}, {}", mechanism.name),
                         shown(case.packets()),
                         shown(case.beta),
                         Cause::ALL[cause].name().to_owned(),
@@ -106,21 +106,20 @@ fn judge(results: &Results<'_>) -> Finding {
             }
             for ((counted, expected), cause) in sums.into_iter().zip(Cause::ALL) {
                 timeouts += counted;
-                let what = format!("{}, {who}, {}", cause.name(), mechanism.name);
+                let what = format!("{}, {queue_pairs}, {}", cause.name(), mechanism.name);
                 judgement.must(what, count(counted).expected(expected));
             }
         }
     }
-    judgement
-        .must(format!("single counts outside of their interval, of {}", rows.len()), count(outside).is(0));
-    judgement.table("| packets of a flow | β | cause | expected | counted", rows);
+    judgement.must(format!("single counts outside their interval, of {}", rows.len()), count(outside).is(0));
+    judgement.table("| packets per flow | β | cause | expected | counted", rows);
     judgement.plot("j18", &figure(&points));
     judgement.finding(
         format!(
-            "{timeouts} timeouts in {} counts, {outside} of which lie outside of their interval",
+            "{timeouts} timeouts in {} counts, {outside} of which are outside their interval",
             points.len()
         ),
-        "Losses are independent, so that each packet adds its own expectation",
+        "Losses are independent, so that the expectations of single packets add up",
     )
 }
 
@@ -142,8 +141,8 @@ fn figure(points: &[(usize, f64, u64)]) -> Plot {
     }];
     curves.extend((0..Cause::ALL.len()).map(of));
     Plot {
-        title: "Timeouts of each run and cause".to_owned(),
-        description: "Timeouts that were counted against those that the exact model expects.".to_owned(),
+        title: "Timeouts by run and cause".to_owned(),
+        description: "Counted timeouts against the expectation of the exact model.".to_owned(),
         x: Axis::new("expected", Scale::Log, Unit::Number),
         y: Axis::new("counted", Scale::Log, Unit::Number),
         curves,

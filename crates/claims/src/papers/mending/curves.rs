@@ -5,7 +5,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use crate::ledger::{Outcome, Results, Run};
-use crate::papers::completion::{apart, distribution, quantile_ns};
+use crate::papers::completion::{distribution, kolmogorov_distance, quantile_ns};
 use crate::papers::gao::bit_error_rate;
 
 /// Curves of the paper. The scenarios use the same names for their variants.
@@ -30,9 +30,9 @@ pub(super) const QUANTILES: [(&str, f64); 4] =
     [("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
 
 /// Two distributions are close if their Kolmogorov distance is at most this …
-pub(super) const APART: f64 = 0.2;
+pub(super) const DISTANCE_MAX: f64 = 0.2;
 /// … and the quantiles of the slowest flows differ by at most this factor, half a decade.
-pub(super) const CLOSE: f64 = 3.16;
+pub(super) const TAIL_RATIO_MAX: f64 = 3.16;
 
 pub(super) const QUICK_FLOWS: u32 = 250;
 pub(super) const FULL_FLOWS: u32 = 10_000;
@@ -127,13 +127,13 @@ impl Panel {
     fn seconds(&self, curve: &str) -> f64 {
         // Measured computing time; a packet crosses about twelve links.
         const PER_PACKET: f64 = 1.1e-6;
-        let again = match curve {
+        let retransmitted = match curve {
             NO_LOSS => 0.0,
-            LINKS | BOTH => OWN_FRAMES,
-            LINKS_NB => OWN_FRAMES + 4.0 * self.beta * FLIGHT,
+            LINKS | BOTH => LINK_FRAMES,
+            LINKS_NB => LINK_FRAMES + 4.0 * self.beta * FLIGHT,
             _ => 4.0 * self.beta * FLIGHT,
         };
-        f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + again)
+        f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + retransmitted)
     }
 
     /// The distributions, on an axis of nines (90 %, 99 %, 99.9 %).
@@ -150,7 +150,7 @@ impl Panel {
 }
 
 /// Computing time of protected links relative to that of the flows, mostly for frames of the link protocol.
-const OWN_FRAMES: f64 = 4.0;
+const LINK_FRAMES: f64 = 4.0;
 
 /// Packets that go-back-N retransmits for a loss: those of a round trip of about 12.8 µs.
 const FLIGHT: f64 = 145.0;
@@ -170,7 +170,7 @@ pub(super) fn axes(flows: u32) -> Plot {
 /// Distance of a curve from the one without loss.
 pub(super) struct Distance {
     /// Kolmogorov distance.
-    pub(super) apart: f64,
+    pub(super) kolmogorov: f64,
     /// Ratios of the 99 % and of the 99.9 % quantile.
     pub(super) at_99: f64,
     pub(super) at_999: f64,
@@ -178,9 +178,9 @@ pub(super) struct Distance {
 
 impl Distance {
     pub(super) fn from_clean(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
-        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
-        let ratio = |quantile| quantile_ns(mended, quantile) / quantile_ns(clean, quantile);
-        Self { apart: apart(clean, mended), at_99: ratio(0.99), at_999: ratio(0.999) }
+        let [clean, compared] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
+        let ratio = |quantile| quantile_ns(compared, quantile) / quantile_ns(clean, quantile);
+        Self { kolmogorov: kolmogorov_distance(clean, compared), at_99: ratio(0.99), at_999: ratio(0.999) }
     }
 }
 

@@ -32,12 +32,12 @@ pub(super) const CLAIM: Claim = Claim {
 
 const COMPARED: [&str; 6] = [NO_LOSS, NONE, ALL, LINKS, LINKS_NB, BOTH];
 /// Curves with mechanisms.
-const MENDED: [&str; 4] = [ALL, LINKS, LINKS_NB, BOTH];
+const WITH_MECHANISMS: [&str; 4] = [ALL, LINKS, LINKS_NB, BOTH];
 
 const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("99 %", 0.99), ("slowest", 1.0)];
-const AS_CLEAN: f64 = 1.25;
-const WORSE: f64 = 1.5;
-const SAME: f64 = 0.05;
+const LINKS_RATIO_MAX: f64 = 1.25;
+const HOSTS_RATIO_MIN: f64 = 1.5;
+const BOTH_TOLERANCE: f64 = 0.05;
 
 fn all_panels(effort: Effort) -> Vec<Panel> {
     let of = |table, flows, betas| panels(Mode::PointToPoint, table, flows, betas, &[0.1, 0.6]);
@@ -56,81 +56,93 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let (mut rows, mut told, mut furthest) = (Vec::new(), Vec::new(), 0.0_f64);
-    let (mut cheapest, mut dearest) = (f64::INFINITY, 0.0_f64);
+    let (mut rows, mut summaries, mut ratio_max) = (Vec::new(), Vec::new(), 0.0_f64);
+    let (mut added_min, mut added_max) = (f64::INFINITY, 0.0_f64);
     for panel in all_panels(results.effort()) {
         rows.extend(COMPARED.iter().map(|curve| row(&panel, results, curve)));
         for curve in [LINKS, BOTH] {
-            furthest = furthest.max(as_clean(&mut judgement, &panel, results, curve));
+            ratio_max = ratio_max.max(check_links(&mut judgement, &panel, results, curve));
         }
-        nothing_left(&mut judgement, &panel, results);
+        check_both(&mut judgement, &panel, results);
         if panel.is_overloaded() {
-            told.push(where_ends_fail(&mut judgement, &panel, results));
+            summaries.push(check_overloaded(&mut judgement, &panel, results));
         }
         let cost = added(&panel, results, LINKS);
-        (cheapest, dearest) = (cheapest.min(cost), dearest.max(cost));
+        (added_min, added_max) = (added_min.min(cost), added_max.max(cost));
         judgement.plot(&panel.file("w1"), &figure(&panel, results));
     }
     judgement.bars("w1-bytes", &bytes(results));
     judgement.table("| median | 99 % | slowest | timeouts | bytes added | TX buffer | RX buffer", rows);
     judgement.finding(
         format!(
-            "Yes: over links that mend themselves the median, 99 % and the slowest flow are at most {} times those without loss. At β = 1e-3 and \
-             U = 0.6, {}. Links put {} to {} % more bytes on the links, most of them frames of their own that wait for all others",
-            shown(furthest),
-            told.join("; "),
-            human::percent(cheapest),
-            human::percent(dearest)
+            "Yes: over protected links the median, 99 % and the slowest flow are at most {} times those without loss. \
+             At β = 1e-3 and U = 0.6, {}. Links add {} to {} % to the bytes on the links, most of them control \
+             frames, which are sent only when no other frame waits",
+            shown(ratio_max),
+            summaries.join("; "),
+            human::percent(added_min),
+            human::percent(added_max)
         ),
-        "A link sends one frame again within its own round trip, where go-back-N sends all of the path's again; and as nothing is lost on the path, \
-         nothing is left for the ends to mend. Without order there is: go-back-N takes a late frame for a lost one",
+        "A link retransmits one frame within its own round trip, where go-back-N retransmits all packets of a round \
+         trip of the path. With ordered links nothing is lost on the path, and the mechanisms at the hosts have \
+         nothing to do. With non-blocking links they do: go-back-N takes a late frame for a lost one",
     )
 }
 
 /// Checks that the flows take at most 1.25 times as long as without loss.
-fn as_clean(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
+fn check_links(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
     let name = format!("{curve}, {}", panel.name());
-    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
-    let summary = &mended.summary;
+    let [clean, protected] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
+    let summary = &protected.summary;
     judgement
         .must(format!("flows that do not finish, {name}"), count(summary.flows - summary.finished).is(0));
     judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
     let ratios = QUANTILES.map(|(what, quantile)| {
-        let ratio = exact_ns(mended, quantile) / exact_ns(clean, quantile);
-        judgement.must(format!("{what} against NoLoss, {name}"), number(ratio).at_most(AS_CLEAN));
+        let ratio = exact_ns(protected, quantile) / exact_ns(clean, quantile);
+        judgement.must(
+            format!("{what} divided by that of NoLoss, {name}"),
+            number(ratio).at_most(LINKS_RATIO_MAX),
+        );
         ratio
     });
     ratios.into_iter().fold(0.0, f64::max)
 }
 
-fn nothing_left(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
+fn check_both(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
     let [links, both] = [LINKS, BOTH].map(|curve| panel.outcome(results, curve));
     for (what, quantile) in QUANTILES {
         let ratio = exact_ns(both, quantile) / exact_ns(links, quantile);
-        judgement
-            .must(format!("{what}, Both against Links, {}", panel.name()), number(ratio).near(1.0, SAME));
+        judgement.must(
+            format!("{what}, Both divided by Links, {}", panel.name()),
+            number(ratio).near(1.0, BOTH_TOLERANCE),
+        );
     }
 }
 
-fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) -> String {
+fn check_overloaded(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) -> String {
     let at_99 = |curve| exact_ns(panel.outcome(results, curve), 0.99);
-    let [ends, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
-    judgement.must(format!("All against NoLoss at 99 %, {}", panel.name()), number(ends).at_least(WORSE));
-    let what = format!("LinksNb against All at 99 %, {}", panel.name());
-    judgement.must(what, number(unordered / ends).at_least(1.0));
+    let [hosts, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
+    judgement.must(
+        format!("99 %, All divided by NoLoss, {}", panel.name()),
+        number(hosts).at_least(HOSTS_RATIO_MIN),
+    );
+    let what = format!("99 %, LinksNb divided by All, {}", panel.name());
+    judgement.must(what, number(unordered / hosts).at_least(1.0));
     format!(
-        "99 % of {} take {} times as long with links mended, {} without order, {} with ends mended",
+        "99 % of {} take {} times as long with ordered protected links, {} with non-blocking ones, {} with all \
+         mechanisms at the hosts",
         panel.table.name(),
         shown(links),
         shown(unordered),
-        shown(ends)
+        shown(hosts)
     )
 }
 
 /// Bytes on all links beyond the run without loss, relative to that run.
 fn added(panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
-    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve).bytes_on_links() as f64);
-    mended / clean - 1.0
+    let [clean, protected] =
+        [NO_LOSS, curve].map(|curve| panel.outcome(results, curve).bytes_on_links() as f64);
+    protected / clean - 1.0
 }
 
 fn row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String> {
@@ -150,9 +162,10 @@ fn row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String>
 fn figure(panel: &Panel, results: &Results<'_>) -> Plot {
     let curve = |&name: &&'static str| distribution(name, panel.outcome(results, name));
     Plot {
-        title: format!("Ends, links or both: {}", panel.name()),
-        description: "Cumulative distribution of completion times with ends mended, links mended, and both."
-            .to_owned(),
+        title: format!("Hosts, links or both: {}", panel.name()),
+        description:
+            "Cumulative distribution of completion times with mechanisms at hosts, protected links, and both."
+                .to_owned(),
         curves: COMPARED.iter().map(curve).collect(),
         ..axes(panel.flows)
     }
@@ -163,18 +176,18 @@ fn bytes(results: &Results<'_>) -> Bars {
     let panel =
         all_panels(results.effort()).into_iter().find(Panel::is_overloaded).expect("there is such a case");
     let bar = |curve: &'static str| {
-        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
-        let protection = &mended.summary.protection;
-        let all = mended.bytes_on_links().saturating_sub(clean.bytes_on_links());
+        let [clean, protected] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
+        let protection = &protected.summary.protection;
+        let all = protected.bytes_on_links().saturating_sub(clean.bytes_on_links());
         let hosts = all.saturating_sub(protection.bytes());
         let parts = [hosts, protection.header_bytes, protection.resent.bytes, protection.control.bytes];
         Bar { name: curve.to_owned(), counts: parts.map(|bytes| bytes / 1000).to_vec() }
     };
-    let parts = ["sent by hosts", "link headers", "sent again by links", "links' own frames"];
+    let parts = ["sent by hosts", "link headers", "retransmitted by links", "control frames of links"];
     Bars {
         title: format!("Kilobytes added to all links: {}", panel.name()),
-        description: "What mending adds to the bytes on links, by who adds it.".to_owned(),
+        description: "Bytes on links beyond the run without loss, by origin.".to_owned(),
         parts: parts.map(str::to_owned).to_vec(),
-        bars: MENDED.map(bar).to_vec(),
+        bars: WITH_MECHANISMS.map(bar).to_vec(),
     }
 }

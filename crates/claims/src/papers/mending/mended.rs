@@ -4,8 +4,8 @@ use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
 
 use super::curves::{
-    ALL, ALL_OPTIMIZED, APART, CLOSE, CURVES, Distance, Mode, NO_LOSS, NONE, Panel, QUANTILES, SINGLE, Table,
-    panels, runs as runs_of, summary_row,
+    ALL, ALL_OPTIMIZED, CURVES, DISTANCE_MAX, Distance, Mode, NO_LOSS, NONE, Panel, QUANTILES, SINGLE,
+    TAIL_RATIO_MAX, Table, panels, runs as runs_of, summary_row,
 };
 use crate::ledger::number::{ascending, count, fraction, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
@@ -32,12 +32,12 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 /// From this β on there are many timeouts even in few flows.
-const LOSSY: f64 = 9e-4;
-const BETTER: f64 = 10.0;
-const SLACK: f64 = 0.2;
-const BUSY: f64 = 0.9;
-const DEMAND: f64 = 0.9;
-const MOSTLY: f64 = 0.7;
+const LOSSY_BETA: f64 = 9e-4;
+const NONE_RATIO_MIN: f64 = 10.0;
+const OPTIMIZED_TOLERANCE: f64 = 0.2;
+const UTILISATION_MIN: f64 = 0.9;
+const DEMAND_MIN: f64 = 0.9;
+const LOST_TWICE_SHARE_MIN: f64 = 0.7;
 /// The lane on which all data leave the sender.
 const BOTTLENECK: &str = "h0>edge0-0";
 
@@ -55,7 +55,7 @@ fn all_panels(effort: Effort) -> Vec<Panel> {
 /// With few flows at β = 1e-4 there is no loss that a single mechanism would not repair.
 fn curves(effort: Effort, panel: &Panel) -> &'static [&'static str] {
     const FEW: &[&str] = &[NO_LOSS, ALL, ALL_OPTIMIZED, "Twice"];
-    if effort == Effort::Quick && panel.beta < LOSSY { FEW } else { &CURVES }
+    if effort == Effort::Quick && panel.beta < LOSSY_BETA { FEW } else { &CURVES }
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
@@ -64,37 +64,39 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let (mut rows, mut furthest, mut demands) = (Vec::new(), (0.0_f64, 0.0_f64), Vec::new());
+    let (mut rows, mut largest, mut demands) = (Vec::new(), (0.0_f64, 0.0_f64), Vec::new());
     for panel in all_panels(results.effort()) {
         let curves = curves(results.effort(), &panel);
         rows.extend(curves.iter().map(|curve| summary_row(&panel, results, curve)));
         finished(&mut judgement, &panel, results, curves);
         let all = Distance::from_clean(&panel, results, ALL);
         if panel.is_overloaded() {
-            judgement
-                .must(format!("All and NoLoss apart, {}", panel.name()), fraction(all.apart).at_least(APART));
+            judgement.must(
+                format!("Kolmogorov distance of All and NoLoss, {}", panel.name()),
+                fraction(all.kolmogorov).at_least(DISTANCE_MAX),
+            );
             demands.push(bandwidth(&mut judgement, &panel, results));
         } else {
-            furthest = (furthest.0.max(all.apart), furthest.1.max(all.at_99).max(all.at_999));
+            largest = (largest.0.max(all.kolmogorov), largest.1.max(all.at_99).max(all.at_999));
             close(&mut judgement, &panel, &all);
         }
         more_of_each(&mut judgement, &panel, results);
         single(&mut judgement, &panel, results, curves);
-        if panel.beta > LOSSY {
+        if panel.beta > LOSSY_BETA {
             causes(&mut judgement, &panel, results);
         }
         judgement.plot(&panel.file("j15"), &panel.figure(results, curves));
     }
-    judgement.table("| median | 90 % | 99 % | 99.9 % | timeouts | link busy", rows);
+    judgement.table("| median | 90 % | 99 % | 99.9 % | timeouts | busiest link", rows);
     judgement.finding(
         format!(
-            "All and NoLoss are at most {} % of the flows apart and the slowest flows {} times as long, but at β = 1e-3 and U = 0.6, \
-             where {}",
-            human::percent(furthest.0),
-            shown(furthest.1),
+            "Except at β = 1e-3 and U = 0.6, the Kolmogorov distance of All and NoLoss is at most {} % of the flows, \
+             and the slowest flows take at most {} times as long. At β = 1e-3 and U = 0.6, {}",
+            human::percent(largest.0),
+            shown(largest.1),
             demands.join(" and ")
         ),
-        "What remains with all mechanisms is what go-back-N sends again, not timeouts",
+        "With all mechanisms the remaining cost is retransmissions of go-back-N, not timeouts",
     )
 }
 
@@ -109,9 +111,13 @@ fn finished(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, cur
 
 fn close(judgement: &mut Judgement, panel: &Panel, all: &Distance) {
     let name = panel.name();
-    judgement.must(format!("All and NoLoss apart, {name}"), fraction(all.apart).at_most(APART));
-    judgement.must(format!("All against NoLoss at 99 %, {name}"), number(all.at_99).at_most(CLOSE));
-    judgement.must(format!("All against NoLoss at 99.9 %, {name}"), number(all.at_999).at_most(CLOSE));
+    judgement.must(
+        format!("Kolmogorov distance of All and NoLoss, {name}"),
+        fraction(all.kolmogorov).at_most(DISTANCE_MAX),
+    );
+    judgement.must(format!("99 %, All divided by NoLoss, {name}"), number(all.at_99).at_most(TAIL_RATIO_MAX));
+    judgement
+        .must(format!("99.9 %, All divided by NoLoss, {name}"), number(all.at_999).at_most(TAIL_RATIO_MAX));
 }
 
 /// Determines whether bandwidth or timeouts limit the flows with all mechanisms.
@@ -121,15 +127,22 @@ fn bandwidth(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) ->
     let busy = all.utilisation(BOTTLENECK);
     let demand = busy * simulated(all) / simulated(clean);
     let timeouts = all.summary.timeouts.total();
-    judgement.must(format!("sender's link with All, {name}"), fraction(busy).at_least(BUSY));
-    judgement.must(format!("demand on it while flows come, {name}"), number(demand).at_least(DEMAND));
+    judgement.must(
+        format!("utilisation of the sender's link with All, {name}"),
+        fraction(busy).at_least(UTILISATION_MIN),
+    );
+    judgement.must(
+        format!("demand on the sender's link during the arrivals, as a share of its rate, {name}"),
+        number(demand).at_least(DEMAND_MIN),
+    );
     judgement.must(format!("timeouts with All, {name}"), count(timeouts).is(0));
     if panel.table == Table::WebSearch {
         let ratio = quantile_ns(none, 0.999) / quantile_ns(all, 0.999);
-        judgement.must(format!("None against All at 99.9 %, {name}"), number(ratio).at_least(BETTER));
+        judgement
+            .must(format!("99.9 %, None divided by All, {name}"), number(ratio).at_least(NONE_RATIO_MIN));
     }
     format!(
-        "{} would need {} of the link ({} % busy, {timeouts} timeouts)",
+        "{} would need {} times the link rate ({} % utilisation, {timeouts} timeouts)",
         panel.table.name(),
         shown(demand),
         human::percent(busy)
@@ -148,15 +161,15 @@ fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
     for (name, quantile) in judged {
         let numbers = [(ALL_OPTIMIZED, more), (ALL, all)]
             .map(|(name, outcome)| (name, time_ns(quantile_ns(outcome, quantile))));
-        judgement.must(format!("{name}, {}", panel.name()), ascending(&numbers, SLACK));
+        judgement.must(format!("{name}, {}", panel.name()), ascending(&numbers, OPTIMIZED_TOLERANCE));
     }
     if panel.is_overloaded() {
         let mean = |outcome: &Outcome| outcome.summary.fct_ns.map_or(f64::INFINITY, |fct| fct.mean);
         judgement.printed(
             format!("mean with AllOptimized, {}", panel.name()),
             time_ns(mean(more)).below(mean(all)),
-            "All leaves no timeout to more copies: they only add to the load, which at β = 1e-3 and U = 0.6 is more than the link \
-             carries",
+            "With All no timeout remains that more copies could prevent: they only add to the load, which at β = 1e-3 \
+             and U = 0.6 already exceeds the link rate",
         );
     }
 }
@@ -165,25 +178,27 @@ fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
 fn causes(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
     let timeouts = &panel.outcome(results, NONE).summary.timeouts;
     let twice = timeouts.get(TimeoutCause::Retransmission) as f64 / timeouts.total().max(1) as f64;
-    let what = format!("packets lost twice, of all timeouts with None, {}", panel.name());
-    judgement.must(what, fraction(twice).at_least(MOSTLY));
+    let what =
+        format!("share of timeouts with None that are caused by a packet lost twice, {}", panel.name());
+    judgement.must(what, fraction(twice).at_least(LOST_TWICE_SHARE_MIN));
 }
 
 fn single(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curves: &[&'static str]) {
     let all = quantile_ns(panel.outcome(results, ALL), 0.999);
     for curve in SINGLE.into_iter().filter(|curve| curves.contains(curve)) {
         let ratio = quantile_ns(panel.outcome(results, curve), 0.999) / all;
-        let what = format!("{curve} alone against All at 99.9 %, {}", panel.name());
-        if curve == "Twice" || panel.beta < LOSSY {
+        let what = format!("99.9 %, {curve} alone divided by All, {}", panel.name());
+        if curve == "Twice" || panel.beta < LOSSY_BETA {
             judgement.printed(
                 what,
-                number(ratio).at_least(CLOSE),
-                "On a queue pair that flows share, the next flow comes long before the timer and shows a lost tail (as section 3.1 of the \
-                 paper says). So nearly all timeouts come from packets that are lost twice, as the causes in the table show, and copies \
-                 of retransmissions alone do most of what all mechanisms do; lost NAKs are few, and show only at β = 1e-3",
+                number(ratio).at_least(TAIL_RATIO_MAX),
+                "On a shared queue pair the next flow starts long before the timer expires and reveals a lost tail \
+                 (as section 3.1 of the paper says). So nearly all timeouts are caused by packets that are lost \
+                 twice, as the table shows, and copies of retransmissions alone prevent most of the timeouts that all \
+                 mechanisms prevent; lost NAKs are few, and matter only at β = 1e-3",
             );
         } else {
-            judgement.must(what, number(ratio).at_least(CLOSE));
+            judgement.must(what, number(ratio).at_least(TAIL_RATIO_MAX));
         }
     }
 }

@@ -17,8 +17,8 @@ mod selective;
 
 use crate::ledger::Claim;
 
-pub(super) const PING_PONG: &[Claim] = ping_pong::CLAIMS;
-pub(super) const WORKLOADS: &[Claim] =
+pub(super) const PING_PONG_CLAIMS: &[Claim] = ping_pong::CLAIMS;
+pub(super) const WORKLOAD_CLAIMS: &[Claim] =
     &[impact::CLAIM, mended::CLAIM, mesh::CLAIM, cost::CLAIM, causes::CLAIM];
-pub(super) const LOSSY: &[Claim] = &[selective::CLAIM, ping_pong::ACCELERATED];
-pub(super) const OWN: &[Claim] = &[ends_and_links::CLAIM];
+pub(super) const LOSSY_CLAIMS: &[Claim] = &[selective::CLAIM, ping_pong::ACCELERATED];
+pub(super) const OWN_CLAIMS: &[Claim] = &[ends_and_links::CLAIM];

@@ -94,8 +94,8 @@ impl Case {
         // Measured computing time of a packet, and packets that go-back-N retransmits for a loss.
         const PER_PACKET: f64 = 1.0e-6;
         let packets = self.packets();
-        let again = f64::from(self.links) * self.beta * packets.min(145.0);
-        f64::from(self.count) * packets * PER_PACKET * (1.0 + again)
+        let retransmitted = f64::from(self.links) * self.beta * packets.min(145.0);
+        f64::from(self.count) * packets * PER_PACKET * (1.0 + retransmitted)
     }
 
     /// Sizes of the flows, for the model.
@@ -133,8 +133,9 @@ impl Case {
             // Flows that arrive while the requester waits for a NAK or a retransmission are sent together
             // when the timer expires. Each of them except the last, and the one that waited, has the next
             // flow directly behind it.
-            let met = expected(&setting, &self.path(), &self.sizes());
-            let waits = met.timeouts[Cause::Nak as usize] + met.timeouts[Cause::Retransmission as usize];
+            let timeouts_alone = expected(&setting, &self.path(), &self.sizes());
+            let waits = timeouts_alone.timeouts[Cause::Nak as usize]
+                + timeouts_alone.timeouts[Cause::Retransmission as usize];
             times.busy = (waits / timeouts).min(1.0);
             setting.next = times.next();
         }

@@ -34,16 +34,16 @@ const SELECTIVE: &str = "selective-repeat";
 const PACKETS: [u32; 2] = [8, 64];
 const BETA: f64 = 5e-3;
 /// A corruption at which two losses in one flow are rare.
-const RARE: f64 = 1e-3;
-const RARE_TAILS_LEFT: f64 = 0.2;
+const LOW_BETA: f64 = 1e-3;
+const LOW_BETA_TAILS_LEFT_MAX: f64 = 0.2;
 
 /// A mechanism without effect prevents at most this share of all timeouts, apart from random variation.
-const OF_NO_USE: f64 = 0.2;
-const TWICE_LEFT: f64 = 0.4;
-const TAILS_LEFT: [f64; 2] = [0.1, 0.6];
-const SOONER: f64 = 0.2;
-const LEFT_MORE: f64 = 5.0;
-const SHORT_NS: f64 = 1e6;
+const NAK_COPIES_TOLERANCE: f64 = 0.2;
+const LOST_TWICE_LEFT_MAX: f64 = 0.4;
+const TAILS_LEFT_MAX: [f64; 2] = [0.1, 0.6];
+const TAIL_RATIO_MAX: f64 = 0.2;
+const TIMEOUT_RATIO_MIN: f64 = 5.0;
+const TAIL_NS_MAX: f64 = 1e6;
 
 fn case(mechanism: &'static Mechanism, packets: u32, effort: Effort) -> Case {
     let count =
@@ -57,13 +57,14 @@ fn run(recovery: &str, mechanism: &'static Mechanism, packets: u32, effort: Effo
 }
 
 /// Flows of 64 packets at the lower corruption, with selective repeat.
-fn rare(mechanism: &'static Mechanism, effort: Effort) -> Run {
-    let rare = Case { beta: RARE, count: effort.choose(5000, 20_000), ..case(mechanism, PACKETS[1], effort) };
-    rare.run().set("transport.recovery", SELECTIVE)
+fn at_low_beta(mechanism: &'static Mechanism, effort: Effort) -> Run {
+    let at_low_beta =
+        Case { beta: LOW_BETA, count: effort.choose(5000, 20_000), ..case(mechanism, PACKETS[1], effort) };
+    at_low_beta.run().set("transport.recovery", SELECTIVE)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let mut runs = vec![rare(&NONE, effort), rare(&DUMMY, effort)];
+    let mut runs = vec![at_low_beta(&NONE, effort), at_low_beta(&DUMMY, effort)];
     for recovery in [GO_BACK_N, SELECTIVE] {
         for packets in PACKETS {
             runs.extend(MECHANISMS.map(|mechanism| run(recovery, mechanism, packets, effort)));
@@ -83,72 +84,94 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let of =
         |recovery, mechanism, packets| results.outcome(&run(recovery, mechanism, packets, results.effort()));
-    let mut told = Vec::new();
-    for (packets, tails_left) in PACKETS.into_iter().zip(TAILS_LEFT) {
-        let of = |mechanism| of(SELECTIVE, mechanism, packets);
-        let left = |mechanism, causes: &[TimeoutCause]| {
-            timeouts(of(mechanism), causes) / timeouts(of(&NONE), causes).max(1.0)
-        };
-        let [naks, twice, tails, all] = [
-            left(&NAK, &TimeoutCause::ALL),
-            left(&TWICE, &[TimeoutCause::Retransmission]),
-            left(&DUMMY, &TAILS),
-            left(&ALL, &TimeoutCause::ALL),
-        ];
-        let name = format!("{packets} packets");
-        let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
-        let what = format!("timeouts with NAK copies, as many as without, {name}");
-        judgement.must(what, count(with).about(without as f64, OF_NO_USE));
-        judgement.must(format!("second losses left by copies, {name}"), fraction(twice).at_most(TWICE_LEFT));
-        judgement.must(format!("tails left by a dummy, {name}"), fraction(tails).at_most(tails_left));
-        let unfinished =
-            MECHANISMS.map(|mechanism| of(mechanism).summary.flows - of(mechanism).summary.finished);
-        judgement.must(format!("flows that do not finish, {name}"), count(unfinished.iter().sum()).is(0));
-        told.push(format!(
-            "{packets} packets: NAK copies leave {} % of all timeouts, copies of retransmissions {} % of those after a second loss, a dummy {} % of those of tails, all together {} % of all",
-            human::percent(naks),
-            human::percent(twice),
-            human::percent(tails),
-            human::percent(all)
-        ));
+    let mut summaries = Vec::new();
+    for (packets, tails_left) in PACKETS.into_iter().zip(TAILS_LEFT_MAX) {
+        summaries.push(check_flows(&mut judgement, results, packets, tails_left));
     }
-    let sooner =
+    let tail_ratio =
         exact_ns(of(SELECTIVE, &ALL, PACKETS[0]), 0.999) / exact_ns(of(SELECTIVE, &NONE, PACKETS[0]), 0.999);
-    judgement.must("99.9 % of flows of 8 packets, All over None", fraction(sooner).at_most(SOONER));
+    judgement.must(
+        "99.9 % of flows of 8 packets, All divided by None",
+        fraction(tail_ratio).at_most(TAIL_RATIO_MAX),
+    );
     let [go_back_n, selective] =
         [GO_BACK_N, SELECTIVE].map(|recovery| timeouts(of(recovery, &ALL, PACKETS[1]), &TimeoutCause::ALL));
     judgement.must(
-        "timeouts that All leaves, over go-back-N's",
-        number(selective / go_back_n.max(1.0)).at_least(LEFT_MORE),
+        "timeouts with All, selective repeat divided by go-back-N",
+        number(selective / go_back_n.max(1.0)).at_least(TIMEOUT_RATIO_MIN),
     );
-    let [bare, dummy] =
-        [&NONE, &DUMMY].map(|of| timeouts(results.outcome(&rare(of, results.effort())), &TAILS));
-    let rare_tails = dummy / bare.max(1.0);
+    let [without_dummy, dummy] =
+        [&NONE, &DUMMY].map(|of| timeouts(results.outcome(&at_low_beta(of, results.effort())), &TAILS));
+    let low_beta_tails = dummy / without_dummy.max(1.0);
     judgement.must(
-        "tails left by a dummy, 64 packets, a fifth corrupted",
-        fraction(rare_tails).at_most(RARE_TAILS_LEFT),
+        "timeouts of tails, with a dummy divided by without, 64 packets, a fifth of the corruption",
+        fraction(low_beta_tails).at_most(LOW_BETA_TAILS_LEFT_MAX),
     );
     let longest = exact_ns(of(SELECTIVE, &ALL, PACKETS[1]), 0.999);
-    judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(SHORT_NS));
-    judgement
-        .table("| tail packet | tail ACK | NAK | twice | other | 99 % | 99.9 % | bytes added", rows(results));
+    judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(TAIL_NS_MAX));
+    judgement.table(
+        "| tail packet | tail ACK | NAK | retransmission | other | 99 % | 99.9 % | bytes added",
+        rows(results),
+    );
     for packets in PACKETS {
         judgement.bars(&format!("j19-{packets}-packets"), &bars(results, packets));
     }
     judgement.finding(
         format!(
-            "{}. With all of them 99.9 % of flows of 8 packets take {} of what they take with none; of 64 packets {} timeouts are left ({} with go-back-N), and 99.9 % take {}; with a fifth of the corruption a dummy leaves {} % of those of tails",
-            told.join("; "),
-            shown(sooner),
+            "{}. With all mechanisms 99.9 % of flows of 8 packets take {} times as long as with none; for flows of 64 \
+             packets {} timeouts remain ({} with go-back-N), and 99.9 % take {}; at a fifth of the corruption {} % of \
+             the timeouts of tails remain with a dummy",
+            summaries.join("; "),
+            shown(tail_ratio),
             human::count(selective as u64),
             human::count(go_back_n as u64),
             human::time_ns(longest),
-            human::percent(rare_tails)
+            human::percent(low_beta_tails)
         ),
-        "Each packet behind a gap says what is missing, so that a lost NAK is none. A sender that is recovering does not begin again before it is done (IRN): what is lost twice, or lost as the tail of a flow that recovers, \
-         waits for a timer, dummy or not; and switches copy only the first packet that follows a NAK. But the timer is of 100 to 320 µs, where go-back-N's has 67 ms",
+        WHY,
     )
 }
+
+/// Checks the timeouts that remain with each mechanism for flows of `packets` packets, and summarizes them.
+fn check_flows(judgement: &mut Judgement, results: &Results<'_>, packets: u32, tails_left: f64) -> String {
+    let of = |mechanism| results.outcome(&run(SELECTIVE, mechanism, packets, results.effort()));
+    let left = |mechanism, causes: &[TimeoutCause]| {
+        timeouts(of(mechanism), causes) / timeouts(of(&NONE), causes).max(1.0)
+    };
+    let [naks, twice, tails, all] = [
+        left(&NAK, &TimeoutCause::ALL),
+        left(&TWICE, &[TimeoutCause::Retransmission]),
+        left(&DUMMY, &TAILS),
+        left(&ALL, &TimeoutCause::ALL),
+    ];
+    let name = format!("{packets} packets");
+    let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
+    let what = format!("timeouts with NAK copies compared with none, {name}");
+    judgement.must(what, count(with).about(without as f64, NAK_COPIES_TOLERANCE));
+    judgement.must(
+        format!("timeouts after a second loss, with copies of retransmissions divided by without, {name}"),
+        fraction(twice).at_most(LOST_TWICE_LEFT_MAX),
+    );
+    judgement.must(
+        format!("timeouts of tails, with a dummy divided by without, {name}"),
+        fraction(tails).at_most(tails_left),
+    );
+    let unfinished = MECHANISMS.map(|mechanism| of(mechanism).summary.flows - of(mechanism).summary.finished);
+    judgement.must(format!("flows that do not finish, {name}"), count(unfinished.iter().sum()).is(0));
+    format!(
+        "{packets} packets: with NAK copies {} % of all timeouts remain, with copies of retransmissions {} % of \
+         those after a second loss, with a dummy {} % of those of tails, with all mechanisms {} % of all",
+        human::percent(naks),
+        human::percent(twice),
+        human::percent(tails),
+        human::percent(all)
+    )
+}
+
+const WHY: &str = "The response to each packet after a gap reports what is missing, so that a lost NAK has no effect. IRN does \
+                   not start a recovery before the last one is complete: a packet that is lost twice, or lost as the tail of a \
+                   recovering flow, waits for a timer, with or without a dummy; and switches copy only the first packet after a \
+                   NAK. But the timer is 100 to 320 µs, where that of go-back-N is 67 ms";
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let mut rows = Vec::new();

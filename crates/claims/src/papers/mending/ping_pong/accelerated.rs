@@ -31,8 +31,8 @@ pub(super) const CLAIM: Claim = Claim {
 /// One packet in this many is lost.
 const ONE_IN: u32 = 128;
 /// Relative difference up to which two values count as the same; means vary more.
-const SAME: f64 = 0.05;
-const SAME_MEAN: f64 = 0.1;
+const QUANTILE_TOLERANCE: f64 = 0.05;
+const MEAN_TOLERANCE: f64 = 0.1;
 
 const OFF: Acceleration = Acceleration { name: "none", sets: &[] };
 const ADAPTIVE: &str = "transport.acceleration.adaptive_retransmission";
@@ -103,7 +103,7 @@ fn judge(results: &Results<'_>) -> Finding {
             let on = acceleration.summary(results, mend);
             judgement.must(
                 format!("timeouts, {what}"),
-                count(on.timeouts.total()).about(off.timeouts.total() as f64, SAME),
+                count(on.timeouts.total()).about(off.timeouts.total() as f64, QUANTILE_TOLERANCE),
             );
             let is_short = SHORT.iter().any(|short| short.name == acceleration.name);
             for (quantile, value, within) in LATENCIES {
@@ -113,7 +113,7 @@ fn judge(results: &Results<'_>) -> Finding {
                 // mean of microseconds.
                 if is_short && (mend == MendCounts::NONE || quantile == MEAN) {
                     judgement.printed(what, test, REASON);
-                } else if acceleration.restarts_slowly() && mend != MendCounts::NONE && quantile == RARE {
+                } else if acceleration.restarts_slowly() && mend != MendCounts::NONE && quantile == P999 {
                     judgement.printed(what, test, REASON_RARE);
                 } else {
                     judgement.must(what, test);
@@ -122,38 +122,44 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     judgement.table("| timeouts | mean | median | 99 % | 99.9 % | largest", rows(results));
-    let [bare, short] =
+    let [without_mechanisms, short] =
         [OFF, SHORT[0]].map(|of| latency(of.summary(results, MendCounts::NONE), |fct| fct.mean));
     let [plain, slow] =
         [OFF, PLAIN[1]].map(|of| latency(of.summary(results, MendCounts::TESTBED), |fct| fct.p999));
     judgement.finding(
         format!(
-            "with dummies and copies no acceleration changes the median or the 99 % quantile, and slow restart takes 99.9 % from {} to {}; without them, window and slow restart change nothing, \
-             and a timer that starts at a sixteenth takes the mean from {} to {}, {} times less",
+            "with dummies and copies no acceleration changes the median or the 99 % quantile, and slow restart \
+             increases 99.9 % from {} to {}; without them, window and slow restart change nothing, and a timer that \
+             starts at a sixteenth reduces the mean from {} to {}, a factor of {}",
             time_ns(plain).text(),
             time_ns(slow).text(),
-            time_ns(bare).text(),
+            time_ns(without_mechanisms).text(),
             time_ns(short).text(),
-            shown(bare / short),
+            shown(without_mechanisms / short),
         ),
-        "A ping-pong has one packet under way, which no window and no restart holds up; and where no timer fires, it does not matter how long it is",
+        "A ping-pong has one packet in flight, which neither a window nor slow restart delays; and where no timer \
+         expires, its duration does not matter",
     )
 }
 
-const REASON: &str = "Without mechanisms the latencies are those of the timer, so that a timer which starts shorter must be seen. Since the paper saw none, adaptive retransmission was not in effect in its testbed, \
-                      or began with a timeout no shorter than the timer; with such a one there is no difference here either";
+const REASON: &str = "Without mechanisms the timer determines the latencies, so that a shorter first timeout must \
+                      change them. The paper saw no change. So adaptive retransmission was not active in its testbed, \
+                      or started with a timeout no shorter than the timer; in that case there is no difference here \
+                      either";
 
-const REASON_RARE: &str = "After a loss slow restart lets one packet out, and what is posted behind it waits for its acknowledgement: a fraction of a microsecond in one iteration of a thousand, which averages of a testbed do not show";
+const REASON_RARE: &str = "After a loss slow restart sends one packet, and the packets posted after it wait for its \
+                           acknowledgement: a fraction of a microsecond in one of a thousand iterations, which \
+                           averages of a testbed do not show";
 
 type Latency = fn(&wiremend_measure::Quantiles) -> f64;
 
 const MEAN: &str = "mean";
-const RARE: &str = "99.9 %";
+const P999: &str = "99.9 %";
 const LATENCIES: [(&str, Latency, f64); 4] = [
-    (MEAN, |fct| fct.mean, SAME_MEAN),
-    ("median", |fct| fct.p50, SAME),
-    ("99 %", |fct| fct.p99, SAME),
-    (RARE, |fct| fct.p999, SAME),
+    (MEAN, |fct| fct.mean, MEAN_TOLERANCE),
+    ("median", |fct| fct.p50, QUANTILE_TOLERANCE),
+    ("99 %", |fct| fct.p99, QUANTILE_TOLERANCE),
+    (P999, |fct| fct.p999, QUANTILE_TOLERANCE),
 ];
 
 fn latency(summary: &VariantSummary, value: Latency) -> f64 {

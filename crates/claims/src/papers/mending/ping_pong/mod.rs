@@ -94,7 +94,7 @@ fn latencies(title: &str, results: &Results<'_>, mend: MendCounts) -> Plot {
     let curve = |name: &str, points| Curve { name: name.to_owned(), points, line: Line::Marked };
     Plot {
         title: title.to_owned(),
-        description: "Latency of an iteration against the probability that a packet is lost.".to_owned(),
+        description: "Latency of an iteration against the packet loss rate.".to_owned(),
         x: Axis::new("packets lost", Scale::Log, Unit::Number),
         y: Axis::new("latency", Scale::Log, Unit::TimeNs),
         curves: vec![
@@ -125,4 +125,4 @@ fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> 
 }
 
 const COLUMNS: &str =
-    "| tail packet (model) | tail ACK (model) | NAK (model) | twice (model) | mean | p99.9 | max";
+    "| tail packet (model) | tail ACK (model) | NAK (model) | retransmission (model) | mean | p99.9 | max";
