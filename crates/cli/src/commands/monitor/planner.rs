@@ -1,12 +1,12 @@
-//! `wiremend monitor control`: the planner.
+//! `wiremend monitor planner`: the planner.
 
 use super::config;
 use super::service::serve;
-use crate::args::monitor::MonitorControl as Asked;
+use crate::args::monitor::MonitorPlanner;
 use crate::failure::{Answer, Failure};
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let (config, topology) = config::load_planner(&asked.service.config)?;
+pub(super) fn run(args: &MonitorPlanner) -> Result<Answer, Failure> {
+    let (config, topology) = config::load_planner(&args.service.config)?;
     let server = config::server(&config.redis, &config.user)?;
-    serve(&asked.service, |service| service.run_planner(&config, &topology, &server))
+    serve(&args.service, |service| service.run_planner(&config, &topology, &server))
 }
