@@ -13,7 +13,7 @@
 
 use wiremend_units::mix;
 
-/// PowerSums of the arrived packets of one unit. Packet numbers do not wrap; sums are modulo 2^64.
+/// Sums of the arrived packets of one unit. Packet numbers do not wrap; sums are modulo 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct PowerSums {
     pub(super) count: u32,
