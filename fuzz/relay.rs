@@ -1,6 +1,6 @@
 //! Shared parts of the relay fuzzers: a relay between two ports in memory, and frames of all kinds.
 
-use wiremend_dataplane::memory::MemoryPort;
+use wiremend_dataplane::memory_port::MemoryPort;
 use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, ProtectionMode};
 use wiremend_proto::link::{Config, CopyCount};
 use wiremend_units::{Bytes, Rate, Span};

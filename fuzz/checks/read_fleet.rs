@@ -53,8 +53,8 @@ fn is_whole(tiers: &Tiers) {
 /// The plan leaves every ToR its share of paths.
 fn plan(tiers: &Tiers, state: &FabricState) {
     let mut planner = DrainPlanner::new(tiers, state, 0.75);
-    let broken = planner.broken();
+    let broken = planner.short_of_paths();
     let advice = planner.advise(1_000);
-    assert_eq!(planner.broken(), broken);
+    assert_eq!(planner.short_of_paths(), broken);
     planner.order(&advice, 1_000);
 }

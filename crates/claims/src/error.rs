@@ -35,13 +35,16 @@ impl fmt::Display for Error {
             Self::Run(error) => error.fmt(f),
             Self::UnknownClaim(what) | Self::NotSimulable(what) => f.write_str(what),
             Self::NothingToChange => {
-                f.write_str("--set: these claims simulate nothing, so no value can be changed")
+                f.write_str("--set: these claims simulate nothing, so no value can be changed; remove --set")
             }
             Self::Memory { command } => {
                 write!(f, "not enough memory is free for `{command}`; try --threads 1")
             }
             Self::NoEpisodes { loss } => {
-                write!(f, "no loss episodes at a loss rate of {loss:e}: the scenario was changed")
+                write!(
+                    f,
+                    "no loss episodes at a loss rate of {loss:e}: the scenario was changed; run without --set"
+                )
             }
             Self::File(error) => error.fmt(f),
         }

@@ -1,9 +1,9 @@
 //! `wiremend`: the command line.
 //!
 //! `args` defines the arguments, and `commands` has one file per command. The other modules are shared by commands:
-//! the input of the model (`question`), the progress bar (`progress`), Ctrl-C (`signals`), output (`terminal`) and the
-//! directory of sockets (`rundir`). Libraries do the work: `wiremend-runner` runs scenarios, `wiremend-claims` judges
-//! claims, and `wiremend-lab` is the laboratory.
+//! conversion of arguments to model input (`model_input`), the progress bar (`progress`), Ctrl-C (`signals`), output
+//! (`terminal`) and the directory of sockets (`rundir`). Libraries do the work: `wiremend-runner` runs scenarios, `wiremend-claims` judges
+//! claims, and `wiremend-lab` runs the lab.
 //!
 //! Data go to stdout, everything else to stderr. `failure` defines the exit codes.
 
@@ -11,8 +11,8 @@ mod args;
 mod commands;
 mod failure;
 mod libraries;
+mod model_input;
 mod progress;
-mod question;
 mod rundir;
 mod signals;
 mod terminal;
@@ -42,6 +42,6 @@ fn report(failure: Failure) -> ExitCode {
         }
         Failure::ClosedPipe | Failure::Done => return ExitCode::SUCCESS,
     };
-    terminal::say(&message);
+    terminal::print_message(&message);
     ExitCode::from(code)
 }

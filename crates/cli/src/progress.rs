@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Time before the bar appears.
-const PATIENCE: Duration = Duration::from_secs(2);
+const BAR_DELAY: Duration = Duration::from_secs(2);
 /// Mean number of steps of the bar per run.
 const STEPS: f64 = 1000.0;
 
@@ -39,7 +39,7 @@ impl Bar {
     fn set(&mut self, run: usize, share: f64) {
         let (done, all) = &mut self.runs[run];
         *done = (share * *all).floor();
-        if !stderr().is_terminal() || self.started.elapsed() < PATIENCE {
+        if !stderr().is_terminal() || self.started.elapsed() < BAR_DELAY {
             return;
         }
         if self.drawn.is_hidden() {

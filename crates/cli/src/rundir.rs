@@ -7,8 +7,8 @@ use wiremend_dataplane::sys::credentials;
 use crate::args::operate::RunDir;
 
 /// Returns `--run-dir`, or the default directory of the system.
-pub(crate) fn path(asked: &RunDir) -> PathBuf {
-    if let Some(given) = &asked.run_dir {
+pub(crate) fn path(args: &RunDir) -> PathBuf {
+    if let Some(given) = &args.run_dir {
         return given.clone();
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {

@@ -26,7 +26,7 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
 }
 
 /// Prints a message on stderr, in one line.
-pub(crate) fn say(message: &str) {
+pub(crate) fn print_message(message: &str) {
     let line = format!("wiremend: {}\n", in_one_line(message));
     // If stderr is closed, the message is lost.
     let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -44,11 +44,11 @@ pub(crate) fn in_one_line(text: &str) -> String {
 /// Returns the width and colours of stdout. `COLUMNS` overrides the width; `NO_COLOR` (see no-color.org) disables colours.
 pub(crate) fn stdout() -> Terminal {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let given = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let found = terminal_size_of(io::stdout()).map(|(Width(width), _)| usize::from(width));
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     Terminal {
-        width: asked.or(found).unwrap_or(WIDTH).clamp(40, 240),
+        width: given.or(found).unwrap_or(WIDTH).clamp(40, 240),
         colour: io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb,
     }
 }

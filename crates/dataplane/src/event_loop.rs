@@ -1,4 +1,4 @@
-//! Clock and waiting for the event loops of the relay and the cable.
+//! Clock and waiting for the event loops of the relay and the wire.
 
 use std::io;
 use std::os::fd::AsFd;

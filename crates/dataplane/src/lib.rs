@@ -1,14 +1,13 @@
-//! The data plane on Linux: ports, the [`relay`] that protects a link, and the [`cable`] that impairs one.
+//! The data plane on Linux: ports, the [`relay`] that protects a link, and the [`wire`] that impairs one.
 //!
 //! The relay runs the protocol core of `wiremend_proto::link`, which the simulator runs as well. This crate
 //! adds a clock and two ports. [`sys`] wraps all system calls and is the only module with `unsafe` code.
 //! [`net`] builds on it to read and configure network interfaces.
 #![cfg(target_os = "linux")]
 
-pub mod cable;
 pub mod control;
 pub mod event_loop;
-pub mod memory;
+pub mod memory_port;
 pub mod metrics;
 pub mod net;
 pub mod pacer;
@@ -16,3 +15,4 @@ pub mod pool;
 pub mod port;
 pub mod relay;
 pub mod sys;
+pub mod wire;

@@ -3,7 +3,7 @@
 use crate::pod_capacity::fraction;
 use crate::trace_time::{TimeWindow, TraceTime};
 
-/// State of a fabric since a time.
+/// State of a fabric from `at` until the next sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FabricSample {
     /// Start of the state.
@@ -113,7 +113,7 @@ impl Meter {
     }
 
     /// Sets the state from `at` on.
-    pub(crate) fn note(&mut self, at: TraceTime, state: State) {
+    pub(crate) fn set_state(&mut self, at: TraceTime, state: State) {
         self.advance(at);
         if state == self.state {
             return;

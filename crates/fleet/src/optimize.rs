@@ -54,14 +54,14 @@ impl RequiredPaths {
     }
 
     /// Lowers the requirement to the existing paths, if there are fewer.
-    pub fn lower_to(&mut self, tor: SwitchId, ways: u64) {
+    pub fn lower_to(&mut self, tor: SwitchId, paths: u64) {
         let required = &mut self.0[tor.index()];
-        *required = (*required).min(ways);
+        *required = (*required).min(paths);
     }
 
     /// Sets the number of required paths of one ToR.
-    pub fn reset(&mut self, tor: SwitchId, ways: u64) {
-        self.0[tor.index()] = ways;
+    pub fn reset(&mut self, tor: SwitchId, paths: u64) {
+        self.0[tor.index()] = paths;
     }
 
     /// Returns the number of required paths of a ToR.
@@ -70,7 +70,7 @@ impl RequiredPaths {
     }
 
     /// Returns the first of these ToRs that has too few paths.
-    pub fn broken(&self, paths: &PathCounts<'_>, tors: &[SwitchId]) -> Option<SwitchId> {
+    pub fn first_short_of_paths(&self, paths: &PathCounts<'_>, tors: &[SwitchId]) -> Option<SwitchId> {
         tors.iter().copied().find(|tor| paths.count(*tor) < self.get(*tor))
     }
 }
@@ -83,8 +83,8 @@ pub fn take_down_if_allowed(
     link: LinkId,
 ) -> Result<(), SwitchId> {
     paths.take_down(link);
-    let broken = required.broken(paths, paths.changed());
-    match broken {
+    let short = required.first_short_of_paths(paths, paths.changed());
+    match short {
         Some(tor) => {
             paths.bring_up(link);
             Err(tor)
@@ -246,7 +246,7 @@ impl Search<'_> {
     /// Takes a candidate down if all its ToRs keep enough paths.
     fn take(&self, paths: &mut PathCounts<'_>, candidate: usize) -> bool {
         down(paths, &self.candidates[candidate]);
-        let fits = self.required.broken(paths, &self.below[candidate]).is_none();
+        let fits = self.required.first_short_of_paths(paths, &self.below[candidate]).is_none();
         if !fits {
             up(paths, &self.candidates[candidate]);
         }

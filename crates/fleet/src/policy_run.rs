@@ -42,7 +42,7 @@ pub struct RunCounters {
 
 /// The corruption of a link.
 #[derive(Clone, Copy)]
-struct Fault {
+struct ActiveCorruption {
     /// Index of its event in the trace.
     event: u32,
     loss: f64,
@@ -57,7 +57,7 @@ pub(crate) struct PolicyRun<'a> {
     disable_rule: DisableRule,
     paths: PathCounts<'a>,
     required: RequiredPaths,
-    faults: Vec<Option<Fault>>,
+    corruptions: Vec<Option<ActiveCorruption>>,
     /// Corrupting links in service, by domain. Links of different domains share no ToR.
     active: Vec<Vec<LinkId>>,
     domains: Vec<u32>,
@@ -95,7 +95,7 @@ impl<'a> PolicyRun<'a> {
             setup,
             disable_rule,
             required: RequiredPaths::new(tiers, &paths, setup.constraint),
-            faults: vec![None; tiers.link_count() as usize],
+            corruptions: vec![None; tiers.link_count() as usize],
             active: vec![Vec::new(); domain_count],
             domains,
             repairs: BinaryHeap::new(),
@@ -119,9 +119,9 @@ impl<'a> PolicyRun<'a> {
     }
 
     /// Simulates the whole trace and the repairs after it. Returns `false` if `keep_going` stopped it.
-    pub(crate) fn play(&mut self, keep_going: &dyn Fn(f64) -> bool) -> bool {
+    pub(crate) fn simulate(&mut self, keep_going: &dyn Fn(f64) -> bool) -> bool {
         /// Number of events between two calls of `keep_going`.
-        const LOOK: usize = 4096;
+        const EVENTS_PER_CALL: usize = 4096;
         let events = self.setup.trace.events();
         for (number, event) in events.iter().enumerate() {
             // At equal times recoveries come first.
@@ -132,7 +132,7 @@ impl<'a> PolicyRun<'a> {
                 self.recover(at, link);
             }
             self.arrive(number as u32, event);
-            if number.is_multiple_of(LOOK) && !keep_going(number as f64 / events.len() as f64) {
+            if number.is_multiple_of(EVENTS_PER_CALL) && !keep_going(number as f64 / events.len() as f64) {
                 return false;
             }
         }
@@ -153,28 +153,28 @@ impl<'a> PolicyRun<'a> {
             self.counters.skipped += 1;
             return;
         }
-        let fault = Fault { event: number, loss, loss_back, repair, attempts: 0 };
-        self.start_corrupting(link, fault);
-        self.judge(at, link);
+        let corruption = ActiveCorruption { event: number, loss, loss_back, repair, attempts: 0 };
+        self.start_corrupting(link, corruption);
+        self.decide_on_arrival(at, link);
         self.record_state(at);
     }
 
     fn recover(&mut self, at: TraceTime, link: LinkId) {
         self.counters.recoveries += 1;
-        let fault = self.faults[link.index()].expect("a link under repair has a fault");
-        let (_, helped) = self.setup.repair.draw(self.setup.seed, fault.event, fault.attempts);
+        let corruption = self.corruptions[link.index()].expect("a link under repair has a corruption");
+        let (_, helped) = self.setup.repair.draw(self.setup.seed, corruption.event, corruption.attempts);
         self.paths.bring_up(link);
         self.count_paths();
         self.disabled -= 1;
-        self.faults[link.index()] = None;
+        self.corruptions[link.index()] = None;
         self.update_views(link, LinkHealth::Out, LinkHealth::Healthy);
         if let Some(next) = self.waiting.pop_front() {
             self.send_repair(at, next);
         }
         if !helped {
             self.counters.relapses += 1;
-            self.start_corrupting(link, Fault { attempts: fault.attempts + 1, ..fault });
-            self.judge(at, link);
+            self.start_corrupting(link, ActiveCorruption { attempts: corruption.attempts + 1, ..corruption });
+            self.decide_on_arrival(at, link);
         }
         if matches!(self.disable_rule, DisableRule::CorrOpt(_)) {
             self.optimize(at, self.domains[link.index()]);
@@ -183,10 +183,10 @@ impl<'a> PolicyRun<'a> {
     }
 
     /// Starts the corruption of a link in service, or changes its loss.
-    fn start_corrupting(&mut self, link: LinkId, fault: Fault) {
-        let before = self.faults[link.index()].replace(fault);
-        let after = LinkHealth::Corrupting { loss: fault.loss, loss_back: fault.loss_back };
-        if let Some(Fault { loss, loss_back, .. }) = before {
+    fn start_corrupting(&mut self, link: LinkId, corruption: ActiveCorruption) {
+        let before = self.corruptions[link.index()].replace(corruption);
+        let after = LinkHealth::Corrupting { loss: corruption.loss, loss_back: corruption.loss_back };
+        if let Some(ActiveCorruption { loss, loss_back, .. }) = before {
             self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, after);
         } else {
             self.update_views(link, LinkHealth::Healthy, after);
@@ -198,7 +198,7 @@ impl<'a> PolicyRun<'a> {
     }
 
     /// Decides whether a corrupting link is taken out at once.
-    fn judge(&mut self, at: TraceTime, link: LinkId) {
+    fn decide_on_arrival(&mut self, at: TraceTime, link: LinkId) {
         match self.disable_rule {
             DisableRule::Never => {}
             DisableRule::Always => {
@@ -225,7 +225,8 @@ impl<'a> PolicyRun<'a> {
         }
         self.counters.candidates_max = self.counters.candidates_max.max(candidates.len() as u64);
         let item = |link: &LinkId| {
-            let Fault { loss, loss_back, .. } = self.faults[link.index()].expect("a candidate has a fault");
+            let ActiveCorruption { loss, loss_back, .. } =
+                self.corruptions[link.index()].expect("a candidate has a corruption");
             let (residual_loss, speed) = self.views[0].0.residual(*link, loss, loss_back);
             let value = objective.value(loss + loss_back, residual_loss, speed);
             Candidate { links: vec![*link], value: Penalty::from_loss(value).raw().max(1) }
@@ -254,8 +255,8 @@ impl<'a> PolicyRun<'a> {
             others.remove(place);
             self.active_count -= 1;
         }
-        let Fault { loss, loss_back, .. } =
-            self.faults[link.index()].expect("a link that is taken out has a fault");
+        let ActiveCorruption { loss, loss_back, .. } =
+            self.corruptions[link.index()].expect("a link that is taken out has a corruption");
         self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, LinkHealth::Out);
         match self.setup.repair.technicians {
             Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back(link),
@@ -264,8 +265,8 @@ impl<'a> PolicyRun<'a> {
     }
 
     fn send_repair(&mut self, at: TraceTime, link: LinkId) {
-        let Fault { event, repair, attempts, .. } =
-            self.faults[link.index()].expect("a link under repair has a fault");
+        let ActiveCorruption { event, repair, attempts, .. } =
+            self.corruptions[link.index()].expect("a link under repair has a corruption");
         let (drawn, _) = self.setup.repair.draw(self.setup.seed, event, attempts);
         self.repairs.push(Reverse((at.after(repair.unwrap_or(drawn)), self.sent, link)));
         self.sent += 1;
@@ -289,7 +290,7 @@ impl<'a> PolicyRun<'a> {
     fn record_state(&mut self, at: TraceTime) {
         for place in 0..self.views.len() {
             let state = self.state(&self.views[place].0);
-            self.views[place].1.note(at, state);
+            self.views[place].1.set_state(at, state);
         }
     }
 

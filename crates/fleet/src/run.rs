@@ -110,7 +110,7 @@ pub fn run_while(setup: &FleetSetup<'_>, keep_going: &dyn Fn(f64) -> bool) -> Op
         let disable_rule = setup.policies[members[0]].disable_rule;
         let mut run = PolicyRun::new(setup, disable_rule, members.iter().map(view).collect());
         let done = |part: f64| keep_going((number as f64 + part) / count);
-        if !run.play(&done) {
+        if !run.simulate(&done) {
             return None;
         }
         let PolicyRun { views, counters, .. } = run;

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::gaps::{Gaps, uniform};
 use crate::{BadImpairment, FrameFacts, FrameKind, probability};
 
-/// Independent frame losses in *episodes*. An episode starts with a loss and ends after a number of frames
+/// Importance sampling of independent frame losses, in *episodes*. An episode starts with a loss and ends after a number of frames
 /// without loss, or with [`settle`](Self::settle). Within it, frames that a recovery depends on are lost with
 /// a raised probability; [`weight`](Self::weight) is the true probability of the events since its start
 /// relative to the raised one.

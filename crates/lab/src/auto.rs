@@ -27,7 +27,7 @@ pub struct AutoProtection {
 
 const CORRUPTS_AT: Duration = Duration::from_secs(2);
 /// Earliest time at which corruption ends; the link must be protected before.
-const CURED_AT: Duration = Duration::from_secs(6);
+const REPAIR_AT: Duration = Duration::from_secs(6);
 /// Interval of the repair reports, the first this long after corruption ended: earlier readings of the
 /// daemons still include the corruption.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
@@ -59,7 +59,7 @@ impl AutoProtection {
                 state.logs_read = passed;
                 state.update(&decisions(&daemons, began)?);
             }
-            if state.reported_at.is_none() && passed >= CURED_AT && state.protected_s.is_some() {
+            if state.reported_at.is_none() && passed >= REPAIR_AT && state.protected_s.is_some() {
                 chain.set_loss(0.0)?;
                 state.reported_at = Some(passed);
             }
@@ -79,7 +79,7 @@ impl AutoProtection {
             rate_bps: self.chain.rate.map_or(0, wiremend_units::Rate::bits_per_s),
             corrupts_s: state.corrupts.unwrap_or_default().as_secs_f64(),
             repaired_s: state.repaired.unwrap_or_default().as_secs_f64(),
-            noticed_s: decisions.iter().find(|one| is_sight(one)).map(|one| one.at_s),
+            detected_s: decisions.iter().find(|one| is_detection(one)).map(|one| one.at_s),
             protected_s: state.protected_s,
             unprotected_s: state.unprotected_s,
             decisions,
@@ -110,7 +110,7 @@ impl LoopProgress {
     }
 }
 
-fn is_sight(decision: &Decision) -> bool {
+fn is_detection(decision: &Decision) -> bool {
     decision.entry["event"] == "verdict" && !decision.entry["corrupting"].is_null()
 }
 
@@ -147,7 +147,7 @@ fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<LabProcess, Error>
     let (address, wire) = (toml_text(&redis.socket), toml_text(chain.wire_socket()));
     let text = format!(
         "node = \"{node}\"\n[redis]\naddress = {address}\n[act]\nmode = \"act\"\n[[link]]\nport = \"{port}\"\n\
-         peer = \"{peer}:{peer_port}\"\nprotect = \"relay\"\nsource = {{ cable = {{ socket = {wire}, a_to_b = {} }} }}\n",
+         peer = \"{peer}:{peer_port}\"\nprotect = \"relay\"\nsource = {{ wire = {{ socket = {wire}, a_to_b = {} }} }}\n",
         end == 1
     );
     let directory = chain.directory();

@@ -15,10 +15,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use wiremend_dataplane::cable::{CableRequest, CableStatus, ImpairmentSettings};
 use wiremend_dataplane::net::offload::{self, Offload};
 use wiremend_dataplane::net::{self, Address, Interface, NetError, NetNs, VethEnd};
 use wiremend_dataplane::relay::{ProtectionMode, Request, SOCKET, Status};
+use wiremend_dataplane::wire::{ImpairmentSettings, WireRequest, WireStatus};
 use wiremend_report::lab::LinkState;
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
@@ -87,7 +87,7 @@ pub struct ChainStatus {
     /// Relay at host A.
     pub relay_a: Status,
     /// Wire between the relays.
-    pub wire: CableStatus,
+    pub wire: WireStatus,
     /// Relay at host B.
     pub relay_b: Status,
 }
@@ -154,8 +154,8 @@ impl Chain {
             LabProcess::start(lab, name, &relay_arguments(config, end, directory), &middle, directory, socket)
         };
         let mut relays = [relay("relay at A", 0)?, relay("relay at B", 1)?];
-        for cable in std::iter::once(&mut wire).chain(&mut path) {
-            cable.await_ready::<_, CableStatus>(&CableRequest::Status)?;
+        for emulated in std::iter::once(&mut wire).chain(&mut path) {
+            emulated.await_ready::<_, WireStatus>(&WireRequest::Status)?;
         }
         for relay in &mut relays {
             relay.await_ready::<_, Status>(&Request::Status)?;
@@ -165,9 +165,9 @@ impl Chain {
 
     /// Sets the loss rate of the wire in both directions.
     pub fn set_loss(&self, loss: f64) -> Result<(), Error> {
-        let ailment = Some(ImpairmentSettings { loss, ..ImpairmentSettings::default() });
+        let impairment = Some(ImpairmentSettings { loss, ..ImpairmentSettings::default() });
         self.wire
-            .request::<_, CableStatus>(&CableRequest::Impair { a_to_b: ailment, b_to_a: ailment })
+            .request::<_, WireStatus>(&WireRequest::Impair { a_to_b: impairment, b_to_a: impairment })
             .map(|_| ())
     }
 
@@ -175,10 +175,11 @@ impl Chain {
     pub fn protect(&self, on: bool) -> Result<(), Error> {
         self.request_protection(on)?;
         let until = Instant::now() + CHANGE_LIMIT;
-        while !self.is_protected(on)? {
+        while let Some(relay) = self.unchanged_relay(on)? {
             if Instant::now() > until {
                 let what = if on { "begin" } else { "end" };
-                return Err(Error::Environment(format!("the relays of the lab do not {what} protection")));
+                let limit_s = CHANGE_LIMIT.as_secs();
+                return Err(relay.failed(&format!("does not {what} protection within {limit_s} s")));
             }
             self.lab.pause(STATUS_INTERVAL)?;
         }
@@ -191,21 +192,22 @@ impl Chain {
         self.relays.iter().try_for_each(|relay| relay.request::<_, Status>(&request).map(|_| ()))
     }
 
-    fn is_protected(&self, on: bool) -> Result<bool, Error> {
+    /// Returns a relay whose protection is not yet switched on, or off.
+    fn unchanged_relay(&self, on: bool) -> Result<Option<&LabProcess>, Error> {
         for relay in &self.relays {
             let status: Status = relay.request(&Request::Status)?;
             if status.sending != on || status.receiving != on {
-                return Ok(false);
+                return Ok(Some(relay));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Reads the status of the relays and the wire.
     pub fn statuses(&self) -> Result<ChainStatus, Error> {
         Ok(ChainStatus {
             relay_a: self.relays[0].request(&Request::Status)?,
-            wire: self.wire.request(&CableRequest::Status)?,
+            wire: self.wire.request(&WireRequest::Status)?,
             relay_b: self.relays[1].request(&Request::Status)?,
         })
     }
@@ -305,8 +307,8 @@ fn configure_host(side: Side) -> Result<(), NetError> {
 
 /// Waits until all interfaces are running. Runs in the middle namespace.
 fn await_running(interfaces: &[Interface]) -> Result<(), NetError> {
-    let cables = interfaces.iter().filter(|interface| interface.is_ethernet());
-    for interface in cables {
+    let ports = interfaces.iter().filter(|interface| interface.is_ethernet());
+    for interface in ports {
         Interface::await_running(&interface.name, CHANGE_LIMIT)?;
     }
     Ok(())

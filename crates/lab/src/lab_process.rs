@@ -91,7 +91,8 @@ impl LabProcess {
         &self.socket
     }
 
-    fn failed(&self, how: &str) -> Error {
+    /// Returns an error that quotes the end of the log.
+    pub(crate) fn failed(&self, how: &str) -> Error {
         let log = fs::read(&self.log).unwrap_or_default();
         let tail =
             String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_TAIL_BYTES)..]).trim().to_owned();

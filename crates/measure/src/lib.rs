@@ -52,7 +52,7 @@ pub mod rare;
 mod series;
 mod special;
 mod summary;
-mod timeout;
+mod timeout_cause;
 mod trace;
 mod trims;
 
@@ -70,6 +70,6 @@ pub use median::median;
 pub use protection::{DelayHistogram, Protection};
 pub use series::{Metric, SeriesRow};
 pub use summary::{DropCounts, Proportion, Quantiles, Summary, VariantSummary};
-pub use timeout::{TimeoutCause, TimeoutCounts};
+pub use timeout_cause::{TimeoutCause, TimeoutCounts};
 pub use trace::{Fate, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord};
 pub use trims::Trims;

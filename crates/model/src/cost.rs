@@ -26,8 +26,8 @@ pub struct Cost {
     pub nak_copies: Traffic,
     /// Copies of retransmissions, and the ACKs of those that arrive.
     pub retransmission_copies: Traffic,
-    /// Repeated tail packets and their ACKs.
-    pub tail_repeat: Traffic,
+    /// Copies of tail packets and their ACKs.
+    pub tail_copies: Traffic,
     /// Additional work requests: each dummy is one (JCST §5.2).
     pub work_requests: f64,
 }
@@ -49,7 +49,7 @@ impl Cost {
             ("dummies", self.dummies),
             ("NAK copies", self.nak_copies),
             ("retransmission copies", self.retransmission_copies),
-            ("tail repeat", self.tail_repeat),
+            ("tail copies", self.tail_copies),
         ]
     }
 }
@@ -57,8 +57,8 @@ impl Cost {
 /// Mean cost of a flow. `drained` is the fraction of flows after which the send queue is empty for T; only
 /// these get dummies.
 pub fn cost(setting: &ModelSetting, path: &Path, flows: &[FlowSize], drained: f64) -> Cost {
-    let met = expected(setting, path, flows);
-    cost_from(setting, path, flows, drained, &met)
+    let expected = expected(setting, path, flows);
+    cost_from(setting, path, flows, drained, &expected)
 }
 
 /// Mean cost of a flow with known expectations.
@@ -67,7 +67,7 @@ pub fn cost_from(
     path: &Path,
     flows: &[FlowSize],
     drained: f64,
-    met: &Expected,
+    expected: &Expected,
 ) -> Cost {
     let ModelSetting { sizes, mend, corruption, .. } = setting;
     let answer = f64::from(sizes.answer);
@@ -78,19 +78,19 @@ pub fn cost_from(
     let dummies = count(mend.dummies) * drained;
     let copies = count(mend.retransmission_copies);
     let tail: f64 = flows.iter().map(|flow| flow.probability * tail_frame(sizes, flow)).sum();
-    let copied =
-        copies * (met.repeats * reaches(middle) * middle + met.dummy_repeats * f64::from(sizes.dummy));
+    let copied = copies
+        * (expected.repeats * reaches(middle) * middle + expected.dummy_repeats * f64::from(sizes.dummy));
     Cost {
         flow: flow_traffic(sizes, flows),
         dummies: Traffic { forward: dummies * f64::from(sizes.dummy), backward: dummies * answer },
         nak_copies: Traffic {
-            forward: met.second_repeats * middle,
-            backward: count(mend.nak_copies) * met.naks * reaches(answer) * answer,
+            forward: expected.second_repeats * middle,
+            backward: count(mend.nak_copies) * expected.naks * reaches(answer) * answer,
         },
-        retransmission_copies: Traffic { forward: copied, backward: copies * met.repeats * answer },
-        tail_repeat: Traffic {
-            forward: count(mend.tail_repeat) * tail,
-            backward: count(mend.tail_repeat) * answer,
+        retransmission_copies: Traffic { forward: copied, backward: copies * expected.repeats * answer },
+        tail_copies: Traffic {
+            forward: count(mend.tail_copies) * tail,
+            backward: count(mend.tail_copies) * answer,
         },
         work_requests: dummies,
     }

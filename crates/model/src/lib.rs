@@ -60,6 +60,6 @@ pub use mend_counts::MendCounts;
 pub use paper::PaperModel;
 pub use path::{CorruptingLinks, CorruptingPath, Path};
 pub use penalty::{ConnectionTimes, Penalty};
-pub use setting::{ModelSetting, NextFlow, Nic, Rewind};
+pub use setting::{ModelSetting, NakReaction, NextFlow, Nic};
 pub use timeout::{Cause, Expected, expected, expected_on_path};
 pub use tune::{Target, tune};

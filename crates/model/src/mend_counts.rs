@@ -9,8 +9,8 @@ pub struct MendCounts {
     pub nak_copies: u32,
     /// Copies of each retransmission that the requester's `ToR` adds.
     pub retransmission_copies: u32,
-    /// Repeats of a flow's last packet: the older scheme, for comparison.
-    pub tail_repeat: u32,
+    /// Copies of a flow's last packet: the older scheme, for comparison.
+    pub tail_copies: u32,
 }
 
 impl MendCounts {
@@ -25,8 +25,8 @@ impl MendCounts {
     /// Setting of the paper's testbed.
     pub const TESTBED: Self = Self::new(2, 1, 1);
 
-    /// Dummies and copies, without repeated tails.
+    /// Dummies and copies, without copies of the last packet.
     pub const fn new(dummies: u32, nak_copies: u32, retransmission_copies: u32) -> Self {
-        Self { dummies, nak_copies, retransmission_copies, tail_repeat: 0 }
+        Self { dummies, nak_copies, retransmission_copies, tail_copies: 0 }
     }
 }

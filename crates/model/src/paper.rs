@@ -42,17 +42,17 @@ impl PaperModel {
 
     /// Theorems 6 and 10: loss of a tail and of the `n` dummies behind it. (Theorem 6 omits the factor L.)
     pub fn tail_with_dummies(&self, n: u32) -> f64 {
-        SMALL.powi(n as i32) * self.tail_with_repeats(n)
+        SMALL.powi(n as i32) * self.tail_with_copies(n)
     }
 
-    /// Theorem 11: loss of a tail and of its `n` repeats.
-    pub fn tail_with_repeats(&self, n: u32) -> f64 {
+    /// Theorem 11: loss of a tail and of its `n` copies.
+    pub fn tail_with_copies(&self, n: u32) -> f64 {
         self.mean_inverse * self.links * self.omega * self.power(n)
     }
 
-    /// Theorems 7 and 12: loss of the ACKs of a tail and of `n` dummies or repeats.
+    /// Theorems 7 and 12: loss of the ACKs of a tail and of `n` dummies or copies.
     pub fn tail_ack(&self, n: u32) -> f64 {
-        SMALL.powi(n as i32 + 1) * self.tail_with_repeats(n)
+        SMALL.powi(n as i32 + 1) * self.tail_with_copies(n)
     }
 
     /// §4.1: bytes of `n − 1` copies of each NAK, relative to the traffic.
@@ -70,8 +70,8 @@ impl PaperModel {
         self.mean_inverse * 62.0 / 1086.0 * f64::from(n)
     }
 
-    /// §4.3: bytes of `n` repeats of each tail.
-    pub fn cost_of_tail_repeats(&self, n: u32) -> f64 {
+    /// §4.3: bytes of `n` copies of each tail.
+    pub fn cost_of_tail_copies(&self, n: u32) -> f64 {
         self.mean_inverse * f64::from(n)
     }
 

@@ -45,7 +45,7 @@ impl Path {
     /// All combinations of corrupting links with their probabilities, which sum to 1. Combinations less
     /// likely than 10⁻²⁰ are left out.
     pub fn cases(&self) -> Vec<(CorruptingPath, f64)> {
-        let one_way = self.ways();
+        let one_way = self.combinations();
         let pair = |&(forward, p): &(CorruptingLinks, f64)| {
             one_way
                 .iter()
@@ -56,21 +56,22 @@ impl Path {
     }
 
     /// The combinations of one direction.
-    fn ways(&self) -> Vec<(CorruptingLinks, f64)> {
-        let mut ways = Vec::new();
+    fn combinations(&self) -> Vec<(CorruptingLinks, f64)> {
+        let mut combinations = Vec::new();
         for (before, p) in binomial(self.access_links, self.omega).into_iter().enumerate() {
             for (behind, q) in binomial(self.links, self.omega).into_iter().enumerate() {
                 if p * q > 1e-20 {
-                    ways.push((CorruptingLinks { before: before as u32, behind: behind as u32 }, p * q));
+                    combinations
+                        .push((CorruptingLinks { before: before as u32, behind: behind as u32 }, p * q));
                 }
             }
         }
-        ways
+        combinations
     }
 
     /// Mean of `what` over all combinations.
     pub fn mean(&self, what: impl Fn(CorruptingPath) -> f64) -> f64 {
-        self.cases().into_iter().map(|(ways, p)| p * what(ways)).sum()
+        self.cases().into_iter().map(|(links, p)| p * what(links)).sum()
     }
 
     /// Exact probability that a packet is lost: the mean over K ~ Bin(L, ω) of 1 − (1 − β)^K, which is 1 − (1
@@ -101,8 +102,8 @@ mod tests {
     #[test]
     fn certain_corruption_is_one_case() {
         let cases = Path::between_switches(4, 1.0).cases();
-        let way = CorruptingLinks { before: 0, behind: 4 };
-        assert_eq!(cases, [(CorruptingPath { forward: way, backward: way }, 1.0)]);
+        let links = CorruptingLinks { before: 0, behind: 4 };
+        assert_eq!(cases, [(CorruptingPath { forward: links, backward: links }, 1.0)]);
     }
 
     #[test]
@@ -110,9 +111,9 @@ mod tests {
         let path = Path { links: 5, access_links: 1, omega: 0.3 };
         let total: f64 = path.cases().iter().map(|case| case.1).sum();
         assert!((total - 1.0).abs() < 1e-14);
-        let lost = |ways: CorruptingPath| {
-            let way = ways.forward;
-            Corruption::Frames(0.2).loss(1086.0, way.before + way.behind)
+        let lost = |links: CorruptingPath| {
+            let forward = links.forward;
+            Corruption::Frames(0.2).loss(1086.0, forward.before + forward.behind)
         };
         assert!((path.mean(lost) - path.packet_loss(0.2)).abs() < 1e-14);
     }

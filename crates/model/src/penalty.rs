@@ -88,13 +88,13 @@ impl Penalty {
 }
 
 /// Mean time that losses add to a flow with these [expectations](crate::expected()).
-pub fn penalty(met: &Expected, times: &ConnectionTimes) -> Penalty {
-    let in_body = (met.repeats - met.shown_tails - met.rescued_tails).max(0.0);
+pub fn penalty(expected: &Expected, times: &ConnectionTimes) -> Penalty {
+    let in_body = (expected.repeats - expected.shown_tails - expected.rescued_tails).max(0.0);
     Penalty {
-        timeouts: met.total() * times.rto,
+        timeouts: expected.total() * times.rto,
         repeats: in_body * times.rtt,
-        dummies: met.shown_tails * (times.until_dummies() + times.rtt),
-        next_flow: met.rescued_tails * (times.until_next() + times.rtt),
+        dummies: expected.shown_tails * (times.until_dummies() + times.rtt),
+        next_flow: expected.rescued_tails * (times.until_next() + times.rtt),
     }
 }
 
@@ -117,20 +117,20 @@ pub fn expected_and_late(
     times: &ConnectionTimes,
     limit: f64,
 ) -> (Expected, f64) {
-    expected_and(setting, path, flows, |flow, met| {
+    expected_and(setting, path, flows, |flow, expected| {
         let slack = limit - times.alone(&setting.sizes, flow);
-        if slack < 0.0 { 1.0 } else { late(met, times, slack) }
+        if slack < 0.0 { 1.0 } else { late(expected, times, slack) }
     })
 }
 
 /// Probability that losses take more than `slack`.
-fn late(met: &Expected, times: &ConnectionTimes, slack: f64) -> f64 {
-    let timed_out = if times.rto > slack { met.probability } else { 0.0 };
-    let held = if times.hold + times.rtt > slack { met.shown_tails } else { 0.0 };
-    let waited = if times.until_next() + times.rtt > slack { met.rescued_tails } else { 0.0 };
+fn late(expected: &Expected, times: &ConnectionTimes, slack: f64) -> f64 {
+    let timed_out = if times.rto > slack { expected.probability } else { 0.0 };
+    let held = if times.hold + times.rtt > slack { expected.shown_tails } else { 0.0 };
+    let waited = if times.until_next() + times.rtt > slack { expected.rescued_tails } else { 0.0 };
     // Each loss costs a round trip, so more losses than this exceed the slack.
     let bearable = (slack / times.rtt).floor();
-    let many = poisson_above(met.repeats, bearable);
+    let many = poisson_above(expected.repeats, bearable);
     (timed_out + held + waited + many).min(1.0)
 }
 

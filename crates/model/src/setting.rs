@@ -28,9 +28,9 @@ impl NextFlow {
     }
 }
 
-/// Effect of a second copy of a NAK.
+/// Reaction of a NIC to a second copy of a NAK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rewind {
+pub enum NakReaction {
     /// Each copy triggers a retransmission, so the same packet may be sent twice: a scenario without
     /// `transport.resend_delay`.
     Each,
@@ -44,8 +44,8 @@ pub enum Rewind {
 /// Reaction of the requester's NIC to NAKs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Nic {
-    /// Handling of NAK copies.
-    pub rewind: Rewind,
+    /// Reaction to copies of a NAK.
+    pub nak_reaction: NakReaction,
     /// Packets that it sends in a round trip. With that many behind a lost packet the port is busy when the
     /// NAK arrives, and copies that arrive before the current packet ends cause no second retransmission.
     pub flight_packets: f64,
@@ -53,7 +53,7 @@ pub struct Nic {
 
 impl Default for Nic {
     fn default() -> Self {
-        Self { rewind: Rewind::Each, flight_packets: f64::INFINITY }
+        Self { nak_reaction: NakReaction::Each, flight_packets: f64::INFINITY }
     }
 }
 

@@ -27,7 +27,7 @@
 //! - The last packets of a flow, dummies included, are sent within a round trip, before an answer can arrive.
 //! - The requester acts on every copy of a NAK. The first one triggers the retransmission of p. The next one
 //!   arrives during that retransmission and triggers another, so a second NAK acts as a retransmission copy;
-//!   see [`Rewind`].
+//!   see [`NakReaction`].
 //! - The `ToR` copies the first packet with the PSN of a NAK and then clears the PSN.
 //! - Retries do not run out.
 
@@ -35,7 +35,7 @@ use crate::bits::Corruption;
 use crate::flow::FlowSize;
 use crate::frame::{FrameSizes, GAP_BYTES};
 use crate::path::{CorruptingLinks, CorruptingPath, Path};
-use crate::setting::{ModelSetting, Nic, Rewind};
+use crate::setting::{ModelSetting, NakReaction, Nic};
 
 /// Cause of a retransmission timeout (JCST §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -135,9 +135,9 @@ pub(crate) fn expected_and(
     for (ways, probability) in path.cases() {
         let model = PathModel::new(setting, ways);
         for flow in flows {
-            let (met, weight) = (model.flow(flow), probability * flow.probability);
-            mean.add(&met, weight);
-            sum += weight * more(flow, &met);
+            let (expected, weight) = (model.flow(flow), probability * flow.probability);
+            mean.add(&expected, weight);
+            sum += weight * more(flow, &expected);
         }
     }
     (mean, sum)
@@ -190,8 +190,8 @@ impl NakOutcome {
     fn new(leg: FrameLoss, copies: u32, nic: Nic, sizes: &FrameSizes) -> Self {
         let reaches = 1.0 - leg.before;
         let lost = leg.before + reaches * leg.behind.powi(copies as i32 + 1);
-        let helps = nic.rewind == Rewind::Each;
-        if nic.rewind == Rewind::Once {
+        let helps = nic.nak_reaction == NakReaction::Each;
+        if nic.nak_reaction == NakReaction::Once {
             return Self { lost, again_idle: 0.0, again_busy: 0.0, helps };
         }
         // Distance of two copies, in packets.
@@ -297,7 +297,7 @@ impl<'a> PathModel<'a> {
         let is_only = flow.packets < 1.5;
         let tail_bytes = if is_only { sizes.first(payload) } else { sizes.last(payload) };
         let tail = FrameLoss::new(corruption, tail_bytes, self.forward);
-        let tail_loss = tail.loss().powi(mend.tail_repeat as i32 + 1);
+        let tail_loss = tail.loss().powi(mend.tail_copies as i32 + 1);
         let open = 1.0 - next.rescues;
         let mut sum = FlowSum::default();
         let (unseen, again) = (self.dummies_lost * open, self.nak.again_idle);
@@ -365,7 +365,7 @@ impl<'a> PathModel<'a> {
         let (lost, dummy) = (self.answer_loss, self.dummy.loss());
         // A copy of the tail is lost, or its ACK is; given that one copy arrived.
         let mute = tail.loss() + (1.0 - tail.loss()) * lost;
-        let copies = mend.tail_repeat as i32 + 1;
+        let copies = mend.tail_copies as i32 + 1;
         let tail_lost = tail.loss().powi(copies);
         // For a single copy that is the loss of its ACK; the difference would lose precision.
         let silence = match copies {

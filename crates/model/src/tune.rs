@@ -114,7 +114,7 @@ pub fn tune(question: &TuneProblem<'_>) -> TuneResult {
     // Within a thousandth of the best: more copies would cost more without benefit.
     let best = chosen.unwrap_or_else(|| {
         let most = search.choice(MendCounts::new(TRIED_MAX, TRIED_MAX, TRIED_MAX), 0.0);
-        search.climb(0.0, most.missed * 1.001)
+        search.first_below(0.0, most.missed * 1.001)
     });
     TuneResult { chosen, best, steps: search.steps(&best), frontier: search.frontier(best.hold) }
 }
@@ -190,7 +190,7 @@ impl Search<'_> {
         const FARTHEST: f64 = 1e-3;
         let mut frontier = vec![self.choice(MendCounts::NONE, hold)];
         let mut last = frontier[0];
-        while let Some(next) = self.best_bargain(&last) {
+        while let Some(next) = self.best_per_byte(&last) {
             if next.missed * BETTER < frontier[frontier.len() - 1].missed {
                 frontier.push(next);
             }
@@ -203,10 +203,10 @@ impl Search<'_> {
     }
 
     /// The first such step that misses the target at most this often, or the last one.
-    fn climb(&mut self, hold: f64, missed: f64) -> Candidate {
+    fn first_below(&mut self, hold: f64, missed: f64) -> Candidate {
         let mut last = self.choice(MendCounts::NONE, hold);
         while last.missed > missed {
-            match self.best_bargain(&last) {
+            match self.best_per_byte(&last) {
                 Some(next) => last = next,
                 None => break,
             }
@@ -215,7 +215,7 @@ impl Search<'_> {
     }
 
     /// Adds the packet that helps most per byte.
-    fn best_bargain(&mut self, last: &Candidate) -> Option<Candidate> {
+    fn best_per_byte(&mut self, last: &Candidate) -> Option<Candidate> {
         let all = MendCounts::new(TRIED_MAX, TRIED_MAX, TRIED_MAX);
         let gain = |choice: &Candidate| {
             (last.missed / choice.missed.max(f64::MIN_POSITIVE)).ln() / (choice.cost - last.cost).max(1e-12)
@@ -231,19 +231,19 @@ impl TuneProblem<'_> {
         let times = ConnectionTimes { hold, ..self.times };
         let next = self.next.unwrap_or_else(|| times.next());
         let setting = ModelSetting { mend, next, ..self.setting };
-        let (met, missed) = match self.target {
+        let (expected, missed) = match self.target {
             Target::Timeout(_) => {
-                let met = expected(&setting, &self.path, self.flows);
-                (met, met.probability)
+                let expected = expected(&setting, &self.path, self.flows);
+                (expected, expected.probability)
             }
             Target::Fct { limit, .. } => expected_and_late(&setting, &self.path, self.flows, &times, limit),
         };
-        let cost = cost_from(&setting, &self.path, self.flows, times.idle_share(), &met);
+        let cost = cost_from(&setting, &self.path, self.flows, times.idle_share(), &expected);
         Candidate {
             mend,
             hold,
-            timeout: met.probability,
-            timeouts: met.timeouts,
+            timeout: expected.probability,
+            timeouts: expected.timeouts,
             missed,
             cost: cost.share(),
             work_requests: cost.work_requests,

@@ -85,12 +85,12 @@ pub enum CounterSource {
         /// `HOST:PORT` or socket path of the switch's own Redis, never of `[redis]`.
         #[serde(default = "sonic_socket")]
         address: String,
-        /// Name of the port on the switch. Default: the name of the link's port.
+        /// Name of the port on the switch. Default: `port` of this `[[link]]`.
         name: Option<String>,
     },
-    /// A cable of the lab.
-    Cable {
-        /// Control socket of the cable.
+    /// A wire of the lab.
+    Wire {
+        /// Control socket of the wire.
         socket: PathBuf,
         /// Whether this port receives the frames of direction A to B.
         a_to_b: bool,

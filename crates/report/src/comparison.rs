@@ -121,7 +121,7 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
         variant.retransmitted_packets
     });
     if table.any(|variant| variant.protection.protected) {
-        protection(&mut table);
+        protection_columns(&mut table);
     }
     if table.any(|variant| variant.flow_control.pauses + variant.flow_control.lossy_dropped) {
         flow_control(&mut table);
@@ -150,7 +150,7 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
 }
 
 /// Adds the counters of protected links.
-fn protection(table: &mut Columns<'_>) {
+fn protection_columns(table: &mut Columns<'_>) {
     table.count("link: missed", "frames that receivers of protected links detected as missing", |variant| {
         variant.protection.missed
     });

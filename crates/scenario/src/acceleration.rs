@@ -53,16 +53,16 @@ impl Default for Acceleration {
 /// Checks that the transport has the timers that this table changes.
 pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
     let Some(table) = &transport.acceleration else { return Ok(()) };
-    let misfit = |why: String| Err((table.place, why));
+    let inconsistent = |why: String| Err((table.place, why));
     if transport.recovery.family() != RecoveryFamily::GoBack {
-        return misfit(format!(
+        return inconsistent(format!(
             "[transport.acceleration] needs go-back-n or go-back-0, and \"{}\" has its own timers; remove the table",
             transport.recovery.name()
         ));
     }
     if !table.adaptive_retransmission {
         return match table.first_timeout {
-            Some(_) => misfit(
+            Some(_) => inconsistent(
                 "`first_timeout` has no effect without `adaptive_retransmission`; set both or neither"
                     .to_owned(),
             ),
@@ -70,10 +70,10 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
         };
     }
     match (transport.timeout(), table.first_timeout) {
-        (None, _) => misfit("adaptive retransmission needs a timer; set `timeout` above 0".to_owned()),
-        (Some(timeout), Some(first)) if first > timeout => {
-            misfit(format!("`first_timeout` of {first} is above the timeout of {timeout}; give at most that"))
-        }
+        (None, _) => inconsistent("adaptive retransmission needs a timer; set `timeout` above 0".to_owned()),
+        (Some(timeout), Some(first)) if first > timeout => inconsistent(format!(
+            "`first_timeout` of {first} is above the timeout of {timeout}; give at most that"
+        )),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::congestion::{Congestion, Dcqcn};
 use crate::dcp;
 use crate::ecn::Ecn;
 use crate::error::LocatedError;
-use crate::impair::{Fault, Impair, Script};
+use crate::impair::{Impair, ImpairmentKind, Script};
 use crate::lossless::Lossless;
 use crate::name::{Host, Sizes};
 use crate::pattern::{CheckError, Endpoints, Pattern, differ};
@@ -79,7 +79,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     Ok(())
 }
 
-fn misfit(why: impl Into<String>) -> Result<(), CheckError> {
+fn inconsistent(why: impl Into<String>) -> Result<(), CheckError> {
     Err((Place(None), why.into()))
 }
 
@@ -87,7 +87,7 @@ fn misfit(why: impl Into<String>) -> Result<(), CheckError> {
 fn check_mend(scenario: &Scenario) -> Result<(), CheckError> {
     let copies = scenario.mend.tail_copies.get() + scenario.mend.packet_copies.get();
     if copies > 0 && scenario.transport.operation == Operation::Read {
-        return misfit("packets of a READ cannot be copied; use dummies, or another operation");
+        return inconsistent("packets of a READ cannot be copied; use dummies, or another operation");
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ fn check_cross_dc(both: &CrossDc) -> Result<(), CheckError> {
 fn check_rate(rate: Rate) -> Result<(), CheckError> {
     const SLOWEST: Rate = Rate::from_bits_per_s(1_000_000);
     if rate < SLOWEST {
-        return misfit(format!("a link of {rate} is too slow; at least {SLOWEST}"));
+        return inconsistent(format!("a link of {rate} is too slow; at least {SLOWEST}"));
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ fn check_rate(rate: Rate) -> Result<(), CheckError> {
 fn check_delay(delay: Span) -> Result<(), CheckError> {
     const LONGEST: Span = Span::from_ms(10_000);
     if delay > LONGEST {
-        return misfit(format!("a delay of {delay} is too long; at most {LONGEST}"));
+        return inconsistent(format!("a delay of {delay} is too long; at most {LONGEST}"));
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ fn check_graph(graph: &Graph) -> Result<(), CheckError> {
     const NODES_MAX: usize = 200_000;
     let nodes = graph.hosts.len() + graph.switches.len();
     if graph.hosts.len() < 2 || nodes > NODES_MAX {
-        return misfit(format!(
+        return inconsistent(format!(
             "a graph with {} hosts and {} switches; give at least 2 hosts and at most {NODES_MAX} nodes",
             graph.hosts.len(),
             graph.switches.len()
@@ -260,7 +260,7 @@ fn check_lossless(scenario: &Scenario, lossless: &Lossless) -> Result<(), CheckE
         return at_classes(format!("class {} is listed twice; list each once", twice.get()));
     }
     if scenario.topology.buffer.max().is_some() {
-        return misfit(
+        return inconsistent(
             "the ports of a lossless switch share its buffer, so `topology.buffer` has no effect; remove it",
         );
     }
@@ -270,13 +270,13 @@ fn check_lossless(scenario: &Scenario, lossless: &Lossless) -> Result<(), CheckE
 /// Checks that the curve rises and marks frames.
 fn check_ecn(ecn: &Ecn) -> Result<(), CheckError> {
     if ecn.kmin > ecn.kmax {
-        return misfit(format!(
+        return inconsistent(format!(
             "`kmin` of {} is above `kmax` of {}; marking starts at `kmin` and is certain above `kmax`",
             ecn.kmin, ecn.kmax
         ));
     }
     if ecn.pmax.get() <= 0.0 {
-        return misfit("a `pmax` of 0 marks nothing below `kmax`; set a probability above 0");
+        return inconsistent("a `pmax` of 0 marks nothing below `kmax`; set a probability above 0");
     }
     Ok(())
 }
@@ -287,15 +287,17 @@ fn check_congestion(scenario: &Scenario) -> Result<(), CheckError> {
     let congestion = &transport.congestion.value;
     let is_controlled = *congestion != Congestion::None;
     if is_controlled && transport.operation == Operation::Read {
-        return misfit(
+        return inconsistent(
             "congestion control paces requests, and the data of a READ are responses; use write or send",
         );
     }
     if is_controlled && transport.rate != Pace::Line {
-        return misfit("congestion control sets the rate of each queue pair; remove `rate` or `congestion`");
+        return inconsistent(
+            "congestion control sets the rate of each queue pair; remove `rate` or `congestion`",
+        );
     }
     if congestion.needs_marks() && scenario.switch.ecn.is_none() {
-        return misfit("DCQCN needs ECN marks; add [switch.ecn]");
+        return inconsistent("DCQCN needs ECN marks; add [switch.ecn]");
     }
     if let Some(dcqcn) = &transport.dcqcn {
         if !congestion.needs_marks() {
@@ -318,18 +320,18 @@ fn check_dcqcn(dcqcn: &Dcqcn, topology: &Topology) -> Result<(), CheckError> {
     const GAIN_MIN: f64 = 1.0 / 65_536.0;
     for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("increase_timer", dcqcn.increase_timer)] {
         if let Some(timer) = timer.filter(|timer| *timer < TIMER_MIN) {
-            return misfit(format!("`{name}` of {timer} is too short; at least {TIMER_MIN}"));
+            return inconsistent(format!("`{name}` of {timer} is too short; at least {TIMER_MIN}"));
         }
     }
     if let Some(gain) = dcqcn.gain.filter(|gain| gain.get() < GAIN_MIN) {
-        return misfit(format!("a `gain` of {} never changes α; at least 1/65536", gain.get()));
+        return inconsistent(format!("a `gain` of {} never changes α; at least 1/65536", gain.get()));
     }
     if dcqcn.byte_counter.and_then(Limit::max) == Some(Bytes::ZERO) {
-        return misfit("a `byte_counter` of zero is invalid; set a size above zero, or \"unlimited\"");
+        return inconsistent("a `byte_counter` of zero is invalid; set a size above zero, or \"unlimited\"");
     }
     let line = topology.host_rate.unwrap_or(topology.rate);
     if let Some(floor) = dcqcn.min_rate.filter(|floor| *floor > line) {
-        return misfit(format!(
+        return inconsistent(format!(
             "a `min_rate` of {floor} is above the {line} of the hosts' links; set at most that"
         ));
     }
@@ -378,10 +380,10 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), CheckE
     match &workload.app {
         App::Poisson(poisson) => {
             if poisson.flows.is_none() && poisson.duration.is_none() {
-                return misfit("flows would arrive without end; set `flows` or `duration` or both");
+                return inconsistent("flows would arrive without end; set `flows` or `duration` or both");
             }
             if poisson.duration.is_some_and(|duration| duration.as_ps() == 0) {
-                return misfit("no flow arrives in a `duration` of zero; set a time above zero");
+                return inconsistent("no flow arrives in a `duration` of zero; set a time above zero");
             }
             if let Sizes::Fixed(bytes) = poisson.sizes.value {
                 if bytes == Bytes::ZERO {
@@ -417,10 +419,10 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), CheckE
 /// The responder of a READ gets no notification, so it would never reply.
 fn check_operation(workload: &Workload, operation: Operation) -> Result<(), CheckError> {
     match (&workload.app, operation) {
-        (App::PingPong(_), Operation::Read) => misfit(
+        (App::PingPong(_), Operation::Read) => inconsistent(
             "the responder of a READ gets no notification, so it cannot reply; use write or send for ping-pong",
         ),
-        (App::Allreduce(_) | App::Alltoall(_), Operation::Read) => misfit(
+        (App::Allreduce(_) | App::Alltoall(_), Operation::Read) => inconsistent(
             "the responder of a READ gets no notification, so it cannot continue; use write or send for collectives",
         ),
         _ => Ok(()),
@@ -432,16 +434,16 @@ fn check_flows(flows: &Flows, topology: &Topology) -> Result<(), CheckError> {
     const FLOWS_MAX: u64 = 10_000_000;
     check_message(flows.bytes)?;
     if flows.pattern == Pattern::Uniform {
-        return misfit(
+        return inconsistent(
             "`uniform` needs random arrivals; use point-to-point, permutation, full-mesh or incast",
         );
     }
     if flows.every.is_some() != (flows.rounds.get() > 1) {
-        return misfit("repeated flows need `every` and `rounds` above 1; set both or neither");
+        return inconsistent("repeated flows need `every` and `rounds` above 1; set both or neither");
     }
     let count = flows.endpoints().pairs(topology)?.len().saturating_mul(flows.per_pair());
     if count > FLOWS_MAX {
-        return misfit(format!("{count} flows at once are too many; at most {FLOWS_MAX}"));
+        return inconsistent(format!("{count} flows at once are too many; at most {FLOWS_MAX}"));
     }
     Ok(())
 }
@@ -450,7 +452,7 @@ fn check_flows(flows: &Flows, topology: &Topology) -> Result<(), CheckError> {
 fn check_message(bytes: Bytes) -> Result<(), CheckError> {
     const LONGEST: Bytes = Bytes::new(1 << 31);
     if bytes > LONGEST {
-        return misfit(format!("a message of {bytes} is too long; at most 2GiB"));
+        return inconsistent(format!("a message of {bytes} is too long; at most 2GiB"));
     }
     Ok(())
 }
@@ -469,7 +471,7 @@ fn check_two(topology: &Topology, src: &Placed<Host>, dst: &Placed<Host>) -> Res
 /// Checks that the end is after the start.
 fn check_ends(start: Time, stop: Option<Time>) -> Result<(), CheckError> {
     if stop.is_some_and(|stop| stop <= start) {
-        return misfit("`stop` is not later than `start`; set a later time");
+        return inconsistent("`stop` is not later than `start`; set a later time");
     }
     Ok(())
 }
@@ -478,22 +480,22 @@ fn check_protect(protect: &Protect) -> Result<(), CheckError> {
     check_ends(protect.start, protect.stop)?;
     if let Some(field) = protect.field_without_effect() {
         let by = if let Scheme::Fec { .. } = protect.by { "error correction" } else { "retransmission" };
-        return misfit(format!("`{field}` has no effect with {by}; remove it"));
+        return inconsistent(format!("`{field}` has no effect with {by}; remove it"));
     }
     check_sample(protect)?;
-    if protect.profile() == Profile::Paper {
+    if protect.profile() == Profile::Prototype {
         if !protect.unordered.is_empty() {
-            return misfit("the prototype has one order for all classes; remove `unordered`");
+            return inconsistent("the prototype has one order for all classes; remove `unordered`");
         }
         if protect.control_copies() != 1 {
-            return misfit("the prototype sends each notification once; remove `control_copies`");
+            return inconsistent("the prototype sends each notification once; remove `control_copies`");
         }
         if protect.rtt_min.is_some() {
-            return misfit("the prototype does not measure the round-trip time; remove `rtt_min`");
+            return inconsistent("the prototype does not measure the round-trip time; remove `rtt_min`");
         }
     } else if protect.switch() == SwitchKind::Tofino {
-        return misfit(
-            "the hardened protocol stores frames in memory, which a tofino lacks; use switch = \"ideal\", or profile = \"paper\"",
+        return inconsistent(
+            "the hardened protocol stores frames in memory, which a tofino lacks; use switch = \"ideal\", or profile = \"prototype\"",
         );
     }
     Ok(())
@@ -504,24 +506,24 @@ fn check_sample(protect: &Protect) -> Result<(), CheckError> {
     const CORRUPTED_MAX: u64 = 1_000_000;
     const LOSS_MIN: f64 = 1e-15;
     if let Some(field) = protect.field_without_start_at_loss() {
-        return misfit(format!("`{field}` has no effect without `start_at_loss`; set both or neither"));
+        return inconsistent(format!("`{field}` has no effect without `start_at_loss`; set both or neither"));
     }
     let (Some(loss), Some(sample)) = (protect.start_at_loss, protect.sample()) else { return Ok(()) };
     let (loss, frames) = (loss.get(), sample.frames);
     if loss < LOSS_MIN {
-        return misfit(format!(
+        return inconsistent(format!(
             "a loss of {loss:e} is too rare to measure; `start_at_loss` is at least {LOSS_MIN:e}"
         ));
     }
     let least = (1.0 / loss).ceil() as u64;
     if frames < least {
-        return misfit(format!(
+        return inconsistent(format!(
             "{frames} frames cannot show a loss of {loss:e}; `sample_frames` is at least {least}"
         ));
     }
     if sample.corrupted > CORRUPTED_MAX {
         let most = (CORRUPTED_MAX as f64 / loss) as u64;
-        return misfit(format!(
+        return inconsistent(format!(
             "{frames} frames are more than a loss of {loss:e} takes; `sample_frames` is at most {most}"
         ));
     }
@@ -530,39 +532,39 @@ fn check_sample(protect: &Protect) -> Result<(), CheckError> {
 
 fn check_impair(impair: &Impair) -> Result<(), CheckError> {
     check_ends(impair.start, impair.stop)?;
-    match &impair.fault {
-        Fault::Bursts(bursts) => {
+    match &impair.kind {
+        ImpairmentKind::Bursts(bursts) => {
             let (loss, length) = (bursts.loss.get(), bursts.length.get());
             // Each burst is followed by at least one frame that passes.
             let most = length / (length + 1.0);
             if loss > most {
-                return misfit(format!(
+                return inconsistent(format!(
                     "a loss of {loss} is impossible with bursts of {length} frames; at most {most:.4}"
                 ));
             }
             Ok(())
         }
-        Fault::IpId(id) => {
+        ImpairmentKind::IpId(id) => {
             let (mask, value) = (id.mask.get(), id.value.get());
             if value & !mask != 0 {
-                return misfit(format!(
+                return inconsistent(format!(
                     "value {value:#06x} never matches under mask {mask:#06x}; set no bit outside the mask"
                 ));
             }
             Ok(())
         }
-        Fault::Script(script) if script.rules.is_empty() && script.faults.is_none() => {
-            misfit("a script without rules selects no frame; add a rule, or a file of `faults`")
+        ImpairmentKind::Script(script) if script.rules.is_empty() && script.faults.is_none() => {
+            inconsistent("a script without rules selects no frame; add a rule, or a file of `faults`")
         }
-        Fault::Script(Script { faults: Some(file), .. }) if file.trim().is_empty() => {
+        ImpairmentKind::Script(Script { faults: Some(file), .. }) if file.trim().is_empty() => {
             Err((file.place, "`faults` is empty; set a path".to_owned()))
         }
-        Fault::BitErrors(_)
-        | Fault::Frames(_)
-        | Fault::GilbertElliott(_)
-        | Fault::Every(_)
-        | Fault::Script(_)
-        | Fault::Tilted(_)
-        | Fault::Registered(_) => Ok(()),
+        ImpairmentKind::BitErrors(_)
+        | ImpairmentKind::Frames(_)
+        | ImpairmentKind::GilbertElliott(_)
+        | ImpairmentKind::Every(_)
+        | ImpairmentKind::Script(_)
+        | ImpairmentKind::Tilted(_)
+        | ImpairmentKind::Registered(_) => Ok(()),
     }
 }

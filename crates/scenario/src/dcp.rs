@@ -6,7 +6,7 @@ use wiremend_units::Span;
 
 use crate::pattern::CheckError;
 use crate::quantity::Within;
-use crate::recovery::{Recovery, RecoveryFamily, idle_field};
+use crate::recovery::{Recovery, RecoveryFamily, field_without_effect};
 use crate::transport::{Operation, Transport};
 use crate::value::{self, Place, SchemaOf};
 
@@ -141,13 +141,13 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
         return Err((Place(None), why));
     }
     let Some(table) = &transport.dcp else { return Ok(()) };
-    idle_field(&table.idle(scheme)).map_err(|why| (table.place, why))
+    field_without_effect(&table.fields_without_effect(scheme)).map_err(|why| (table.place, why))
 }
 
 impl Dcp {
     /// Returns the fields, whether each was given without effect under this scheme, and where it has an
     /// effect.
-    fn idle(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 6] {
+    fn fields_without_effect(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 6] {
         let usual = Self::default();
         let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| *scheme == meant);
         let bits = match self.tracking {

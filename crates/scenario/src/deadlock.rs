@@ -176,7 +176,7 @@ impl Default for Probes {
 pub struct Loops {
     /// Number of fingerprints that a switch stores.
     pub entries: Within<u32, 16, 16_777_216>,
-    /// Maximum time between two sightings of a frame; identifications repeat after a while.
+    /// Maximum time between two arrivals of the same frame; identifications repeat after a while.
     #[serde(with = "value::positive")]
     #[schemars(with = "SchemaOf<Span>")]
     pub window: Span,

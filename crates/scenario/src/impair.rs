@@ -15,9 +15,8 @@ use crate::value::{self, Placed, SchemaOf};
 #[serde(deny_unknown_fields)]
 pub struct Impair {
     /// Which frames are corrupted.
-    #[serde(rename = "kind")]
     #[schemars(flatten)]
-    pub fault: Fault,
+    pub kind: ImpairmentKind,
     /// The links. A link is named by its two ends: `"h0-tor"`.
     pub links: Placed<LinkSet>,
     /// The direction. Each direction draws and counts independently.
@@ -50,7 +49,7 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(tag = "kind")]
-pub enum Fault {
+pub enum ImpairmentKind {
     /// Frames with at least one bit error. Bit errors are independent, with the same probability for each bit
     /// from the MAC header to the frame check sequence.
     ///
@@ -157,7 +156,7 @@ pub enum Fault {
     Registered(Registered),
 }
 
-/// Parameters of [`Fault::Tilted`].
+/// Parameters of [`ImpairmentKind::Tilted`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tilted {
@@ -187,7 +186,7 @@ fn quiet() -> Within<u64, 1, 1_000_000_000> {
     Within::fixed(250)
 }
 
-/// Parameters of [`Fault::BitErrors`].
+/// Parameters of [`ImpairmentKind::BitErrors`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitErrors {
@@ -195,7 +194,7 @@ pub struct BitErrors {
     pub rate: Probability,
 }
 
-/// Parameters of [`Fault::Frames`].
+/// Parameters of [`ImpairmentKind::Frames`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
@@ -203,7 +202,7 @@ pub struct Frames {
     pub rate: Probability,
 }
 
-/// Parameters of [`Fault::Bursts`].
+/// Parameters of [`ImpairmentKind::Bursts`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
@@ -213,7 +212,7 @@ pub struct Bursts {
     pub length: BurstLength,
 }
 
-/// Parameters of [`Fault::GilbertElliott`].
+/// Parameters of [`ImpairmentKind::GilbertElliott`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
@@ -233,7 +232,7 @@ fn always() -> Probability {
     Probability::ONE
 }
 
-/// Parameters of [`Fault::Every`].
+/// Parameters of [`ImpairmentKind::Every`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Every {
@@ -248,7 +247,7 @@ fn nothing() -> Within<u64, 0, 1_000_000_000_000> {
     Within::fixed(0)
 }
 
-/// Parameters of [`Fault::IpId`].
+/// Parameters of [`ImpairmentKind::IpId`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IpId {
@@ -258,7 +257,7 @@ pub struct IpId {
     pub value: Within<u16, 0, 0xffff>,
 }
 
-/// Parameters of [`Fault::Script`].
+/// Parameters of [`ImpairmentKind::Script`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Script {

@@ -85,8 +85,8 @@ pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, W
 pub use ecn::Ecn;
 pub use error::Error;
 pub use impair::{
-    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,
-    Rule, Script, Tilted,
+    BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,
+    PacketKind, Rule, Script, Tilted,
 };
 pub use load::{File, Override, Variant, load, load_with};
 pub use lossless::Lossless;

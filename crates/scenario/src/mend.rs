@@ -7,7 +7,7 @@ use wiremend_units::Span;
 use crate::quantity::Within;
 use crate::value::{self, SchemaOf};
 
-/// Dummies and copies that prevent timeouts after losses (Gao et al., JCST 2023). Without this table there
+/// Dummies and copies that prevent timeouts after losses (Gao et al., JCST 2022). Without this table there
 /// are none.
 ///
 /// Four losses leave a requester waiting for its timer: a lost tail packet, a lost tail ACK, a lost NAK, and

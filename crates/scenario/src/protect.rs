@@ -51,7 +51,7 @@ pub struct Protect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-advanced" = true))]
     pub profile: Option<Profile>,
-    /// Kind of switch. Default: `"tofino"` for the `"paper"` profile, otherwise `"ideal"`. Not for FEC.
+    /// Kind of switch. Default: `"tofino"` for the `"prototype"` profile, otherwise `"ideal"`. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-advanced" = true))]
     pub switch: Option<SwitchKind>,
@@ -162,7 +162,7 @@ impl Protect {
     /// Returns the kind of switch.
     pub fn switch(&self) -> SwitchKind {
         self.switch.unwrap_or(match self.profile() {
-            Profile::Paper => SwitchKind::Tofino,
+            Profile::Prototype => SwitchKind::Tofino,
             Profile::Hardened => SwitchKind::Ideal,
         })
     }
@@ -269,7 +269,7 @@ pub enum Profile {
     /// The published prototype, register by register. It was built for links of 10, 25 and 100 Gb/s, has one
     /// order for all classes, and both ends start at once. Defaults of `give_up`, `pause_at` and `resume_at`
     /// are the published ones, and `control_copies` is 1.
-    Paper,
+    Prototype,
 }
 
 /// Where the ends of a protected link store frames.
@@ -278,10 +278,10 @@ pub enum Profile {
 pub enum SwitchKind {
     /// In a loop, as in the prototype's switch: frames circulate through a loopback port of 100 Gb/s that all
     /// protected ports of a switch share. Each turn examines a frame once, and pause thresholds are checked
-    /// when a frame leaves for its next turn. Only for the `"paper"` profile.
+    /// when a frame leaves for its next turn. Only for the `"prototype"` profile.
     Tofino,
     /// In memory: a frame leaves as soon as its condition is met, and only the wire takes time. With the
-    /// `"paper"` profile links may have any rate; for rates that the prototype does not support, set
+    /// `"prototype"` profile links may have any rate; for rates that the prototype does not support, set
     /// `give_up`, `pause_at` and `resume_at`.
     Ideal,
 }

@@ -264,7 +264,7 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
     let Some(table) = &transport.selective_repeat else { return Ok(()) };
     let [irn, mp] = [Recovery::SelectiveRepeat, Recovery::MpRdma].map(|meant| *scheme == meant);
     let both = "recovery = \"selective-repeat\" or \"mp-rdma\"";
-    idle_field(&[
+    field_without_effect(&[
         ("lag", table.lag.is_some() && !mp, "recovery = \"mp-rdma\""),
         ("paths", table.paths.is_some() && !mp, "recovery = \"mp-rdma\""),
         ("rto_low_packets", table.rto_low_packets.is_some() && !irn && !mp, both),
@@ -283,8 +283,8 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
 
 /// Refuses the first field that was given without effect: its name, whether it is without effect, and where
 /// it has one.
-pub(crate) fn idle_field(fields: &[(&str, bool, &str)]) -> Result<(), String> {
-    match fields.iter().find(|(_, idle, _)| *idle) {
+pub(crate) fn field_without_effect(fields: &[(&str, bool, &str)]) -> Result<(), String> {
+    match fields.iter().find(|(_, is_without_effect, _)| *is_without_effect) {
         Some((field, _, meant)) => Err(format!("`{field}` needs {meant}; remove it, or set {meant}")),
         None => Ok(()),
     }

@@ -8,7 +8,7 @@ use crate::name::Line;
 use crate::value::{self, Placed, SchemaOf};
 
 /// A forwarding entry that overrides the shortest path, permanently or for a time: a wrong entry, a switch
-/// that has not converged yet, or a detour. While it is active, `switch` forwards frames for `to` to `next`.
+/// that has not converged yet, or a longer path. While it is active, `switch` forwards frames for `to` to `next`.
 /// Two entries that point at each other form a loop, in which frames circulate until their TTL expires
 /// (`transport.ttl`, or `ttl` of a `cbr` workload): each switch decrements it and drops the frame at 0. If
 /// several entries match a frame, an entry for its host takes precedence over an entry for its host's switch,

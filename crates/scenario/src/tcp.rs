@@ -272,7 +272,7 @@ impl Scenario {
     }
 
     /// Returns whether a workload has connections of this protocol.
-    pub fn speaks(&self, protocol: Protocol) -> bool {
+    pub fn uses_protocol(&self, protocol: Protocol) -> bool {
         let connects = |workload: &Workload| !matches!(workload.app, App::Cbr(_));
         let mut workloads = self.workloads.iter().filter(|workload| connects(workload));
         workloads.any(|workload| workload.protocol_in(&self.transport) == protocol)
@@ -283,11 +283,11 @@ impl Scenario {
 pub(crate) fn check(scenario: &Scenario) -> Result<(), CheckError> {
     let transport = &scenario.transport;
     let place = transport.tcp.as_ref().map_or(Place(None), |table| table.place);
-    let misfit = |why: String| Err((place, why));
+    let inconsistent = |why: String| Err((place, why));
     check_subflows(scenario)?;
-    if !scenario.speaks(Protocol::Tcp) {
+    if !scenario.uses_protocol(Protocol::Tcp) {
         return if transport.tcp.is_some() {
-            misfit(
+            inconsistent(
                 "no workload uses TCP; set transport.protocol = \"tcp\", or `protocol` of a workload".into(),
             )
         } else {
@@ -295,36 +295,38 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), CheckError> {
         };
     }
     let tcp = transport.tcp();
-    if transport.congestion.value != Congestion::None && !scenario.speaks(Protocol::Rdma) {
+    if transport.congestion.value != Congestion::None && !scenario.uses_protocol(Protocol::Rdma) {
         let why = "`transport.congestion` applies to queue pairs, and all workloads use TCP; use `transport.tcp.congestion`";
         return Err((transport.congestion.place, why.to_owned()));
     }
     let headers = header_bytes(scenario.subflows_max());
     let most = tcp.mtu.get() - headers;
     if let Some(mss) = tcp.mss.map(Within::get).filter(|mss| *mss > most) {
-        return misfit(format!(
+        return inconsistent(format!(
             "an `mss` of {mss} does not fit the `mtu` of {} with its headers of {headers}; at most {most}",
             tcp.mtu.get()
         ));
     }
     if tcp.rto_min > scenario.stop.after {
-        return misfit(format!(
+        return inconsistent(format!(
             "a `rto_min` of {} is above the {} of `stop.after`, so no timeout ever expires; decrease `rto_min`, or increase `stop.after`",
             tcp.rto_min, scenario.stop.after
         ));
     }
-    check_values(&tcp).or_else(misfit)?;
+    check_values(&tcp).or_else(inconsistent)?;
     if !tcp.sack && tcp.reordering != TcpReordering::Adaptive {
-        return misfit("`reordering` needs selective acknowledgements; remove it, or set sack = true".into());
+        return inconsistent(
+            "`reordering` needs selective acknowledgements; remove it, or set sack = true".into(),
+        );
     }
     if tcp.congestion == TcpCongestion::Dctcp && scenario.switch.ecn.is_none() {
-        return misfit("DCTCP needs ECN marks; add [switch.ecn]".into());
+        return inconsistent("DCTCP needs ECN marks; add [switch.ecn]".into());
     }
     if tcp.congestion == TcpCongestion::Dctcp && tcp.ecn() != TcpEcn::Dctcp {
-        return misfit("DCTCP needs ecn = \"dctcp\"; remove `ecn`".into());
+        return inconsistent("DCTCP needs ecn = \"dctcp\"; remove `ecn`".into());
     }
     if tcp.congestion == TcpCongestion::Lia && scenario.subflows_max() == 1 {
-        return misfit(
+        return inconsistent(
             "LIA couples the windows of subflows, and connections have one; set `subflows`, or use \"reno\""
                 .into(),
         );

@@ -1,4 +1,4 @@
-//! The reliable connection of all queue pairs.
+//! Transport settings: recovery, window, timeout, congestion control.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

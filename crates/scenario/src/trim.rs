@@ -23,7 +23,7 @@ use crate::value::{self, Place, Placed, Refusal, Scalar, SchemaOf, Value, as_val
 /// The control class shares the link with all others by weight. Let r be the ratio of the sizes of data and
 /// header-only packets on the wire (13.2 at an MTU of 1024 bytes, 49.7 at 4096), and let N inputs send data
 /// at line rate to one port. With weight w for the control class and 1 for data, it loses nothing if w ≥ (N −
-/// 1)/(r − N), which needs N < r. A run prints a note if more inputs can meet at a port: larger incasts
+/// 1)/(r − N), which needs N < r. A run prints a note if a port has more inputs than its weight allows: larger incasts
 /// depend on congestion control and on the memory of the control queue.
 ///
 /// ```toml

@@ -301,7 +301,7 @@ impl<P: Protocol> Pair<P> {
         (0..P::take_pulls_owed(&mut host.responder)).for_each(|_| host.pulls.push(()));
         if let RequestOutcome::Accepted { placement: place, completed } = outcome {
             if let Some(place) = place {
-                host.place(self.protocol.payload_order(), P::is_send(packet), place, &payload);
+                host.place(self.protocol.payload_order(), P::is_send_opcode(packet), place, &payload);
             }
             if let Some(message) = completed.filter(|_| !packet.into().is_dummy()) {
                 host.complete(message);

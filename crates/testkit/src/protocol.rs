@@ -36,7 +36,7 @@ pub trait Protocol {
     }
 
     /// Whether the payload goes into a receive buffer.
-    fn is_send(_packet: Self::Packet) -> bool {
+    fn is_send_opcode(_packet: Self::Packet) -> bool {
         false
     }
 
@@ -114,7 +114,7 @@ impl Protocol for rc::Config {
         }
     }
 
-    fn is_send(packet: rc::Packet) -> bool {
+    fn is_send_opcode(packet: rc::Packet) -> bool {
         packet.opcode <= Opcode::SendOnlyImm
     }
 
@@ -142,7 +142,7 @@ impl Protocol for sr::Config {
         PayloadOrder::AnyOrder
     }
 
-    fn is_send(packet: sr::Packet) -> bool {
+    fn is_send_opcode(packet: sr::Packet) -> bool {
         packet.opcode() <= Opcode::SendOnlyImm
     }
 }
@@ -167,7 +167,7 @@ impl Protocol for dcp::Config {
         !matches!(packet, dcp::Packet::Data(data) if !data.is_bounced())
     }
 
-    fn is_send(packet: dcp::Packet) -> bool {
+    fn is_send_opcode(packet: dcp::Packet) -> bool {
         packet.opcode() <= Opcode::SendOnlyImm
     }
 

@@ -1,7 +1,7 @@
 //! Other spellings of known names, and suggestions for misspelled ones.
 
 /// Names from papers and other simulators in folded form, and our names for them.
-const OTHER_NAMES: [(&str, &str); 18] = [
+const OTHER_NAMES: [(&str, &str); 19] = [
     ("irn", "selective-repeat"),
     ("sr", "selective-repeat"),
     ("gbn", "go-back-n"),
@@ -13,6 +13,7 @@ const OTHER_NAMES: [(&str, &str); 18] = [
     ("rocev2", "rdma"),
     ("lg", "linkguardian"),
     ("lgnb", "linkguardian-nb"),
+    ("paper", "prototype"),
     ("letflow", "flowlet"),
     ("packetspray", "spray"),
     ("spineleaf", "leaf-spine"),

@@ -25,7 +25,7 @@ const ADVISED_S_MAX: f64 = 0.1;
 pub(super) fn run(program: &Path) -> Result<()> {
     let mut missed = Vec::new();
     missed.extend(daemon(program)?);
-    missed.extend(bus()?);
+    missed.extend(daemons_and_planner()?);
     ensure!(missed.is_empty(), "limits exceeded: {}", missed.join("; "));
     Ok(())
 }
@@ -33,7 +33,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 /// A daemon that reads all ports of a large switch, without Redis, which `bus` measures.
 fn daemon(program: &Path) -> Result<Vec<String>> {
     let tree = shell::target_dir()?.join("bench-ports");
-    let file = lay_out(&tree)?;
+    let file = create_sysfs_tree(&tree)?;
     let line =
         format!("monitor run --config {} --sysfs {} --for {WATCHED_S}s", file.display(), tree.display());
     let (_, usage) = usage::run_measured(&call(program, &line))?;
@@ -55,7 +55,7 @@ fn daemon(program: &Path) -> Result<Vec<String>> {
 }
 
 /// Creates a tree like `/sys` and a configuration with its ports.
-fn lay_out(tree: &Path) -> Result<PathBuf> {
+fn create_sysfs_tree(tree: &Path) -> Result<PathBuf> {
     let mut text = "node = \"switch\"\n[redis]\naddress = \"/nowhere/redis.sock\"\n".to_owned();
     for port in 0..PORTS {
         let base = tree.join(format!("class/net/swp{port}"));
@@ -80,7 +80,7 @@ fn lay_out(tree: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-fn bus() -> Result<Vec<String>> {
+fn daemons_and_planner() -> Result<Vec<String>> {
     let output = shell::output(&mut command("cargo bench --quiet -p wiremend-monitor --bench redis_speed"))?;
     let mut lines = output.lines().map(serde_json::from_str::<Value>);
     let mut next = || lines.next().context("a measurement is missing")?.context("a measurement is no JSON");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Contents, PAPERS, file_name, place};
+use super::{Contents, DOCUMENTS, file_name, place};
 use crate::shell::{self, command};
 
 /// Builds `wiremend_VERSION_ARCHITECTURE.deb` and checks it.
@@ -41,8 +41,8 @@ fn lay_out(top: &Path, contents: &Contents) -> Result<()> {
     place(&contents.completions("bash"), &share.join("bash-completion/completions/wiremend"))?;
     place(&contents.completions("zsh"), &share.join("zsh/vendor-completions/_wiremend"))?;
     place(&contents.completions("fish"), &share.join("fish/vendor_completions.d/wiremend.fish"))?;
-    for paper in PAPERS {
-        place(&shell::root().join(paper), &share.join("doc/wiremend").join(paper))?;
+    for document in DOCUMENTS {
+        place(&shell::root().join(document), &share.join("doc/wiremend").join(document))?;
     }
     for unit in UNITS {
         place(&shell::root().join("deploy").join(unit), &top.join("usr/lib/systemd/system").join(unit))?;

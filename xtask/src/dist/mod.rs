@@ -16,7 +16,7 @@ use crate::shell::{self, call, command};
 use binary::Binary;
 
 /// Documents in every package.
-const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+const DOCUMENTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Contents of all packages.
 struct Contents {
@@ -35,8 +35,8 @@ pub(crate) fn run() -> Result<()> {
     if dist.exists() {
         fs::remove_dir_all(&dist).with_context(|| format!("cannot clear `{}`", dist.display()))?;
     }
-    for paper in PAPERS {
-        ensure!(shell::root().join(paper).is_file(), "{paper} does not exist");
+    for document in DOCUMENTS {
+        ensure!(shell::root().join(document).is_file(), "{document} does not exist");
     }
     let pages = dist.join("pages");
     let binary = Binary::build()?;
@@ -61,8 +61,8 @@ fn pack_tarball(dist: &Path, contents: &Contents) -> Result<PathBuf> {
     let name = format!("wiremend-{}-{}", contents.version, contents.binary.target);
     let top = dist.join(&name);
     place(&contents.binary.path, &top.join("wiremend"))?;
-    for paper in PAPERS {
-        place(&shell::root().join(paper), &top.join(paper))?;
+    for document in DOCUMENTS {
+        place(&shell::root().join(document), &top.join(document))?;
     }
     for page in contents.man_pages()? {
         place(&page, &top.join("man/man1").join(file_name(&page)))?;

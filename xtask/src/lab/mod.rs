@@ -1,6 +1,6 @@
 //! `cargo xtask lab`: performance of TCP and RoCE over protected links on real interfaces.
 //!
-//! Tests check results that do not depend on the machine. These figures do, so they need an idle machine and
+//! Tests check results that do not depend on the machine. These measurements do, so they need an idle machine and
 //! are not part of `cargo xtask test`.
 
 mod outage;
@@ -18,31 +18,31 @@ pub(crate) use outage::{receive, send};
 /// The parts; all are measured by default.
 pub(crate) const PARTS: [&str; 5] = ["tcp", "auto", "outage", "roce", "claims"];
 
-/// Measures the given parts, or all, and prints each figure with its criterion.
+/// Measures the given parts, or all, and prints each measurement with its criterion.
 pub(crate) fn run(parts: &[String]) -> Result<()> {
     let program = shell::build("release")?;
     let mut missed = 0;
     for part in PARTS.iter().filter(|part| parts.is_empty() || parts.iter().any(|asked| asked == *part)) {
-        let figures = match *part {
+        let measurements = match *part {
             "tcp" => tcp(&program)?,
             "auto" => auto(&program)?,
-            "outage" => outage::figures(&program)?,
+            "outage" => outage::measurements(&program)?,
             "roce" => roce(&program)?,
             _ => {
                 ledger::compare(&program, |id| ledger::REAL_TIME.contains(&id))?;
                 Vec::new()
             }
         };
-        for figure in &figures {
-            println!("{}", figure.line());
+        for measurement in &measurements {
+            println!("{}", measurement.line());
         }
-        missed += figures.iter().filter(|figure| !figure.is_met()).count();
+        missed += measurements.iter().filter(|measurement| !measurement.is_met()).count();
     }
     ensure!(missed == 0, "{missed} criteria are missed; check that the machine is idle");
     Ok(())
 }
 
-struct Figure {
+struct Measurement {
     what: String,
     value: f64,
     unit: &'static str,
@@ -56,7 +56,7 @@ enum Bound {
 
 use Bound::{Least, Most};
 
-impl Figure {
+impl Measurement {
     fn new(what: impl Into<String>, value: f64, unit: &'static str, bound: Bound) -> Self {
         Self { what: what.into(), value, unit, bound }
     }
@@ -80,23 +80,23 @@ impl Figure {
 }
 
 /// CUBIC over a corrupting link: goodput relative to the clean link, and the 99.9th percentile of requests.
-fn tcp(program: &Path) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+fn tcp(program: &Path) -> Result<Vec<Measurement>> {
+    let mut measurements = Vec::new();
     for (loss, protected, corrupting) in [("1e-3", 0.95, 0.75), ("1e-2", 0.90, 0.30)] {
         let all = shell::json(&mut call(program, &format!("lab tcp --loss {loss} --cc cubic --json")))?;
         let bps = |state: usize| number(&all["goodputs"][0]["states"][state]["median_bps"]);
         let p999 = |state: usize| number(&all["latencies"][state]["times"]["p999_ns"]);
         let name = |what: &str| format!("TCP at {loss}: {what}");
-        figures.extend([
-            Figure::new(name("goodput protected, of clean"), bps(2)? / bps(0)?, "", Least(protected)),
-            Figure::new(name("goodput corrupting, of clean"), bps(1)? / bps(0)?, "", Most(corrupting)),
-            Figure::new(
+        measurements.extend([
+            Measurement::new(name("goodput protected, of clean"), bps(2)? / bps(0)?, "", Least(protected)),
+            Measurement::new(name("goodput corrupting, of clean"), bps(1)? / bps(0)?, "", Most(corrupting)),
+            Measurement::new(
                 name("p99.9 of requests corrupting, of protected"),
                 p999(1)? / p999(2)?,
                 "",
                 Least(2.0),
             ),
-            Figure::new(
+            Measurement::new(
                 name("rate of the link, of what the machine carries"),
                 number(&all["rate_bps"])? / number(&all["capacity_bps"])?,
                 "",
@@ -104,17 +104,17 @@ fn tcp(program: &Path) -> Result<Vec<Figure>> {
             ),
         ]);
     }
-    Ok(figures)
+    Ok(measurements)
 }
 
-fn auto(program: &Path) -> Result<Vec<Figure>> {
+fn auto(program: &Path) -> Result<Vec<Measurement>> {
     let all = shell::json(&mut call(program, "lab auto --json"))?;
     let took = number(&all["protected_s"])? - number(&all["corrupts_s"])?;
-    Ok(vec![Figure::new("daemons: from the first corrupted frame to protection", took, " s", Most(3.0))])
+    Ok(vec![Measurement::new("daemons: from the first corrupted frame to protection", took, " s", Most(3.0))])
 }
 
 /// RoCE of an unmodified kernel has timeouts without protection and none with it.
-fn roce(program: &Path) -> Result<Vec<Figure>> {
+fn roce(program: &Path) -> Result<Vec<Measurement>> {
     let all = shell::json(&mut call(
         program,
         "lab roce --fetch --rounds 2 --messages 150 --bulk-messages 40 --json",
@@ -128,15 +128,15 @@ fn roce(program: &Path) -> Result<Vec<Figure>> {
     let longest = numbers(2, "max_ns")?.into_iter().fold(0.0, f64::max);
     let rounds = numbers(1, "max_ns")?.len() as f64;
     Ok(vec![
-        Figure::new(
+        Measurement::new(
             "RoCE: longest wait corrupting, of its timeout",
             sum(1, "max_ns")? / rounds / seen,
             "",
             Least(0.8),
         ),
-        Figure::new("RoCE: longest wait protected, of its timeout", longest / seen, "", Most(0.5)),
-        Figure::new("RoCE: retries protected", sum(2, "retries")?, "", Most(sum(0, "retries")? + 3.0)),
-        Figure::new(
+        Measurement::new("RoCE: longest wait protected, of its timeout", longest / seen, "", Most(0.5)),
+        Measurement::new("RoCE: retries protected", sum(2, "retries")?, "", Most(sum(0, "retries")? + 3.0)),
+        Measurement::new(
             "RoCE: bandwidth protected, of clean",
             sum(2, "mib_per_s")? / sum(0, "mib_per_s")?,
             "",
@@ -154,11 +154,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_printed_with_its_criterion() {
-        let figure = Figure::new("goodput", 0.97, "", Least(0.95));
-        assert_eq!(figure.line(), "goodput: 0.970 (at least 0.950): met");
-        let figure = Figure::new("outage", 2.5, " s", Most(1.0));
-        assert_eq!(figure.line(), "outage: 2.500 s (at most 1.000 s): MISSED");
-        assert!(!figure.is_met());
+    fn a_measurement_is_printed_with_its_criterion() {
+        let measurement = Measurement::new("goodput", 0.97, "", Least(0.95));
+        assert_eq!(measurement.line(), "goodput: 0.970 (at least 0.950): met");
+        let measurement = Measurement::new("outage", 2.5, " s", Most(1.0));
+        assert_eq!(measurement.line(), "outage: 2.500 s (at most 1.000 s): MISSED");
+        assert!(!measurement.is_met());
     }
 }

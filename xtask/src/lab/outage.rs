@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::Bound::Most;
-use super::Figure;
+use super::Measurement;
 use crate::shell;
 
 const AT_B: &str = "198.18.0.2:7000";
@@ -27,7 +27,7 @@ const STREAM: &[u8] = &[7; 100];
 const RECEIVER_READY: Duration = Duration::from_millis(300);
 
 /// Kills the relay at each end once.
-pub(super) fn figures(program: &Path) -> Result<Vec<Figure>> {
+pub(super) fn measurements(program: &Path) -> Result<Vec<Measurement>> {
     let own = env::current_exe().context("this program has a path")?;
     ["link-a", "link-b"]
         .iter()
@@ -38,7 +38,12 @@ pub(super) fn figures(program: &Path) -> Result<Vec<Figure>> {
                 .trim()
                 .parse()
                 .context("the output of the receiver is not a number of seconds")?;
-            Ok(Figure::new(format!("relay at {link} killed: silence at host B"), seconds, " s", Most(1.0)))
+            Ok(Measurement::new(
+                format!("relay at {link} killed: silence at host B"),
+                seconds,
+                " s",
+                Most(1.0),
+            ))
         })
         .collect()
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(install: bool, names: &[String]) -> Result<(), TaskError> {
         let all: Vec<_> = CHECKS.iter().map(|(name, _)| *name).collect();
         return Err(TaskError::Usage(format!("unknown check; valid: {}", all.join("; "))));
     }
-    needs::meet(install)?;
+    needs::check_or_install(install)?;
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for (name, check) in &checks {

@@ -81,7 +81,7 @@ const NEEDS: &[Need] = &[
 const INSTALL_DEBIAN: &str = "sh xtask/install-debian.sh";
 
 /// Checks that all programs exist; installs missing ones, or lists them.
-pub(super) fn meet(install: bool) -> Result<(), TaskError> {
+pub(super) fn check_or_install(install: bool) -> Result<(), TaskError> {
     let missing = missing();
     if missing.is_empty() {
         return Ok(());

@@ -60,7 +60,7 @@ const TAIL_SEGMENTS: u32 = 3;
 
 impl FlowGrouper {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mss = if scenario.speaks(Protocol::Tcp) { scenario.transport.tcp().mss() } else { 0 };
+        let mss = if scenario.uses_protocol(Protocol::Tcp) { scenario.transport.tcp().mss() } else { 0 };
         Self { mss: u32::from(mss), groups: BTreeMap::new() }
     }
 

@@ -77,7 +77,7 @@ pub(crate) struct Tcp {
     pub(crate) recoveries: u64,
     pub(crate) undone: u64,
     pub(crate) probes: u64,
-    pub(crate) twice: u64,
+    pub(crate) dsacks: u64,
     /// Window reductions because of ECN.
     pub(crate) reductions: u64,
 }
@@ -86,11 +86,11 @@ impl Tcp {
     fn new(results: &Results) -> Self {
         let mut sum = Self::default();
         for host in &results.hosts {
-            let tcp::Counters { recoveries, undone, probes, twice, reductions, .. } = host.tcp;
+            let tcp::Counters { recoveries, undone, probes, dsacks, reductions, .. } = host.tcp;
             sum.recoveries += u64::from(recoveries);
             sum.undone += u64::from(undone);
             sum.probes += u64::from(probes);
-            sum.twice += u64::from(twice);
+            sum.dsacks += u64::from(dsacks);
             sum.reductions += u64::from(reductions);
         }
         sum

@@ -42,7 +42,7 @@ fn judge(results: &Results<'_>) -> Finding {
         // A missing event counts as infinitely late.
         labs.iter().map(|one| delay(one).unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
     };
-    let detected = worst(|one| Some(one.noticed_s? - one.corrupts_s));
+    let detected = worst(|one| Some(one.detected_s? - one.corrupts_s));
     let reaction = worst(reaction_s);
     let protected = worst(|one| Some(one.protected_s? - one.corrupts_s));
     let released = worst(|one| Some(one.unprotected_s? - one.repaired_s));
@@ -60,7 +60,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("alarms at 5e-9", number(f64::from(u8::from(frames_until(5e-9).is_some()))).at_most(0.0));
     judgement.table("loss rate | frames until detection | at 100 Gb/s", LOSSES.map(row).to_vec());
     if let Some(last) = labs.last() {
-        judgement.plot("l20", &last.picture().plot());
+        judgement.plot("l20", &last.goodput_chart().plot());
     }
     judgement.finding(
         format!(

@@ -176,7 +176,7 @@ impl Verified {
 #[cfg(test)]
 mod tests {
     use wiremend_model::tune::TuneProblem as Tuning;
-    use wiremend_model::{MendCounts, ModelSetting, Operation, Rewind};
+    use wiremend_model::{MendCounts, ModelSetting, NakReaction, Operation};
 
     use super::*;
 
@@ -203,7 +203,7 @@ mod tests {
                 path: LinkPath { links: 1, access_links: 0, omega: 1.0 },
                 flows: vec![FlowSize::fixed(2560, 1024)],
                 times,
-                nic: Nic { rewind: Rewind::Unknown, flight_packets: times.flight_packets(&sizes) },
+                nic: Nic { nak_reaction: NakReaction::Unknown, flight_packets: times.flight_packets(&sizes) },
                 next: None,
                 source: FlowSource::Bytes(Bytes::new(2560)),
             };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use wiremend_model::frame::GAP_BYTES;
 use wiremend_model::{
-    ConnectionTimes, Corruption, Expected, FlowSize, MendCounts, ModelSetting, NextFlow, Nic, Rewind,
+    ConnectionTimes, Corruption, Expected, FlowSize, MendCounts, ModelSetting, NakReaction, NextFlow, Nic,
     expected, flow,
 };
 use wiremend_units::Span;
@@ -101,16 +101,16 @@ impl<'a> Testbed<'a> {
             Arrivals::AtOnce => NextFlow::CLOSED_LOOP,
             Arrivals::Random { .. } => self.times(flows).next(),
         };
-        let nic = Nic { rewind: self.rewind(), ..self.subject.nic };
+        let nic = Nic { nak_reaction: self.nak_reaction(), ..self.subject.nic };
         let setting = ModelSetting { sizes: self.subject.sizes, corruption, mend, next, nic };
         expected(&setting, &self.subject.path, flows)
     }
 
     /// If the effect of a second NAK is unknown, the simulation uses the unfavourable case.
-    fn rewind(&self) -> Rewind {
-        match self.subject.nic.rewind {
-            Rewind::Each => Rewind::Each,
-            Rewind::Once | Rewind::Unknown => Rewind::Once,
+    fn nak_reaction(&self) -> NakReaction {
+        match self.subject.nic.nak_reaction {
+            NakReaction::Each => NakReaction::Each,
+            NakReaction::Once | NakReaction::Unknown => NakReaction::Once,
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Testbed<'a> {
 
     /// A delay in which all copies of a NAK arrive, so that they count once.
     fn resend_delay(&self) -> f64 {
-        if self.rewind() == Rewind::Each {
+        if self.nak_reaction() == NakReaction::Each {
             return 0.0;
         }
         let answer = 8.0 * f64::from(self.subject.sizes.answer + GAP_BYTES) / self.subject.times.rate;

@@ -73,7 +73,7 @@ pub(crate) struct Link {
     /// Number of links between a host and its switch that may corrupt; switches cannot copy packets before them
     #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) access_links: u32,
-    /// Probability that a link which may corrupt does
+    /// Probability ω that each of these links corrupts
     #[arg(long, value_name = "W", default_value = "1", value_parser = probability, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) omega: f64,
 }
@@ -127,8 +127,8 @@ pub(crate) struct Times {
     pub(crate) load: Option<f64>,
     /// Reaction of the sender to copies of a NAK: it retransmits for each copy, or once. `unknown` relies on neither
     /// [default: each; for tune: unknown]
-    #[arg(long, value_name = "HOW", value_parser = choice::<RewindChoice>(), help_heading = ADVANCED, hide_short_help = true)]
-    pub(crate) rewind: Option<RewindChoice>,
+    #[arg(long, value_name = "HOW", value_parser = choice::<NakReactionChoice>(), help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) nak_reaction: Option<NakReactionChoice>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -138,7 +138,7 @@ pub(crate) enum NextChoice {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum RewindChoice {
+pub(crate) enum NakReactionChoice {
     Each,
     Once,
     Unknown,
@@ -158,7 +158,7 @@ pub(crate) struct MendArgs {
     pub(crate) retransmission_copies: u32,
     /// Copies of each flow's last packet
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = few, help_heading = ADVANCED, hide_short_help = true)]
-    pub(crate) tail_repeat: u32,
+    pub(crate) tail_copies: u32,
 }
 
 impl MendArgs {
@@ -167,7 +167,7 @@ impl MendArgs {
             dummies: self.dummies,
             nak_copies: self.nak_copies,
             retransmission_copies: self.retransmission_copies,
-            tail_repeat: self.tail_repeat,
+            tail_copies: self.tail_copies,
         }
     }
 }
@@ -252,7 +252,7 @@ pub(crate) struct Tune {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Longest time T between the last packet and its dummies, if that saves some
+    /// Longest time T between the last packet and its dummies; used only if it saves dummies
     #[arg(long, value_name = "TIME", default_value = "0s", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) hold_max: Span,
     #[command(flatten)]
@@ -321,7 +321,7 @@ pub(crate) struct Check {
     /// The variant to check [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// Number of failed links between switches, in all combinations; equivalent links of a fat-tree or leaf–spine once
+    /// Number of failed links between switches, in all combinations; of equivalent links in a fat-tree or leaf–spine only one is tested
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3))]
     pub(crate) fail: u32,
     /// Add a route: this switch forwards packets for a host, or for all hosts of a switch, to this neighbour; repeatable
@@ -353,7 +353,7 @@ fn shared_buffer(text: &str) -> Result<Bytes, String> {
     if (1_000..=1_000_000_000_000).contains(&bytes.get()) {
         Ok(bytes)
     } else {
-        Err("a shared buffer has 1kB to 1000GB".to_owned())
+        Err("expected a size from 1kB to 1000GB".to_owned())
     }
 }
 

@@ -177,14 +177,14 @@ pub(crate) struct FleetTrace {
 Examples:
   wiremend fleet table --rate 100Gbps > 100g.csv
   wiremend fleet table --rate 400Gbps --quick
-  wiremend fleet table --rate 25Gbps --by prototype")]
+  wiremend fleet table --rate 25Gbps --profile prototype")]
 pub(crate) struct FleetTable {
     /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "100Gbps")]
     pub(crate) rate: Rate,
-    /// Protocol: `hardened` (ours) or `prototype` (the published switch program)
-    #[arg(long, value_name = "NAME", default_value = "hardened", value_parser = choice::<By>())]
-    pub(crate) by: By,
+    /// Version of the protocol: `hardened` (ours) or `prototype` (the published switch program)
+    #[arg(long, value_name = "NAME", default_value = "hardened", value_parser = choice::<TableProfile>())]
+    pub(crate) profile: TableProfile,
     /// Simulate less time, with less precision
     #[arg(long)]
     pub(crate) quick: bool,
@@ -193,9 +193,9 @@ pub(crate) struct FleetTable {
     pub(crate) threads: Option<u16>,
 }
 
-/// The measured protocol.
+/// Version of the measured protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum TableProfile {
     Hardened,
     Prototype,
 }

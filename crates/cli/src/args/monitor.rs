@@ -25,7 +25,7 @@ pub(crate) struct Monitor {
 #[derive(Subcommand, Debug)]
 pub(crate) enum MonitorCommand {
     Run(MonitorRun),
-    Control(MonitorControl),
+    Planner(MonitorPlanner),
     Release(MonitorRelease),
     CheckConfig(MonitorCheck),
     Repaired(MonitorRepaired),
@@ -100,10 +100,10 @@ pub(crate) struct Prometheus {
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend monitor control --config /etc/wiremend/planner.toml
-  wiremend monitor control --config /etc/wiremend/planner.toml --metrics-listen 9471 --log json"
+  wiremend monitor planner --config /etc/wiremend/planner.toml
+  wiremend monitor planner --config /etc/wiremend/planner.toml --metrics-listen 9471 --log json"
 )]
-pub(crate) struct MonitorControl {
+pub(crate) struct MonitorPlanner {
     #[command(flatten)]
     pub(crate) service: Service,
 }

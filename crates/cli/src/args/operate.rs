@@ -139,7 +139,7 @@ pub(crate) struct RelayRun {
     pub(crate) watched: bool,
 }
 
-/// Directory of the sockets of relays and cables
+/// Directory of the sockets of relays and wires
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunDir {
     /// Directory of control sockets [default: /run/wiremend, or wiremend in `$XDG_RUNTIME_DIR`]
@@ -327,7 +327,7 @@ pub(crate) struct LabTransfer {
 
 /// Measure TCP over a corrupting link, without and with protection
 ///
-/// Builds host A, a relay, a cable, a relay and host B in network namespaces. Measures the goodput and latency of this
+/// Builds host A, a relay, a wire, a relay and host B in network namespaces. Measures the goodput and latency of this
 /// kernel's TCP over a clean link, a corrupting link, and a corrupting link that is protected. Then runs one
 /// transfer through all three phases. --out writes these files:
 ///
@@ -393,7 +393,7 @@ pub(crate) struct LabRoce {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) bulk_messages: u32,
     #[command(flatten)]
-    pub(crate) mending: LabMending,
+    pub(crate) protection: LabProtection,
     /// Download the guests' kernel with apt-get first
     #[arg(long)]
     pub(crate) fetch: bool,
@@ -404,7 +404,7 @@ pub(crate) struct LabRoce {
 
 /// Start a shell on a host behind a corrupting link
 ///
-/// Builds host A, a relay, a cable, a relay and host B in network namespaces and starts $SHELL, or a command, on host
+/// Builds host A, a relay, a wire, a relay and host B in network namespaces and starts $SHELL, or a command, on host
 /// A. Removes everything when the shell ends.
 #[derive(Args, Debug)]
 #[command(
@@ -447,12 +447,12 @@ pub(crate) struct LabChain {
     #[arg(long, value_name = "SIZE", default_value = "256KiB")]
     pub(crate) queue: Bytes,
     #[command(flatten)]
-    pub(crate) mending: LabMending,
+    pub(crate) protection: LabProtection,
 }
 
 /// The protection of the link of a lab, and the seed
 #[derive(Args, Debug, Clone)]
-pub(crate) struct LabMending {
+pub(crate) struct LabProtection {
     /// Protection of frames, while the link is protected
     #[arg(long, default_value = "ordered", value_parser = choice::<Mode>())]
     pub(crate) mode: Mode,
@@ -464,7 +464,7 @@ pub(crate) struct LabMending {
     pub(crate) seed: u64,
 }
 
-/// Connect two interfaces by an emulated cable that corrupts frames
+/// Connect two interfaces by an emulated wire that corrupts frames
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -472,7 +472,7 @@ Examples:
   wiremend lab wire --a veth1 --b veth2 --socket wire.sock &
   wiremend lab wire --change --socket wire.sock --loss 1e-2
 
-The cable drops and counts each corrupted frame, as a receiver does whose frame check fails.")]
+The wire drops and counts each corrupted frame, as a receiver does whose frame check fails.")]
 pub(crate) struct LabWire {
     /// Interface at end A
     #[arg(long, value_name = "IF", required_unless_present = "change")]
@@ -480,7 +480,7 @@ pub(crate) struct LabWire {
     /// Interface at end B
     #[arg(long, value_name = "IF", required_unless_present = "change")]
     pub(crate) b: Option<String>,
-    /// Rate of the cable [default: as fast as the machine]
+    /// Rate of the wire [default: as fast as the machine]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
     /// One-way delay
@@ -497,7 +497,7 @@ pub(crate) struct LabWire {
     /// Path of the control socket, for --change
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Change the impairment of the running cable at --socket, and print its counters
+    /// Change the impairment of the running wire at --socket, and print its counters
     #[arg(long, requires = "socket")]
     pub(crate) change: bool,
     /// Drop the frames of a protected link that this file lists, one per line: `forward data 5 1` is the first transmission
@@ -515,7 +515,7 @@ pub(crate) struct LabWire {
     pub(crate) poll: PollMode,
 }
 
-/// The impairment of a cable
+/// The impairment of a wire
 #[derive(Args, Debug, Clone)]
 pub(crate) struct LabImpairment {
     /// Loss ratio in each direction
@@ -538,14 +538,14 @@ pub(crate) struct LabImpairment {
 fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.5..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a transfer lasts 0.5 to 3600 seconds".into()),
+        _ => Err("expected 0.5 to 3600 seconds".into()),
     }
 }
 
 fn parse_lab_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let allowed = Rate::from_bits_per_s(1_000_000)..=Rate::gbps(100);
-    if allowed.contains(&rate) { Ok(rate) } else { Err("a link of the lab has 1Mbps to 100Gbps".into()) }
+    if allowed.contains(&rate) { Ok(rate) } else { Err("expected a rate from 1Mbps to 100Gbps".into()) }
 }
 
 /// A port without an address is one of the loopback interface.

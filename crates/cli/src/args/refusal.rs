@@ -85,7 +85,7 @@ mod tests {
                 "model phi",
                 "unknown command `phi`; did you mean `phy`? allowed: phy; see `wiremend model --help`",
             ),
-            ("monitor", "`wiremend monitor` needs a command: run, control, "),
+            ("monitor", "`wiremend monitor` needs a command: run, planner, "),
             (
                 "fleet",
                 "`wiremend fleet` needs a command: run, plan, trace, table; see `wiremend fleet --help`",

@@ -13,7 +13,7 @@ use wiremend_runner::Input;
 use wiremend_sim::ForwardingPhase;
 use wiremend_units::{NodeId, Rate, Span, Time};
 
-use crate::args::explain::Check as Asked;
+use crate::args::explain::Check as CheckArgs;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
@@ -22,30 +22,30 @@ const SHOWN_MAX: usize = 8;
 /// Maximum number of printed names in a list.
 const NAMES_MAX: usize = 6;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let input = Input::load(&asked.scenario, &asked.set)?;
-    let variant = input.variants(asked.variant.as_slice())?[0];
+pub(super) fn run(args: &CheckArgs) -> Result<Answer, Failure> {
+    let input = Input::load(&args.scenario, &args.set)?;
+    let variant = input.variants(args.variant.as_slice())?[0];
     let (graph, topology) =
         wiremend_sim::build_graph(&variant.scenario).map_err(|error| input.build_error(&error))?;
-    let overrides = asked.overrides.iter().map(|text| parse_override(&graph, text));
+    let overrides = args.overrides.iter().map(|text| parse_override(&graph, text));
     let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
     let refused = |error: CheckError| Failure::Input(described(&graph, &error));
     let phases = wiremend_sim::forwarding_phases(&variant.scenario, &graph)
         .map_err(|error| input.build_error(&error))?;
     let (phase, check, verdict) = worst(&graph, phases, &overrides).map_err(refused)?;
     let as_built = overrides.is_empty() && phase.overrides.is_empty();
-    let failures = failures(asked.fail, topology.as_ref().filter(|_| as_built), &graph);
+    let failures = failures(args.fail, topology.as_ref().filter(|_| as_built), &graph);
     let failures = failures.map_err(refused)?;
     let survey = failures.and_then(|failures| check.survey(&failures));
     let report = Report {
-        asked,
+        args,
         graph: &graph,
         phase: &phase,
         check: &check,
         verdict: &verdict,
         survey: survey.as_ref(),
     };
-    terminal::print(&if asked.json { format!("{:#}\n", report.json()) } else { report.text() })?;
+    terminal::print(&if args.json { format!("{:#}\n", report.json()) } else { report.text() })?;
     let is_cyclic = |survey: &FailureSurvey| survey.cyclic_everywhere + survey.cyclic_at_the_link > 0;
     let is_free = verdict.order.is_some() && !survey.as_ref().is_some_and(is_cyclic);
     Ok(if is_free { Answer::Yes } else { Answer::No })
@@ -61,7 +61,7 @@ fn worst<'g>(
     for phase in phases {
         // Overrides of the command line replace those of the scenario.
         let is_new = |one: &&RouteOverride| {
-            !overrides.iter().any(|asked| (asked.switch, asked.to) == (one.switch, one.to))
+            !overrides.iter().any(|args| (args.switch, args.to) == (one.switch, one.to))
         };
         let all: Vec<_> = overrides.iter().chain(phase.overrides.iter().filter(is_new)).copied().collect();
         let check = DeadlockCheck::new(graph, &all)?;
@@ -136,7 +136,7 @@ fn described(graph: &Graph, error: &CheckError) -> String {
 
 /// The result to render.
 struct Report<'a> {
-    asked: &'a Asked,
+    args: &'a CheckArgs,
     graph: &'a Graph,
     /// The phase of the checked routes.
     phase: &'a ForwardingPhase,
@@ -169,7 +169,7 @@ impl Report<'_> {
         text.push_str(&self.cycles(self.verdict, SHOWN_MAX));
         match self.survey {
             Some(survey) => text.push_str(&self.surveyed(survey)),
-            None if self.asked.fail > 0 => {
+            None if self.args.fail > 0 => {
                 text.push_str(&labelled(
                     "Failures",
                     "not checked, because the routes have cycles without any failure",
@@ -220,7 +220,7 @@ impl Report<'_> {
 
     fn filling(&self, cycle: &LaneCycle) -> String {
         let Some(figures) = self.figures(cycle) else { return String::new() };
-        let Asked { ttl, alpha, buffer, .. } = self.asked;
+        let CheckArgs { ttl, alpha, buffer, .. } = self.args;
         let mut text = format!(
             "deadlock above {} at TTL {ttl} (B/⌈TTL/n⌉; as a fluid, nB/TTL, {}); ",
             figures.exact, figures.fluid
@@ -235,7 +235,7 @@ impl Report<'_> {
     }
 
     fn figures(&self, cycle: &LaneCycle) -> Option<Figures> {
-        let Asked { rate, ttl, alpha, buffer, .. } = *self.asked;
+        let CheckArgs { rate, ttl, alpha, buffer, .. } = *self.args;
         let found = cycle.routing_loop(self.graph)?;
         let injected = rate.unwrap_or(found.rate);
         Some(Figures {
@@ -258,10 +258,10 @@ impl Report<'_> {
         let what = format!(
             "{cases} {combinations} of up to {}{how}: {} with cycles while only the switches at the link have rerouted, {} \
              after all have rerouted",
-            if self.asked.fail == 1 {
+            if self.args.fail == 1 {
                 "1 failed link".to_owned()
             } else {
-                format!("{} failed links", self.asked.fail)
+                format!("{} failed links", self.args.fail)
             },
             none_or(survey.cyclic_at_the_link),
             none_or(survey.cyclic_everywhere),
@@ -288,7 +288,7 @@ impl Report<'_> {
 
     fn json(&self) -> Value {
         let mut value = self.verdict_json(self.verdict);
-        value["scenario"] = json!(self.asked.scenario);
+        value["scenario"] = json!(self.args.scenario);
         value["switches"] = json!(self.graph.switch_count());
         value["lanes"] = json!(self.check.lane_count());
         let ForwardingPhase { start, stop, overrides } = self.phase;

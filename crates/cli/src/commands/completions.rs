@@ -17,8 +17,8 @@ const SCENARIO_ARGS: [(&str, &str, bool); 4] =
 /// Stand in clap's script for the names of scenarios, and for names or files.
 const PLACEHOLDERS: [&str; 2] = ["__scenario_name__", "__scenario__"];
 
-pub(super) fn run(asked: &Completions) -> Result<Answer, Failure> {
-    terminal::print(&script(asked.shell))?;
+pub(super) fn run(args: &Completions) -> Result<Answer, Failure> {
+    terminal::print(&script(args.shell))?;
     Ok(Answer::Yes)
 }
 

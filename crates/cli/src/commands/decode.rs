@@ -18,13 +18,13 @@ use crate::args::Decode;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
-    let is_stdin = asked.file.as_os_str() == "-";
-    let name = if is_stdin { "stdin".to_owned() } else { asked.file.display().to_string() };
+pub(super) fn run(args: &Decode) -> Result<Answer, Failure> {
+    let is_stdin = args.file.as_os_str() == "-";
+    let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
     let source: Box<dyn Read> = if is_stdin {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(&asked.file).map_err(|error| Failure::unreadable(&name, &error))?)
+        Box::new(File::open(&args.file).map_err(|error| Failure::unreadable(&name, &error))?)
     };
     let mut count = Count::default();
     let mut reader = Reader::new(source).map_err(|error| damaged(&name, &error, &count))?;
@@ -32,7 +32,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
     let mut first_ns = None;
     let mut bytes = Vec::new();
     let damage = loop {
-        if asked.limit == Some(count.frames) {
+        if args.limit == Some(count.frames) {
             break None;
         }
         let packet = match reader.next_packet() {
@@ -48,7 +48,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
         let interface = &reader.interfaces()[packet.interface as usize];
         let line = Line::new(&packet, interface, *first_ns.get_or_insert(packet.time_ns));
         count.add(&line);
-        terminal::written(line.write(&mut out, asked.json))?;
+        terminal::written(line.write(&mut out, args.json))?;
         if is_stdin {
             // A live capture needs its output at once.
             terminal::written(out.flush())?;
@@ -58,7 +58,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
     if let Some(error) = damage {
         return Err(damaged(&name, &error, &count));
     }
-    terminal::say(&format!("{name}: {count}"));
+    terminal::print_message(&format!("{name}: {count}"));
     Ok(Answer::Yes)
 }
 

@@ -21,13 +21,13 @@ struct Line {
     what: String,
 }
 
-pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
+pub(super) fn run(args: &List) -> Result<Answer, Failure> {
     let listed = Listed {
         scenarios: builtin::list().into_iter().map(|(name, title)| Line { name, what: title }).collect(),
         sizes: WORKLOADS.iter().map(|table| Line { name: table.name, what: table.what.to_owned() }).collect(),
         recovery: Recovery::ALL.iter().map(recovery).collect(),
     };
-    if asked.json {
+    if args.json {
         let json = serde_json::to_string_pretty(&listed).expect("a list is plain values");
         terminal::print(&format!("{json}\n"))?;
         return Ok(Answer::Yes);

@@ -10,14 +10,14 @@ use wiremend_scenario::reference;
 use crate::args::{self, Man};
 use crate::failure::{Answer, Failure};
 
-pub(super) fn run(asked: &Man) -> Result<Answer, Failure> {
-    let directory = &asked.directory;
+pub(super) fn run(args: &Man) -> Result<Answer, Failure> {
+    let directory = &args.directory;
     fs::create_dir_all(directory).map_err(|error| {
         Failure::Environment(format!("cannot create the directory `{}`: {error}", directory.display()))
     })?;
     let mut all = args::command();
     all.build();
-    if asked.markdown {
+    if args.markdown {
         let mut pages: Vec<_> = reference().into_iter().map(|page| (page.file, page.text)).collect();
         pages.push(("cli.md", command_page(&all)));
         for (file, text) in pages {

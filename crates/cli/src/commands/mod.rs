@@ -37,27 +37,27 @@ fn runner<'a>(threads: Option<u16>, progress: &'a Progress, stop: &'a AtomicBool
 /// Runs the command; without one, the scenario `tour`.
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
-        Some(Command::Run(asked)) => run::run(&asked),
-        Some(Command::Trace(asked)) => trace::run(&asked),
-        Some(Command::Repro(asked)) => repro::run(&asked),
-        Some(Command::List(asked)) => list::run(&asked),
-        Some(Command::Show(asked)) => show::run(&asked),
-        Some(Command::Model(asked)) => match &asked.command {
-            Some(ModelCommand::Phy(asked)) => phy::run(asked),
-            None => model::run(&asked),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Trace(args)) => trace::run(&args),
+        Some(Command::Repro(args)) => repro::run(&args),
+        Some(Command::List(args)) => list::run(&args),
+        Some(Command::Show(args)) => show::run(&args),
+        Some(Command::Model(args)) => match &args.command {
+            Some(ModelCommand::Phy(args)) => phy::run(args),
+            None => model::run(&args),
         },
-        Some(Command::Tune(asked)) => tune::run(&asked),
-        Some(Command::Check(asked)) => check::run(&asked),
-        Some(Command::Capture(asked)) => match asked.command {
-            CaptureCommand::Decode(asked) => decode::run(&asked),
+        Some(Command::Tune(args)) => tune::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Capture(args)) => match args.command {
+            CaptureCommand::Decode(args) => decode::run(&args),
         },
-        Some(Command::Relay(asked)) => relay::run(&asked),
-        Some(Command::Monitor(asked)) => monitor::run(&asked),
-        Some(Command::Fleet(asked)) => fleet::run(&asked),
-        Some(Command::Lab(asked)) => lab::run(&asked),
+        Some(Command::Relay(args)) => relay::run(&args),
+        Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Fleet(args)) => fleet::run(&args),
+        Some(Command::Lab(args)) => lab::run(&args),
         Some(Command::Schema(_)) => schema::run(),
-        Some(Command::Completions(asked)) => completions::run(&asked),
-        Some(Command::Man(asked)) => man::run(&asked),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         None => run::tour(),
     }
 }

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use wiremend_model::timeout::expected;
 use wiremend_model::{
-    Cause, Corruption, Cost, Expected, MendCounts, PaperModel, Penalty, Rewind, cost, flow, penalty, recovery,
+    Cause, Corruption, Cost, Expected, MendCounts, NakReaction, PaperModel, Penalty, cost, flow, penalty,
+    recovery,
 };
 use wiremend_report::plot::{self, Axis, Curve, Line, Plot, Scale, Unit};
 use wiremend_report::terminal::Terminal;
@@ -13,19 +14,19 @@ use wiremend_report::{human, text_table, write_atomic};
 
 use crate::args::explain::Model;
 use crate::failure::{Answer, Failure};
-use crate::question::{Grain, Question};
+use crate::model_input::{Grain, ModelInput};
 use crate::terminal;
 
-pub(super) fn run(asked: &Model) -> Result<Answer, Failure> {
-    let mut question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Each)?;
-    question.times.hold = asked.hold.as_secs_f64();
-    if let Some(path) = &asked.plot {
-        let coarse = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Each)?;
-        let drawing = drawing(&coarse, asked.mend.get());
+pub(super) fn run(args: &Model) -> Result<Answer, Failure> {
+    let mut input = ModelInput::new(&args.link, &args.flows, &args.times, Grain::FINE, NakReaction::Each)?;
+    input.times.hold = args.hold.as_secs_f64();
+    if let Some(path) = &args.plot {
+        let coarse = ModelInput::new(&args.link, &args.flows, &args.times, Grain::COARSE, NakReaction::Each)?;
+        let drawing = drawing(&coarse, args.mend.get());
         write_atomic(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
     }
-    let report = ModelReport::new(&question, asked.mend.get());
-    if asked.json {
+    let report = ModelReport::new(&input, args.mend.get());
+    if args.json {
         terminal::print(&format!("{:#}\n", report.json()))?;
     } else {
         terminal::print(&report.text(terminal::stdout()))?;
@@ -50,7 +51,7 @@ impl Pair {
 
 /// All results.
 struct ModelReport<'a> {
-    question: &'a Question,
+    input: &'a ModelInput,
     mend: MendCounts,
     bare: Expected,
     mended: Expected,
@@ -61,13 +62,13 @@ struct ModelReport<'a> {
 }
 
 impl<'a> ModelReport<'a> {
-    fn new(question: &'a Question, mend: MendCounts) -> Self {
-        let Question { path, flows, times, .. } = question;
-        let setting = question.setting(mend);
-        let bare = expected(&question.setting(MendCounts::NONE), path, flows);
+    fn new(input: &'a ModelInput, mend: MendCounts) -> Self {
+        let ModelInput { path, flows, times, .. } = input;
+        let setting = input.setting(mend);
+        let bare = expected(&input.setting(MendCounts::NONE), path, flows);
         let mended = expected(&setting, path, flows);
         Self {
-            question,
+            input,
             mend,
             bare,
             mended,
@@ -75,7 +76,7 @@ impl<'a> ModelReport<'a> {
             bare_penalty: penalty::penalty(&bare, times),
             penalty: penalty::penalty(&mended, times),
             printed: PaperModel {
-                beta: question.beta,
+                beta: input.beta,
                 links: f64::from(path.links + path.access_links),
                 omega: path.omega,
                 mean_inverse: flow::mean_inverse(flows),
@@ -85,14 +86,14 @@ impl<'a> ModelReport<'a> {
 
     /// Returns the probabilities per packet, as in the paper.
     fn pairs(&self) -> Vec<Pair> {
-        let Question { sizes, corruption, path, beta, flows, .. } = self.question;
+        let ModelInput { sizes, corruption, path, beta, flows, .. } = self.input;
         let one_link = |bytes: u32| corruption.loss(f64::from(bytes), 1);
         let packets = flow::mean_packets(flows);
         let per_packet = |cause: Cause| self.mended.timeouts[cause as usize] / packets;
-        let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let MendCounts { dummies, nak_copies, retransmission_copies, tail_copies } = self.mend;
         let printed = &self.printed;
-        let tail = if tail_repeat > 0 {
-            printed.tail_with_repeats(tail_repeat)
+        let tail = if tail_copies > 0 {
+            printed.tail_with_copies(tail_copies)
         } else {
             printed.tail_with_dummies(dummies)
         };
@@ -105,7 +106,7 @@ impl<'a> ModelReport<'a> {
             pair(
                 "timeout: tail ACK",
                 "tail_ack",
-                printed.tail_ack(dummies.max(tail_repeat)),
+                printed.tail_ack(dummies.max(tail_copies)),
                 per_packet(Cause::TailAck),
             ),
             pair("timeout: NAK", "nak", printed.nak(nak_copies + 1), per_packet(Cause::Nak)),
@@ -120,17 +121,17 @@ impl<'a> ModelReport<'a> {
 
     /// Returns the added bytes relative to the flow's own.
     fn costs(&self) -> Vec<(Pair, f64)> {
-        let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let MendCounts { dummies, nak_copies, retransmission_copies, tail_copies } = self.mend;
         let printed = [
             self.printed.cost_of_dummies(dummies),
             self.printed.cost_of_nak_copies(nak_copies + 1),
             self.printed.cost_of_retransmission_copies(retransmission_copies + 1),
-            self.printed.cost_of_tail_repeats(tail_repeat),
+            self.printed.cost_of_tail_copies(tail_copies),
         ];
-        let keys = ["dummies", "nak_copies", "retransmission_copies", "tail_repeat"];
+        let keys = ["dummies", "nak_copies", "retransmission_copies", "tail_copies"];
         let own = self.cost.flow.forward;
         let parts = self.cost.parts().into_iter().zip(printed).zip(keys);
-        let used = [dummies, nak_copies, retransmission_copies, tail_repeat];
+        let used = [dummies, nak_copies, retransmission_copies, tail_copies];
         parts
             .zip(used)
             .filter(|(_, used)| *used > 0)
@@ -162,7 +163,7 @@ impl<'a> ModelReport<'a> {
     }
 
     fn opening(&self) -> String {
-        let Question { sizes, beta, path, flows, flows_name, corruption, .. } = self.question;
+        let ModelInput { sizes, beta, path, flows, flows_name, corruption, .. } = self.input;
         let law = match corruption {
             Corruption::Bits(alpha) => format!("bit errors {}", sci(*alpha)),
             Corruption::Frames(_) => "for any frame length".to_owned(),
@@ -252,8 +253,8 @@ impl<'a> ModelReport<'a> {
                 round(self.cost.work_requests)
             );
         }
-        let flight = self.question.nic.flight_packets;
-        let loss = self.question.path.packet_loss(self.question.beta);
+        let flight = self.input.nic.flight_packets;
+        let loss = self.input.path.packet_loss(self.input.beta);
         let _ = write!(
             text,
             " At line rate the goodput of go-back-N is {} % of the bytes sent.",
@@ -263,7 +264,7 @@ impl<'a> ModelReport<'a> {
     }
 
     fn json(&self) -> Value {
-        let Question { sizes, beta, corruption, path, flows, flows_name, times, .. } = self.question;
+        let ModelInput { sizes, beta, corruption, path, flows, flows_name, times, .. } = self.input;
         let alpha = match corruption {
             Corruption::Bits(alpha) => Some(*alpha),
             Corruption::Frames(_) => None,
@@ -295,9 +296,9 @@ impl<'a> ModelReport<'a> {
             "bytes_all": { "forward": self.cost.share(), "backward": self.cost.backward_share() },
             "work_requests": self.cost.work_requests,
             "recovery": {
-                "go_back_n": recovery::go_back_n(loss, self.question.nic.flight_packets),
+                "go_back_n": recovery::go_back_n(loss, self.input.nic.flight_packets),
                 "go_back_0_largest_flow":
-                    recovery::go_back_zero(loss, largest, self.question.nic.flight_packets),
+                    recovery::go_back_zero(loss, largest, self.input.nic.flight_packets),
             },
             "times_s": { "rtt": times.rtt, "rto": times.rto, "hold": times.hold, "gap": times.gap },
         })
@@ -305,16 +306,16 @@ impl<'a> ModelReport<'a> {
 }
 
 /// Plots the timeout probability over the loss ratio.
-fn drawing(question: &Question, mend: MendCounts) -> Plot {
+fn drawing(input: &ModelInput, mend: MendCounts) -> Plot {
     const PER_DECADE: i32 = 4;
     let betas: Vec<f64> =
         (-8 * PER_DECADE..=-PER_DECADE).map(|i| 10_f64.powf(f64::from(i) / f64::from(PER_DECADE))).collect();
     let at = |&beta: &f64, mend: MendCounts| {
-        let corruption = match question.corruption {
-            Corruption::Bits(_) => Corruption::from_full_frame_loss(beta, question.sizes.full()),
+        let corruption = match input.corruption {
+            Corruption::Bits(_) => Corruption::from_full_frame_loss(beta, input.sizes.full()),
             Corruption::Frames(_) => Corruption::Frames(beta),
         };
-        expected(&question.setting_with(mend, corruption), &question.path, &question.flows)
+        expected(&input.setting_with(mend, corruption), &input.path, &input.flows)
     };
     let curve = |name: String, met: &[Expected], of: &dyn Fn(&Expected) -> f64| Curve {
         name,
@@ -342,7 +343,7 @@ fn drawing(question: &Question, mend: MendCounts) -> Plot {
         curve.points.retain(|point| point.1 >= floor);
     }
     Plot {
-        title: format!("Timeouts: {}, links that may corrupt: {}", question.flows_name, question.path.links),
+        title: format!("Timeouts: {}, links that may corrupt: {}", input.flows_name, input.path.links),
         description: "Probability that a flow waits for its timer, against the corruption of a link."
             .to_owned(),
         x: Axis::new("β: a corrupting link loses a full frame", Scale::Log, Unit::Number),
@@ -353,12 +354,12 @@ fn drawing(question: &Question, mend: MendCounts) -> Plot {
 
 /// Describes dummies and copies.
 pub(super) fn mend_text(mend: MendCounts) -> String {
-    let MendCounts { dummies, nak_copies, retransmission_copies, tail_repeat } = mend;
+    let MendCounts { dummies, nak_copies, retransmission_copies, tail_copies } = mend;
     let parts = [
         (dummies, "dummy", "dummies"),
         (nak_copies, "NAK copy", "NAK copies"),
         (retransmission_copies, "retransmission copy", "retransmission copies"),
-        (tail_repeat, "tail repeat", "tail repeats"),
+        (tail_copies, "tail copy", "tail copies"),
     ];
     let used = parts.iter().filter(|part| part.0 > 0);
     let texts: Vec<_> =
@@ -368,7 +369,7 @@ pub(super) fn mend_text(mend: MendCounts) -> String {
 
 pub(super) fn mend_json(mend: MendCounts) -> Value {
     json!({ "dummies": mend.dummies, "nak_copies": mend.nak_copies,
-        "retransmission_copies": mend.retransmission_copies, "tail_repeat": mend.tail_repeat })
+        "retransmission_copies": mend.retransmission_copies, "tail_copies": mend.tail_copies })
 }
 
 /// Describes a cause, as the end of a sentence.

@@ -11,18 +11,18 @@ use crate::args::explain::{CodeChoice, Phy};
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Phy) -> Result<Answer, Failure> {
-    let frame = asked.frame.get() as f64;
+pub(super) fn run(args: &Phy) -> Result<Answer, Failure> {
+    let frame = args.frame.get() as f64;
     if !(64.0..=65_536.0).contains(&frame) {
         return Err(Failure::Input("--frame: a frame has 64 to 65536 bytes".to_owned()));
     }
-    let optics = Optics { budget_db: asked.budget, ..Optics::default() };
-    if let Some(path) = &asked.plot {
+    let optics = Optics { budget_db: args.budget, ..Optics::default() };
+    if let Some(path) = &args.plot {
         let drawing = drawing(&optics, frame);
         write_atomic(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
     }
-    let table = table(asked, &optics, frame)?;
-    if asked.json {
+    let table = table(args, &optics, frame)?;
+    if args.json {
         terminal::print(&format!("{:#}\n", table.json()))?;
     } else {
         let text =
@@ -63,21 +63,21 @@ impl Table {
     }
 }
 
-fn table(asked: &Phy, optics: &Optics, frame: f64) -> Result<Table, Failure> {
-    if let Some(attenuation) = asked.attenuation {
+fn table(args: &Phy, optics: &Optics, frame: f64) -> Result<Table, Failure> {
+    if let Some(attenuation) = args.attenuation {
         return Ok(at_attenuation(optics, attenuation, frame));
     }
-    if let Some(rate) = asked.ber {
+    if let Some(rate) = args.ber {
         return Ok(at_error_rate(rate, frame));
     }
-    if let (Some(corrected), Some(bits)) = (asked.corrected_bits, asked.bits) {
+    if let (Some(corrected), Some(bits)) = (args.corrected_bits, args.bits) {
         return Ok(at_error_rate(ratio("corrected-bits", corrected, "bits", bits)?, frame));
     }
-    if let (Some(bad), Some(frames)) = (asked.bad_frames, asked.frames) {
+    if let (Some(bad), Some(frames)) = (args.bad_frames, args.frames) {
         let loss = ratio("bad-frames", bad, "frames", frames)?;
         return Ok(counted("by counters", vec![("frames with CRC errors", None, loss)], frame));
     }
-    if asked.codewords.is_empty() { Ok(overview(optics, frame)) } else { from_codewords(asked, frame) }
+    if args.codewords.is_empty() { Ok(overview(optics, frame)) } else { from_codewords(args, frame) }
 }
 
 fn ratio(part_name: &str, part: f64, whole_name: &str, whole: f64) -> Result<f64, Failure> {
@@ -142,20 +142,20 @@ fn at_error_rate(rate: f64, frame: f64) -> Table {
     }
 }
 
-fn from_codewords(asked: &Phy, frame: f64) -> Result<Table, Failure> {
-    let code = match asked.code {
+fn from_codewords(args: &Phy, frame: f64) -> Result<Table, Failure> {
+    let code = match args.code {
         CodeChoice::Rs528 => Code::RS528,
         CodeChoice::Rs544 => Code::RS544,
     };
     let bins = code.corrects as usize + 1;
-    if asked.codewords.len() > bins {
+    if args.codewords.len() > bins {
         return Err(Failure::Input(format!(
             "--codewords: {} bins, but this code corrects {} symbols: give at most {bins}, the rest as --uncorrectable",
-            asked.codewords.len(),
+            args.codewords.len(),
             code.corrects
         )));
     }
-    let histogram = Histogram { corrected: &asked.codewords, uncorrectable: asked.uncorrectable };
+    let histogram = Histogram { corrected: &args.codewords, uncorrectable: args.uncorrectable };
     if histogram.total() <= 0.0 {
         return Err(Failure::Input("--codewords: all counts are zero".to_owned()));
     }
@@ -168,7 +168,7 @@ fn from_codewords(asked: &Phy, frame: f64) -> Result<Table, Failure> {
     }
     let rows = rows
         .into_iter()
-        .map(|(name, loss)| (name, Some(loss), counters::frame_loss(loss, frame, asked.interleaved)))
+        .map(|(name, loss)| (name, Some(loss), counters::frame_loss(loss, frame, args.interleaved)))
         .collect();
     Ok(counted("by codewords", rows, frame))
 }

@@ -18,37 +18,37 @@ use crate::progress::Progress;
 use crate::{signals, terminal};
 use wiremend_report::shell_quoted;
 
-pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
-    if let (Some(file), Some(directory)) = (&asked.pages, &asked.out) {
+pub(super) fn run(args: &Repro) -> Result<Answer, Failure> {
+    if let (Some(file), Some(directory)) = (&args.pages, &args.out) {
         write_pages(&read(file)?, directory)?;
         return Ok(Answer::Yes);
     }
     signals::catch()?;
-    let chosen = choose(asked)?;
-    if chosen.is_empty() || asked.commands {
-        let text = if chosen.is_empty() { listed(asked.json) } else { commands(asked, &chosen) };
+    let chosen = choose(args)?;
+    if chosen.is_empty() || args.commands {
+        let text = if chosen.is_empty() { listed(args.json) } else { commands(args, &chosen) };
         terminal::print(&text)?;
         return Ok(Answer::Yes);
     }
-    let earlier = asked.merge.as_deref().map(|path| earlier(path, asked)).transpose()?;
-    let ledger = measure(asked, &chosen)?;
-    if let Some(directory) = &asked.out {
+    let earlier = args.merge.as_deref().map(|path| earlier(path, args)).transpose()?;
+    let ledger = measure(args, &chosen)?;
+    if let Some(directory) = &args.out {
         write(&ledger, earlier, directory)?;
     }
-    terminal::print(&if asked.json { ledger.json() } else { rendered(asked, &ledger) })?;
+    terminal::print(&if args.json { ledger.json() } else { rendered(args, &ledger) })?;
     Ok(if ledger.count(Verdict::NotReproduced) == 0 { Answer::Yes } else { Answer::No })
 }
 
-fn effort(asked: &Repro) -> Effort {
-    if asked.quick { Effort::Quick } else { Effort::Full }
+fn effort(args: &Repro) -> Effort {
+    if args.quick { Effort::Quick } else { Effort::Full }
 }
 
-fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
-    if asked.all {
+fn choose(args: &Repro) -> Result<Vec<&'static Claim>, Failure> {
+    if args.all {
         return Ok(papers::all().collect());
     }
     let mut chosen: Vec<&Claim> = Vec::new();
-    for id in &asked.ids {
+    for id in &args.ids {
         let claim = papers::find(id)?;
         if !chosen.iter().any(|known| known.id == claim.id) {
             chosen.push(claim);
@@ -57,13 +57,13 @@ fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
     Ok(chosen)
 }
 
-fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
-    let effort = effort(asked);
-    let schedule = Schedule::new(chosen, effort, &asked.set)?;
-    let store = asked.out.as_deref().map(|path| Store::open(&path.join("runs"), VERSION)).transpose()?;
+fn measure(args: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
+    let effort = effort(args);
+    let schedule = Schedule::new(chosen, effort, &args.set)?;
+    let store = args.out.as_deref().map(|path| Store::open(&path.join("runs"), VERSION)).transpose()?;
     let (progress, stop) = (Progress::default(), signals::stop());
-    let runner = super::runner(asked.threads, &progress, &stop);
-    let results = schedule.run(&runner, store.as_ref()).map_err(|error| match (error, &asked.out) {
+    let runner = super::runner(args.threads, &progress, &stop);
+    let results = schedule.run(&runner, store.as_ref()).map_err(|error| match (error, &args.out) {
         (Error::Run(wiremend_runner::Error::Interrupted), Some(kept)) => suspended(kept),
         (error, _) => error.into(),
     })?;
@@ -71,7 +71,7 @@ fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
         Ok(program) => results.with_program(program),
         Err(_) => results,
     };
-    let origin = origin(command(asked), VERSION);
+    let origin = origin(command(args), VERSION);
     let claims = chosen.iter().map(|claim| claim.judge(&results, origin.clone())).collect();
     let Origin { command, version, date, machine } = origin;
     Ok(Ledger {
@@ -82,7 +82,7 @@ fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
         date,
         machine,
         computing_s: results.computing_s(),
-        changed: asked.set.iter().map(|set| format!("{}={}", set.path, set.value)).collect(),
+        changed: args.set.iter().map(|set| format!("{}={}", set.path, set.value)).collect(),
         claims,
     })
 }
@@ -100,28 +100,30 @@ fn read(path: &Path) -> Result<Ledger, Failure> {
     })?;
     if ledger.schema != Ledger::SCHEMA {
         let (schema, known) = (ledger.schema, Ledger::SCHEMA);
-        return Err(Failure::Input(format!("{name}: schema {schema}; this program reads schema {known}")));
+        return Err(Failure::Input(format!(
+            "{name}: schema {schema}; this program reads schema {known}; measure again with --out"
+        )));
     }
     Ok(ledger)
 }
 
 /// Reads a ledger that was measured earlier with the same effort and without changes.
-fn earlier(path: &Path, asked: &Repro) -> Result<Ledger, Failure> {
+fn earlier(path: &Path, args: &Repro) -> Result<Ledger, Failure> {
     let ledger = read(path)?;
-    if ledger.effort != effort(asked).name() || !ledger.changed.is_empty() {
+    if ledger.effort != effort(args).name() || !ledger.changed.is_empty() {
         let name = path.display();
         return Err(Failure::Input(format!(
-            "{name}: measured with other effort or with --set; cannot merge"
+            "{name}: measured with other effort or with --set; cannot merge; measure it with the same --quick and without --set"
         )));
     }
     Ok(ledger)
 }
 
 /// The commands of the runs of the claims, one per line. A comment replaces them for a claim without runs.
-fn commands(asked: &Repro, chosen: &[&Claim]) -> String {
+fn commands(args: &Repro, chosen: &[&Claim]) -> String {
     let mut text = String::new();
     for claim in chosen {
-        let commands = claim.commands(effort(asked), &asked.set);
+        let commands = claim.commands(effort(args), &args.set);
         if commands.is_empty() {
             let _ = writeln!(text, "# {}: no runs of scenarios; `wiremend repro {0}` computes it", claim.id);
         }
@@ -133,13 +135,13 @@ fn commands(asked: &Repro, chosen: &[&Claim]) -> String {
 }
 
 /// The command that repeats this measurement.
-fn command(asked: &Repro) -> String {
+fn command(args: &Repro) -> String {
     let mut words = vec!["wiremend repro".to_owned()];
-    words.extend(asked.all.then(|| "--all".to_owned()));
-    words.extend(asked.ids.iter().map(|id| shell_quoted(id)));
-    words.extend(asked.quick.then(|| "--quick".to_owned()));
+    words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.ids.iter().map(|id| shell_quoted(id)));
+    words.extend(args.quick.then(|| "--quick".to_owned()));
     let set = |set: &wiremend_scenario::Override| shell_quoted(&format!("{}={}", set.path, set.value));
-    words.extend(asked.set.iter().map(|changed| format!("--set {}", set(changed))));
+    words.extend(args.set.iter().map(|changed| format!("--set {}", set(changed))));
     words.join(" ")
 }
 
@@ -197,12 +199,12 @@ fn listed(is_json: bool) -> String {
 
 /// Claims named by id are shown in full. `--all` gives a line for each claim, and the reason if it is not
 /// reproduced.
-fn rendered(asked: &Repro, ledger: &Ledger) -> String {
+fn rendered(args: &Repro, ledger: &Ledger) -> String {
     let mut text = String::new();
-    if !asked.all {
+    if !args.all {
         ledger.claims.iter().for_each(|claim| text.push_str(&in_full(claim)));
     }
-    if asked.all || ledger.claims.len() > 1 {
+    if args.all || ledger.claims.len() > 1 {
         ledger.claims.iter().for_each(|claim| text.push_str(&in_brief(claim)));
         let _ = writeln!(text, "{}", ledger.tally());
     }

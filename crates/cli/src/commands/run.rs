@@ -12,29 +12,29 @@ use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 use crate::{signals, terminal};
 
-pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
+pub(super) fn run(args: &Run) -> Result<Answer, Failure> {
     signals::catch()?;
-    let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
+    let input = Input::load(&args.scenario.name, &args.scenario.set)?;
     let (progress, stop) = (Progress::default(), signals::stop());
-    let batch = super::runner(asked.threads, &progress, &stop).run(&request(asked, &input)?)?;
-    terminal::print(&if asked.json { to_json(&batch.summary) } else { rendered(&input, &batch) })?;
+    let batch = super::runner(args.threads, &progress, &stop).run(&request(args, &input)?)?;
+    terminal::print(&if args.json { to_json(&batch.summary) } else { rendered(&input, &batch) })?;
     let is_deadlocked =
         |variant: &VariantSummary| variant.first_deadlock.as_ref().is_some_and(|found| found.ended_run);
     Ok(if batch.summary.variants.iter().any(is_deadlocked) { Answer::No } else { Answer::Yes })
 }
 
-fn request<'a>(asked: &Run, input: &'a Input) -> Result<Request<'a>, Failure> {
-    let mut request = Request::new(input).variants(&asked.variant)?.seeds(asked.seeds);
-    if let Some(seed) = asked.scenario.seed {
+fn request<'a>(args: &Run, input: &'a Input) -> Result<Request<'a>, Failure> {
+    let mut request = Request::new(input).variants(&args.variant)?.seeds(args.seeds);
+    if let Some(seed) = args.scenario.seed {
         request = request.seed(seed);
     }
-    for capture in &asked.capture {
+    for capture in &args.capture {
         request = request.capture(&capture.link, &capture.path);
     }
-    if let Some(path) = &asked.out {
+    if let Some(path) = &args.out {
         request = request.out_dir(path);
     }
-    Ok(if asked.csv { request.csv() } else { request })
+    Ok(if args.csv { request.csv() } else { request })
 }
 
 /// Runs the scenario `tour` and prints next steps, for `wiremend` without arguments.

@@ -6,8 +6,8 @@ use crate::args::Show;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Show) -> Result<Answer, Failure> {
-    let text = builtin::get(&asked.name).map_err(Failure::Input)?;
+pub(super) fn run(args: &Show) -> Result<Answer, Failure> {
+    let text = builtin::get(&args.name).map_err(Failure::Input)?;
     terminal::print(text)?;
     Ok(Answer::Yes)
 }

@@ -15,14 +15,14 @@ use crate::args::{FlowChoice, Trace};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
-pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
+pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
     signals::catch()?;
-    let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
-    let wanted: Vec<String> = asked.variant.iter().cloned().collect();
+    let input = Input::load(&args.scenario.name, &args.scenario.set)?;
+    let wanted: Vec<String> = args.variant.iter().cloned().collect();
     let variant = input.variants(&wanted)?[0];
     let mut options =
-        Runner::new().options(asked.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
-    let flow = match asked.flow {
+        Runner::new().options(args.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
+    let flow = match args.flow {
         FlowChoice::Number(number) => number,
         FlowChoice::Slowest => slowest(&input, variant, &options)?,
     };
@@ -33,13 +33,13 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
     if results.trace_left_out > 0 {
-        terminal::say(&format!(
+        terminal::print_message(&format!(
             "the flow has {} more steps; only the first are shown",
             results.trace_left_out
         ));
     }
     let name = |node: NodeId| names[node.index()].clone();
-    if asked.json {
+    if args.json {
         let steps: Vec<_> = results.trace.iter().map(|record| step(record, &name)).collect();
         terminal::print(&format!(
             "{:#}\n",
@@ -48,8 +48,8 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
         return Ok(Answer::Yes);
     }
     let title = title(&input, variant, flow);
-    let ladder = Ladder::new(&title, &results.trace, name, asked.steps as usize);
-    match &asked.svg {
+    let ladder = Ladder::new(&title, &results.trace, name, args.steps as usize);
+    match &args.svg {
         Some(path) => {
             write_atomic(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?;
         }

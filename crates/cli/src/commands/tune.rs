@@ -5,45 +5,45 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use wiremend_claims::verify::{Prediction, PredictionVerdict, Verified, VerifyEffort};
 use wiremend_model::tune::{self, Candidate, TRIED_MAX, Target, TuneResult};
-use wiremend_model::{MendCounts, Rewind, penalty};
+use wiremend_model::{MendCounts, NakReaction, penalty};
 use wiremend_report::terminal::Terminal;
 use wiremend_report::{human, text_table};
 
 use super::model::{in_words, mend_json, mend_text, share};
 use crate::args::explain::{TargetArgs, Tune, VerifyArgs};
 use crate::failure::{Answer, Failure};
+use crate::model_input::{Grain, ModelInput};
 use crate::progress::Progress;
-use crate::question::{Grain, Question};
 use crate::{signals, terminal};
 
-pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
-    let question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Unknown)?;
-    let target = target(&asked.target)?;
-    let fine = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Unknown)?;
+pub(super) fn run(args: &Tune) -> Result<Answer, Failure> {
+    let input = ModelInput::new(&args.link, &args.flows, &args.times, Grain::COARSE, NakReaction::Unknown)?;
+    let target = target(&args.target)?;
+    let fine = ModelInput::new(&args.link, &args.flows, &args.times, Grain::FINE, NakReaction::Unknown)?;
     if let Target::Fct { quantile, limit } = target {
         check_physics(&fine, quantile, limit)?;
     }
-    let holds = holds(&question, target, asked.hold_max.as_secs_f64());
+    let holds = holds(&input, target, args.hold_max.as_secs_f64());
     let tuned = tune::tune(&tune::TuneProblem {
-        setting: question.setting(MendCounts::NONE),
-        path: question.path,
-        flows: &question.flows,
-        times: question.times,
-        next: question.fixed_next(),
+        setting: input.setting(MendCounts::NONE),
+        path: input.path,
+        flows: &input.flows,
+        times: input.times,
+        next: input.fixed_next(),
         holds: &holds,
         target,
     });
-    let prediction = tuned.chosen.as_ref().filter(|_| asked.verify.verify);
-    let subject = fine.subject(&asked.flows);
+    let prediction = tuned.chosen.as_ref().filter(|_| args.verify.verify);
+    let subject = fine.subject(&args.flows);
     let prediction = prediction.map(|choice| Prediction { subject: &subject, choice, target });
     prediction.as_ref().map_or(Ok(()), Prediction::check)?;
-    if !asked.json {
+    if !args.json {
         // The computed result is printed at once, before the simulation.
-        terminal::print(&text(&question, target, &tuned, terminal::stdout()))?;
+        terminal::print(&text(&input, target, &tuned, terminal::stdout()))?;
     }
-    let verified = prediction.map(|prediction| verify(&asked.verify, &prediction)).transpose()?;
+    let verified = prediction.map(|prediction| verify(&args.verify, &prediction)).transpose()?;
     let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == PredictionVerdict::Confirmed);
-    if asked.json {
+    if args.json {
         let mut json = result_json(target, &tuned);
         if let Some(verified) = verified {
             json["verified"] = verified.json();
@@ -55,21 +55,21 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
     Ok(if tuned.chosen.is_some() && is_held { Answer::Yes } else { Answer::No })
 }
 
-fn verify(asked: &VerifyArgs, prediction: &Prediction<'_>) -> Result<Verified, Failure> {
+fn verify(args: &VerifyArgs, prediction: &Prediction<'_>) -> Result<Verified, Failure> {
     signals::catch()?;
     let (progress, stop) = (Progress::default(), signals::stop());
-    let effort = VerifyEffort { seconds: asked.duration.as_secs_f64(), seed: asked.seed };
+    let effort = VerifyEffort { seconds: args.duration.as_secs_f64(), seed: args.seed };
     let verified = prediction.verify(&super::runner(None, &progress, &stop), effort)?;
-    if let Some(path) = &asked.scenario {
+    if let Some(path) = &args.scenario {
         verified.write_scenario(path).map_err(|error| Failure::file(&error))?;
     }
     Ok(verified)
 }
 
-fn target(asked: &TargetArgs) -> Result<Target, Failure> {
+fn target(args: &TargetArgs) -> Result<Target, Failure> {
     let fct =
         |quantile: f64, limit: wiremend_units::Span| Target::Fct { quantile, limit: limit.as_secs_f64() };
-    match (asked.timeout, asked.p999, asked.p9999) {
+    match (args.timeout, args.p999, args.p9999) {
         (Some(chance), ..) if chance > 0.0 => Ok(Target::Timeout(chance)),
         (_, Some(limit), _) => Ok(fct(0.999, limit)),
         (.., Some(limit)) => Ok(fct(0.9999, limit)),
@@ -81,11 +81,11 @@ fn target(asked: &TargetArgs) -> Result<Target, Failure> {
 }
 
 /// Checks that the target is possible on a clean link.
-fn check_physics(question: &Question, quantile: f64, limit: f64) -> Result<(), Failure> {
-    let mut clean = question.path;
+fn check_physics(input: &ModelInput, quantile: f64, limit: f64) -> Result<(), Failure> {
+    let mut clean = input.path;
     clean.omega = 0.0;
-    let setting = question.setting(MendCounts::NONE);
-    let alone = penalty::quantile(&setting, &clean, &question.flows, &question.times, quantile);
+    let setting = input.setting(MendCounts::NONE);
+    let alone = penalty::quantile(&setting, &clean, &input.flows, &input.times, quantile);
     if limit >= alone {
         return Ok(());
     }
@@ -93,25 +93,25 @@ fn check_physics(question: &Question, quantile: f64, limit: f64) -> Result<(), F
     Err(Failure::Input(format!(
         "--target: {} is below the time of {} on a clean link: p{} is {} at this rate; raise the target or --rate",
         time(limit),
-        question.flows_name,
+        input.flows_name,
         quantile * 100.0,
         time(alone)
     )))
 }
 
 /// Returns the values of T to try: zero and some up to the limit. Without gaps, only zero.
-fn holds(question: &Question, target: Target, hold_max: f64) -> Vec<f64> {
+fn holds(input: &ModelInput, target: Target, hold_max: f64) -> Vec<f64> {
     let most = match target {
         Target::Timeout(_) => hold_max,
-        Target::Fct { limit, .. } => hold_max.min((limit - 2.0 * question.times.rtt).max(0.0)),
+        Target::Fct { limit, .. } => hold_max.min((limit - 2.0 * input.times.rtt).max(0.0)),
     };
-    if most <= 0.0 || question.times.gap.is_none() {
+    if most <= 0.0 || input.times.gap.is_none() {
         return vec![0.0];
     }
     [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| part * most).to_vec()
 }
 
-fn text(question: &Question, target: Target, tuned: &TuneResult, terminal: Terminal) -> String {
+fn text(input: &ModelInput, target: Target, tuned: &TuneResult, terminal: Terminal) -> String {
     let mut text = String::new();
     let wanted = match target {
         Target::Timeout(chance) => format!("at most {} of flows with a timeout", share(chance)),
@@ -119,15 +119,12 @@ fn text(question: &Question, target: Target, tuned: &TuneResult, terminal: Termi
             format!("{} % of flows take at most {}", quantile * 100.0, human::time_ns(limit * 1e9))
         }
     };
-    let links = match question.path.links {
+    let links = match input.path.links {
         1 => "1 link".to_owned(),
         links => format!("{links} links"),
     };
-    let _ = writeln!(
-        text,
-        "Target   {wanted}, for {} at β = {:.2e} on {links}",
-        question.flows_name, question.beta
-    );
+    let _ =
+        writeln!(text, "Target   {wanted}, for {} at β = {:.2e} on {links}", input.flows_name, input.beta);
     let end = tuned.chosen.unwrap_or(tuned.best);
     let held =
         if end.hold > 0.0 { format!(", T = {}", human::time_ns(end.hold * 1e9)) } else { String::new() };

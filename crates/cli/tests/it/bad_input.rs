@@ -322,7 +322,7 @@ fn protection_that_cannot_work_is_refused_with_the_remedy() {
         loss = "1e-9" | the link has: there is nothing to mend
         tx_buffer = "5kB" | `tx_buffer` of 5kB is too small for rate and round trip of the link; at least 
         rx_buffer = "5kB" | `rx_buffer` of 5kB is too small for rate and round trip of the link; at least 
-        profile = "paper"\nrx_buffer = "5kB"\ntx_buffer = "5kB" | `rx_buffer` of 5kB is too small for rate and round trip of the link; at least 
+        profile = "prototype"\nrx_buffer = "5kB"\ntx_buffer = "5kB" | `rx_buffer` of 5kB is too small for rate and round trip of the link; at least 
         pause_at = "20kB"\nresume_at = "30kB" | resume_at of 30kB must be below pause_at of 20kB
         copies = 5 | from 1 to 4
         [[protect]]\nby = "linkguardian"\nlinks = "switches" | the link `s0-s1` is protected twice; remove one entry

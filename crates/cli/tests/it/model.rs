@@ -31,8 +31,17 @@ fn json_has_every_number() {
     assert!((number("/per_packet/tail_packet/printed") - 1.0 / 128.0).abs() < 1e-12);
     assert!((number("/per_packet/tail_packet/error") + 1.0 / 128.0).abs() < 1e-6);
     assert!(json["per_packet"]["retransmission"]["error"].is_null(), "nothing is sent twice");
-    let more =
-        ["--dummies", "2", "--nak-copies", "1", "--retransmission-copies", "1", "--rewind", "once", "--json"];
+    let more = [
+        "--dummies",
+        "2",
+        "--nak-copies",
+        "1",
+        "--retransmission-copies",
+        "1",
+        "--nak-reaction",
+        "once",
+        "--json",
+    ];
     let mended = wiremend(&[&PING_PONG[..], &more].concat()).json();
     let total = mended["per_flow"]["mended"]["timeouts_all"].as_f64().expect("a number");
     assert!((total * 200_000.0 - 0.095).abs() < 0.003, "J12: {total}");

@@ -130,13 +130,16 @@ fn recorded_counters_are_replayed() {
     assert_eq!(told.code, Some(0), "{}", told.stderr);
     let ports = told.json();
     assert_eq!(ports["ports"][1]["errors"], 1000);
-    assert_eq!(ports["ports"][1]["said"].as_array().unwrap().len(), 0, "a loss that is allowed");
+    assert_eq!(ports["ports"][1]["events"].as_array().unwrap().len(), 0, "a loss that is allowed");
     let twice = format!("{CORRUPTING}{CORRUPTING}");
     let told = wiremend_with(&twice, &["monitor", "replay", "-"]);
     assert_eq!(told.code, Some(2));
     assert!(told.stderr.contains("`a:eth0` has a reading at 9s and then one at 0ns"), "{}", told.stderr);
     let told = wiremend_with("", &["monitor", "replay", "-"]);
-    assert_eq!((told.code, told.stderr.as_str()), (Some(2), "wiremend: -: no reading of a port\n"));
+    assert_eq!(
+        (told.code, told.stderr.as_str()),
+        (Some(2), "wiremend: -: no reading of a port; record some: wiremend monitor record IF --for 60s\n")
+    );
 }
 
 const CORRUPTING: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":{"rx_good":5,"rx_crc":0}}

@@ -1,4 +1,4 @@
-//! `wiremend monitor control`: monitors and a planner as processes, with a real Redis.
+//! `wiremend monitor planner`: monitors and a planner as processes, with a real Redis.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -34,7 +34,7 @@ fn a_planner_publishes_advice() {
     let planner = planner_config(directory.path(), "");
     let mut first = Daemon::start(
         command()
-            .args(["monitor", "control", "--config"])
+            .args(["monitor", "planner", "--config"])
             .arg(&planner)
             .args(["--metrics-listen", &planner_port.to_string()]),
     );
@@ -55,7 +55,7 @@ fn a_planner_publishes_advice() {
     // Another one waits; when the first is gone for good, it would lead after its lease.
     let other = directory.path().join("other.toml");
     fs::copy(&planner, &other).unwrap();
-    let mut second = Daemon::start(command().args(["monitor", "control", "--config"]).arg(&other));
+    let mut second = Daemon::start(command().args(["monitor", "planner", "--config"]).arg(&other));
     second.says("another planner is the leader");
     wiremend(&["monitor", "release", "--config", planner.to_str().unwrap()]).ok();
     server.kill().unwrap();

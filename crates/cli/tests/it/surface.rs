@@ -19,7 +19,7 @@ fn short_help_shows_common_options_and_long_help_all() {
         ),
         ("lab wire", "--loss --rate --delay", "--faults --record --poll"),
         ("fleet run", "--fabric --policy --constraint", "--mttf --technicians --leaves"),
-        ("model", "--beta --links --dummies", "--omega --rewind --hold"),
+        ("model", "--beta --links --dummies", "--omega --nak-reaction --hold"),
         ("monitor run", "--config --metrics-listen", "--sysfs --textfile"),
     ] {
         let help = |flag: &str| wiremend(&words(&format!("{line} {flag}"))).ok();

@@ -34,7 +34,7 @@ fn tune_and_model_agree() {
     let tuned = wiremend(&[&WEBSEARCH[..], &["--json"]].concat()).json();
     let of = |key: &str| format!("{}", tuned["chosen"][key].as_u64().expect("a count"));
     let (dummies, naks, copies) = (of("dummies"), of("nak_copies"), of("retransmission_copies"));
-    let arguments = ["model", "--beta", "1e-3", "--rewind", "unknown", "--json", "--dummies", &dummies];
+    let arguments = ["model", "--beta", "1e-3", "--nak-reaction", "unknown", "--json", "--dummies", &dummies];
     let more = ["--nak-copies", &naks, "--retransmission-copies", &copies];
     let model = wiremend(&[&arguments[..], &more].concat()).json();
     let ratio = number(&tuned, "/chosen/timeout_probability")

@@ -3,10 +3,10 @@
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
-use wiremend_dataplane::cable::ImpairmentSettings;
 use wiremend_dataplane::port::{ImpairedPort, LinuxPort, Port};
 use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
 use wiremend_dataplane::sys::packet::{Pieces, RxFrame, SEND_MAX};
+use wiremend_dataplane::wire::ImpairmentSettings;
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;

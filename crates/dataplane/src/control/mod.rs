@@ -1,4 +1,4 @@
-//! Control protocol of relays and cables: one line of JSON per request and response, over a Unix socket.
+//! Control protocol of relays and wires: one line of JSON per request and response, over a Unix socket.
 //!
 //! A user who may open the socket may read the status. Only root, the user that runs the program and a
 //! configured user may change settings, by the peer credentials of the socket.

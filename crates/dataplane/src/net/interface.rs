@@ -45,7 +45,7 @@ pub struct Interface {
 impl Interface {
     /// Queries the interface `name`.
     pub fn by_name(name: &str) -> Result<Self, NetError> {
-        let what = || format!("ask about `{name}`");
+        let what = || format!("query the interface `{name}`");
         let mut socket = Socket::open().map_err(|error| NetError::failed(what(), error))?;
         let mut message = Message::new(libc::RTM_GETLINK, 0, &link_body(0, 0, 0));
         message.put_text(libc::IFLA_IFNAME, checked(name)?);

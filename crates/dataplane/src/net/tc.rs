@@ -233,8 +233,8 @@ struct Port {
 impl Port {
     fn open(name: &str) -> Result<Self, NetError> {
         let index = Interface::by_name(name)?.index;
-        let socket =
-            Socket::open().map_err(|error| NetError::failed(format!("ask about `{name}`"), error))?;
+        let socket = Socket::open()
+            .map_err(|error| NetError::failed(format!("query the interface `{name}`"), error))?;
         Ok(Self { socket, name: name.to_owned(), index })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pcp=3:non-blocking    dscp=24-31:ordered    dscp=0:off
-//! └which┘└── mode ──┘                                      the first rule that matches a frame applies
+//! └match┘└── mode ──┘                                      the first rule that matches a frame applies
 //! ```
 
 use std::fmt;
@@ -59,7 +59,7 @@ const _: () = assert!(RULES_MAX < NO_RULE as usize);
 /// Why a rule or a list of rules is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClassError {
-    /// Not of the form `WHICH:HOW`.
+    /// Not of the form `MATCH:MODE`.
     Syntax(String),
     /// Unknown header field.
     Field(String),
@@ -126,7 +126,7 @@ impl FromStr for ProtectionMode {
 
 impl ClassRule {
     /// The matched frames, without the mode.
-    pub fn which(&self) -> String {
+    pub fn match_text(&self) -> String {
         let (first, last) = (self.values.start(), self.values.end());
         let field = self.field.name();
         if first == last { format!("{field}={first}") } else { format!("{field}={first}-{last}") }
@@ -140,7 +140,7 @@ impl ClassRule {
 
 impl fmt::Display for ClassRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.which(), self.protection.name())
+        write!(f, "{}:{}", self.match_text(), self.protection.name())
     }
 }
 
@@ -149,8 +149,8 @@ impl FromStr for ClassRule {
 
     fn from_str(text: &str) -> Result<Self, ClassError> {
         let syntax = || ClassError::Syntax(text.to_owned());
-        let (which, protection) = text.split_once(':').ok_or_else(syntax)?;
-        let (field, values) = which.split_once('=').ok_or_else(syntax)?;
+        let (match_text, protection) = text.split_once(':').ok_or_else(syntax)?;
+        let (field, values) = match_text.split_once('=').ok_or_else(syntax)?;
         let field = match field {
             "pcp" => MatchField::Pcp,
             "dscp" => MatchField::Dscp,
@@ -251,7 +251,7 @@ impl Classifier {
     pub fn class(&self, class: usize) -> (String, ProtectionMode) {
         self.rules
             .get(class)
-            .map_or_else(|| ("other".to_owned(), self.other), |rule| (rule.which(), rule.protection))
+            .map_or_else(|| ("other".to_owned(), self.other), |rule| (rule.match_text(), rule.protection))
     }
 
     /// The mode of a class.

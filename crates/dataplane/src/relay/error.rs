@@ -1,4 +1,4 @@
-//! Errors of a relay or a cable.
+//! Errors of a relay or a wire.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use crate::net::NetError;
 use crate::net::offload::Offload;
 
-/// Why a relay or a cable cannot start or run. Each message is one line: what is wrong and what to do.
+/// Why a relay or a wire cannot start or run. Each message is one line: what is wrong and what to do.
 #[derive(Debug)]
 pub enum RelayError {
     /// LAN and link are the same interface.

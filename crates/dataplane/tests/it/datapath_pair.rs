@@ -1,6 +1,6 @@
 //! Two data paths with an in-memory lossy link between them, on a fake clock.
 
-use wiremend_dataplane::memory::MemoryPort;
+use wiremend_dataplane::memory_port::MemoryPort;
 use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};

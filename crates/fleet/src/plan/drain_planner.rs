@@ -101,7 +101,7 @@ impl<'a> DrainPlanner<'a> {
     }
 
     /// Returns the ToRs that already have too few paths.
-    pub fn broken(&self) -> Vec<TorPaths> {
+    pub fn short_of_paths(&self) -> Vec<TorPaths> {
         let tors = self.tiers.tors().iter().map(|tor| self.tor_paths(*tor, &self.requested));
         tors.filter(|tor_paths| tor_paths.paths < tor_paths.required).collect()
     }
@@ -117,8 +117,8 @@ impl<'a> DrainPlanner<'a> {
             return Err(DrainRefusal::AlreadyOut);
         }
         let links = self.same_cable(link);
-        let broken = self.shortfall_without(&links);
-        broken.map_or(Ok(links), |broken| Err(DrainRefusal::TooFewPaths(broken)))
+        let short = self.shortfall_without(&links);
+        short.map_or(Ok(links), |tor| Err(DrainRefusal::TooFewPaths(tor)))
     }
 
     /// Marks these links as drained.
@@ -204,12 +204,14 @@ impl<'a> DrainPlanner<'a> {
             self.paths.take_down(*link);
             concerned.extend_from_slice(self.paths.changed());
         }
-        let broken =
-            self.required.broken(&self.paths, &concerned).map(|tor| self.tor_paths(tor, &self.required));
+        let short = self
+            .required
+            .first_short_of_paths(&self.paths, &concerned)
+            .map(|tor| self.tor_paths(tor, &self.required));
         for link in links {
             self.paths.bring_up(*link);
         }
-        broken
+        short
     }
 
     fn tor_paths(&self, tor: SwitchId, required: &RequiredPaths) -> TorPaths {

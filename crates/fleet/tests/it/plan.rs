@@ -35,7 +35,7 @@ fn state(text: &str) -> (Tiers, FabricState) {
 fn drained_and_kept_links_are_reported() {
     let (tiers, now) = state(STATE);
     let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
-    assert!(planner.broken().is_empty());
+    assert!(planner.short_of_paths().is_empty());
     assert_eq!(planner.may_drain(LinkId(0)), Ok(vec![LinkId(0)]));
     let advice = planner.advise(STEPS_MAX);
     // t1 has four paths, two over each switch. Without t1:1 the two over b must stay.
@@ -72,7 +72,7 @@ fn all_links_of_a_cable_are_drained_together() {
 fn drains_count_as_down_and_broken_tors_are_reported() {
     let (tiers, now) = state("time,0\ndraining,t1:1\ndown,b:3\ncorrupt,b:4,1e-3\ncorrupt,a:4,1e-4\n");
     let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
-    let broken = planner.broken();
+    let broken = planner.short_of_paths();
     assert_eq!(
         broken.iter().map(|tor| (tiers.name(tor.tor), tor.paths, tor.required)).collect::<Vec<_>>(),
         [("t1", 1, 2)]
@@ -170,7 +170,7 @@ proptest! {
         }
         let mut before: Vec<u64> = tiers.tors().iter().map(|tor| path_count(&tiers, &up, *tor)).collect();
         let mut planner = DrainPlanner::new(&tiers, &now, constraint);
-        let broken = planner.broken();
+        let broken = planner.short_of_paths();
         for (tor, paths) in tiers.tors().iter().zip(&before) {
             prop_assert_eq!(broken.iter().any(|broken| broken.tor == *tor), *paths < need(*tor));
         }

@@ -95,7 +95,7 @@ impl Timeline {
 
 impl Outcome {
     /// Plot of the transfer through all states, if there was one.
-    pub fn picture(&self) -> Option<GoodputChart<'_>> {
+    pub fn goodput_chart(&self) -> Option<GoodputChart<'_>> {
         let timeline = self.timeline.as_ref()?;
         Some(GoodputChart {
             title: format!("TCP {} over a link that corrupts {} of its frames", timeline.control, self.loss),

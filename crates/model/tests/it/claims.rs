@@ -3,7 +3,7 @@
 use wiremend_model::phy::{Code, Generation, Optics};
 use wiremend_model::{
     Cause, CorruptingLinks, CorruptingPath, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting,
-    NextFlow, Nic, Operation, PaperModel, Path, Rewind, bits, counters, expected, expected_on_path,
+    NakReaction, NextFlow, Nic, Operation, PaperModel, Path, bits, counters, expected, expected_on_path,
 };
 
 fn assert_near(what: &str, value: f64, expected: f64, relative: f64) {
@@ -39,7 +39,7 @@ fn printed_figures_come_out() {
     assert_near("J6", two_links.nak(2), 1.44e-8, 1e-9);
     assert_near("J7", two_links.twice(3), 2e-8, 1e-9);
     assert_near("J8", two_links.tail_with_dummies(1), 6.6e-7, 1e-9);
-    let ratio = two_links.tail_with_dummies(3) / two_links.tail_with_repeats(3);
+    let ratio = two_links.tail_with_dummies(3) / two_links.tail_with_copies(3);
     assert_near("J8: 0.06^N, not 0.06^(N+1)", ratio, 0.06_f64.powi(3), 1e-9);
     assert_near("J9", two_links.tail_ack(1), 0.06_f64.powi(2) * 0.055 * 2e-4, 1e-9);
     assert_near("J10", paper(0.01, 1.0).cost_of_nak_copies(2), 6.26e-4, 1e-3);
@@ -54,7 +54,7 @@ fn exact_forms_approach_the_printed_ones() {
     let (beta, small, answer) = (1e-5, 62.0 / 1086.0, 68.0 / 1086.0);
     let flows = [FlowSize::fixed(1 << 20, 1024)];
     let path = Path { links: 2, access_links: 0, omega: 1e-3 };
-    let once = Nic { rewind: Rewind::Once, ..Nic::default() };
+    let once = Nic { nak_reaction: NakReaction::Once, ..Nic::default() };
     let timeouts = |mend| {
         expected(&ModelSetting { nic: once, ..ModelSetting::new(sizes, beta, mend) }, &path, &flows).timeouts
     };
@@ -89,10 +89,10 @@ fn with_every_link_corrupting_the_printed_form_is_too_low() {
 }
 
 /// Timeouts of 100 000 ping-pongs at 1/128, two flows each, loss behind the switch that copies.
-fn per_100_000(sizes: FrameSizes, mend: MendCounts, rewind: Rewind) -> [f64; 4] {
+fn per_100_000(sizes: FrameSizes, mend: MendCounts, reaction: NakReaction) -> [f64; 4] {
     let setting = ModelSetting {
         next: NextFlow::CLOSED_LOOP,
-        nic: Nic { rewind, ..Nic::default() },
+        nic: Nic { nak_reaction: reaction, ..Nic::default() },
         ..ModelSetting::new(sizes, 1.0 / 128.0, mend)
     };
     let path = Path::between_switches(1, 1.0);
@@ -103,7 +103,7 @@ fn per_100_000(sizes: FrameSizes, mend: MendCounts, rewind: Rewind) -> [f64; 4] 
 #[test]
 fn j13_each_mechanism_has_its_share() {
     let (paper, real) = (FrameSizes::paper(1024), FrameSizes::on_wire(1024, Operation::Write));
-    let once = |mend, sizes| per_100_000(sizes, mend, Rewind::Once);
+    let once = |mend, sizes| per_100_000(sizes, mend, NakReaction::Once);
     let tail = Cause::TailPacket as usize;
     assert_near("no dummy", once(MendCounts::new(0, 1, 1), paper)[tail], 1562.0, 0.01);
     // The paper's figure does not include the tail ACK.
@@ -123,7 +123,7 @@ fn j13_each_mechanism_has_its_share() {
 #[test]
 fn j13_a_nak_copy_is_a_retransmission_copy_too() {
     let real = FrameSizes::on_wire(1024, Operation::Write);
-    let twice = |mend| per_100_000(real, mend, Rewind::Each)[Cause::Retransmission as usize];
+    let twice = |mend| per_100_000(real, mend, NakReaction::Each)[Cause::Retransmission as usize];
     assert_near("NAK copy", twice(MendCounts::new(2, 1, 0)), 0.169, 0.01);
     assert_near("no NAK copy", twice(MendCounts::new(2, 0, 0)), 12.3, 0.02);
 }
@@ -133,7 +133,7 @@ fn j13_a_nak_copy_is_a_retransmission_copy_too() {
 fn j11_a_corrupting_host_link_leaves_half_of_the_copies_useless() {
     let setting = ModelSetting {
         next: NextFlow::CLOSED_LOOP,
-        nic: Nic { rewind: Rewind::Once, ..Nic::default() },
+        nic: Nic { nak_reaction: NakReaction::Once, ..Nic::default() },
         ..ModelSetting::new(FrameSizes::on_wire(1024, Operation::Write), 1.0 / 128.0, MendCounts::TESTBED)
     };
     let (near, far) = (CorruptingLinks { before: 1, behind: 0 }, CorruptingLinks { before: 0, behind: 1 });

@@ -123,7 +123,7 @@ fn repeated_tails() {
     // Computed by hand: both tails are lost, or each one that arrives loses its ACK.
     let probabilities = |mend| expected_counts(Corruption::Frames(0.01), mend, 1, fabric()).probabilities;
     let (bare, mended) =
-        (probabilities(MendCounts::NONE), probabilities(MendCounts { tail_repeat: 1, ..MendCounts::NONE }));
+        (probabilities(MendCounts::NONE), probabilities(MendCounts { tail_copies: 1, ..MendCounts::NONE }));
     let (packet, ack) = (Cause::TailPacket as usize, Cause::TailAck as usize);
     assert!((bare[packet] - 0.01).abs() < 1e-12 && (bare[ack] - 0.01).abs() < 1e-12);
     assert!((mended[packet] - 1e-4).abs() < 1e-12);

@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 use wiremend_model::tune::{Target, TuneProblem, tune};
 use wiremend_model::{
-    ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NextFlow, Nic, Operation,
-    Path, Rewind, cost, expected,
+    ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NakReaction, NextFlow, Nic,
+    Operation, Path, cost, expected,
 };
 
 fn settings() -> impl Strategy<Value = (ModelSetting, Path, FlowSize)> {
     let mend = (0..5_u32, 0..4_u32, 0..4_u32, 0..3_u32).prop_map(
-        |(dummies, nak_copies, retransmission_copies, tail_repeat)| MendCounts {
+        |(dummies, nak_copies, retransmission_copies, tail_copies)| MendCounts {
             dummies,
             nak_copies,
             retransmission_copies,
-            tail_repeat,
+            tail_copies,
         },
     );
     let beta = (-9.0..-0.4_f64).prop_map(|exponent| 10_f64.powf(exponent));
@@ -61,7 +61,7 @@ proptest! {
         for more in [
             MendCounts { nak_copies: mend.nak_copies + 1, ..mend },
             MendCounts { retransmission_copies: mend.retransmission_copies + 1, ..mend },
-            MendCounts { tail_repeat: mend.tail_repeat + 1, ..mend },
+            MendCounts { tail_copies: mend.tail_copies + 1, ..mend },
         ] {
             prop_assert!(total(more) <= before * (1.0 + 1e-9), "{more:?}");
         }
@@ -72,7 +72,7 @@ proptest! {
     fn tuning_reaches_the_target((setting, path, flow) in settings(), exponent in -12.0..-1.0_f64) {
         let times = ConnectionTimes { rtt: 1e-5, rto: 0.067, rate: 1e11, hold: 0.0, gap: None, busy: 0.0 };
         let flows = [flow];
-        let nic = Nic { rewind: Rewind::Unknown, ..setting.nic };
+        let nic = Nic { nak_reaction: NakReaction::Unknown, ..setting.nic };
         let allowed = 10_f64.powf(exponent);
         let question = TuneProblem {
             setting: ModelSetting { nic, ..setting },

@@ -160,12 +160,13 @@ impl EndCheck<'_> {
                 format!("{lengths} frames of an illegal length: compare the MTU of both ends"),
             );
         }
-        let (told, heard) = (self.here.get_or_zero(Counter::TxPauses), self.there.get(Counter::RxPauses));
-        if told > 0 && heard == Some(0) && self.there.get_or_zero(Counter::RxGood) > 0 {
+        let (pauses_sent, pauses_received) =
+            (self.here.get_or_zero(Counter::TxPauses), self.there.get(Counter::RxPauses));
+        if pauses_sent > 0 && pauses_received == Some(0) && self.there.get_or_zero(Counter::RxGood) > 0 {
             self.add_reason(
                 SlowLinkCause::Configuration,
                 format!(
-                    "{told} pause frames sent, none received by the other end: compare flow control of both ends"
+                    "{pauses_sent} pause frames sent, none received by the other end: compare flow control of both ends"
                 ),
             );
         }

@@ -39,7 +39,7 @@ impl FailureBrake {
         self.failures.len()
     }
 
-    /// Counts a failure. Returns whether it sets the brake.
+    /// Counts a failure. Returns whether it halts the planner.
     pub fn on_failure(&mut self, now: Time) -> bool {
         if self.failures.len() <= self.links_max {
             self.failures.push_back(now);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wiremend_dataplane::cable::{CableRequest, CableStatus};
 use wiremend_dataplane::control::{ControlError, send_request};
 use wiremend_dataplane::event_loop::Clock;
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
+use wiremend_dataplane::wire::{WireRequest, WireStatus};
 use wiremend_units::Span;
 
 use super::Error;
@@ -106,8 +106,8 @@ impl Machine for LocalMachine {
                 let driver = if self.is_kernel_tree { driver_counters(port) } else { Counters::default() };
                 self.sysfs.read_frames(port, driver).ok()?.reading(self.clock.now())
             }
-            CounterSource::Cable { socket, a_to_b } => {
-                let status: CableStatus = send_request(socket, &CableRequest::Status).ok()?;
+            CounterSource::Wire { socket, a_to_b } => {
+                let status: WireStatus = send_request(socket, &WireRequest::Status).ok()?;
                 let lane = if *a_to_b { &status.a_to_b } else { &status.b_to_a };
                 let counted = FrameCounts::GoodAndBad { good: lane.delivered, bad: lane.crc_errors };
                 let fec = FecCounts::default();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::sums::{Sums, SumsVerdict, hash_sum};
+use super::sums::{PowerSums, SumsVerdict, hash_sum};
 use crate::engine::Op;
 
 /// Units from the oldest incomplete one (the head) on.
@@ -22,7 +22,7 @@ pub(super) struct ReceiveUnits {
 /// An incomplete unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReceiveUnit {
-    pub(super) sums: Sums,
+    pub(super) sums: PowerSums,
     pub(super) end: Option<UnitEnd>,
     /// Packets that arrived trimmed in this round.
     pub(super) trimmed: u32,
@@ -49,7 +49,7 @@ pub(super) struct UnitEnd {
 /// Bytes of a counter for a unit: the count, the last number (24 bits each) and the round.
 pub(super) const COUNTER_BYTES: usize = 3 + 3 + 1;
 /// Additional bytes of the sums.
-pub(super) const SUMS_BYTES: usize = size_of::<Sums>() - size_of::<u32>();
+pub(super) const SUMS_BYTES: usize = size_of::<PowerSums>() - size_of::<u32>();
 
 /// Comparison of a packet's round with that of its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +84,7 @@ impl ReceiveUnits {
     /// Evaluates the sums for the packets of the head up to `last`.
     pub(super) fn evaluate(&self, last: u64) -> SumsVerdict {
         let packets = (last + 1).saturating_sub(self.first) as u32;
-        let sums = self.units.front().map_or_else(Sums::default, |unit| unit.sums);
+        let sums = self.units.front().map_or_else(PowerSums::default, |unit| unit.sums);
         // Hashing costs a step per packet, so units that are far from complete are not evaluated.
         if i64::from(packets).abs_diff(i64::from(sums.count)) > 2 {
             return SumsVerdict::Unknown;

@@ -15,7 +15,7 @@ use wiremend_units::mix;
 
 /// Sums of the arrived packets of one unit. Packet numbers do not wrap; sums are modulo 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct PowerSums {
     pub(super) count: u32,
     first_powers: u64,
     second_powers: u64,
@@ -33,7 +33,7 @@ pub(super) enum SumsVerdict {
     Unknown,
 }
 
-impl Sums {
+impl PowerSums {
     /// Adds an arrived packet.
     #[inline]
     pub(super) fn add(&mut self, seq: u64) {
@@ -127,8 +127,8 @@ fn solve_sum(linear: i64, square: i64) -> Option<[i64; 2]> {
 mod tests {
     use super::*;
 
-    fn sums_of(seqs: impl IntoIterator<Item = u64>) -> Sums {
-        let mut sums = Sums::default();
+    fn sums_of(seqs: impl IntoIterator<Item = u64>) -> PowerSums {
+        let mut sums = PowerSums::default();
         seqs.into_iter().for_each(|seq| sums.add(seq));
         sums
     }

@@ -7,7 +7,7 @@ use super::config::{Config, Ecn, Reordering};
 use super::flight::AckProgress;
 use super::message_recovery::Gap;
 use super::probe::ProbeVerdict;
-use super::ranges::Run;
+use super::ranges::SeqRange;
 use super::segment::{Ack, Block, widen};
 use super::sender::Sender;
 
@@ -41,8 +41,8 @@ impl Sender {
         let before = progress.bytes;
         if config.sack {
             for block in segment.blocks {
-                if let Some(run) = self.block_run(block) {
-                    self.flight.sack(now, run, config.mss, &mut self.rack, min, &mut progress);
+                if let Some(range) = self.block_range(block) {
+                    self.flight.sack(now, range, config.mss, &mut self.rack, min, &mut progress);
                 }
             }
         }
@@ -68,12 +68,13 @@ impl Sender {
     }
 
     /// Bytes of a SACK block above the cumulative ACK; `None` if the block is invalid.
-    fn block_run(&self, block: Block) -> Option<Run> {
+    fn block_range(&self, block: Block) -> Option<SeqRange> {
         if block.is_empty() {
             return None;
         }
         let (start, end) = (widen(self.una, block.start)?, widen(self.una, block.end)?);
-        (start < end && end > self.una && end <= self.nxt).then_some(Run { start: start.max(self.una), end })
+        (start < end && end > self.una && end <= self.nxt)
+            .then_some(SeqRange { start: start.max(self.una), end })
     }
 
     /// Whether the first block is a DSACK: below the ACK or within the second block (RFC 2883 §4).
@@ -87,7 +88,7 @@ impl Sender {
         if end > ack && (second.is_empty() || !inside(first.start) || !inside(first.end)) {
             return false;
         }
-        self.tcp_counters.twice += 1;
+        self.tcp_counters.dsacks += 1;
         if config.reordering != Reordering::Fixed {
             self.rack.on_dsack(self.una, self.nxt);
         }
@@ -170,9 +171,9 @@ impl Sender {
         }
     }
 
-    /// Detects losses by time (RFC 8985 §6.2). `patient`: the number of sacked segments does not matter.
-    fn detect_by_time(&mut self, now: Time, patient: bool) {
-        let many = self.flight.sacked_count >= DUP_THRESH && !patient;
+    /// Detects losses by time (RFC 8985 §6.2). `time_only`: the number of sacked segments does not matter.
+    fn detect_by_time(&mut self, now: Time, time_only: bool) {
+        let many = self.flight.sacked_count >= DUP_THRESH && !time_only;
         let sure = self.recovery.state != RecoveryState::Open || many;
         let window = self.rack.window(sure, self.rtt.min(), self.rtt.smoothed());
         self.reorder_timer_at = self.flight.detect(now, &self.rack, window).unwrap_or(Time::MAX);
@@ -180,7 +181,7 @@ impl Sender {
             self.enter_recovery(now);
             if self.reorder_timer_at != Time::MAX {
                 // The reordering window may be shorter in recovery.
-                self.detect_by_time(now, patient);
+                self.detect_by_time(now, time_only);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Segments in flight: one record for each unacknowledged segment.
 //!
-//! An ACK costs time in proportion to what it newly acknowledges: SACK blocks are merged as runs, and loss
+//! An ACK costs time in proportion to what it newly acknowledges: SACK blocks are merged as ranges, and loss
 //! detection resumes where it stopped. New segments are in order of send time. Retransmissions have a queue
 //! of their own, so both are in the time order that RACK needs.
 
@@ -10,7 +10,7 @@ use wiremend_units::{Span, Time};
 
 use super::delivery::{Delivery, Newest, Snapshot};
 use super::rack::Rack;
-use super::ranges::{Ranges, Run};
+use super::ranges::{Ranges, SeqRange};
 use super::stream::Piece;
 
 #[derive(Clone, Debug, Default)]
@@ -171,7 +171,7 @@ impl Flight {
     pub(super) fn sack(
         &mut self,
         now: Time,
-        block: Run,
+        block: SeqRange,
         mss: u16,
         rack: &mut Rack,
         rtt_min: Option<Span>,
@@ -179,7 +179,7 @@ impl Flight {
     ) {
         let (start, end) = (self.index_of(block.start, mss), self.index_of(block.end, mss));
         let mut sacked = std::mem::take(&mut self.sacked);
-        sacked.insert(Run { start, end }, |fresh| {
+        sacked.insert(SeqRange { start, end }, |fresh| {
             for number in fresh.start..fresh.end {
                 let record = &mut self.records[(number - self.first) as usize];
                 let before = std::mem::replace(&mut record.state, SegmentState::Arrived);

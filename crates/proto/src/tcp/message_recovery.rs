@@ -19,7 +19,7 @@ pub struct MessageRecovery {
     /// Tail loss probes.
     pub probes: u32,
     /// ACKs with a DSACK.
-    pub twice: u32,
+    pub dsacks: u32,
 }
 
 /// So few sacked segments do not prove a loss (RFC 5681 §3.2).
@@ -54,7 +54,7 @@ impl MessageRecovery {
             recoveries: after.recoveries - before.recoveries,
             undone: after.undone - before.undone,
             probes: after.probes - before.probes,
-            twice: after.twice - before.twice,
+            dsacks: after.dsacks - before.dsacks,
             ..self
         }
     }

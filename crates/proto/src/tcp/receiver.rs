@@ -6,7 +6,7 @@ use wiremend_units::{Psn, QpNum, Time};
 
 use super::config::Config;
 use super::ecn_echo::EcnEcho;
-use super::ranges::{Ranges, Run};
+use super::ranges::{Ranges, SeqRange};
 use super::segment::{Ack, AckHead, Block, Data, SACK_BLOCKS, Segment, widen};
 use crate::engine::{self, Message, Op, RequestOutcome, ResponderCounters};
 
@@ -26,7 +26,7 @@ pub struct Receiver {
     completed: VecDeque<Message>,
     /// One byte of each of the latest segments beyond a gap, newest first.
     recent: [u64; RECENT],
-    dsack: Option<Run>,
+    dsack: Option<SeqRange>,
     echo: EcnEcho,
     /// ACK that must leave before the next one: its number and its ECE flag.
     early_ack: Option<(u64, bool)>,
@@ -79,9 +79,11 @@ impl engine::Responder for Receiver {
             (self.syn, self.ack_pending) = (true, true);
             return RequestOutcome::Accepted { placement: None, completed: None };
         }
-        let run = widen(self.expected, data.seq).map(|start| Run { start, end: start + data.len as u64 });
-        let fits = |run: &Run| data.len > 0 && run.end <= self.expected + config.receive_window as u64;
-        let Some(run) = run.filter(fits) else {
+        let range =
+            widen(self.expected, data.seq).map(|start| SeqRange { start, end: start + data.len as u64 });
+        let fits =
+            |range: &SeqRange| data.len > 0 && range.end <= self.expected + config.receive_window as u64;
+        let Some(range) = range.filter(fits) else {
             self.counters.ignored += 1;
             self.ack_pending = true;
             return RequestOutcome::Ignored;
@@ -90,7 +92,7 @@ impl engine::Responder for Receiver {
             self.early_ack = Some((self.expected, !data.marked));
             self.unacked_segments = 0;
         }
-        self.accept(config, now, run, data)
+        self.accept(config, now, range, data)
     }
 
     #[inline]
@@ -154,35 +156,36 @@ impl engine::Responder for Receiver {
 }
 
 impl Receiver {
-    fn accept(&mut self, config: &Config, now: Time, run: Run, data: &Data) -> RequestOutcome {
+    fn accept(&mut self, config: &Config, now: Time, range: SeqRange, data: &Data) -> RequestOutcome {
         let mut fresh = 0;
-        if run.end > self.expected {
-            let start = run.start.max(self.expected);
+        if range.end > self.expected {
+            let start = range.start.max(self.expected);
             if start == self.expected && self.held.is_empty() {
-                fresh = run.end - start;
+                fresh = range.end - start;
             } else {
-                self.held.insert(Run { start, end: run.end }, |part| fresh += part.end - part.start);
+                self.held.insert(SeqRange { start, end: range.end }, |part| fresh += part.end - part.start);
             }
         }
         if fresh == 0 {
             self.counters.duplicates += 1;
-            self.dsack = config.sack.then_some(run);
+            self.dsack = config.sack.then_some(range);
             self.ack_pending = true;
             return RequestOutcome::Duplicate;
         }
         if data.push {
-            self.note_end(run.end, data.empty);
+            self.note_end(range.end, data.empty);
         }
-        if run.start > self.expected {
+        if range.start > self.expected {
             self.counters.out_of_sequence += 1;
-            self.note_recent(run.start);
+            self.note_recent(range.start);
             self.ack_pending = true;
             return RequestOutcome::Accepted { placement: None, completed: None };
         }
         self.counters.accepted += 1;
         // A segment that fills a gap, in whole or in part, is acknowledged at once (RFC 5681 §4.2).
         let filling = !self.held.is_empty();
-        self.expected = if filling { self.held.first().map_or(run.end, |first| first.end) } else { run.end };
+        self.expected =
+            if filling { self.held.first().map_or(range.end, |first| first.end) } else { range.end };
         self.held.forget_below(self.expected);
         let completed = self.complete();
         // Linux also acknowledges at once when a reader has consumed all data after a short segment.
@@ -231,9 +234,9 @@ impl Receiver {
     }
 
     fn note_recent(&mut self, byte: u64) {
-        let run = self.held.find(byte);
-        // A run is in the list once, at the position of its newest segment.
-        let known = self.recent.iter().position(|old| run.is_some_and(|run| run.contains(*old)));
+        let range = self.held.find(byte);
+        // A range is in the list once, at the position of its newest segment.
+        let known = self.recent.iter().position(|old| range.is_some_and(|range| range.contains(*old)));
         self.recent[..=known.unwrap_or(RECENT - 1)].rotate_right(1);
         self.recent[0] = byte;
     }
@@ -243,21 +246,21 @@ impl Receiver {
         self.ack_pending |= self.unacked_segments > 0;
     }
 
-    /// SACK blocks: the DSACK, then the runs of the newest segments (RFC 2018 §4, RFC 2883 §4).
+    /// SACK blocks: the DSACK, then the ranges of the newest segments (RFC 2018 §4, RFC 2883 §4).
     fn blocks(&mut self) -> [Block; SACK_BLOCKS] {
         let empty = Block { start: self.expected as u32, end: self.expected as u32 };
         let mut blocks = [empty; SACK_BLOCKS];
         let mut used = 0;
-        if let Some(run) = self.dsack.take() {
-            blocks[used] = Block { start: run.start as u32, end: run.end as u32 };
+        if let Some(range) = self.dsack.take() {
+            blocks[used] = Block { start: range.start as u32, end: range.end as u32 };
             used += 1;
         }
         if self.held.is_empty() {
             return blocks;
         }
         for byte in self.recent {
-            let Some(run) = self.held.find(byte) else { continue };
-            let block = Block { start: run.start as u32, end: run.end as u32 };
+            let Some(range) = self.held.find(byte) else { continue };
+            let block = Block { start: range.start as u32, end: range.end as u32 };
             if used < SACK_BLOCKS && !blocks[..used].contains(&block) {
                 blocks[used] = block;
                 used += 1;
@@ -271,7 +274,7 @@ impl Receiver {
         let Segment::Data(data) = segment else { return true };
         let start = widen(self.expected, data.seq).unwrap_or(0).max(self.expected);
         let end = widen(self.expected, data.seq).unwrap_or(0) + data.len as u64;
-        end <= start || self.held.find(start).is_some_and(|run| end <= run.end)
+        end <= start || self.held.find(start).is_some_and(|range| end <= range.end)
     }
 
     /// Bytes received without a gap.
@@ -280,7 +283,7 @@ impl Receiver {
         self.expected
     }
 
-    /// Number of runs held beyond the first missing byte.
+    /// Number of ranges held beyond the first missing byte.
     pub fn held_run_count(&self) -> usize {
         self.held.len()
     }

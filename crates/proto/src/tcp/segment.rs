@@ -182,7 +182,7 @@ impl Segment {
     /// Returns the TCP header of the segment, without MPTCP options. The data sender has port `sender_port`.
     /// A SYN has the sequence number before the first byte. Sequence numbers of ACKs are 0.
     pub fn to_wire(&self, sender_port: u16, receiver_port: u16) -> TcpRepr {
-        let forth = TcpRepr {
+        let from_sender = TcpRepr {
             source_port: sender_port,
             destination_port: receiver_port,
             seq: 0,
@@ -192,22 +192,22 @@ impl Segment {
             timestamps: (0, 0),
             blocks: [None; 3],
         };
-        let back = TcpRepr { source_port: receiver_port, destination_port: sender_port, ..forth };
-        let answer = |head: AckHead, ack: u32, told: &[Block]| {
+        let to_sender = TcpRepr { source_port: receiver_port, destination_port: sender_port, ..from_sender };
+        let answer = |head: AckHead, ack: u32, sacked: &[Block]| {
             let mut blocks = [None; 3];
-            let told = told.iter().filter(|block| !block.is_empty());
-            blocks.iter_mut().zip(told).for_each(|(place, block)| *place = Some((block.start, block.end)));
+            let used = sacked.iter().filter(|block| !block.is_empty());
+            blocks.iter_mut().zip(used).for_each(|(place, block)| *place = Some((block.start, block.end)));
             let flags = TcpFlags::ACK | TcpFlags::SYN.when(head.syn()) | TcpFlags::ECE.when(head.echo());
-            TcpRepr { seq: if head.syn() { u32::MAX } else { 0 }, ack, flags, blocks, ..back }
+            TcpRepr { seq: if head.syn() { u32::MAX } else { 0 }, ack, flags, blocks, ..to_sender }
         };
         match self {
-            Self::Ack(said) => answer(said.head, said.ack, &said.blocks),
-            Self::SubflowAck(said) => answer(said.head, said.ack, &said.blocks),
-            Self::Data(data) if data.syn => TcpRepr { seq: u32::MAX, flags: TcpFlags::SYN, ..forth },
+            Self::Ack(ack) => answer(ack.head, ack.ack, &ack.blocks),
+            Self::SubflowAck(ack) => answer(ack.head, ack.ack, &ack.blocks),
+            Self::Data(data) if data.syn => TcpRepr { seq: u32::MAX, flags: TcpFlags::SYN, ..from_sender },
             Self::Data(data) => TcpRepr {
                 seq: data.seq,
                 flags: TcpFlags::ACK | TcpFlags::PSH.when(data.push) | TcpFlags::CWR.when(data.cwr),
-                ..forth
+                ..from_sender
             },
         }
     }
@@ -227,8 +227,8 @@ impl Segment {
 /// Bytes of the SACK option: 12 for the first block with padding, 8 for each further block (RFC 2018 §3).
 #[inline]
 fn sack_bytes(blocks: &[Block]) -> u16 {
-    let told = blocks.iter().filter(|block| !block.is_empty()).count() as u16;
-    if told == 0 { 0 } else { 4 + 8 * told }
+    let used = blocks.iter().filter(|block| !block.is_empty()).count() as u16;
+    if used == 0 { 0 } else { 4 + 8 * used }
 }
 
 /// Length of a frame with `payload` bytes of payload, or of options beyond timestamps.
@@ -279,18 +279,18 @@ mod tests {
         let map_to_connection = ack.with_dss(dss);
         assert_eq!(Segment::SubflowAck(map_to_connection).dss(), Some(dss));
         assert_eq!(Segment::SubflowAck(map_to_connection).psn(), Psn::new(0xDC_BA98));
-        let back = map_to_connection.without_dss();
-        assert_eq!(back.blocks[..SUBFLOW_SACK_BLOCKS], blocks[..SUBFLOW_SACK_BLOCKS]);
-        assert!(back.blocks[SUBFLOW_SACK_BLOCKS..].iter().all(|block| block.is_empty()));
-        assert_eq!(Ack { blocks, ..back }, ack);
+        let without = map_to_connection.without_dss();
+        assert_eq!(without.blocks[..SUBFLOW_SACK_BLOCKS], blocks[..SUBFLOW_SACK_BLOCKS]);
+        assert!(without.blocks[SUBFLOW_SACK_BLOCKS..].iter().all(|block| block.is_empty()));
+        assert_eq!(Ack { blocks, ..without }, ack);
     }
 
     /// A full segment fills a 1518-byte Ethernet frame. A bare ACK takes 70 bytes, plus its SACK option.
     #[test]
     fn frame_lengths_include_headers_and_options() {
         let block = Block { start: 2_000, end: 3_000 };
-        let ack = |told: usize| {
-            let blocks = std::array::from_fn(|place| if place < told { block } else { Block::default() });
+        let ack = |used: usize| {
+            let blocks = std::array::from_fn(|place| if place < used { block } else { Block::default() });
             Ack { ack: 1_000, blocks, ..Ack::default() }
         };
         let data = Data { len: 1448, ..Data::default() };
@@ -298,7 +298,7 @@ mod tests {
         let dss = Dss { subflow: 1, data: 0 };
         let map_to_connection = Data { len: 1428, dss: Some(dss), ..data };
         assert_eq!(Segment::Data(map_to_connection).frame_len(), 1518);
-        assert_eq!([0, 1, 2, 3].map(|told| Segment::Ack(ack(told)).frame_len()), [70, 82, 90, 98]);
+        assert_eq!([0, 1, 2, 3].map(|used| Segment::Ack(ack(used)).frame_len()), [70, 82, 90, 98]);
         assert_eq!(Segment::SubflowAck(ack(2).with_dss(dss)).frame_len(), 98);
         assert_eq!(frame_len(143), 213);
     }

@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn column_height_is_the_goodput() {
         let tenths = [[2_500_000; 20], [625_000; 20]].concat();
-        let picture = GoodputChart {
+        let chart = GoodputChart {
             title: String::new(),
             description: String::new(),
             rate_bps: 200_000_000,
             tenths: &tenths,
             moments: vec![(2.0, "corrupts", ""), (3.0, "protected", "")],
         };
-        let text = picture.text(Terminal { width: 80, colour: false });
+        let text = chart.text(Terminal { width: 80, colour: false });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], format!("  200 Mb/s ┤{}", "█".repeat(20)), "{text}");
         assert_eq!(lines[6], format!("           ┤{}{}", "█".repeat(40), ""), "{text}");

@@ -67,7 +67,7 @@ pub struct AutoRun {
     /// When the corruption ended.
     pub repaired_s: f64,
     /// When the first daemon detected the corruption.
-    pub noticed_s: Option<f64>,
+    pub detected_s: Option<f64>,
     /// When the second of the two relays started to protect.
     pub protected_s: Option<f64>,
     /// When the second of the two relays stopped to protect.
@@ -92,9 +92,9 @@ impl AutoRun {
     pub const NODES: [&str; 2] = ["host-a", "host-b"];
 
     /// The goodput over time with the events of the daemons.
-    pub fn picture(&self) -> GoodputChart<'_> {
+    pub fn goodput_chart(&self) -> GoodputChart<'_> {
         let mut moments = vec![(self.corrupts_s, "corrupts", "the link corrupts")];
-        moments.extend(self.noticed_s.map(|at| (at, "noticed", "a daemon notices")));
+        moments.extend(self.detected_s.map(|at| (at, "detected", "a daemon detects it")));
         moments.extend(self.protected_s.map(|at| (at, "protected", "both directions are protected")));
         moments.push((self.repaired_s, "repaired", "the link is repaired"));
         moments.extend(self.unprotected_s.map(|at| (at, "unprotected", "protection ends")));

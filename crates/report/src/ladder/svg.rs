@@ -13,8 +13,11 @@ use crate::human;
 use crate::markup::{Coord, Escaped, elide_middle};
 use crate::plot::drawing::{Entry, Legend, open};
 
-const TIMES: f64 = 92.0;
-const NOTES: f64 = 236.0;
+/// Width of the times at the left, in pixels.
+const TIMES_WIDTH: f64 = 92.0;
+/// Width of the notes at each side of the lanes, in pixels.
+const NOTES_WIDTH: f64 = 236.0;
+/// Height of a line of text, in pixels.
 const LINE: f64 = 15.0;
 
 pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
@@ -24,8 +27,8 @@ pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
     });
     let records: Vec<TraceRecord> = records.collect();
     let gap = (640.0 / lanes.len().saturating_sub(1).max(1) as f64).clamp(230.0, 420.0);
-    let left = TIMES + NOTES;
-    let width = left + gap * lanes.len().saturating_sub(1) as f64 + NOTES;
+    let left = TIMES_WIDTH + NOTES_WIDTH;
+    let width = left + gap * lanes.len().saturating_sub(1) as f64 + NOTES_WIDTH;
     let legend = Legend::new(entries(&records), width - 32.0);
     let head = 42.0 + legend.height + 34.0;
     let timeline = Timeline::new(steps);
@@ -264,7 +267,7 @@ impl Canvas<'_> {
             free_from = y + LINE;
             let since = |earlier: Time| record.time.since(earlier).as_ps();
             let since = labels::time(since(first.time), self.timeline.resumed(record.time).map(since));
-            let (x, y) = (Coord(TIMES - 16.0), Coord(y));
+            let (x, y) = (Coord(TIMES_WIDTH - 16.0), Coord(y));
             let _ = writeln!(
                 self.svg,
                 "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{since}</text>"

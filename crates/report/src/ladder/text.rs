@@ -14,12 +14,13 @@ use crate::markup::elide_middle;
 use crate::terminal::{BOLD, DIM, RED, Terminal, YELLOW, paint};
 
 /// Width of the time at the left, in characters.
-const TIME: usize = 10;
+const TIME_WIDTH: usize = 10;
 /// Width of the notes right of the last lane, in characters.
-const NOTES: usize = 28;
+const NOTES_WIDTH: usize = 28;
 
 pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step], terminal: Terminal) -> String {
-    let room = terminal.width.saturating_sub(TIME + 2 + NOTES) / lanes.len().saturating_sub(1).max(1);
+    let room =
+        terminal.width.saturating_sub(TIME_WIDTH + 2 + NOTES_WIDTH) / lanes.len().saturating_sub(1).max(1);
     let rows = Rows { lanes, gap: room.clamp(16, 32), terminal };
     let timeline = Timeline::new(steps);
     let mut breaks = timeline.breaks.iter().peekable();
@@ -51,7 +52,7 @@ pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step], terminal: Termina
         if let Some(row) = row {
             let time =
                 labels::time(since(start.unwrap_or(Time::ZERO)), timeline.resumed(record.time).map(since));
-            let time = format!("{time:>TIME$}");
+            let time = format!("{time:>TIME_WIDTH$}");
             let _ = writeln!(text, "{}  {row}", paint(&time, DIM, terminal));
         }
     }
@@ -79,9 +80,9 @@ impl Rows<'_> {
     }
 
     fn headings(&self) -> String {
-        let mut line = " ".repeat(TIME + 2);
+        let mut line = " ".repeat(TIME_WIDTH + 2);
         for (i, name) in self.lanes.names().iter().enumerate() {
-            let at = TIME + 2 + self.column(i);
+            let at = TIME_WIDTH + 2 + self.column(i);
             line.extend(std::iter::repeat_n(' ', at.saturating_sub(line.chars().count())));
             line.push_str(&elide_middle(name, self.gap - 2));
         }
@@ -95,7 +96,7 @@ impl Rows<'_> {
             n => format!("{} records not shown, {span}", human::count(n as u64)),
         };
         let lanes: String = self.empty('┆').into_iter().collect();
-        format!("{}{lanes}  {what}", " ".repeat(TIME + 2))
+        format!("{}{lanes}  {what}", " ".repeat(TIME_WIDTH + 2))
     }
 
     fn note(&self, lane: usize, note: &str, emphasis: Emphasis) -> String {

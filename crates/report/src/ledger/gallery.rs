@@ -116,7 +116,7 @@ fn write_checks(html: &mut String, checks: &[Check]) {
         return;
     }
     html.push_str(
-        "<div class=\"wide\">\n<table>\n<thead><tr><th></th><th scope=\"col\">Checked</th><th scope=\"col\">Wanted</th>\
+        "<div class=\"wide\">\n<table>\n<thead><tr><th></th><th scope=\"col\">Check</th><th scope=\"col\">Criterion</th>\
          <th scope=\"col\">Measured</th></tr></thead>\n<tbody>\n",
     );
     for check in checks {

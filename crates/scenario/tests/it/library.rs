@@ -1,6 +1,6 @@
 //! Built-in scenarios and the reference page.
 
-use wiremend_scenario::{App, Fault, Shape, builtin, load, reference};
+use wiremend_scenario::{App, ImpairmentKind, Shape, builtin, load, reference};
 
 #[test]
 fn every_built_in_scenario_is_valid_and_described() {
@@ -55,7 +55,9 @@ fn a_benchmark_is_what_its_description_says() {
 fn the_ping_pong_rates_are_those_in_the_names() {
     let file = load("ping-pong", builtin::get("ping-pong").unwrap(), &[]).unwrap();
     for variant in &file.variants[1..] {
-        let Fault::BitErrors(errors) = &variant.scenario.impairs[0].fault else { panic!("bit errors") };
+        let ImpairmentKind::BitErrors(errors) = &variant.scenario.impairs[0].kind else {
+            panic!("bit errors")
+        };
         let one_in = variant.name.strip_prefix("1/").unwrap().parse::<f64>().unwrap();
         let corrupted = -(8.0 * 1102.0 * (-errors.rate.get()).ln_1p()).exp_m1();
         assert!((corrupted * one_in - 1.0).abs() < 1e-5, "{}: {corrupted}", variant.name);

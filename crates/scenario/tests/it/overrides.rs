@@ -1,6 +1,6 @@
 //! Variants and `--set`: their effect, their precedence, and the place of errors.
 
-use wiremend_scenario::{App, Fault, Override, Recovery, load};
+use wiremend_scenario::{App, ImpairmentKind, Override, Recovery, load};
 
 use crate::refusal::assert_said;
 
@@ -71,7 +71,7 @@ fn the_command_line_has_the_last_word() {
 fn an_element_that_a_variant_lacks_is_not_set_there() {
     let file = load("x", TEXT, &sets(&["impair.0.rate=1/4"])).unwrap();
     assert!(file.variants[0].scenario.impairs.is_empty());
-    let Fault::Frames(frames) = &file.variants[1].scenario.impairs[0].fault else { panic!("frames") };
+    let ImpairmentKind::Frames(frames) = &file.variants[1].scenario.impairs[0].kind else { panic!("frames") };
     assert_eq!(frames.rate.get().to_string(), "0.25");
 }
 
@@ -81,7 +81,7 @@ fn a_table_that_names_its_kind_replaces_the_whole() {
     assert_eq!(file.scenario.topology.host_count(), 2);
     assert_eq!(file.scenario.topology.rate.bits_per_s(), 100_000_000_000);
     let file = load("x", TEXT, &sets(&["impair.0={ kind = \"every\", n = 5, links = \"all\" }"])).unwrap();
-    assert!(matches!(file.scenario.impairs[0].fault, Fault::Every(_)));
+    assert!(matches!(file.scenario.impairs[0].kind, ImpairmentKind::Every(_)));
 }
 
 #[test]

@@ -26,7 +26,7 @@ rate = "1e-9"
 [[protect]]
 links = "switches"
 by = "linkguardian"
-profile = "paper"
+profile = "prototype"
 switch = "ideal"
 "#;
 
@@ -42,7 +42,7 @@ fn other_spellings_mean_the_same() {
         ("\"bit-errors\"", "BitErrors bit_errors biterrors"),
         ("\"switches\"", "Switches SWITCHES"),
         ("\"linkguardian\"", "LinkGuardian LINKGUARDIAN link-guardian link_guardian LG"),
-        ("\"paper\"", "Paper"),
+        ("\"prototype\"", "Prototype paper Paper"),
         ("\"ideal\"", "Ideal"),
     ] {
         for other in others.split(' ') {
@@ -87,7 +87,7 @@ fn other_spellings_hold_for_overrides_and_variants() {
             assert_eq!(scenario(other), plain, "{path}={other}");
         }
     }
-    let text = BASE.replace("profile = \"paper\"\nswitch = \"ideal\"\n", "");
+    let text = BASE.replace("profile = \"prototype\"\nswitch = \"ideal\"\n", "");
     for (name, other) in [("fec(25,1)", "FEC(25,1)"), ("fec-nb(4,2)", "FEC_NB(4,2)")] {
         let [plain, other] =
             [name, other].map(|by| load("s.toml", &text.replace("linkguardian", by), &[]).unwrap().scenario);

@@ -46,7 +46,7 @@ fn workloads_choose_their_protocol() {
     let spoken: Vec<_> =
         scenario.workloads.iter().map(|workload| workload.protocol_in(&scenario.transport)).collect();
     assert_eq!(spoken, [Protocol::Tcp, Protocol::Rdma]);
-    assert!(scenario.speaks(Protocol::Tcp) && scenario.speaks(Protocol::Rdma));
+    assert!(scenario.uses_protocol(Protocol::Tcp) && scenario.uses_protocol(Protocol::Rdma));
     assert_eq!(scenario.transport.tcp().mss(), 1448);
 }
 

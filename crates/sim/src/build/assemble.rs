@@ -16,7 +16,7 @@ use crate::link::Lanes;
 use crate::network::{Network, purpose};
 use crate::port::PauseWindow;
 use crate::protect::Protection;
-use crate::switch::{Detours, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
+use crate::switch::{ForwardingEntries, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
 
 /// Scripted pauses by node.
 type NodeScripts = BTreeMap<NodeId, Vec<ScriptedPause>>;
@@ -35,7 +35,9 @@ pub(crate) struct AssembledRun {
 
 impl SimulationPlan<'_> {
     pub(crate) fn assemble(mut self) -> AssembledRun {
-        let detours = Detours::new(self.graph().switch_count() as usize, &self.valid.detours).map(Arc::new);
+        let detours =
+            ForwardingEntries::new(self.graph().switch_count() as usize, &self.valid.forwarding_entries)
+                .map(Arc::new);
         let mut partitions: Vec<_> =
             (0..self.partitions).map(|number| self.partition(number as u16, detours.as_ref())).collect();
         for (lane, impairments) in std::mem::take(&mut self.valid.impairments) {
@@ -51,7 +53,7 @@ impl SimulationPlan<'_> {
         AssembledRun { partitions, limits: self.limits(), net: self.valid.net, notes: self.valid.notes }
     }
 
-    fn partition(&mut self, number: u16, detours: Option<&Arc<Detours>>) -> Partition {
+    fn partition(&mut self, number: u16, detours: Option<&Arc<ForwardingEntries>>) -> Partition {
         let scripts = self.scripts(number);
         let mut lanes = self.lanes(number, &scripts);
         let ports = self.switch_ports(number, &mut lanes);

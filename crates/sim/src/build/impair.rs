@@ -7,7 +7,7 @@ use wiremend_impair::{
     GilbertElliott, Impairment, Impairments, IpId, LinkKind, Model, Rule, Script, TiltSettings, TiltedLoss,
     Window,
 };
-use wiremend_scenario::{Fault, Impair, LinkFrame, PacketKind, Placed, Scenario, Within};
+use wiremend_scenario::{Impair, ImpairmentKind, LinkFrame, PacketKind, Placed, Scenario, Within};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
 
 use super::topology::lanes;
@@ -23,8 +23,8 @@ pub(super) fn place(
 ) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
     let mut by_lane: BTreeMap<LaneId, Impairments> = BTreeMap::new();
     for (number, impair) in scenario.impairs.iter().enumerate() {
-        let recorded = match &impair.fault {
-            Fault::Script(script) => {
+        let recorded = match &impair.kind {
+            ImpairmentKind::Script(script) => {
                 script.faults.as_ref().map(|file| read_faults(file, files)).transpose()?
             }
             _ => None,
@@ -32,8 +32,8 @@ pub(super) fn place(
         for lane in lanes(&net.graph, &impair.links, impair.direction)? {
             let entity = (number as u64) << 32 | u64::from(lane.0);
             let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
-            let made = match &impair.fault {
-                Fault::Registered(registered) => {
+            let made = match &impair.kind {
+                ImpairmentKind::Registered(registered) => {
                     let model = registry.make_impairment(registered, seed);
                     let model = model.map_err(BuildError::setting(impair.place))?;
                     window(impair).map(|window| Impairment::during(window, Model::Other(model)))
@@ -67,7 +67,7 @@ pub(super) fn check_scripts(
     is_protected: impl Fn(LaneId) -> bool,
 ) -> Result<(), BuildError> {
     for impair in &scenario.impairs {
-        let Fault::Script(script) = &impair.fault else { continue };
+        let ImpairmentKind::Script(script) = &impair.kind else { continue };
         let names_headers = script.rules.iter().any(|rule| rule.link.is_some() || rule.seq.is_some());
         if !names_headers && script.faults.is_none() {
             continue;
@@ -92,7 +92,7 @@ pub(super) fn tilted(
     is_protected: impl Fn(LaneId) -> bool,
 ) -> Result<Option<LaneId>, BuildError> {
     let mut found = None;
-    for impair in scenario.impairs.iter().filter(|impair| matches!(impair.fault, Fault::Tilted(_))) {
+    for impair in scenario.impairs.iter().filter(|impair| matches!(impair.kind, ImpairmentKind::Tilted(_))) {
         for lane in lanes(&net.graph, &impair.links, impair.direction)? {
             let name = net.graph.lane_name(lane);
             if !is_protected(lane) {
@@ -118,13 +118,13 @@ fn window(impair: &Impair) -> Result<Window, BadImpairment> {
 }
 
 fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
-    let model: Model = match &impair.fault {
-        Fault::BitErrors(fault) => BitErrors::new(fault.rate.get(), seed)?.into(),
-        Fault::Frames(fault) => FrameLoss::new(fault.rate.get(), seed)?.into(),
-        Fault::Bursts(fault) => {
+    let model: Model = match &impair.kind {
+        ImpairmentKind::BitErrors(fault) => BitErrors::new(fault.rate.get(), seed)?.into(),
+        ImpairmentKind::Frames(fault) => FrameLoss::new(fault.rate.get(), seed)?.into(),
+        ImpairmentKind::Bursts(fault) => {
             GilbertElliott::from_bursts(fault.loss.get(), fault.length.get(), seed)?.into()
         }
-        Fault::GilbertElliott(fault) => {
+        ImpairmentKind::GilbertElliott(fault) => {
             let channel = Channel {
                 good_to_bad: fault.to_bad.get(),
                 bad_to_good: fault.to_good.get(),
@@ -133,9 +133,9 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
             };
             GilbertElliott::new(channel, seed)?.into()
         }
-        Fault::Every(fault) => EveryNth::new(fault.n.get(), fault.offset.get())?.into(),
-        Fault::IpId(fault) => IpId::new(fault.mask.get(), fault.value.get())?.into(),
-        Fault::Tilted(fault) => {
+        ImpairmentKind::Every(fault) => EveryNth::new(fault.n.get(), fault.offset.get())?.into(),
+        ImpairmentKind::IpId(fault) => IpId::new(fault.mask.get(), fault.value.get())?.into(),
+        ImpairmentKind::Tilted(fault) => {
             let rate = fault.rate.get();
             let tilting = TiltSettings {
                 loss: rate,
@@ -148,8 +148,10 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
             };
             TiltedLoss::new(tilting, seed)?.into()
         }
-        Fault::Registered(_) => unreachable!("the caller handles registered impairments"),
-        Fault::Script(fault) => Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into(),
+        ImpairmentKind::Registered(_) => unreachable!("the caller handles registered impairments"),
+        ImpairmentKind::Script(fault) => {
+            Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into()
+        }
     };
     Ok(Impairment::during(window(impair)?, model))
 }

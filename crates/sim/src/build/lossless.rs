@@ -22,7 +22,7 @@ pub(super) fn place(
     let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
     let frame_max = frame_max(scenario, net);
     let alpha = Alpha::from_parts(lossless.alpha.parts())
-        .ok_or_else(|| BuildError::at(lossless.place, "`alpha` is out of range"))?;
+        .ok_or_else(|| BuildError::at(lossless.place, "`alpha` is out of range; expected 1/128 to 8"))?;
     let buffer = |switch: SwitchId| {
         let node = net.graph.switch_node(switch);
         let memory = buffer_sizes[switch.index()].unwrap_or(lossless.buffer);

@@ -120,7 +120,7 @@ fn protocol_config(
                 .map_err(|error| error.to_string())
         }
         (_, Profile::Hardened) => hardened_config(protect, rate, frame_bytes_max, rtt),
-        (_, Profile::Paper) => {
+        (_, Profile::Prototype) => {
             let loopback_switch = match protect.switch() {
                 SwitchKind::Tofino => Some(switch),
                 SwitchKind::Ideal => None,

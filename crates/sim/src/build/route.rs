@@ -8,18 +8,21 @@ use wiremend_scenario::{Line, Placed, Route, Scenario};
 use wiremend_units::{LaneId, NodeId, SwitchId, Time};
 
 use super::BuildError;
-use crate::switch::{Detour, DetourTarget};
+use crate::switch::{ForwardingEntry, ForwardingTarget};
 
 /// An entry, resolved to nodes of the network.
 struct Entry {
     switch: SwitchId,
-    detour: Detour,
+    forwarding: ForwardingEntry,
     next: NodeId,
 }
 
 /// Returns all entries. Two entries for the same frames at the same time are rejected.
-pub(super) fn place(scenario: &Scenario, graph: &Graph) -> Result<Vec<(SwitchId, Detour)>, BuildError> {
-    Ok(entries(scenario, graph)?.into_iter().map(|entry| (entry.switch, entry.detour)).collect())
+pub(super) fn place(
+    scenario: &Scenario,
+    graph: &Graph,
+) -> Result<Vec<(SwitchId, ForwardingEntry)>, BuildError> {
+    Ok(entries(scenario, graph)?.into_iter().map(|entry| (entry.switch, entry.forwarding)).collect())
 }
 
 /// Forwarding entries that are active together in a time interval.
@@ -36,31 +39,31 @@ pub struct ForwardingPhase {
 /// Returns the forwarding entries of a scenario as a sequence of time intervals.
 pub fn forwarding_phases(scenario: &Scenario, graph: &Graph) -> Result<Vec<ForwardingPhase>, BuildError> {
     let entries = entries(scenario, graph)?;
-    let bounds = entries.iter().flat_map(|entry| [entry.detour.from, entry.detour.until]);
+    let bounds = entries.iter().flat_map(|entry| [entry.forwarding.from, entry.forwarding.until]);
     let bounds: Vec<Time> =
         bounds.chain([Time::ZERO, Time::MAX]).collect::<BTreeSet<_>>().into_iter().collect();
     let phase = |ends: &[Time]| ForwardingPhase {
         start: ends[0],
         stop: (ends[1] < Time::MAX).then_some(ends[1]),
-        overrides: overrides(graph, entries.iter().filter(|entry| is_active(&entry.detour, ends[0]))),
+        overrides: overrides(graph, entries.iter().filter(|entry| is_active(&entry.forwarding, ends[0]))),
     };
     Ok(bounds.windows(2).map(phase).collect())
 }
 
-fn is_active(detour: &Detour, at: Time) -> bool {
-    (detour.from..detour.until).contains(&at)
+fn is_active(forwarding: &ForwardingEntry, at: Time) -> bool {
+    (forwarding.from..forwarding.until).contains(&at)
 }
 
 /// Expands entries for all hosts to one entry per ToR switch, unless that switch has a more specific entry.
 fn overrides<'a>(graph: &Graph, entries: impl Iterator<Item = &'a Entry>) -> Vec<RouteOverride> {
     let mut found: Vec<RouteOverride> = Vec::new();
     let mut all = Vec::new();
-    for Entry { switch, detour, next } in entries {
+    for Entry { switch, forwarding, next } in entries {
         let one = |to| RouteOverride { switch: *switch, to, next: *next };
-        match detour.to {
-            DetourTarget::Host(host) => found.push(one(graph.host_node(host))),
-            DetourTarget::Tor(tor) => found.push(one(graph.switch_node(tor))),
-            DetourTarget::All => {
+        match forwarding.to {
+            ForwardingTarget::Host(host) => found.push(one(graph.host_node(host))),
+            ForwardingTarget::Tor(tor) => found.push(one(graph.switch_node(tor))),
+            ForwardingTarget::All => {
                 let tors: BTreeSet<_> = graph.hosts().map(|host| graph.tor(host)).collect();
                 all.extend(tors.into_iter().map(|tor| one(graph.switch_node(tor))));
             }
@@ -79,9 +82,9 @@ fn entries(scenario: &Scenario, graph: &Graph) -> Result<Vec<Entry>, BuildError>
     for route in &scenario.routes {
         let entry = entry(graph, route)?;
         let meets = |other: &Entry| {
-            (other.switch, other.detour.to) == (entry.switch, entry.detour.to)
-                && other.detour.from < entry.detour.until
-                && entry.detour.from < other.detour.until
+            (other.switch, other.forwarding.to) == (entry.switch, entry.forwarding.to)
+                && other.forwarding.from < entry.forwarding.until
+                && entry.forwarding.from < other.forwarding.until
         };
         if entries.iter().any(meets) {
             let what = format!(
@@ -108,10 +111,12 @@ fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
         return Err(BuildError::at(route.switch.place, what));
     };
     let to = match route.to.as_str() {
-        "all" => DetourTarget::All,
+        "all" => ForwardingTarget::All,
         _ => match graph.node(node(&route.to, "destination")?) {
-            Node::Host(host) => DetourTarget::Host(host),
-            Node::Switch(tor) if graph.hosts().any(|host| graph.tor(host) == tor) => DetourTarget::Tor(tor),
+            Node::Host(host) => ForwardingTarget::Host(host),
+            Node::Switch(tor) if graph.hosts().any(|host| graph.tor(host) == tor) => {
+                ForwardingTarget::Tor(tor)
+            }
             Node::Switch(_) => {
                 let what = format!(
                     "`{}` has no hosts; name a host, a switch with hosts, or \"all\"",
@@ -124,13 +129,13 @@ fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
     let lanes = lanes(graph, switch, &route.next)?;
     let next = graph.lane_to(lanes[0]);
     if let Node::Host(host) = graph.node(next)
-        && to != DetourTarget::Host(host)
+        && to != ForwardingTarget::Host(host)
     {
         let what = format!("`{}` is a host and cannot forward; name a switch", graph.name(next));
         return Err(BuildError::at(route.next.place, what));
     }
     let until = route.stop.unwrap_or(Time::MAX);
-    Ok(Entry { switch, detour: Detour { to, lanes, from: route.start, until }, next })
+    Ok(Entry { switch, forwarding: ForwardingEntry { to, lanes, from: route.start, until }, next })
 }
 
 /// Returns all lanes to a neighbour, or the lane of a link.

@@ -13,7 +13,7 @@ use crate::network::{Network, Tcp, TransportProtocol};
 
 /// Returns the settings of all TCP connections, if there are any.
 pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>, BuildError> {
-    if !scenario.speaks(Named::Tcp) {
+    if !scenario.uses_protocol(Named::Tcp) {
         return Ok(None);
     }
     let table = scenario.transport.tcp();

@@ -9,7 +9,7 @@ use wiremend_scenario::{
 use wiremend_units::{Psn, Span};
 
 use super::{BuildError, congestion};
-use crate::network::{Engine, RepeatConfig, Transport};
+use crate::network::{Engine, SwitchCopyConfig, Transport};
 use crate::registry::Registry;
 
 /// Returns the settings of all connections, except those that depend on paths.
@@ -87,10 +87,10 @@ fn mend(mend: &Mend) -> MendConfig {
     }
 }
 
-fn repeats(mend: &Mend) -> Option<RepeatConfig> {
+fn repeats(mend: &Mend) -> Option<SwitchCopyConfig> {
     let (nak_copies, retransmission_copies) = (mend.nak_copies(), mend.retransmission_copies());
     let registers = mend.registers.get();
-    (nak_copies + retransmission_copies > 0).then_some(RepeatConfig {
+    (nak_copies + retransmission_copies > 0).then_some(SwitchCopyConfig {
         nak_copies,
         retransmission_copies,
         registers,

@@ -16,7 +16,7 @@ use super::{
 use crate::app::PlacedApp;
 use crate::engine::{MemoryLimit, ScriptedPause};
 use crate::network::{Latencies, Network};
-use crate::switch::Detour;
+use crate::switch::ForwardingEntry;
 
 pub(super) struct ValidScenario {
     pub(super) net: Arc<Network>,
@@ -31,7 +31,7 @@ pub(super) struct ValidScenario {
     /// Buffer bytes of each switch: per port, or shared if the switch is lossless.
     pub(super) buffer_sizes: Vec<Option<Bytes>>,
     pub(super) buffers: Vec<(SwitchId, Buffer)>,
-    pub(super) detours: Vec<(SwitchId, Detour)>,
+    pub(super) forwarding_entries: Vec<(SwitchId, ForwardingEntry)>,
     pub(super) trim: Option<trim_switch::TrimPlan>,
     /// Lanes of the time series.
     pub(super) sampled: Vec<LaneId>,
@@ -68,7 +68,7 @@ pub(super) fn validate(
     let pauses = pause::place(scenario, &net)?;
     let buffer_sizes = buffer::switch_buffers(scenario, &net.graph)?;
     let buffers = lossless::place(scenario, &net, &buffer_sizes, &protection.late_bytes)?;
-    let detours = route::place(scenario, &net.graph)?;
+    let forwarding_entries = route::place(scenario, &net.graph)?;
     let mut notes = notes(scenario, &net);
     let trim = trim_switch::plan(scenario, &net, &buffer_sizes, &mut notes)?;
     let sampled = sampled(scenario, &net)?;
@@ -83,7 +83,7 @@ pub(super) fn validate(
         pauses,
         buffer_sizes,
         buffers,
-        detours,
+        forwarding_entries,
         trim,
         sampled,
         jobs,

@@ -16,7 +16,7 @@ use crate::memory::prefetch;
 use crate::network::{FlowKey, Network, Notice};
 use crate::port::PauseWindow;
 use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
-use crate::switch::{Balancer, Detours, Repeaters, SwitchPorts};
+use crate::switch::{Balancer, ForwardingEntries, Repeaters, SwitchPorts};
 
 /// Partitions are adjacent in memory and each thread writes its own. The alignment keeps two partitions out
 /// of one cache line, and out of the next line, which processors prefetch as a pair.
@@ -33,7 +33,7 @@ pub(crate) struct Partition {
     pub(crate) scripts: Vec<PauseScript>,
     pub(crate) tally: Tally,
     pub(crate) repeaters: Option<Box<Repeaters>>,
-    pub(crate) detours: Option<Arc<Detours>>,
+    pub(crate) detours: Option<Arc<ForwardingEntries>>,
     pub(crate) transit: Option<Box<TransitChecks>>,
     /// The load balancer; `None`: ECMP.
     pub(crate) balancer: Option<Box<Balancer>>,
@@ -271,7 +271,7 @@ impl Partition {
         }
     }
 
-    /// Forwards a frame at switches that check for loops, balance per packet, have detours, or make copies.
+    /// Forwards a frame at switches that check for loops, balance per packet, override routes, or make copies.
     #[inline(never)]
     fn forward_checked(&mut self, now: Time, switch: SwitchId, key: FlowKey, id: FrameId) {
         if let Some(transit) = &mut self.transit

@@ -14,8 +14,8 @@ use wiremend_proto::{Packet, rc};
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
-use super::engine::RequesterEngine;
 use super::nic::{Half, SenderId};
+use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, Post};
 use crate::frame::{self, Frame};
@@ -461,7 +461,7 @@ fn tcp_row(recovery: &MessageRecovery, link_retransmits: u16) -> TcpStats {
         recoveries: recovery.recoveries,
         spurious_recoveries: recovery.undone,
         tail_probes: recovery.probes,
-        dsacks: recovery.twice,
+        dsacks: recovery.dsacks,
     }
 }
 

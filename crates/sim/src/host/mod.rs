@@ -3,11 +3,11 @@
 //! The NIC makes a packet when its port can send it, so that a NAK can still change the next packet. The
 //! order on the port is: acknowledgements, then connections round robin, each when its pacing allows; paused
 //! classes wait ([`nic`]). [`connection`] is the requester's side of a connection, [`responder`] the other
-//! side; [`engine`] has their protocols.
+//! side; [`protocol_engine`] has their protocols.
 
 mod connection;
-mod engine;
 mod nic;
+mod protocol_engine;
 mod raw_queue;
 mod responder;
 mod tcp_stack;
@@ -23,8 +23,8 @@ use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
 use self::connection::Connection;
-use self::engine::ResponderEngine;
 use self::nic::Nic;
+use self::protocol_engine::ResponderEngine;
 use self::responder::{ResponderConnection, ResponderTable};
 use self::tcp_stack::TcpStack;
 use crate::app::{Action, Application, PlacedApp};

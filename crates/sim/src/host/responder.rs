@@ -11,8 +11,8 @@ use wiremend_proto::{Packet, rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, Time, mix};
 use wiremend_wire::Ecn;
 
-use super::engine::ResponderEngine;
 use super::nic::SenderId;
+use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::Frame;

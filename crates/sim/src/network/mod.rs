@@ -83,14 +83,14 @@ pub(crate) struct Transport {
     /// Whether receivers accept header-only packets, so that switches may trim data packets.
     pub(crate) trimmable: bool,
     /// Copies that ToR switches make; `None`: no copies.
-    pub(crate) repeats: Option<RepeatConfig>,
+    pub(crate) repeats: Option<SwitchCopyConfig>,
     /// TCP settings, if some connections use TCP.
     pub(crate) tcp: Option<Box<Tcp>>,
 }
 
-/// How many copies ToR switches make.
+/// Number of copies that `ToR` switches make of each NAK and retransmission (JCST §5.1).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RepeatConfig {
+pub(crate) struct SwitchCopyConfig {
     pub(crate) nak_copies: u8,
     pub(crate) retransmission_copies: u8,
     pub(crate) registers: u32,

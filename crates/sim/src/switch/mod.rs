@@ -2,7 +2,7 @@
 
 mod balance;
 pub(crate) mod deadlock;
-mod detour;
+mod forwarding_entry;
 pub(crate) mod lossless;
 mod lossy;
 mod mark;
@@ -11,7 +11,7 @@ mod repeat;
 mod trim;
 
 pub(crate) use balance::{BalancePolicy, Balancer};
-pub(crate) use detour::{Detour, DetourTarget, Detours};
+pub(crate) use forwarding_entry::{ForwardingEntries, ForwardingEntry, ForwardingTarget};
 pub(crate) use lossless::Lossless;
 pub use lossless::{PauseCounters, SwitchCounters};
 pub(crate) use lossy::Lossy;

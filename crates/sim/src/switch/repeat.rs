@@ -7,18 +7,18 @@ use wiremend_units::SwitchId;
 use wiremend_wire::NakCode;
 
 use crate::frame::Frame;
-use crate::network::{Network, RepeatConfig};
+use crate::network::{Network, SwitchCopyConfig};
 
 /// The repeaters of a partition's switches.
 pub(crate) struct Repeaters {
-    config: RepeatConfig,
+    config: SwitchCopyConfig,
     /// By switch; allocated at the first NAK.
     by_switch: Vec<Option<Box<Repeater>>>,
     added: Vec<ExtraFrames>,
 }
 
 impl Repeaters {
-    pub(crate) fn new(config: RepeatConfig, switches: usize) -> Self {
+    pub(crate) fn new(config: SwitchCopyConfig, switches: usize) -> Self {
         let by_switch = (0..switches).map(|_| None).collect();
         Self { config, by_switch, added: vec![ExtraFrames::default(); switches] }
     }

@@ -10,8 +10,8 @@ use wiremend_units::Span;
 const SCHEMES: [&str; 5] = [
     "by = \"linkguardian\"\n",
     "by = \"linkguardian-nb\"\n",
-    "by = \"linkguardian\"\nprofile = \"paper\"\nrx_buffer = \"400kB\"\n",
-    "by = \"linkguardian\"\nprofile = \"paper\"\nswitch = \"ideal\"\nrx_buffer = \"400kB\"\n",
+    "by = \"linkguardian\"\nprofile = \"prototype\"\nrx_buffer = \"400kB\"\n",
+    "by = \"linkguardian\"\nprofile = \"prototype\"\nswitch = \"ideal\"\nrx_buffer = \"400kB\"\n",
     "by = \"fec(5,2)\"\n",
 ];
 

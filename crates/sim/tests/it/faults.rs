@@ -13,7 +13,7 @@ fn over_a_link(impair: &str, protect: &str) -> String {
 }
 
 const HARDENED: &str = "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\ncopies = 1\n";
-const PAPER: &str = "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nprofile = \"paper\"\nswitch = \"ideal\"\ncopies = 1\n";
+const PAPER: &str = "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nprofile = \"prototype\"\nswitch = \"ideal\"\ncopies = 1\n";
 
 fn ends(impair: &str, protect: &str) -> [LinkEndCounters; 2] {
     let (results, _) = run(&over_a_link(impair, protect));

@@ -5,10 +5,10 @@ use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_sim::{LinkEndCounters, Options, Results};
 
 const HARDENED: &str = "by = \"linkguardian\"\n";
-const TOFINO: &str = "by = \"linkguardian\"\nprofile = \"paper\"\n";
-const TOFINO_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"paper\"\n";
-const IDEAL: &str = "by = \"linkguardian\"\nprofile = \"paper\"\nswitch = \"ideal\"\n";
-const IDEAL_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"paper\"\nswitch = \"ideal\"\n";
+const TOFINO: &str = "by = \"linkguardian\"\nprofile = \"prototype\"\n";
+const TOFINO_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"prototype\"\n";
+const IDEAL: &str = "by = \"linkguardian\"\nprofile = \"prototype\"\nswitch = \"ideal\"\n";
+const IDEAL_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"prototype\"\nswitch = \"ideal\"\n";
 const FEC: &str = "by = \"fec(5,2)\"\n";
 
 /// Each link masks its own losses, so the end hosts see none.

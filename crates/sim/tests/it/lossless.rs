@@ -385,7 +385,7 @@ fn protected_links_have_enough_headroom() {
     let plain = format!("headroom = \"{}B\"\n", plain.headroom().get());
     for (by, overruns) in [
         ("\"linkguardian\"", true),
-        ("\"linkguardian\"\nprofile = \"paper\"", true),
+        ("\"linkguardian\"\nprofile = \"prototype\"", true),
         ("\"linkguardian-nb\"", false),
         ("\"fec(25,5)\"", true),
     ] {

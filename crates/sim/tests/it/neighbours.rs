@@ -19,7 +19,7 @@ fn a_second_protected_link_costs_the_first_nothing() {
     };
     let (alone, beside) = alone_and_beside("hardened");
     assert_eq!(beside, alone);
-    let (alone, beside) = alone_and_beside("paper");
+    let (alone, beside) = alone_and_beside("prototype");
     assert!(beside.unkept > 0 && beside.lost > beside.missed / 2 && beside.delivered < alone.delivered);
 }
 

@@ -98,7 +98,7 @@ fn load(rate: &str, scheme: &str, fault: &str) -> String {
         "title = \"switch\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 1\nrate = \"{rate}\"\ndelay = \"10ns\"\n\
          switch_delay = \"100ns\"\nswitch_latency = \"590ns\"\n[stop]\nafter = \"5ms\"\n\
          [[workload]]\nkind = \"cbr\"\nframe = 1518\nrate = \"{wire}Gbps\"\n\
-         [[protect]]\nlinks = \"s0-s1\"\ndirection = \"forward\"\nby = \"linkguardian\"\nprofile = \"paper\"\ncopies = 2\n{scheme}\
+         [[protect]]\nlinks = \"s0-s1\"\ndirection = \"forward\"\nby = \"linkguardian\"\nprofile = \"prototype\"\ncopies = 2\n{scheme}\
          [[impair]]\nlinks = \"s0-s1\"\ndirection = \"forward\"\n{fault}"
     )
 }

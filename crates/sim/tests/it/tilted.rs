@@ -21,7 +21,7 @@ fn link(kind: &str, profile: &str, by: &str) -> String {
 #[test]
 fn episodes_agree_with_counting() {
     for by in ["linkguardian", "linkguardian-nb"] {
-        let (counted, _) = crate::common::run(&link("frames", "paper", by));
+        let (counted, _) = crate::common::run(&link("frames", "prototype", by));
         let sum = counted.counters.protection;
         let expected = sum.protected as f64 * 1e-4;
         assert!(
@@ -30,7 +30,7 @@ fn episodes_agree_with_counting() {
             sum.lost
         );
 
-        let (tilted, _) = crate::common::run(&link("tilted", "paper", by));
+        let (tilted, _) = crate::common::run(&link("tilted", "prototype", by));
         let estimate = tilted.episodes.loss_per_frame_forced(1e-2, 1e-2, LEVEL).unwrap();
         assert!(tilted.episodes.count() > 100 && estimate.relative_error() < 0.2, "{by}: {estimate:?}");
         assert!(estimate.interval.contains(1e-4), "{by}: {estimate:?}");
@@ -50,7 +50,7 @@ fn repeated_requests_lose_less() {
 /// Weights need both ends of the link, so the run has one thread.
 #[test]
 fn a_tilted_link_runs_on_one_thread() {
-    let text = link("tilted", "paper", "linkguardian");
+    let text = link("tilted", "prototype", "linkguardian");
     let mut options = wiremend_sim::Options::new(1);
     options.threads = 2;
     let (results, _) = crate::common::run_with(&text, &options);

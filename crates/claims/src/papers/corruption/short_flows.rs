@@ -70,7 +70,7 @@ impl Kind {
 
     /// Timeouts per flow by the exact model. The next flow starts when this one has completed.
     fn exact(self, cause: Cause) -> f64 {
-        let mend = MendCounts { dummies: self.dummies, tail_repeat: self.tail_repeat, ..MendCounts::NONE };
+        let mend = MendCounts { dummies: self.dummies, tail_copies: self.tail_repeat, ..MendCounts::NONE };
         let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, ..ModelSetting::new(sizes(), BETA, mend) };
         let flow = FlowSize::fixed(PACKETS as u32 * 1024, 1024);
         expected(&setting, &Path::between_switches(1, 1.0), &[flow]).timeouts[cause as usize]

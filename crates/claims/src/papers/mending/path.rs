@@ -2,7 +2,7 @@
 
 use wiremend_fabric::Workload;
 use wiremend_model::{
-    Cause, ConnectionTimes, FlowSize, MendCounts, ModelSetting, Nic, Path, Rewind, expected, flow,
+    Cause, ConnectionTimes, FlowSize, MendCounts, ModelSetting, NakReaction, Nic, Path, expected, flow,
 };
 
 use crate::ledger::{Outcome, Results, Run};
@@ -57,7 +57,7 @@ pub(super) const TESTBED: Mechanism = mechanism("2/1/1", MendCounts::TESTBED);
 pub(super) const NAK: Mechanism = mechanism("NAK", MendCounts::new(0, 1, 0));
 pub(super) const TWICE: Mechanism = mechanism("Twice", MendCounts::new(0, 0, 1));
 pub(super) const DUMMY: Mechanism = mechanism("Dummy", MendCounts::new(1, 0, 0));
-pub(super) const REPEAT: Mechanism = mechanism("Repeat", MendCounts { tail_repeat: 1, ..MendCounts::NONE });
+pub(super) const REPEAT: Mechanism = mechanism("Repeat", MendCounts { tail_copies: 1, ..MendCounts::NONE });
 
 const fn mechanism(name: &'static str, mend: MendCounts) -> Mechanism {
     Mechanism { name, mend }
@@ -124,7 +124,7 @@ impl Case {
         let sizes = frames();
         let mut setting = ModelSetting::new(sizes, self.beta, self.mechanism.mend);
         // The NIC takes longer to start a retransmission than the copies of a NAK are apart.
-        setting.nic = Nic { rewind: Rewind::Once, ..Nic::default() };
+        setting.nic = Nic { nak_reaction: NakReaction::Once, ..Nic::default() };
         if let Arrivals::Shared(timeouts) = self.arrivals {
             let gap = Some(timeouts * RTO_S);
             let mut times =

@@ -19,8 +19,8 @@ pub(super) struct Named {
 }
 
 impl Named {
-    pub(super) fn load(asked: &Fabric) -> Result<Self, Failure> {
-        let Fabric { named: fabric, pods, tors, fabrics, spines, k, leaves, link_rate } = asked;
+    pub(super) fn load(args: &Fabric) -> Result<Self, Failure> {
+        let Fabric { named: fabric, pods, tors, fabrics, spines, k, leaves, link_rate } = args;
         let sizes = [
             ("pods", pods),
             ("tors", tors),

@@ -18,12 +18,12 @@ use wiremend_units::canonical_name;
 use crate::args::fleet::{Fleet, FleetCommand};
 use crate::failure::{Answer, Failure};
 
-pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
-    match &asked.command {
-        FleetCommand::Run(asked) => run::run(asked),
-        FleetCommand::Plan(asked) => plan::run(asked),
-        FleetCommand::Trace(asked) => trace::run(asked),
-        FleetCommand::Table(asked) => table::run(asked),
+pub(crate) fn run(args: &Fleet) -> Result<Answer, Failure> {
+    match &args.command {
+        FleetCommand::Run(args) => run::run(args),
+        FleetCommand::Plan(args) => plan::run(args),
+        FleetCommand::Trace(args) => trace::run(args),
+        FleetCommand::Table(args) => table::run(args),
     }
 }
 

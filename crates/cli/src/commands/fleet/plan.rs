@@ -24,7 +24,7 @@ const AHEAD_S: i64 = 300;
 
 /// The state and the advice.
 pub(super) struct Plan<'a> {
-    pub(super) asked: &'a FleetPlan,
+    pub(super) args: &'a FleetPlan,
     pub(super) fabric: &'a Named,
     pub(super) state: &'a FabricState,
     pub(super) age_s: i64,
@@ -37,11 +37,11 @@ pub(super) struct Plan<'a> {
     pub(super) after: CorruptionCost,
 }
 
-pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
+pub(super) fn run(args: &FleetPlan) -> Result<Answer, Failure> {
     signals::catch()?;
-    let fabric = Named::load(&asked.fabric)?;
-    let (name, text) = read(&asked.state)?;
-    let parsed = if is_json(&asked.state) {
+    let fabric = Named::load(&args.fabric)?;
+    let (name, text) = read(&args.state)?;
+    let parsed = if is_json(&args.state) {
         FabricState::parse_json(&text, &fabric.tiers)
     } else {
         FabricState::parse_csv(&text, &fabric.tiers)
@@ -50,16 +50,16 @@ pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
         let between = if error.place.is_some() { ":" } else { ": " };
         Failure::Input(format!("{name}{between}{error}"))
     })?;
-    let age_s = age(asked, &state, &name)?;
-    let mut planner = DrainPlanner::new(&fabric.tiers, &state, asked.constraint);
-    if !asked.drain.is_empty() {
-        return may_drain(asked, &fabric.tiers, &mut planner);
+    let age_s = age(args, &state, &name)?;
+    let mut planner = DrainPlanner::new(&fabric.tiers, &state, args.constraint);
+    if !args.drain.is_empty() {
+        return may_drain(args, &fabric.tiers, &mut planner);
     }
-    let effect = effect(&asked.table)?;
-    let (broken, tor_paths) = (planner.broken(), planner.all_tor_paths().collect());
+    let effect = effect(&args.table)?;
+    let (broken, tor_paths) = (planner.short_of_paths(), planner.all_tor_paths().collect());
     let advice = planner.advise(STEPS_MAX);
     let steps = planner.order(&advice, STEPS_MAX);
-    let load = LinkLoad { utilization: asked.load, ..LinkLoad::default() };
+    let load = LinkLoad { utilization: args.load, ..LinkLoad::default() };
     let cost = |kept_only: bool| {
         let is_kept = |link| advice.keep.iter().any(|kept| kept.corrupting.link == link);
         let links = state.corrupting.iter().filter(|corrupting| !kept_only || is_kept(corrupting.link));
@@ -67,9 +67,9 @@ pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
     };
     let (now, after) = (cost(false), cost(true));
     let plan =
-        Plan { asked, fabric: &fabric, state: &state, age_s, broken, tor_paths, advice, steps, now, after };
+        Plan { args, fabric: &fabric, state: &state, age_s, broken, tor_paths, advice, steps, now, after };
     let report = PlanReport(&plan);
-    if let Some(directory) = &asked.out {
+    if let Some(directory) = &args.out {
         let json = format!("{:#}\n", report.json());
         let files = [
             ("plan.json", json),
@@ -78,24 +78,24 @@ pub(super) fn run(asked: &FleetPlan) -> Result<Answer, Failure> {
         ];
         write(directory, &files)?;
     }
-    terminal::print(&if asked.json { format!("{:#}\n", report.json()) } else { report.text() })?;
+    terminal::print(&if args.json { format!("{:#}\n", report.json()) } else { report.text() })?;
     Ok(Answer::Yes)
 }
 
 /// Returns the age of the state, or an error if it is too old.
-fn age(asked: &FleetPlan, state: &FabricState, name: &str) -> Result<i64, Failure> {
+fn age(args: &FleetPlan, state: &FabricState, name: &str) -> Result<i64, Failure> {
     let clock = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
     };
-    let now = asked.now.unwrap_or_else(clock);
+    let now = args.now.unwrap_or_else(clock);
     let age_s = now.saturating_sub(state.time_s);
     let taken = format_timestamp(state.time_s);
     if age_s < -AHEAD_S {
         let what = format!("{name}: the state is of {taken}, which is in the future; check the clocks");
         return Err(Failure::Input(what));
     }
-    if age_s > i64::try_from(asked.max_age).unwrap_or(i64::MAX) {
+    if age_s > i64::try_from(args.max_age).unwrap_or(i64::MAX) {
         let what = format!(
             "{name}: the state is of {taken}, {} old: too old to plan from; export a new one, or raise --max-age",
             duration_text(age_s)
@@ -116,9 +116,9 @@ pub(super) fn duration_text(seconds: i64) -> String {
 }
 
 /// Checks whether these links may be drained, one after the other.
-fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) -> Result<Answer, Failure> {
+fn may_drain(args: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) -> Result<Answer, Failure> {
     let (mut lines, mut values, mut all) = (String::new(), Vec::new(), true);
-    for name in &asked.drain {
+    for name in &args.drain {
         let link = tiers.link_by_name(name).ok_or_else(|| {
             Failure::Input(format!(
                 "--drain {name}: unknown link; expected a number below {}, or SWITCH:PORT",
@@ -154,7 +154,7 @@ fn may_drain(asked: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) -
         value["may_drain"] = json!(!matches!(answer, Err(DrainRefusal::TooFewPaths(_))));
         values.push(value);
     }
-    terminal::print(&if asked.json { format!("{:#}\n", json!({ "drain": values })) } else { lines })?;
+    terminal::print(&if args.json { format!("{:#}\n", json!({ "drain": values })) } else { lines })?;
     Ok(if all { Answer::Yes } else { Answer::No })
 }
 

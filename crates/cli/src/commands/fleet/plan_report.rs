@@ -35,7 +35,7 @@ impl PlanReport<'_> {
 
     /// Returns the labels with their texts.
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let Plan { state, broken, advice, steps, age_s, asked, .. } = self.0;
+        let Plan { state, broken, advice, steps, age_s, args, .. } = self.0;
         let tiers = self.tiers();
         let mut lines = vec![(
             "State",
@@ -47,7 +47,7 @@ impl PlanReport<'_> {
                 state.down.len(),
                 state.draining.len(),
                 state.corrupting.len(),
-                human::percent(asked.constraint)
+                human::percent(args.constraint)
             ),
         )];
         let told = broken.iter().map(|tor| {
@@ -81,7 +81,7 @@ impl PlanReport<'_> {
     }
 
     fn waiting(&self) -> String {
-        let Plan { now, after, asked, .. } = self.0;
+        let Plan { now, after, args, .. } = self.0;
         let told = |cost: &CorruptionCost| {
             format!("{:.3e} ({} frames/h)", cost.penalty, rounded(cost.frames_per_s * 3600.0))
         };
@@ -89,7 +89,7 @@ impl PlanReport<'_> {
             "the sum of loss ratios is {} now and {} after the drains, at a utilization of {} %",
             told(now),
             told(after),
-            human::percent(asked.load)
+            human::percent(args.load)
         );
         if after.penalty > 0.0 {
             let _ = write!(
@@ -119,7 +119,7 @@ impl PlanReport<'_> {
     }
 
     pub(super) fn json(&self) -> Value {
-        let Plan { state, broken, advice, steps, age_s, asked, now, after, .. } = self.0;
+        let Plan { state, broken, advice, steps, age_s, args, now, after, .. } = self.0;
         let tiers = self.tiers();
         let link = |link: LinkId| json!({ "link": link.0, "name": tiers.link_name(link) });
         let drains = |drains: &[DrainGroup]| -> Vec<Value> {
@@ -148,7 +148,7 @@ impl PlanReport<'_> {
             "schema": 1,
             "time": format_timestamp(state.time_s),
             "age_s": age_s,
-            "constraint": asked.constraint,
+            "constraint": args.constraint,
             "broken": broken.iter().map(|tor| broken_json(tiers, tor)).collect::<Vec<_>>(),
             "drain": drains(&advice.drain),
             "keep": keep.collect::<Vec<_>>(),

@@ -20,34 +20,34 @@ use crate::progress::Progress;
 use crate::{signals, terminal};
 use wiremend_report::shell_quoted;
 
-pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
+pub(super) fn run(args: &FleetRun) -> Result<Answer, Failure> {
     signals::catch()?;
-    let fabric = Named::load(&asked.fabric)?;
-    let effect = effect(&asked.table)?;
-    let trace = asked.trace.as_deref().map(|path| given(path, &fabric)).transpose()?;
-    check_policies(&asked.policy)?;
-    let window = TimeWindow::days(asked.from_day, asked.days);
+    let fabric = Named::load(&args.fabric)?;
+    let effect = effect(&args.table)?;
+    let trace = args.trace.as_deref().map(|path| given(path, &fabric)).transpose()?;
+    check_policies(&args.policy)?;
+    let window = TimeWindow::days(args.from_day, args.days);
     let years = Years {
         tiers: &fabric.tiers,
-        source: trace.as_ref().map_or(TraceSource::Generated(asked.draw.generator()), TraceSource::Given),
-        constraint: asked.constraint,
-        policies: &asked.policy,
+        source: trace.as_ref().map_or(TraceSource::Generated(args.draw.generator()), TraceSource::Given),
+        constraint: args.constraint,
+        policies: &args.policy,
         effect: &effect,
         repair: RepairModel {
-            failure_share: asked.repairs_fail,
-            technicians: asked.technicians,
+            failure_share: args.repairs_fail,
+            technicians: args.technicians,
             ..RepairModel::default()
         },
         window,
-        seeds: asked.draw.seed..asked.draw.seed.saturating_add(asked.seeds),
+        seeds: args.draw.seed..args.draw.seed.saturating_add(args.seeds),
     };
-    let keep_first = asked.out.is_some();
+    let keep_first = args.out.is_some();
     let (progress, stop) = (Progress::default(), signals::stop());
-    let runner = crate::commands::runner(asked.threads, &progress, &stop);
-    let keep = |seed, outcomes| Year::new(outcomes, window, keep_first && seed == asked.draw.seed);
+    let runner = crate::commands::runner(args.threads, &progress, &stop);
+    let keep = |seed, outcomes| Year::new(outcomes, window, keep_first && seed == args.draw.seed);
     let results = years.run(&runner, keep)?;
-    let summary = Summary::new(asked, &fabric, window, &results);
-    if let Some(directory) = &asked.out {
+    let summary = Summary::new(args, &fabric, window, &results);
+    if let Some(directory) = &args.out {
         let first = &results[0].outcomes;
         write(
             directory,
@@ -58,7 +58,7 @@ pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
             ],
         )?;
     }
-    terminal::print(&if asked.json { format!("{:#}\n", summary.json()) } else { summary.text() })?;
+    terminal::print(&if args.json { format!("{:#}\n", summary.json()) } else { summary.text() })?;
     Ok(Answer::Yes)
 }
 
@@ -105,7 +105,7 @@ fn base(mut policies: impl Iterator<Item = Policy>) -> usize {
 
 /// Results of all seeds.
 struct Summary<'a> {
-    asked: &'a FleetRun,
+    args: &'a FleetRun,
     fabric: &'a Named,
     window: TimeWindow,
     results: Vec<PolicyResult>,
@@ -117,18 +117,18 @@ const COLUMNS: &str = "|penalty|clean|paths, least|paths, mean|capacity, least|c
     corrupting, mean|per pipe";
 
 impl<'a> Summary<'a> {
-    fn new(asked: &'a FleetRun, fabric: &'a Named, window: TimeWindow, years: &[Year]) -> Self {
+    fn new(args: &'a FleetRun, fabric: &'a Named, window: TimeWindow, years: &[Year]) -> Self {
         let numbers =
             |place: usize| -> Vec<_> { years.iter().map(|year| year.numbers[place].clone()).collect() };
-        let results = asked
+        let results = args
             .policy
             .iter()
             .enumerate()
             .map(|(place, policy)| PolicyResult::new(*policy, &numbers(place)))
             .collect();
         let gain = |place: usize| Gain::mean(&years.iter().map(|year| year.gains[place]).collect::<Vec<_>>());
-        let gains = (0..asked.policy.len()).map(gain).collect();
-        Self { asked, fabric, window, results, gains, base: base(asked.policy.iter().copied()) }
+        let gains = (0..args.policy.len()).map(gain).collect();
+        Self { args, fabric, window, results, gains, base: base(args.policy.iter().copied()) }
     }
 
     fn json(&self) -> Value {
@@ -146,13 +146,13 @@ impl<'a> Summary<'a> {
                 "name": self.fabric.name, "links": tiers.link_count(), "switches": tiers.switch_count(),
                 "tors": tiers.tors().len(), "pods": tiers.pod_count(),
             },
-            "constraint": self.asked.constraint,
-            "table": self.asked.table,
-            "seed": self.asked.draw.seed,
-            "seeds": self.asked.seeds,
-            "trace": self.asked.trace.as_ref().map(|path| path.display().to_string()),
-            "from_day": self.asked.from_day,
-            "days": self.asked.days,
+            "constraint": self.args.constraint,
+            "table": self.args.table,
+            "seed": self.args.draw.seed,
+            "seeds": self.args.seeds,
+            "trace": self.args.trace.as_ref().map(|path| path.display().to_string()),
+            "from_day": self.args.from_day,
+            "days": self.args.days,
             "policies": policies,
             "gain": { "over": self.results[self.base].policy.to_string(), "policies": gains },
         })
@@ -184,13 +184,13 @@ impl<'a> Summary<'a> {
     fn sentences(&self) -> Vec<String> {
         let first = &self.results[0];
         let seeds =
-            if self.asked.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.asked.seeds) };
+            if self.args.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.args.seeds) };
         let mut told = vec![format!(
             "{}; every ToR must keep {} % of its paths; {} links start to corrupt in {} days, {seeds}. Penalty is the sum of the loss ratios of all enabled links, averaged over time.",
             self.fabric.description(),
-            human::percent(self.asked.constraint),
+            human::percent(self.args.constraint),
             human::count(first.mean("events").round() as u64),
-            self.asked.days,
+            self.args.days,
         )];
         let base = self.results[self.base].mean("penalty_time_mean");
         for (place, (result, gain)) in self.results.iter().zip(&self.gains).enumerate() {
@@ -254,14 +254,10 @@ impl<'a> Summary<'a> {
         Document {
             title: format!(
                 "A fabric over {} days, constraint {} %",
-                self.asked.days,
-                human::percent(self.asked.constraint)
+                self.args.days,
+                human::percent(self.args.constraint)
             ),
-            origin: format!(
-                "{} · table {} · wiremend {VERSION}",
-                self.fabric.description(),
-                self.asked.table
-            ),
+            origin: format!("{} · table {} · wiremend {VERSION}", self.fabric.description(), self.args.table),
             parts,
             command: std::env::args().map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" "),
         }

@@ -8,12 +8,11 @@ use crate::args::fleet::FleetTrace;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &FleetTrace) -> Result<Answer, Failure> {
-    let fabric = Named::load(&asked.fabric)?;
-    let trace =
-        asked.draw.generator().trace(&fabric.tiers, TraceTime::from_days(asked.days), asked.draw.seed);
+pub(super) fn run(args: &FleetTrace) -> Result<Answer, Failure> {
+    let fabric = Named::load(&args.fabric)?;
+    let trace = args.draw.generator().trace(&fabric.tiers, TraceTime::from_days(args.days), args.draw.seed);
     let text = trace.to_csv();
-    match &asked.out {
+    match &args.out {
         Some(path) => write_atomic(path, &text).map_err(|error| Failure::file(&error))?,
         None => terminal::print(&text)?,
     }

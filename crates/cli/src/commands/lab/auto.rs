@@ -13,12 +13,12 @@ use crate::failure::{Answer, Failure};
 use crate::progress;
 use crate::terminal;
 
-pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
-    let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
+pub(super) fn run(args: &LabAuto) -> Result<Answer, Failure> {
+    let LabTransfer { loss, path_delay, chain, out, json } = &args.transfer;
     super::begin(out.as_deref())?;
-    let knobs = ChainConfig { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
-    let auto = AutoProtection { loss: *loss, chain: knobs };
-    let seen = progress::shown(&[1.0], |progress| auto.run(&super::laboratory(), progress))?;
+    let chain_config = ChainConfig { rate: Some(args.rate), ..super::chain_config(chain, *path_delay) };
+    let auto = AutoProtection { loss: *loss, chain: chain_config };
+    let seen = progress::shown(&[1.0], |progress| auto.run(&super::lab(), progress))?;
     if let Some(out) = out {
         write(out, &seen)?;
     }
@@ -32,7 +32,7 @@ pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
 }
 
 fn write(out: &Path, seen: &AutoRun) -> Result<(), Failure> {
-    let drawing = plot::standalone(&seen.picture().plot().svg());
+    let drawing = plot::standalone(&seen.goodput_chart().plot().svg());
     let json = serde_json::to_string_pretty(seen).expect("plain values");
     write_atomic(&out.join("auto.svg"), &drawing)
         .and_then(|()| write_atomic(&out.join("auto.json"), &(json + "\n")))
@@ -44,7 +44,7 @@ fn rendered(seen: &AutoRun) -> String {
         "One TCP transfer over a link that starts to corrupt {} of its frames, with a monitor at each end.\n\n",
         seen.loss
     );
-    text += &seen.picture().text(terminal::stdout());
+    text += &seen.goodput_chart().text(terminal::stdout());
     text.push('\n');
     let after = |at: Option<f64>, from: f64| match at {
         Some(at) => format!("{:.2} s", at - from),
@@ -53,7 +53,7 @@ fn rendered(seen: &AutoRun) -> String {
     let _ = writeln!(
         text,
         "From the first corrupted frame to detection    {}",
-        after(seen.noticed_s, seen.corrupts_s)
+        after(seen.detected_s, seen.corrupts_s)
     );
     let _ = writeln!(
         text,

@@ -11,22 +11,22 @@ use std::fs;
 use std::path::Path;
 
 use wiremend_lab::chain::ChainConfig;
-use wiremend_lab::{Lab as Laboratory, privileges};
+use wiremend_lab::privileges;
 use wiremend_units::{Bytes, Span};
 
-use crate::args::operate::{Lab, LabChain, LabCommand, LabMending};
+use crate::args::operate::{Lab, LabChain, LabCommand, LabProtection};
 use crate::commands::relay::protection_mode;
 use crate::failure::{Answer, Failure};
 use crate::signals;
 
-pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
-    match &asked.command {
-        LabCommand::Auto(asked) => auto::run(asked),
-        LabCommand::Roce(asked) => roce::run(asked),
-        LabCommand::Tcp(asked) => tcp::run(asked),
-        LabCommand::Shell(asked) => shell::run(asked),
+pub(crate) fn run(args: &Lab) -> Result<Answer, Failure> {
+    match &args.command {
+        LabCommand::Auto(args) => auto::run(args),
+        LabCommand::Roce(args) => roce::run(args),
+        LabCommand::Tcp(args) => tcp::run(args),
+        LabCommand::Shell(args) => shell::run(args),
         LabCommand::Down => down::run(),
-        LabCommand::Wire(asked) => wire::run(asked),
+        LabCommand::Wire(args) => wire::run(args),
     }
 }
 
@@ -40,25 +40,25 @@ fn begin(out: Option<&Path>) -> Result<(), Failure> {
     signals::catch()
 }
 
-/// Returns a laboratory that runs this program as relay, cable and monitor, and stops with it.
-fn laboratory() -> Laboratory {
-    Laboratory { program: "/proc/self/exe".into(), stop: signals::stop() }
+/// Returns a lab that runs this program as relay, wire and monitor, and stops with it.
+fn lab() -> wiremend_lab::Lab {
+    wiremend_lab::Lab { program: "/proc/self/exe".into(), stop: signals::stop() }
 }
 
 /// Returns the configuration of a chain without a rate limit.
-fn knobs(asked: &LabChain, path_delay: Span) -> ChainConfig {
-    ChainConfig { delay: asked.delay, path_delay, queue: asked.queue, ..mended(&asked.mending) }
+fn chain_config(args: &LabChain, path_delay: Span) -> ChainConfig {
+    ChainConfig { delay: args.delay, path_delay, queue: args.queue, ..protection_config(&args.protection) }
 }
 
 /// Returns the configuration of a chain without delays and queues.
-fn mended(asked: &LabMending) -> ChainConfig {
+fn protection_config(args: &LabProtection) -> ChainConfig {
     ChainConfig {
         rate: None,
         delay: Span::ZERO,
         path_delay: Span::ZERO,
         queue: Bytes::ZERO,
-        seed: asked.seed,
-        mode: protection_mode(asked.mode),
-        copies: asked.copies,
+        seed: args.seed,
+        mode: protection_mode(args.mode),
+        copies: args.copies,
     }
 }

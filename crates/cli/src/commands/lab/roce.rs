@@ -13,26 +13,26 @@ use crate::failure::{Answer, Failure};
 use crate::progress;
 use crate::{signals, terminal};
 
-pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
-    if asked.fetch {
+pub(super) fn run(args: &LabRoce) -> Result<Answer, Failure> {
+    if args.fetch {
         guests::fetch()?;
     }
     let parts = guests::find()?;
     privileges::acquire()?;
     signals::catch()?;
     let trial = Trial {
-        loss: asked.loss,
-        rounds: asked.rounds,
-        messages: asked.messages,
-        bulk_messages: asked.bulk_messages,
-        chain: super::mended(&asked.mending),
+        loss: args.loss,
+        rounds: args.rounds,
+        messages: args.messages,
+        bulk_messages: args.bulk_messages,
+        chain: super::protection_config(&args.protection),
     };
-    let lab = super::laboratory();
+    let lab = super::lab();
     let outcome = progress::shown(&trial.steps(), |progress| trial.run(&lab, &parts, progress));
     // Ctrl-C may make a guest fail with another error.
     lab.check_stop()?;
     let outcome = outcome?;
-    if asked.json {
+    if args.json {
         let text = serde_json::to_string_pretty(&outcome).expect("plain values");
         terminal::print(&format!("{text}\n"))?;
     } else {

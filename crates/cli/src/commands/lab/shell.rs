@@ -16,25 +16,26 @@ use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
 /// Interval between checks of the shell.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Time between SIGHUP and SIGKILL.
-const PATIENCE: Duration = Duration::from_millis(500);
+const KILL_DELAY: Duration = Duration::from_millis(500);
 
-pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
+pub(super) fn run(args: &LabShell) -> Result<Answer, Failure> {
     privileges::acquire()?;
     signals::catch()?;
-    let knobs = ChainConfig { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
-    let lab = super::laboratory();
-    let chain = Chain::build(&lab, &knobs, HostKind::Kernel)?;
-    if asked.active {
+    let chain_config =
+        ChainConfig { rate: Some(args.rate), ..super::chain_config(&args.chain, args.path_delay) };
+    let lab = super::lab();
+    let chain = Chain::build(&lab, &chain_config, HostKind::Kernel)?;
+    if args.active {
         chain.protect(true)?;
     }
-    chain.set_loss(asked.loss)?;
+    chain.set_loss(args.loss)?;
     let on_b = within(chain.host(Side::B));
-    let mut words = asked.command.iter().cloned();
+    let mut words = args.command.iter().cloned();
     let program = words.next();
     if program.is_none() {
-        explain(asked, &chain, &on_b);
+        explain(args, &chain, &on_b);
     }
     let program = program.or_else(|| std::env::var_os("SHELL")).unwrap_or_else(|| OsString::from("/bin/sh"));
     let mut command = Command::new(&program);
@@ -65,27 +66,27 @@ fn watch(lab: &Lab, shell: &mut Child) -> Result<ExitStatus, Failure> {
             hang_up(shell);
             return Err(ended.into());
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 fn hang_up(shell: &mut Child) {
     // Both calls fail only if the shell has ended. It was not waited for, so its process id is still valid.
     let _ = kill_process(Pid::from_child(shell), Signal::HUP);
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + KILL_DELAY;
     while matches!(shell.try_wait(), Ok(None)) && Instant::now() < until {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     let _ = shell.kill();
     let _ = shell.wait();
 }
 
-fn explain(asked: &LabShell, chain: &Chain, on_b: &str) {
+fn explain(args: &LabShell, chain: &Chain, on_b: &str) {
     let directory = chain.directory().display();
-    let protected = if asked.active { "and is protected" } else { "and is not protected" };
+    let protected = if args.active { "and is protected" } else { "and is not protected" };
     let lines = [
         format!("this is host A, {}; host B is {}", Side::A.address(), Side::B.address()),
-        format!("the link between them has {}, loses {} of its frames, {protected}", asked.rate, asked.loss),
+        format!("the link between them has {}, loses {} of its frames, {protected}", args.rate, args.loss),
         format!("on host B (also as $ON_B):  {on_b} COMMAND"),
         format!("between them, with the link's ends link-a and link-b:  {} COMMAND", within(chain.middle())),
         format!(
@@ -99,6 +100,6 @@ fn explain(asked: &LabShell, chain: &Chain, on_b: &str) {
         "exit stops the lab and removes its namespaces".to_owned(),
     ];
     for line in lines {
-        terminal::say(&line);
+        terminal::print_message(&line);
     }
 }

@@ -17,19 +17,19 @@ use crate::terminal;
 /// Default congestion controls, if the kernel has them.
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
 
-pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
-    let controls = controls(asked)?;
-    let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
+pub(super) fn run(args: &LabTcp) -> Result<Answer, Failure> {
+    let controls = controls(args)?;
+    let LabTransfer { loss, path_delay, chain, out, json } = &args.transfer;
     super::begin(out.as_deref())?;
     let trial = Trial {
         loss: *loss,
-        chain: ChainConfig { rate: asked.rate, ..super::knobs(chain, *path_delay) },
-        lasts: Duration::from_secs_f64(asked.seconds),
-        rounds: asked.rounds,
+        chain: ChainConfig { rate: args.rate, ..super::chain_config(chain, *path_delay) },
+        lasts: Duration::from_secs_f64(args.seconds),
+        rounds: args.rounds,
         controls,
-        only_bulk: asked.bulk,
+        only_bulk: args.bulk,
     };
-    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&super::laboratory(), progress))?;
+    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&super::lab(), progress))?;
     if let Some(out) = out {
         write(out, &outcome)?;
     }
@@ -42,24 +42,24 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
+fn controls(args: &LabTcp) -> Result<Vec<String>, Failure> {
     let available = tcp::available()?;
     let has = |name: &String| available.contains(name);
-    if asked.cc.is_empty() {
+    if args.cc.is_empty() {
         return Ok(CONTROLS.map(str::to_owned).into_iter().filter(has).collect());
     }
-    match asked.cc.iter().find(|name| !has(name)) {
+    match args.cc.iter().find(|name| !has(name)) {
         Some(name) => Err(Failure::Environment(format!(
             "this kernel has no congestion control `{name}`; it has {}",
             available.join(", ")
         ))),
-        None => Ok(asked.cc.clone()),
+        None => Ok(args.cc.clone()),
     }
 }
 
 fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let drawn = outcome.picture().map_or(Ok(()), |picture| {
-        write_atomic(&out.join("goodput.svg"), &plot::standalone(&picture.plot().svg()))
+    let drawn = outcome.goodput_chart().map_or(Ok(()), |goodput_chart| {
+        write_atomic(&out.join("goodput.svg"), &plot::standalone(&goodput_chart.plot().svg()))
     });
     let json = serde_json::to_string_pretty(outcome).expect("plain values");
     drawn
@@ -87,9 +87,9 @@ fn rendered(outcome: &Outcome) -> String {
         text += &latency_table(outcome, terminal);
         text.push('\n');
     }
-    if let (Some(timeline), Some(picture)) = (&outcome.timeline, outcome.picture()) {
+    if let (Some(timeline), Some(goodput_chart)) = (&outcome.timeline, outcome.goodput_chart()) {
         let _ = write!(text, "One transfer with {} over time:\n\n", timeline.control);
-        text += &picture.text(terminal);
+        text += &goodput_chart.text(terminal);
         text.push('\n');
     }
     for goodput in &outcome.goodputs {

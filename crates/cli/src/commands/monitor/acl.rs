@@ -3,17 +3,17 @@
 use wiremend_monitor::redis::{acl_rules, planner_acl_rules};
 
 use super::config::password;
-use crate::args::monitor::MonitorAcl as Asked;
+use crate::args::monitor::MonitorAcl;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    if asked.node.as_str() == "default" {
+pub(super) fn run(args: &MonitorAcl) -> Result<Answer, Failure> {
+    if args.node.as_str() == "default" {
         let why = "`default` is the user of clients that do not log in; use the name of the node in its configuration";
         return Err(Failure::Input(why.to_owned()));
     }
-    let secret = password(&asked.password_file)?;
-    let rules = if asked.planner { planner_acl_rules() } else { acl_rules(&asked.node) }.join(" ");
-    terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", asked.node))?;
+    let secret = password(&args.password_file)?;
+    let rules = if args.planner { planner_acl_rules() } else { acl_rules(&args.node) }.join(" ");
+    terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", args.node))?;
     Ok(Answer::Yes)
 }

@@ -8,7 +8,7 @@ use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
 use wiremend_monitor::redis::RedisServer;
 use wiremend_monitor::{BadConfig, DaemonConfig, Name, Protector, RedisConfig};
 
-use crate::args::monitor::MonitorCheck as Asked;
+use crate::args::monitor::MonitorCheck;
 use crate::commands::fleet::load_tiers;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
@@ -17,13 +17,13 @@ use crate::terminal;
 const CONFIG_BYTES_MAX: u64 = 16 << 20;
 const PASSWORD_BYTES_MAX: u64 = 512;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let text = if asked.planner {
-        let (config, topology) = load_planner(&asked.config)?;
+pub(super) fn run(args: &MonitorCheck) -> Result<Answer, Failure> {
+    let text = if args.planner {
+        let (config, topology) = load_planner(&args.config)?;
         server(&config.redis, &config.user)?;
         planner_meaning(&config, &topology)
     } else {
-        let config = load(&asked.config)?;
+        let config = load(&args.config)?;
         server(&config.redis, &config.node)?;
         meaning(&config)
     };

@@ -8,15 +8,15 @@ use wiremend_monitor::{
 };
 
 use super::records::{Port, Readings, check_growth, read, shown};
-use crate::args::monitor::MonitorExplain as Asked;
+use crate::args::monitor::MonitorExplain;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let thresholds = Thresholds { loss: asked.threshold, ..Thresholds::default() };
+pub(super) fn run(args: &MonitorExplain) -> Result<Answer, Failure> {
+    let thresholds = Thresholds { loss: args.threshold, ..Thresholds::default() };
     thresholds.check().map_err(|error| Failure::Input(format!("--threshold: {error}")))?;
-    let readings = read(&asked.files)?;
-    let links = links(&asked.links, &readings)?;
+    let readings = read(&args.files)?;
+    let links = links(&args.links, &readings)?;
     let growth =
         |port: &Port| CounterGrowth::over(readings[port].iter().map(|(at, snapshot)| (*at, snapshot)));
     let explained: Vec<Explained> = links
@@ -26,7 +26,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
             Explained { a: shown(&a), b: shown(&b), explanation }
         })
         .collect();
-    let text = if asked.json { format!("{:#}\n", json(&explained)) } else { text(&explained) };
+    let text = if args.json { format!("{:#}\n", json(&explained)) } else { text(&explained) };
     terminal::print(&text)?;
     let healthy = explained.iter().all(|link| link.explanation.cause == SlowLinkCause::Healthy);
     Ok(if healthy { Answer::Yes } else { Answer::No })
@@ -47,8 +47,8 @@ impl Explained {
     }
 }
 
-fn links(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
-    let links = if asked.is_empty() { vec![only_two(readings)?] } else { named(asked, readings)? };
+fn links(args: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
+    let links = if args.is_empty() { vec![only_two(readings)?] } else { named(args, readings)? };
     for (a, b) in &links {
         for port in [a, b] {
             check_growth(port, &readings[port])?;
@@ -71,7 +71,7 @@ fn only_two(readings: &Readings) -> Result<(Port, Port), Failure> {
     Ok((a.clone(), b.clone()))
 }
 
-fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
+fn named(args: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
     let names: Vec<String> = readings.keys().map(shown).collect();
     let port = |link: &str, name: &str| {
         let found = readings.keys().find(|port| shown(port) == name).cloned();
@@ -80,8 +80,7 @@ fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Fai
             Failure::Input(format!("--link {link}: {}", wiremend_units::unknown_name("port", name, &known)))
         })
     };
-    asked
-        .iter()
+    args.iter()
         .map(|link| {
             let (a, b) = link.split_once('=').filter(|(a, b)| a != b).ok_or_else(|| {
                 Failure::Input(format!(

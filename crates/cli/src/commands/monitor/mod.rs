@@ -2,8 +2,8 @@
 
 mod acl;
 mod config;
-mod control;
 mod explain;
+mod planner;
 mod record;
 mod records;
 mod release;
@@ -15,16 +15,16 @@ mod watch;
 use crate::args::monitor::{Monitor, MonitorCommand};
 use crate::failure::{Answer, Failure};
 
-pub(super) fn run(asked: &Monitor) -> Result<Answer, Failure> {
-    match &asked.command {
-        MonitorCommand::Run(asked) => watch::run(asked),
-        MonitorCommand::Control(asked) => control::run(asked),
-        MonitorCommand::Release(asked) => release::run(asked),
-        MonitorCommand::CheckConfig(asked) => config::run(asked),
-        MonitorCommand::Repaired(asked) => repaired::run(asked),
-        MonitorCommand::Acl(asked) => acl::run(asked),
-        MonitorCommand::Record(asked) => record::run(asked),
-        MonitorCommand::Replay(asked) => replay::run(asked),
-        MonitorCommand::Explain(asked) => explain::run(asked),
+pub(super) fn run(args: &Monitor) -> Result<Answer, Failure> {
+    match &args.command {
+        MonitorCommand::Run(args) => watch::run(args),
+        MonitorCommand::Planner(args) => planner::run(args),
+        MonitorCommand::Release(args) => release::run(args),
+        MonitorCommand::CheckConfig(args) => config::run(args),
+        MonitorCommand::Repaired(args) => repaired::run(args),
+        MonitorCommand::Acl(args) => acl::run(args),
+        MonitorCommand::Record(args) => record::run(args),
+        MonitorCommand::Replay(args) => replay::run(args),
+        MonitorCommand::Explain(args) => explain::run(args),
     }
 }

@@ -8,30 +8,30 @@ use wiremend_monitor::service::driver_counters;
 use wiremend_monitor::{Counters, RecordedSnapshot, SysfsCounters};
 use wiremend_units::Span;
 
-use crate::args::monitor::MonitorRecord as Asked;
+use crate::args::monitor::MonitorRecord;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
 /// Interval between checks for a signal.
-const NAP: Duration = Duration::from_millis(50);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+pub(super) fn run(args: &MonitorRecord) -> Result<Answer, Failure> {
     signals::catch()?;
-    let mut sysfs = SysfsCounters::new(&asked.sysfs);
-    let interfaces = interfaces(asked, &sysfs)?;
-    let node = asked.node.clone().map_or_else(host_name, Ok)?;
+    let mut sysfs = SysfsCounters::new(&args.sysfs);
+    let interfaces = interfaces(args, &sysfs)?;
+    let node = args.node.clone().map_or_else(host_name, Ok)?;
     RecordedSnapshot::check_name(&node).map_err(|why| Failure::Input(format!("--node: {why}")))?;
-    let is_own = asked.sysfs.as_os_str() == SysfsCounters::ROOT;
+    let is_own = args.sysfs.as_os_str() == SysfsCounters::ROOT;
     let begun = Instant::now();
     for round in 0.. {
-        let due = begun + duration(asked.every) * round;
-        let end = asked.duration.map(|span| begun + duration(span));
+        let due = begun + duration(args.every) * round;
+        let end = args.duration.map(|span| begun + duration(span));
         if end.is_some_and(|end| due > end) || !sleep_until(due) {
             break;
         }
         for name in &interfaces {
             let driver = if is_own { driver_counters(name) } else { Counters::default() };
-            let read = sysfs.read(name, driver).map_err(|error| unread(asked, name, &error))?;
+            let read = sysfs.read(name, driver).map_err(|error| unread(args, name, &error))?;
             write(&RecordedSnapshot {
                 time_s: begun.elapsed().as_secs_f64(),
                 node: node.clone(),
@@ -43,18 +43,18 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
             })?;
         }
         for missing in sysfs.take_unreported() {
-            terminal::say(&format!("`{}` is omitted: {}", missing.file.display(), missing.reason));
+            terminal::print_message(&format!("`{}` is omitted: {}", missing.file.display(), missing.reason));
         }
     }
     Ok(Answer::Yes)
 }
 
-fn interfaces(asked: &Asked, sysfs: &SysfsCounters) -> Result<Vec<String>, Failure> {
-    if !asked.interfaces.is_empty() {
-        return Ok(asked.interfaces.clone());
+fn interfaces(args: &MonitorRecord, sysfs: &SysfsCounters) -> Result<Vec<String>, Failure> {
+    if !args.interfaces.is_empty() {
+        return Ok(args.interfaces.clone());
     }
     let found = sysfs.interfaces().map_err(|error| {
-        Failure::Environment(format!("cannot list interfaces below `{}`: {error}", asked.sysfs.display()))
+        Failure::Environment(format!("cannot list interfaces below `{}`: {error}", args.sysfs.display()))
     })?;
     if found.is_empty() {
         return Err(Failure::Input("no physical interface; name the interfaces to read".to_owned()));
@@ -67,8 +67,8 @@ fn write(record: &RecordedSnapshot) -> Result<(), Failure> {
     terminal::written(record.write(&mut stdout).and_then(|()| stdout.flush()))
 }
 
-fn unread(asked: &Asked, name: &str, error: &io::Error) -> Failure {
-    let net = asked.sysfs.join("class/net");
+fn unread(args: &MonitorRecord, name: &str, error: &io::Error) -> Failure {
+    let net = args.sysfs.join("class/net");
     Failure::Input(format!("cannot read the interface `{name}` below `{}`: {error}", net.display()))
 }
 
@@ -85,7 +85,7 @@ fn sleep_until(due: Instant) -> bool {
         if left.is_zero() {
             return true;
         }
-        thread::sleep(left.min(NAP));
+        thread::sleep(left.min(SIGNAL_POLL_INTERVAL));
     }
     false
 }

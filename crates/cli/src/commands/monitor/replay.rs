@@ -11,21 +11,24 @@ use wiremend_monitor::{
 use wiremend_units::Time;
 
 use super::records::{self, Port};
-use crate::args::monitor::MonitorReplay as Asked;
+use crate::args::monitor::MonitorReplay;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let thresholds = Thresholds { loss: asked.threshold, window_frames: asked.window };
+pub(super) fn run(args: &MonitorReplay) -> Result<Answer, Failure> {
+    let thresholds = Thresholds { loss: args.threshold, window_frames: args.window };
     thresholds.check().map_err(|error| Failure::Input(format!("--threshold, --window: {error}")))?;
-    let readings = records::read(&asked.files)?;
+    let readings = records::read(&args.files)?;
     if readings.is_empty() {
-        return Err(Failure::Input(format!("{}: no reading of a port", asked.files.join(", "))));
+        return Err(Failure::Input(format!(
+            "{}: no reading of a port; record some: wiremend monitor record IF --for 60s",
+            args.files.join(", ")
+        )));
     }
     readings.iter().try_for_each(|(port, read)| records::check_growth(port, read))?;
     let replayed: Vec<Replayed> =
         readings.into_iter().map(|(port, read)| replay(port, &read, thresholds)).collect();
-    let text = if asked.json { format!("{:#}\n", json(&replayed)) } else { text(&replayed) };
+    let text = if args.json { format!("{:#}\n", json(&replayed)) } else { text(&replayed) };
     terminal::print(&text)?;
     Ok(if replayed.iter().any(|port| port.watched.is_corrupting()) { Answer::No } else { Answer::Yes })
 }
@@ -109,7 +112,7 @@ fn json(ports: &[Replayed]) -> Value {
             "corrupting": replayed.watched.is_corrupting(),
             "frames": total.frames,
             "errors": total.errors,
-            "said": replayed.events.iter().map(one).collect::<Vec<_>>(),
+            "events": replayed.events.iter().map(one).collect::<Vec<_>>(),
         })
     };
     json!({ "ports": ports.iter().map(port).collect::<Vec<_>>() })

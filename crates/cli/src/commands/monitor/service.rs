@@ -9,28 +9,28 @@ use wiremend_monitor::service::{Error, Log, MetricsOutput, PageSink, Service};
 use wiremend_report::write_atomic;
 
 use crate::args::VERSION;
-use crate::args::monitor::{Log as LogChoice, Service as Asked};
+use crate::args::monitor::{Log as LogChoice, Service as ServiceArgs};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
 /// Runs a service until a signal stops it.
 pub(super) fn serve(
-    asked: &Asked,
+    args: &ServiceArgs,
     run: impl FnOnce(&Service<'_>) -> Result<(), Error>,
 ) -> Result<Answer, Failure> {
     signals::catch()?;
     let stop = signals::stop();
     let service = Service {
-        file: &asked.config,
-        duration: asked.duration,
-        log: match asked.log {
-            LogChoice::Text => Log::Text(&terminal::say),
+        file: &args.config,
+        duration: args.duration,
+        log: match args.log {
+            LogChoice::Text => Log::Text(&terminal::print_message),
             LogChoice::Json => Log::Json(&line),
         },
         metrics: MetricsOutput {
-            listen: asked.metrics.metrics_listen,
-            public: asked.metrics.metrics_public,
-            page: asked.metrics.textfile.clone().map(written),
+            listen: args.metrics.metrics_listen,
+            public: args.metrics.metrics_public,
+            page: args.metrics.textfile.clone().map(written),
         },
         version: VERSION,
         stop: &stop,
@@ -46,7 +46,7 @@ fn written(file: PathBuf) -> PageSink {
         Ok(()) => is_reported.set(false),
         Err(error) => {
             if !is_reported.replace(true) {
-                terminal::say(&format!("{error}; metrics are not written to that file"));
+                terminal::print_message(&format!("{error}; metrics are not written to that file"));
             }
         }
     })

@@ -2,13 +2,13 @@
 
 use super::config;
 use super::service::serve;
-use crate::args::monitor::MonitorRun as Asked;
+use crate::args::monitor::MonitorRun;
 use crate::failure::{Answer, Failure};
 use crate::rundir;
 
-pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let config = config::load(&asked.service.config)?;
+pub(super) fn run(args: &MonitorRun) -> Result<Answer, Failure> {
+    let config = config::load(&args.service.config)?;
     let server = config::server(&config.redis, &config.node)?;
-    let run_dir = rundir::path(&asked.place);
-    serve(&asked.service, |service| service.run_node(&config, server, &asked.sysfs, &run_dir))
+    let run_dir = rundir::path(&args.place);
+    serve(&args.service, |service| service.run_node(&config, server, &args.sysfs, &run_dir))
 }

@@ -18,14 +18,14 @@ use crate::{rundir, signals, terminal};
 const REFRESH: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(50);
 /// Moves the cursor to the upper left corner and clears the screen.
-const WIPE: &str = "\x1b[H\x1b[J";
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[J";
 
-pub(crate) fn status(asked: &RelayStatus) -> Result<Answer, Failure> {
-    if asked.watch {
-        return watch(&asked.which);
+pub(crate) fn status(args: &RelayStatus) -> Result<Answer, Failure> {
+    if args.watch {
+        return watch(&args.which);
     }
-    let status = send(&asked.which, &Request::Status)?;
-    terminal::print(&if asked.json {
+    let status = send(&args.which, &Request::Status)?;
+    terminal::print(&if args.json {
         format!("{}\n", serde_json::to_string_pretty(&status).expect("plain values"))
     } else {
         view::text(&status, None, terminal::stdout())
@@ -36,7 +36,7 @@ pub(crate) fn status(asked: &RelayStatus) -> Result<Answer, Failure> {
 /// Updates the view until Ctrl-C. Without a terminal, prints one view after the other.
 fn watch(which: &RelayWhich) -> Result<Answer, Failure> {
     signals::catch()?;
-    let wipe = if std::io::stdout().is_terminal() { WIPE } else { "" };
+    let clear = if std::io::stdout().is_terminal() { CLEAR_SCREEN } else { "" };
     let clock = Clock::start();
     let mut before: Option<(Status, u64)> = None;
     loop {
@@ -47,7 +47,7 @@ fn watch(which: &RelayWhich) -> Result<Answer, Failure> {
             .filter(|(earlier, _)| earlier.pid == status.pid)
             .map(|(earlier, at)| (earlier, (now - at) as f64 / 1e9));
         let text = view::text(&status, earlier, terminal::stdout());
-        terminal::print(&format!("{wipe}{text}"))?;
+        terminal::print(&format!("{clear}{text}"))?;
         before = Some((status, now));
         for _ in 0..REFRESH.as_millis() / STEP.as_millis() {
             if signals::caught().is_some() {
@@ -63,9 +63,9 @@ pub(crate) fn activate(which: &RelayWhich, active: bool) -> Result<Answer, Failu
     Ok(Answer::Yes)
 }
 
-pub(crate) fn set(asked: &RelaySet) -> Result<Answer, Failure> {
-    let (mode, copies, target) = (asked.mode.map(protection_mode), asked.copies, asked.target_loss);
-    let classes = if asked.classes.is_empty() { None } else { Some(rules(&asked.classes)?) };
+pub(crate) fn set(args: &RelaySet) -> Result<Answer, Failure> {
+    let (mode, copies, target) = (args.mode.map(protection_mode), args.copies, args.target_loss);
+    let classes = if args.classes.is_empty() { None } else { Some(rules(&args.classes)?) };
     if mode.is_none() && classes.is_none() && copies.is_none() && target.is_none() {
         return Err(Failure::Input(
             "nothing to set; give --mode, --class, --copies or --target-loss".to_owned(),
@@ -74,7 +74,7 @@ pub(crate) fn set(asked: &RelaySet) -> Result<Answer, Failure> {
     if let Some(rules) = &classes {
         Classifier::new(rules.clone(), ProtectionMode::Ordered).map_err(|error| class_error(&error))?;
     }
-    send(&asked.which, &Request::Set { mode, classes, copies, target })?;
+    send(&args.which, &Request::Set { mode, classes, copies, target })?;
     Ok(Answer::Yes)
 }
 
@@ -88,9 +88,10 @@ fn send(which: &RelayWhich, request: &Request) -> Result<Status, Failure> {
                 socket.display()
             ))
         }
-        ControlError::Unreachable(error) => {
-            Failure::Environment(format!("no relay at {}: {error}", socket.display()))
-        }
+        ControlError::Unreachable(error) => Failure::Environment(format!(
+            "no relay at {}: {error}; start one: wiremend relay run --lan IF --link IF",
+            socket.display()
+        )),
         ControlError::InvalidResponse(why) => {
             Failure::Environment(format!("invalid response of the relay at {}: {why}", socket.display()))
         }

@@ -13,13 +13,13 @@ use wiremend_units::canonical_name;
 use crate::args::operate::{Mode, Relay, RelayCommand};
 use crate::failure::{Answer, Failure};
 
-pub(crate) fn run(asked: &Relay) -> Result<Answer, Failure> {
-    match &asked.command {
-        RelayCommand::Run(asked) => serve::run(asked),
-        RelayCommand::Status(asked) => ask::status(asked),
+pub(crate) fn run(args: &Relay) -> Result<Answer, Failure> {
+    match &args.command {
+        RelayCommand::Run(args) => serve::run(args),
+        RelayCommand::Status(args) => ask::status(args),
         RelayCommand::Activate(which) => ask::activate(which, true),
         RelayCommand::Deactivate(which) => ask::activate(which, false),
-        RelayCommand::Set(asked) => ask::set(asked),
+        RelayCommand::Set(args) => ask::set(args),
         RelayCommand::Restore(which) => serve::restore(which),
     }
 }

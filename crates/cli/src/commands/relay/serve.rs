@@ -16,49 +16,50 @@ use crate::args::operate::{PollMode, PortChoice, RelayRestore, RelayRun};
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals, terminal};
 
-pub(crate) fn run(asked: &RelayRun) -> Result<Answer, Failure> {
-    let settings = settings(asked)?;
-    if asked.watched {
+pub(crate) fn run(args: &RelayRun) -> Result<Answer, Failure> {
+    let settings = settings(args)?;
+    if args.watched {
         return carry(settings);
     }
     signals::catch()?;
-    watch(asked, &settings)
+    watch(args, &settings)
 }
 
 /// Forwards frames. The supervisor process stops it with one signal, and it always stops in order.
 fn carry(settings: Settings) -> Result<Answer, Failure> {
     signals::note()?;
     let service = Service::start(settings).map_err(|why| unusable(&why))?;
-    match service.run(stop, &terminal::say).map_err(|why| unusable(&why))? {
+    match service.run(stop, &terminal::print_message).map_err(|why| unusable(&why))? {
         ExitReason::Stopped => Ok(Answer::Yes),
         ExitReason::ClockExpired => std::process::exit(relay::CLOCK_EXPIRED),
     }
 }
 
 /// Runs the relay in a child process, so that the link continues to work if it crashes.
-fn watch(asked: &RelayRun, settings: &Settings) -> Result<Answer, Failure> {
-    let supervisor = Supervisor::start(settings, &stop, &terminal::say).map_err(|why| unusable(&why))?;
+fn watch(args: &RelayRun, settings: &Settings) -> Result<Answer, Failure> {
+    let supervisor =
+        Supervisor::start(settings, &stop, &terminal::print_message).map_err(|why| unusable(&why))?;
     let program = std::env::current_exe().map_err(|error| Failure::file(&error))?;
     let rate = supervisor.rate();
     let command = || {
         let mut command = Command::new(&program);
         command.args(std::env::args_os().skip(1)).arg("--watched");
-        if asked.rate.is_none() {
+        if args.rate.is_none() {
             // An interface that is down does not report its rate.
             command.args(["--rate", &format!("{}bps", rate.bits_per_s())]);
         }
         command
     };
-    terminal::say(&format!(
+    terminal::print_message(&format!(
         "between `{}` and `{}` at {}; the kernel forwards until protection starts",
-        asked.lan, asked.link, rate
+        args.lan, args.link, rate
     ));
     match supervisor.run(command).map_err(|why| unusable(&why))?.code() {
         Some(0) => {
-            terminal::say(&if asked.release {
+            terminal::print_message(&if args.release {
                 "stopped; both interfaces are reset".to_owned()
             } else {
-                format!("stopped; the kernel forwards until: wiremend relay restore --link {}", asked.link)
+                format!("stopped; the kernel forwards until: wiremend relay restore --link {}", args.link)
             });
             Ok(Answer::Yes)
         }
@@ -72,47 +73,47 @@ fn stop() -> bool {
     signals::caught().is_some()
 }
 
-fn settings(asked: &RelayRun) -> Result<Settings, Failure> {
-    if let Some(address) = asked.metrics_listen
+fn settings(args: &RelayRun) -> Result<Settings, Failure> {
+    if let Some(address) = args.metrics_listen
         && !address.ip().is_loopback()
-        && !asked.metrics_public
+        && !args.metrics_public
     {
         return Err(Failure::Input(format!(
             "metrics at {address} would be open to other machines; to allow that, add --metrics-public"
         )));
     }
     Ok(Settings {
-        rate: asked.rate,
-        active: asked.active,
-        classes: Classifier::new(rules(&asked.classes)?, protection_mode(asked.mode))
+        rate: args.rate,
+        active: args.active,
+        classes: Classifier::new(rules(&args.classes)?, protection_mode(args.mode))
             .map_err(|error| class_error(&error))?,
-        target: LossRate::from_parts_per_trillion((asked.target_loss * 1e12).ceil() as u64),
-        copies: match asked.copies {
+        target: LossRate::from_parts_per_trillion((args.target_loss * 1e12).ceil() as u64),
+        copies: match args.copies {
             Some(copies) => CopyCount::Fixed(copies),
             None => CopyCount::Measured(LossRate::from_parts_per_trillion(1_000_000_000)),
         },
-        codec: LinkCodec { ethertype: asked.ethertype },
-        queue: asked.queue,
-        device_frames: asked.device_frames,
-        rtt_min: asked.rtt_min,
-        give_up: asked.give_up,
-        port: match asked.port {
+        codec: LinkCodec { ethertype: args.ethertype },
+        queue: args.queue,
+        device_frames: args.device_frames,
+        rtt_min: args.rtt_min,
+        give_up: args.give_up,
+        port: match args.port {
             PortChoice::Auto => PortKind::Auto,
             PortChoice::Packet => PortKind::Packet,
             PortChoice::Xdp => PortKind::Xdp(XdpMode::Native),
             PortChoice::XdpGeneric => PortKind::Xdp(XdpMode::Generic),
         },
-        poll: poll(asked.poll),
-        cpu: asked.cpu,
-        run_dir: rundir::path(&asked.place),
-        user: asked.user,
-        metrics: asked.metrics_listen,
-        disable_offloads: asked.disable_offloads,
-        allow_pfc: asked.allow_pfc,
+        poll: poll(args.poll),
+        cpu: args.cpu,
+        run_dir: rundir::path(&args.place),
+        user: args.user,
+        metrics: args.metrics_listen,
+        disable_offloads: args.disable_offloads,
+        allow_pfc: args.allow_pfc,
         version: VERSION.to_owned(),
-        wait: asked.wait,
-        release: asked.release,
-        ..Settings::new(&asked.lan, &asked.link)
+        wait: args.wait,
+        release: args.release,
+        ..Settings::new(&args.lan, &args.link)
     })
 }
 
@@ -132,15 +133,15 @@ pub(crate) fn unusable(why: &RelayError) -> Failure {
 }
 
 /// Resets the interfaces of relays that have ended.
-pub(crate) fn restore(asked: &RelayRestore) -> Result<Answer, Failure> {
-    let run_dir = rundir::path(&asked.place);
-    let restored = relay::restore(&run_dir, asked.link.as_deref(), asked.forward);
+pub(crate) fn restore(args: &RelayRestore) -> Result<Answer, Failure> {
+    let run_dir = rundir::path(&args.place);
+    let restored = relay::restore(&run_dir, args.link.as_deref(), args.forward);
     let restored = restored.map_err(|why| unusable(&why))?;
     if restored.is_empty() {
-        terminal::say("no interface to reset");
+        terminal::print_message("no interface to reset");
     }
     for Restored { lan, link, forwards } in restored {
-        terminal::say(&match (forwards, lan.as_str()) {
+        terminal::print_message(&match (forwards, lan.as_str()) {
             (true, _) => format!("the kernel forwards between `{lan}` and `{link}`"),
             (false, "") => format!("`{link}` is reset"),
             (false, _) => format!("`{lan}` and `{link}` are reset"),

@@ -1,4 +1,4 @@
-//! Counters of relays, cable and kernel that account for missing frames.
+//! Counters of relays, wire and kernel that account for missing frames.
 
 use std::fs;
 
@@ -14,9 +14,9 @@ pub(super) struct Account {
     /// Restarts of either relay, and frames with unknown outcome at these.
     reopened: u64,
     abandoned: u64,
-    /// Frames that the cable dropped, towards each side.
+    /// Frames that the wire dropped, towards each side.
     pub(super) corrupted: [u64; 2],
-    /// Frames that a relay, the cable, a socket or an interface dropped for lack of buffers.
+    /// Frames that a relay, the wire, a socket or an interface dropped for lack of buffers.
     dropped: u64,
     order: [Order; 2],
 }
@@ -32,7 +32,7 @@ struct Order {
 }
 
 impl Account {
-    /// Reads the counters of both relays and the cable.
+    /// Reads the counters of both relays and the wire.
     pub(super) fn new(line: &Line) -> Self {
         let relays = Side::BOTH.map(|side| line.status(side).expect("the relay answers"));
         let wire = line.wire_status().expect("the wire answers");

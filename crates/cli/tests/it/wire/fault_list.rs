@@ -1,4 +1,4 @@
-//! A cable that drops the frames of a list, and records dropped frames.
+//! A wire that drops the frames of a list, and records dropped frames.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The lab with real components: namespaces, relays, a cable, the kernel's TCP and soft-RoCE.
+//! The lab with real components: namespaces, relays, a wire, the kernel's TCP and soft-RoCE.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn monitors_protect_a_link_automatically() {
     let Some(ended) = lab.run(&["auto", "--json", "--out", out.to_str().unwrap()]) else { return };
     let seen = ended.json();
     let at = |key: &str| seen[key].as_f64().unwrap_or_else(|| panic!("{key}: {seen}"));
-    let order = ["corrupts_s", "noticed_s", "protected_s", "repaired_s", "unprotected_s"].map(at);
+    let order = ["corrupts_s", "detected_s", "protected_s", "repaired_s", "unprotected_s"].map(at);
     assert!(order.is_sorted(), "{order:?}");
     assert_eq!(files(&out), ["auto.json", "auto.svg"]);
     lab.assert_left_nothing();

@@ -1,16 +1,16 @@
-//! Host, relay, cable, relay, host, in a network namespace. Both relays and the cable are processes.
+//! Host, relay, wire, relay, host, in a network namespace. Both relays and the wire are processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use wiremend_dataplane::cable::{CableRequest, CableStatus, ImpairmentSettings};
 use wiremend_dataplane::control::send_request;
 use wiremend_dataplane::net::offload::Offload;
 use wiremend_dataplane::net::{self, Interface, SavedConfig, VethEnd};
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
 use wiremend_dataplane::sys::raw::RawSocket;
+use wiremend_dataplane::wire::{ImpairmentSettings, WireRequest, WireStatus};
 
 use super::{PATIENCE, until};
 
@@ -20,7 +20,7 @@ pub(crate) struct Line {
     processes: Vec<Child>,
 }
 
-/// The ends of a line: `A` is at the start of the cable.
+/// The ends of a line: `A` is at the start of the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     A,
@@ -78,14 +78,14 @@ impl Line {
         line
     }
 
-    /// Sets the impairment of the cable in both directions.
-    pub(crate) fn impair(&self, ailment: ImpairmentSettings) {
-        let request = CableRequest::Impair { a_to_b: Some(ailment), b_to_a: Some(ailment) };
-        let _: CableStatus = send_request(&self.wire_socket(), &request).unwrap();
+    /// Sets the impairment of the wire in both directions.
+    pub(crate) fn impair(&self, impairment: ImpairmentSettings) {
+        let request = WireRequest::Impair { a_to_b: Some(impairment), b_to_a: Some(impairment) };
+        let _: WireStatus = send_request(&self.wire_socket(), &request).unwrap();
     }
 
-    pub(crate) fn wire_status(&self) -> Option<CableStatus> {
-        send_request(&self.wire_socket(), &CableRequest::Status).ok()
+    pub(crate) fn wire_status(&self) -> Option<WireStatus> {
+        send_request(&self.wire_socket(), &WireRequest::Status).ok()
     }
 
     pub(crate) fn status(&self, side: Side) -> Option<Status> {

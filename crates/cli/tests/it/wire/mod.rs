@@ -1,4 +1,4 @@
-//! Real links: relays, cables, labs and guests are processes that forward frames in real time.
+//! Real links: relays, wires, labs and guests are processes that forward frames in real time.
 //!
 //! These tests pass on slow and busy machines too: they check counts and order, never speed. `cargo xtask lab` checks speed.
 

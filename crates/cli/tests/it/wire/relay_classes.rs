@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wiremend_dataplane::cable::ImpairmentSettings;
+use wiremend_dataplane::wire::ImpairmentSettings;
 
 use super::account::Account;
 use super::line::{Line, Side};
@@ -50,7 +50,7 @@ fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
     });
 }
 
-/// One direction, two classes, a lossy cable: all frames of the protected class arrive, and not all of the other.
+/// One direction, two classes, a lossy wire: all frames of the protected class arrive, and not all of the other.
 #[test]
 fn only_what_is_protected_survives_a_wire_that_loses() {
     const FRAMES: u64 = 1000;

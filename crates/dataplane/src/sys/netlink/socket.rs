@@ -166,7 +166,7 @@ impl PendingReply {
     /// Parses a datagram of one or more messages. Ignores replies to other requests.
     fn take(&mut self, mut datagram: &[u8]) -> Result<(), NetlinkError> {
         while !self.complete {
-            let Some((header, length)) = header(datagram) else { break };
+            let Some((header, length)) = parse_header(datagram) else { break };
             let payload = &datagram[HEADER..length];
             datagram = datagram.get(length.next_multiple_of(4)..).unwrap_or_default();
             if header.sequence != self.sequence {
@@ -194,7 +194,7 @@ impl PendingReply {
 }
 
 fn messages<'a>(mut datagram: &'a [u8], mut each: impl FnMut(Header, &'a [u8])) {
-    while let Some((header, length)) = header(datagram) {
+    while let Some((header, length)) = parse_header(datagram) {
         each(header, &datagram[HEADER..length]);
         datagram = datagram.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
@@ -207,7 +207,7 @@ struct Header {
 }
 
 /// Parses the header at the start of `bytes`. Returns it and the message length, if the message is complete.
-fn header(bytes: &[u8]) -> Option<(Header, usize)> {
+fn parse_header(bytes: &[u8]) -> Option<(Header, usize)> {
     let length = read_u32(bytes, 0)? as usize;
     if length < HEADER || length > bytes.len() {
         return None;

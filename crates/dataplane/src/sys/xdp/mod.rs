@@ -84,7 +84,7 @@ impl XdpSocket {
             let queue = self.next;
             if let Some(index) = self.queues[queue].take() {
                 return Some(RxFrame {
-                    index: (queue as u32) << INDEX_BITS | index,
+                    index: (queue as u32) << FRAME_INDEX_BITS | index,
                     tag: None,
                     truncated: false,
                 });
@@ -97,7 +97,8 @@ impl XdpSocket {
     /// The bytes of a frame.
     #[inline]
     pub fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
-        let (queue, index) = (rx_frame.index >> INDEX_BITS, rx_frame.index & ((1 << INDEX_BITS) - 1));
+        let (queue, index) =
+            (rx_frame.index >> FRAME_INDEX_BITS, rx_frame.index & ((1 << FRAME_INDEX_BITS) - 1));
         self.queues[queue as usize].bytes(index)
     }
 
@@ -126,7 +127,8 @@ impl XdpSocket {
     }
 }
 
-const INDEX_BITS: u32 = 24;
+/// Bits of a receive index that number the frame within its queue; the bits above number the queue.
+const FRAME_INDEX_BITS: u32 = 24;
 
 impl AsFd for XdpSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -127,7 +127,7 @@ fn draw_protect(draws: &mut Draws, topology: &str) -> String {
              |backpressure = false\nrx_buffer = '9kB'\ntx_buffer = '9kB'\n>",
         );
         return draws.write(&format!(
-            "[[protect]]\nlinks = 'switches'\nprofile = 'paper'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
+            "[[protect]]\nlinks = 'switches'\nprofile = 'prototype'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
              direction = '<both|forward|backward>'\ndummies = <1|3>\n{room}\
              <|copies = 2\n|stop = '150us'\n|start_at_loss = 0.01\n><|switch = 'ideal'\n>"
         ));

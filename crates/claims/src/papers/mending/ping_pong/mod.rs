@@ -7,7 +7,7 @@ mod bare;
 mod mended;
 
 use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, Expected, FlowSize, MendCounts, ModelSetting, NextFlow, Nic, Path, Rewind};
+use wiremend_model::{Cause, Expected, FlowSize, MendCounts, ModelSetting, NakReaction, NextFlow, Nic, Path};
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use crate::cause::counted;
@@ -58,7 +58,7 @@ impl PingPong {
     /// Timeouts per iteration, by the exact model.
     fn exact(self) -> Expected {
         let Some(one_in) = self.one_in else { return Expected::default() };
-        let nic = Nic { rewind: Rewind::Once, ..Nic::default() };
+        let nic = Nic { nak_reaction: NakReaction::Once, ..Nic::default() };
         let bare = ModelSetting::new(sizes(), 1.0 / f64::from(one_in), self.mend);
         let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, nic, ..bare };
         let path = Path::between_switches(1, 1.0);

@@ -6,8 +6,8 @@ mod traffic;
 use std::thread;
 use std::time::Duration;
 
-use wiremend_dataplane::cable::ImpairmentSettings;
 use wiremend_dataplane::net;
+use wiremend_dataplane::wire::ImpairmentSettings;
 
 use super::account::Account;
 use super::line::{Line, Side};
@@ -44,13 +44,13 @@ fn trouble() {
     let line = Line::build(RELAY, WIRE);
     line.await_protection();
     let bytes_before = Side::BOTH.map(|side| line.resident_bytes(side));
-    for ailment in [
+    for impairment in [
         ImpairmentSettings { loss: 1e-2, ..ImpairmentSettings::default() },
         ImpairmentSettings { loss: 5e-2, ..ImpairmentSettings::default() },
         ImpairmentSettings { loss: 2e-2, burst_frames: Some(4.0), ..ImpairmentSettings::default() },
         ImpairmentSettings { bit_error_rate: 1e-6, ..ImpairmentSettings::default() },
     ] {
-        losses_are_masked(&line, ailment);
+        losses_are_masked(&line, impairment);
     }
     for side in Side::BOTH {
         let (before, now) = (bytes_before[side as usize], line.resident_bytes(side));
@@ -71,22 +71,22 @@ fn trouble() {
 }
 
 /// Traffic in both directions until enough frames are dropped: few stay lost, and no more are missing.
-fn losses_are_masked(line: &Line, ailment: ImpairmentSettings) {
+fn losses_are_masked(line: &Line, impairment: ImpairmentSettings) {
     let before = Account::new(line);
     let since = || Account::new(line).since(&before);
     let traffic = Traffic::begin();
-    line.impair(ailment);
+    line.impair(impairment);
     until("enough is hit", || since().corrupted.iter().all(|hits| *hits >= HITS));
     line.impair(ImpairmentSettings::default());
     let received = traffic.end(|received| are_explained(&since(), received));
     let account = since();
     for (to, received) in Received::BY_SIDE.into_iter().zip(&received) {
         orderly(received, account.kept_order(to, &before));
-        assert!(account.explains(to, received.missing()), "{ailment:?}: {account:?}; {received:?}");
-        assert!(account.lost[to as usize] <= received.missing(), "{ailment:?}: {account:?}; {received:?}");
-        assert!(account.is_masked(to), "{ailment:?}: {account:?}; {received:?}");
+        assert!(account.explains(to, received.missing()), "{impairment:?}: {account:?}; {received:?}");
+        assert!(account.lost[to as usize] <= received.missing(), "{impairment:?}: {account:?}; {received:?}");
+        assert!(account.is_masked(to), "{impairment:?}: {account:?}; {received:?}");
     }
-    assert!(account.recovered.iter().all(|recovered| *recovered > 0), "{ailment:?}: {account:?}");
+    assert!(account.recovered.iter().all(|recovered| *recovered > 0), "{impairment:?}: {account:?}");
 }
 
 /// Something interrupts the link during traffic. Nothing arrives twice. Once it is protected again, frames arrive in order, and none

@@ -10,7 +10,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 
-use wiremend_dataplane::cable::FaultList;
+use wiremend_dataplane::wire::FaultList;
 use wiremend_proto::link::LinkHeader;
 
 use crate::wire::line::Side;
@@ -103,7 +103,7 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
         assert!(left.iter().all(|fault| is_within_burst(fault)), "never met: {left:?}");
         assert_eq!(left.len() + outcome.met.len(), list.iter().count(), "{:?}", outcome.met);
     }
-    // The simulator gets the same result from the list that the real cable recorded.
+    // The simulator gets the same result from the list that the real wire recorded.
     assert_eq!(simulated::play(&recorded), simulated);
 }
 

@@ -7,12 +7,12 @@ use std::io::IoSlice;
 use std::ops::Range;
 use std::thread;
 
-use wiremend_dataplane::cable::{
-    Cable, Direction, FaultInjector, FaultList, FaultRecorder, ImpairmentSettings, LaneConfig,
-};
 use wiremend_dataplane::net::{self, Interface, VethEnd};
 use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
 use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket};
+use wiremend_dataplane::wire::{
+    Direction, FaultInjector, FaultList, FaultRecorder, ImpairmentSettings, LaneConfig, Wire,
+};
 use wiremend_proto::link::{Config, CopyCount};
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;
@@ -22,7 +22,7 @@ use super::{DELAY_MS, GAP_MS, GIVE_UP_MS, Outcome, Passage, RECEIVER, RTT_MIN_MS
 use crate::wire::PATIENCE;
 use crate::wire::line::Side;
 
-/// Sends the frames of all steps over a cable with these faults. Returns the outcome and the faults that the cable recorded.
+/// Sends the frames of all steps over a wire with these faults. Returns the outcome and the faults that the wire recorded.
 pub(super) fn play(faults: &str) -> (Outcome, String) {
     let mut line = SteppedLine::new(&faults.parse().unwrap());
     line.protect();
@@ -38,12 +38,12 @@ pub(super) fn play(faults: &str) -> (Outcome, String) {
     line.end()
 }
 
-/// Host, relay, cable, relay, host: five components on eight interfaces.
+/// Host, relay, wire, relay, host: five components on eight interfaces.
 struct SteppedLine {
     hosts: [PacketSocket; 2],
     relays: [DataPath<PacketSocket>; 2],
-    wire: Cable<PacketSocket>,
-    /// Captures the frames of relays before the cable drops any.
+    wire: Wire<PacketSocket>,
+    /// Captures the frames of relays before the wire drops any.
     taps: [PacketSocket; 2],
     now: Time,
     /// Frames that hosts sent, that hosts received, and that taps captured.
@@ -83,7 +83,7 @@ impl SteppedLine {
         Self {
             hosts: ["host-a", "host-b"].map(socket),
             relays: [relay("lan-a", "link-a", 1), relay("lan-b", "link-b", 2)],
-            wire: Cable::new(
+            wire: Wire::new(
                 wires.map(socket),
                 [lane(Direction::Forward), lane(Direction::Backward)],
                 4096,

@@ -4,15 +4,15 @@ use wiremend_units::{HostId, LaneId, SwitchId, Time};
 
 use crate::network::{FlowKey, Network};
 
-pub(crate) struct Detours {
+pub(crate) struct ForwardingEntries {
     /// By switch; entries for a host first, then for a switch, then for all.
-    by_switch: Vec<Vec<Detour>>,
+    by_switch: Vec<Vec<ForwardingEntry>>,
 }
 
-/// A forwarding entry.
+/// A forwarding entry, which overrides the shortest path.
 #[derive(Clone, Debug)]
-pub(crate) struct Detour {
-    pub(crate) to: DetourTarget,
+pub(crate) struct ForwardingEntry {
+    pub(crate) to: ForwardingTarget,
     pub(crate) lanes: Vec<LaneId>,
     /// The entry is active from `from`, before `until`.
     pub(crate) from: Time,
@@ -21,21 +21,21 @@ pub(crate) struct Detour {
 
 /// The destinations of an entry, in order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum DetourTarget {
+pub(crate) enum ForwardingTarget {
     Host(HostId),
     Tor(SwitchId),
     All,
 }
 
-impl Detours {
+impl ForwardingEntries {
     /// Returns `None` if there are no entries.
-    pub(crate) fn new(switches: usize, entries: &[(SwitchId, Detour)]) -> Option<Self> {
+    pub(crate) fn new(switches: usize, entries: &[(SwitchId, ForwardingEntry)]) -> Option<Self> {
         let mut by_switch = vec![Vec::new(); switches];
-        for (switch, detour) in entries {
-            by_switch[switch.index()].push(detour.clone());
+        for (switch, entry) in entries {
+            by_switch[switch.index()].push(entry.clone());
         }
         for entries in &mut by_switch {
-            entries.sort_by_key(|detour| detour.to);
+            entries.sort_by_key(|entry| entry.to);
         }
         (!entries.is_empty()).then_some(Self { by_switch })
     }
@@ -48,16 +48,16 @@ impl Detours {
         switch: SwitchId,
         key: FlowKey,
     ) -> &'a [LaneId] {
-        let entry = self.by_switch[switch.index()].iter().find(|detour| {
-            let matches_target = match detour.to {
-                DetourTarget::Host(host) => host == key.dst,
-                DetourTarget::Tor(tor) => net.graph.tor(key.dst) == tor,
-                DetourTarget::All => true,
+        let entry = self.by_switch[switch.index()].iter().find(|entry| {
+            let matches_target = match entry.to {
+                ForwardingTarget::Host(host) => host == key.dst,
+                ForwardingTarget::Tor(tor) => net.graph.tor(key.dst) == tor,
+                ForwardingTarget::All => true,
             };
-            matches_target && (detour.from..detour.until).contains(&now)
+            matches_target && (entry.from..entry.until).contains(&now)
         });
         match entry {
-            Some(detour) => &detour.lanes,
+            Some(entry) => &entry.lanes,
             None => net.routes.next_hops(switch, key.dst),
         }
     }

@@ -1,4 +1,4 @@
-//! One direction of a cable.
+//! One direction of a wire.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::FaultInjector;
 use crate::pacer::Pacer;
 use crate::pool::{Pool, Slot};
 
-/// One direction of a cable: a queue, a rate, a delay and impairments.
+/// One direction of a wire: a queue, a rate, a delay and impairments.
 pub struct Lane {
     pacer: Option<Pacer>,
     delay: Span,

@@ -1,9 +1,9 @@
-//! Injects the faults of a fault list into one direction of a cable, and records corrupted frames.
+//! Injects the faults of a fault list into one direction of a wire, and records corrupted frames.
 
 use wiremend_impair::{Direction, FrameFacts, LinkFacts, LinkFault, LinkKind, Replay, TransmissionCounter};
 use wiremend_wire::link::{LinkCodec, LinkHeader};
 
-/// Corrupts and records frames of one direction by their link headers. Cables without a fault list have none.
+/// Corrupts and records frames of one direction by their link headers. Wires without a fault list have none.
 #[derive(Clone, Debug)]
 pub struct FaultInjector {
     /// Wire format of the link header.

@@ -1,4 +1,4 @@
-//! An emulated cable between two interfaces, with rate, delay, queue and impairments.
+//! An emulated wire between two interfaces, with rate, delay, queue and impairments.
 
 mod fault_injector;
 mod impairment;
@@ -8,7 +8,7 @@ mod service;
 pub use fault_injector::{FaultInjector, FaultRecorder};
 pub use impairment::ImpairmentSettings;
 pub use lane::{Lane, LaneConfig, LaneCounts};
-pub use service::{CableRequest, CableService, CableSettings, CableStatus};
+pub use service::{WireRequest, WireService, WireSettings, WireStatus};
 pub use wiremend_impair::{Direction, FaultList};
 
 use std::io::IoSlice;
@@ -19,8 +19,8 @@ use crate::pool::Pool;
 use crate::port::Port;
 use crate::sys::packet::{Pieces, SEND_MAX};
 
-/// Connects two ports like a cable. It has no clock and never blocks.
-pub struct Cable<P> {
+/// Connects two ports. It has no clock and never blocks.
+pub struct Wire<P> {
     ends: [P; 2],
     /// From end A to end B, and from B to A.
     lanes: [Lane; 2],
@@ -30,8 +30,8 @@ pub struct Cable<P> {
 
 const FULL_PORT_DELAY: Span = Span::from_us(20);
 
-impl<P: Port> Cable<P> {
-    /// Creates a cable with memory for `slots` frames in flight.
+impl<P: Port> Wire<P> {
+    /// Creates a wire with memory for `slots` frames in flight.
     pub fn new(ends: [P; 2], lanes: [LaneConfig; 2], slots: u32, frame_bytes_max: u32) -> Self {
         Self {
             ends,

@@ -1,4 +1,4 @@
-//! The process that runs a cable between two real interfaces.
+//! The process that runs a wire between two real interfaces.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,7 @@ use wiremend_impair::{Direction, FaultList};
 use wiremend_units::{Rate, Span, Time, stream_seed};
 use wiremend_wire::link::LinkCodec;
 
-use super::{Cable, FaultInjector, FaultRecorder, ImpairmentSettings, LaneConfig, LaneCounts};
+use super::{FaultInjector, FaultRecorder, ImpairmentSettings, LaneConfig, LaneCounts, Wire};
 use crate::control::{self, Inbox, Response, Server};
 use crate::event_loop::{Clock, WaitMode, wait_for_frames};
 use crate::net::{self, Interface, tc};
@@ -18,9 +18,9 @@ use crate::relay::RelayError;
 use crate::sys::packet::{CaptureFilter, PacketSocket};
 use crate::sys::{sched, wait};
 
-/// Settings of a cable.
+/// Settings of a wire.
 #[derive(Clone, Debug)]
-pub struct CableSettings {
+pub struct WireSettings {
     /// The two interfaces: end A and end B.
     pub ends: [String; 2],
     /// `None`: no rate limit.
@@ -45,10 +45,10 @@ pub struct CableSettings {
     pub poll: WaitMode,
 }
 
-/// A control request to a cable.
+/// A control request to a wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum CableRequest {
+pub enum WireRequest {
     /// Returns the status.
     Status,
     /// Replaces the impairments; an absent direction is unchanged.
@@ -60,15 +60,15 @@ pub enum CableRequest {
     },
 }
 
-impl control::Request for CableRequest {
+impl control::Request for WireRequest {
     fn is_change(&self) -> bool {
         *self != Self::Status
     }
 }
 
-/// Status of a cable.
+/// Status of a wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CableStatus {
+pub struct WireStatus {
     /// Counters from A to B.
     pub a_to_b: LaneCounts,
     /// Counters from B to A.
@@ -81,12 +81,12 @@ pub struct CableStatus {
     pub faults_left: [u64; 2],
 }
 
-/// A cable, ready to run.
-pub struct CableService {
-    settings: CableSettings,
-    cable: Cable<PacketSocket>,
+/// A wire, ready to run.
+pub struct WireService {
+    settings: WireSettings,
+    wire: Wire<PacketSocket>,
     clock: Clock,
-    inbox: Option<Inbox<CableRequest>>,
+    inbox: Option<Inbox<WireRequest>>,
     waker: std::sync::Arc<wait::Waker>,
     kernel_dropped: [u64; 2],
     /// Number of random streams created so far.
@@ -102,9 +102,9 @@ const ETHERNET_BYTES: u32 = 14 + 4;
 const SLEEP_MAX: Span = Span::from_ms(200);
 const ITERATIONS_MAX: u32 = 256;
 
-impl CableService {
+impl WireService {
     /// Opens both interfaces and keeps their frames from the host.
-    pub fn start(settings: CableSettings) -> Result<Self, RelayError> {
+    pub fn start(settings: WireSettings) -> Result<Self, RelayError> {
         let [a, b] = &settings.ends;
         if a == b {
             return Err(RelayError::Same(a.clone()));
@@ -143,20 +143,20 @@ impl CableService {
                 .map(std::sync::Arc::new)
                 .map_err(|source| RelayError::Io { what: "create an event descriptor".into(), source })?,
         };
-        let cable = Cable::new(ends, lanes, SLOTS, frame_bytes);
+        let wire = Wire::new(ends, lanes, SLOTS, frame_bytes);
         let clock = Clock::start();
         let kernel_dropped = [0; 2];
-        Ok(Self { settings, cable, clock, inbox, waker, kernel_dropped, streams, record, _server: server })
+        Ok(Self { settings, wire, clock, inbox, waker, kernel_dropped, streams, record, _server: server })
     }
 
     /// Forwards frames until `stop` returns true. Returns the final status.
-    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<CableStatus, RelayError> {
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<WireStatus, RelayError> {
         wait::set_precise_timers();
         sched::request_short_slices();
         let mut iterations = 0;
         while !stop() {
             let now = self.clock.now();
-            let more = self.cable.run_once(now);
+            let more = self.wire.run_once(now);
             iterations += 1;
             if more && iterations < ITERATIONS_MAX {
                 continue;
@@ -179,7 +179,7 @@ impl CableService {
     fn write_record(&mut self) -> Result<(), RelayError> {
         let Some(file) = &mut self.record else { return Ok(()) };
         let records =
-            self.cable.lanes_mut().iter_mut().filter_map(|lane| lane.faults.as_mut()?.record.as_mut());
+            self.wire.lanes_mut().iter_mut().filter_map(|lane| lane.faults.as_mut()?.record.as_mut());
         let mut corrupted = records.flat_map(FaultRecorder::take).peekable();
         if corrupted.peek().is_none() {
             return Ok(());
@@ -192,11 +192,11 @@ impl CableService {
 
     fn wait(&mut self, now: Time) -> Result<(), RelayError> {
         let latest = now + SLEEP_MAX;
-        let due = self.cable.next_due(now).map_or(latest, |due| due.min(latest));
-        let [a, b] = self.cable.ends();
+        let due = self.wire.next_due(now).map_or(latest, |due| due.min(latest));
+        let [a, b] = self.wire.ends();
         let ready = wait_for_frames(self.settings.poll, &self.clock, [a, b], &self.waker, Some(due))
             .map_err(|source| RelayError::Io { what: "wait for frames".into(), source })?;
-        for (ready, end) in ready.into_iter().zip(self.cable.ends()) {
+        for (ready, end) in ready.into_iter().zip(self.wire.ends()) {
             if ready.error {
                 // The interface went down. The socket receives again when it comes up.
                 let _ = end.take_error();
@@ -207,7 +207,7 @@ impl CableService {
 
     fn answer_requests(&mut self) {
         while let Some(pending) = self.inbox.as_ref().and_then(Inbox::take) {
-            if let CableRequest::Impair { a_to_b, b_to_a } = pending.request
+            if let WireRequest::Impair { a_to_b, b_to_a } = pending.request
                 && let Err(why) = self.impair([a_to_b, b_to_a])
             {
                 pending.answer(&Response::<()>::Refused(why));
@@ -223,28 +223,28 @@ impl CableService {
             let Some(impairment) = impairment else { continue };
             self.streams += 1;
             let made = impairment.build(stream_seed(self.settings.seed, 0, self.streams));
-            self.cable.lanes_mut()[direction].impair(made.map_err(|error| error.to_string())?);
+            self.wire.lanes_mut()[direction].impair(made.map_err(|error| error.to_string())?);
             self.settings.impairments[direction] = impairment;
         }
         Ok(())
     }
 
-    fn status(&mut self) -> CableStatus {
-        for (dropped, end) in self.kernel_dropped.iter_mut().zip(self.cable.ends()) {
+    fn status(&mut self) -> WireStatus {
+        for (dropped, end) in self.kernel_dropped.iter_mut().zip(self.wire.ends()) {
             *dropped += end.kernel_counts().map_or(0, |counts| counts.dropped);
         }
-        let [a_to_b, b_to_a] = self.cable.lanes().each_ref().map(|lane| lane.counts);
+        let [a_to_b, b_to_a] = self.wire.lanes().each_ref().map(|lane| lane.counts);
         let faults_left = self
-            .cable
+            .wire
             .lanes()
             .each_ref()
             .map(|lane| lane.faults.as_ref().map_or(0, |faults| faults.replay.unused() as u64));
         let (kernel_dropped, impairments) = (self.kernel_dropped, self.settings.impairments);
-        CableStatus { a_to_b, b_to_a, kernel_dropped, impairments, faults_left }
+        WireStatus { a_to_b, b_to_a, kernel_dropped, impairments, faults_left }
     }
 }
 
-fn faults(settings: &CableSettings, direction: Direction) -> Option<FaultInjector> {
+fn faults(settings: &WireSettings, direction: Direction) -> Option<FaultInjector> {
     (settings.faults.is_some() || settings.record.is_some()).then(|| FaultInjector {
         codec: settings.codec,
         direction,
@@ -271,7 +271,7 @@ fn open(interface: &Interface, frame_bytes: u32) -> Result<PacketSocket, RelayEr
     Ok(socket)
 }
 
-fn listen(path: &Path) -> Result<(Server, Inbox<CableRequest>), RelayError> {
+fn listen(path: &Path) -> Result<(Server, Inbox<WireRequest>), RelayError> {
     let io = |source| RelayError::Io { what: format!("open the control socket {}", path.display()), source };
     if let Some(directory) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o750).create(directory).map_err(io)?;

@@ -6,16 +6,16 @@ use std::fs;
 use wiremend_claims::verify::{FlowSource, PredictionSetting};
 use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
-    ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NextFlow, Nic, Operation,
-    Path, Rewind, bits, flow,
+    ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NakReaction, NextFlow, Nic,
+    Operation, Path, bits, flow,
 };
 use wiremend_units::Bytes;
 
-use crate::args::explain::{self, Flows, Link, NextChoice, OperationChoice, RewindChoice};
+use crate::args::explain::{self, Flows, Link, NakReactionChoice, NextChoice, OperationChoice};
 use crate::failure::Failure;
 
 /// The input of the model.
-pub(crate) struct Question {
+pub(crate) struct ModelInput {
     pub(crate) sizes: FrameSizes,
     pub(crate) corruption: Corruption,
     /// Loss ratio of full frames on a corrupting link.
@@ -45,14 +45,14 @@ impl Grain {
     pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 3.0 };
 }
 
-impl Question {
-    /// Converts the arguments; `rewind` is the default reaction of a NIC to copies of a NAK.
+impl ModelInput {
+    /// Converts the arguments; `reaction` is the default reaction of a NIC to copies of a NAK.
     pub(crate) fn new(
         link: &Link,
         flows: &Flows,
         times: &explain::Times,
         grain: Grain,
-        rewind: Rewind,
+        reaction: NakReaction,
     ) -> Result<Self, Failure> {
         let operation = match flows.operation {
             OperationChoice::Write => Operation::Write,
@@ -62,10 +62,10 @@ impl Question {
         let corruption = corruption(link, &sizes)?;
         let path = Path { links: link.links, access_links: link.access_links, omega: link.omega };
         let (flows_name, groups) = groups(flows, grain)?;
-        let nic_rewind = times.rewind.map_or(rewind, |choice| match choice {
-            RewindChoice::Each => Rewind::Each,
-            RewindChoice::Once => Rewind::Once,
-            RewindChoice::Unknown => Rewind::Unknown,
+        let nak_reaction = times.nak_reaction.map_or(reaction, |choice| match choice {
+            NakReactionChoice::Each => NakReaction::Each,
+            NakReactionChoice::Once => NakReaction::Once,
+            NakReactionChoice::Unknown => NakReaction::Unknown,
         });
         let next = next(times);
         let times = self::times(times, &sizes, &groups)?;
@@ -77,7 +77,7 @@ impl Question {
             flows_name,
             flows: groups,
             times,
-            nic: Nic { rewind: nic_rewind, flight_packets: times.flight_packets(&sizes) },
+            nic: Nic { nak_reaction, flight_packets: times.flight_packets(&sizes) },
             next,
         })
     }
@@ -180,23 +180,23 @@ fn merged(groups: &[SizeGroup], grain: Grain) -> Vec<FlowSize> {
     sums.into_values().filter(|sum| sum.probability > 0.0).map(mean).collect()
 }
 
-fn times(asked: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Result<ConnectionTimes, Failure> {
+fn times(args: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Result<ConnectionTimes, Failure> {
     let positive = |what: &str, seconds: f64| {
         let refused = || Failure::Input(format!("--{what}: expected a time above zero, such as 10us"));
         (seconds > 0.0).then_some(seconds).ok_or_else(refused)
     };
     let mut times = ConnectionTimes {
-        rtt: positive("rtt", asked.rtt.as_secs_f64())?,
-        rto: positive("rto", asked.rto.as_secs_f64())?,
-        rate: asked.rate.bits_per_s() as f64,
+        rtt: positive("rtt", args.rtt.as_secs_f64())?,
+        rto: positive("rto", args.rto.as_secs_f64())?,
+        rate: args.rate.bits_per_s() as f64,
         hold: 0.0,
         gap: None,
         busy: 0.0,
     };
-    if let Some(gap) = asked.gap {
+    if let Some(gap) = args.gap {
         times.gap = Some(positive("gap", gap.as_secs_f64())?);
     }
-    if let Some(load) = asked.load {
+    if let Some(load) = args.load {
         // Poisson arrivals at one sender: a flow leaves the queue empty with probability 1 − U, and the next one arrives
         // after the mean interarrival time.
         let alone: f64 =
@@ -208,8 +208,8 @@ fn times(asked: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Resu
     Ok(times)
 }
 
-fn next(asked: &explain::Times) -> Option<NextFlow> {
-    match (asked.next, asked.gap, asked.load) {
+fn next(args: &explain::Times) -> Option<NextFlow> {
+    match (args.next, args.gap, args.load) {
         (NextChoice::AtOnce, None, None) => Some(NextFlow::CLOSED_LOOP),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Impairment settings of a cable, from the command line or the control socket.
+//! Impairment settings of a wire, from the command line or the control socket.
 
 use serde::{Deserialize, Serialize};
 use wiremend_impair::{

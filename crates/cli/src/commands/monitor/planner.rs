@@ -1,0 +1,12 @@
+//! `wiremend monitor planner`: the planner.
+
+use super::config;
+use super::service::serve;
+use crate::args::monitor::MonitorPlanner;
+use crate::failure::{Answer, Failure};
+
+pub(super) fn run(args: &MonitorPlanner) -> Result<Answer, Failure> {
+    let (config, topology) = config::load_planner(&args.service.config)?;
+    let server = config::server(&config.redis, &config.user)?;
+    serve(&args.service, |service| service.run_planner(&config, &topology, &server))
+}
