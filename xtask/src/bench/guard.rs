@@ -29,7 +29,7 @@ const MISSES_TOLERANCE: (f64, f64) = (0.10, 0.05);
 const CACHES: &str = "--D1=32768,8,64 --LL=1048576,16,64";
 
 /// Compares all cases with the committed figures, or writes these anew.
-pub(super) fn check(accept: bool) -> Result<()> {
+pub(crate) fn check(accept: bool) -> Result<()> {
     let path = shell::root().join("xtask/figures.json");
     let rustc = shell::output(&mut command("rustc --version"))?.trim().to_owned();
     let committed = read(&path)?;

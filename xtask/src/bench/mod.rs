@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::TaskError;
 use crate::shell::{self, call, command};
+pub(crate) use guard::check as check_counts;
 pub(crate) use plan::Plan;
 use plan::{Case, Other};
 use sample::{Sample, Spread};

@@ -46,6 +46,7 @@ const CHECKS: &[Check] = &[
     ("examples run", |_| examples::run()),
     ("ledger, quick", |_| builds::check_ledger()),
     ("debug and release agree", |_| builds::compare_digests()),
+    ("instructions and cache misses per packet-hop", |_| crate::bench::check_counts(false)),
 ];
 
 /// Runs all checks, or those whose names contain one of `names`; with `install`, first installs missing

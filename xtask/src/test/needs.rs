@@ -66,6 +66,7 @@ const NEEDS: &[Need] = &[
         "promtool --version",
         "prometheus",
     ),
+    debian("valgrind", "counts instructions and cache misses", "valgrind --version", "valgrind"),
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),
