@@ -43,6 +43,9 @@ pub struct Options {
     pub scheduled_ports: bool,
     /// Handles all events in order of time instead of node by node; results do not depend on it.
     pub time_order: bool,
+    /// Events per window from which several threads simulate, and not the first one alone; results do not depend
+    /// on it.
+    pub parallel_events_min: u64,
     /// Links to capture.
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
@@ -55,6 +58,9 @@ pub struct Options {
     pub registry: Registry,
 }
 
+/// With fewer events per window, waiting for other threads takes longer than simulating what they would.
+const PARALLEL_EVENTS_MIN: u64 = 1000;
+
 impl Options {
     /// Returns the default options: one thread, nothing recorded.
     pub fn new(seed: u64) -> Self {
@@ -63,6 +69,7 @@ impl Options {
             threads: 1,
             scheduled_ports: false,
             time_order: false,
+            parallel_events_min: PARALLEL_EVENTS_MIN,
             captures: Vec::new(),
             trace: None,
             log_pauses: false,

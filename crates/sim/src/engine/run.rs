@@ -4,11 +4,14 @@
 //! simulate a window of that length before the exchange. The windows lie on a fixed grid that depends only on
 //! the topology. A run ends at the end of the window in which its last flow ended. That time is the same for
 //! every number of threads, so that counters agree too.
+//!
+//! Threads meet twice per window. While windows have few events, that would take longer than the events: then
+//! the first thread simulates all partitions, one after the other, and the other threads sleep.
 
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow};
 use wiremend_units::{Span, Time};
@@ -87,6 +90,8 @@ pub(crate) struct Limits {
     pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
     /// Memory limit for frames and flows in flight.
     pub(crate) memory: MemoryLimit,
+    /// Events per window from which several threads are faster than one.
+    pub(crate) parallel_events_min: u64,
 }
 
 /// Available bytes, and worst-case bytes of a frame and of a flow in flight.
@@ -108,7 +113,13 @@ impl MemoryLimit {
 /// State that the partitions share.
 struct Shared<'a> {
     limits: &'a Limits,
+    /// Each is locked by the thread that simulates it; nobody waits for a lock.
+    partitions: Vec<Mutex<&'a mut Partition>>,
     barrier: Barrier,
+    /// Whether windows have few events, so that the first thread simulates alone.
+    is_quiet: AtomicBool,
+    /// End of the last window that the first thread has simulated alone.
+    alone_until: AtomicU64,
     /// Outboxes by receiving partition, then by sending partition.
     mailboxes: Vec<Vec<Mutex<Outbox>>>,
     outputs: Vec<Mutex<WindowOutput>>,
@@ -129,6 +140,8 @@ struct WindowOutput {
 /// State that a partition publishes between windows.
 #[derive(Default)]
 struct PartitionState {
+    /// Events in the last window.
+    events: AtomicU64,
     next: AtomicU64,
     open: AtomicU64,
     in_flight: AtomicU64,
@@ -146,9 +159,13 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> io::Result<RunOutcome> {
     let count = partitions.len();
+    let net = Arc::clone(&partitions[0].net);
     let shared = Shared {
         limits,
+        partitions: partitions.iter_mut().map(Mutex::new).collect(),
         barrier: Barrier::new(count),
+        is_quiet: AtomicBool::new(count > 1 && limits.parallel_events_min > 0),
+        alone_until: AtomicU64::new(0),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),
         state: (0..count).map(|_| PartitionState::default()).collect(),
@@ -156,7 +173,6 @@ pub(crate) fn run(
         reports: (0..count).map(|_| Mutex::default()).collect(),
         is_deadlocked: AtomicBool::new(false),
     };
-    let net = Arc::clone(&partitions[0].net);
     let mut leader = Leader {
         observer,
         net,
@@ -164,15 +180,16 @@ pub(crate) fn run(
         deadlocks: Vec::new(),
         windows: 0,
         events: 0,
+        reported_events: 0,
+        events_per_window: 0,
         error: None,
     };
-    let (first, others) = partitions.split_first_mut().expect("a run has a partition");
     let (end, end_reason) = std::thread::scope(|scope| {
-        for partition in others {
+        for other in 1..count {
             let shared = &shared;
-            scope.spawn(move || simulate(partition, shared, None));
+            scope.spawn(move || simulate(other, shared, None));
         }
-        simulate(first, &shared, Some(&mut leader))
+        simulate(0, &shared, Some(&mut leader))
     });
     let Leader { collector, deadlocks, error, .. } = leader;
     error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason }), Err)
@@ -187,31 +204,29 @@ pub(crate) struct RunOutcome {
 }
 
 /// Simulates one partition: window, exchange, decision. All threads take the same decision.
-fn simulate(
-    partition: &mut Partition,
-    shared: &Shared<'_>,
-    mut leader: Option<&mut Leader<'_>>,
-) -> (Time, EndReason) {
+fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>) -> (Time, EndReason) {
     let _guard = shared.barrier.guard();
-    let me = usize::from(partition.number);
-    partition.start();
+    shared.partition(me).start();
     let mut window_end = Time::ZERO;
     loop {
-        partition.run(window_end);
-        if is_sample(shared.limits, window_end) {
-            partition.sample(window_end);
+        if shared.is_quiet.load(Ordering::Relaxed) {
+            // All threads have read the state of the last window before the first one changes it.
+            shared.barrier.wait();
+            if let Some(leader) = leader.as_deref_mut() {
+                let until = simulate_alone(shared, leader, window_end);
+                shared.alone_until.store(until.as_ps(), Ordering::Relaxed);
+            }
+            shared.barrier.wait();
+            window_end = Time::from_ps(shared.alone_until.load(Ordering::Relaxed));
+        } else {
+            simulate_window(&mut shared.partition(me), shared, window_end);
+            shared.barrier.wait();
+            collect_outboxes(&mut shared.partition(me), shared);
+            if let Some(leader) = leader.as_deref_mut() {
+                leader.on_window(shared, window_end);
+            }
+            shared.barrier.wait();
         }
-        if let Some(check) = shared.limits.deadlock.filter(|check| check.is_epoch(window_end)) {
-            *lock(&shared.reports[me]) = partition.report(window_end, check.before(window_end));
-        }
-        post_outboxes(partition, shared, me);
-        shared.barrier.wait();
-        collect_outboxes(partition, shared, me);
-        if let Some(leader) = leader.as_deref_mut() {
-            leader.collect_output(shared, window_end, partition.events);
-            leader.check_deadlocks(shared, window_end);
-        }
-        shared.barrier.wait();
         match decide(shared, window_end) {
             ControlFlow::Continue(end) => window_end = end,
             ControlFlow::Break((end, end_reason)) => {
@@ -220,11 +235,12 @@ fn simulate(
                     EndReason::Deadlock => FlowOutcome::Deadlock,
                     _ => FlowOutcome::TimeLimit,
                 };
+                let mut partition = shared.partition(me);
                 partition.finish(end, outcome);
-                post_outboxes(partition, shared, me);
+                post_outboxes(&mut partition, shared);
                 shared.barrier.wait();
                 if let Some(leader) = leader {
-                    leader.collect_output(shared, end, partition.events);
+                    leader.collect_output(shared, end);
                 }
                 return (end, end_reason);
             }
@@ -232,7 +248,47 @@ fn simulate(
     }
 }
 
-fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>, me: usize) {
+/// Simulates all partitions, from the window that ends at `window_end` until windows have many events or the run
+/// ends. Returns the end of the last window.
+fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) -> Time {
+    loop {
+        for number in 0..shared.partitions.len() {
+            simulate_window(&mut shared.partition(number), shared, window_end);
+        }
+        for number in 0..shared.partitions.len() {
+            collect_outboxes(&mut shared.partition(number), shared);
+        }
+        leader.on_window(shared, window_end);
+        match decide(shared, window_end) {
+            ControlFlow::Continue(end) if shared.is_quiet.load(Ordering::Relaxed) => window_end = end,
+            _ => return window_end,
+        }
+    }
+}
+
+/// Simulates one window of a partition, and posts what leaves it.
+fn simulate_window(partition: &mut Partition, shared: &Shared<'_>, window_end: Time) {
+    let before = partition.events;
+    partition.run(window_end);
+    if is_sample(shared.limits, window_end) {
+        partition.sample(window_end);
+    }
+    let me = usize::from(partition.number);
+    if let Some(check) = shared.limits.deadlock.filter(|check| check.is_epoch(window_end)) {
+        *lock(&shared.reports[me]) = partition.report(window_end, check.before(window_end));
+    }
+    shared.state[me].events.store(partition.events - before, Ordering::Relaxed);
+    post_outboxes(partition, shared);
+}
+
+impl<'a> Shared<'a> {
+    fn partition(&self, number: usize) -> MutexGuard<'_, &'a mut Partition> {
+        lock(&self.partitions[number])
+    }
+}
+
+fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
+    let me = usize::from(partition.number);
     for (to, outbox) in partition.lanes.outbox.iter_mut().enumerate() {
         if !outbox.is_empty() {
             std::mem::swap(&mut *lock(&shared.mailboxes[to][me]), outbox);
@@ -244,7 +300,8 @@ fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>, me: usize) {
     outputs.samples.append(&mut partition.samples);
 }
 
-fn collect_outboxes(partition: &mut Partition, shared: &Shared<'_>, me: usize) {
+fn collect_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
+    let me = usize::from(partition.number);
     for mailboxes in &shared.mailboxes[me] {
         let mut mailboxes = lock(mailboxes);
         partition.take_over(&mut mailboxes);
@@ -308,13 +365,28 @@ struct Leader<'a> {
     collector: Collector,
     deadlocks: Vec<Deadlock>,
     windows: u64,
-    /// Events of the first partition at the last progress report.
     events: u64,
+    /// Events at the last progress report.
+    reported_events: u64,
+    /// Events of a window, averaged over the last windows.
+    events_per_window: u64,
     error: Option<io::Error>,
 }
 
 impl Leader<'_> {
-    fn collect_output(&mut self, shared: &Shared<'_>, now: Time, events: u64) {
+    /// Handles the end of a window of all partitions.
+    fn on_window(&mut self, shared: &Shared<'_>, window_end: Time) {
+        let events: u64 = shared.state.iter().map(|state| state.events.load(Ordering::Relaxed)).sum();
+        self.events += events;
+        self.events_per_window = (self.events_per_window * 7 + events).div_ceil(8);
+        let is_quiet =
+            shared.partitions.len() > 1 && self.events_per_window < shared.limits.parallel_events_min;
+        shared.is_quiet.store(is_quiet, Ordering::Relaxed);
+        self.collect_output(shared, window_end);
+        self.check_deadlocks(shared, window_end);
+    }
+
+    fn collect_output(&mut self, shared: &Shared<'_>, now: Time) {
         let mut all = WindowOutput::default();
         for outputs in &shared.outputs {
             let mut outputs = lock(outputs);
@@ -327,8 +399,10 @@ impl Leader<'_> {
             shared.halt.store(true, Ordering::Relaxed);
         }
         self.windows += 1;
-        if self.windows.is_multiple_of(PROGRESS_WINDOWS) || events - self.events > PROGRESS_EVENTS {
-            self.events = events;
+        if self.windows.is_multiple_of(PROGRESS_WINDOWS)
+            || self.events - self.reported_events > PROGRESS_EVENTS
+        {
+            self.reported_events = self.events;
             let progress = Progress { now, flows: self.collector.flows() };
             if self.observer.on_progress(&progress).is_break() {
                 shared.halt.store(true, Ordering::Relaxed);
@@ -362,6 +436,6 @@ impl Leader<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
