@@ -58,7 +58,7 @@ const SCALE: &[(&str, &[&str])] = &[
     ("perm-k64", &["topology.k=64", "workload.0.bytes=16000B"]),
     ("leaf-spine-100k", &[LEAF_SPINE, "workload.0.bytes=16000B"]),
 ];
-const LEAF_SPINE: &str = "topology={kind=\"leaf-spine\",leaves=1600,spines=32,hosts_per_leaf=64,\
+const LEAF_SPINE: &str = "topology={kind=\"leaf-spine\",leaves=1024,spines=32,hosts_per_leaf=100,\
                           rate=\"100Gbps\",delay=\"1us\"}";
 
 /// Features whose instructions and cache misses are checked, on 128 hosts with short messages.
