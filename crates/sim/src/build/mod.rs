@@ -43,9 +43,9 @@ pub struct Options {
     pub scheduled_ports: bool,
     /// Handles all events in order of time instead of node by node; results do not depend on it.
     pub time_order: bool,
-    /// Events per window from which several threads simulate, and not the first one alone; results do not depend
-    /// on it.
-    pub parallel_events_min: u64,
+    /// Events after which it is reconsidered whether all threads simulate or the first one alone; `None`: all.
+    /// Results do not depend on it.
+    pub thread_choice_events: Option<u64>,
     /// Links to capture.
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
@@ -58,8 +58,8 @@ pub struct Options {
     pub registry: Registry,
 }
 
-/// With fewer events per window, waiting for other threads takes longer than simulating what they would.
-const PARALLEL_EVENTS_MIN: u64 = 1000;
+/// About a millisecond.
+const THREAD_CHOICE_EVENTS: u64 = 20_000;
 
 impl Options {
     /// Returns the default options: one thread, nothing recorded.
@@ -69,7 +69,7 @@ impl Options {
             threads: 1,
             scheduled_ports: false,
             time_order: false,
-            parallel_events_min: PARALLEL_EVENTS_MIN,
+            thread_choice_events: Some(THREAD_CHOICE_EVENTS),
             captures: Vec::new(),
             trace: None,
             log_pauses: false,

@@ -102,7 +102,7 @@ impl<'a> SimulationPlan<'a> {
             sample_every: self.scenario.series.as_ref().map(|series| series.every),
             deadlock: deadlock::check(self.scenario),
             memory: self.valid.memory,
-            parallel_events_min: self.options.parallel_events_min,
+            thread_choice_events: self.options.thread_choice_events,
         }
     }
 }

@@ -4,6 +4,7 @@ mod barrier;
 mod partition;
 mod pause_script;
 pub(crate) mod run;
+mod thread_choice;
 
 pub(crate) use partition::Partition;
 pub(crate) use pause_script::{PauseScript, ScriptedPause};

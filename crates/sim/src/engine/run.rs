@@ -5,8 +5,8 @@
 //! the topology. A run ends at the end of the window in which its last flow ended. That time is the same for
 //! every number of threads, so that counters agree too.
 //!
-//! Threads meet twice per window. While windows have few events, that would take longer than the events: then
-//! the first thread simulates all partitions, one after the other, and the other threads sleep.
+//! Threads meet twice per window. Where that takes longer than it saves, the first thread simulates all partitions,
+//! one after the other, and the other threads sleep: see [`ThreadChoice`].
 
 use std::io;
 use std::ops::ControlFlow;
@@ -18,6 +18,7 @@ use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
 use super::partition::Partition;
+use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
 use crate::network::Network;
 use crate::observe::CapturedFrame;
@@ -90,8 +91,8 @@ pub(crate) struct Limits {
     pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
     /// Memory limit for frames and flows in flight.
     pub(crate) memory: MemoryLimit,
-    /// Events per window from which several threads are faster than one.
-    pub(crate) parallel_events_min: u64,
+    /// Events after which the number of threads is reconsidered; `None`: all threads simulate.
+    pub(crate) thread_choice_events: Option<u64>,
 }
 
 /// Available bytes, and worst-case bytes of a frame and of a flow in flight.
@@ -116,8 +117,8 @@ struct Shared<'a> {
     /// Each is locked by the thread that simulates it; nobody waits for a lock.
     partitions: Vec<Mutex<&'a mut Partition>>,
     barrier: Barrier,
-    /// Whether windows have few events, so that the first thread simulates alone.
-    is_quiet: AtomicBool,
+    /// Whether the first thread simulates alone.
+    is_alone: AtomicBool,
     /// End of the last window that the first thread has simulated alone.
     alone_until: AtomicU64,
     /// Outboxes by receiving partition, then by sending partition.
@@ -160,11 +161,12 @@ pub(crate) fn run(
 ) -> io::Result<RunOutcome> {
     let count = partitions.len();
     let net = Arc::clone(&partitions[0].net);
+    let choice = limits.thread_choice_events.filter(|_| count > 1).map(ThreadChoice::new);
     let shared = Shared {
         limits,
         partitions: partitions.iter_mut().map(Mutex::new).collect(),
         barrier: Barrier::new(count),
-        is_quiet: AtomicBool::new(count > 1 && limits.parallel_events_min > 0),
+        is_alone: AtomicBool::new(choice.is_some()),
         alone_until: AtomicU64::new(0),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),
@@ -181,7 +183,7 @@ pub(crate) fn run(
         windows: 0,
         events: 0,
         reported_events: 0,
-        events_per_window: 0,
+        choice,
         error: None,
     };
     let (end, end_reason) = std::thread::scope(|scope| {
@@ -209,7 +211,7 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
     shared.partition(me).start();
     let mut window_end = Time::ZERO;
     loop {
-        if shared.is_quiet.load(Ordering::Relaxed) {
+        if shared.is_alone.load(Ordering::Relaxed) {
             // All threads have read the state of the last window before the first one changes it.
             shared.barrier.wait();
             if let Some(leader) = leader.as_deref_mut() {
@@ -248,8 +250,8 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
     }
 }
 
-/// Simulates all partitions, from the window that ends at `window_end` until windows have many events or the run
-/// ends. Returns the end of the last window.
+/// Simulates all partitions, from the window that ends at `window_end` until all threads shall simulate or the
+/// run ends. Returns the end of the last window.
 fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) -> Time {
     loop {
         for number in 0..shared.partitions.len() {
@@ -260,7 +262,7 @@ fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: 
         }
         leader.on_window(shared, window_end);
         match decide(shared, window_end) {
-            ControlFlow::Continue(end) if shared.is_quiet.load(Ordering::Relaxed) => window_end = end,
+            ControlFlow::Continue(end) if shared.is_alone.load(Ordering::Relaxed) => window_end = end,
             _ => return window_end,
         }
     }
@@ -368,8 +370,8 @@ struct Leader<'a> {
     events: u64,
     /// Events at the last progress report.
     reported_events: u64,
-    /// Events of a window, averaged over the last windows.
-    events_per_window: u64,
+    /// `None`: all threads simulate.
+    choice: Option<ThreadChoice>,
     error: Option<io::Error>,
 }
 
@@ -378,10 +380,9 @@ impl Leader<'_> {
     fn on_window(&mut self, shared: &Shared<'_>, window_end: Time) {
         let events: u64 = shared.state.iter().map(|state| state.events.load(Ordering::Relaxed)).sum();
         self.events += events;
-        self.events_per_window = (self.events_per_window * 7 + events).div_ceil(8);
-        let is_quiet =
-            shared.partitions.len() > 1 && self.events_per_window < shared.limits.parallel_events_min;
-        shared.is_quiet.store(is_quiet, Ordering::Relaxed);
+        if let Some(choice) = &mut self.choice {
+            shared.is_alone.store(choice.on_window(events), Ordering::Relaxed);
+        }
         self.collect_output(shared, window_end);
         self.check_deadlocks(shared, window_end);
     }

@@ -408,7 +408,9 @@ impl Lanes {
             let frame = self.frames.insert(frame);
             if let Some((_, header, block)) = headers.next_if(|(of, ..)| *of == place) {
                 self.headers.insert(frame, header);
-                block.into_iter().for_each(|block| self.headers.attach(frame, block));
+                if let Some(block) = block {
+                    self.headers.attach(frame, block);
+                }
             }
             if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
                 self.frames.attach(frame, feedback);

@@ -53,9 +53,9 @@ fn check(text: &str, seed: u64) {
     let digest = results.collector.digest();
     println!("seed {seed}: {digest}");
     for (threads, time_order) in [(2, false), (3, false), (1, true)] {
-        // Three threads change between simulating together and the first one alone.
-        let parallel_events_min = [0, 20][usize::from(threads == 3)];
-        let options = Options { threads, time_order, parallel_events_min, ..plain.clone() };
+        // Of three threads the first one often simulates alone.
+        let thread_choice_events = (threads == 3).then_some(50);
+        let options = Options { threads, time_order, thread_choice_events, ..plain.clone() };
         let (other, other_rows) = run_with(text, &options);
         let how = format!("{threads} threads, time order {time_order}");
         assert_eq!(other.collector.digest(), digest, "{how}");
