@@ -5,6 +5,7 @@
 
 use wiremend_runner::{Input, Request, Runner};
 
+#[expect(clippy::disallowed_methods, reason = "a program reads its arguments")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (scenario, values, threads) = match args.split_first() {

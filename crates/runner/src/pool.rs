@@ -16,6 +16,9 @@ use crate::input::Input;
 use crate::machine;
 use crate::progress::{Expected, Progress};
 
+/// How often a run reconsiders its number of threads: about once per millisecond.
+const THREAD_CHOICE_EVENTS: u64 = 20_000;
+
 /// Settings of runs besides their scenario: threads, memory, progress, stop flag.
 ///
 /// A runner [builds](Runner::build) every simulation and holds the algorithms that a program registers.
@@ -91,6 +94,7 @@ impl<'a> Runner<'a> {
     /// Options of a run that may use all free memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
+        options.thread_choice_events = Some(THREAD_CHOICE_EVENTS);
         options.memory_bytes_max = machine::memory_bytes_max();
         options.registry = self.registry.cloned().unwrap_or_default();
         options

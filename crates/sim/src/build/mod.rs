@@ -43,8 +43,8 @@ pub struct Options {
     pub scheduled_ports: bool,
     /// Handles all events in order of time instead of node by node; results do not depend on it.
     pub time_order: bool,
-    /// Events after which it is reconsidered whether all threads simulate or the first one alone; `None`: all.
-    /// Results do not depend on it.
+    /// Events after which it is reconsidered whether all threads simulate or the first one alone; tiny networks
+    /// then have one thread. `None`: all threads simulate. Results do not depend on it.
     pub thread_choice_events: Option<u64>,
     /// Links to capture.
     pub captures: Vec<LinkId>,
@@ -58,9 +58,6 @@ pub struct Options {
     pub registry: Registry,
 }
 
-/// About a millisecond.
-const THREAD_CHOICE_EVENTS: u64 = 20_000;
-
 impl Options {
     /// Returns the default options: one thread, nothing recorded.
     pub fn new(seed: u64) -> Self {
@@ -69,7 +66,7 @@ impl Options {
             threads: 1,
             scheduled_ports: false,
             time_order: false,
-            thread_choice_events: Some(THREAD_CHOICE_EVENTS),
+            thread_choice_events: None,
             captures: Vec::new(),
             trace: None,
             log_pauses: false,

@@ -27,6 +27,9 @@ pub struct SimulationPlan<'a> {
     pub(super) time_order: bool,
 }
 
+/// Least number of lanes per thread, unless all threads are to be used.
+const LANES_PER_THREAD_MIN: u32 = 32;
+
 pub(super) struct PortKinds {
     schedule: Schedule,
     scheduled: bool,
@@ -41,7 +44,8 @@ impl<'a> SimulationPlan<'a> {
         // Importance weights need both ends of a link in one partition, and a trace needs all events in
         // order.
         let is_sequential = valid.tilted.is_some() || options.trace.is_some();
-        let node_partitions = assign(&valid.net, if is_sequential { 1 } else { options.threads });
+        let node_partitions =
+            assign(&valid.net, if is_sequential { 1 } else { useful_threads(options, &valid.net) });
         let partitions = node_partitions.iter().max().map_or(1, |last| usize::from(*last) + 1);
         let classes = workload::classes(scenario, valid.net.transport.needs).len();
         let ports = PortKinds::new(scenario, options, &valid, classes);
@@ -125,6 +129,13 @@ impl PortKinds {
             scheduled_lanes: scheduled_lanes.collect(),
         }
     }
+}
+
+/// Returns the number of threads that a network may keep busy. Partitions of a few links cost more than they save,
+/// even on one thread.
+fn useful_threads(options: &Options, net: &Network) -> usize {
+    let useful = (net.graph.lane_count() / LANES_PER_THREAD_MIN).max(1) as usize;
+    if options.thread_choice_events.is_some() { options.threads.min(useful) } else { options.threads }
 }
 
 fn recorded_lanes(options: &Options, net: &Network) -> Vec<LaneId> {
