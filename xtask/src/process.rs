@@ -1,11 +1,58 @@
-//! Kills a process with all its descendants.
+//! Runs programs with a time limit, and kills those that exceed it with all their descendants.
 
 use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::shell::{self, command};
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{self, command, format_duration};
+
+/// Polling interval of a running program.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Runs a program to its end and returns its status and standard output. A program that runs longer than
+/// `time_max` hangs: it is killed, which is an error.
+pub(crate) fn output_within(command: &mut Command, time_max: Duration) -> Result<Output> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", shell::line(command)))?;
+    let mut pipe = child.stdout.take().expect("stdout is a pipe");
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let status = wait(&mut child, time_max)?;
+    let stdout = reader.join().expect("reading does not panic").context("output of a program")?;
+    let Some(status) = status else {
+        print!("{}", String::from_utf8_lossy(&stdout));
+        bail!("`{}` hung: killed after {}", shell::line(command), format_duration(time_max));
+    };
+    Ok(Output { status, stdout, stderr: Vec::new() })
+}
+
+/// Waits for a process at most `time_max`; then kills it with its descendants and returns no status.
+pub(crate) fn wait(child: &mut Child, time_max: Duration) -> Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().context("waiting for a program")? {
+            return Ok(Some(status));
+        }
+        if begun.elapsed() > time_max {
+            kill_tree(child.id());
+            child.wait().context("waiting for a program that was killed")?;
+            return Ok(None);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
 
 /// Kills a process and all processes below it.
-pub(super) fn kill_tree(process: u32) {
+fn kill_tree(process: u32) {
     // The parent first: without its children it could exit successfully.
     let all: Vec<_> = std::iter::once(process).chain(descendants(process)).map(|id| id.to_string()).collect();
     // `kill` is a shell builtin; the program of that name is not on every machine.
@@ -27,6 +74,14 @@ fn descendants(process: u32) -> Vec<u32> {
 mod tests {
     use super::*;
     use std::path::Path;
+
+    #[test]
+    fn a_hanging_process_is_killed_and_others_are_not() {
+        let hung = output_within(&mut command("sleep 600"), Duration::from_millis(20)).unwrap_err();
+        assert_eq!(hung.to_string(), "`sleep 600` hung: killed after 0.0 s");
+        let ended = output_within(&mut command("echo done"), Duration::from_mins(5)).unwrap();
+        assert!(ended.status.success() && ended.stdout == b"done\n");
+    }
 
     #[test]
     fn a_process_ends_with_its_own_children() {
