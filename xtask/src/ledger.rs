@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::process;
 use crate::shell::{self, call};
 
 /// Pages, results and figures, from the top of the repository.
@@ -86,6 +88,9 @@ fn replace_figures(directory: &Path, drawn: &BTreeSet<String>, names: &BTreeSet<
     Ok(())
 }
 
+/// Time limit of the quick runs of all claims. They take less than two minutes on two cores.
+const QUICK_TIME_MAX: Duration = Duration::from_hours(1);
+
 /// Claims that time the kernel of this machine: their figures depend on its speed and load, so `cargo xtask lab`
 /// judges them.
 pub(crate) const REAL_TIME: &[&str] = &["W4"];
@@ -121,8 +126,7 @@ pub(crate) fn compare(program: &Path, is_wanted: impl Fn(&str) -> bool) -> Resul
 
 /// The JSON that the program prints, whether or not all claims are reproduced.
 fn quick_ledger(command: &mut Command) -> Result<Value> {
-    let output =
-        command.stderr(std::process::Stdio::inherit()).output().context("cannot start the program")?;
+    let output = process::output_within(command, QUICK_TIME_MAX)?;
     ensure!(
         matches!(output.status.code(), Some(0 | 1)),
         "`{}` failed ({})",

@@ -17,6 +17,7 @@ mod dist;
 mod docs;
 mod lab;
 mod ledger;
+mod process;
 mod shell;
 mod test;
 

@@ -27,7 +27,7 @@ fn help_is_not_an_error() {
 #[test]
 fn a_program_that_sleeps_takes_wall_time_and_little_cpu_time() {
     let measured = measure("sleep 0.3");
-    assert!((0.3..10.0).contains(&measured["wall_s"].as_f64().unwrap()), "{measured}");
+    assert!(measured["wall_s"].as_f64().unwrap() >= 0.3, "{measured}");
     assert!((0.0..0.2).contains(&measured["cpu_s"].as_f64().unwrap()), "{measured}");
 }
 

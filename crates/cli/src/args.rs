@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wiremend_scenario::Override;
 
 use self::choice::choice;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// The version with its commit.
 pub(crate) const VERSION: &str = env!("WIREMEND_VERSION");
 
-/// Heading of options that `--help` shows and `-h` leaves out.
+/// Heading of options that `--help-all` shows and `--help` leaves out.
 const ADVANCED: &str = "Advanced options";
 
 /// Commands by purpose; clap has no groups of commands.
@@ -60,16 +60,21 @@ const EXAMPLES: &str = "\
 Examples:
   wiremend                         run the scenario `tour`
   wiremend trace nak               show how a lost NAK is recovered, packet by packet
-  wiremend help run                show all options of one command
 
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
 /// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.
 #[derive(Parser, Debug)]
-#[command(name = "wiremend", version = VERSION, help_template = HELP, after_help = EXAMPLES)]
+#[command(name = "wiremend", version = VERSION, help_template = HELP, after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Print the common options and examples
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+    /// Print the description and all options
+    #[arg(long, global = true, action = ArgAction::HelpLong)]
+    help_all: Option<bool>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -389,14 +394,27 @@ impl std::str::FromStr for FlowChoice {
     }
 }
 
-/// The whole command line, for completions and manual pages.
+/// The whole command line.
 pub(crate) fn command() -> clap::Command {
-    Arguments::command()
+    fn with_hints(command: clap::Command, path: &str) -> clap::Command {
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let names: Vec<_> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+        // Some commands have nothing but commands below them.
+        let has_options = command.get_arguments().any(|arg| !arg.is_global_set());
+        let place = if names.is_empty() || has_options { "" } else { " COMMAND" };
+        let hint = format!("{after}\n\n`{path}{place} --help-all` prints all options.");
+        names.into_iter().fold(command.after_help(hint).after_long_help(after), |command, name| {
+            let path = format!("{path} {name}");
+            command.mut_subcommand(name, |inner| with_hints(inner, &path))
+        })
+    }
+    with_hints(Arguments::command(), "wiremend")
 }
 
 /// The arguments of this process.
 pub(crate) fn parse() -> Result<Arguments, Failure> {
-    Arguments::try_parse().map_err(|error| match error.kind() {
+    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.map_err(|error| match error.kind() {
         // Not an error: the user asked for this text.
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             crate::terminal::written(error.print()).err().unwrap_or(Failure::Done)
@@ -436,6 +454,7 @@ mod tests {
     fn every_short_help_has_examples_and_fits_a_screen() {
         fn check(command: &mut clap::Command, path: &str) {
             let help = command.render_help().to_string();
+            assert!(help.trim_end().ends_with(" --help-all` prints all options."), "{help}");
             assert!(help.lines().count() <= SCREEN, "{path}: {} lines\n{help}", help.lines().count());
             let examples = help.split("Examples:\n").nth(1).expect(path);
             let count = examples.lines().take_while(|line| line.starts_with("  ")).count();

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words() {
+    fn lines_break_at_spaces() {
         assert_eq!(wrap("one two\nthree  µs", 8), "one two\nthree µs\n");
         assert_eq!(wrap("longer than that", 4), "longer\nthan\nthat\n");
         assert_eq!(wrap(" \n", 10), "");

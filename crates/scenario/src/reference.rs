@@ -65,7 +65,8 @@ set = { "transport.recovery" = "go-back-0" }
 
 Quantities are texts with a unit: rates in `bps`, `kbps`, `Mbps`, `Gbps`, `Tbps`; times in `ps`, `ns`, `us`, `ms`,
 `s`; sizes in `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`. Names of values may be written in other ways: `go-back-n`,
-`go_back_n`, `GoBackN` and `gbn` are the same. Fields that are not listed here are errors.
+`go_back_n`, `GoBackN` and `gbn` are the same. Fields that are not listed here are errors. Terms are in the
+[glossary](../glossary.md).
 
 "#;
 
@@ -82,9 +83,14 @@ const PAGES: [(&str, &str); 3] = [
     ("scenarios.md", OPENING),
     (
         "scenario-switches.md",
-        "# Scenario files: topology and switches\n\nBack to [all fields](scenarios.md).\n\n",
+        "# Scenario files: topology and switches\n\nBack to [all fields](scenarios.md). Terms are in the \
+         [glossary](../glossary.md).\n\n",
     ),
-    ("scenario-transport.md", "# Scenario files: transport\n\nBack to [all fields](scenarios.md).\n\n"),
+    (
+        "scenario-transport.md",
+        "# Scenario files: transport\n\nBack to [all fields](scenarios.md). Terms are in the \
+         [glossary](../glossary.md).\n\n",
+    ),
 ];
 const MAIN: usize = 0;
 const SWITCHES: usize = 1;

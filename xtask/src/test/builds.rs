@@ -1,12 +1,17 @@
 //! Checks on the built program: the quick ledger, and equal digests of debug and optimised builds.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::runner;
 use crate::ledger;
+use crate::process;
 use crate::shell::{self, call, command};
+
+/// Time limit of the digests of one build. The debug build takes half a minute.
+const DIGESTS_TIME_MAX: Duration = Duration::from_mins(15);
 
 /// Every claim has the verdict that is documented.
 pub(super) fn check_ledger() -> Result<()> {
@@ -20,7 +25,9 @@ pub(super) fn compare_digests() -> Result<()> {
     let target = shell::target_dir()?;
     let digests_by = |profile: &str| {
         let program = target.join(profile).join("examples/digests");
-        shell::output(&mut call(&program, ""))
+        let output = process::output_within(&mut call(&program, ""), DIGESTS_TIME_MAX)?;
+        ensure!(output.status.success(), "the {profile} build failed ({})", output.status);
+        String::from_utf8(output.stdout).context("the digests")
     };
     let (optimised, debug) = (digests_by("test-release")?, digests_by("debug")?);
     print!("{optimised}");

@@ -1,7 +1,11 @@
 //! Modules of a crate depend on each other in one direction.
 //!
-//! Nodes are the top-level modules of a crate; an edge is a path that starts with `crate::`. Tests do not
-//! count. A cycle with a folder is refused; files of one folder may use each other.
+//! Nodes are the modules of one folder; an edge is a path that starts with `crate::` or `super::`, from any
+//! file below the one module to the other or below it. A re-exported name counts for the module that defines
+//! it. A cycle with a folder is refused; files of one folder may use each other.
+//!
+//! Tests do not count. The file of a module and the modules below it may use each other as well: that file is
+//! the interface of its folder, and its private items are visible below by the rules of the language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +15,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::shell;
 
-/// The modules that each module uses.
+/// Names from the root of a crate to a module or to an item. The root itself has none.
+type ModulePath = Vec<String>;
+/// The siblings that each module of a folder uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Checks all crates.
@@ -22,8 +28,8 @@ pub(super) fn check() -> Result<()> {
     sources.sort();
     let mut found = 0;
     for source in &sources {
-        for cycle in cycles_of(source)? {
-            println!("{}: {}", source.display(), cycle.join(" <-> "));
+        for (folder, cycle) in Modules::read(source)?.cycles() {
+            println!("{}: {}", source.join(folder.join("/")).display(), cycle.join(" <-> "));
             found += 1;
         }
     }
@@ -31,106 +37,197 @@ pub(super) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Cycles of a crate that contain a folder.
-fn cycles_of(source: &Path) -> Result<Vec<Vec<String>>> {
-    let uses = uses(source)?;
-    let is_folder = |module: &String| source.join(module).is_dir();
-    Ok(cycles(&uses).into_iter().filter(|cycle| cycle.iter().any(is_folder)).collect())
+/// The modules of a crate with their source, without comments and tests.
+#[derive(Default)]
+struct Modules {
+    texts: BTreeMap<ModulePath, String>,
 }
 
-fn uses(source: &Path) -> Result<Uses> {
-    let mut texts = BTreeMap::<String, Vec<(usize, String)>>::new();
-    read(source, source, &mut texts)?;
-    let roots: Vec<_> = ["lib", "main"].iter().filter_map(|root| texts.remove(*root)).flatten().collect();
-    let modules: BTreeSet<String> = texts.keys().cloned().collect();
-    let owners = owners(&roots, &modules);
-    let mut uses = Uses::new();
-    for (module, texts) in &texts {
-        let names = texts.iter().flat_map(|(depth, text)| names(text, *depth == 0));
-        let used = names.filter_map(|name| modules.get(name).or_else(|| owners.get(name)));
-        uses.insert(module.clone(), used.filter(|other| *other != module).cloned().collect());
+impl Modules {
+    /// Reads all source below the folder `source`.
+    fn read(source: &Path) -> Result<Self> {
+        let mut modules = Self::default();
+        let mut tests = BTreeSet::new();
+        modules.read_folder(source, &[], &mut tests)?;
+        modules.texts.retain(|path, _| !tests.iter().any(|test: &ModulePath| path.starts_with(test)));
+        Ok(modules)
     }
-    Ok(uses)
-}
 
-/// All source below a folder, by top-level module, with the depth below it.
-fn read(top: &Path, folder: &Path, texts: &mut BTreeMap<String, Vec<(usize, String)>>) -> Result<()> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            read(top, &path, texts)?;
-        } else if path.extension() == Some("rs".as_ref()) {
-            let below = path.strip_prefix(top).expect("it was found below").with_extension("");
-            let mut parts: Vec<_> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-            if parts.len() > 1 && parts.last().is_some_and(|last| last == "mod") {
-                parts.pop();
+    fn read_folder(
+        &mut self,
+        folder: &Path,
+        module: &[String],
+        tests: &mut BTreeSet<ModulePath>,
+    ) -> Result<()> {
+        let entries = fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let below = [module, std::slice::from_ref(&name)].concat();
+            if path.is_dir() {
+                self.read_folder(&path, &below, tests)?;
+            } else if path.extension() == Some("rs".as_ref()) {
+                let text =
+                    fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+                let is_own = name == "mod" || module.is_empty() && ["lib", "main"].contains(&&*name);
+                self.add(if is_own { module.to_vec() } else { below }, &text, tests);
             }
-            let text =
-                fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-            texts.entry(parts[0].clone()).or_default().push((parts.len() - 1, code(&text)));
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Adds a file; modules that it declares for tests only go to `tests`.
+    fn add(&mut self, module: ModulePath, text: &str, tests: &mut BTreeSet<ModulePath>) {
+        let (code, declared) = code(text);
+        tests.extend(declared.into_iter().map(|name| [&module[..], &[name]].concat()));
+        self.texts.entry(module).or_default().push_str(&code);
+    }
+
+    /// Cycles that contain a folder, each with the folder in which it is.
+    fn cycles(&self) -> Vec<(ModulePath, Vec<String>)> {
+        let mut by_folder = BTreeMap::<ModulePath, Uses>::new();
+        for module in self.texts.keys().filter(|module| !module.is_empty()) {
+            let (name, folder) = module.split_last().expect("it is not empty");
+            by_folder.entry(folder.to_vec()).or_default().entry(name.clone()).or_default();
+        }
+        let imports = self.imports();
+        for (module, text) in &self.texts {
+            for target in paths(text, module).into_iter().filter_map(|path| self.resolve(path, &imports)) {
+                let shared = module.iter().zip(&target).take_while(|(left, right)| left == right).count();
+                if let (Some(user), Some(used)) = (module.get(shared), target.get(shared)) {
+                    let uses = by_folder.entry(module[..shared].to_vec()).or_default();
+                    uses.entry(user.clone()).or_default().insert(used.clone());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (folder, uses) in by_folder {
+            let is_folder = |name: &String| {
+                let module = [&folder[..], std::slice::from_ref(name)].concat();
+                self.texts.keys().any(|other| other.len() > module.len() && other.starts_with(&module))
+            };
+            let refused = cycles(&uses).into_iter().filter(|cycle| cycle.iter().any(is_folder));
+            found.extend(refused.map(|cycle| (folder.clone(), cycle)));
+        }
+        found
+    }
+
+    /// Names that each module imports, with the paths that they stand for.
+    fn imports(&self) -> BTreeMap<ModulePath, ModulePath> {
+        let mut imports = BTreeMap::new();
+        for (module, text) in &self.texts {
+            for tree in text.split(';').filter_map(|statement| Some(statement.rsplit_once("use ")?.1.trim()))
+            {
+                let is_child =
+                    |name: &str| self.texts.contains_key(&[&module[..], &[name.to_owned()]].concat());
+                let absolute = match identifier(tree) {
+                    Some("crate" | "super" | "self") => expand(tree, module),
+                    Some(name) if is_child(name) => expand(&format!("self::{tree}"), module),
+                    _ => continue,
+                };
+                for path in absolute {
+                    let Some(name) = path.last().cloned() else { continue };
+                    imports.insert([&module[..], &[name]].concat(), path);
+                }
+            }
+        }
+        imports
+    }
+
+    /// The module in which the item at the end of a path is defined; none outside of the crate.
+    fn resolve(
+        &self,
+        mut path: ModulePath,
+        imports: &BTreeMap<ModulePath, ModulePath>,
+    ) -> Option<ModulePath> {
+        // An import that names itself, as macros do, must not go on forever.
+        for _ in 0..IMPORTS_MAX {
+            let depth = (0..=path.len()).rev().find(|depth| self.texts.contains_key(&path[..*depth]))?;
+            let next =
+                path.get(..=depth).and_then(|name| imports.get(name)).filter(|import| **import != path);
+            match next {
+                Some(import) => path = [import, &path[depth + 1..]].concat(),
+                None => return Some(path[..depth].to_vec()),
+            }
+        }
+        None
+    }
 }
 
-/// Removes comments, and the tests at the end.
-fn code(text: &str) -> String {
+/// Longest chain of imports that is followed.
+const IMPORTS_MAX: usize = 16;
+
+/// Removes comments and tests; returns the names of modules that exist only in tests as well.
+fn code(text: &str) -> (String, Vec<String>) {
     let is_test = |line: &str| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test");
-    let mut lines = text.lines().peekable();
-    let mut code = String::new();
+    let (mut lines, mut code, mut tests) = (text.lines().peekable(), String::new(), Vec::new());
     while let Some(line) = lines.next() {
-        if is_test(line) && lines.peek().is_some_and(|next| next.starts_with("mod ")) {
-            break;
-        }
-        if !line.trim_start().starts_with("//") {
+        if is_test(line) {
+            let next = lines.peek().copied().unwrap_or_default();
+            let next = next.trim_start_matches("pub(crate) ").strip_prefix("mod ");
+            match next.map(|name| name.strip_suffix(';')) {
+                // The tests of the file are at its end.
+                Some(None) => break,
+                Some(Some(name)) => {
+                    tests.push(name.to_owned());
+                    lines.next();
+                }
+                None => {}
+            }
+        } else if !line.trim_start().starts_with("//") {
             code.push_str(line);
             code.push('\n');
         }
     }
-    code
+    (code, tests)
 }
 
-/// Names that the root of a crate re-exports, with their modules.
-fn owners(roots: &[(usize, String)], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let mut owners = BTreeMap::new();
-    for statement in roots.iter().flat_map(|(_, text)| text.split(';')) {
-        let Some((_, path)) = statement.split_once("use ") else { continue };
-        let Some((module, names)) = path.trim().trim_start_matches("crate::").split_once("::") else {
-            continue;
-        };
-        if modules.contains(module) {
-            let names =
-                names.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
-            owners.extend(names.map(|name| (name.to_owned(), module.to_owned())));
-        }
-    }
-    owners
-}
-
-/// First names of all paths from the root of the crate, including `super::` at the top level.
-fn names(text: &str, is_top: bool) -> Vec<&str> {
-    let mut names = Vec::new();
-    for prefix in ["crate::", "super::"].into_iter().take(if is_top { 2 } else { 1 }) {
+/// All paths of a text that start with `crate::` or `super::`, from the root of the crate.
+fn paths(text: &str, module: &[String]) -> Vec<ModulePath> {
+    let mut paths = Vec::new();
+    for prefix in ["crate::", "super::"] {
         for (at, _) in text.match_indices(prefix) {
-            let rest = &text[at + prefix.len()..];
-            match rest.strip_prefix('{') {
-                Some(group) => names.extend(first_names(group)),
-                None => names.extend(identifier(rest)),
+            // The second of `super::super::` belongs to the first.
+            let is_start = !text[..at]
+                .ends_with(|before: char| before == ':' || before == '_' || before.is_alphanumeric());
+            if is_start {
+                paths.extend(expand(&text[at..], module));
             }
         }
     }
-    names
+    paths
 }
 
-/// First names of the paths in a group, up to its closing brace.
-fn first_names(group: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut names) = (0_u32, 0, Vec::new());
+/// Paths from the root of the crate for a path or a tree of imports in `module`.
+fn expand(tree: &str, module: &[String]) -> Vec<ModulePath> {
+    let (mut rest, mut path) = (tree, module.to_vec());
+    while let Some(name) = identifier(rest) {
+        rest = &rest[name.len()..];
+        match name {
+            "crate" => path.clear(),
+            "self" => {}
+            "super" => drop(path.pop()),
+            name => path.push(name.to_owned()),
+        }
+        match rest.strip_prefix("::") {
+            Some(after) => rest = after,
+            None => return vec![path],
+        }
+    }
+    match rest.strip_prefix('{') {
+        Some(group) => members(group).into_iter().flat_map(|member| expand(member, &path)).collect(),
+        None => vec![path],
+    }
+}
+
+/// Members of a group, up to its closing brace.
+fn members(group: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut members) = (0_u32, 0, Vec::new());
     for (at, c) in group.char_indices() {
         match c {
             '{' => depth += 1,
             '}' if depth > 0 => depth -= 1,
             ',' | '}' if depth == 0 => {
-                names.extend(identifier(group[start..at].trim_start()));
+                members.extend(Some(group[start..at].trim()).filter(|member| !member.is_empty()));
                 start = at + 1;
                 if c == '}' {
                     break;
@@ -139,7 +236,7 @@ fn first_names(group: &str) -> Vec<&str> {
             _ => {}
         }
     }
-    names
+    members
 }
 
 fn identifier(text: &str) -> Option<&str> {
@@ -175,24 +272,54 @@ fn reachable<'a>(uses: &'a Uses, from: &'a String) -> BTreeSet<&'a String> {
 mod tests {
     use super::*;
 
+    fn modules(files: &[(&str, &str)]) -> Modules {
+        let mut modules = Modules::default();
+        for (path, text) in files {
+            let module = path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            modules.add(module, text, &mut BTreeSet::new());
+        }
+        modules
+    }
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let cycles = modules(files).cycles();
+        cycles.iter().map(|(folder, cycle)| format!("{}: {}", folder.join("/"), cycle.join(" "))).collect()
+    }
+
     #[test]
-    fn all_forms_of_paths_from_the_root_are_found() {
-        let text = "use crate::{a::{B, C}, d, e::F};\nfn f(g: crate::g::H) { super::i::j() }\n";
-        assert_eq!(names(text, false), ["a", "d", "e", "g"]);
-        assert_eq!(names(text, true), ["a", "d", "e", "g", "i"]);
+    fn all_forms_of_paths_are_found() {
+        let text = "use crate::{a::{B, C}, d, e::F};\nfn f(g: crate::g::H) { super::super::i::j() }\n";
+        let module = ["x", "y", "z"].map(str::to_owned);
+        let found: Vec<_> = paths(text, &module).iter().map(|path| path.join("/")).collect();
+        assert_eq!(found, ["a/B", "a/C", "d", "e/F", "g/H", "x/i/j"]);
     }
 
     #[test]
     fn tests_and_comments_do_not_count() {
-        let text = "/// See [`crate::a`].\nuse crate::b;\n#[cfg(test)]\nmod tests {\n    use crate::c;\n}\n";
-        assert_eq!(names(&code(text), false), ["b"]);
+        let text = "/// See [`crate::a`].\n#[cfg(test)]\nmod sample;\nuse crate::b;\n#[cfg(test)]\nmod tests {\n    use crate::c;\n}\n";
+        let (code, tests) = code(text);
+        assert_eq!((paths(&code, &[]), tests), (vec![vec!["b".to_owned()]], vec!["sample".to_owned()]));
     }
 
     #[test]
-    fn re_exported_names_belong_to_their_module() {
-        let roots = [(0, "mod a;\npub use a::{B, C};\nuse std::fmt;\n".to_owned())];
-        let owners = owners(&roots, &BTreeSet::from(["a".to_owned()]));
-        assert_eq!(owners.keys().collect::<Vec<_>>(), ["B", "C"]);
+    fn a_cycle_with_a_folder_is_found_at_every_level() {
+        let below = [("t/a", ""), ("t/a/x", "use super::super::b::B;"), ("t/b", "use crate::t::a::x::X;")];
+        assert_eq!(found(&below), ["t: a b"]);
+        assert_eq!(found(&below[..2]), <[&str; 0]>::default());
+        let files = [("t/a", "use super::b::B;"), ("t/b", "use super::a::A;")];
+        assert_eq!(found(&files), <[&str; 0]>::default());
+    }
+
+    #[test]
+    fn a_re_exported_name_belongs_to_the_module_that_defines_it() {
+        let files = [
+            ("", "pub use t::A;"),
+            ("t", "mod a;\nmod b;\npub use a::{A, C};\nuse std::fmt;\n"),
+            ("t/a", "pub use x::A;\nuse super::b::B;"),
+            ("t/a/x", "pub struct A;"),
+            ("t/b", "use crate::A;"),
+        ];
+        assert_eq!(found(&files), ["t: a b"]);
     }
 
     #[test]

@@ -1,10 +1,16 @@
 //! Examples run, and fuzz targets compile.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::runner;
+use crate::process;
 use crate::shell::{self, call, command};
+
+/// Time limit of an example. The longest takes a few seconds.
+const EXAMPLE_TIME_MAX: Duration = Duration::from_mins(15);
 
 /// Runs every example of the workspace in an empty directory.
 pub(super) fn run() -> Result<()> {
@@ -18,8 +24,9 @@ pub(super) fn run() -> Result<()> {
     for example in examples {
         let program = target.join("test-release/examples").join(&example);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
-        let output = shell::output(call(&program, "").current_dir(&folder))?;
-        println!("{example}: {} lines", output.lines().count());
+        let output = process::output_within(call(&program, "").current_dir(&folder), EXAMPLE_TIME_MAX)?;
+        ensure!(output.status.success(), "`{example}` failed ({})", output.status);
+        println!("{example}: {} lines", String::from_utf8_lossy(&output.stdout).lines().count());
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove `{}`", folder.display()))?;
     }
     Ok(())

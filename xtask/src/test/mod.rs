@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all checks, cheap ones first, and a last line with the number of tests.
 //!
-//! A failing check does not stop the others. There is no time limit for a check; a hanging test is detected
-//! by its own time.
+//! A failing check does not stop the others. There is no time limit for a check; a hanging test or program is
+//! detected by its own time, in which nothing is compiled.
 
 mod builds;
 mod cycles;
@@ -11,7 +11,6 @@ mod layers;
 mod needs;
 mod pages;
 mod portable;
-mod process;
 mod runner;
 mod rust_version;
 mod tally;

@@ -1,4 +1,5 @@
-//! Rules for Markdown pages: links and paths resolve, lines and pages are short.
+//! Rules for Markdown pages: links and paths resolve, lines and pages are short, and documents link to the
+//! glossary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,6 +17,9 @@ const PAGE_BYTES_MAX: usize = 60_000;
 /// Folders whose paths are checked wherever a page names them in backquotes.
 const FOLDERS: &[&str] =
     &["crates/", "docs/", "examples/", "scenarios/", "deploy/", "xtask/", "fuzz/", ".ci/"];
+
+/// Documents without terms of our own, the list of documents and the glossary itself.
+const WITHOUT_GLOSSARY: &[&str] = &["docs/README.md", "docs/glossary.md", "docs/reference/performance.md"];
 
 /// Checks every Markdown page that is committed or about to be.
 pub(super) fn check() -> Result<()> {
@@ -42,10 +46,13 @@ fn faults(root: &Path, file: &str, text: &str) -> Vec<String> {
     if text.len() > PAGE_BYTES_MAX {
         found.push(format!("{file}: {} bytes; a page has at most {PAGE_BYTES_MAX}", text.len()));
     }
+    let wants_glossary = file.starts_with("docs/") && !WITHOUT_GLOSSARY.contains(&file);
+    if wants_glossary && !prose(text).any(|(_, line)| line.contains("](../glossary.md")) {
+        found.push(format!("{file}: no link to the glossary"));
+    }
     for (number, line) in prose(text) {
         let length = line.chars().count();
-        let is_single_link = line.starts_with("![") || line.starts_with("<!--");
-        if length > LINE_CHARS_MAX && !line.starts_with('|') && !is_single_link {
+        if length > LINE_CHARS_MAX && !line.starts_with('|') && !line.starts_with("<!--") {
             found.push(format!("{file}:{number}: {length} characters; a line has at most {LINE_CHARS_MAX}"));
         }
         for target in links(line) {
@@ -156,7 +163,15 @@ mod tests {
             ]
         );
         assert_eq!(faults_of(&"x".repeat(121)).len(), 1);
+        assert_eq!(faults_of(&format!("![{}](README.md)", "x".repeat(121))).len(), 1);
         assert_eq!(faults_of(&"x\n".repeat(PAGE_BYTES_MAX)).len(), 1);
+    }
+
+    #[test]
+    fn a_document_without_a_link_to_the_glossary_is_reported() {
+        let faults_in = |text: &str| faults(shell::root(), "docs/guide/model.md", text);
+        assert_eq!(faults_in("text\n"), ["docs/guide/model.md: no link to the glossary"]);
+        assert!(faults_in("[dummies](../glossary.md)\n").is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -14,14 +14,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
-use super::process::kill_tree;
 use super::tally::Tally;
+use crate::process::{self, wait};
 use crate::shell::{self, command, format_duration};
 
 /// Time limit of a test. The longest test takes two minutes, mostly waiting.
 const TEST_TIME_MAX: Duration = Duration::from_mins(15);
-/// Polling interval of a running test.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Time limit of all examples in documentation. Their compilation counts, because cargo runs each as soon as
+/// it is compiled; together they take two minutes.
+const DOCUMENTS_TIME_MAX: Duration = Duration::from_hours(1);
 /// Number of tests between two progress lines.
 const REPORT_EVERY: usize = 200;
 /// Number of slowest tests that are listed.
@@ -153,22 +154,6 @@ impl Test<'_> {
     }
 }
 
-/// Waits for a process at most `time_max`; then kills it with its descendants and returns no status.
-fn wait(child: &mut Child, time_max: Duration) -> Result<Option<ExitStatus>> {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().context("waiting for a test")? {
-            return Ok(Some(status));
-        }
-        if begun.elapsed() > time_max {
-            kill_tree(child.id());
-            child.wait().context("waiting for a test that was ended")?;
-            return Ok(None);
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-}
-
 struct Run<'a> {
     tests: &'a [Test<'a>],
     /// Directory of the tests' output files.
@@ -221,7 +206,7 @@ impl<'a> Run<'a> {
 /// Runs the examples in documentation.
 fn examples_in_documents(tally: &mut Tally) -> Result<()> {
     let mut cargo = command("cargo test --workspace --profile test-release --doc --no-fail-fast");
-    let output = cargo.stderr(Stdio::inherit()).output().context("cannot start cargo test")?;
+    let output = process::output_within(&mut cargo, DOCUMENTS_TIME_MAX)?;
     let text = String::from_utf8_lossy(&output.stdout);
     *tally += Tally::from_output(&text);
     if output.status.success() {
@@ -248,14 +233,6 @@ mod tests {
         assert_eq!((&*found.name, found.folder), ("units/it", PathBuf::from("/top/crates/units")));
         assert!(program(&message(false)).unwrap().is_none());
         assert!(program(&json!({ "reason": "build-finished" })).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_hanging_process_is_killed_and_others_are_not() {
-        let mut sleeping = command("sleep 600").spawn().unwrap();
-        assert!(wait(&mut sleeping, Duration::from_millis(20)).unwrap().is_none());
-        let mut ending = command("true").spawn().unwrap();
-        assert!(wait(&mut ending, Duration::from_mins(5)).unwrap().unwrap().success());
     }
 
     /// A test program that passes no test fails.

@@ -26,7 +26,8 @@ pub(super) fn run(args: &Man) -> Result<Answer, Failure> {
         return Ok(Answer::Yes);
     }
     for command in with_parts(&all) {
-        let manual = Manual::new(command.clone());
+        // clap_mangen leaves out the texts of options that the short help hides.
+        let manual = Manual::new(command.clone().mut_args(|arg| arg.hide_short_help(false)));
         let mut page = Vec::new();
         let written = manual.render(&mut page);
         let path = directory.join(manual.get_filename());
@@ -49,11 +50,17 @@ const WIDTH: usize = 116;
 fn command_page(all: &clap::Command) -> String {
     let mut page =
         "# Command line\n\n<!-- Written by `cargo xtask docs` from the definitions of the options. -->\n\n\
-                    Terms are in the [glossary](../glossary.md).\n"
+                    Terms are in the [glossary](../glossary.md).\n\
+                    Every command has `--help` (or `-h`), which prints its common options and examples, and\n\
+                    `--help-all`, which prints the text below.\n"
             .to_owned();
     for command in with_parts(all) {
         let name = command.get_bin_name().unwrap_or("wiremend");
-        let help = command.clone().term_width(WIDTH).render_long_help().to_string();
+        let command = command.clone().mut_args(|arg| {
+            let is_help = ["help", "help_all"].contains(&arg.get_id().as_str());
+            if is_help { arg.hide(true) } else { arg }
+        });
+        let help = command.term_width(WIDTH).render_long_help().to_string();
         let lines: Vec<_> = help.lines().map(str::trim_end).collect();
         write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()).expect("a string grows");
     }

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::time::Duration;
 
 use crate::monitor::{Daemon, await_that, cli, has_read, port, redis};
 use crate::program::{command, wiremend};
@@ -163,7 +162,6 @@ fn free_port() -> u16 {
 
 fn get(port: u16) -> String {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut answer = String::new();
     let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n");
     let _ = stream.read_to_string(&mut answer);

@@ -108,9 +108,6 @@ impl Parameters {
         flow_control: FlowControl::Window,
     };
 
-    /// DCP as published: a counter without sums.
-    pub const DCP_COUNTER: Self = Self { tracking: Tracking::Counter, ..Self::DCP };
-
     /// NDP: the receiver pulls; software at both ends has all state available at once.
     pub const fn ndp(burst: u32) -> Self {
         Self {

@@ -260,10 +260,10 @@ impl Data {
         rc::request_extension(self.opcode, Some(reth), self.imm)
     }
 
-    /// Words between the extension headers of the opcode and the payload: unit and round, then the memory
+    /// Fields of 32 bits between the extension headers of the opcode and the payload: unit and round, then the memory
     /// position if the opcode has no RETH, then the hash sum of a unit, which is zero, because this receiver
     /// computes it itself.
-    fn extra_words(&self) -> Vec<u32> {
+    fn extra_fields(&self) -> Vec<u32> {
         let [a, b, c] = self.target;
         let mut words = match self.opcode {
             Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => {
@@ -358,7 +358,7 @@ impl Packet {
     pub fn wire_bytes(&self) -> Vec<u8> {
         let totals = |progress: &ReceiverProgress| [progress.arrived, progress.trimmed];
         let words = match self {
-            Self::Data(data) => data.extra_words(),
+            Self::Data(data) => data.extra_fields(),
             Self::Ack(ack) => [&totals(&ack.progress)[..], &[ack.pulls]].concat(),
             Self::Missing(missing) => [totals(&missing.progress), missing.map].concat(),
             Self::Recount(recount) => [totals(&recount.progress), [0, u32::from(recount.round)]].concat(),

@@ -4,7 +4,7 @@ use wiremend_units::Span;
 use wiremend_wire::RnrTimer;
 
 use super::acceleration::Acceleration;
-use super::recovery::Recovery;
+use super::recovery_policy::Recovery;
 use crate::engine::BadConfig;
 use crate::mend::MendConfig;
 

@@ -47,6 +47,7 @@ mod chunks;
 mod config;
 mod packet;
 mod policy;
+mod recovery_policy;
 mod requester;
 mod responder;
 mod scheme;
@@ -56,7 +57,7 @@ mod tracking;
 
 pub use config::Config;
 pub use packet::{ACK_EXTRA_BYTES, AckKind, Acknowledgement, Data, Packet};
-pub use policy::{AckEvent, RecoveryPolicy};
+pub use recovery_policy::{AckEvent, RecoveryPolicy};
 pub use requester::Requester;
 pub use responder::Responder;
 pub use scheme::{CustomScheme, Scheme};

@@ -7,7 +7,8 @@ use wiremend_wire::{NakCode, RethRepr};
 
 use super::config::Config;
 use super::packet::{AckKind, Acknowledgement, Data, Packet};
-use super::policy::{AckEvent, Policy, RecoveryPolicy};
+use super::policy::Policy;
+use super::recovery_policy::{AckEvent, RecoveryPolicy};
 use super::scoreboard::Scoreboard;
 use crate::engine::{
     self, Completion, Expiry, Op, Purpose, ReadPlacement, RequesterCounters, Status, Transmit, Work,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::config::Config;
-use super::policy::RecoveryPolicy;
+use super::recovery_policy::RecoveryPolicy;
 
 /// A scheme of loss detection and recovery. Each has a file in `policy`.
 #[derive(Clone, Debug)]

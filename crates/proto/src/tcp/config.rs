@@ -2,7 +2,7 @@
 
 use wiremend_units::Span;
 
-use super::cc::Algorithm;
+use super::algorithm::Algorithm;
 use crate::engine::BadConfig;
 
 /// Parameters of a connection. Connections with equal parameters share one value.

@@ -45,10 +45,12 @@
 //! ```
 
 mod ack_processing;
+mod algorithm;
 pub mod cc;
 mod config;
 mod counters;
 mod delivery;
+mod dss;
 mod ecn_echo;
 mod flight;
 mod message_recovery;

@@ -7,7 +7,7 @@
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{TcpFlags, TcpRepr};
 
-use super::multipath::Dss;
+use super::dss::Dss;
 
 /// A segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

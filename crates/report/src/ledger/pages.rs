@@ -38,7 +38,7 @@ impl Ledger {
             "`wiremend repro` simulates what a paper claims and compares the result with the paper. Each page lists the checks: a \
              measured value and its criterion. A claim is *reproduced* if all checks hold. It *differs* if only checks against \
              numbers printed in the paper miss, and other checks measure the reason. It is *not reproduced* if any other check \
-             misses. `cargo xtask test` repeats all claims with less effort and fails if a verdict differs from `ledger.json`.",
+             misses. `cargo xtask test` repeats all claims with less effort and fails if a verdict differs from `ledger.json`. Terms are in the [glossary](../glossary.md).",
         );
         text.push_str("| verdict | claims |\n|---|---|\n");
         for verdict in Verdict::ALL {
@@ -60,7 +60,10 @@ impl Ledger {
 
     fn claim_page(&self, statement: &Statement, claim: &ClaimResult) -> String {
         let Statement { id, title, source, paper, method } = statement;
-        let mut text = format!("# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md)\n\n", prose(title));
+        let mut text = format!(
+            "# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md) · [Glossary](../glossary.md)\n\n",
+            prose(title)
+        );
         let verdict = claim.verdict;
         let why = prose(&sentence(&claim.why));
         write_paragraph(&mut text, &format!("**{} {}.** {why}", verdict.sign(), capitalised(verdict.name())));

@@ -174,9 +174,9 @@ impl Partition {
     pub(crate) fn report(&mut self, now: Time, before: Time) -> PauseReport {
         self.ports.catch_up(&mut self.lanes, now);
         let owns = |lane: LaneId| self.node_partitions[self.net.graph.lane_from(lane).index()] == self.number;
-        self.ports.as_lossless().map_or_else(PauseReport::default, |lossless| {
-            PauseReport::new(lossless, &self.net, owns, now, before)
-        })
+        self.ports
+            .as_lossless()
+            .map_or_else(PauseReport::default, |lossless| lossless.pause_report(&self.net, owns, now, before))
     }
 
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {

@@ -19,16 +19,8 @@ mod go_back_zero;
 
 use super::flight::Flight;
 use super::inbound::Inbound;
+use super::recovery_policy::Recovery;
 use super::send_queue::WorkItem;
-
-/// The loss recovery policy.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Recovery {
-    /// Retransmits everything from the first missing packet on.
-    GoBackN,
-    /// Retransmits the whole message; the responder discards the part it has.
-    GoBackZero,
-}
 
 /// The reaction to a request beyond the expected one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +42,6 @@ macro_rules! reaction {
 }
 
 impl Recovery {
-    /// All policies.
-    pub const ALL: [Self; 2] = [Self::GoBackN, Self::GoBackZero];
-
     /// Requester: everything before `limit`, a number of `oldest`, was received. Returns the number below
     /// which everything counts as acknowledged.
     #[inline]

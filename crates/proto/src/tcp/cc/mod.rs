@@ -28,6 +28,8 @@ pub use hystart::HyStart;
 pub use lia::{Coupling, Lia, Share};
 pub use reno::Reno;
 
+pub use super::algorithm::Algorithm;
+
 use super::config::Config;
 use super::delivery::RateSample;
 
@@ -131,26 +133,7 @@ pub enum RecoveryState {
     Loss,
 }
 
-/// Congestion control algorithm.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Algorithm {
-    /// RFC 5681.
-    Reno,
-    /// RFC 9438.
-    #[default]
-    Cubic,
-    /// RFC 8257.
-    Dctcp,
-    /// BBR version 1.
-    Bbr,
-    /// RFC 6356.
-    Lia,
-}
-
 impl Algorithm {
-    /// All algorithms.
-    pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia];
-
     /// Returns the controller of a new connection. `random` chooses the first step of BBR's cycle.
     pub fn new_controller(self, config: &Config, random: u64) -> Control {
         match self {

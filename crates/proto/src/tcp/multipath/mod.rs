@@ -28,13 +28,13 @@
 //! Not implemented: address management, path priorities, checksums, the fourth packet of a join, fallback to
 //! plain TCP.
 
-mod dss;
 mod receiver;
 mod sender;
 
-pub use dss::Dss;
 pub use receiver::Receiver;
 pub use sender::Sender;
+
+pub use super::dss::Dss;
 
 /// Memory of both ends of a connection with `segments` in flight, in bytes.
 pub const fn state_bytes(subflows: u8, segments: u32) -> usize {

@@ -24,7 +24,7 @@ pub use pause_log::PauseInterval;
 pub(crate) use detector::{DeadlockCheck, update_deadlocks};
 pub(crate) use pause_log::PauseLog;
 pub(crate) use probe::Probes;
-pub(crate) use report::PauseReport;
+pub(crate) use report::{PauseReport, PausedPort};
 pub(crate) use transit::{TransitChecks, TransitVerdict};
 pub(crate) use watchdog::{Watchdog, WatchdogEvent};
 

@@ -4,10 +4,11 @@
 //! A frame that cannot leave immediately counts against its ingress port
 //! ([`Frame::ingress`](crate::frame::Frame::ingress)) until its transmission starts. PFC frames leave a port
 //! ahead of its queues and arrive like any frame, so they need no special rule between threads.
-//! [`departures`] computes departure times, [`pfc`] sends and receives PFC frames, and [`remedy`] resolves
-//! deadlocks.
+//! [`departures`] computes departure times, [`pfc`] sends and receives PFC frames, [`remedy`] resolves
+//! deadlocks, and [`pause_report`] collects paused ports for their detection.
 
 mod departures;
+mod pause_report;
 mod pause_state;
 mod pfc;
 mod remedy;
