@@ -28,7 +28,7 @@ local field = {
     version = ProtoField.uint32("wiremend.version", "Version", DEC, nil, 0xc0000000),
     kind = ProtoField.uint32("wiremend.kind", "Type", DEC, KINDS, 0x38000000),
     has_ack = ProtoField.bool("wiremend.has_ack", "ACK word follows", 32, nil, 0x04000000),
-    again = ProtoField.bool("wiremend.again", "Retransmission", 32, nil, 0x02000000),
+    retransmitted = ProtoField.bool("wiremend.retransmitted", "Retransmission", 32, nil, 0x02000000),
     ordered = ProtoField.bool("wiremend.ordered", "Delivered in order", 32, nil, 0x01000000),
     epoch = ProtoField.uint32("wiremend.epoch", "Epoch (lowest bits)", DEC, nil, 0x00f00000),
     seq = ProtoField.uint32("wiremend.seq", "Number", DEC, nil, 0x000fffff),
@@ -171,7 +171,7 @@ end
 -- The fields of the word that depend on its type.
 local function add_number(tree, range, kind)
     if kind == DATA then
-        tree:add(field.again, range)
+        tree:add(field.retransmitted, range)
         tree:add(field.ordered, range)
         tree:add(field.epoch, range)
         tree:add(field.seq, range)
@@ -211,8 +211,8 @@ local function add_header(tree, reader, summary)
         refuse("the ACK word that this type requires is missing")
     end
     if kind == DATA then
-        local again = range:bitfield(6, 1) == 1 and ", retransmission" or ""
-        summary.text = ("Data %d, epoch %d%s"):format(number, range:bitfield(8, 4), again)
+        local suffix = range:bitfield(6, 1) == 1 and ", retransmission" or ""
+        summary.text = ("Data %d, epoch %d%s"):format(number, range:bitfield(8, 4), suffix)
     elseif kind == DUMMY then
         summary.text = ("Dummy, next %d, epoch %d"):format(number, range:bitfield(8, 4))
     elseif kind == UNPROTECTED then

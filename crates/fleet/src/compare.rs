@@ -97,8 +97,8 @@ mod tests {
             &[sample(0, 1.0), sample(6, 0.5), sample(20, 1.0)],
             window,
         );
-        let told: Vec<_> = changes.iter().map(|change| (change.lasts_us / 1_000_000, change.gain)).collect();
-        assert_eq!(told, [(4, 1.0), (2, 2.0), (4, 4.0)]);
+        let found: Vec<_> = changes.iter().map(|change| (change.lasts_us / 1_000_000, change.gain)).collect();
+        assert_eq!(found, [(4, 1.0), (2, 2.0), (4, 4.0)]);
         let curve = distribution(changes.iter().map(|change| (change.gain, change.lasts_us)), 100);
         assert_eq!(curve, [(1.0, 0.4), (2.0, 0.6), (4.0, 1.0)]);
     }

@@ -154,13 +154,13 @@ impl FromStr for FaultList {
     fn from_str(text: &str) -> Result<Self, BadFaultList> {
         let mut list = Self::default();
         let mut lines: BTreeMap<LinkFault, usize> = BTreeMap::new();
-        for (line, said) in (1..).zip(text.lines()) {
+        for (line, entry) in (1..).zip(text.lines()) {
             let at = |what| BadFaultList::Line { line, what };
-            let said = said.split('#').next().unwrap_or_default().trim();
-            if said.is_empty() {
+            let entry = entry.split('#').next().unwrap_or_default().trim();
+            if entry.is_empty() {
                 continue;
             }
-            let fault = said.parse().map_err(at)?;
+            let fault = entry.parse().map_err(at)?;
             if let Some(before) = lines.insert(fault, line) {
                 return Err(at(format!(
                     "`{fault}` is already in line {before}; list each transmission once"

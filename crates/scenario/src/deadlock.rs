@@ -11,7 +11,7 @@ use crate::value::{self, Placed, SchemaOf};
 /// its result is the ground truth for the remedies below.
 ///
 /// It searches for ports that wait for each other in a cycle: each has paused a class because the next switch
-/// told it to, and all frames of the class that entered that switch through it wait in ports of the same
+/// sent a PFC frame, and all frames of the class that entered that switch through it wait in ports of the same
 /// kind, so that the switch could not resume it even if all other frames left. No such port may have moved
 /// for `still`. A deadlock that it finds is permanent unless frames are dropped. The deadlock is dated to the
 /// instant when the last port of the cycle was paused, which depends neither on `every` nor on `still`.

@@ -20,7 +20,7 @@ use crate::value::{self, Placed, SchemaOf};
 /// refreshed expires.
 ///
 /// PFC frames have 64 bytes, are sent before all other frames, take time on the wire, and may be corrupted.
-/// Switches and hosts obey them after the frame in transmission. With the default headroom no frame of a
+/// Switches and hosts pause after the frame in transmission. With the default headroom no frame of a
 /// lossless class is dropped on clean links, except that copies made by switches (`[mend]`) may exceed it.
 /// Other classes have neither reserve nor headroom; the switch drops their frames above the threshold.
 ///
@@ -61,7 +61,7 @@ pub struct Lossless {
     #[serde(default = "quanta")]
     #[schemars(extend("x-advanced" = true))]
     pub quanta: Within<u16, 1, 65_535>,
-    /// Number of transmissions of each PFC frame, back to back. The standard says 1. On links that corrupt, a
+    /// Number of transmissions of each PFC frame, back to back. The standard sends 1. On links that corrupt, a
     /// lost PFC frame costs all frames that arrive until the pause is refreshed.
     #[serde(default = "copies")]
     pub copies: Within<u8, 1, 8>,

@@ -10,7 +10,7 @@ use crate::quantity::Within;
 use crate::value::{self, Placed, SchemaOf};
 
 /// Pauses one traffic class at some ports for a time, as if the other end of the link had sent a PFC PAUSE
-/// frame (IEEE 802.1Qbb). Hosts and switches obey alike; other classes continue. No frame of the class starts
+/// frame (IEEE 802.1Qbb). Hosts and switches pause alike; other classes continue. No frame of the class starts
 /// transmission from `start` until `stop`; a frame in transmission is completed. If several tables match a
 /// port, the class is paused while any of them applies. At a port that also receives PFC frames
 /// ([switch.lossless](#switchlossless)), the latest command applies.

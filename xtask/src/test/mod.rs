@@ -31,7 +31,7 @@ const CHECKS: &[Check] = &[
     ("committed files", |_| tree::check()),
     ("Markdown pages", |_| pages::check()),
     ("crates use only what lies below them", |_| layers::check()),
-    ("folders of a crate use each other one way", |_| cycles::check()),
+    ("modules of a crate use each other one way", |_| cycles::check()),
     ("format", |_| shell::run(&mut command("cargo fmt --all --check"))),
     ("dependencies", |_| dependencies::check()),
     ("nothing needs a newer Rust than declared", |_| rust_version::check()),

@@ -60,11 +60,11 @@ fn run(control: &str, loss: f64, state: LinkState, seed: u64) -> Run {
 
 fn runs(effort: Effort) -> Vec<Run> {
     let at = |control, loss| {
-        let of = move |state| seeds(effort).map(move |seed| run(control, loss, state, seed));
-        LinkState::ALL.into_iter().flat_map(of)
+        let runs_in = move |state| seeds(effort).map(move |seed| run(control, loss, state, seed));
+        LinkState::ALL.into_iter().flat_map(runs_in)
     };
-    let of = |control| losses(effort).iter().flat_map(move |&loss| at(control, loss));
-    CONTROLS.into_iter().flat_map(of).collect()
+    let runs_with = |control| losses(effort).iter().flat_map(move |&loss| at(control, loss));
+    CONTROLS.into_iter().flat_map(runs_with).collect()
 }
 
 /// Goodput as a share of that over the clean link, from several trials.

@@ -155,7 +155,7 @@ fn trial_json(counted: &TrialCounts) -> Value {
     let interval = counted.interval();
     json!({
         "name": counted.trial.name, "beta": counted.trial.beta, "flows": counted.flows,
-        "asked": counted.trial.is_original,
+        "requested": counted.trial.is_original,
         "timeouts": Value::Object(causes.into_iter().collect()),
         "other": counted.other, "all": counted.total(), "interval": [interval.low, interval.high],
         "agrees": counted.agrees(), "unexplained": counted.unexplained(),

@@ -125,8 +125,8 @@ fn known_causes_are_found() {
 /// A row for each history: the cause, and how often each cause was found.
 fn matrix(found: &BTreeMap<(&str, SlowLinkCause), BTreeMap<SlowLinkCause, u64>>) -> Vec<String> {
     let row = |history: &History| {
-        let of = &found[&(history.what, history.cause)];
-        let cells = CAUSES.map(|cause| of.get(&cause).map_or_else(|| "·".to_owned(), u64::to_string));
+        let counts = &found[&(history.what, history.cause)];
+        let cells = CAUSES.map(|cause| counts.get(&cause).map_or_else(|| "·".to_owned(), u64::to_string));
         format!("| {} | {} | {} |", history.what, history.cause, cells.join(" | "))
     };
     HISTORIES.iter().map(row).collect()

@@ -144,7 +144,7 @@ impl Observer for Seen {
 
 /// Renders a step as JSON.
 fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
-    let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "again": packet.retransmission });
+    let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "retransmission": packet.retransmission });
     let (what, details) = match &record.event {
         TraceEvent::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
         TraceEvent::Sent { packet: sent, to, arrive, fate } => (

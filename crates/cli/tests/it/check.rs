@@ -25,9 +25,9 @@ fn a_fat_tree_has_no_cycle_and_the_reason_is_given() {
 
 #[test]
 fn the_loop_of_two_switches_has_its_figures() {
-    let told = wiremend_with(TWO, &[&LOOP[..], &["--rate", "2Gbps", "--alpha", "1"]].concat());
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    let text = told.stdout.replace("\n           ", " ");
+    let ended = wiremend_with(TWO, &[&LOOP[..], &["--rate", "2Gbps", "--alpha", "1"]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let text = ended.stdout.replace("\n           ", " ");
     assert_has(
         &text,
         "\
@@ -35,9 +35,9 @@ fn the_loop_of_two_switches_has_its_figures() {
         deadlock above 1.25Gbps at TTL 64 | at 2Gbps in about 128ms (α = 1, 12MB shared)",
     );
     for (ttl, least) in [("64", 1_250_000_000), ("32", 2_500_000_000_u64), ("16", 5_000_000_000)] {
-        let told = wiremend_with(TWO, &[&LOOP[..], &["--ttl", ttl, "--rate", "1Gbps", "--json"]].concat());
-        assert_eq!(told.code, Some(1), "{}", told.stderr);
-        let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+        let ended = wiremend_with(TWO, &[&LOOP[..], &["--ttl", ttl, "--rate", "1Gbps", "--json"]].concat());
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("stdout is JSON");
         let cycle = &json["components"][0]["cycles"][0];
         assert_eq!(cycle["kind"], "loop");
         assert_eq!(cycle["switches"], serde_json::json!(["s0", "s1"]));
@@ -50,9 +50,9 @@ fn the_loop_of_two_switches_has_its_figures() {
 
 #[test]
 fn failed_links_make_loops_until_all_switches_reroute() {
-    let told = wiremend(&["check", "tour", "--set", "topology.k=4", "--fail", "1", "--json"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+    let ended = wiremend(&["check", "tour", "--set", "topology.k=4", "--fail", "1", "--json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("stdout is JSON");
     let failures = &json["failures"];
     let counts = ["cases", "examined", "cyclic_at_the_link", "cyclic_everywhere"]
         .map(|key| failures[key].as_u64().unwrap());

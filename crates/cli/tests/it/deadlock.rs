@@ -14,9 +14,9 @@ const LOOP: &str = "title = \"two switches\"\n[topology]\nkind = \"chain\"\nswit
 fn a_deadlocked_run_ends_by_itself_and_is_drawn() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    let told = wiremend_with(LOOP, &["run", "-", "--out", out.to_str().unwrap()]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    let line = told.stdout.lines().find(|line| line.contains("deadlock closed at")).unwrap();
+    let ended = wiremend_with(LOOP, &["run", "-", "--out", out.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let line = ended.stdout.lines().find(|line| line.contains("deadlock closed at")).unwrap();
     assert!(line.contains("s0>s1 → s1>s0 → s0>s1 wait for each other (class 3)"), "{line}");
     assert!(line.contains("the run ends here"), "{line}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
@@ -30,39 +30,39 @@ fn a_deadlocked_run_ends_by_itself_and_is_drawn() {
         (&true.into(), &1.into())
     );
     assert!(variant["simulated_ns"].as_u64().unwrap() < 4_000_000);
-    // A run that is told to go on does, and the answer is not no.
-    let told = wiremend_with(LOOP, &["run", "-", "--set", "deadlock.ends_run=false"]);
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    assert!(told.stdout.contains("it lasts until the end"), "{}", told.stdout);
+    // With `ends_run = false` the run continues to its end, and the exit status is 0.
+    let ended = wiremend_with(LOOP, &["run", "-", "--set", "deadlock.ends_run=false"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("it lasts until the end"), "{}", ended.stdout);
 }
 
 #[test]
 fn the_built_in_scenario_reports_the_deadlock_and_remedies() {
-    let told = wiremend(&["run", "deadlock", "--json"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let ended = wiremend(&["run", "deadlock", "--json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let variants = json["variants"].as_array().unwrap();
-    let of = |name: &str| variants.iter().find(|variant| variant["name"] == name).unwrap();
+    let named = |name: &str| variants.iter().find(|variant| variant["name"] == name).unwrap();
     assert_eq!(
-        of("no remedy")["first_deadlock"]["cycle"],
+        named("no remedy")["first_deadlock"]["cycle"],
         serde_json::json!(["leaf1>spine0", "spine0>leaf1"])
     );
-    assert!(of("no remedy")["failed"]["deadlock"].as_u64().unwrap() > 0);
-    assert_eq!(of("no remedy, going on")["deadlocks"]["resolved"], 0);
-    assert!(of("no remedy, going on")["first_deadlock"]["blocked_hosts"].as_u64().unwrap() >= 8);
+    assert!(named("no remedy")["failed"]["deadlock"].as_u64().unwrap() > 0);
+    assert_eq!(named("no remedy, going on")["deadlocks"]["resolved"], 0);
+    assert!(named("no remedy, going on")["first_deadlock"]["blocked_hosts"].as_u64().unwrap() >= 8);
     for remedy in ["watchdog of 10 ms", "probes"] {
-        let deadlocks = &of(remedy)["deadlocks"];
+        let deadlocks = &named(remedy)["deadlocks"];
         assert!(deadlocks["found"].as_u64().unwrap() > 0, "{remedy}");
         assert_eq!(deadlocks["found"], deadlocks["resolved"], "{remedy}");
     }
-    assert_eq!(of("loop guard")["deadlocks"]["found"], 0);
+    assert_eq!(named("loop guard")["deadlocks"]["found"], 0);
 }
 
 #[test]
 fn a_check_knows_the_entries_of_a_scenario() {
-    let told = wiremend_with(LOOP, &["check", "-", "--rate", "5Gbps", "--json"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let ended = wiremend_with(LOOP, &["check", "-", "--rate", "5Gbps", "--json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(json["components"][0]["cycles"][0]["kind"], "loop");
     assert_eq!(json["routes"], serde_json::json!({ "entries": 1, "start_s": 1e-4, "stop_s": 2e-3 }));
     let text = wiremend_with(LOOP, &["check", "-"]).stdout;

@@ -52,7 +52,7 @@ const FIELDS: [&str; 20] = [
     "wiremend.version",
     "wiremend.kind",
     "wiremend.has_ack",
-    "wiremend.again",
+    "wiremend.retransmitted",
     "wiremend.ordered",
     "wiremend.epoch",
     "wiremend.seq",
@@ -192,11 +192,11 @@ fn dissect(path: &Path) -> Vec<Dissected> {
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && !complaints.contains("Lua"), "{complaints}");
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(Dissected::of).collect()
+    text.lines().map(Dissected::parse).collect()
 }
 
 impl Dissected {
-    fn of(line: &str) -> Self {
+    fn parse(line: &str) -> Self {
         // Later versions of tshark write flags as words.
         let mut fields = line.split('\t').map(|field| field.replace("True", "1").replace("False", "0"));
         let header = fields.by_ref().take(FIELDS.len()).collect();
@@ -227,7 +227,7 @@ fn expected(signal: Option<&LinkHeader>) -> Vec<String> {
             set("epoch", epoch.to_string());
             set("seq", seq.to_string());
             set("ordered", bit(ordered));
-            set("again", bit(retransmitted));
+            set("retransmitted", bit(retransmitted));
         }
         LinkHeader::Dummy { epoch, next, .. } | LinkHeader::Unprotected { epoch, next, .. } => {
             set("epoch", epoch.to_string());

@@ -20,11 +20,11 @@ const TRACE: &str = "time_s,link,loss_rate,repair_s\n86400,0,1e-3,86400\n86400,1
 fn a_trace_with_repair_times_gives_the_counters_that_follow_by_hand() {
     let directory = tempdir().unwrap();
     fs::write(directory.path().join("t.csv"), TRACE).unwrap();
-    let told = |threads: &str| {
+    let output = |threads: &str| {
         let arguments = ["fleet", "run", "--pods", "2", "--trace", "t.csv", "--threads", threads, "--json"];
         wiremend_in(directory.path(), &arguments).json()
     };
-    let json = told("1");
+    let json = output("1");
     let corropt = &json["policies"]["corropt"];
     let count = |key: &str| corropt[key].as_u64().unwrap();
     let keys = ["events", "skipped", "recoveries", "refused", "disabled_by_optimizer"];
@@ -40,7 +40,7 @@ fn a_trace_with_repair_times_gives_the_counters_that_follow_by_hand() {
     let both = &json["policies"]["linkguardian+corropt"];
     assert!((days(&both["penalty_time_mean"]) - 7.56e-9 - healthy).abs() < 1e-15, "{both}");
     assert_eq!(both["protected_per_pipe"]["max"], 1);
-    assert_eq!(json, told("3"), "the number of threads changes nothing");
+    assert_eq!(json, output("3"), "the number of threads changes nothing");
 }
 
 #[test]
@@ -93,8 +93,9 @@ fn a_plan_lists_drains_and_reasons() {
     let plan = ["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z"];
     let json = wiremend(&[&plan[..], &["--json"]].concat()).json();
     let names = |list: &Value| -> Vec<String> {
-        let of = |one: &Value| one["name"].as_str().or(one["links"][0]["name"].as_str()).unwrap().to_owned();
-        list.as_array().unwrap().iter().map(of).collect()
+        let name_of =
+            |one: &Value| one["name"].as_str().or(one["links"][0]["name"].as_str()).unwrap().to_owned();
+        list.as_array().unwrap().iter().map(name_of).collect()
     };
     assert_eq!(
         names(&json["drain"]),

@@ -18,20 +18,20 @@ fn a_monitor_publishes_its_observations() {
     port(&spine_tree, 0, 0);
     let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
     let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
-    leaf.says("`leaf-1` only observes; monitored links: 1");
+    leaf.await_log("`leaf-1` only observes; monitored links: 1");
     let file = directory.path().join("leaf-1.toml");
     let second = wiremend(&["monitor", "run", "--for", "10s", "--config", file.to_str().unwrap()]);
     assert_eq!(second.code, Some(3), "{}", second.stderr);
     assert!(second.stderr.contains("another daemon uses"), "{}", second.stderr);
     await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&leaf_tree, 1_000_000, 1_000);
-    leaf.says("eth0: corrupts: 1000 of ");
+    leaf.await_log("eth0: corrupts: 1000 of ");
     let done = || cli(directory.path(), &["HGET", "wiremend:action:spine-3:eth0", "body"]);
     await_that(|| done().contains("this node only observes"));
     redis.kill().unwrap();
     redis.wait().unwrap();
-    leaf.says("cannot use Redis");
-    spine.says("keeps reading ports and changes no protection");
+    leaf.await_log("cannot use Redis");
+    spine.await_log("keeps reading ports and changes no protection");
     leaf.ends();
     spine.ends();
 }
@@ -46,9 +46,9 @@ fn a_file_is_checked_before_anything_is_done() {
     assert!(text.contains("`leaf-1` only observes") && text.contains("leaf-1:eth0 - spine-3:eth0"), "{text}");
     fs::write(file, config("leaf-1", "spine-3:eth0").replace("poll", "pull")).unwrap();
     for arguments in [&["monitor", "check-config", file][..], &["monitor", "run", "--config", file]] {
-        let told = wiremend(arguments);
-        assert_eq!(told.code, Some(2));
-        assert!(told.stderr.contains("monitor.toml:2:1: unknown field `pull`"), "{}", told.stderr);
+        let ended = wiremend(arguments);
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.stderr.contains("monitor.toml:2:1: unknown field `pull`"), "{}", ended.stderr);
     }
     fs::write(file, "secret\n").unwrap();
     let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
@@ -78,18 +78,18 @@ fn ports_are_recorded_and_explained() {
 
 #[test]
 fn a_link_that_corrupts_is_named_with_its_numbers() {
-    let told = wiremend_with(CORRUPTING, &["monitor", "explain", "-"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let ended = wiremend_with(CORRUPTING, &["monitor", "explain", "-"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     for part in [
         "a:eth0 - b:eth0: corruption",
         "corruption    at b:eth0: 1000 of 1001000 frames corrupted: loss 1.0e-3",
         "loss          to b:eth0: 1000 of 1001000 frames",
         "loss          to a:eth0: 0 of 1000000 frames; at most 4.6e-6 with 99 % confidence",
     ] {
-        assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
+        assert!(ended.stdout.contains(part), "`{part}` in {}", ended.stdout);
     }
-    let told = wiremend_with(CORRUPTING, &["monitor", "explain", "-", "--link", "b:eth0=a:eth0", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+    let ended = wiremend_with(CORRUPTING, &["monitor", "explain", "-", "--link", "b:eth0=a:eth0", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("stdout is JSON");
     assert_eq!(json["links"][0]["cause"], "corruption");
     assert_eq!(json["links"][0]["reasons"][0]["end"], "a");
     assert_eq!(json["links"][0]["loss_to_a"]["errors"], 1000);
@@ -105,39 +105,43 @@ fn invalid_records_are_refused_in_one_line() {
         (ONCE, &[], "has one reading"),
         ("{}", &[], "line 1: missing field `time_s`"),
     ] {
-        let told = wiremend_with(input, &[&["monitor", "explain", "-"][..], arguments].concat());
-        assert_eq!(told.code, Some(2), "{}", told.stderr);
-        assert!(told.stderr.contains(why) && told.stderr.lines().count() == 1, "`{why}` in {}", told.stderr);
-        assert_eq!(told.stdout, "");
+        let ended = wiremend_with(input, &[&["monitor", "explain", "-"][..], arguments].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains(why) && ended.stderr.lines().count() == 1,
+            "`{why}` in {}",
+            ended.stderr
+        );
+        assert_eq!(ended.stdout, "");
     }
-    let told = wiremend(&["monitor", "record", "no-such-port"]);
-    assert_eq!(told.code, Some(2));
-    assert!(told.stderr.contains("cannot read the interface `no-such-port`"), "{}", told.stderr);
+    let ended = wiremend(&["monitor", "record", "no-such-port"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("cannot read the interface `no-such-port`"), "{}", ended.stderr);
 }
 
 #[test]
 fn recorded_counters_are_replayed() {
-    let told = wiremend_with(CORRUPTING, &["monitor", "replay", "-"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let ended = wiremend_with(CORRUPTING, &["monitor", "replay", "-"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     for part in [
         "9.000 s  b:eth0: corrupts: 1000 of 1001000 frames corrupted (loss 1.0e-3)",
         "a:eth0: not corrupting at the end; 0 of 1000000 frames bad",
         "b:eth0: corrupts at the end; 1000 of 1001000 frames bad",
     ] {
-        assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
+        assert!(ended.stdout.contains(part), "`{part}` in {}", ended.stdout);
     }
-    let told = wiremend_with(CORRUPTING, &["monitor", "replay", "-", "--threshold", "1e-2", "--json"]);
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    let ports = told.json();
+    let ended = wiremend_with(CORRUPTING, &["monitor", "replay", "-", "--threshold", "1e-2", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let ports = ended.json();
     assert_eq!(ports["ports"][1]["errors"], 1000);
     assert_eq!(ports["ports"][1]["events"].as_array().unwrap().len(), 0, "a loss that is allowed");
     let twice = format!("{CORRUPTING}{CORRUPTING}");
-    let told = wiremend_with(&twice, &["monitor", "replay", "-"]);
-    assert_eq!(told.code, Some(2));
-    assert!(told.stderr.contains("`a:eth0` has a reading at 9s and then one at 0ns"), "{}", told.stderr);
-    let told = wiremend_with("", &["monitor", "replay", "-"]);
+    let ended = wiremend_with(&twice, &["monitor", "replay", "-"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("`a:eth0` has a reading at 9s and then one at 0ns"), "{}", ended.stderr);
+    let ended = wiremend_with("", &["monitor", "replay", "-"]);
     assert_eq!(
-        (told.code, told.stderr.as_str()),
+        (ended.code, ended.stderr.as_str()),
         (Some(2), "wiremend: -: no reading of a port; record some: wiremend monitor record IF --for 60s\n")
     );
 }
@@ -175,21 +179,23 @@ impl Daemon {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let (told, lines) = std::sync::mpsc::channel();
-        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
         Self { child, lines }
     }
 
-    pub(crate) fn says(&mut self, part: &str) {
+    pub(crate) fn await_log(&mut self, part: &str) {
         let deadline = Instant::now() + Duration::from_mins(5);
-        let mut heard = Vec::new();
+        let mut log = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             if line.contains(part) {
                 return;
             }
-            heard.push(line);
+            log.push(line);
         }
-        panic!("`{part}` was not said: {heard:?}");
+        panic!("`{part}` is not in the log: {log:?}");
     }
 
     pub(crate) fn ends(&mut self) {

@@ -37,11 +37,11 @@ fn a_planner_publishes_advice() {
             .arg(&planner)
             .args(["--metrics-listen", &planner_port.to_string()]),
     );
-    first.says("this planner is the leader");
+    first.await_log("this planner is the leader");
     await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&tree, 1_000_000, 1_000);
-    leaf.says("eth0: corrupts");
-    first.says(
+    leaf.await_log("eth0: corrupts");
+    first.await_log(
         "leaf-1:eth0 - spine-3:eth0: wait: it loses 1.0e-3, and must stay: leaf-1 would keep 0 of 1 paths",
     );
     let advice = || cli(directory.path(), &["HGET", "wiremend:advice:leaf-1:eth0", "body"]);
@@ -55,11 +55,11 @@ fn a_planner_publishes_advice() {
     let other = directory.path().join("other.toml");
     fs::copy(&planner, &other).unwrap();
     let mut second = Daemon::start(command().args(["monitor", "planner", "--config"]).arg(&other));
-    second.says("another planner is the leader");
+    second.await_log("another planner is the leader");
     wiremend(&["monitor", "release", "--config", planner.to_str().unwrap()]).ok();
     server.kill().unwrap();
     server.wait().unwrap();
-    first.says("stored advice stays in effect");
+    first.await_log("stored advice stays in effect");
     for daemon in [&mut leaf, &mut first, &mut second] {
         daemon.ends();
     }
@@ -68,13 +68,13 @@ fn a_planner_publishes_advice() {
 #[test]
 fn an_invalid_planner_configuration_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |text: &str| {
+    let check = |text: &str| {
         let file = planner_config(directory.path(), text);
-        let told = wiremend(&["monitor", "check-config", "--planner", file.to_str().unwrap()]);
-        assert!(told.stderr.lines().count() <= 1, "{}", told.stderr);
-        (told.code, told.stderr)
+        let ended = wiremend(&["monitor", "check-config", "--planner", file.to_str().unwrap()]);
+        assert!(ended.stderr.lines().count() <= 1, "{}", ended.stderr);
+        (ended.code, ended.stderr)
     };
-    assert_eq!(told("").0, Some(0));
+    assert_eq!(check("").0, Some(0));
     for (text, code, why) in [
         (
             "relays = [\"leaf-9:eth0\"]\n",
@@ -84,8 +84,8 @@ fn an_invalid_planner_configuration_is_refused_in_one_line() {
         ("relay = []\n", 2, "planner.toml:1:1: unknown field `relay`"),
         ("fabric = \"fabric.csv\"\n", 2, "not both"),
     ] {
-        let (ended, stderr) = told(text);
-        assert_eq!(ended, Some(code), "{stderr}");
+        let (status, stderr) = check(text);
+        assert_eq!(status, Some(code), "{stderr}");
         assert!(stderr.contains(why), "`{why}` in {stderr}");
     }
 }
@@ -99,9 +99,9 @@ fn a_missing_requirement_is_reported_with_the_remedy() {
     let run = |text: &str, sysfs: &str| {
         fs::write(&file, text).unwrap();
         let config = file.to_str().unwrap();
-        let told = wiremend(&["monitor", "run", "--config", config, "--sysfs", sysfs, "--for", "1s"]);
-        assert_eq!(told.stderr.lines().count(), 1, "{}", told.stderr);
-        (told.code, told.stderr)
+        let ended = wiremend(&["monitor", "run", "--config", config, "--sysfs", sysfs, "--for", "1s"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        (ended.code, ended.stderr)
     };
     let tls = |section: &str| {
         let socket = directory.path().join("redis.sock");
@@ -129,13 +129,13 @@ fn a_missing_requirement_is_reported_with_the_remedy() {
         ),
         (plain.clone(), "nowhere", 3, "set --sysfs to the mount point of sysfs"),
     ] {
-        let (ended, stderr) = run(&text, sysfs);
-        assert_eq!(ended, Some(code), "{stderr}");
+        let (status, stderr) = run(&text, sysfs);
+        assert_eq!(status, Some(code), "{stderr}");
         assert!(stderr.contains(why), "`{why}` in {stderr}");
     }
-    let told =
+    let ended =
         wiremend(&["monitor", "run", "--config", file.to_str().unwrap(), "--metrics-listen", "0.0.0.0:9470"]);
-    assert_eq!(told.code, Some(2), "{}", told.stderr);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
 }
 
 fn config(directory: &Path) -> std::path::PathBuf {

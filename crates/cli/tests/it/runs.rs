@@ -50,8 +50,8 @@ fn the_number_of_threads_and_the_kind_of_ports_change_nothing() {
 /// Protected links do not protect PFC frames: the notes of a run explain drops.
 #[test]
 fn lossless_switches_that_drop_say_why() {
-    let told = wiremend(&["run", "pauses"]);
-    let text = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    let ended = wiremend(&["run", "pauses"]);
+    let text = ended.ok().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("lossless switches dropped") && text.contains("PFC frames were corrupted"),
         "{text}"
@@ -140,8 +140,8 @@ fn the_page_tells_what_the_terminal_does() {
     );
     let plain = |text: &str| text.replace("&quot;", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
     let (text, page) = (plain(&text), plain(&page));
-    let told = text.split("• ").nth(1).unwrap().trim();
-    assert!(page.contains(told), "{told}");
+    let conclusion = text.split("• ").nth(1).unwrap().trim();
+    assert!(page.contains(conclusion), "{conclusion}");
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn parameters_are_named_with_their_price() {
 #[test]
 fn tune_and_model_agree() {
     let tuned = wiremend(&[&WEBSEARCH[..], &["--json"]].concat()).json();
-    let of = |key: &str| format!("{}", tuned["chosen"][key].as_u64().expect("a count"));
-    let (dummies, naks, copies) = (of("dummies"), of("nak_copies"), of("retransmission_copies"));
+    let chosen = |key: &str| format!("{}", tuned["chosen"][key].as_u64().expect("a count"));
+    let (dummies, naks, copies) = (chosen("dummies"), chosen("nak_copies"), chosen("retransmission_copies"));
     let arguments = ["model", "--beta", "1e-3", "--nak-reaction", "unknown", "--json", "--dummies", &dummies];
     let more = ["--nak-copies", &naks, "--retransmission-copies", &copies];
     let model = wiremend(&[&arguments[..], &more].concat()).json();
@@ -82,7 +82,7 @@ fn a_rare_timeout_is_confirmed_at_raised_rates() {
     assert!(number(verified, "/interval/0") <= promised && promised <= number(verified, "/interval/1"));
     assert!(number(verified, "/direct/interval/1") > 1e-4, "counting alone says nothing");
     let trials = verified["trials"].as_array().expect("a list");
-    assert!(trials.len() >= 3 && trials[0]["asked"] == true);
+    assert!(trials.len() >= 3 && trials[0]["requested"] == true);
     let name = trials[1]["name"].as_str().expect("a name");
     let run = wiremend(&["run", scenario, "--variant", name, "--seeds", "4", "--json"]).json();
     assert_eq!(run["variants"][0]["timeouts"]["total"], trials[1]["all"]);

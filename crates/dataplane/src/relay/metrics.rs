@@ -229,8 +229,8 @@ fn link_count(key: &str) -> Option<(&'static str, &'static str)> {
         "protected" => ("protected_frames_total", "Frames sent with protection."),
         "resent" => ("resent_frames_total", "Copies retransmitted."),
         "dummies" => ("dummy_frames_total", "Dummy frames sent, which reveal lost frames to the peer."),
-        "unkept" => (
-            "unkept_frames_total",
+        "unbuffered" => (
+            "unbuffered_frames_total",
             "Frames sent without a copy for retransmission, because the buffer was full.",
         ),
         "refused" => ("refused_requests_total", "Retransmission requests for which no copy was left."),

@@ -276,9 +276,9 @@ impl<'g> DeadlockCheck<'g> {
                     Node::Switch(tor) => class.destination.tor == tor,
                 };
                 // An override for a host has precedence over one for all hosts of its switch.
-                let is_said = class.overrides.iter().any(|(switch, _)| *switch == rule.switch.0);
+                let is_overridden = class.overrides.iter().any(|(switch, _)| *switch == rule.switch.0);
                 let is_host = matches!(self.graph.node(rule.to), Node::Host(_));
-                if is_meant && (is_host || !is_said) {
+                if is_meant && (is_host || !is_overridden) {
                     class.overrides.retain(|(switch, _)| *switch != rule.switch.0);
                     class.overrides.push((rule.switch.0, lanes.clone()));
                 }

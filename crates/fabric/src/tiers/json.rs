@@ -11,8 +11,8 @@ use super::network::Tiers;
 /// "lag", "cable"}]}`. The fields have the same meaning as in [CSV](super::parse_csv).
 pub fn parse_json(text: &str) -> Result<Tiers, TiersError> {
     let file: File = serde_json::from_str(text).map_err(|error| {
-        let told = error.to_string();
-        let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what).to_owned();
+        let message = error.to_string();
+        let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned();
         let place = (error.line() > 0).then(|| (error.line() as u64, error.column().max(1)));
         TiersError { place, fault: TiersFault::Json(what) }
     })?;

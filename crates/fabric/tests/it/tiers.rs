@@ -110,7 +110,7 @@ fn json_and_csv_give_the_same_fabric() {
 #[test]
 fn invalid_fabrics_are_rejected_with_a_position() {
     let changed = |from: &str, to: &str| parse_csv(&FILE.replace(from, to)).unwrap_err().to_string();
-    for (from, to, told) in [
+    for (from, to, reason) in [
         ("link,tor-b,Eth9,s2,Eth9", "link,tor-b,Eth9,s3,Eth9", "10:6: a link to the unknown switch `s3`"),
         ("switch,tor-b,0,1", "switch,tor-a,0,1", "3:8: switch `tor-a` is given twice"),
         ("switch,s1,spine", "switch,s1,spire", "5:11: `spire` is not a tier"),
@@ -127,7 +127,7 @@ fn invalid_fabrics_are_rejected_with_a_position() {
         (",100,po1\n", ",x\n", "`x` is not a rate"),
     ] {
         let error = changed(from, to);
-        assert!(error.contains(told), "{error} has not {told}");
+        assert!(error.contains(reason), "{error} has not {reason}");
     }
     let dead_end = "switch,t,0\nswitch,a,1\nswitch,b,1\nswitch,s,2\nlink,t,1,a,1\nlink,b,1,s,1\n";
     assert!(matches!(parse_csv(dead_end).unwrap_err().fault, TiersFault::NoPathUp(name) if name == "t"));

@@ -63,8 +63,8 @@ impl FabricState {
     /// [{"name", "constraint"}]}` with the same meaning.
     pub fn parse_json(text: &str, tiers: &Tiers) -> Result<Self, BadState> {
         let file: File = serde_json::from_str(text).map_err(|error| {
-            let told = error.to_string();
-            let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
+            let message = error.to_string();
+            let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
             let place = (error.line() > 0).then(|| (error.line() as u64, error.column().max(1)));
             BadState { place, what: format!("not a state in JSON: {what}") }
         })?;

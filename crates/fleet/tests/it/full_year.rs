@@ -23,18 +23,18 @@ fn a_full_year_equals_the_results_of_another_program() {
     for (constraint, counts, means) in COUNTED {
         let outcomes = run(&FleetSetup::new(&tiers, &trace, constraint, &policies, &effect, window));
         let counters = outcomes[0].counters;
-        let told = [
+        let reported = [
             counters.events,
             counters.skipped,
             counters.recoveries,
             counters.refused,
             counters.disabled_by_optimizer,
         ];
-        assert_eq!(told, counts, "{constraint}");
+        assert_eq!(reported, counts, "{constraint}");
         assert_eq!((counters.cut_off, counters), (0, outcomes[1].counters));
         let time = outcomes[0].time;
-        for (told, counted) in [time.penalty, time.disabled, time.active].into_iter().zip(means) {
-            assert!((told / counted - 1.0).abs() < 1e-9, "{constraint}: {told} for {counted}");
+        for (reported, counted) in [time.penalty, time.disabled, time.active].into_iter().zip(means) {
+            assert!((reported / counted - 1.0).abs() < 1e-9, "{constraint}: {reported} for {counted}");
         }
         assert!(outcomes[0].least_paths_min >= constraint);
         assert!(outcomes[1].most_per_pipe_max <= if constraint < 0.6 { 3 } else { 5 });

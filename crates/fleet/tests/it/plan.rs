@@ -89,7 +89,7 @@ fn drains_count_as_down_and_broken_tors_are_reported() {
 #[test]
 fn invalid_states_are_rejected() {
     let tiers = parse_csv(FABRIC).unwrap();
-    for (text, told) in [
+    for (text, reason) in [
         (
             "corrupt,t1:1,1e-3
         ",
@@ -121,7 +121,7 @@ fn invalid_states_are_rejected() {
         ),
     ] {
         let error = FabricState::parse_csv(text, &tiers).unwrap_err().to_string();
-        assert!(error.contains(told), "`{told}` in {error}");
+        assert!(error.contains(reason), "`{reason}` in {error}");
     }
     let json = r#"{"time": "2026-11-15T12:00:00Z", "down": ["t1:1"], "corrupt": [{"link": "b:4", "loss": 1e-4}],
         "tors": [{"name": "t2", "constraint": 0.9}]}"#;

@@ -191,12 +191,12 @@ proptest! {
         let policies = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT];
         let setting = FleetSetup { record: true, ..FleetSetup::new(&tiers, &trace, constraint, &policies, &table, window) };
         let outcomes = run(&setting);
-        let told = RunCounters { candidates_max: 0, ..outcomes[0].counters };
-        prop_assert_eq!(told, plain.counters);
+        let counters = RunCounters { candidates_max: 0, ..outcomes[0].counters };
+        prop_assert_eq!(counters, plain.counters);
         // Published rule: protection changes no decision.
         prop_assert_eq!(outcomes[0].counters, outcomes[1].counters);
-        let of = |sample: &FabricSample| (sample.at.as_us() / 1_000_000, (sample.penalty, sample.least_paths, sample.disabled, sample.active));
-        let engine: Vec<_> = outcomes[0].samples.iter().map(of).collect();
+        let point = |sample: &FabricSample| (sample.at.as_us() / 1_000_000, (sample.penalty, sample.least_paths, sample.disabled, sample.active));
+        let engine: Vec<_> = outcomes[0].samples.iter().map(point).collect();
         let reference: Vec<_> = plain.states.iter().map(|(at, penalty, least, disabled, active)| (*at, (*penalty, *least, *disabled, *active))).collect();
         let (engine, reference) = (at_seconds(&engine, engine[0].1, 200), at_seconds(&reference, (0.0, 1.0, 0, 0), 200));
         let mut penalty_mean = 0.0;

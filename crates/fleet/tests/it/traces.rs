@@ -89,7 +89,7 @@ fn a_trace_file_is_parsed_back() {
 #[test]
 fn invalid_traces_are_rejected_with_a_position() {
     let tiers = pods(2);
-    for (text, told) in [
+    for (text, reason) in [
         ("", "1:1: no events"),
         ("time_s,link,loss_rate\n", "1:1: no events"),
         ("5,0,1e-3\n4,0,1e-3\n", "2:1: time 4 is before 5"),
@@ -107,7 +107,7 @@ fn invalid_traces_are_rejected_with_a_position() {
         ("5,0,1e-3,7,,moths\n", "cause `moths` is not contamination"),
     ] {
         let error = Trace::parse(text, &tiers).unwrap_err().to_string();
-        assert!(error.contains(told), "`{told}` in {error}");
+        assert!(error.contains(reason), "`{reason}` in {error}");
     }
     let fine = "# made by hand\ntime_s,link,loss_rate,repair_s\n1.5,0,1e-3,172800\n1.5,tor0-0:1,2e-3\n";
     let trace = Trace::parse(fine, &tiers).unwrap();

@@ -53,8 +53,8 @@ impl CounterGrowth {
 
     /// Returns the number of received frames, good and corrupted.
     pub fn frames(&self) -> u64 {
-        let told = self.get_or_zero(Counter::RxGood).saturating_add(self.get_or_zero(Counter::RxCrc));
-        told.max(self.get_or_zero(Counter::RxAll))
+        let counted = self.get_or_zero(Counter::RxGood).saturating_add(self.get_or_zero(Counter::RxCrc));
+        counted.max(self.get_or_zero(Counter::RxAll))
     }
 
     /// Returns the number of corrupted frames.

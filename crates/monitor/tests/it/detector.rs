@@ -91,19 +91,19 @@ fn a_repair_clears_the_verdict_and_all_samples() {
 fn a_changing_loss_is_reported_in_both_directions() {
     let mut link = BusyLink::new(7);
     let mut detector = Detector::new(Thresholds::default());
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for (loss, seconds) in [(1e-5, 60), (1e-2, 5), (1e-4, 60)] {
         for _ in 0..seconds {
             if let Some(LinkVerdict::Raised(estimate) | LinkVerdict::Moved(estimate)) =
                 detector.on_sample(link.second(loss))
             {
-                said.push(estimate.loss);
+                reported.push(estimate.loss);
             }
         }
         let now = detector.estimate().loss;
         assert!((0.6..1.6).contains(&(now / loss)), "{now} for {loss}");
     }
-    assert!((3..=5).contains(&said.len()), "reported too often or too rarely: {said:?}");
+    assert!((3..=5).contains(&reported.len()), "reported too often or too rarely: {reported:?}");
 }
 
 #[test]

@@ -9,20 +9,20 @@ const FRAMES: u64 = 10_000_000;
 
 #[test]
 fn a_link_without_errors_is_healthy() {
-    let said = explained(&[], &[]);
-    assert_eq!(said.cause, SlowLinkCause::Healthy);
-    assert!(said.reasons.is_empty());
-    assert_eq!(said.loss_to_a.unwrap().errors, 0);
+    let explanation = explained(&[], &[]);
+    assert_eq!(explanation.cause, SlowLinkCause::Healthy);
+    assert!(explanation.reasons.is_empty());
+    assert_eq!(explanation.loss_to_a.unwrap().errors, 0);
 }
 
 #[test]
 fn corrupted_frames_mean_corruption_towards_the_counting_end() {
-    let said =
+    let explanation =
         explained(&[(Counter::SequenceNaks, 900)], &[(Counter::RxCrc, 1_000), (Counter::OutOfSequence, 900)]);
-    assert_eq!(said.cause, SlowLinkCause::Corruption);
-    assert_eq!(said.reasons[0].end, LinkSide::B);
-    assert!((said.loss_to_b.unwrap().loss - 1e-4).abs() < 1e-6);
-    assert_eq!(said.loss_to_a.unwrap().errors, 0);
+    assert_eq!(explanation.cause, SlowLinkCause::Corruption);
+    assert_eq!(explanation.reasons[0].end, LinkSide::B);
+    assert!((explanation.loss_to_b.unwrap().loss - 1e-4).abs() < 1e-6);
+    assert_eq!(explanation.loss_to_a.unwrap().errors, 0);
 }
 
 /// Two corrupted frames in ten million are not significant.
@@ -34,9 +34,9 @@ fn two_corrupted_frames_are_not_corruption() {
 /// With evidence for both, corruption comes first: congestion may follow from it.
 #[test]
 fn corruption_has_precedence_over_congestion() {
-    let said = explained(&[(Counter::TxDiscards, 5)], &[(Counter::RxCrc, 500)]);
-    assert_eq!(said.cause, SlowLinkCause::Corruption);
-    assert_eq!(said.reasons.last().unwrap().cause, SlowLinkCause::Congestion);
+    let explanation = explained(&[(Counter::TxDiscards, 5)], &[(Counter::RxCrc, 500)]);
+    assert_eq!(explanation.cause, SlowLinkCause::Corruption);
+    assert_eq!(explanation.reasons.last().unwrap().cause, SlowLinkCause::Congestion);
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn discards_marks_and_pauses_mean_congestion() {
 
 #[test]
 fn pause_frames_that_are_not_received_mean_configuration() {
-    let said = explained(&[(Counter::TxPauses, 9)], &[(Counter::RxPauses, 0)]);
-    assert_eq!(said.cause, SlowLinkCause::Configuration);
-    assert!(said.reasons[0].text.contains("flow control"), "{said:?}");
+    let explanation = explained(&[(Counter::TxPauses, 9)], &[(Counter::RxPauses, 0)]);
+    assert_eq!(explanation.cause, SlowLinkCause::Configuration);
+    assert!(explanation.reasons[0].text.contains("flow control"), "{explanation:?}");
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn gaps_with_duplicates_mean_reordering() {
 
 #[test]
 fn gaps_without_loss_point_to_other_links() {
-    let said = explained(&[(Counter::AckTimeouts, 3)], &[(Counter::OutOfSequence, 100)]);
-    assert_eq!(said.cause, SlowLinkCause::Healthy);
-    assert!(said.reasons[0].text.contains("other links"), "{said:?}");
+    let explanation = explained(&[(Counter::AckTimeouts, 3)], &[(Counter::OutOfSequence, 100)]);
+    assert_eq!(explanation.cause, SlowLinkCause::Healthy);
+    assert!(explanation.reasons[0].text.contains("other links"), "{explanation:?}");
 }
 
 /// Two readings, a minute apart.

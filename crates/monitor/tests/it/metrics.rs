@@ -13,16 +13,16 @@ use wiremend_monitor::{ActionCounts, FrameSample, UnusedReadings};
 #[test]
 fn metrics_pass_promtool() {
     for page in pages() {
-        let Some((good, said)) = promtool(&["check", "metrics"], &page) else { return };
-        assert!(good && said.is_empty(), "{said}\n{page}");
+        let Some((good, messages)) = promtool(&["check", "metrics"], &page) else { return };
+        assert!(good && messages.is_empty(), "{messages}\n{page}");
     }
 }
 
 #[test]
 fn alert_rules_pass_promtool() {
     let rules = deploy().join("prometheus/wiremend.rules.yml");
-    let Some((good, said)) = promtool(&["check", "rules", rules.to_str().unwrap()], "") else { return };
-    assert!(good, "{said}");
+    let Some((good, messages)) = promtool(&["check", "rules", rules.to_str().unwrap()], "") else { return };
+    assert!(good, "{messages}");
 }
 
 /// A query for a missing metric returns nothing, and its alert never fires.
@@ -140,6 +140,6 @@ fn promtool(arguments: &[&str], stdin: &str) -> Option<(bool, String)> {
     };
     child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some((output.status.success(), said))
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some((output.status.success(), messages))
 }

@@ -58,11 +58,11 @@ fn a_reconfigured_switch_is_read_again() {
     redis.kill();
     assert!(sonic.read("Ethernet0", second(5)).is_none());
     assert!(sonic.read("Ethernet0", second(6)).is_none());
-    let said = sonic.take_messages();
+    let messages = sonic.take_messages();
     assert_eq!(
-        said.iter().filter(|reason| reason.contains("cannot read")).count(),
+        messages.iter().filter(|reason| reason.contains("cannot read")).count(),
         1,
-        "reported once: {said:?}"
+        "reported once: {messages:?}"
     );
     redis.restart();
     assert!(sonic.read("Ethernet0", second(7)).is_some());

@@ -17,11 +17,11 @@ fn a_written_record_notifies_the_peer() {
     let Some(redis) = TestRedis::start(&[]) else { return };
     let mut notifier = ChangeNotifier::open(&redis.server(), &name("spine-3")).unwrap();
     assert!(!notifier.wait(Duration::from_millis(1)).unwrap());
-    let (mut leaf, lease) = speaker(&redis.server(), "leaf-1");
+    let (mut leaf, lease) = store_with_lease(&redis.server(), "leaf-1");
     let put = leaf.put(lease, &name("eth0"), &corrupting(), &name("spine-3")).unwrap();
     assert_eq!(put, PutOutcome::Stored(1));
     assert!(notifier.wait(MINUTE).unwrap());
-    let (mut spine, _) = speaker(&redis.server(), "spine-3");
+    let (mut spine, _) = store_with_lease(&redis.server(), "spine-3");
     let read = spine.get::<Observation>(&[end("leaf-1", "eth0"), end("leaf-1", "eth9")]).unwrap();
     let records = vec![Some(Versioned { version: 1, record: corrupting() }), None];
     assert_eq!(read, Records { records, invalid: 0 });
@@ -30,7 +30,7 @@ fn a_written_record_notifies_the_peer() {
 #[test]
 fn an_unchanged_record_is_not_written_again() {
     let Some(redis) = TestRedis::start(&[]) else { return };
-    let (mut leaf, lease) = speaker(&redis.server(), "leaf-1");
+    let (mut leaf, lease) = store_with_lease(&redis.server(), "leaf-1");
     let mut notifier = ChangeNotifier::open(&redis.server(), &name("spine-3")).unwrap();
     for (record, version, rings) in [(corrupting(), 1, true), (corrupting(), 1, false), (clean(), 2, true)] {
         assert_eq!(
@@ -65,7 +65,7 @@ fn writes_with_an_older_lease_are_rejected() {
 #[test]
 fn invalid_records_are_counted_and_ignored() {
     let Some(redis) = TestRedis::start(&[]) else { return };
-    let (mut store, _) = speaker(&redis.server(), "spine-3");
+    let (mut store, _) = store_with_lease(&redis.server(), "spine-3");
     let huge = vec![b' '; 100_000];
     for body in [
         &b"{"[..],
@@ -121,12 +121,12 @@ fn a_node_user_writes_only_its_own_keys() {
     let Some(redis) = TestRedis::start(&[]) else { return };
     let as_leaf = user(&redis, "leaf-1", "secret-1");
     let as_spine = user(&redis, "spine-3", "secret-3");
-    let (mut leaf, lease) = speaker(&as_leaf, "leaf-1");
+    let (mut leaf, lease) = store_with_lease(&as_leaf, "leaf-1");
     assert_eq!(
         leaf.put(lease, &name("eth0"), &corrupting(), &name("spine-3")).unwrap(),
         PutOutcome::Stored(1)
     );
-    let (mut spine, lease) = speaker(&as_spine, "spine-3");
+    let (mut spine, lease) = store_with_lease(&as_spine, "spine-3");
     let read = spine.get::<Observation>(&[end("leaf-1", "eth0")]).unwrap();
     assert_eq!(read.records[0].as_ref().map(|stored| stored.record), Some(corrupting()));
     let action_record = ActionRecord { observation_version: 1, action: LinkAction::Protect { copies: 2 } };
@@ -157,7 +157,7 @@ fn a_node_user_writes_only_its_own_keys() {
 #[test]
 fn records_survive_a_server_crash() {
     let Some(mut redis) = TestRedis::start(&[]) else { return };
-    let (mut leaf, lease) = speaker(&redis.server(), "leaf-1");
+    let (mut leaf, lease) = store_with_lease(&redis.server(), "leaf-1");
     leaf.put(lease, &name("eth0"), &corrupting(), &name("spine-3")).unwrap();
     redis.kill();
     assert!(leaf.put(lease, &name("eth0"), &clean(), &name("spine-3")).is_err());
@@ -187,7 +187,7 @@ fn user(redis: &TestRedis, node: &str, password: &str) -> RedisServer {
     RedisServer { login: Some((node.into(), password.into())), ..redis.server() }
 }
 
-fn speaker(server: &RedisServer, node: &str) -> (Store, Lease) {
+fn store_with_lease(server: &RedisServer, node: &str) -> (Store, Lease) {
     let mut store = Store::open(server, name(node)).unwrap();
     let lease = store.lease(node, MINUTE).unwrap().expect("nobody else has it");
     (store, lease)

@@ -40,9 +40,9 @@ fn an_unreadable_counter_is_reported_once_and_omitted() {
     for round in 0..3 {
         let port = sysfs.read("eth0", Counters::default()).unwrap();
         assert_eq!(port.counters.get(Counter::RxCrc), None);
-        let said = sysfs.take_unreported();
-        assert_eq!(said.len(), usize::from(round == 0));
-        assert!(said.iter().all(|missing| missing.reason.contains("no PMA")));
+        let unreported = sysfs.take_unreported();
+        assert_eq!(unreported.len(), usize::from(round == 0));
+        assert!(unreported.iter().all(|missing| missing.reason.contains("no PMA")));
     }
 }
 

@@ -29,17 +29,17 @@ fn client_and_server_authenticate_by_certificates() {
     let mut store = Store::open(&dial(&good), "leaf-1".parse().unwrap()).unwrap();
     assert!(store.lease("leaf-1", Duration::from_mins(1)).unwrap().is_some());
 
-    let told = |config: &TlsConfig| {
+    let refusal = |config: &TlsConfig| {
         let mut connection = RedisConnection::open(&dial(config)).unwrap();
         connection.call(&[b"PING"]).unwrap_err().to_string()
     };
     let anonymous = TlsConfig { cert_file: None, key_file: None, ..good.clone() };
-    let reason = told(&anonymous);
+    let reason = refusal(&anonymous);
     assert!(reason.contains("requires a client certificate") && reason.contains("cert_file"), "{reason}");
     let misled = TlsConfig { server_name: Some("elsewhere.example".into()), ..good.clone() };
-    assert!(told(&misled).contains("not valid for name"), "{}", told(&misled));
+    assert!(refusal(&misled).contains("not valid for name"), "{}", refusal(&misled));
     let trusting = TlsConfig { ca_file: certificates.file("other-ca.pem"), ..good };
-    assert!(told(&trusting).contains("UnknownIssuer"), "{}", told(&trusting));
+    assert!(refusal(&trusting).contains("UnknownIssuer"), "{}", refusal(&trusting));
     // A client without TLS gets no reply.
     let plain = RedisServer { tls: None, ..dial(&certificates.config()) };
     assert!(RedisConnection::open(&plain).unwrap().call(&[b"PING"]).is_err());

@@ -12,7 +12,7 @@ pub struct Counters {
     /// Sender: dummies.
     pub dummies: u64,
     /// Sender: frames sent without a copy, because the TX buffer was full.
-    pub unkept: u64,
+    pub unbuffered: u64,
     /// Sender: requests refused: the copy was released, or retransmissions had used up their share of the
     /// link.
     pub refused: u64,
@@ -56,7 +56,7 @@ impl Counters {
     /// All counters by name, without current buffer levels.
     pub fn named(&self) -> [(&'static str, u64); 20] {
         named!(
-            "link.", self: protected, resent, dummies, unkept, refused, reopened, abandoned, fallbacks,
+            "link.", self: protected, resent, dummies, unbuffered, refused, reopened, abandoned, fallbacks,
             tx_bytes_max, missed, recovered, lost, duplicates, overflowed, notifications, renotifications,
             acks, pauses, rx_bytes_max, ignored
         )
@@ -67,7 +67,7 @@ impl Counters {
 impl AddAssign for Counters {
     fn add_assign(&mut self, later: Self) {
         add!(
-            self, later: protected, resent, dummies, unkept, refused, reopened, abandoned, fallbacks,
+            self, later: protected, resent, dummies, unbuffered, refused, reopened, abandoned, fallbacks,
             missed, recovered, lost, duplicates, overflowed, notifications, renotifications, acks, pauses,
             ignored
         );

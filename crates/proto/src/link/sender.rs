@@ -215,7 +215,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         } else {
             // The frame leaves without a copy instead of waiting: the operator chose the buffer size, and
             // delay would be worse.
-            out.counters.unkept += 1;
+            out.counters.unbuffered += 1;
             out.push(Disposal::Release(kept));
         }
         self.monitor.on_sent()

@@ -118,10 +118,10 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
 /// An error about a name with a line break is one line.
 #[test]
 fn a_wrong_name_is_told_in_one_line() {
-    let said = refusal(&instead(["mtu = 1024", "\"m\\ntu\" = 1024"]));
+    let line = refusal(&instead(["mtu = 1024", "\"m\\ntu\" = 1024"]));
     assert!(
-        said.starts_with("s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: protocol, "),
-        "{said}"
+        line.starts_with("s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: protocol, "),
+        "{line}"
     );
 }
 

@@ -120,8 +120,8 @@ fn shapes_of_blocks_that_cannot_be_are_refused() {
     let by = |by: &str| format!("{GOOD}[[protect]]\nlinks = \"switches\"\nby = \"{by}\"\n");
     let shapes = "fec fec() fec(25) fec(0,1) fec(25,0) fec(255,1) fec(1,300) fec(5,1 wharf(5,1) fec(-5,1)";
     for wrong in shapes.split(' ') {
-        let said = refusal(&by(wrong));
-        assert!(said.starts_with(&format!("s.toml:19:6: unknown protection `{wrong}`; expected ")), "{said}");
+        let line = refusal(&by(wrong));
+        assert!(line.starts_with(&format!("s.toml:19:6: unknown protection `{wrong}`; expected ")), "{line}");
     }
     for (right, written) in [("fec(254,1)", "fec(254,1)"), ("fec-nb(5, 2)", "fec-nb(5,2)")] {
         let file = load("s.toml", &by(right), &[]).unwrap();

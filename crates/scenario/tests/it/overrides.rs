@@ -2,7 +2,7 @@
 
 use wiremend_scenario::{App, ImpairmentKind, Override, Recovery, load};
 
-use crate::refusal::assert_said;
+use crate::refusal::assert_messages;
 
 const TEXT: &str = r#"title = "two versions"
 [topology]
@@ -104,7 +104,7 @@ fn values_of_the_command_line_are_toml_or_plain_text() {
 
 #[test]
 fn an_override_is_blamed_for_what_it_breaks() {
-    assert_said(
+    assert_messages(
         "
         transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
         topology.k=3 | --set topology.k=3: invalid k = 3; expected an even number from 2 to 128
@@ -132,7 +132,7 @@ fn a_set_without_a_value_is_refused() {
 
 #[test]
 fn a_variant_is_blamed_where_it_stands() {
-    assert_said(
+    assert_messages(
         r#"
         { "transport.timeout" = 32 } | x:25:31: variant "bad": 32 is out of range; expected a whole number from 0 to 31
         { "impair.3.rate" = 0 } | x:25:9: variant "bad": `impair` has no element 3; it has 1, from 0

@@ -175,7 +175,7 @@ impl LinkEnd {
             recovered: link.recovered,
             lost: link.lost,
             duplicates: link.duplicates,
-            unbuffered: link.unkept,
+            unbuffered: link.unbuffered,
             refused: link.refused,
             overflowed: link.overflowed,
             pauses: link.pauses,

@@ -385,7 +385,7 @@ impl Prototype {
             protected: sent.protected,
             resent: sent.resent,
             dummies: sent.dummies,
-            unkept: self.tx.refused,
+            unbuffered: self.tx.refused,
             refused: sent.unrequested,
             tx_bytes: self.tx.occupancy.bytes,
             tx_bytes_max: self.tx.occupancy.bytes_max,

@@ -12,7 +12,7 @@ fn a_second_protected_link_costs_the_first_nothing() {
         let (alone, beside) = (first_link(profile, false), first_link(profile, true));
         println!("{profile}: {alone:?} alone, {beside:?} beside another");
         assert!(
-            alone.missed > 20 && alone.lost == 0 && alone.unkept == 0,
+            alone.missed > 20 && alone.lost == 0 && alone.unbuffered == 0,
             "alone, both profiles recover all losses"
         );
         (alone, beside)
@@ -20,7 +20,7 @@ fn a_second_protected_link_costs_the_first_nothing() {
     let (alone, beside) = alone_and_beside("hardened");
     assert_eq!(beside, alone);
     let (alone, beside) = alone_and_beside("prototype");
-    assert!(beside.unkept > 0 && beside.lost > beside.missed / 2 && beside.delivered < alone.delivered);
+    assert!(beside.unbuffered > 0 && beside.lost > beside.missed / 2 && beside.delivered < alone.delivered);
 }
 
 /// Results of the first of two protected links.
@@ -29,7 +29,7 @@ struct LinkResult {
     delivered: u64,
     missed: u64,
     lost: u64,
-    unkept: u64,
+    unbuffered: u64,
 }
 
 /// With or without traffic over the second link.
@@ -60,6 +60,6 @@ fn first_link_counters(results: &Results) -> LinkResult {
         delivered: results.hosts[2].rx_frames,
         missed: rx.link.missed,
         lost: rx.link.lost,
-        unkept: tx.link.unkept,
+        unbuffered: tx.link.unbuffered,
     }
 }

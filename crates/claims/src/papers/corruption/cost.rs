@@ -113,8 +113,8 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) 
 /// Shares that a dummy and a repeat add to a flow of one packet.
 fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
     let flows = single_flows(results.effort());
-    let of = |mend: &str| &results.outcome(&single(results.effort(), mend)).summary;
-    let (dummy, repeat) = (of("mend.dummies"), of("mend.tail_copies"));
+    let summary_with = |mend: &str| &results.outcome(&single(results.effort(), mend)).summary;
+    let (dummy, repeat) = (summary_with("mend.dummies"), summary_with("mend.tail_copies"));
     judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
     judgement.must("flows of one packet with a repeat", count(repeat.finished).is(flows));
     judgement.must("dummies", count(dummy.extra_frames.dummies.frames).is(flows));

@@ -94,9 +94,9 @@ fn judge(results: &Results<'_>) -> Finding {
         let [tails, acks] =
             [TimeoutCause::TailPacket, TimeoutCause::TailAck].map(|cause| timeouts.get(cause));
         let expected = exact(beta).timeouts.map(|timeouts| timeouts * flows);
-        let of = |what: &str| format!("{what} of {} flows, β = {beta}", shown(flows));
-        judgement.must(of("lost tails"), count(tails).expected(expected[Cause::TailPacket as usize]));
-        judgement.must(of("lost ACKs of tails"), count(acks).expected(expected[Cause::TailAck as usize]));
+        let label = |what: &str| format!("{what} of {} flows, β = {beta}", shown(flows));
+        judgement.must(label("lost tails"), count(tails).expected(expected[Cause::TailPacket as usize]));
+        judgement.must(label("lost ACKs of tails"), count(acks).expected(expected[Cause::TailAck as usize]));
         let printed = PaperModel { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
         judgement.printed(
             format!("share of lost tails in all packets, β = {beta}"),

@@ -63,13 +63,13 @@ fn of_bytes(effort: Effort, scheme: Scheme, kind: &str, bytes: &str) -> Run {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of = |kind: &'static str| {
+    let runs_with = |kind: &'static str| {
         SCHEMES.into_iter().flat_map(move |scheme| {
             let small = seeds(effort).map(move |seed| small(scheme, kind, seed));
             small.chain([large(effort, scheme, kind)]).chain(largest(effort, scheme, kind))
         })
     };
-    COLLECTIVES.iter().flat_map(|(kind, _, _)| of(kind)).collect()
+    COLLECTIVES.iter().flat_map(|(kind, _, _)| runs_with(kind)).collect()
 }
 
 /// Mean completion time of the jobs; infinite if one does not complete.

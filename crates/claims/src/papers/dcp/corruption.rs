@@ -59,8 +59,8 @@ fn run(scheme: &str, rate: f64, seed: u64, effort: Effort) -> Run {
 
 fn runs(effort: Effort) -> Vec<Run> {
     let at = |scheme: &'static str, rate: f64| seeds(effort).map(move |seed| run(scheme, rate, seed, effort));
-    let of = |scheme| [0.0].into_iter().chain(RATES).flat_map(move |rate| at(scheme, rate));
-    SCHEMES.into_iter().flat_map(of).collect()
+    let runs_with = |scheme| [0.0].into_iter().chain(RATES).flat_map(move |rate| at(scheme, rate));
+    SCHEMES.into_iter().flat_map(runs_with).collect()
 }
 
 fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Outcome> {

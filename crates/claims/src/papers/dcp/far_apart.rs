@@ -106,11 +106,11 @@ fn flows(effort: Effort, distance: Distance, scheme: Scheme) -> Run {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of = |&distance: &Distance| {
+    let runs_over = |&distance: &Distance| {
         let flows = SCHEMES.map(|scheme| flows(effort, distance, scheme));
         [paused(distance), halved(distance)].into_iter().chain(flows)
     };
-    distances(effort).iter().flat_map(of).collect()
+    distances(effort).iter().flat_map(runs_over).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -129,32 +129,34 @@ fn judge(results: &Results<'_>) -> Finding {
             format!("lossless packets lost with half of this headroom, {}", distance.name),
             number(lost).at_least(1.0),
         );
-        let of = |scheme| results.outcome(&flows(effort, distance, scheme));
+        let outcome = |scheme| results.outcome(&flows(effort, distance, scheme));
         for scheme in [DCP, IRN] {
-            let open = of(scheme).summary.flows - of(scheme).summary.finished;
+            let open = outcome(scheme).summary.flows - outcome(scheme).summary.finished;
             let what = format!("flows that do not finish, {}, {}", scheme.name, distance.name);
             judgement.must(what, count(open).is(0));
         }
         let what = format!("timeouts of DCP, {}", distance.name);
-        judgement.must(what, count(of(DCP).summary.timeouts.total()).is(0));
-        let tail = |scheme| quantile_ns(of(scheme), 0.95);
+        judgement.must(what, count(outcome(DCP).summary.timeouts.total()).is(0));
+        let tail = |scheme| quantile_ns(outcome(scheme), 0.95);
         for other in [IRN, MP_RDMA] {
             let what =
                 format!("95 % completion time of DCP divided by that of {}, {}", other.name, distance.name);
             judgement.must(what, fraction(tail(DCP) / tail(other)).at_most(TAIL_RATIO_MAX));
         }
-        rows.extend(SCHEMES.map(|scheme| row(&format!("{}, {}", distance.name, scheme.name), of(scheme))));
+        rows.extend(
+            SCHEMES.map(|scheme| row(&format!("{}, {}", distance.name, scheme.name), outcome(scheme))),
+        );
         judgement.plot(&format!("d4-{}", distance.name.replace(' ', "")), &figure(results, distance));
         let [dcp, irn, mp_rdma, go_back_n] =
             [DCP, IRN, MP_RDMA, GO_BACK_N].map(|scheme| human::time_ns(tail(scheme)));
-        let [dcp_99, irn_99] = [DCP, IRN].map(|scheme| human::time_ns(exact_ns(of(scheme), 0.99)));
+        let [dcp_99, irn_99] = [DCP, IRN].map(|scheme| human::time_ns(exact_ns(outcome(scheme), 0.99)));
         let [port, ports] = [port, PORTS * port].map(human::bytes);
         summaries.push(format!(
             "{}: a port receives {port} after it has paused its neighbour, 48 ports {ports}; with 32 MB and no PFC 95 \
              % of flows take at most {dcp} with DCP, {irn} with IRN ({} timeouts), {mp_rdma} with MP-RDMA, \
              {go_back_n} with go-back-N; 99 % at most {dcp_99} with DCP and {irn_99} with IRN",
             distance.name,
-            human::count(of(IRN).summary.timeouts.total()),
+            human::count(outcome(IRN).summary.timeouts.total()),
         ));
     }
     judgement.table(
@@ -184,7 +186,7 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
 }
 
 fn figure(results: &Results<'_>, distance: Distance) -> Plot {
-    let of = |scheme: Scheme| {
+    let curve = |scheme: Scheme| {
         distribution(scheme.name, results.outcome(&flows(results.effort(), distance, scheme)))
     };
     Plot {
@@ -192,6 +194,6 @@ fn figure(results: &Results<'_>, distance: Distance) -> Plot {
         description: "Cumulative distribution of completion times of web search flows.".to_owned(),
         x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
         y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent).with_range(0.0, 0.999),
-        curves: SCHEMES.map(of).to_vec(),
+        curves: SCHEMES.map(curve).to_vec(),
     }
 }

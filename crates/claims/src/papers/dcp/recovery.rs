@@ -75,18 +75,18 @@ fn run(scheme: &str, paths: &str, control: &str, seed: u64, effort: Effort) -> R
 
 /// Scheme, path selection and congestion control, in the order of the table.
 fn cases() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let of = |paths| {
+    let cases_over = |paths| {
         let plain = SCHEMES.map(|scheme| (scheme, paths, NO_CONTROL));
         let controlled = move |control| CONTROLLED.map(|scheme| (scheme, paths, control));
         plain.into_iter().chain(CONTROLS.into_iter().flat_map(controlled))
     };
-    PATHS.into_iter().flat_map(of)
+    PATHS.into_iter().flat_map(cases_over)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of =
+    let runs_with =
         |(scheme, paths, control)| seeds(effort).map(move |seed| run(scheme, paths, control, seed, effort));
-    cases().flat_map(of).collect()
+    cases().flat_map(runs_with).collect()
 }
 
 /// A scheme with path selection and congestion control, over all seeds.
@@ -97,8 +97,8 @@ struct Case<'a> {
 impl<'a> Case<'a> {
     fn new(results: &'a Results<'_>, scheme: &str, paths: &str, control: &str) -> Self {
         let effort = results.effort();
-        let of = |seed| results.outcome(&run(scheme, paths, control, seed, effort));
-        Self { outcomes: seeds(effort).map(of).collect() }
+        let outcome = |seed| results.outcome(&run(scheme, paths, control, seed, effort));
+        Self { outcomes: seeds(effort).map(outcome).collect() }
     }
 
     fn median(&self) -> f64 {
@@ -159,8 +159,9 @@ fn judge(results: &Results<'_>) -> Finding {
     // With timers alone and with IRN every retransmission of a packet may meet a full queue, until the
     // retries are exhausted.
     for which in [RACK, DCP] {
-        let of = cases().filter(|(scheme, ..)| *scheme == which);
-        let failed = of.map(|(scheme, paths, control)| Case::new(results, scheme, paths, control).failed());
+        let selected = cases().filter(|(scheme, ..)| *scheme == which);
+        let failed =
+            selected.map(|(scheme, paths, control)| Case::new(results, scheme, paths, control).failed());
         judgement.must(format!("flows that do not finish, {which}"), count(failed.sum()).is(0));
     }
     judgement.table(
@@ -179,15 +180,15 @@ fn without_control(judgement: &mut Judgement, results: &Results<'_>, paths: &str
     let [timers, irn, rack, dcp, published] =
         SCHEMES.map(|scheme| Case::new(results, scheme, paths, NO_CONTROL));
     for (what, value) in MEASURES {
-        let of = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
+        let named = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
         let name = format!("{what} of slowdowns, {paths}");
         let mut below = |lower, higher| judgement.must(name.clone(), ascending(&[lower, higher], 0.0));
-        below(of(RACK, &rack), of(IRN, &irn));
-        below(of(DCP, &dcp), of(IRN, &irn));
-        below(of(DCP, &dcp), of(TIMERS, &timers));
-        let order = ascending(&[of(DCP, &dcp), of(RACK, &rack)], RACK_TOLERANCE);
+        below(named(RACK, &rack), named(IRN, &irn));
+        below(named(DCP, &dcp), named(IRN, &irn));
+        below(named(DCP, &dcp), named(TIMERS, &timers));
+        let order = ascending(&[named(DCP, &dcp), named(RACK, &rack)], RACK_TOLERANCE);
         judgement.printed(name.clone(), order, REASON_CONGESTION);
-        let order = ascending(&[of(PUBLISHED, &published), of(RACK, &rack)], RACK_TOLERANCE);
+        let order = ascending(&[named(PUBLISHED, &published), named(RACK, &rack)], RACK_TOLERANCE);
         judgement.printed(name, order, REASON_ACKS);
     }
     judgement.must(format!("timeouts of DCP, {paths}"), count(dcp.timeouts()).is(0));
@@ -215,21 +216,21 @@ fn without_control(judgement: &mut Judgement, results: &Results<'_>, paths: &str
 fn with_control(judgement: &mut Judgement, results: &Results<'_>, paths: &str, control: &str) -> String {
     let [irn, rack, dcp] = CONTROLLED.map(|scheme| Case::new(results, scheme, paths, control));
     for (what, value) in MEASURES {
-        let of = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
+        let named = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
         let what = format!("{what} of slowdowns, {paths}, {control}");
-        let order = ascending(&[of(DCP, &dcp), of(RACK, &rack)], RACK_TOLERANCE);
+        let order = ascending(&[named(DCP, &dcp), named(RACK, &rack)], RACK_TOLERANCE);
         if control == SWIFT {
-            judgement.must(what.clone(), ascending(&[of(RACK, &rack), of(IRN, &irn)], 0.0));
-            judgement.must(what.clone(), ascending(&[of(DCP, &dcp), of(IRN, &irn)], 0.0));
+            judgement.must(what.clone(), ascending(&[named(RACK, &rack), named(IRN, &irn)], 0.0));
+            judgement.must(what.clone(), ascending(&[named(DCP, &dcp), named(IRN, &irn)], 0.0));
             judgement.printed(what, order, REASON_SWIFT);
         } else {
             judgement.printed(what, order, REASON_DCQCN);
         }
     }
     if control == SWIFT {
-        let of = |name: &'static str, case: &Case<'_>| (name, number(case.median()));
+        let named = |name: &'static str, case: &Case<'_>| (name, number(case.median()));
         let what = format!("median of slowdowns, {paths}, {control}");
-        judgement.must(what, ascending(&[of(DCP, &dcp), of(RACK, &rack)], 0.0));
+        judgement.must(what, ascending(&[named(DCP, &dcp), named(RACK, &rack)], 0.0));
     } else {
         let notifications = |case: &Case<'_>| number(case.notified() as f64);
         let order = ascending(&[(RACK, notifications(&rack)), (DCP, notifications(&dcp))], 0.0);

@@ -152,10 +152,11 @@ fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
 }
 
 fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
-    let of = |tracking, trimmed| results.outcome(&run(tracking, TRIMMED_AT_US, trimmed, results.effort()));
+    let outcome =
+        |tracking, trimmed| results.outcome(&run(tracking, TRIMMED_AT_US, trimmed, results.effort()));
     for trimmed in [0.0, TRIM_RATE] {
         for tracking in TRACKINGS {
-            let outcome = of(tracking, trimmed);
+            let outcome = outcome(tracking, trimmed);
             let name =
                 if trimmed > 0.0 { format!("{tracking}, packets trimmed") } else { tracking.to_owned() };
             let missing = outcome.summary.flows - outcome.tracking.delivered_messages;
@@ -164,9 +165,11 @@ fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
             judgement.must(format!("duplicate packets, {name}"), count(outcome.tracking.duplicates).is(0));
         }
     }
-    judgement
-        .must("packets trimmed", number(of(COUNTER, TRIM_RATE).summary.trims.trimmed as f64).at_least(100.0));
-    let irn = of(IRN, 0.0);
+    judgement.must(
+        "packets trimmed",
+        number(outcome(COUNTER, TRIM_RATE).summary.trims.trimmed as f64).at_least(100.0),
+    );
+    let irn = outcome(IRN, 0.0);
     let unnecessary = irn.tracking.duplicates as f64 / irn.summary.retransmitted_packets.max(1) as f64;
     judgement.must(
         "share of IRN's retransmissions that is unnecessary",

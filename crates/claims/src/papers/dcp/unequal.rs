@@ -72,8 +72,8 @@ fn retransmission_share(effort: Effort, outcome: &Outcome) -> f64 {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let effort = results.effort();
-    let of = |scheme, slow| results.outcome(&run(effort, scheme, slow));
-    let goodput = |scheme, slow| goodput_bps(effort, of(scheme, slow));
+    let outcome = |scheme, slow| results.outcome(&run(effort, scheme, slow));
+    let goodput = |scheme, slow| goodput_bps(effort, outcome(scheme, slow));
     let equal = goodput(DCP, ratios(effort)[0].1);
     let (mut rows, mut summaries) = (Vec::new(), Vec::new());
     for &(ratio, slow) in ratios(effort) {
@@ -83,13 +83,13 @@ fn judge(results: &Results<'_>) -> Finding {
             fraction(dcp / equal).at_least(DCP_SHARE_MIN),
         );
         let what = format!("retransmissions of DCP, ratio {ratio}");
-        judgement.must(what, count(of(DCP, slow).summary.retransmitted_packets).is(0));
+        judgement.must(what, count(outcome(DCP, slow).summary.retransmitted_packets).is(0));
         for scheme in SCHEMES {
-            let dropped = of(scheme, slow).summary.dropped_frames.buffer;
+            let dropped = outcome(scheme, slow).summary.dropped_frames.buffer;
             judgement.must(format!("frames dropped, {}, ratio {ratio}", scheme.name), count(dropped).is(0));
         }
         if ratio > 1.0 {
-            let spurious = retransmission_share(effort, of(IRN_ADAPTIVE, slow));
+            let spurious = retransmission_share(effort, outcome(IRN_ADAPTIVE, slow));
             let what = format!("unnecessary retransmissions of IRN per packet, ratio {ratio}");
             judgement.must(what, fraction(spurious).at_least(IRN_UNNECESSARY_MIN));
             judgement.must(
@@ -110,11 +110,11 @@ fn judge(results: &Results<'_>) -> Finding {
                 human::rate_bps(repeat),
                 human::percent(spurious),
                 human::rate_bps(go_back),
-                number(retransmission_share(effort, of(GO_BACK_N_ADAPTIVE, slow))).text(),
+                number(retransmission_share(effort, outcome(GO_BACK_N_ADAPTIVE, slow))).text(),
             ));
         }
         let cell = |scheme: Scheme| {
-            let outcome = of(scheme, slow);
+            let outcome = outcome(scheme, slow);
             format!(
                 "{}, {} % retransmitted",
                 human::rate_bps(goodput_bps(effort, outcome)),

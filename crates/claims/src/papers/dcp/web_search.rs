@@ -59,10 +59,10 @@ fn incast(scheme: Scheme) -> Run {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of = |scheme: Scheme| {
+    let runs_with = |scheme: Scheme| {
         loads(effort).iter().map(move |&load| web(effort, scheme, load)).chain([incast(scheme)])
     };
-    SCHEMES.into_iter().flat_map(of).collect()
+    SCHEMES.into_iter().flat_map(runs_with).collect()
 }
 
 fn mean_ns(outcome: &Outcome) -> f64 {
@@ -83,11 +83,11 @@ fn retransmission_share(outcome: &Outcome) -> f64 {
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let effort = results.effort();
-    let of = |scheme, load| results.outcome(&web(effort, scheme, load));
+    let outcome = |scheme, load| results.outcome(&web(effort, scheme, load));
     let mut rows = Vec::new();
     for &load in loads(effort) {
         for scheme in SCHEMES {
-            let outcome = of(scheme, load);
+            let outcome = outcome(scheme, load);
             let open = outcome.summary.flows - outcome.summary.finished;
             judgement
                 .must(format!("flows that do not finish, {}, load {load}", scheme.name), count(open).is(0));
@@ -97,16 +97,16 @@ fn judge(results: &Results<'_>) -> Finding {
             check_headers_received(
                 &mut judgement,
                 &format!("{}, load {load}", scheme.name),
-                of(scheme, load),
+                outcome(scheme, load),
             );
         }
-        let (with, without) = (of(DCP_CONTROLLED, load), of(DCP, load));
+        let (with, without) = (outcome(DCP_CONTROLLED, load), outcome(DCP, load));
         let what =
             format!("99 % slowdown of DCP with congestion control divided by that without, load {load}");
         judgement.must(what, number(slowdown(with) / slowdown(without)).below(1.0));
         if load >= HIGH_LOAD {
             let best = |of_one: fn(&Outcome) -> f64| {
-                SCHEMES[1..].iter().map(|&scheme| of_one(of(scheme, load))).fold(f64::INFINITY, f64::min)
+                SCHEMES[1..].iter().map(|&scheme| of_one(outcome(scheme, load))).fold(f64::INFINITY, f64::min)
             };
             let what = format!("mean completion time of DCP with congestion control, load {load}");
             judgement.must(what, time_ns(mean_ns(with)).at_most(best(mean_ns) * BEST_RATIO_MAX));
@@ -115,7 +115,7 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     let highest = *loads(effort).last().expect("there are loads");
-    let (with, without) = (of(DCP_CONTROLLED, highest), of(DCP, highest));
+    let (with, without) = (outcome(DCP_CONTROLLED, highest), outcome(DCP, highest));
     judgement.must(
         "retransmission share without congestion control, highest load",
         fraction(retransmission_share(without)).at_least(UNCONTROLLED_SHARE_MIN),
@@ -160,13 +160,13 @@ fn check_headers_received(judgement: &mut Judgement, name: &str, outcome: &Outco
 fn measured(results: &Results<'_>, highest: f64) -> String {
     let effort = results.effort();
     let text = |&load: &f64| {
-        let of = |scheme| results.outcome(&web(effort, scheme, load));
+        let outcome = |scheme| results.outcome(&web(effort, scheme, load));
         let against = |other| {
-            let change = quantile_ns(of(DCP_CONTROLLED), 0.95) / quantile_ns(of(other), 0.95) - 1.0;
+            let change = quantile_ns(outcome(DCP_CONTROLLED), 0.95) / quantile_ns(outcome(other), 0.95) - 1.0;
             format!("{}{} %", if change < 0.0 { "−" } else { "+" }, human::percent(change.abs()))
         };
         let schemes = [DCP_CONTROLLED, DCP, MP_RDMA, IRN, LOSSLESS];
-        let [controlled, dcp, mp_rdma, irn, pfc] = schemes.map(|scheme| shown(slowdown(of(scheme))));
+        let [controlled, dcp, mp_rdma, irn, pfc] = schemes.map(|scheme| shown(slowdown(outcome(scheme))));
         format!(
             "load {load}: 99 % slowdown {controlled} with DCP and congestion control, {dcp} without, {mp_rdma} with \
              MP-RDMA, {irn} with IRN, {pfc} with PFC; 95 % completion time of DCP with congestion control {} relative \

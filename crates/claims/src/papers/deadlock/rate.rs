@@ -109,11 +109,11 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.table("n | TTL | B/⌈h/n⌉ | nB/TTL | lowest rate measured", rows);
     judgement.plot("p1", &figure(results));
     let text = |ttl| {
-        let of = |n: u32| {
+        let lowest_rate = |n: u32| {
             let factor = lowest_factor(results, n, ttl).unwrap_or(f64::NAN);
             human::rate_bps(exact(n, ttl) * factor)
         };
-        format!("TTL {ttl}: {}, {}, {}", of(2), of(3), of(4))
+        format!("TTL {ttl}: {}, {}, {}", lowest_rate(2), lowest_rate(3), lowest_rate(4))
     };
     judgement.finding(
         format!("lowest rates for n = 2, 3, 4: {}", TTLS.map(text).join("; ")),

@@ -63,18 +63,18 @@ fn runs(_: Effort) -> Vec<Run> {
 
 /// Packets dropped by a lossy class or by the remedy, without those whose TTL ended.
 fn lost(outcome: &Outcome) -> u64 {
-    let of = outcome.summary.dropped_frames;
-    of.buffer + of.remedy
+    let dropped = outcome.summary.dropped_frames;
+    dropped.buffer + dropped.remedy
 }
 
 /// Bytes that hosts other than the one behind the loop received until this time.
 fn delivered(outcome: &Outcome, until_ns: u64) -> f64 {
     let lanes = (0..LEAVES * HOSTS_PER_LEAF).map(|host| format!("leaf{}>h{host}", host / HOSTS_PER_LEAF));
-    let of = |lane: String| {
+    let bytes_over = |lane: String| {
         let samples = outcome.series(&lane, Metric::TxBytes).iter();
         samples.filter(|(at, _)| *at <= until_ns).map(|(_, bytes)| *bytes).sum::<u64>()
     };
-    lanes.filter(|lane| lane != LOOPING).map(of).sum::<u64>() as f64
+    lanes.filter(|lane| lane != LOOPING).map(bytes_over).sum::<u64>() as f64
 }
 
 /// Pause time of ports outside the loop.
@@ -84,44 +84,49 @@ fn collateral_ns(outcome: &Outcome) -> f64 {
 }
 
 fn recovery_ns(outcome: &Outcome) -> f64 {
-    let of = outcome.summary.deadlocks;
-    if of.found > of.resolved { f64::INFINITY } else { of.duration_ns as f64 / of.found.max(1) as f64 }
+    let deadlocks = outcome.summary.deadlocks;
+    if deadlocks.found > deadlocks.resolved {
+        f64::INFINITY
+    } else {
+        deadlocks.duration_ns as f64 / deadlocks.found.max(1) as f64
+    }
 }
 
 fn false_alarms(outcome: &Outcome) -> u64 {
-    let of = outcome.summary.deadlocks;
-    of.false_storms + of.false_probe_detections + of.loop_dropped_frames
+    let deadlocks = outcome.summary.deadlocks;
+    deadlocks.false_storms + deadlocks.false_probe_detections + deadlocks.loop_dropped_frames
 }
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |remedy| results.outcome(&fault(remedy));
-    let none = of(NONE).summary.deadlocks;
+    let outcome = |remedy| results.outcome(&fault(remedy));
+    let none = outcome(NONE).summary.deadlocks;
     judgement.must("deadlocks that persist without a remedy", count(none.found - none.resolved).is(1));
     for remedy in REMEDIES {
-        let counts = of(remedy).summary.deadlocks;
+        let counts = outcome(remedy).summary.deadlocks;
         judgement
             .must(format!("deadlocks that persist, {remedy}"), count(counts.found - counts.resolved).is(0));
-        let frames = of(remedy).summary.flow_control.lossless_dropped;
+        let frames = outcome(remedy).summary.flow_control.lossless_dropped;
         judgement.must(
             format!("lossless packets dropped because the buffer was full, {remedy}"),
             count(frames).is(0),
         );
     }
-    let (probes, fast) = (lost(of(PROBES)) as f64, lost(of(FAST)) as f64);
+    let (probes, fast) = (lost(outcome(PROBES)) as f64, lost(outcome(FAST)) as f64);
     judgement.must(
         "packets lost with probes divided by those with a fast watchdog",
         fraction(probes / fast.max(1.0)).at_most(0.05),
     );
-    judgement.must("recovery time with probes", time_ns(recovery_ns(of(PROBES))).at_most(1e6));
-    judgement.must("deadlocks with probes", number(of(PROBES).summary.deadlocks.found as f64).at_least(1.0));
-    let guard = of(GUARD).summary.deadlocks;
+    judgement.must("recovery time with probes", time_ns(recovery_ns(outcome(PROBES))).at_most(1e6));
+    judgement
+        .must("deadlocks with probes", number(outcome(PROBES).summary.deadlocks.found as f64).at_least(1.0));
+    let guard = outcome(GUARD).summary.deadlocks;
     judgement.must("deadlocks with a loop guard", count(guard.found).is(0));
     judgement.must(
         "packets that the loop guard dropped on their first pass",
-        count(lost(of(GUARD)) - guard.returned_frames).is(0),
+        count(lost(outcome(GUARD)) - guard.returned_frames).is(0),
     );
-    judgement.must("pauses with a loop guard", count(of(GUARD).summary.flow_control.pauses).is(0));
+    judgement.must("pauses with a loop guard", count(outcome(GUARD).summary.flow_control.pauses).is(0));
     for remedy in REMEDIES {
         let congested = results.outcome(&congested(remedy));
         judgement.must(
@@ -147,7 +152,7 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     judgement.plot("p4", &figure(results));
     let text = |remedy| {
-        let outcome = of(remedy);
+        let outcome = outcome(remedy);
         let recovery = if outcome.summary.deadlocks.found == 0 {
             "no deadlock".to_owned()
         } else {

@@ -114,9 +114,9 @@ fn rates(effort: Effort) -> Vec<u32> {
 
 fn points(effort: Effort) -> Vec<Point> {
     let rates = rates(effort);
-    let of = |alpha, ttl| rates.clone().into_iter().map(move |mbps| Point { alpha, ttl, mbps });
+    let points_at = |alpha, ttl| rates.clone().into_iter().map(move |mbps| Point { alpha, ttl, mbps });
     let all = ALPHAS.into_iter().flat_map(|alpha| TTLS.into_iter().flat_map(move |ttl| [(alpha, ttl)]));
-    all.flat_map(|(alpha, ttl)| of(alpha, ttl)).filter(|point| point.fills()).collect()
+    all.flat_map(|(alpha, ttl)| points_at(alpha, ttl)).filter(|point| point.fills()).collect()
 }
 
 fn runs(effort: Effort) -> Vec<Run> {

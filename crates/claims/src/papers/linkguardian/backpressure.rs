@@ -106,29 +106,33 @@ fn buffer(results: &Results<'_>, variant: &'static str) -> Vec<(f64, f64)> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |variant| results.outcome(&run(variant, results.effort()));
+    let outcome = |variant| results.outcome(&run(variant, results.effort()));
     for variant in [WITH, HARDENED] {
-        judgement
-            .must(format!("overflows, {variant}"), count(of(variant).summary.protection.overflowed).is(0));
+        judgement.must(
+            format!("overflows, {variant}"),
+            count(outcome(variant).summary.protection.overflowed).is(0),
+        );
         judgement.must(
             format!("retransmissions of the host, {variant}"),
-            count(of(variant).summary.retransmitted_packets).is(0),
+            count(outcome(variant).summary.retransmitted_packets).is(0),
         );
     }
-    let overflowed = of(WITHOUT).summary.protection.overflowed;
+    let overflowed = outcome(WITHOUT).summary.protection.overflowed;
     judgement.must("overflows without backpressure", number(overflowed as f64).at_least(1.0));
-    let (with, without) = (retransmission_share(of(LOSS)), retransmission_share(of(WITHOUT)));
+    let (with, without) = (retransmission_share(outcome(LOSS)), retransmission_share(outcome(WITHOUT)));
     judgement.must(
         "retransmissions per packet without backpressure, divided by those without protection",
         number(without / with.max(1e-9)).at_least(1.0),
     );
-    let goodput = of(WITHOUT).summary.goodput_bps as f64;
-    judgement
-        .must("goodput without backpressure", rate_bps(goodput).below(of(WITH).summary.goodput_bps as f64));
+    let goodput = outcome(WITHOUT).summary.goodput_bps as f64;
+    judgement.must(
+        "goodput without backpressure",
+        rate_bps(goodput).below(outcome(WITH).summary.goodput_bps as f64),
+    );
     over_time(&mut judgement, results);
     streams(&mut judgement, results);
     let row = |variant: &'static str| {
-        let summary = &of(variant).summary;
+        let summary = &outcome(variant).summary;
         vec![
             format!("WRITEs, {variant}"),
             human::rate_bps(summary.goodput_bps as f64),
@@ -142,7 +146,10 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.table("| goodput | retransmitted | overflowed | largest buffer", rows);
     let bar = |variant: &'static str| Bar {
         name: variant.to_owned(),
-        counts: vec![of(variant).summary.retransmitted_packets, of(variant).summary.protection.overflowed],
+        counts: vec![
+            outcome(variant).summary.retransmitted_packets,
+            outcome(variant).summary.protection.overflowed,
+        ],
     };
     judgement.bars(
         "l8",
@@ -160,9 +167,9 @@ fn judge(results: &Results<'_>) -> Finding {
              goodput {} instead of {}",
             summary_text(results),
             human::count(overflowed),
-            human::count(of(WITHOUT).summary.retransmitted_packets),
+            human::count(outcome(WITHOUT).summary.retransmitted_packets),
             human::rate_bps(goodput),
-            human::rate_bps(of(WITH).summary.goodput_bps as f64)
+            human::rate_bps(outcome(WITH).summary.goodput_bps as f64)
         ),
         "The receiver of the link requests no retransmission of frames that overflowed: each stalls delivery for a \
          whole ackNoTimeout, during which more frames queue up. Go-back-N does not slow down as DCTCP does, so that \

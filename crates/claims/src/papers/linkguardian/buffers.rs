@@ -49,8 +49,9 @@ impl Side {
 
 fn all() -> Vec<Stress> {
     let modes = [LG, LG_NB, HARDENED];
-    let of = |gbps| LOSSES.iter().flat_map(move |(loss, _)| modes.map(|mode| Stress::new(gbps, *loss, mode)));
-    RATES.into_iter().flat_map(of).collect()
+    let runs_at =
+        |gbps| LOSSES.iter().flat_map(move |(loss, _)| modes.map(|mode| Stress::new(gbps, *loss, mode)));
+    RATES.into_iter().flat_map(runs_at).collect()
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
@@ -59,8 +60,8 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 /// The maximum over all loss rates.
 fn most(results: &Results<'_>, gbps: u32, mode: &'static str, side: Side) -> f64 {
-    let of = |(loss, _): &(f64, u32)| buffered(results, Stress::new(gbps, *loss, mode), side);
-    LOSSES.iter().map(of).fold(0.0, f64::max)
+    let buffered_at = |(loss, _): &(f64, u32)| buffered(results, Stress::new(gbps, *loss, mode), side);
+    LOSSES.iter().map(buffered_at).fold(0.0, f64::max)
 }
 
 fn buffered(results: &Results<'_>, stress: Stress, side: Side) -> f64 {
@@ -108,7 +109,7 @@ const REASON: &str = "The sender's copies of our model spend their time on the w
                       long pass consists of several short passes; at 100G these fill the queue";
 
 fn figure(results: &Results<'_>) -> Plot {
-    let of = |gbps, mode: &'static str, side: Side| {
+    let curve = |gbps, mode: &'static str, side: Side| {
         let point = |(loss, _): (f64, u32)| (loss, buffered(results, Stress::new(gbps, loss, mode), side));
         Curve {
             name: format!("{}, {mode}, {gbps}G", side.name()),
@@ -124,12 +125,12 @@ fn figure(results: &Results<'_>) -> Plot {
         x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
         y: Axis::new("largest buffer", Scale::Linear, Unit::Bytes),
         curves: vec![
-            of(25, LG, Side::Rx),
-            of(100, LG, Side::Rx),
-            of(25, LG, Side::Tx),
-            of(100, LG, Side::Tx),
-            of(100, HARDENED, Side::Tx),
-            of(100, HARDENED, Side::Rx),
+            curve(25, LG, Side::Rx),
+            curve(100, LG, Side::Rx),
+            curve(25, LG, Side::Tx),
+            curve(100, LG, Side::Tx),
+            curve(100, HARDENED, Side::Tx),
+            curve(100, HARDENED, Side::Rx),
         ],
     }
 }

@@ -65,7 +65,7 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let of = |gbps| {
+    let curve = |gbps| {
         let delays = delays(results, gbps);
         let all = delays.count().max(1) as f64;
         let sum = |step: usize| delays.buckets[..=step].iter().sum::<u64>() as f64 / all;
@@ -79,6 +79,6 @@ fn figure(results: &Results<'_>) -> Plot {
         description: "Distribution of retransmission delays, in steps of 250 ns.".to_owned(),
         x: Axis::new("delay", Scale::Linear, Unit::TimeNs),
         y: Axis::new("retransmissions that took at most this long", Scale::Linear, Unit::Percent),
-        curves: RATES.map(of).to_vec(),
+        curves: RATES.map(curve).to_vec(),
     }
 }

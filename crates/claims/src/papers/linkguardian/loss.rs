@@ -34,10 +34,10 @@ const BURST_FRAMES: f64 = 1.5;
 const QUIET_FRAMES: u32 = 60;
 
 fn cases() -> Vec<Stress> {
-    let of = |gbps| {
+    let runs_at = |gbps| {
         LOSSES.iter().flat_map(move |(loss, _)| [LG, LG_NB].map(|mode| Stress::new(gbps, *loss, mode)))
     };
-    RATES.into_iter().flat_map(of).collect()
+    RATES.into_iter().flat_map(runs_at).collect()
 }
 
 fn hardened() -> Vec<Stress> {
@@ -155,10 +155,10 @@ fn row(case: &Stress, results: &Results<'_>, expected: f64) -> Vec<String> {
 
 fn measured(results: &Results<'_>) -> String {
     let remaining = |gbps, mode| {
-        let of = |(loss, _): &(f64, u32)| {
+        let remaining = |(loss, _): &(f64, u32)| {
             Stress::new(gbps, *loss, mode).estimate(results).map_or(0.0, |found| found.value)
         };
-        LOSSES.iter().map(of).map(shown).collect::<Vec<_>>().join(", ")
+        LOSSES.iter().map(remaining).map(shown).collect::<Vec<_>>().join(", ")
     };
     format!(
         "Remaining loss in the ordered mode: {} at 25G and {} at 100G; non-blocking: {} and {}; hardened protocol, \
@@ -173,7 +173,7 @@ fn measured(results: &Results<'_>) -> String {
 
 fn figure(results: &Results<'_>) -> Plot {
     let curve = |name: String, points| Curve { name, points, line: Line::Marked };
-    let of = |gbps, mode: &'static str| {
+    let curve_at = |gbps, mode: &'static str| {
         let point = |(loss, _): &(f64, u32)| {
             Some((*loss, Stress::new(gbps, *loss, mode).estimate(results)?.value))
                 .filter(|(_, remaining)| *remaining > 0.0)
@@ -182,7 +182,7 @@ fn figure(results: &Results<'_>) -> Plot {
     };
     let theory = LOSSES.iter().map(|(loss, copies)| (*loss, loss.powi(*copies as i32 + 1))).collect();
     let mut curves = vec![curve("p^(N+1)".to_owned(), theory)];
-    curves.extend(RATES.into_iter().flat_map(|gbps| [LG, LG_NB].map(|mode| of(gbps, mode))));
+    curves.extend(RATES.into_iter().flat_map(|gbps| [LG, LG_NB].map(|mode| curve_at(gbps, mode))));
     Plot {
         title: "Remaining loss on a protected link".to_owned(),
         description: "Remaining loss against the loss rate of the link, for both modes and both rates."

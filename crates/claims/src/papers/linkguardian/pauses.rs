@@ -64,12 +64,12 @@ fn short_pauses(seed: u64) -> Run {
 fn runs(effort: Effort) -> Vec<Run> {
     let clean = seeds(effort).map(|seed| run(CLEAN, 0.0, 1, seed));
     let at = |loss: f64| {
-        let of = move |links| {
+        let runs_over = move |links| {
             COPIES
                 .into_iter()
                 .flat_map(move |copies| seeds(effort).map(move |seed| run(links, loss, copies, seed)))
         };
-        [CORRUPTING, PROTECTED].into_iter().flat_map(of)
+        [CORRUPTING, PROTECTED].into_iter().flat_map(runs_over)
     };
     let all = clean.chain(losses(effort).iter().flat_map(|loss| at(*loss)));
     all.chain(seeds(effort).map(short_pauses)).collect()
@@ -116,15 +116,15 @@ impl Sum {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |links, loss, copies| Sum::over_seeds(results, |seed| run(links, loss, copies, seed));
-    let clean = of(CLEAN, 0.0, 1);
+    let sum_over = |links, loss, copies| Sum::over_seeds(results, |seed| run(links, loss, copies, seed));
+    let clean = sum_over(CLEAN, 0.0, 1);
     judgement.must("frames dropped over clean links", count(clean.dropped).is(0));
     let mut rows = vec![clean.row(CLEAN.to_owned())];
     for &loss in losses(results.effort()) {
         for (links, copies) in
             [CORRUPTING, PROTECTED].into_iter().flat_map(|links| COPIES.map(|copies| (links, copies)))
         {
-            let sum = of(links, loss, copies);
+            let sum = sum_over(links, loss, copies);
             let name = format!("{links}, {loss:e}, each PFC frame sent {}", times(copies));
             if links == PROTECTED {
                 judgement.must(
@@ -153,7 +153,7 @@ fn judge(results: &Results<'_>) -> Finding {
         "| PFC frames | of them corrupted | frames dropped | packets retransmitted | timeouts | slowest flow",
         rows,
     );
-    let [once, twice] = [1, 2].map(|copies| of(PROTECTED, HIGH_LOSS, copies));
+    let [once, twice] = [1, 2].map(|copies| sum_over(PROTECTED, HIGH_LOSS, copies));
     judgement.finding(
         format!(
             "Over protected links at {HIGH_LOSS:e}, {} of {} PFC frames are corrupted, {} frames are dropped as a result, \

@@ -40,10 +40,10 @@ const RECEIVER_REASON: &str = "After the first loss has filled it, the receiver'
                                and before their first loss no frame recirculates";
 
 fn all() -> Vec<Stress> {
-    let of = |gbps| {
+    let runs_at = |gbps| {
         LOSSES.iter().flat_map(move |(loss, _)| [LG, LG_NB].map(|mode| Stress::new(gbps, *loss, mode)))
     };
-    RATES.into_iter().flat_map(of).collect()
+    RATES.into_iter().flat_map(runs_at).collect()
 }
 
 /// Frames of 250 B, which arrive six times as often.
@@ -65,12 +65,12 @@ fn shares(results: &Results<'_>, run: &Run) -> (f64, f64) {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |stress: Stress| shares(results, &stress.run(frames(results.effort(), stress.loss)));
+    let shares_at = |stress: Stress| shares(results, &stress.run(frames(results.effort(), stress.loss)));
     let mut rows = Vec::new();
     for (gbps, sender, receiver) in TABLE {
         for (((loss, _), sender), receiver) in LOSSES.into_iter().zip(sender).zip(receiver) {
             let stress = Stress::new(gbps, loss, LG);
-            let (tx, rx) = of(stress);
+            let (tx, rx) = shares_at(stress);
             let name = stress.name();
             judgement
                 .must(format!("larger share of both sides, {name}"), fraction(tx.max(rx)).at_most(0.67e-2));
@@ -101,15 +101,15 @@ fn judge(results: &Results<'_>) -> Finding {
         }
     }
     let (small, _) = shares(results, &small(results.effort()));
-    let (full, _) = of(Stress::new(100, 1e-5, LG_NB));
+    let (full, _) = shares_at(Stress::new(100, 1e-5, LG_NB));
     judgement.must(
         "share of frames of 250 B divided by that of full ones",
         number(small / full.max(1e-12)).between(5.0, 7.0),
     );
     judgement.table("| sender | sender, paper | receiver | receiver, paper", rows);
-    judgement.plot("l22", &figure(&of));
+    judgement.plot("l22", &figure(&shares_at));
     let text = |gbps| {
-        let (tx, rx) = of(Stress::new(gbps, 1e-3, LG));
+        let (tx, rx) = shares_at(Stress::new(gbps, 1e-3, LG));
         format!("at {gbps}G and 1e-3 sender {} %, receiver {} %", human::percent(tx), human::percent(rx))
     };
     judgement.finding(

@@ -55,11 +55,11 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let of = |transport, link| results.outcome(&run(transport, link, results.effort()));
-    let at_999 = |transport, link| exact_ns(of(transport, link), 0.999);
+    let outcome = |transport, link| results.outcome(&run(transport, link, results.effort()));
+    let at_999 = |transport, link| exact_ns(outcome(transport, link), 0.999);
     for transport in TRANSPORTS {
         for link in PROTECTED {
-            let timeouts = of(transport, link).summary.timeouts.total();
+            let timeouts = outcome(transport, link).summary.timeouts.total();
             judgement.must(format!("timeouts, {transport} over {link}"), count(timeouts).is(0));
         }
     }
@@ -77,7 +77,7 @@ fn judge(results: &Results<'_>) -> Finding {
                 number(go_back_n_ratio).at_most(GO_BACK_N_RATIO_MAX),
             );
         }
-        let [selective, rack] = [SELECTIVE, RACK].map(|transport| of(transport, unordered));
+        let [selective, rack] = [SELECTIVE, RACK].map(|transport| outcome(transport, unordered));
         let lost = selective.summary.corrupted_frames as f64;
         let retransmitted = selective.summary.retransmitted_packets as f64;
         let what = format!("packets that selective repeat retransmits per lost frame, {unordered}");
@@ -112,8 +112,8 @@ fn judge(results: &Results<'_>) -> Finding {
              retransmits {} packets per lost frame, RACK-TLP {}",
             human::time_ns(at_999(GO_BACK_N, RETX_TAIL)),
             human::time_ns(at_999(GO_BACK_N, ALL)),
-            shown(per_lost(of(SELECTIVE, RETX_TAIL))),
-            shown(per_lost(of(RACK, RETX_TAIL))),
+            shown(per_lost(outcome(SELECTIVE, RETX_TAIL))),
+            shown(per_lost(outcome(RACK, RETX_TAIL))),
         ),
         "The retransmission of the link arrives before that of the host, so that the message is already complete; the \
          host's copy is one unnecessary packet. RACK-TLP waits for a part of a round trip, and longer after an \

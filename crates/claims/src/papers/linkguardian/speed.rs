@@ -43,12 +43,12 @@ fn fast(loss: f64) -> Stress {
 }
 
 fn all() -> Vec<Stress> {
-    let of = |gbps| {
+    let runs_at = |gbps| {
         MEASURED
             .into_iter()
             .flat_map(move |loss| [LG, LG_NB, HARDENED].map(|mode| Stress::new(gbps, loss, mode)))
     };
-    RATES.into_iter().flat_map(of).chain([fast(HIGH_LOSS)]).collect()
+    RATES.into_iter().flat_map(runs_at).chain([fast(HIGH_LOSS)]).collect()
 }
 
 fn ideal() -> Stress {
@@ -92,8 +92,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(what, rate_bps(bps).near(PAPER_NB_BPS, TOLERANCE));
     }
     let lost = |gbps: u32| {
-        let of = |mode| speed(results, Stress::new(gbps, HIGH_LOSS, mode));
-        1.0 - of(LG) / of(LG_NB).max(1.0)
+        let speed_in = |mode| speed(results, Stress::new(gbps, HIGH_LOSS, mode));
+        1.0 - speed_in(LG) / speed_in(LG_NB).max(1.0)
     };
     judgement.must(
         "speed lost by the ordered mode",
@@ -189,7 +189,7 @@ fn row(name: String, gbps: u32, outcome: &Outcome) -> Vec<String> {
 
 fn figure(results: &Results<'_>) -> Plot {
     let line = |name: String, points: Vec<(f64, f64)>| Curve { name, points, line: Line::Marked };
-    let of = |mode: &'static str| {
+    let curve = |mode: &'static str| {
         let point = |loss| (loss, speed(results, Stress::new(100, loss, mode)));
         line(mode.to_owned(), MEASURED.map(point).to_vec())
     };
@@ -200,7 +200,7 @@ fn figure(results: &Results<'_>) -> Plot {
         x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
         y: Axis::new("effective speed", Scale::Linear, Unit::RateBps).with_range(80e9, 100e9),
         curves: [LG, LG_NB, HARDENED]
-            .map(of)
+            .map(curve)
             .into_iter()
             .chain([line(IDEAL.to_owned(), vec![(HIGH_LOSS, speed(results, ideal()))]), paper])
             .collect(),

@@ -135,9 +135,10 @@ fn line_rate(variant: &'static str, effort: Effort) -> Run {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of = |transport: Transport| transport.modes.iter().map(move |mode| run(transport, mode, effort));
+    let runs_with =
+        |transport: Transport| transport.modes.iter().map(move |mode| run(transport, mode, effort));
     let line_rates = DCTCP.modes.iter().map(|mode| line_rate(mode, effort));
-    TRANSPORTS.into_iter().flat_map(of).chain(line_rates).collect()
+    TRANSPORTS.into_iter().flat_map(runs_with).chain(line_rates).collect()
 }
 
 /// Samples of a stream.
@@ -328,7 +329,7 @@ fn row(samples: &StreamSamples<'_>, name: String) -> Vec<String> {
 }
 
 fn measured(results: &Results<'_>) -> String {
-    let of = |transport: Transport| {
+    let text_for = |transport: Transport| {
         let samples = StreamSamples::for_variant(results, transport, LG);
         let gbps = Phase::ALL.map(|phase| format!("{:.2}", samples.throughput_bps(phase) / 1e9));
         format!(
@@ -344,7 +345,7 @@ fn measured(results: &Results<'_>) -> String {
     let hardened = StreamSamples::for_variant(results, DCTCP, HARDENED).throughput_bps(Phase::Protected);
     format!(
         "{}; DCTCP with the hardened protocol {:.2}; frames at line rate reach {:.2} of 25",
-        TRANSPORTS.map(of).join("; "),
+        TRANSPORTS.map(text_for).join("; "),
         hardened / 1e9,
         line_bps / 1e9
     )

@@ -65,7 +65,7 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let of = |gbps| {
+    let curve = |gbps| {
         let point = |(loss, _): (f64, u32)| {
             (loss, Stress::new(gbps, loss, LG).estimate(results).map_or(0.0, |found| found.value / loss))
         };
@@ -78,6 +78,6 @@ fn figure(results: &Results<'_>) -> Plot {
         description: "Timeouts per loss against the loss rate of the link.".to_owned(),
         x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
         y: Axis::new("timeouts per loss", Scale::Log, Unit::Number),
-        curves: [theory].into_iter().chain(RATES.map(of)).collect(),
+        curves: [theory].into_iter().chain(RATES.map(curve)).collect(),
     }
 }

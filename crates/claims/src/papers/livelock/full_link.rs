@@ -40,8 +40,8 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     let mut summaries = Vec::new();
     for operation in OPERATIONS {
-        let of = |recovery: &str| results.outcome(&run(results.effort(), recovery, operation));
-        let (zero, n) = (of("go-back-0"), of("go-back-N"));
+        let outcome = |recovery: &str| results.outcome(&run(results.effort(), recovery, operation));
+        let (zero, n) = (outcome("go-back-0"), outcome("go-back-N"));
         let link_bps = n.lane("h0>tor").rate_bps as f64;
         let what = format!("goodput, go-back-0 {operation}");
         judgement.must(what, rate_bps(zero.summary.goodput_bps as f64).at_most(0.0));

@@ -124,7 +124,7 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 fn figure(points: &[(usize, f64, u64)]) -> Plot {
-    let of = |cause: usize| {
+    let curve = |cause: usize| {
         let mut points: Vec<_> = points
             .iter()
             .filter(|point| point.0 == cause && point.2 > 0)
@@ -139,7 +139,7 @@ fn figure(points: &[(usize, f64, u64)]) -> Plot {
         points: ends.map(|end| (end, end)).to_vec(),
         line: Line::Straight,
     }];
-    curves.extend((0..Cause::ALL.len()).map(of));
+    curves.extend((0..Cause::ALL.len()).map(curve));
     Plot {
         title: "Timeouts by run and cause".to_owned(),
         description: "Counted timeouts against the expectation of the exact model.".to_owned(),

@@ -31,11 +31,14 @@ const ADDED_SHARE_MAX: f64 = 0.03;
 const LOW_LOAD: Arrivals = Arrivals::Apart(0.001);
 
 fn panels(effort: Effort) -> Vec<Panel> {
-    let of = |table, flows| curves::panels(Mode::PointToPoint, table, flows, &[1e-3, 1e-4], &[0.1, 0.6]);
-    let websearch = |flows| of(Table::WebSearch, flows);
+    let panels_for =
+        |table, flows| curves::panels(Mode::PointToPoint, table, flows, &[1e-3, 1e-4], &[0.1, 0.6]);
+    let websearch = |flows| panels_for(Table::WebSearch, flows);
     match effort {
         Effort::Quick => websearch(curves::QUICK_FLOWS),
-        Effort::Full => [websearch(curves::FULL_FLOWS), of(Table::DataMining, curves::FULL_FLOWS)].concat(),
+        Effort::Full => {
+            [websearch(curves::FULL_FLOWS), panels_for(Table::DataMining, curves::FULL_FLOWS)].concat()
+        }
     }
 }
 

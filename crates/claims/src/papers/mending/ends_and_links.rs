@@ -40,12 +40,12 @@ const HOSTS_RATIO_MIN: f64 = 1.5;
 const BOTH_TOLERANCE: f64 = 0.05;
 
 fn all_panels(effort: Effort) -> Vec<Panel> {
-    let of = |table, flows, betas| panels(Mode::PointToPoint, table, flows, betas, &[0.1, 0.6]);
+    let panels_for = |table, flows, betas| panels(Mode::PointToPoint, table, flows, betas, &[0.1, 0.6]);
     match effort {
-        Effort::Quick => of(Table::WebSearch, 100, &[1e-3]),
+        Effort::Quick => panels_for(Table::WebSearch, 100, &[1e-3]),
         Effort::Full => {
             let betas = &[1e-3, 1e-4];
-            [of(Table::WebSearch, 1000, betas), of(Table::DataMining, 300, betas)].concat()
+            [panels_for(Table::WebSearch, 1000, betas), panels_for(Table::DataMining, 300, betas)].concat()
         }
     }
 }

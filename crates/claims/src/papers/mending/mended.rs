@@ -42,12 +42,12 @@ const LOST_TWICE_SHARE_MIN: f64 = 0.7;
 const BOTTLENECK: &str = "h0>edge0-0";
 
 fn all_panels(effort: Effort) -> Vec<Panel> {
-    let of = |table, flows| panels(Mode::PointToPoint, table, flows, &[1e-3, 1e-4], &[0.1, 0.6]);
+    let panels_for = |table, flows| panels(Mode::PointToPoint, table, flows, &[1e-3, 1e-4], &[0.1, 0.6]);
     match effort {
-        Effort::Quick => of(Table::WebSearch, super::curves::QUICK_FLOWS),
+        Effort::Quick => panels_for(Table::WebSearch, super::curves::QUICK_FLOWS),
         Effort::Full => {
-            let websearch = of(Table::WebSearch, super::curves::FULL_FLOWS);
-            [websearch, of(Table::DataMining, super::curves::FULL_FLOWS)].concat()
+            let websearch = panels_for(Table::WebSearch, super::curves::FULL_FLOWS);
+            [websearch, panels_for(Table::DataMining, super::curves::FULL_FLOWS)].concat()
         }
     }
 }

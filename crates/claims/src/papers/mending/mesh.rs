@@ -36,8 +36,9 @@ const TIMEOUT_SHARE_MAX: f64 = 0.03;
 
 fn all_panels(effort: Effort) -> Vec<Panel> {
     let flows = effort.choose(400, super::curves::FULL_FLOWS);
-    let of = |betas: &[f64], loads: &[f64]| panels(Mode::FullMesh, Table::WebSearch, flows, betas, loads);
-    effort.choose(of(&[1e-3], &[0.1]), of(&[1e-3, 1e-4], &[0.1, 0.6]))
+    let panels_at =
+        |betas: &[f64], loads: &[f64]| panels(Mode::FullMesh, Table::WebSearch, flows, betas, loads);
+    effort.choose(panels_at(&[1e-3], &[0.1]), panels_at(&[1e-3, 1e-4], &[0.1, 0.6]))
 }
 
 fn runs(effort: Effort) -> Vec<Run> {

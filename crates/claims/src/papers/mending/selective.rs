@@ -134,9 +134,9 @@ fn judge(results: &Results<'_>) -> Finding {
 
 /// Checks the timeouts that remain with each mechanism for flows of `packets` packets, and summarizes them.
 fn check_flows(judgement: &mut Judgement, results: &Results<'_>, packets: u32, tails_left: f64) -> String {
-    let of = |mechanism| results.outcome(&run(SELECTIVE, mechanism, packets, results.effort()));
+    let outcome = |mechanism| results.outcome(&run(SELECTIVE, mechanism, packets, results.effort()));
     let left = |mechanism, causes: &[TimeoutCause]| {
-        timeouts(of(mechanism), causes) / timeouts(of(&NONE), causes).max(1.0)
+        timeouts(outcome(mechanism), causes) / timeouts(outcome(&NONE), causes).max(1.0)
     };
     let [naks, twice, tails, all] = [
         left(&NAK, &TimeoutCause::ALL),
@@ -145,7 +145,7 @@ fn check_flows(judgement: &mut Judgement, results: &Results<'_>, packets: u32, t
         left(&ALL, &TimeoutCause::ALL),
     ];
     let name = format!("{packets} packets");
-    let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
+    let [with, without] = [&NAK, &NONE].map(|mechanism| outcome(mechanism).summary.timeouts.total());
     let what = format!("timeouts with NAK copies compared with none, {name}");
     judgement.must(what, count(with).about(without as f64, NAK_COPIES_TOLERANCE));
     judgement.must(
@@ -156,7 +156,8 @@ fn check_flows(judgement: &mut Judgement, results: &Results<'_>, packets: u32, t
         format!("timeouts of tails, with a dummy divided by without, {name}"),
         fraction(tails).at_most(tails_left),
     );
-    let unfinished = MECHANISMS.map(|mechanism| of(mechanism).summary.flows - of(mechanism).summary.finished);
+    let unfinished =
+        MECHANISMS.map(|mechanism| outcome(mechanism).summary.flows - outcome(mechanism).summary.finished);
     judgement.must(format!("flows that do not finish, {name}"), count(unfinished.iter().sum()).is(0));
     format!(
         "{packets} packets: with NAK copies {} % of all timeouts remain, with copies of retransmissions {} % of \

@@ -50,11 +50,11 @@ impl PlanReport<'_> {
                 human::percent(args.constraint)
             ),
         )];
-        let told = broken.iter().map(|tor| {
+        let broken = broken.iter().map(|tor| {
             let missing = format!("has {} of {} paths, and needs {}", tor.paths, tor.total, tor.required);
             format!("ToR {} {missing}: none of its links is drained", tiers.name(tor.tor))
         });
-        push(&mut lines, "Broken", told);
+        push(&mut lines, "Broken", broken);
         let drain =
             advice.drain.iter().map(|drain| format!("{}, loss {:e}", self.drained(drain), drain.loss));
         push(&mut lines, "Drain now", drain);
@@ -82,13 +82,13 @@ impl PlanReport<'_> {
 
     fn waiting(&self) -> String {
         let Plan { now, after, args, .. } = self.0;
-        let told = |cost: &CorruptionCost| {
+        let cost_text = |cost: &CorruptionCost| {
             format!("{:.3e} ({} frames/h)", cost.penalty, rounded(cost.frames_per_s * 3600.0))
         };
         let mut text = format!(
             "the sum of loss ratios is {} now and {} after the drains, at a utilization of {} %",
-            told(now),
-            told(after),
+            cost_text(now),
+            cost_text(after),
             human::percent(args.load)
         );
         if after.penalty > 0.0 {

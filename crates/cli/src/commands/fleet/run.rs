@@ -133,11 +133,11 @@ impl<'a> Summary<'a> {
 
     fn json(&self) -> Value {
         let policies: Map<String, Value> =
-            self.results.iter().map(|told| (told.policy.to_string(), told.json())).collect();
+            self.results.iter().map(|result| (result.policy.to_string(), result.json())).collect();
         let others =
             self.results.iter().zip(&self.gains).enumerate().filter(|(place, _)| *place != self.base);
         let gains: Map<String, Value> =
-            others.map(|(_, (told, gain))| (told.policy.to_string(), gain.json())).collect();
+            others.map(|(_, (result, gain))| (result.policy.to_string(), gain.json())).collect();
         let tiers = &self.fabric.tiers;
         json!({
             "schema": 1,
@@ -160,22 +160,22 @@ impl<'a> Summary<'a> {
 
     fn rows(&self) -> Vec<Vec<String>> {
         let percent = |value: f64| format!("{:.2} %", value * 100.0);
-        let row = |told: &PolicyResult| {
-            let penalty = match told.interval("penalty_time_mean") {
+        let row = |result: &PolicyResult| {
+            let penalty = match result.interval("penalty_time_mean") {
                 Some(range) => format!("{:.2e}…{:.2e}", range.low.max(0.0), range.high),
-                None => format!("{:.3e}", told.mean("penalty_time_mean")),
+                None => format!("{:.3e}", result.mean("penalty_time_mean")),
             };
             vec![
-                told.policy.to_string(),
+                result.policy.to_string(),
                 penalty,
-                percent(told.mean("clean_time_share")),
-                percent(told.mean("least_paths.min")),
-                percent(told.mean("least_paths.time_mean")),
-                percent(told.mean("least_capacity.min")),
-                percent(told.mean("least_capacity.time_mean")),
-                format!("{:.1}", told.mean("disabled.mean")),
-                format!("{:.1}", told.mean("active_corrupting.mean")),
-                format!("{:.2}", told.mean("protected_per_pipe.max")).trim_end_matches(".00").to_owned(),
+                percent(result.mean("clean_time_share")),
+                percent(result.mean("least_paths.min")),
+                percent(result.mean("least_paths.time_mean")),
+                percent(result.mean("least_capacity.min")),
+                percent(result.mean("least_capacity.time_mean")),
+                format!("{:.1}", result.mean("disabled.mean")),
+                format!("{:.1}", result.mean("active_corrupting.mean")),
+                format!("{:.2}", result.mean("protected_per_pipe.max")).trim_end_matches(".00").to_owned(),
             ]
         };
         self.results.iter().map(row).collect()
@@ -185,7 +185,7 @@ impl<'a> Summary<'a> {
         let first = &self.results[0];
         let seeds =
             if self.args.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.args.seeds) };
-        let mut told = vec![format!(
+        let mut lines = vec![format!(
             "{}; every ToR must keep {} % of its paths; {} links start to corrupt in {} days, {seeds}. Penalty is the sum of the loss ratios of all enabled links, averaged over time.",
             self.fabric.description(),
             human::percent(self.args.constraint),
@@ -197,7 +197,7 @@ impl<'a> Summary<'a> {
             if place == self.base || result.mean("penalty_time_mean") <= 0.0 {
                 continue;
             }
-            told.push(format!(
+            lines.push(format!(
                 "{} has {} less loss than {} on average; the loss is equal {} % of the time ({} % of the events), and otherwise {} less at the median. The capacity of the worst pod is at most {} % less.",
                 result.policy,
                 human::factor(base / result.mean("penalty_time_mean")),
@@ -208,7 +208,7 @@ impl<'a> Summary<'a> {
                 human::percent(gain.capacity_lost_max),
             ));
         }
-        told
+        lines
     }
 
     fn text(&self) -> String {

@@ -147,8 +147,8 @@ impl View {
             return self.line("recovery", "no loss yet");
         };
         let [p50, p99, max] = [p50, p99, recovery.max_ns].map(|ns| human::time_ns(ns as f64));
-        let of = human::count(recovery.count);
-        self.line("recovery", &format!("p50 {p50}, p99 {p99}, max {max}, of {of} frames"));
+        let count = human::count(recovery.count);
+        self.line("recovery", &format!("p50 {p50}, p99 {p99}, max {max}, of {count} frames"));
     }
 
     fn buffers(&mut self, status: &Status) {

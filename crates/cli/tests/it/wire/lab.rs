@@ -58,9 +58,9 @@ fn roce_is_protected_from_retries() {
     let Some(ended) = lab.run(&asked) else { return };
     let all = ended.json();
     let retries = |state: usize| {
-        let of = |key: &str| numbers(&all["states"][state][key]);
-        assert_eq!([of("max_ns").len(), of("bulk_retries").len()], [2, 2], "{all}");
-        of("retries").iter().chain(&of("bulk_retries")).sum::<u64>()
+        let values = |key: &str| numbers(&all["states"][state][key]);
+        assert_eq!([values("max_ns").len(), values("bulk_retries").len()], [2, 2], "{all}");
+        values("retries").iter().chain(&values("bulk_retries")).sum::<u64>()
     };
     let [clean, corrupting, protected] = [0, 1, 2].map(retries);
     println!("retries: {clean} clean, {corrupting} corrupting, {protected} protected");

@@ -137,7 +137,7 @@ impl Line {
         Path::new(self.directory.path()).join("wire")
     }
 
-    fn said(&self) -> String {
+    fn log(&self) -> String {
         (0..self.processes.len())
             .filter_map(|number| fs::read_to_string(self.directory.path().join(format!("log-{number}"))).ok())
             .collect()
@@ -147,7 +147,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("{}", self.said());
+            eprintln!("{}", self.log());
         }
         for process in self.processes.iter_mut().rev() {
             // A signal stops a relay in order, so that it hands its ports to the kernel.

@@ -15,9 +15,9 @@ use crate::program::{command, ended};
 fn unusable_ports_are_refused_with_the_remedy() {
     in_own_network(|| {
         let chain = Chain::new();
-        let refused = |words: &[&str], told: &str| {
+        let refused = |words: &[&str], reason: &str| {
             let line = chain.ask(0, &[&["run"], words].concat()).refused(2);
-            assert!(line.contains(told), "{line}");
+            assert!(line.contains(reason), "{line}");
         };
         refused(&["--lan", "l1", "--link", "l1"], "`l1` cannot be both LAN and link");
         refused(
@@ -132,7 +132,7 @@ fn a_relay_restores_its_changes() {
         let mut relay = chain.start(0, &["--release"]);
         assert_ne!(ports(&chain), before);
         assert_eq!(relay.end(), Some(0));
-        assert_eq!(ports(&chain), before, "a relay that was told to give back does");
+        assert_eq!(ports(&chain), before, "with --release a relay restores its ports");
         assert_eq!(tc::IngressRule::read("l1").unwrap(), None);
 
         // The interfaces still forward, and another relay starts: the state before the first one is still known.
@@ -346,10 +346,10 @@ fn the_process_that_carries_frames_has_given_up_its_privileges() {
         let carrier = chain.carrier(0);
         for thread in fs::read_dir(format!("/proc/{carrier}/task")).unwrap() {
             let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
-            let of = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
-            assert_eq!(of("CapEff:"), "0000000000001000");
-            assert_eq!(of("CapPrm:"), "0000000000001000");
-            assert_eq!(of("NoNewPrivs:"), "1");
+            let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
+            assert_eq!(field("CapEff:"), "0000000000001000");
+            assert_eq!(field("CapPrm:"), "0000000000001000");
+            assert_eq!(field("NoNewPrivs:"), "1");
         }
     });
 }
@@ -385,11 +385,11 @@ fn invalid_frames_are_reported_once_and_shown() {
                     .all(|count| **count == 3)
         });
         let shown = chain.ask(0, &["status"]).ok();
-        for told in
+        for message in
             ["uses version 3", "check whether another relay's link is on this LAN", "receives its own frames"]
         {
-            assert!(shown.contains(told), "{shown}");
-            assert!(eventually(|| relay.log().matches(told).count() == 1), "{told}: {}", relay.log());
+            assert!(shown.contains(message), "{shown}");
+            assert!(eventually(|| relay.log().matches(message).count() == 1), "{message}: {}", relay.log());
         }
     });
 }

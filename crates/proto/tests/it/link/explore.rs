@@ -40,7 +40,7 @@ fn three_losses_with_mixed_order_in_both_directions() {
 fn four_losses_with_small_buffers() {
     let coverage =
         explore("small buffers", Faults::losses(4), with_traffic(small_buffer_config(), 8, 1, |_| true));
-    assert!(coverage.pauses > 0 && coverage.overflowed > 0 && coverage.unkept > 0);
+    assert!(coverage.pauses > 0 && coverage.overflowed > 0 && coverage.unbuffered > 0);
 }
 
 #[test]
@@ -98,7 +98,7 @@ struct Coverage {
     lost: u64,
     pauses: u64,
     overflowed: u64,
-    unkept: u64,
+    unbuffered: u64,
 }
 
 impl Coverage {
@@ -108,7 +108,7 @@ impl Coverage {
             self.lost = self.lost.max(counters.lost);
             self.pauses = self.pauses.max(counters.pauses);
             self.overflowed = self.overflowed.max(counters.overflowed);
-            self.unkept = self.unkept.max(counters.unkept);
+            self.unbuffered = self.unbuffered.max(counters.unbuffered);
         }
     }
 }

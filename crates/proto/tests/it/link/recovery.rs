@@ -210,6 +210,6 @@ fn full_tx_buffer_is_counted_and_does_not_block() {
         is_new(sent, 30)
     });
     let (sender, receiver) = (pair.counters(Side::A), pair.counters(Side::B));
-    assert!(sender.unkept > 0 && sender.tx_bytes_max <= 5000);
+    assert!(sender.unbuffered > 0 && sender.tx_bytes_max <= 5000);
     assert_eq!(receiver.lost, sender.refused.min(1), "a frame without a kept copy is lost");
 }

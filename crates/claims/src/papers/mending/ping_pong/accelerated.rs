@@ -90,8 +90,8 @@ impl Acceleration {
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
-    let of = |(_, mend)| Acceleration::all().map(move |acceleration| acceleration.run(mend, effort));
-    MENDS.into_iter().flat_map(of).collect()
+    let runs_with = |(_, mend)| Acceleration::all().map(move |acceleration| acceleration.run(mend, effort));
+    MENDS.into_iter().flat_map(runs_with).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -175,6 +175,6 @@ fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
         row.extend(values.map(|value| human::time_ns(latency(summary, value))));
         row
     };
-    let of = |(name, mend)| Acceleration::all().map(move |acceleration| row(name, mend, acceleration));
-    MENDS.into_iter().flat_map(of).collect()
+    let rows_with = |(name, mend)| Acceleration::all().map(move |acceleration| row(name, mend, acceleration));
+    MENDS.into_iter().flat_map(rows_with).collect()
 }

@@ -32,7 +32,7 @@ struct Passage {
     /// Number of transmissions of each frame over the link.
     sent: BTreeMap<u32, u32>,
     /// Gaps that the receiver reported, by their first number.
-    told: Vec<u32>,
+    reported: Vec<u32>,
     /// Dummies by their number, except those within bursts.
     dummies: BTreeMap<u32, u32>,
     /// Counters of the sender and the receiver.
@@ -40,7 +40,7 @@ struct Passage {
 }
 
 /// Names of counters of the sender and of the receiver.
-const SENDER: [&str; 6] = ["protected", "resent", "unkept", "refused", "reopened", "abandoned"];
+const SENDER: [&str; 6] = ["protected", "resent", "unbuffered", "refused", "reopened", "abandoned"];
 const RECEIVER: [&str; 7] =
     ["missed", "recovered", "lost", "duplicates", "notifications", "renotifications", "overflowed"];
 
@@ -48,8 +48,8 @@ const FAULTS: &str = include_str!("both.faults");
 
 /// Long enough that all copies of several frames have left before an ACK of the first can come back and call off the rest.
 const DELAY_MS: u64 = 1;
-/// Far longer than the round trip, so that nothing is said again while an answer is under way; and a hole is given up in the middle
-/// between the third time that it is told of and the fourth, 38 ms later.
+/// Far longer than the round trip, so that no notification is repeated while an answer is under way; and a hole is given
+/// up in the middle between the third notification and the fourth, 38 ms later.
 const RTT_MIN_MS: u64 = 30;
 const GIVE_UP_MS: u64 = 95;
 const GAP_MS: u64 = 200;
@@ -65,7 +65,7 @@ fn steps() -> impl Iterator<Item = [u64; 2]> {
 const WITHIN_BURSTS: [&[u32]; 2] = [&[13, 14, 15, 17, 18, 19], &[7, 8]];
 
 impl Passage {
-    /// The frame is sent over the link in this direction, or says something about it on the way back.
+    /// Counts a frame of this direction, or a notification about the other direction.
     fn on_signal(ways: &mut [Self; 2], side: Side, signal: &LinkHeader) {
         let [own, other] = [side as usize, 1 - side as usize];
         let number = signal.number();
@@ -75,8 +75,8 @@ impl Passage {
                 *ways[own].dummies.entry(number).or_default() += 1;
             }
             LinkHeader::Missing(_) => {
-                ways[other].told.push(number);
-                ways[other].told.dedup();
+                ways[other].reported.push(number);
+                ways[other].reported.dedup();
             }
             LinkHeader::Dummy { .. }
             | LinkHeader::Unprotected { .. }

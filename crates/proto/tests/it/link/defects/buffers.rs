@@ -15,5 +15,5 @@ pub(super) fn full_tx_buffer_is_counted<P: Profile>() -> CheckResult {
     check_delivery_except(&link, ending, PATIENCE, &[unrecoverable])?;
     let (sender, receiver) = (link.counters(Side::A), link.counters(Side::B));
     assert!(sender.tx_bytes_max <= room_for_five.tx_bytes && receiver.lost == 1);
-    expect(sender.unkept > 0 && sender.refused > 0, Violation::Uncounted)
+    expect(sender.unbuffered > 0 && sender.refused > 0, Violation::Uncounted)
 }
