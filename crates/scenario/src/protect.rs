@@ -254,7 +254,7 @@ pub struct LossSample {
 }
 
 const BUFFER: Bytes = Bytes::new(200_000);
-/// The daemon published with the prototype measures 1e-6 over ten million frames.
+/// Expected losses in a sample: the daemon published with the prototype measures 1e-6 over ten million frames.
 const SAMPLE_LOSSES: f64 = 10.0;
 /// Maximum number of frames over which a loss is measured.
 const SAMPLE_MAX: u64 = 1_000_000_000_000_000;

@@ -16,8 +16,8 @@ pub(super) const CLAIM: Claim = Claim {
            α)^(8S). For a header γ ≈ 0.06 β, and for an ACK or NAK δ ≈ 0.06 β (62 and 68 of 1086 bytes)",
     method: "Packets and their ACKs over one link, and header-only frames over another, at several α. The share of \
             corrupted frames is counted for each kind. Reproduced if longer frames are corrupted more often, the \
-            exact interval of each share contains the formula with the size of the frame on the wire, and δ/β and γ/β \
-            are 0.06 within 10 %",
+            exact (Clopper-Pearson) interval of each share contains the formula's value for the size of the frame on \
+            the wire, and δ/β and γ/β are 0.06 within 10 %",
     runs,
     judge,
 };

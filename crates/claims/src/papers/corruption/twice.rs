@@ -43,8 +43,8 @@ const CAUSE: Cause = Cause::Retransmission;
 const COPIES: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
 const MANY_LINKS: &str = "The printed formula assumes that at most one link of a path corrupts. If all corrupt, each \
-                          repeat may be lost on each of them again, and L has the same power as β. With one link the \
-                          result is as printed";
+                          repeat may be lost on any of them, and L has the same power as β. With one link the result \
+                          is as printed";
 
 fn copied_runs(effort: Effort) -> Vec<Run> {
     COPIES.iter().map(|point| point.run(effort)).collect()

@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
     method: "One connection, messages of 1 MB, two at a time, over two switches whose link corrupts frames in both \
             directions (100 ms from each of 5 seeds; quick: 10 ms from 2). Goodput is the payload of finished \
             messages divided by the simulated time, as a share of the same scheme's goodput without corruption. \
-            Corruption breaks DCP and the hosts can repair it (reproduced) if DCP as published keeps at most 50 % at \
+            Reproduced (corruption breaks DCP, and the hosts can repair it) if DCP as published keeps at most 50 % at \
             1e-4 and 10 % at 1e-3; if with sums, hints (allowance 32, probe 30 µs) and units of 64 packets it keeps \
             at least 99 %, 98 % and 90 % at 1e-4, 1e-3 and 1e-2 and no timer expires up to 1e-3; if at 1e-2 it keeps \
             more than a bitmap with hints, than IRN and than go-back-N; and if a protected link alone gives DCP as \

@@ -198,13 +198,13 @@ fn judge(results: &Results<'_>) -> Finding {
             other_settings_text(results)
         ),
         "Schemes with trimming learn of every loss and need no timer; schemes that write each packet to its place in \
-         memory accept any order; and schemes made for hardware keep little state. The thresholds were chosen between \
-         the groups of these numbers: the table shows where the groups lie, and does not test a prediction. With \
-         paths that are four times as slow MP-RDMA fails R2 as well (D2). In the incast NDP, whose receiver paces the \
-         senders, takes less than half of DCP's time and has a fiftieth of its packets trimmed. The row of MPTCP \
-         depends on the settings: with another timeout, rack or load balancing three of its cells would differ, as \
-         measured above. The chosen settings are those for which subflows and the requirement are meaningful. TCP \
-         with one subflow meets R2 too, so subflows are not the reason that MPTCP meets it",
+         memory accept any order; and schemes made for hardware keep little state. The thresholds were chosen \
+         between the groups of these numbers: the table shows where the groups lie, and does not test a prediction. \
+         With paths that are four times as slow MP-RDMA fails R2 as well (D2). In the incast NDP, whose receiver \
+         paces the senders, takes less than half of DCP's time and has a fiftieth of its packets trimmed. The row of \
+         MPTCP depends on the settings: with another timeout, rack or load balancing three of its cells would \
+         differ, as the result shows. The chosen settings are those for which subflows and the requirement are \
+         meaningful. TCP with one subflow meets R2 too, so subflows are not the reason that MPTCP meets it",
     )
 }
 

@@ -24,9 +24,9 @@ pub(super) const CLAIM: Claim = Claim {
             each port (quick: 20 messages instead of 400). Reproduced if a counter takes at most half the memory of \
             the bitmap at 500 packets and does not grow where the bitmap grows by a factor of at least 50; if \
             counter, sums and bitmap take one access at every degree of reordering, and linked chunks take more with \
-            more reordering, at least 3 at the maximum, linearly within a third; and if with DCP every message \
-            arrives, none with a duplicate packet, while at least 90 % of IRN's retransmissions over the same paths \
-            are unnecessary",
+            more reordering, at least 3 at the maximum, in proportion to it within a third; and if with DCP every \
+            message arrives, none with a duplicate packet, while at least 90 % of IRN's retransmissions over the \
+            same paths are unnecessary",
     runs,
     judge,
 };
@@ -98,8 +98,8 @@ fn judge(results: &Results<'_>) -> Finding {
         ),
         "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a receiver \
          without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
-         cheapest tracking that detects it. The slides count the bits of one counter alone. With the other numbers \
-         that a receiver stores beside it, it takes a quarter of a bitmap",
+         cheapest tracking that detects it. The slides count the bits of one counter alone. With everything else \
+         that a receiver stores, a counter takes a quarter of the memory of a bitmap",
     )
 }
 

@@ -122,7 +122,8 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 const REASON: &str = "nB/TTL assumes that a packet loads all lanes of the loop evenly. If n does not divide the TTL, \
-                      the first lane is crossed once more than the others, and it is full at B/⌈h/n⌉, which is less";
+                      the first lane is crossed once more than the others, and it is full already at B/⌈h/n⌉, a \
+                      lower rate than nB/TTL";
 
 fn figure(results: &Results<'_>) -> Plot {
     let measured = |n: u32| Curve {

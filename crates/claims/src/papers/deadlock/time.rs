@@ -190,9 +190,10 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.finding(measured(results, alarm, expiry), WHY)
 }
 
-const WHY: &str = "A deadlock needs a number of buffered bytes that grows with α, and buffers fill at the injection rate minus \
-                   the rate at which TTLs end. The first packets of a loop reveal it long before buffers are full: detection by \
-                   routing is too slow, detection by packets is not";
+const WHY: &str = "A deadlock needs a number of buffered bytes that grows with α, and buffers fill at the injection \
+                   rate minus the rate at which packets reach the end of their TTL. The first packets of a loop \
+                   reveal it long before buffers are full: routing protocols detect it too late, a switch that looks \
+                   at packets does not";
 
 fn measured(results: &Results<'_>, alarm: f64, expiry: f64) -> String {
     let at = |alpha, ttl, mbps| {

@@ -60,8 +60,8 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.plot("l5", &figure(results));
     let text = RATES
         .map(|gbps| format!("at most {} at {gbps}G", human::time_ns(delays(results, gbps).max_ns as f64)));
-    judgement.finding(text.join(", "), "The link first checks a copy when it arrives at the loopback port, long after \
-                                        the request; at 25G the second copy is half a microsecond behind the first")
+    judgement.finding(text.join(", "), "A copy is checked only when it returns to the loopback port, long after the \
+                                        request; at 25G the second copy is half a microsecond behind the first")
 }
 
 fn figure(results: &Results<'_>) -> Plot {

@@ -17,23 +17,23 @@ pub(super) const CLAIM: Claim = Claim {
     method: "Link and hosts of L12 over the hardened protocol, which delivers each frame once, so that every \
             retransmission of TCP is unnecessary and causes the DSACKs: 24 387 B on a connection for each flow, and \
             on one for all (60 000 flows; quick: 5000), 2 MB likewise (1000; quick: 40), and a stream (2000 messages \
-            of 2 MB, four outstanding; quick: 60), with DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). Losses \
-            are detected by RACK as in RFC 8985 (adaptive); with a window of a quarter of the minimum round trip, \
-            independent of DSACKs (fixed); as adaptive, but without the rule that three segments beyond a gap make a \
-            loss before reordering was seen (time; Linux with tcp_recovery of 5); and by three segments (RFC 6675). \
-            Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which is less \
-            than a retransmission of the link takes. Answered (reproduced) if no timer expires; if with a connection \
-            for each flow the adaptive window retransmits as much as the fixed one within 10 %, and it and three \
-            segments at least 0.4 packets for each frame that the link retransmits; if on one connection for flows of \
-            24 387 B adaptive and fixed retransmit at most 70 packets in all (a lost segment reveals the reordering \
-            if at most two follow it, 1 in 8: 70 in a row that do not have probability 1e-4), and three segments at \
-            least 0.4 for each frame; if time retransmits at most 0.05 in all cases, and takes at 99.9 % no longer \
-            than the ordered mode within 2 %, except for 2 MB with a connection each, where it is between the ordered \
-            mode and the adaptive window; if its stream is as fast as with the ordered mode within 2 %, and faster \
-            than with three segments; and if at 12 µs the fixed window retransmits at least twice as much as the \
-            adaptive one. These bounds were set after runs of a tenth of the size, so that they describe the result \
-            rather than test a prediction: that time matches the ordered mode everywhere was expected, and is not the \
-            case",
+            of 2 MB, four outstanding; quick: 60), with DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). \
+            Losses are detected by RACK as in RFC 8985 (adaptive); with a window of a quarter of the minimum round \
+            trip, independent of DSACKs (fixed); as adaptive, but by time only: three segments beyond a gap are no \
+            loss, even before reordering was seen (time; Linux with tcp_recovery of 5); and by three segments (RFC \
+            6675). Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which \
+            is less than a retransmission of the link takes. Answered (reproduced) if no timer expires; if with a \
+            connection for each flow the adaptive window retransmits as much as the fixed one within 10 %, and both \
+            the adaptive window and three segments retransmit at least 0.4 packets for each frame that the link \
+            retransmits; if on one connection for flows of 24 387 B adaptive and fixed retransmit at most 70 packets \
+            in all (one lost segment in 8 has at most two behind it and so reveals the reordering; the probability \
+            that 70 in a row do not is 1e-4), and three segments at least 0.4 for each frame; if time retransmits at \
+            most 0.05 in all cases, and takes at 99.9 % no longer than the ordered mode within 2 %, except for 2 MB \
+            with a connection each, where it is between the ordered mode and the adaptive window; if its stream is \
+            as fast as with the ordered mode within 2 %, and faster than with three segments; and if at 12 µs the \
+            fixed window retransmits at least twice as much as the adaptive one. These bounds were set after runs of \
+            a tenth of the size, so that they describe the result rather than test a prediction: that time matches \
+            the ordered mode everywhere was expected, and is not the case",
     runs,
     judge,
 };
@@ -184,13 +184,14 @@ fn judge(results: &Results<'_>) -> Finding {
 const WHY: &str = "RACK waits only after it has seen reordering, that is, a late segment that was not retransmitted. \
                    At 100 Gb/s three later segments overtake a lost frame at once, so that TCP retransmits it and \
                    detects no reordering. DSACKs widen the window, but RACK does not use the window before it has \
-                   seen reordering. A frame lost near the end of a burst shows it reordering. From then on a quarter \
-                   of the round trip (7.5 µs) is longer than a retransmission of the link (1.6 µs; the prototype 5.4 \
-                   µs), and no DSACK is needed: the adaptation itself matters only with short round trips. With a new \
-                   connection for each flow this state is lost. Hosts that use the time-based rule from the first gap \
-                   on make no unnecessary retransmission, and do as well as over the ordered mode, which needs a \
-                   buffer and pauses. The exception is a new connection that loses one of its first segments: during \
-                   the gap its window does not grow, so that a long flow takes longer";
+                   seen reordering. If a frame is lost near the end of a burst, fewer than three segments follow it, \
+                   and RACK sees the reordering. From then on a quarter of the round trip (7.5 µs) is longer than a \
+                   retransmission of the link (1.6 µs; the prototype 5.4 µs), and no DSACK is needed: the adaptation \
+                   itself matters only with short round trips. With a new connection for each flow this state is \
+                   lost. Hosts that use the time-based rule from the first gap on make no unnecessary \
+                   retransmission, and do as well as over the ordered mode, which needs a buffer and pauses. The \
+                   exception is a new connection that loses one of its first segments: during the gap its window \
+                   does not grow, so that a long flow takes longer";
 
 fn measured(results: &Results<'_>) -> String {
     let of =

@@ -97,10 +97,10 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.printed(
             format!("gain at 99.9 %, {}", rdma.named(variant)),
             number(rdma.gain(results, variant)).near(PRINTED, RATIO_TOLERANCE),
-            "A flow at 99.9 % is one whose packet was lost and retransmitted by the link: with the prototype it takes \
-             5 µs more than one without loss. The hosts of the testbed vary completion times by more than that, so \
-             that the difference does not show there; here hosts always take the same time. So 66 is the ratio to \
-             flows without loss, and the gain of the prototype is a little less",
+            "The flow at the 99.9 % quantile is one whose packet was lost and retransmitted by the link: with the \
+             prototype it takes 5 µs more than one without loss. The hosts of the testbed vary completion times by \
+             more than that, so that the difference does not show there; here hosts always take the same time. So \
+             the printed 66 is the ratio of loss to no loss, and the gain of the prototype is smaller",
         );
     }
     judge_dctcp(&mut judgement, results);
@@ -153,10 +153,10 @@ fn judge_dctcp(judgement: &mut Judgement, results: &Results<'_>) {
             format!("gain at 99.9 %, {}", dctcp.named(variant)),
             number(dctcp.gain(results, variant)).near(PRINTED_DCTCP, RATIO_TOLERANCE),
             "A probe for a single segment waits for RTO_min in addition to two round trips, because an ACK may be \
-             delayed (RFC 8985 7.2), and is sent no sooner than the timer expires: a lost packet costs RTO_min, 1 ms, \
-             34 round trips of 30 µs. In the testbed it cost more: times published for longer flows are 3.4 to 4.2 ms \
-             beyond 99.9 %, which fits a timer of three ticks of 1 ms (L10). This is 51 times as long as flows \
-             without loss if those take 60 to 80 µs at 99.9 %",
+             delayed (RFC 8985 7.2), and is sent no sooner than the timer expires: a lost packet costs RTO_min, 1 \
+             ms, 34 round trips of 30 µs. In the testbed it cost more: times published for longer flows are 3.4 to \
+             4.2 ms beyond 99.9 %, which fits a timer of three ticks of 1 ms (L10). That gives the printed 51 if \
+             flows without loss take 60 to 80 µs at the 99.9 % quantile",
         );
     }
 }

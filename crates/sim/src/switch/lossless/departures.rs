@@ -104,8 +104,8 @@ impl Lossless {
         }
     }
 
-    /// Schedules an arrival for the next queued frame of a port if none is in flight, so that the receiver
-    /// triggers the next look.
+    /// Schedules an arrival for the next queued frame of a port if none is in flight, so that this
+    /// arrival makes the port look at its queues again.
     fn expect_arrival(&self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
         let port = &self.switches[at.switch as usize].ports[usize::from(at.port)];
         let PortKind::Scheduled(egress) = &port.kind else { return };
