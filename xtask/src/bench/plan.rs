@@ -48,7 +48,7 @@ const SWITCH_LOSS: &str = "impair=[{kind=\"frames\",links=\"switches\",rate=0.00
 const LOSSLESS: &str = "switch.lossless={classes=[0],buffer=\"12MB\"}";
 const RED: &str = "switch.ecn={kmin=\"12kB\",kmax=\"500kB\",pmax=0.01}";
 const STEP: &str = "switch.ecn={kmin=\"100kB\",kmax=\"100kB\",pmax=1.0}";
-const HINTS: &str = "transport.dcp={allowance=32,probe=\"30us\"}";
+const HINTS: &str = "transport.dcp={tracking=\"sums\",unit=64,allowance=32,probe=\"30us\"}";
 
 /// Larger networks: the name, and the values that make one of `perm-k16`. Each moves about as many packets.
 const SCALE: &[(&str, &[&str])] = &[
