@@ -25,6 +25,10 @@ pub struct RowDigest(u128);
 const ROW: u64 = 1;
 const COUNTER: u64 = 2;
 
+/// Counters that were renamed, and their first names. Digests keep these, so that a renaming changes none.
+const FIRST_NAMES: [(&str, &str); 3] =
+    [("retransmission", "twice"), ("link.unbuffered", "link.unkept"), ("tcp.dsacks", "tcp.twice")];
+
 impl RowDigest {
     /// The digest of no items.
     pub const fn new() -> Self {
@@ -59,6 +63,8 @@ impl RowDigest {
     /// Adds one counter of one entity: `("lane.tx_bytes", 17, 123_456)`. Each counter is added once, zeros
     /// too.
     pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
+        let first = FIRST_NAMES.iter().find(|(now, _)| *now == name);
+        let name = first.map_or(name, |(_, first)| first);
         let mut item = Item::new(COUNTER);
         item.word(name.len() as u64);
         for chunk in name.as_bytes().chunks(8) {

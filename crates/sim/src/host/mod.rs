@@ -125,10 +125,7 @@ impl HostCounters {
             ("host.delivered_bytes", self.delivered_bytes),
             ("host.delivered_messages", self.delivered_messages),
         ];
-        // Digests keep the names that causes had first.
-        let name =
-            |cause: TimeoutCause| if cause == TimeoutCause::Retransmission { "twice" } else { cause.key() };
-        let causes = TimeoutCause::ALL.map(|cause| (name(cause), self.timeouts.get(cause)));
+        let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.get(cause)));
         let dummy = [("host.dummy_timeouts", self.timeouts.dummy())];
         let cnps = [("host.cnps_sent", self.cnps_sent), ("host.cnps_received", self.cnps_received)];
         let headers = [

@@ -262,8 +262,5 @@ fn first_number(epoch: u32) -> u16 {
 
 /// Returns the counters by name, for the digest.
 pub(crate) fn named(end: &LinkEndCounters) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-    // Digests keep the name that the counter had first.
-    let name = |name| if name == "link.unbuffered" { "link.unkept" } else { name };
-    let link = end.link.named().into_iter().map(move |(of, count)| (name(of), count));
-    link.chain(end.fec.iter().flat_map(fec::Counters::named).collect::<Vec<_>>())
+    end.link.named().into_iter().chain(end.fec.iter().flat_map(fec::Counters::named).collect::<Vec<_>>())
 }
