@@ -67,6 +67,10 @@ impl SendQueue {
         assert!(work.len <= Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
         assert!(work.op != Op::Read || work.imm.is_none(), "a read carries no immediate data");
         let packets = config.packet_count(work.len);
+        if self.items.capacity() == 0 {
+            // Most connections carry one message at a time.
+            self.items.reserve_exact(1);
+        }
         self.items.push_back(WorkItem {
             id: work.id,
             addr: work.addr,

@@ -19,6 +19,7 @@ use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, Post};
 use crate::frame::{self, Frame};
+use crate::memory::reserve_first;
 use crate::network::{DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose};
 
 pub(super) struct Connection {
@@ -105,6 +106,7 @@ impl Host {
         };
         let connection = &mut self.connections[slot as usize];
         let message = connection.requester.messages() + 1;
+        reserve_first!(connection.posted);
         connection.posted.push_back(PostedMessage {
             app: app as u16,
             flow: post.flow.filter(|_| post.ends_flow),
@@ -168,6 +170,7 @@ impl Host {
             let (queued, timer_at) = (old.queued, old.timer_at);
             *old = Connection { queued, timer_at, ..connection };
         } else {
+            reserve_first!(self.connections);
             self.connections.push(connection);
         }
         if transport.per_pair || exclusive_port.is_some() {

@@ -30,6 +30,7 @@ use self::tcp_stack::TcpStack;
 use crate::app::{Action, Application, PlacedApp};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
+use crate::memory::reserve_first;
 use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
 
 pub(crate) struct Host {
@@ -49,8 +50,6 @@ pub(crate) struct Host {
     inbox: BinaryHeap<Reverse<Notice>>,
     notices: u32,
     apps: Vec<PlacedApp>,
-    /// Reused between calls.
-    actions: Vec<Action>,
     pub(crate) counters: HostCounters,
 }
 
@@ -154,6 +153,8 @@ pub(crate) struct Tally {
     /// Applications that may still start flows, plus open flows.
     pub(crate) open: u64,
     pub(crate) dropped_ttl: u64,
+    /// Actions of the application that is being called; reused between calls.
+    actions: Vec<Action>,
 }
 
 impl Host {
@@ -171,12 +172,12 @@ impl Host {
             inbox: BinaryHeap::new(),
             notices: 0,
             apps: Vec::new(),
-            actions: Vec::new(),
             counters: HostCounters::default(),
         }
     }
 
     pub(crate) fn add_app(&mut self, app: PlacedApp) {
+        reserve_first!(self.apps);
         self.apps.push(app);
     }
 
@@ -261,6 +262,7 @@ impl Host {
     /// Queues a notice until it is due.
     pub(crate) fn post_notice(&mut self, lanes: &mut Lanes, notice: Notice) {
         lanes.queue.arm_by(lanes.sources.inbox(self.id), notice.at);
+        reserve_first!(self.inbox);
         self.inbox.push(Reverse(notice));
     }
 
@@ -303,7 +305,7 @@ impl Host {
         index: usize,
         act: impl FnOnce(&mut dyn Application, Time, &mut Vec<Action>),
     ) {
-        let mut actions = std::mem::take(&mut self.actions);
+        let mut actions = std::mem::take(&mut cx.tally.actions);
         act(&mut *self.apps[index].app, cx.now, &mut actions);
         for action in actions.drain(..) {
             match action {
@@ -318,7 +320,7 @@ impl Host {
                 Action::Raw(raw) => self.send_raw(cx, raw),
             }
         }
-        self.actions = actions;
+        cx.tally.actions = actions;
         self.update_app(cx, index);
     }
 

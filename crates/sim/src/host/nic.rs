@@ -16,6 +16,7 @@ use super::{Context, Host};
 use crate::app::RawFrame;
 use crate::frame::{self, Body, Frame, Tags, TrimState};
 use crate::network::Transport;
+use crate::memory::reserve_first;
 use crate::port::{ClassPauses, PauseWindow};
 
 pub(super) struct Nic {
@@ -135,6 +136,7 @@ impl Nic {
     #[cold]
     fn ring_index(&mut self, class: u8) -> usize {
         self.rings.iter().position(|ring| ring.class == class).unwrap_or_else(|| {
+            reserve_first!(self.rings);
             self.rings.push(ClassRing::new(class));
             self.rings.len() - 1
         })

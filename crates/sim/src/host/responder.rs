@@ -16,6 +16,7 @@ use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::Frame;
+use crate::memory::reserve_first;
 use crate::network::{DeliveryNotice, NoticeKind};
 
 /// A connection that ends at this host.
@@ -96,6 +97,7 @@ impl ResponderTable {
             self.slots[slot as usize] = ResponderConnection { queued, ..connection };
             slot
         } else {
+            reserve_first!(self.slots);
             self.slots.push(connection);
             self.slots.len() as u32 - 1
         };
