@@ -15,8 +15,8 @@ use super::responder::ResponderConnection;
 use super::{Context, Host};
 use crate::app::RawFrame;
 use crate::frame::{self, Body, Frame, Tags, TrimState};
-use crate::network::Transport;
 use crate::memory::reserve_first;
+use crate::network::Transport;
 use crate::port::{ClassPauses, PauseWindow};
 
 pub(super) struct Nic {
