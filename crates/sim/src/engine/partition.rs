@@ -91,6 +91,7 @@ impl Partition {
     fn prefetch(&self) {
         let lanes = self.lanes.ports.len();
         for source in self.lanes.queue.upcoming(2) {
+            self.lanes.queue.prefetch(source);
             match self.lanes.ring(source) {
                 Some(ring) => prefetch(ring),
                 None => self.ports.prefetch(source.0 as usize - lanes, false),

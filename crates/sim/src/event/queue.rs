@@ -1,8 +1,9 @@
 //! The event queue: a timing wheel for the near future and a heap for the far future.
 //!
 //! An event has a *source* (a lane whose oldest frame arrives, a port that becomes free, a timer of a host),
-//! and a source has at most one pending event. So an event is a time and a source, and a bucket is a linked
-//! list in an array indexed by source. The queue allocates nothing per event: frames wait in the lanes.
+//! and a source has at most one pending event. So an event is a time and a source. It is written to the end of
+//! its bucket and read in that order: memory that is read in sequence costs little. An event that was moved
+//! leaves a stale entry, whose time differs from that of its source.
 //!
 //! A source belongs to a *node*, the host or switch that handles its events. No event of one node affects
 //! another node in less than the shortest delay between nodes. In a *window* of that length the order between
@@ -17,6 +18,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use wiremend_units::{Span, Time, mix};
+
+use crate::memory::prefetch;
 
 /// The source of an event. The queue gives it no meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +37,7 @@ pub(crate) struct EventQueue {
     seed: u64,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
-    /// First source of each bucket's list.
-    heads: Vec<u32>,
+    buckets: Vec<Vec<Pending>>,
     /// One bit per bucket that is not empty.
     occupied: Vec<u64>,
     /// By source.
@@ -47,74 +49,91 @@ pub(crate) struct EventQueue {
     start: u64,
     /// End of the current window. Events from here on are in the wheel or in the heap.
     limit: u64,
-    /// The nodes with events in the current window, in order of memory. Those before `turn` have had their turn;
-    /// the last of these has it.
-    turns: Vec<u32>,
+    /// The events of the current window that were pending at its start, by node.
+    events: Vec<Pending>,
+    /// The nodes with such events, in order of memory. Those before `turn` have had their turn; the last of these
+    /// has it.
+    turns: Vec<Turn>,
     turn: usize,
-    /// By node: the first source in the list of its events in the current window, if its turn is still to come.
-    first_by_node: Vec<u32>,
-    /// The events of the node that has its turn, in order. Those before `next` are handled. May contain stale
-    /// entries; see [`EventQueue::pop`].
+    /// By node: the number of its events in the window that begins, then the place of the next one. Otherwise 0.
+    places: Vec<u32>,
+    /// The events of the node that has its turn, in order. Those before `next` are handled.
     current: Vec<Pending>,
     next: usize,
     has_new_node: bool,
     /// Number of the bucket with the time `limit`, counted from time zero.
     cursor: u64,
-    /// Events at least one rotation of the wheel ahead. May contain stale entries.
+    /// Events at least one rotation of the wheel ahead.
     far: BinaryHeap<Reverse<Pending>>,
+    /// Memory for buckets that get their first entry.
+    spare: Vec<Vec<Pending>>,
 }
 
 #[derive(Clone)]
 struct Slot {
     /// When the source is due, or [`NEVER`].
     due: u64,
-    /// The next source in the same bucket or of the same node.
-    next: u32,
     node: u32,
 }
 
+/// The entry of an event. Stale unless its source is due at its time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pending {
     time: u64,
     source: u32,
+    node: u32,
+}
+
+/// A node with events in the current window, and where these end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    node: u32,
+    end: u32,
 }
 
 const NEVER: u64 = u64::MAX;
-const NONE: u32 = u32::MAX;
-const BUCKETS_MIN: usize = 1 << 10;
+const BUCKETS_MIN: usize = 1 << 6;
 const BUCKETS_MAX: usize = 1 << 16;
+/// Buckets of a window, at least. The entries of a bucket that the end of a window divides are read twice.
+const BUCKETS_PER_WINDOW: u64 = 8;
 
 impl EventQueue {
     /// Returns a queue for all sources of `nodes`. Most events should lie at most `horizon` ahead.
     pub(crate) fn new(seed: u64, nodes: NodeWindows, horizon: Span) -> Self {
         let NodeWindows { nodes, window } = nodes;
         let sources = nodes.len();
-        assert!(sources < NONE as usize, "a source fits in 32 bits");
-        let buckets = (sources * 2).next_power_of_two().clamp(BUCKETS_MIN, BUCKETS_MAX);
+        assert!(sources < u32::MAX as usize, "a source fits in 32 bits");
         // A window must be shorter than one rotation of the wheel.
         let rotation = horizon.max(window.unwrap_or(Span::ZERO) * 2).as_ps();
-        let width = (rotation / buckets as u64).max(1).next_power_of_two();
+        let width = match window {
+            Some(window) => window.as_ps() / BUCKETS_PER_WINDOW + 1,
+            None => rotation / (sources as u64 * 2) + 1,
+        };
+        let shift = width.ilog2().max(rotation.div_ceil(BUCKETS_MAX as u64).next_power_of_two().ilog2());
+        let buckets = ((rotation >> shift) as usize + 1).next_power_of_two().clamp(BUCKETS_MIN, BUCKETS_MAX);
         let node_count = nodes.iter().max().map_or(0, |last| *last as usize + 1);
         let is_by_node = window.is_some();
         let node = |node: u32| if is_by_node { node } else { 0 };
         Self {
             seed: mix(seed),
-            shift: width.trailing_zeros(),
-            heads: vec![NONE; buckets],
+            shift,
+            buckets: vec![Vec::new(); buckets],
             occupied: vec![0; buckets / 64],
-            slots: nodes.into_iter().map(|n| Slot { due: NEVER, next: NONE, node: node(n) }).collect(),
+            slots: nodes.into_iter().map(|n| Slot { due: NEVER, node: node(n) }).collect(),
             is_by_node,
-            window: window.map_or(width, Span::as_ps),
+            window: window.map_or(1 << shift, Span::as_ps),
             start: 0,
             limit: 0,
+            events: Vec::new(),
             turns: Vec::new(),
             turn: 0,
-            first_by_node: vec![NONE; if is_by_node { node_count } else { 1 }],
+            places: vec![0; if is_by_node { node_count } else { 1 }],
             current: Vec::new(),
             next: 0,
             has_new_node: false,
             cursor: 0,
             far: BinaryHeap::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -122,50 +141,42 @@ impl EventQueue {
     /// node whose event is being handled.
     #[inline]
     pub(crate) fn arm(&mut self, source: EventSource, time: Time) {
-        let time = time.as_ps();
-        let slot = &mut self.slots[source.0 as usize];
-        debug_assert!(slot.due == NEVER, "one pending event per source");
-        slot.due = time;
-        if time < self.limit {
-            debug_assert!(
-                self.turns.get(self.turn.wrapping_sub(1)).is_some_and(|node| *node == slot.node),
-                "an event affects other nodes after the window"
-            );
-            self.insert_current(Pending { time, source: source.0 });
-            return;
-        }
-        let bucket = time >> self.shift;
-        if bucket - self.cursor < self.heads.len() as u64 {
-            self.link(bucket, source.0);
-        } else {
-            self.far.push(Reverse(Pending { time, source: source.0 }));
-        }
+        debug_assert!(self.slots[source.0 as usize].due == NEVER, "one pending event per source");
+        self.rearm(source, time);
     }
 
     /// Makes `source` due at `time`, unless it is due earlier.
     #[inline]
     pub(crate) fn arm_by(&mut self, source: EventSource, time: Time) {
-        let pending = self.slots[source.0 as usize].due;
-        if pending <= time.as_ps() {
-            return;
+        if time.as_ps() < self.slots[source.0 as usize].due {
+            self.rearm(source, time);
         }
-        if pending != NEVER {
-            self.disarm(source, pending);
-        }
-        self.arm(source, time);
     }
 
     /// Makes `source` due at `time`, whenever it was due before.
     #[inline]
     pub(crate) fn rearm(&mut self, source: EventSource, time: Time) {
-        let pending = self.slots[source.0 as usize].due;
-        if pending == time.as_ps() {
+        let time = time.as_ps();
+        let slot = &mut self.slots[source.0 as usize];
+        if slot.due == time {
             return;
         }
-        if pending != NEVER {
-            self.disarm(source, pending);
+        slot.due = time;
+        let event = Pending { time, source: source.0, node: slot.node };
+        if time < self.limit {
+            debug_assert!(
+                self.turns.get(self.turn.wrapping_sub(1)).is_some_and(|turn| turn.node == event.node),
+                "an event affects other nodes after the window"
+            );
+            self.insert_current(event);
+            return;
         }
-        self.arm(source, time);
+        let bucket = time >> self.shift;
+        if bucket - self.cursor < self.buckets.len() as u64 {
+            self.append(bucket, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
     }
 
     /// Removes and returns the next event before `end`: of the node that has its turn, or of the next node, or
@@ -173,7 +184,7 @@ impl EventQueue {
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, EventSource)> {
         loop {
-            let Some(&Pending { time, source }) = self.current.get(self.next) else {
+            let Some(&Pending { time, source, .. }) = self.current.get(self.next) else {
                 if self.turn_to_next_node() || self.advance(end.as_ps()) {
                     continue;
                 }
@@ -192,15 +203,13 @@ impl EventQueue {
     /// not advance: earlier events may still be inserted.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
         debug_assert!(self.next == self.current.len() && self.turn == self.turns.len());
-        if let Some(bucket) = self.next_occupied(self.cursor) {
-            let mut source = self.heads[self.index(bucket)];
-            let mut first = NEVER;
-            while source != NONE {
-                let slot = &self.slots[source as usize];
-                first = first.min(slot.due);
-                source = slot.next;
+        let mut from = self.cursor;
+        while let Some(bucket) = self.next_occupied(from) {
+            let events = self.buckets[self.index(bucket)].iter().filter(|event| self.is_due(event));
+            if let Some(first) = events.map(|event| event.time).min() {
+                return Some(Time::from_ps(first));
             }
-            return Some(Time::from_ps(first));
+            from = bucket + 1;
         }
         self.first_far().map(|event| Time::from_ps(event.time))
     }
@@ -221,13 +230,18 @@ impl EventQueue {
     /// Returns the sources with events of the node whose turn is `ahead` turns away, in no particular order.
     #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> impl Iterator<Item = EventSource> {
-        let node = self.turns.get(self.turn + ahead - 1);
-        let mut source = node.map_or(NONE, |node| self.first_by_node[*node as usize]);
-        std::iter::from_fn(move || {
-            let found = (source != NONE).then_some(EventSource(source))?;
-            source = self.slots[source as usize].next;
-            Some(found)
-        })
+        let (first, node) = (self.turn + ahead - 2, self.turn + ahead - 1);
+        let events = match (self.turns.get(first), self.turns.get(node)) {
+            (Some(before), Some(turn)) => &self.events[before.end as usize..turn.end as usize],
+            _ => &[],
+        };
+        events.iter().map(|event| EventSource(event.source))
+    }
+
+    /// Prefetches what the queue needs to return an event of a source.
+    #[inline]
+    pub(crate) fn prefetch(&self, source: EventSource) {
+        prefetch(&self.slots[source.0 as usize]);
     }
 
     /// Compares two events of a node.
@@ -242,14 +256,21 @@ impl EventQueue {
 
     #[inline]
     const fn index(&self, bucket: u64) -> usize {
-        bucket as usize & (self.heads.len() - 1)
+        bucket as usize & (self.buckets.len() - 1)
     }
 
     #[inline]
-    fn link(&mut self, bucket: u64, source: u32) {
+    fn is_due(&self, event: &Pending) -> bool {
+        self.slots[event.source as usize].due == event.time
+    }
+
+    #[inline]
+    fn append(&mut self, bucket: u64, event: Pending) {
         let index = self.index(bucket);
-        self.slots[source as usize].next = self.heads[index];
-        self.heads[index] = source;
+        if self.buckets[index].capacity() == 0 {
+            self.buckets[index] = self.spare.pop().unwrap_or_default();
+        }
+        self.buckets[index].push(event);
         self.occupied[index / 64] |= 1 << (index % 64);
     }
 
@@ -262,45 +283,18 @@ impl EventQueue {
         self.current.insert(place, event);
     }
 
-    /// Removes a pending event from its list. In `current` and `far` it stays as a stale entry: its time no
-    /// longer matches that of its source, so `pop` skips it.
-    #[cold]
-    fn disarm(&mut self, source: EventSource, time: u64) {
-        let slot = &mut self.slots[source.0 as usize];
-        slot.due = NEVER;
-        if time < self.limit {
-            let first = &mut self.first_by_node[slot.node as usize];
-            if *first != NONE {
-                unlink(&mut self.slots, first, source.0);
-            }
-            return;
-        }
-        let bucket = time >> self.shift;
-        if bucket - self.cursor >= self.heads.len() as u64 {
-            return;
-        }
-        let index = self.index(bucket);
-        unlink(&mut self.slots, &mut self.heads[index], source.0);
-        if self.heads[index] == NONE {
-            self.occupied[index / 64] &= !(1 << (index % 64));
-        }
-    }
-
     /// Collects the events of the next node of the window. Returns false if there is none.
     #[inline]
     fn turn_to_next_node(&mut self) -> bool {
-        let Some(&node) = self.turns.get(self.turn) else { return false };
+        let Some(turn) = self.turns.get(self.turn) else { return false };
+        let first = if self.turn == 0 { 0 } else { self.turns[self.turn - 1].end };
+        let events = &self.events[first as usize..turn.end as usize];
         self.turn += 1;
         self.has_new_node = true;
         self.current.clear();
+        self.current.extend_from_slice(events);
         self.next = 0;
-        let mut source = std::mem::replace(&mut self.first_by_node[node as usize], NONE);
-        while source != NONE {
-            let slot = &self.slots[source as usize];
-            self.current.push(Pending { time: slot.due, source });
-            source = slot.next;
-        }
-        if self.current.len() > 1 {
+        if events.len() > 1 {
             let mut current = std::mem::take(&mut self.current);
             current.sort_unstable_by(|a, b| self.order(*a, *b));
             self.current = current;
@@ -311,60 +305,92 @@ impl EventQueue {
     /// Begins the next window that starts before `end` and has an event. Returns false if there is none.
     fn advance(&mut self, end: u64) -> bool {
         let first = match self.next_occupied(self.cursor) {
-            Some(bucket) => bucket,
+            Some(bucket) => {
+                let times = self.buckets[self.index(bucket)].iter().map(|event| event.time);
+                times.min().expect("an occupied bucket has an event")
+            }
             None => match self.first_far() {
-                Some(event) => event.time >> self.shift,
+                Some(event) => event.time,
                 None => return false,
             },
         };
-        let start = (first << self.shift).max(self.limit);
-        if start >= end {
+        if first >= end {
             return false;
         }
-        (self.start, self.limit) = (start, start.saturating_add(self.window).min(end));
-        self.turns.clear();
-        self.turn = 0;
-        self.cursor = first;
+        (self.start, self.limit) = (first, first.saturating_add(self.window).min(end));
+        self.cursor = first >> self.shift;
         self.pull_far();
-        let last = (self.limit - 1) >> self.shift;
-        let mut next = Some(first);
-        while let Some(bucket) = next.filter(|bucket| *bucket <= last) {
-            self.collect(bucket);
-            next = self.next_occupied(bucket + 1);
-        }
-        self.turns.sort_unstable();
+        self.group();
         self.cursor = self.limit >> self.shift;
         self.pull_far();
         true
     }
 
-    /// Moves the events of a bucket into the lists of their nodes, except those after the window.
-    #[inline]
-    fn collect(&mut self, bucket: u64) {
-        let index = self.index(bucket);
-        let mut source = std::mem::replace(&mut self.heads[index], NONE);
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        let is_partial = (bucket + 1) << self.shift > self.limit;
-        while source != NONE {
-            let slot = &mut self.slots[source as usize];
-            let next = slot.next;
-            if is_partial && slot.due >= self.limit {
-                self.link(bucket, source);
-            } else {
-                let first = &mut self.first_by_node[slot.node as usize];
-                if *first == NONE {
-                    self.turns.push(slot.node);
+    /// Sorts the events of the window by node, in the time that it takes to read and write each of them.
+    fn group(&mut self) {
+        self.turns.clear();
+        self.turn = 0;
+        let mut next = self.next_of_window(self.cursor);
+        while let Some(bucket) = next {
+            for event in self.buckets[self.index(bucket)].iter().filter(|event| event.time < self.limit) {
+                let count = &mut self.places[event.node as usize];
+                if *count == 0 {
+                    self.turns.push(Turn { node: event.node, end: 0 });
                 }
-                slot.next = std::mem::replace(first, source);
+                *count += 1;
             }
-            source = next;
+            next = self.next_of_window(bucket + 1);
         }
+        self.turns.sort_unstable();
+        let mut end = 0;
+        for turn in &mut self.turns {
+            let place = &mut self.places[turn.node as usize];
+            end += std::mem::replace(place, end);
+            turn.end = end;
+        }
+        self.events.resize(end as usize, Pending { time: 0, source: 0, node: 0 });
+        next = self.next_of_window(self.cursor);
+        while let Some(bucket) = next {
+            self.distribute(bucket);
+            next = self.next_of_window(bucket + 1);
+        }
+        for turn in &self.turns {
+            self.places[turn.node as usize] = 0;
+        }
+    }
+
+    /// Moves the events of a bucket to those of their nodes, except those after the window.
+    fn distribute(&mut self, bucket: u64) {
+        let index = self.index(bucket);
+        let mut events = std::mem::take(&mut self.buckets[index]);
+        for event in events.iter().filter(|event| event.time < self.limit) {
+            let place = &mut self.places[event.node as usize];
+            self.events[*place as usize] = *event;
+            *place += 1;
+        }
+        if (bucket + 1) << self.shift > self.limit {
+            events.retain(|event| event.time >= self.limit);
+        } else {
+            events.clear();
+        }
+        if events.is_empty() {
+            self.occupied[index / 64] &= !(1 << (index % 64));
+            self.spare.push(events);
+        } else {
+            self.buckets[index] = events;
+        }
+    }
+
+    /// Returns the number of the first bucket from `bucket` on with an entry, if the window reaches it.
+    #[inline]
+    fn next_of_window(&self, bucket: u64) -> Option<u64> {
+        self.next_occupied(bucket).filter(|bucket| *bucket <= (self.limit - 1) >> self.shift)
     }
 
     /// Returns the number of the first occupied bucket from `bucket` on, within one rotation from `cursor`.
     #[inline]
     fn next_occupied(&self, bucket: u64) -> Option<u64> {
-        let mask = self.heads.len() - 1;
+        let mask = self.buckets.len() - 1;
         let start = bucket as usize & mask;
         let words = self.occupied.len();
         let first = self.occupied[start / 64] >> (start % 64);
@@ -384,13 +410,13 @@ impl EventQueue {
     /// The wheel is circular: a bucket that seems more than one rotation ahead is in the past.
     #[inline]
     fn within_rotation(&self, bucket: u64) -> Option<u64> {
-        (bucket - self.cursor < self.heads.len() as u64).then_some(bucket)
+        (bucket - self.cursor < self.buckets.len() as u64).then_some(bucket)
     }
 
     /// Returns the first event of the heap, after removing stale entries.
     fn first_far(&mut self) -> Option<Pending> {
         while let Some(&Reverse(event)) = self.far.peek() {
-            if self.slots[event.source as usize].due == event.time {
+            if self.is_due(&event) {
                 return Some(event);
             }
             self.far.pop();
@@ -400,34 +426,18 @@ impl EventQueue {
 
     /// Moves events that are now less than one rotation ahead into the wheel.
     fn pull_far(&mut self) {
-        let rotation = self.heads.len() as u64;
+        let rotation = self.buckets.len() as u64;
         while let Some(&Reverse(event)) = self.far.peek() {
             let bucket = event.time >> self.shift;
             if bucket - self.cursor >= rotation {
                 break;
             }
             self.far.pop();
-            // A source that was moved away and back to the same time has two entries; one stays.
-            let is_doubled = self.far.peek().is_some_and(|Reverse(next)| *next == event);
-            if !is_doubled && self.slots[event.source as usize].due == event.time {
-                self.link(bucket, event.source);
+            if self.is_due(&event) {
+                self.append(bucket, event);
             }
         }
     }
-}
-
-/// Removes a source from the list that begins with `first`.
-fn unlink(slots: &mut [Slot], first: &mut u32, source: u32) {
-    let after = slots[source as usize].next;
-    if *first == source {
-        *first = after;
-        return;
-    }
-    let mut before = *first;
-    while slots[before as usize].next != source {
-        before = slots[before as usize].next;
-    }
-    slots[before as usize].next = after;
 }
 
 #[cfg(test)]
