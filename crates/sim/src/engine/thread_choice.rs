@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 pub(crate) struct ThreadChoice {
-    /// Events after which the choice is reconsidered.
+    /// Events of a block, at least. The choice is reconsidered after a block.
     block_events: u64,
     is_alone: bool,
     is_trial: bool,
@@ -18,9 +18,12 @@ pub(crate) struct ThreadChoice {
     /// Nanoseconds per event of the last block: together, alone.
     costs: [f64; 2],
     started: Instant,
+    windows: u32,
     events: u64,
 }
 
+/// Windows of a block, at least.
+const BLOCK_WINDOWS_MIN: u32 = 2;
 /// Blocks between a trial that has won and the next trial.
 const INTERVAL_MIN: u32 = 8;
 /// A trial ends early after this multiple of the other way's time.
@@ -39,26 +42,37 @@ impl ThreadChoice {
             interval: INTERVAL_MIN,
             costs: [f64::INFINITY; 2],
             started: now(),
+            windows: 0,
             events: 0,
         }
     }
 
     /// Handles a window with so many events. Returns whether the first thread simulates the next one alone.
     pub(crate) fn on_window(&mut self, events: u64) -> bool {
+        self.windows += 1;
         self.events += events;
-        if self.events >= self.block_events || self.is_trial && self.is_hopeless() {
-            let now = now();
-            self.on_block(now.duration_since(self.started).as_nanos() as f64 / self.events as f64);
-            (self.started, self.events) = (now, 0);
+        if self.is_trial && self.is_hopeless() {
+            self.end_block();
+        } else if self.windows == 1 && self.is_trial {
+            // In the first window of a trial another thread has to fetch what it needs from this one's cache.
+            (self.started, self.events) = (now(), 0);
+        } else if self.events >= self.block_events && self.windows > BLOCK_WINDOWS_MIN {
+            self.end_block();
         }
         self.is_alone
+    }
+
+    fn end_block(&mut self) {
+        let now = now();
+        self.on_block(now.duration_since(self.started).as_nanos() as f64 / self.events.max(1) as f64);
+        (self.started, self.windows, self.events) = (now, 0, 0);
     }
 
     /// Returns whether a trial has already taken much longer than a whole block of the other way.
     fn is_hopeless(&self) -> bool {
         let elapsed = now().duration_since(self.started).as_nanos() as f64;
-        elapsed > self.costs[usize::from(!self.is_alone)] * self.block_events as f64 * HOPELESS
-            && self.events > 0
+        let block = self.block_events.max(self.events * u64::from(BLOCK_WINDOWS_MIN));
+        elapsed > self.costs[usize::from(!self.is_alone)] * block as f64 * HOPELESS
     }
 
     fn on_block(&mut self, cost: f64) {
