@@ -14,7 +14,7 @@
 //! share a source, so the order is total and does not depend on the order of insertion. Of two sources that
 //! tie repeatedly, neither is always first.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use wiremend_units::{Span, Time, mix};
@@ -244,16 +244,6 @@ impl EventQueue {
         prefetch(&self.slots[source.0 as usize]);
     }
 
-    /// Compares two events of a node.
-    #[inline]
-    fn order(&self, a: Pending, b: Pending) -> Ordering {
-        let tie = |event: Pending| {
-            let fair = mix(self.seed ^ event.time ^ (u64::from(event.source) << 40));
-            fair & !u64::from(u32::MAX) | u64::from(event.source)
-        };
-        a.time.cmp(&b.time).then_with(|| tie(a).cmp(&tie(b)))
-    }
-
     #[inline]
     const fn index(&self, bucket: u64) -> usize {
         bucket as usize & (self.buckets.len() - 1)
@@ -274,13 +264,20 @@ impl EventQueue {
         self.occupied[index / 64] |= 1 << (index % 64);
     }
 
+    /// Most events of a node come after those that are pending, so the search begins at the end.
     #[inline]
     fn insert_current(&mut self, event: Pending) {
-        let mut place = self.current.len();
-        while place > self.next && self.order(event, self.current[place - 1]).is_lt() {
+        self.current.push(event);
+        let pending = &mut self.current[self.next..];
+        let mut place = pending.len() - 1;
+        while let Some(before) = place.checked_sub(1).map(|before| pending[before])
+            && before.time >= event.time
+            && (before.time > event.time || tie(self.seed, event) < tie(self.seed, before))
+        {
+            pending[place] = before;
             place -= 1;
         }
-        self.current.insert(place, event);
+        pending[place] = event;
     }
 
     /// Collects the events of the next node of the window. Returns false if there is none.
@@ -295,9 +292,11 @@ impl EventQueue {
         self.current.extend_from_slice(events);
         self.next = 0;
         if events.len() > 1 {
-            let mut current = std::mem::take(&mut self.current);
-            current.sort_unstable_by(|a, b| self.order(*a, *b));
-            self.current = current;
+            let seed = self.seed;
+            let order = |a: &Pending, b: &Pending| {
+                a.time.cmp(&b.time).then_with(|| tie(seed, *a).cmp(&tie(seed, *b)))
+            };
+            self.current.sort_unstable_by(order);
         }
         true
     }
@@ -438,6 +437,13 @@ impl EventQueue {
             }
         }
     }
+}
+
+/// Orders the events of a node at one time.
+#[inline]
+fn tie(seed: u64, event: Pending) -> u64 {
+    let fair = mix(seed ^ event.time ^ (u64::from(event.source) << 40));
+    fair & !u64::from(u32::MAX) | u64::from(event.source)
 }
 
 #[cfg(test)]
