@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
 use crate::{
     Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
@@ -18,6 +19,7 @@ pub struct Collector {
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
+    names: CounterNames,
     jobs: Jobs,
 }
 
@@ -90,8 +92,8 @@ impl Collector {
     }
 
     /// Adds a counter of one entity to the digest; see [`RowDigest::add_counter`].
-    pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
-        self.digest.add_counter(name, entity, value);
+    pub fn add_counter(&mut self, name: &'static str, entity: u64, value: u64) {
+        self.names.add(&mut self.digest, name, entity, value);
     }
 
     /// Adds the content of another collector.
