@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::frame::{Body, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
-use crate::memory::prefetch;
+use crate::memory::{prefetch, prefetch_all};
 use crate::network::{FlowKey, Network, Notice};
 use crate::port::PauseWindow;
 use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
@@ -48,6 +48,9 @@ pub(crate) struct Partition {
     /// Counters of these lanes at the last sample, and the retransmissions of their sending hosts.
     pub(crate) last_sample: Vec<(LaneCounters, u64)>,
 }
+
+/// A node is busy if one event is pending for this many ports.
+const BUSY_PORTS: usize = 4;
 
 impl Partition {
     pub(crate) fn start(&mut self) {
@@ -97,11 +100,29 @@ impl Partition {
                 None => self.ports.prefetch(source.0 as usize - lanes, false),
             }
         }
+        for ahead in [2, 1] {
+            if let Some((node, events)) = self.lanes.queue.upcoming_node(ahead) {
+                self.prefetch_node(NodeId(node), events, ahead == 1);
+            }
+        }
         for source in self.lanes.queue.upcoming(1) {
             match self.lanes.ring(source) {
                 Some(ring) => self.lanes.prefetch_first(ring),
                 None => self.ports.prefetch(source.0 as usize - lanes, true),
             }
+        }
+    }
+
+    /// Prefetches a host, and the ports of a node with many events, which will probably use most of them: first
+    /// these, then (`is_next`) what they refer to.
+    #[inline]
+    fn prefetch_node(&self, node: NodeId, events: u32, is_next: bool) {
+        if let Some(host) = self.hosts.get(node.index()) {
+            if is_next { host.prefetch_connections() } else { prefetch_all(host) }
+        }
+        let ports = self.net.graph.ports(node);
+        if events as usize * BUSY_PORTS >= ports.len() {
+            ports.iter().for_each(|lane| self.lanes.prefetch_port(*lane, is_next));
         }
     }
 

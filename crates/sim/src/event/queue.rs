@@ -238,6 +238,13 @@ impl EventQueue {
         events.iter().map(|event| EventSource(event.source))
     }
 
+    /// Returns the node whose turn is `ahead` turns away, and the number of its events.
+    #[inline]
+    pub(crate) fn upcoming_node(&self, ahead: usize) -> Option<(u32, u32)> {
+        let (before, turn) = (self.turns.get(self.turn + ahead - 2)?, self.turns.get(self.turn + ahead - 1)?);
+        Some((turn.node, turn.end - before.end))
+    }
+
     /// Prefetches what the queue needs to return an event of a source.
     #[inline]
     pub(crate) fn prefetch(&self, source: EventSource) {

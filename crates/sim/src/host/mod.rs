@@ -30,7 +30,7 @@ use self::tcp_stack::TcpStack;
 use crate::app::{Action, Application, PlacedApp};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
-use crate::memory::reserve_first;
+use crate::memory::{prefetch_all, reserve_first};
 use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
 
 pub(crate) struct Host {
@@ -176,6 +176,16 @@ impl Host {
         }
     }
 
+    /// Prefetches what the first connection in each direction needs. Most hosts have one of each, or few.
+    #[inline]
+    pub(crate) fn prefetch_connections(&self) {
+        if let Some(connection) = self.connections.first() {
+            prefetch_all(connection);
+        }
+        self.responders.prefetch_first();
+        self.nic.prefetch_ring();
+    }
+
     pub(crate) fn add_app(&mut self, app: PlacedApp) {
         reserve_first!(self.apps);
         self.apps.push(app);
@@ -270,8 +280,9 @@ impl Host {
         match kind {
             NoticeKind::Open { qp, requester, serial, port, class, protocol } => {
                 let responder = ResponderEngine::new(&cx.net.transport, protocol, requester);
-                let connection = ResponderConnection::new(from, requester, serial, port, class, responder);
-                self.responders.open(from, qp, connection);
+                let connection =
+                    ResponderConnection::new((from, qp), requester, serial, port, class, responder);
+                self.responders.open(connection);
             }
             NoticeKind::Close { qp, serial } => {
                 if let Some(steps) = self.responders.close(from, qp, serial) {

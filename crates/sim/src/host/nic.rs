@@ -15,7 +15,7 @@ use super::responder::ResponderConnection;
 use super::{Context, Host};
 use crate::app::RawFrame;
 use crate::frame::{self, Body, Frame, Tags, TrimState};
-use crate::memory::reserve_first;
+use crate::memory::{prefetch_all, reserve_first};
 use crate::network::Transport;
 use crate::port::{ClassPauses, PauseWindow};
 
@@ -108,6 +108,13 @@ impl Nic {
             raw: None,
             pauses: None,
             echo: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn prefetch_ring(&self) {
+        if let Some(ring) = self.rings.first() {
+            prefetch_all(ring);
         }
     }
 

@@ -16,13 +16,15 @@ use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::Frame;
-use crate::memory::reserve_first;
+use crate::memory::{prefetch_all, reserve_first};
 use crate::network::{DeliveryNotice, NoticeKind};
 
 /// A connection that ends at this host.
 pub(super) struct ResponderConnection {
     pub(super) responder: ResponderEngine,
     pub(super) peer: HostId,
+    /// The destination QP number of its requests.
+    qp: QpNum,
     pub(super) serial: u32,
     /// The requester's number of the connection.
     requester: QpNum,
@@ -47,7 +49,7 @@ pub(super) struct ResponderConnection {
 
 impl ResponderConnection {
     pub(super) fn new(
-        peer: HostId,
+        (peer, qp): (HostId, QpNum),
         requester: QpNum,
         serial: u32,
         port: u16,
@@ -57,6 +59,7 @@ impl ResponderConnection {
         Self {
             responder,
             peer,
+            qp,
             serial,
             requester,
             port,
@@ -88,10 +91,13 @@ pub(super) struct ResponderTable {
     slots: Vec<ResponderConnection>,
     free: Vec<u32>,
     by_peer: HashMap<u64, u32, BuildHasherDefault<MixHasher>>,
+    /// The slot that was found last.
+    last: u32,
 }
 
 impl ResponderTable {
-    pub(super) fn open(&mut self, peer: HostId, qp: QpNum, connection: ResponderConnection) {
+    pub(super) fn open(&mut self, connection: ResponderConnection) {
+        let key = key(connection.peer, connection.qp);
         let slot = if let Some(slot) = self.free.pop() {
             let queued = self.slots[slot as usize].queued;
             self.slots[slot as usize] = ResponderConnection { queued, ..connection };
@@ -101,7 +107,7 @@ impl ResponderTable {
             self.slots.push(connection);
             self.slots.len() as u32 - 1
         };
-        self.by_peer.insert(key(peer, qp), slot);
+        self.by_peer.insert(key, slot);
     }
 
     /// Closes a connection. Returns the steps of its out-of-order tracking.
@@ -146,8 +152,19 @@ impl ResponderTable {
     }
 
     #[inline]
-    pub(super) fn find(&self, peer: HostId, qp: QpNum) -> Option<u32> {
-        self.by_peer.get(&key(peer, qp)).copied()
+    pub(super) fn prefetch_first(&self) {
+        if let Some(connection) = self.slots.first() {
+            prefetch_all(connection);
+        }
+    }
+
+    #[inline]
+    pub(super) fn find(&mut self, peer: HostId, qp: QpNum) -> Option<u32> {
+        let is_last = |slot: &ResponderConnection| slot.open && slot.peer == peer && slot.qp == qp;
+        if !self.slots.get(self.last as usize).is_some_and(is_last) {
+            self.last = *self.by_peer.get(&key(peer, qp))?;
+        }
+        Some(self.last)
     }
 }
 

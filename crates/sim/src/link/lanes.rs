@@ -13,6 +13,7 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use super::{Intake, LaneRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
 use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, ParityBlock};
+use crate::memory::prefetch;
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 
@@ -183,6 +184,20 @@ impl Lanes {
     #[inline]
     pub(crate) fn ring(&self, source: EventSource) -> Option<&LaneRing> {
         self.rings.get(source.0 as usize)
+    }
+
+    /// Prefetches what is needed to send over a lane: first its port and ring, then (`is_next`) the place of the next
+    /// frame.
+    #[inline]
+    pub(crate) fn prefetch_port(&self, lane: LaneId, is_next: bool) {
+        let ring = &self.rings[lane.index()];
+        if is_next {
+            ring.prefetch_end(&self.pool);
+        } else {
+            prefetch(&self.ports[lane.index()]);
+            prefetch(ring);
+            self.queue.prefetch(EventSource(lane.0));
+        }
     }
 
     /// Prefetches the frame that arrives next on a ring.

@@ -107,6 +107,15 @@ impl LaneRing {
         }
     }
 
+    /// Prefetches the place behind the last entry.
+    #[inline]
+    pub(crate) fn prefetch_end(&self, pool: &RingPool) {
+        let place = (self.head + self.len) & self.capacity.wrapping_sub(1);
+        if let Some(entry) = pool.entries.get((self.start + place) as usize) {
+            prefetch(entry);
+        }
+    }
+
     #[cold]
     fn grow(&mut self, pool: &mut RingPool) {
         let capacity = (self.capacity * 2).max(ENTRIES_MIN);
