@@ -122,7 +122,9 @@ impl Partition {
         }
         let ports = self.net.graph.ports(node);
         if events as usize * BUSY_PORTS >= ports.len() {
-            ports.iter().for_each(|lane| self.lanes.prefetch_port(*lane, is_next));
+            for lane in ports {
+                self.lanes.prefetch_port(*lane, is_next);
+            }
         }
     }
 
