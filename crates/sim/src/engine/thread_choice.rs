@@ -18,14 +18,16 @@ pub(crate) struct ThreadChoice {
     /// Nanoseconds per event of the last block: together, alone.
     costs: [f64; 2],
     started: Instant,
+    /// Windows of a block besides the first, at least. The first block of a run may be a single window.
+    windows_min: u32,
     windows: u32,
     events: u64,
 }
 
-/// Windows of a block, at least.
+/// Windows of a block besides the first, at least.
 const BLOCK_WINDOWS_MIN: u32 = 2;
 /// Blocks between a trial that has won and the next trial.
-const INTERVAL_MIN: u32 = 8;
+const INTERVAL_MIN: u32 = 4;
 /// A trial ends early after this multiple of the other way's time.
 const HOPELESS: f64 = 2.0;
 /// Blocks between trials that lose again and again.
@@ -42,6 +44,7 @@ impl ThreadChoice {
             interval: INTERVAL_MIN,
             costs: [f64::INFINITY; 2],
             started: now(),
+            windows_min: 0,
             windows: 0,
             events: 0,
         }
@@ -56,7 +59,7 @@ impl ThreadChoice {
         } else if self.windows == 1 && self.is_trial {
             // In the first window of a trial another thread has to fetch what it needs from this one's cache.
             (self.started, self.events) = (now(), 0);
-        } else if self.events >= self.block_events && self.windows > BLOCK_WINDOWS_MIN {
+        } else if self.events >= self.block_events && self.windows > self.windows_min {
             self.end_block();
         }
         self.is_alone
@@ -65,7 +68,7 @@ impl ThreadChoice {
     fn end_block(&mut self) {
         let now = now();
         self.on_block(now.duration_since(self.started).as_nanos() as f64 / self.events.max(1) as f64);
-        (self.started, self.windows, self.events) = (now, 0, 0);
+        (self.started, self.windows_min, self.windows, self.events) = (now, BLOCK_WINDOWS_MIN, 0, 0);
     }
 
     /// Returns whether a trial has already taken much longer than a whole block of the other way.
