@@ -151,6 +151,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             || self.sender.is_retransmission_due()
     }
 
+    /// Whether a poll without a head may return a transmission.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.is_urgent() || self.sender.dummy_owed() || self.receiver.is_ack_due()
+    }
+
     /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {

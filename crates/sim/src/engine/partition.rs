@@ -236,7 +236,9 @@ impl Partition {
 
     #[cold]
     fn on_switch_timer(&mut self, now: Time, switch: SwitchId) {
-        self.ports.on_switch_timer(&mut self.lanes, now, switch);
+        if !self.ports.on_switch_timer(&mut self.lanes, now, switch) {
+            self.events -= 1;
+        }
         self.forward_delivered(now);
     }
 

@@ -212,6 +212,24 @@ impl EventQueue {
         if self.is_by_node { Time::from_ps(self.start) } else { now }
     }
 
+    /// Returns whether the events of a window are handled node by node.
+    pub(crate) fn is_by_node(&self) -> bool {
+        self.is_by_node
+    }
+
+    /// Returns the last instant of the current window.
+    #[inline]
+    pub(crate) fn window_end(&self) -> Time {
+        Time::from_ps(self.limit - 1)
+    }
+
+    /// Returns whether an event of `source` at `time` would have come before the event being handled.
+    #[inline]
+    pub(crate) fn is_before_current(&self, source: EventSource, time: Time) -> bool {
+        let event = Pending { time: time.as_ps(), source: source.0 };
+        self.order(event, self.current[self.next - 1]).is_lt()
+    }
+
     /// Returns whether [`EventQueue::pop`] has turned to another node since the last call.
     #[inline]
     pub(crate) fn take_new_node(&mut self) -> bool {

@@ -6,6 +6,7 @@
 //! neither headers nor frames.
 
 mod buffer_location;
+mod departures;
 mod end_context;
 mod fec_end;
 mod link_end;
@@ -38,6 +39,8 @@ use loopback::LoopbackStep;
 #[derive(Default)]
 pub(crate) struct Protection {
     ports: Vec<ProtectedPort>,
+    /// Ports that may have departures in the rest of the window; see [`departures`].
+    waiting: Vec<ProtectedId>,
     shared: Shared,
     /// The lane with `tilted` losses, if there is one.
     loss_episodes: Option<Box<LossEpisodes>>,
@@ -52,6 +55,12 @@ pub(crate) struct ProtectedId(u32);
 pub(crate) struct ProtectedPort {
     pub(crate) egress: Egress,
     pub(crate) link_end: LinkEnd,
+    /// The switch that computes departures when it looks at the port. `None`: each departure has an event.
+    lazy: Option<SwitchId>,
+    /// Whether the link end has something to send when the wire becomes free, and no event for it.
+    is_waiting: bool,
+    /// Whether it is in the list of waiting ports.
+    is_listed: bool,
 }
 
 /// Result of a step of a switch's loopback port.
@@ -64,16 +73,26 @@ impl Protection {
     /// Returns an empty set with room for `ports`. `loopbacks`: loopback ports of switches, by switch.
     pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
         let shared = Shared { loopbacks, ..Shared::default() };
-        Self { ports: Vec::with_capacity(ports), shared, loss_episodes: None }
+        Self { ports: Vec::with_capacity(ports), waiting: Vec::new(), shared, loss_episodes: None }
     }
 
-    pub(crate) fn add(&mut self, lanes: &mut Lanes, egress: Egress, link_end: LinkEnd) -> ProtectedId {
+    /// Adds a port; `switch` if its departures affect no other port of its switch.
+    pub(crate) fn add(
+        &mut self,
+        lanes: &mut Lanes,
+        egress: Egress,
+        link_end: LinkEnd,
+        switch: Option<SwitchId>,
+    ) -> ProtectedId {
         let (lane, id) = (link_end.state.lane, ProtectedId(self.ports.len() as u32));
         if let Some(due) = link_end.next_due(Time::ZERO) {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due);
         }
         lanes.set_intake(lane, Intake::Queue);
-        self.ports.push(ProtectedPort { egress, link_end });
+        // In order of time, departures must not be late either.
+        let may_be_late = matches!(link_end.protocol, LinkProtocol::Link(_)) && lanes.queue.is_by_node();
+        let lazy = switch.filter(|_| may_be_late);
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, is_listed: false });
         id
     }
 
@@ -182,12 +201,14 @@ impl Protection {
     }
 
     /// Schedules the next event: the wire becomes free, a pause ends, or a timer of the link end is due.
-    pub(crate) fn arm(&self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        let ProtectedPort { egress, link_end } = self.port(id);
+    pub(crate) fn arm(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        let ProtectedPort { egress, link_end, lazy, is_waiting, .. } = self.port_mut(id);
         let lane = link_end.lane();
         let busy_until = lanes.busy_until(lane);
         let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
-        if busy_until > now {
+        let lazy = *lazy;
+        *is_waiting = false;
+        if busy_until > now && lazy.is_none() {
             due = due.min(busy_until);
         }
         if let Some(start) = egress.next_start(now).filter(|start| *start > now) {
@@ -195,6 +216,9 @@ impl Protection {
         }
         if due != Time::MAX {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due.max(now));
+        }
+        if let Some(switch) = lazy.filter(|_| busy_until > now) {
+            self.wait(lanes, id, switch);
         }
     }
 
@@ -267,7 +291,7 @@ impl Protection {
         now: Time,
         id: ProtectedId,
     ) -> (&'a mut LinkProtocol, EndContext<'a>) {
-        let ProtectedPort { egress, link_end: LinkEnd { protocol, state } } = &mut self.ports[id.0 as usize];
+        let ProtectedPort { egress, link_end: LinkEnd { protocol, state }, .. } = &mut self.ports[id.0 as usize];
         (protocol, EndContext { now, port: id, lanes, egress, state, shared: &mut self.shared, head: None })
     }
 }

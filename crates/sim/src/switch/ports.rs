@@ -185,12 +185,16 @@ impl SwitchPorts {
         }
     }
 
-    /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due.
+    /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due. Returns whether it
+    /// counts as an event.
     #[cold]
-    pub(crate) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+    pub(crate) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) -> bool {
         match &mut self.kind {
             Kind::Lossy(ports) => ports.on_switch_timer(lanes, now, switch),
-            Kind::Lossless(ports) => ports.on_switch_timer(lanes, now, switch),
+            Kind::Lossless(ports) => {
+                ports.on_switch_timer(lanes, now, switch);
+                true
+            }
         }
     }
 
@@ -214,7 +218,7 @@ impl SwitchPorts {
     pub(crate) fn queued(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, class: u8) -> u128 {
         let waiting = match &mut self.kind {
             _ if lanes.ports[lane.index()].intake != Intake::Queue => Span::ZERO,
-            Kind::Lossy(ports) => ports.backlog_of(lane, class),
+            Kind::Lossy(ports) => ports.backlog_of(lanes, lane, class),
             Kind::Lossless(ports) => ports.backlog_of(lanes, now, lane, class),
         };
         let leaving = lanes.transmit_left(now, lane);
