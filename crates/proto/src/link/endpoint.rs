@@ -81,13 +81,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// Returns the next transmission of a free wire. `head` is the head of the normal queue. `None`: poll
     /// again after an input or when a frame has joined the queue.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time, head: Option<QueueHead>) -> Option<Transmit<F>> {
-        if let Some(signal) = self.poll_urgent(now) {
-            return Some(Transmit::Control(signal));
-        }
-        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
-        if let Some((signal, frame)) = again {
-            return Some(Transmit::Retransmission(signal, frame));
+        if self.is_urgent()
+            && let Some(transmit) = self.poll_first(now)
+        {
+            return Some(transmit);
         }
         if let Some(head) = head
             && let Some(transmit) = self.poll_normal(now, head)
@@ -101,16 +100,22 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
     }
 
+    /// Returns what precedes normal frames.
+    #[inline(never)]
+    fn poll_first(&mut self, now: Time) -> Option<Transmit<F>> {
+        if let Some(signal) = self.poll_urgent(now) {
+            return Some(Transmit::Control(signal));
+        }
+        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
+        again.map(|(signal, frame)| Transmit::Retransmission(signal, frame))
+    }
+
     /// As [`Endpoint::poll_transmit`] for a head that is not protected. The frame has no number and no
     /// defined order, so a host that starts or stops protecting a kind of frame first waits for
     /// [`Endpoint::is_settled`].
     pub fn poll_unprotected(&mut self, now: Time) -> Option<UnprotectedTransmit<F>> {
-        if let Some(signal) = self.poll_urgent(now) {
-            return Some(UnprotectedTransmit::First(Transmit::Control(signal)));
-        }
-        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
-        if let Some((signal, frame)) = again {
-            return Some(UnprotectedTransmit::First(Transmit::Retransmission(signal, frame)));
+        if let Some(transmit) = self.poll_first(now) {
+            return Some(UnprotectedTransmit::First(transmit));
         }
         match self.handshake.send_mode() {
             SendMode::Numbered if self.receiver.is_missing_report_due() => self
@@ -167,9 +172,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// A frame with a valid header has arrived. `frame` is the handle of the frame behind [`LinkHeader::Data`]
     /// and its length from MAC header to FCS, without the link header.
+    #[inline]
     pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
-        match (*signal, frame) {
-            (LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
+        match (signal, frame) {
+            (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
                 if self.receiver.is_epoch(epoch) {
                     self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
                 } else {
@@ -177,7 +183,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                 }
                 self.on_piggybacked_ack(now, ack);
             }
-            (LinkHeader::Dummy { epoch, next, ack }, None) => {
+            (&LinkHeader::Dummy { epoch, next, ack }, None) => {
                 if self.receiver.is_epoch(epoch) {
                     self.receiver.on_dummy(now, next, &mut self.out);
                 } else {
@@ -185,7 +191,15 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                 }
                 self.on_piggybacked_ack(now, ack);
             }
-            (LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
+            (&LinkHeader::Ack(ack), None) => self.on_piggybacked_ack(now, Some(ack)),
+            _ => self.on_rare_signal(now, signal, frame),
+        }
+    }
+
+    #[inline(never)]
+    fn on_rare_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
+        match (signal, frame) {
+            (&LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
                 if self.receiver.is_epoch(epoch) {
                     self.receiver.on_sent_upto(now, next, &mut self.out);
                     self.out.push(Disposal::Deliver(frame));
@@ -194,16 +208,15 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                 }
                 self.on_piggybacked_ack(now, ack);
             }
-            (LinkHeader::Ack(ack), None) => self.on_piggybacked_ack(now, Some(ack)),
             (LinkHeader::Missing(missing), None) => {
                 if !self.is_current(missing.ack) {
                     self.out.counters.ignored += 1;
-                } else if self.sender.on_missing(now, &missing, &mut self.out) {
+                } else if self.sender.on_missing(now, missing, &mut self.out) {
                     self.on_level_change(now);
                 }
                 self.check_drained();
             }
-            (LinkHeader::Hello(hello), None) => self.on_hello(now, &hello),
+            (LinkHeader::Hello(hello), None) => self.on_hello(now, hello),
             (_, frame) => {
                 self.out.counters.ignored += 1;
                 if let Some((frame, _)) = frame {
@@ -309,7 +322,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         print.add_limit(self.unknown_reply_at);
     }
 
-    #[inline]
     fn poll_urgent(&mut self, now: Time) -> Option<LinkHeader> {
         if let Some(answer) = self.reply.take() {
             return Some(LinkHeader::Hello(answer));
@@ -367,6 +379,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// A frame of an unknown epoch: this end has restarted and the other has not noticed. New frames arrive
     /// in order; a copy may have been delivered before the restart, so it is dropped.
+    #[cold]
     fn on_unknown(&mut self, now: Time, epoch: u8, frame: Option<(F, bool)>) {
         match frame {
             Some((frame, false)) => self.out.push(Disposal::Deliver(frame)),

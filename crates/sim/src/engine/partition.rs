@@ -194,8 +194,12 @@ impl Partition {
         if arrived.is_last {
             self.ports.on_last_arrival(&mut self.lanes, now, lane);
         }
-        let Some(id) = arrived.frame else {
+        let Some(carried) = arrived.frame else {
             self.events -= 1;
+            return;
+        };
+        let Some(id) = carried.frame() else {
+            self.ports.on_control(&mut self.lanes, now, lane, carried);
             return;
         };
         let frame = self.lanes.frame_mut(id);
@@ -218,7 +222,7 @@ impl Partition {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn on_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
         let Some(windows) = self.ports.on_header(&mut self.lanes, now, lane, frame) else {
             self.forward_delivered(now);
@@ -243,7 +247,7 @@ impl Partition {
     }
 
     /// Forwards the frames that protected links have delivered.
-    #[cold]
+    #[inline(never)]
     fn forward_delivered(&mut self, now: Time) {
         let mut delivered = std::mem::take(self.ports.delivered());
         for (lane, frame) in delivered.drain(..) {

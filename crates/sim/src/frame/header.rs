@@ -187,6 +187,21 @@ impl Headers {
         })
     }
 
+    /// Returns the header of a frame that has one if it does not fit into a slot.
+    #[inline]
+    pub(crate) fn large(&self, frame: FrameId) -> Option<&Header> {
+        if let Slot::Large(place) = self.slots[frame.index()] { Some(&self.large[place as usize]) } else { None }
+    }
+
+    /// Returns the header of a numbered frame.
+    #[inline]
+    pub(crate) fn data(&self, frame: FrameId) -> Option<link::LinkHeader> {
+        if let Slot::Data { epoch, seq, ordered, retransmitted, ack } = self.slots[frame.index()] {
+            return Some(link::LinkHeader::Data { epoch, seq, ordered, retransmitted, ack });
+        }
+        None
+    }
+
     /// Removes the header of a frame that has one.
     #[inline]
     pub(crate) fn remove(&mut self, frame: FrameId) -> Header {

@@ -1,8 +1,10 @@
 //! Frames: all header fields that some node reads, and no payload bytes.
 
+mod carried;
 mod header;
 mod store;
 
+pub(crate) use carried::Carried;
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
 pub(crate) use store::{FrameId, FrameStore};

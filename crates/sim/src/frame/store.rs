@@ -7,7 +7,7 @@ use super::Frame;
 use crate::memory::{pages, prefetch};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FrameId(u32);
+pub(crate) struct FrameId(pub(super) u32);
 
 impl FrameId {
     /// No frame.

@@ -5,7 +5,7 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{FrameId, FrameStore, Headers};
+use crate::frame::{Carried, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
@@ -18,7 +18,7 @@ pub(crate) struct LaneRing {
     /// Number of frames behind the first.
     len: u32,
     /// The frame that arrives next, or none. Its time is in the event queue.
-    first: FrameId,
+    first: Carried,
     pub(crate) to: NodeId,
     /// The receiver's ingress port.
     pub(crate) ingress: u16,
@@ -41,24 +41,26 @@ pub(crate) struct RingPool {
 #[derive(Clone, Copy)]
 struct Entry {
     at: Time,
-    frame: FrameId,
+    frame: Carried,
 }
+
+const _: () = assert!(size_of::<Entry>() == 16);
 
 /// The arrival time of a new first frame, for the event queue.
 pub(crate) type NewFirst = Option<Time>;
 
-const EMPTY: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
+const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::NONE };
 const ENTRIES_MIN: u32 = 4;
 
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        let first = FrameId::NONE;
+        let first = Carried::NONE;
         Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: FrameId) -> NewFirst {
-        if self.first == FrameId::NONE {
+    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> NewFirst {
+        if self.first == Carried::NONE {
             self.first = frame;
             return Some(at);
         }
@@ -73,11 +75,11 @@ impl LaneRing {
 
     /// Removes the first frame, which must exist.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &RingPool) -> (FrameId, NewFirst) {
+    pub(crate) fn pop(&mut self, pool: &RingPool) -> (Carried, NewFirst) {
         let first = self.first;
-        debug_assert!(first != FrameId::NONE, "an arrival event has a frame");
+        debug_assert!(first != Carried::NONE, "an arrival event has a frame");
         if self.len == 0 {
-            self.first = FrameId::NONE;
+            self.first = Carried::NONE;
             return (first, None);
         }
         let next = pool.entries[(self.start + self.head) as usize];
@@ -92,15 +94,17 @@ impl LaneRing {
     /// Returns whether no frame is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first == FrameId::NONE
+        self.first == Carried::NONE
     }
 
     /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
     pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
-        if self.first != FrameId::NONE {
-            frames.prefetch(self.first);
-            headers.prefetch(self.first);
+        if self.first != Carried::NONE
+            && let Some(first) = self.first.frame()
+        {
+            frames.prefetch(first);
+            headers.prefetch(first);
         }
         if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
             prefetch(entry);
@@ -150,7 +154,7 @@ mod tests {
             (LaneRing::new(NodeId(0), 0), RingPool::default(), VecDeque::new());
         let mut due = None;
         for step in 0..10_000_u64 {
-            let frame = frames.insert(Frame::blank());
+            let frame = Carried::stored(frames.insert(Frame::blank()));
             due = ring.push(&mut pool, Time::from_ps(step), frame).or(due);
             plain.push_back((step, frame));
             let pops = if step > 9_000 { 2 } else { step % 3 };

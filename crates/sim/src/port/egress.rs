@@ -160,7 +160,11 @@ impl Egress {
     }
 
     /// Returns class and length of the frame that [`Egress::pop`] would return.
+    #[inline]
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
+        if self.occupied == 0 {
+            return None;
+        }
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
@@ -205,6 +209,12 @@ impl Egress {
         }
         self.take_out(class, waiting.len);
         Some(waiting)
+    }
+
+    /// Returns whether a class may be paused, now or later.
+    #[inline]
+    pub(crate) fn may_be_paused(&self) -> bool {
+        self.maybe_paused != 0
     }
 
     /// Returns when the next frame may start, if the wire is free from `free_at` on. `None` if no frame is

@@ -5,9 +5,10 @@
 //! come before the event being handled, at their times and in the order that their events would have had. The
 //! last event of a switch in a window computes the rest of the window, before the frames can arrive anywhere.
 
-use wiremend_units::{LaneId, SwitchId, Time};
+use wiremend_units::SwitchId;
 
-use super::{LinkProtocol, ProtectedId, Protection};
+use super::end_context::EndContext;
+use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
 use crate::link::Lanes;
 
 impl Protection {
@@ -50,23 +51,33 @@ impl Protection {
     }
 
     fn catch_up_waiting(&mut self, lanes: &mut Lanes, id: ProtectedId) {
-        while self.port(id).is_waiting {
-            let at = self.next_step(lanes, id);
-            let source = lanes.sources.port_free(self.port(id).link_end.lane());
+        let ProtectedPort { egress, link_end, is_waiting, .. } = &mut self.ports[id.0 as usize];
+        let lane = link_end.lane();
+        let source = lanes.sources.port_free(lane);
+        let mut now = None;
+        while *is_waiting {
+            let free_at = lanes.busy_until(lane);
+            // A departure may have set a timer.
+            let due = link_end.next_due(free_at).filter(|due| *due <= free_at);
+            let at = due.unwrap_or(free_at);
             if !lanes.queue.is_before_current(source, at) {
-                return;
+                break;
             }
-            self.on_time(lanes, at, id);
-            let may_send = lanes.is_free(at, self.port(id).link_end.lane());
-            self.send_next(lanes, at, id, may_send);
+            if due.is_some() {
+                link_end.on_time(at);
+            }
+            let LinkEnd { protocol: LinkProtocol::Link(end), state } = link_end else { return };
+            let mut cx = EndContext { now: at, port: id, lanes, egress, state, shared: &mut self.shared, head: None };
+            if at == free_at {
+                retransmission::send(end, &mut cx);
+            }
+            retransmission::dispose(end, &mut cx);
+            *is_waiting = lanes.busy_until(lane) > at && (egress.is_occupied() || end.has_pending());
+            now = Some(at);
         }
-    }
-
-    /// Returns when the wire becomes free, or an earlier timer that a departure has just set.
-    fn next_step(&self, lanes: &Lanes, id: ProtectedId) -> Time {
-        let link_end = &self.port(id).link_end;
-        let lane: LaneId = link_end.lane();
-        let free_at = lanes.busy_until(lane);
-        link_end.next_due(free_at).map_or(free_at, |due| due.min(free_at))
+        debug_assert!(self.shared.delivered.is_empty(), "departures deliver nothing");
+        if let Some(now) = now {
+            self.arm_timer(lanes, now, id);
+        }
     }
 }

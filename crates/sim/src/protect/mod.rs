@@ -29,7 +29,7 @@ pub(crate) use prototype::{BufferLimits, Prototype};
 
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::{Body, FrameId, Header};
+use crate::frame::{Body, Carried, FrameId, Header};
 use crate::link::{Intake, Lanes};
 use crate::port::{Egress, QueuedFrame};
 use end_context::{EndContext, Shared};
@@ -59,6 +59,8 @@ pub(crate) struct ProtectedPort {
     lazy: Option<SwitchId>,
     /// Whether the link end has something to send when the wire becomes free, and no event for it.
     is_waiting: bool,
+    /// No event of the port is later than this.
+    armed: Time,
     /// Whether it is in the list of waiting ports.
     is_listed: bool,
 }
@@ -92,7 +94,7 @@ impl Protection {
         // In order of time, departures must not be late either.
         let may_be_late = matches!(link_end.protocol, LinkProtocol::Link(_)) && lanes.queue.is_by_node();
         let lazy = switch.filter(|_| may_be_late);
-        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, is_listed: false });
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, armed: Time::MAX, is_listed: false });
         id
     }
 
@@ -123,6 +125,7 @@ impl Protection {
 
     /// Handles a port event: the wire became free, or a timer is due.
     pub(crate) fn on_time(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        self.port_mut(id).armed = Time::MAX;
         self.port_mut(id).link_end.on_time(now);
         let (protocol, mut cx) = self.split(lanes, now, id);
         if let LinkProtocol::Prototype(prototype) = protocol {
@@ -130,8 +133,33 @@ impl Protection {
         }
     }
 
+    /// Handles a dummy or an ACK that came in by the port. Returns false if the port has no end of link-local
+    /// retransmission.
+    #[inline]
+    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, control: Carried) -> bool {
+        let LinkEnd { protocol, state } = &mut self.port_mut(id).link_end;
+        let LinkProtocol::Link(end) = protocol else { return false };
+        state.costs.discarded += 1;
+        end.on_signal(now, &control.header(), None);
+        true
+    }
+
     /// Handles a frame with a link header that came in by the port.
     pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
+        if let LinkProtocol::Link(end) = &mut self.port_mut(id).link_end.protocol
+            && let Some(signal) = lanes.headers.data(frame)
+        {
+            let arrived = lanes.frames.get_mut(frame);
+            arrived.has_header = false;
+            arrived.len -= signal.added_len() as u16;
+            let len = Bytes::new(u64::from(arrived.len));
+            return end.on_signal(now, &signal, Some((frame, len)));
+        }
+        self.on_rare_header(lanes, now, id, frame);
+    }
+
+    #[inline(never)]
+    fn on_rare_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
         let block = lanes.headers.detach(frame);
         let header = lanes.detach_header(frame);
         let (protocol, mut cx) = self.split(lanes, now, id);
@@ -178,47 +206,62 @@ impl Protection {
         may_send: bool,
     ) -> Option<(u8, QueuedFrame)> {
         let (protocol, mut cx) = self.split(lanes, now, id);
-        let frame = match protocol {
-            _ if !may_send => None,
-            LinkProtocol::Link(end) => retransmission::next(end, &mut cx),
-            LinkProtocol::Prototype(prototype) => prototype.next_frame(&mut cx),
-            LinkProtocol::Fec(fec) => fec.next(&mut cx),
+        let has_sent = match protocol {
+            LinkProtocol::Link(end) => {
+                let has_sent = may_send && retransmission::send(end, &mut cx);
+                retransmission::dispose(end, &mut cx);
+                has_sent
+            }
+            LinkProtocol::Fec(fec) => {
+                let frame = if may_send { fec.next(&mut cx) } else { None };
+                let has_sent = cx.transmit(frame);
+                fec.dispose(&mut cx);
+                has_sent
+            }
+            LinkProtocol::Prototype(prototype) => {
+                let frame = if may_send { prototype.next_frame(&mut cx) } else { None };
+                cx.transmit(frame)
+            }
         };
-        if let Some(frame) = frame {
-            cx.lanes.transmit(now, cx.state.lane, frame);
-        }
-        match protocol {
-            LinkProtocol::Link(end) => retransmission::dispose(end, &mut cx),
-            LinkProtocol::Fec(fec) => fec.dispose(&mut cx),
-            LinkProtocol::Prototype(_) => {}
-        }
         let head = cx.head;
         self.arm(lanes, now, id);
-        if self.loss_episodes.is_some() && frame.is_some() {
+        if self.loss_episodes.is_some() && has_sent {
             self.record_loss_episode(lanes, now, self.port(id).link_end.lane());
         }
         head
     }
 
-    /// Schedules the next event: the wire becomes free, a pause ends, or a timer of the link end is due.
+    /// Schedules the next look at the port: the wire becomes free, a pause ends, or a timer is due.
+    #[inline]
     pub(crate) fn arm(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        let ProtectedPort { egress, link_end, lazy, is_waiting, .. } = self.port_mut(id);
-        let lane = link_end.lane();
-        let busy_until = lanes.busy_until(lane);
-        let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
-        let lazy = *lazy;
-        *is_waiting = false;
-        if busy_until > now && lazy.is_none() {
-            due = due.min(busy_until);
+        self.arm_timer(lanes, now, id);
+        let port = self.port_mut(id);
+        port.is_waiting = false;
+        if let Some(switch) = port.lazy
+            && lanes.busy_until(port.link_end.lane()) > now
+        {
+            self.wait(lanes, id, switch);
         }
-        if let Some(start) = egress.next_start(now).filter(|start| *start > now) {
+    }
+
+    /// Schedules the next event of a port.
+    #[inline]
+    fn arm_timer(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        let ProtectedPort { egress, link_end, lazy, armed, .. } = self.port_mut(id);
+        let lane = link_end.lane();
+        let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
+        if lazy.is_none() {
+            let busy_until = lanes.busy_until(lane);
+            due = if busy_until > now { due.min(busy_until) } else { due };
+        }
+        if egress.may_be_paused()
+            && let Some(start) = egress.next_start(now).filter(|start| *start > now)
+        {
             due = due.min(start);
         }
-        if due != Time::MAX {
+        if due < *armed {
+            *armed = due;
             lanes.queue.arm_by(lanes.sources.port_free(lane), due.max(now));
-        }
-        if let Some(switch) = lazy.filter(|_| busy_until > now) {
-            self.wait(lanes, id, switch);
         }
     }
 

@@ -5,21 +5,26 @@ use wiremend_proto::link::{Disposal, Endpoint, QueueHead, Transmit};
 use wiremend_units::Bytes;
 
 use super::end_context::EndContext;
-use crate::frame::{Frame, FrameId, Header};
+use crate::frame::{FrameId, Header};
 
+/// Sends what is next over the free wire. Returns whether there is something.
 #[inline]
-pub(super) fn next(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> Option<FrameId> {
+pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool {
     let waiting = cx.egress.peek(cx.now).map(|(class, len)| QueueHead {
         len: Bytes::new(u64::from(len)),
         ordered: cx.state.ordered & (1 << class) != 0,
     });
-    Some(match end.poll_transmit(cx.now, waiting)? {
+    if waiting.is_none() && !end.has_pending() {
+        return false;
+    }
+    let Some(transmit) = end.poll_transmit(cx.now, waiting) else { return false };
+    let id = match transmit {
         Transmit::Plain => {
-            let id = cx.take_head()?;
+            let Some(id) = cx.take_head() else { return false };
             if cx.state.has_started() { cx.attach(id, Header::Unprotected) } else { id }
         }
         Transmit::New(signal) => {
-            let id = cx.take_head()?;
+            let Some(id) = cx.take_head() else { return false };
             let kept = cx.lanes.keep_copy(id);
             end.on_sent(cx.now, kept);
             cx.attach(id, Header::Link(signal))
@@ -32,10 +37,12 @@ pub(super) fn next(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> Opti
             cx.attach(id, Header::Link(signal))
         }
         Transmit::Control(signal) => {
-            let id = cx.insert_link_frame(Frame::link_frame());
-            cx.attach(id, Header::Link(signal))
+            cx.send_control(signal);
+            return true;
         }
-    })
+    };
+    cx.lanes.transmit(cx.now, cx.state.lane, id);
+    true
 }
 
 /// Processes the decisions of the endpoint.

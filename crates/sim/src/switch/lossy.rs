@@ -4,7 +4,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::{Marking, Trimming};
-use crate::frame::FrameId;
+use crate::frame::{Carried, FrameId};
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
@@ -176,6 +176,19 @@ impl Lossy {
         }
     }
 
+    /// Handles a dummy or an ACK that came in by the port that sends over `lane`. Returns false if the port has
+    /// no end of link-local retransmission.
+    #[inline]
+    pub(super) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, control: Carried) -> bool {
+        let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
+        self.protection.catch_up(lanes, id);
+        let is_known = self.protection.on_control(now, id, control);
+        if is_known {
+            self.send_next(lanes, now, lane, id);
+        }
+        is_known
+    }
+
     /// Handles looped frames of a switch that are due, and departures in the rest of the window. Returns
     /// whether there were looped frames: the number of windows depends on the partitions.
     pub(super) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) -> bool {
@@ -211,6 +224,7 @@ impl Lossy {
     }
 
     /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
+    #[inline]
     fn send_next(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: ProtectedId) {
         let may_send = lanes.is_free(now, lane);
         self.protection.send_next(lanes, now, id, may_send);

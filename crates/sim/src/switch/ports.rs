@@ -8,7 +8,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{Bytes, LaneId, Span, SwitchId, Time};
 
 use super::{Lossless, Lossy, Marking};
-use crate::frame::{Frame, FrameId, Header};
+use crate::frame::{Carried, Frame, FrameId, Header};
 use crate::link::{Intake, LaneCounters, Lanes};
 use crate::port::{CLASSES, Egress, PauseWindow};
 use crate::protect::{DeliveredFrames, LinkEnd, LossEpisodes, ProtectedId, Protection};
@@ -144,13 +144,13 @@ impl SwitchPorts {
         lane: LaneId,
         id: FrameId,
     ) -> Option<[Option<PauseWindow>; CLASSES]> {
-        match (lanes.header(id), &mut self.kind) {
-            (Some(Header::Pfc(classes)), Kind::Lossless(ports)) => {
+        match (lanes.headers.large(id), &mut self.kind) {
+            (Some(&Header::Pfc(classes)), Kind::Lossless(ports)) => {
                 let windows = ports.on_pfc(now, lane, lanes.rate(lane), classes);
                 lanes.discard_link_frame(id);
                 return Some(windows);
             }
-            (Some(Header::Probe(probe)), Kind::Lossless(ports)) => {
+            (Some(&Header::Probe(probe)), Kind::Lossless(ports)) => {
                 lanes.discard_link_frame(id);
                 ports.on_probe(lanes, now, lane, probe);
             }
@@ -159,6 +159,19 @@ impl SwitchPorts {
             (_, Kind::Lossless(ports)) => ports.on_header(lanes, now, lane.reverse(), id),
         }
         None
+    }
+
+    /// Handles a dummy or an ACK of a protected link that came over `lane`.
+    #[inline]
+    pub(crate) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, control: Carried) {
+        let port = lane.reverse();
+        if let Kind::Lossy(ports) = &mut self.kind
+            && ports.on_control(lanes, now, port, control)
+        {
+            return;
+        }
+        let id = lanes.store_control(control);
+        self.on_header(lanes, now, lane, id);
     }
 
     /// Handles a corrupted frame that came over `lane`. The link end of the port may start its peer's
