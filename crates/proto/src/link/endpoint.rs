@@ -11,8 +11,9 @@ use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LinkHeader, LossRate,
+    Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader, LossRate,
     ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
+    UsualTransmit,
 };
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
@@ -81,23 +82,59 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// Returns the next transmission of a free wire. `head` is the head of the normal queue. `None`: poll
     /// again after an input or when a frame has joined the queue.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time, head: Option<QueueHead>) -> Option<Transmit<F>> {
         if self.is_urgent()
             && let Some(transmit) = self.poll_first(now)
         {
             return Some(transmit);
         }
-        if let Some(head) = head
-            && let Some(transmit) = self.poll_normal(now, head)
+        if let Some(usual) = self.poll_after_urgent(now, head) {
+            return Some(match usual {
+                UsualTransmit::New(header) => Transmit::New(header.into()),
+                UsualTransmit::Dummy(epoch, next, ack) => {
+                    Transmit::Control(LinkHeader::Dummy { epoch, next, ack })
+                }
+                UsualTransmit::Ack(ack) => Transmit::Control(LinkHeader::Ack(ack)),
+            });
+        }
+        if head.is_some()
+            && self.is_plain()
+            && let Some(transmit) = self.poll_plain(now)
         {
             return Some(transmit);
         }
+        // An ACK with holes reports what is missing.
+        self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
+    }
+
+    /// As [`Endpoint::poll_transmit`], but returns only what leaves often, in a small value. After `None`
+    /// `poll_transmit` may still return something.
+    #[inline]
+    pub fn poll_usual(&mut self, now: Time, head: Option<QueueHead>) -> Option<UsualTransmit> {
+        if self.is_urgent() { None } else { self.poll_after_urgent(now, head) }
+    }
+
+    #[inline]
+    fn poll_after_urgent(&mut self, now: Time, head: Option<QueueHead>) -> Option<UsualTransmit> {
+        if let Some(head) = head {
+            match self.handshake.send_mode() {
+                SendMode::Numbered if self.sender.is_open(now) => {
+                    if self.receiver.is_missing_report_due() {
+                        return None;
+                    }
+                    let ack = self.receiver.poll_piggyback();
+                    return Some(UsualTransmit::New(self.sender.next_header(head, ack)));
+                }
+                SendMode::Numbered | SendMode::Blocked => {}
+                SendMode::Plain => return None,
+            }
+        }
         if self.sender.dummy_owed() {
             let ack = self.receiver.poll_piggyback();
-            return Some(Transmit::Control(self.sender.dummy(ack, &mut self.out)));
+            let (epoch, next) = self.sender.next_dummy(&mut self.out);
+            return Some(UsualTransmit::Dummy(epoch, next, ack));
         }
-        self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
+        self.receiver.poll_ack(&mut self.out).map(UsualTransmit::Ack)
     }
 
     /// Returns what precedes normal frames.
@@ -172,33 +209,13 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// A frame with a valid header has arrived. `frame` is the handle of the frame behind [`LinkHeader::Data`]
     /// and its length from MAC header to FCS, without the link header.
-    #[inline]
     pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
         match (signal, frame) {
             (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
-                if self.receiver.is_epoch(epoch) {
-                    self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
-                } else {
-                    self.on_unknown(now, epoch, Some((frame, retransmitted)));
-                }
-                self.on_piggybacked_ack(now, ack);
+                self.on_data(now, DataHeader { epoch, seq, ordered, retransmitted, ack }, frame, len);
             }
-            (&LinkHeader::Dummy { epoch, next, ack }, None) => {
-                if self.receiver.is_epoch(epoch) {
-                    self.receiver.on_dummy(now, next, &mut self.out);
-                } else {
-                    self.on_unknown(now, epoch, None);
-                }
-                self.on_piggybacked_ack(now, ack);
-            }
-            (&LinkHeader::Ack(ack), None) => self.on_piggybacked_ack(now, Some(ack)),
-            _ => self.on_rare_signal(now, signal, frame),
-        }
-    }
-
-    #[inline(never)]
-    fn on_rare_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
-        match (signal, frame) {
+            (&LinkHeader::Dummy { epoch, next, ack }, None) => self.on_dummy(now, epoch, next, ack),
+            (&LinkHeader::Ack(ack), None) => self.on_ack(now, Some(ack)),
             (&LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
                 if self.receiver.is_epoch(epoch) {
                     self.receiver.on_sent_upto(now, next, &mut self.out);
@@ -206,7 +223,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                 } else {
                     self.on_unknown(now, epoch, Some((frame, false)));
                 }
-                self.on_piggybacked_ack(now, ack);
+                self.on_ack(now, ack);
             }
             (LinkHeader::Missing(missing), None) => {
                 if !self.is_current(missing.ack) {
@@ -223,6 +240,41 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                     self.out.push(Disposal::Discard(frame));
                 }
             }
+        }
+    }
+
+    /// A numbered frame has arrived; see [`Endpoint::on_signal`].
+    #[inline]
+    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) {
+        let DataHeader { epoch, seq, ordered, retransmitted, ack } = header;
+        if self.receiver.is_epoch(epoch) {
+            self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
+        } else {
+            self.on_unknown(now, epoch, Some((frame, retransmitted)));
+        }
+        self.on_ack(now, ack);
+    }
+
+    /// A dummy has arrived; see [`Endpoint::on_signal`].
+    #[inline]
+    pub fn on_dummy(&mut self, now: Time, epoch: u8, next: u32, ack: Option<Ack>) {
+        if self.receiver.is_epoch(epoch) {
+            self.receiver.on_dummy(now, next, &mut self.out);
+        } else {
+            self.on_unknown(now, epoch, None);
+        }
+        self.on_ack(now, ack);
+    }
+
+    /// An ACK has arrived, by itself or with another signal.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: Option<Ack>) {
+        let Some(ack) = ack else { return };
+        if self.is_current(ack) {
+            self.sender.on_ack(now, ack, &mut self.out);
+            self.check_drained();
+        } else {
+            self.out.counters.ignored += 1;
         }
     }
 
@@ -254,8 +306,13 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// When to call [`Endpoint::on_timeout`]; `None` while nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        let halves = self.sender.next_timeout().min(self.receiver.next_timeout());
-        Some(halves.min(self.handshake.next_timeout())).filter(|at| *at < Time::MAX)
+        Some(self.earliest_timeout()).filter(|at| *at < Time::MAX)
+    }
+
+    /// As [`Endpoint::next_timeout`]; `Time::MAX` while nothing is outstanding.
+    #[inline]
+    pub fn earliest_timeout(&self) -> Time {
+        self.sender.next_timeout().min(self.receiver.next_timeout()).min(self.handshake.next_timeout())
     }
 
     /// Counters.
@@ -334,41 +391,19 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
         self.sender.probe_due().then(|| {
             let ack = self.receiver.poll_piggyback();
-            self.sender.dummy(ack, &mut self.out)
+            let (epoch, next) = self.sender.next_dummy(&mut self.out);
+            LinkHeader::Dummy { epoch, next, ack }
         })
     }
 
-    #[inline]
-    fn poll_normal(&mut self, now: Time, head: QueueHead) -> Option<Transmit<F>> {
-        match self.handshake.send_mode() {
-            SendMode::Numbered if self.sender.is_open(now) => {
-                if self.receiver.is_missing_report_due() {
-                    return self.receiver.poll_due(now, &mut self.out).map(Transmit::Control);
-                }
-                let ack = self.receiver.poll_piggyback();
-                Some(Transmit::New(self.sender.next_header(head, ack)))
-            }
-            SendMode::Numbered | SendMode::Blocked => None,
-            SendMode::Plain => {
-                if self.handshake.on_traffic(now) {
-                    return self.poll_urgent(now).map(Transmit::Control);
-                }
-                // A frame without a header carries no ACK, so the ACK precedes it in a frame of its own.
-                let ack = self.receiver.poll_due(now, &mut self.out);
-                Some(ack.map_or(Transmit::Plain, Transmit::Control))
-            }
+    /// Returns what leaves while the head of the queue has no header.
+    fn poll_plain(&mut self, now: Time) -> Option<Transmit<F>> {
+        if self.handshake.on_traffic(now) {
+            return self.poll_urgent(now).map(Transmit::Control);
         }
-    }
-
-    #[inline]
-    fn on_piggybacked_ack(&mut self, now: Time, ack: Option<Ack>) {
-        let Some(ack) = ack else { return };
-        if self.is_current(ack) {
-            self.sender.on_ack(now, ack, &mut self.out);
-            self.check_drained();
-        } else {
-            self.out.counters.ignored += 1;
-        }
+        // A frame without a header carries no ACK, so the ACK precedes it in a frame of its own.
+        let ack = self.receiver.poll_due(now, &mut self.out);
+        Some(ack.map_or(Transmit::Plain, Transmit::Control))
     }
 
     /// Whether the ACK belongs to the current epoch.

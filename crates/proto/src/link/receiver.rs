@@ -267,6 +267,15 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.unacked_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
     }
 
+    /// Returns the ACK of an ACK frame that is due, unless holes are open.
+    #[inline]
+    pub(super) fn poll_ack(&mut self, out: &mut Outbox<F>) -> Option<Ack> {
+        let ack = self.ack().filter(|_| self.is_ack_due() && self.holes.is_empty())?;
+        self.on_ack_sent();
+        out.counters.acks += 1;
+        Some(ack)
+    }
+
     /// Returns an ACK frame. With holes it reports all arrivals, so that the sender can release what came
     /// behind them.
     pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<LinkHeader> {
@@ -330,12 +339,14 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         RenotifyBackoff { first: self.timing.renotify(&self.response_time), most: self.timing.renotify_max() }
     }
 
+    #[inline]
     fn ack(&self) -> Option<Ack> {
         let next = Seq::<BITS>::from_position(self.next).get();
         self.epoch.map(|epoch| Ack { epoch: epoch_bits(epoch), next, pause: self.pause.asked })
     }
 
     /// The sender gets the current state.
+    #[inline]
     fn on_ack_sent(&mut self) {
         self.last_acked = self.next;
         self.unacked_bytes = 0;

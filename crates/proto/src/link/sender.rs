@@ -11,7 +11,7 @@ use super::protection_level::{LossMonitor, ProtectionLevel};
 use super::response_time::ResponseTime;
 use super::ring::Ring;
 use super::timing::{PROBES_MAX, Timing};
-use super::{Ack, Config, Disposal, LinkHeader, Missing, QueueHead, Seq};
+use super::{Ack, Config, DataHeader, Disposal, LinkHeader, Missing, QueueHead, Seq};
 
 #[derive(Clone, Debug)]
 pub(super) struct Sender<F, const BITS: u32> {
@@ -176,11 +176,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Returns the header of the normal frame that leaves.
     #[inline]
-    pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> LinkHeader {
+    pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> DataHeader {
         assert!(self.in_transmission.is_none(), "a polled frame is reported as sent before the next poll");
         let ordered = head.ordered && self.monitor.protection_level() == ProtectionLevel::Ordered;
         self.in_transmission = Some(QueueHead { ordered, ..head });
-        LinkHeader::Data { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
+        DataHeader { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
     }
 
     /// The polled frame has left. True: the protection level has changed.
@@ -270,11 +270,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.dummies_owed > 0
     }
 
-    pub(super) fn dummy(&mut self, ack: Option<Ack>, out: &mut Outbox<F>) -> LinkHeader {
+    /// Counts a dummy that leaves. Returns its epoch and the next number.
+    #[inline]
+    pub(super) fn next_dummy(&mut self, out: &mut Outbox<F>) -> (u8, u32) {
         self.dummies_owed = self.dummies_owed.saturating_sub(1);
         self.probe.due = false;
         out.counters.dummies += 1;
-        LinkHeader::Dummy { epoch: self.epoch, next: self.next_number(), ack }
+        (self.epoch, self.next_number())
     }
 
     /// Returns the header of an unprotected frame. It carries the next number as a dummy does, so one dummy

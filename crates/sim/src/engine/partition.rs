@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, FrameId};
+use crate::frame::{Body, Content, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::prefetch;
@@ -198,9 +198,9 @@ impl Partition {
             self.events -= 1;
             return;
         };
-        let Some(id) = carried.frame() else {
-            self.ports.on_control(&mut self.lanes, now, lane, carried);
-            return;
+        let id = match carried.content() {
+            Content::Stored(id) => id,
+            Content::Control(header) => return self.ports.on_control(&mut self.lanes, now, lane, header),
         };
         let frame = self.lanes.frame_mut(id);
         if matches!(frame.body, Body::Corrupted) {

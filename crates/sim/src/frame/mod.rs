@@ -2,11 +2,13 @@
 
 mod carried;
 mod header;
+mod packed_header;
 mod store;
 
-pub(crate) use carried::Carried;
+pub(crate) use carried::{Carried, Content};
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
+pub(crate) use packed_header::PackedHeader;
 pub(crate) use store::{FrameId, FrameStore};
 
 use wiremend_impair::{FrameFacts, FrameKind};

@@ -13,7 +13,9 @@ use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{Body, Carried, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, ParityBlock};
+use crate::frame::{
+    Body, Carried, Content, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock,
+};
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 
@@ -211,9 +213,9 @@ impl Lanes {
         }
         let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
-        ring.bytes += match arrived.frame() {
-            Some(id) => u64::from(self.frames.get(id).len),
-            None => {
+        ring.bytes += match arrived.content() {
+            Content::Stored(id) => u64::from(self.frames.get(id).len),
+            Content::Control(_) => {
                 self.controls -= 1;
                 u64::from(MIN_FRAME_BYTES)
             }
@@ -334,7 +336,7 @@ impl Lanes {
 
     /// Sends a dummy or an ACK of a protected link. It enters the store only where someone looks at it.
     #[inline]
-    pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, control: Carried) {
+    pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, header: PackedHeader) {
         let port = &mut self.ports[lane.index()];
         let start = port.busy_until.max(now);
         let done = start + port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
@@ -342,17 +344,17 @@ impl Lanes {
         let at = done + port.delay;
         if port.certainly_passes(MIN_FRAME_BYTES as u16) {
             self.controls += 1;
-            self.carry(lane, at, control);
+            self.carry(lane, at, Carried::control(header));
         } else {
-            let frame = self.store_control(control);
+            let frame = self.store_control(header);
             self.carry_flagged(start, lane, at, frame);
         }
     }
 
     /// Moves a dummy or an ACK to the store.
-    pub(crate) fn store_control(&mut self, control: Carried) -> FrameId {
-        let frame = self.frames.insert(Frame::link_frame());
-        self.attach_header(frame, Header::Link(control.header()));
+    pub(crate) fn store_control(&mut self, header: PackedHeader) -> FrameId {
+        let frame = self.frames.insert(Frame { has_header: true, ..Frame::link_frame() });
+        self.headers.insert_packed(frame, header);
         frame
     }
 

@@ -5,7 +5,7 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{Carried, FrameStore, Headers};
+use crate::frame::{Carried, Content, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
@@ -101,7 +101,7 @@ impl LaneRing {
     #[inline]
     pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
         if self.first != Carried::NONE
-            && let Some(first) = self.first.frame()
+            && let Content::Stored(first) = self.first.content()
         {
             frames.prefetch(first);
             headers.prefetch(first);

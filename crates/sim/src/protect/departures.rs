@@ -5,9 +5,9 @@
 //! come before the event being handled, at their times and in the order that their events would have had. The
 //! last event of a switch in a window computes the rest of the window, before the frames can arrive anywhere.
 
-use wiremend_units::SwitchId;
+use wiremend_units::{SwitchId, Time};
 
-use super::end_context::EndContext;
+use super::end_context::{EndContext, Shared};
 use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
 use crate::link::Lanes;
 
@@ -36,12 +36,19 @@ impl Protection {
         self.waiting = waiting;
     }
 
-    /// Makes a port wait until its wire is free, if its link end then has something to send.
+    /// Sends the next frame if `may_send`, processes the decisions of the link end, and schedules the next look.
     #[inline]
-    pub(super) fn wait(&mut self, lanes: &mut Lanes, id: ProtectedId, switch: SwitchId) {
+    pub(super) fn send_lazily(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        id: ProtectedId,
+        may_send: bool,
+        switch: SwitchId,
+    ) {
         let port = &mut self.ports[id.0 as usize];
-        let LinkProtocol::Link(end) = &port.link_end.protocol else { return };
-        port.is_waiting = port.egress.is_occupied() || end.has_pending();
+        port.step(lanes, &mut self.shared, now, id, may_send);
+        port.arm(lanes, now, Time::MAX);
         if port.is_waiting && !port.is_listed {
             port.is_listed = true;
             self.waiting.push(id);
@@ -51,33 +58,43 @@ impl Protection {
     }
 
     fn catch_up_waiting(&mut self, lanes: &mut Lanes, id: ProtectedId) {
-        let ProtectedPort { egress, link_end, is_waiting, .. } = &mut self.ports[id.0 as usize];
-        let lane = link_end.lane();
+        let port = &mut self.ports[id.0 as usize];
+        let lane = port.link_end.lane();
         let source = lanes.sources.port_free(lane);
-        let mut now = None;
-        while *is_waiting {
+        let (mut now, delivered) = (None, self.shared.delivered.len());
+        while port.is_waiting {
             let free_at = lanes.busy_until(lane);
             // A departure may have set a timer.
-            let due = link_end.next_due(free_at).filter(|due| *due <= free_at);
-            let at = due.unwrap_or(free_at);
+            let due = port.link_end.next_due(free_at);
+            let at = free_at.min(due);
             if !lanes.queue.is_before_current(source, at) {
                 break;
             }
-            if due.is_some() {
-                link_end.on_time(at);
+            if due <= free_at {
+                port.link_end.on_time(at);
             }
-            let LinkEnd { protocol: LinkProtocol::Link(end), state } = link_end else { return };
-            let mut cx = EndContext { now: at, port: id, lanes, egress, state, shared: &mut self.shared, head: None };
-            if at == free_at {
-                retransmission::send(end, &mut cx);
-            }
-            retransmission::dispose(end, &mut cx);
-            *is_waiting = lanes.busy_until(lane) > at && (egress.is_occupied() || end.has_pending());
+            port.step(lanes, &mut self.shared, at, id, at == free_at);
             now = Some(at);
         }
-        debug_assert!(self.shared.delivered.is_empty(), "departures deliver nothing");
+        debug_assert!(self.shared.delivered.len() == delivered, "departures deliver nothing");
         if let Some(now) = now {
-            self.arm_timer(lanes, now, id);
+            port.arm(lanes, now, Time::MAX);
         }
+    }
+}
+
+impl ProtectedPort {
+    /// Sends the next frame if `may_send`, and processes the decisions of the link end.
+    #[inline]
+    fn step(&mut self, lanes: &mut Lanes, shared: &mut Shared, now: Time, port: ProtectedId, may_send: bool) {
+        let Self { egress, link_end: LinkEnd { protocol, state }, .. } = self;
+        let LinkProtocol::Link(end) = protocol else { return };
+        let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
+        if may_send {
+            retransmission::send(end, &mut cx);
+        }
+        retransmission::dispose(end, &mut cx);
+        self.is_waiting =
+            lanes.busy_until(state.lane) > now && (egress.is_occupied() || end.has_pending());
     }
 }

@@ -1,13 +1,12 @@
 //! The context of a link end, and its operations on frames.
 
-use wiremend_proto::link::LinkHeader;
 use wiremend_units::{Bytes, SwitchId, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::link_end::EndState;
 use super::loopback::{BufferedFrame, Loopback};
 use super::{DeliveredFrames, ProtectedId};
-use crate::frame::{Carried, Frame, FrameId, Header, ParityBlock};
+use crate::frame::{Frame, FrameId, Header, PackedHeader, ParityBlock};
 use crate::link::Lanes;
 use crate::port::{Egress, QueuedFrame};
 
@@ -62,17 +61,11 @@ impl EndContext<'_> {
         frame.is_some()
     }
 
-    /// Sends a control frame of link-local retransmission.
+    /// Sends a dummy or an ACK of link-local retransmission.
     #[inline]
-    pub(super) fn send_control(&mut self, header: LinkHeader) {
-        if let Some(control) = Carried::control(&header) {
-            self.state.costs.own.add(u64::from(MIN_FRAME_BYTES));
-            self.lanes.transmit_control(self.now, self.state.lane, control);
-        } else {
-            let id = self.insert_link_frame(Frame::link_frame());
-            self.attach(id, Header::Link(header));
-            self.lanes.transmit(self.now, self.state.lane, id);
-        }
+    pub(super) fn send_control(&mut self, header: PackedHeader) {
+        self.state.costs.own.add(u64::from(MIN_FRAME_BYTES));
+        self.lanes.transmit_control(self.now, self.state.lane, header);
     }
 
     pub(super) fn attach_block(&mut self, id: FrameId, header: Header, block: ParityBlock) -> FrameId {

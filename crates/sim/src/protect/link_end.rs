@@ -201,16 +201,15 @@ impl LinkEnd {
         }
     }
 
-    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
+    /// Returns when the next timer or scheduled change is due; `Time::MAX` if there is none.
+    #[inline]
+    pub(crate) fn next_due(&self, now: Time) -> Time {
         let own = match &self.protocol {
-            LinkProtocol::Link(end) => end.next_timeout(),
-            LinkProtocol::Prototype(port) => port.next_due(now),
-            LinkProtocol::Fec(fec) => fec.end.next_timeout(),
+            LinkProtocol::Link(end) => end.earliest_timeout(),
+            LinkProtocol::Prototype(port) => port.next_due(now).unwrap_or(Time::MAX),
+            LinkProtocol::Fec(fec) => fec.end.next_timeout().unwrap_or(Time::MAX),
         };
-        match self.state.activations.last() {
-            Some(activation) => Some(own.map_or(activation.at, |own| own.min(activation.at))),
-            None => own,
-        }
+        own.min(self.state.activations.last().map_or(Time::MAX, |activation| activation.at))
     }
 
     pub(crate) fn on_time(&mut self, now: Time) {
@@ -218,7 +217,7 @@ impl LinkEnd {
             self.apply(now, activation);
         }
         match &mut self.protocol {
-            LinkProtocol::Link(end) if end.next_timeout().is_some_and(|due| due <= now) => {
+            LinkProtocol::Link(end) if end.earliest_timeout() <= now => {
                 end.on_timeout(now);
             }
             LinkProtocol::Link(_) => {}

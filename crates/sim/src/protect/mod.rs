@@ -27,9 +27,10 @@ pub(crate) use loss_episodes::LossEpisodes;
 pub(crate) use loss_monitor::LossMonitor;
 pub(crate) use prototype::{BufferLimits, Prototype};
 
+use wiremend_proto::link::LinkHeader;
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::{Body, Carried, FrameId, Header};
+use crate::frame::{Body, FrameId, Header, PackedHeader};
 use crate::link::{Intake, Lanes};
 use crate::port::{Egress, QueuedFrame};
 use end_context::{EndContext, Shared};
@@ -71,6 +72,23 @@ pub(crate) struct LoopbackResult {
     pub(crate) wakes: Option<ProtectedId>,
 }
 
+impl ProtectedPort {
+    /// Schedules the next event: at `due`, or earlier if a timer is due or a pause ends.
+    #[inline]
+    fn arm(&mut self, lanes: &mut Lanes, now: Time, due: Time) {
+        let mut due = due.min(self.link_end.next_due(now));
+        if self.egress.may_be_paused()
+            && let Some(start) = self.egress.next_start(now).filter(|start| *start > now)
+        {
+            due = due.min(start);
+        }
+        if due < self.armed {
+            self.armed = due;
+            lanes.queue.arm_by(lanes.sources.port_free(self.link_end.lane()), due.max(now));
+        }
+    }
+}
+
 impl Protection {
     /// Returns an empty set with room for `ports`. `loopbacks`: loopback ports of switches, by switch.
     pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
@@ -87,7 +105,8 @@ impl Protection {
         switch: Option<SwitchId>,
     ) -> ProtectedId {
         let (lane, id) = (link_end.state.lane, ProtectedId(self.ports.len() as u32));
-        if let Some(due) = link_end.next_due(Time::ZERO) {
+        let due = link_end.next_due(Time::ZERO);
+        if due != Time::MAX {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due);
         }
         lanes.set_intake(lane, Intake::Queue);
@@ -136,24 +155,28 @@ impl Protection {
     /// Handles a dummy or an ACK that came in by the port. Returns false if the port has no end of link-local
     /// retransmission.
     #[inline]
-    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, control: Carried) -> bool {
+    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, header: PackedHeader) -> bool {
         let LinkEnd { protocol, state } = &mut self.port_mut(id).link_end;
         let LinkProtocol::Link(end) = protocol else { return false };
         state.costs.discarded += 1;
-        end.on_signal(now, &control.header(), None);
+        if let Some((epoch, next, ack)) = header.as_dummy() {
+            end.on_dummy(now, epoch, next, ack);
+        } else {
+            end.on_ack(now, header.piggybacked());
+        }
         true
     }
 
     /// Handles a frame with a link header that came in by the port.
     pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
         if let LinkProtocol::Link(end) = &mut self.port_mut(id).link_end.protocol
-            && let Some(signal) = lanes.headers.data(frame)
+            && let Some(header) = lanes.headers.packed(frame).as_data()
         {
             let arrived = lanes.frames.get_mut(frame);
             arrived.has_header = false;
-            arrived.len -= signal.added_len() as u16;
+            arrived.len -= LinkHeader::from(header).added_len() as u16;
             let len = Bytes::new(u64::from(arrived.len));
-            return end.on_signal(now, &signal, Some((frame, len)));
+            return end.on_data(now, header, frame, len);
         }
         self.on_rare_header(lanes, now, id, frame);
     }
@@ -205,6 +228,10 @@ impl Protection {
         id: ProtectedId,
         may_send: bool,
     ) -> Option<(u8, QueuedFrame)> {
+        if let Some(switch) = self.port(id).lazy {
+            self.send_lazily(lanes, now, id, may_send, switch);
+            return None;
+        }
         let (protocol, mut cx) = self.split(lanes, now, id);
         let has_sent = match protocol {
             LinkProtocol::Link(end) => {
@@ -231,38 +258,11 @@ impl Protection {
         head
     }
 
-    /// Schedules the next look at the port: the wire becomes free, a pause ends, or a timer is due.
-    #[inline]
+    /// Schedules the next event: the wire becomes free, a pause ends, or a timer of the link end is due.
     pub(crate) fn arm(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        self.arm_timer(lanes, now, id);
         let port = self.port_mut(id);
-        port.is_waiting = false;
-        if let Some(switch) = port.lazy
-            && lanes.busy_until(port.link_end.lane()) > now
-        {
-            self.wait(lanes, id, switch);
-        }
-    }
-
-    /// Schedules the next event of a port.
-    #[inline]
-    fn arm_timer(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        let ProtectedPort { egress, link_end, lazy, armed, .. } = self.port_mut(id);
-        let lane = link_end.lane();
-        let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
-        if lazy.is_none() {
-            let busy_until = lanes.busy_until(lane);
-            due = if busy_until > now { due.min(busy_until) } else { due };
-        }
-        if egress.may_be_paused()
-            && let Some(start) = egress.next_start(now).filter(|start| *start > now)
-        {
-            due = due.min(start);
-        }
-        if due < *armed {
-            *armed = due;
-            lanes.queue.arm_by(lanes.sources.port_free(lane), due.max(now));
-        }
+        let busy_until = lanes.busy_until(port.link_end.lane());
+        port.arm(lanes, now, if busy_until > now { busy_until } else { Time::MAX });
     }
 
     /// Runs the next step that is due at the loopback port of a switch.

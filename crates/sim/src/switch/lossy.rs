@@ -4,7 +4,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::{Marking, Trimming};
-use crate::frame::{Carried, FrameId};
+use crate::frame::{FrameId, PackedHeader};
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
@@ -179,10 +179,10 @@ impl Lossy {
     /// Handles a dummy or an ACK that came in by the port that sends over `lane`. Returns false if the port has
     /// no end of link-local retransmission.
     #[inline]
-    pub(super) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, control: Carried) -> bool {
+    pub(super) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) -> bool {
         let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
         self.protection.catch_up(lanes, id);
-        let is_known = self.protection.on_control(now, id, control);
+        let is_known = self.protection.on_control(now, id, header);
         if is_known {
             self.send_next(lanes, now, lane, id);
         }
