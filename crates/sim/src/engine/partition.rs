@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, Content, FrameId};
+use crate::frame::{Body, Carried, Content, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::prefetch;
@@ -104,6 +104,11 @@ impl Partition {
         }
     }
 
+    /// Returns the number of events, including arrivals that need none.
+    pub(crate) fn events(&self) -> u64 {
+        self.events + self.lanes.lazy_arrivals
+    }
+
     fn deliver(&mut self, notice: Notice) {
         self.hosts[notice.to.index()].post_notice(&mut self.lanes, notice);
     }
@@ -189,6 +194,10 @@ impl Partition {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        if self.lanes.is_lazy(lane) {
+            self.on_lazy_arrival(now, lane);
+            return;
+        }
         let (node, ingress) = self.lanes.receiver(lane);
         let arrived = self.lanes.take_arrival(lane);
         if arrived.is_last {
@@ -219,6 +228,37 @@ impl Partition {
             }
             let frame = self.lanes.consume(id);
             self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
+        }
+    }
+
+    /// Handles the arrival of a stored frame over a lane whose control frames have no events.
+    #[inline(never)]
+    fn on_lazy_arrival(&mut self, now: Time, lane: LaneId) {
+        self.ports.catch_up_port(&mut self.lanes, lane.reverse());
+        let arrived = self.lanes.take_lazy_arrival(lane);
+        match arrived.frame.map(Carried::content) {
+            None => self.events -= 1,
+            Some(Content::Control(_)) => {
+                self.events -= 1;
+                if self.lanes.next_control(lane) == Some(now)
+                    && let Some(header) = self.lanes.take_control(lane)
+                {
+                    self.ports.on_control(&mut self.lanes, now, lane, header);
+                }
+                self.lanes.arm_lazy(lane);
+            }
+            Some(Content::Stored(id)) => {
+                self.lanes.arm_lazy(lane);
+                let frame = self.lanes.frame_mut(id);
+                if matches!(frame.body, Body::Corrupted) {
+                    self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+                } else if frame.has_header {
+                    self.on_header(now, lane, id);
+                } else {
+                    let (node, ingress) = self.lanes.receiver(lane);
+                    self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
+                }
+            }
         }
     }
 

@@ -223,11 +223,30 @@ impl EventQueue {
         Time::from_ps(self.limit - 1)
     }
 
+    /// Returns the time of the event being handled.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        Time::from_ps(self.current[self.next - 1].time)
+    }
+
     /// Returns whether an event of `source` at `time` would have come before the event being handled.
     #[inline]
     pub(crate) fn is_before_current(&self, source: EventSource, time: Time) -> bool {
         let event = Pending { time: time.as_ps(), source: source.0 };
         self.order(event, self.current[self.next - 1]).is_lt()
+    }
+
+    /// Returns whether an event comes before another one of the same node.
+    #[inline]
+    pub(crate) fn is_before(&self, event: (Time, EventSource), other: (Time, EventSource)) -> bool {
+        let [event, other] =
+            [event, other].map(|(time, source)| Pending { time: time.as_ps(), source: source.0 });
+        self.order(event, other).is_lt()
+    }
+
+    /// Returns the length of a window.
+    pub(crate) fn window(&self) -> Span {
+        Span::from_ps(self.window)
     }
 
     /// Returns whether [`EventQueue::pop`] has turned to another node since the last call.

@@ -27,15 +27,17 @@ pub(crate) struct Lanes {
     /// By lane: frames dropped because the buffer was full.
     dropped: Vec<u64>,
     rates: Vec<Rate>,
-    rings: Vec<LaneRing>,
-    pool: RingPool,
+    pub(super) rings: Vec<LaneRing>,
+    pub(super) pool: RingPool,
     pub(crate) frames: FrameStore,
     /// Headers of frames that are on protected links or have just arrived over one.
     pub(crate) headers: Headers,
     /// Number of frames that protected links keep only for retransmission.
     pub(crate) kept_copies: u64,
     /// Number of frames in flight that are not in the store.
-    controls: u64,
+    pub(super) controls: u64,
+    /// Number of control frames that arrived without an event.
+    pub(crate) lazy_arrivals: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
     sent_bytes: Vec<u64>,
@@ -108,6 +110,7 @@ impl Lanes {
             headers: Headers::default(),
             kept_copies: 0,
             controls: 0,
+            lazy_arrivals: 0,
             impairments: (0..lanes).map(|_| None).collect(),
             sent_bytes: Vec::new(),
             feedback: None,
@@ -360,6 +363,10 @@ impl Lanes {
 
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: Carried) {
+        if self.rings[lane.index()].is_lazy {
+            self.carry_lazily(lane, at, frame);
+            return;
+        }
         if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
             // An arrival event may already be scheduled.
             self.queue.rearm(EventSource(lane.0), at);

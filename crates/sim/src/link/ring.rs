@@ -5,7 +5,7 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{Carried, Content, FrameStore, Headers};
+use crate::frame::{Carried, Content, FrameId, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
@@ -22,6 +22,10 @@ pub(crate) struct LaneRing {
     pub(crate) to: NodeId,
     /// The receiver's ingress port.
     pub(crate) ingress: u16,
+    /// Whether control frames have no events; see [`super::lazy`]. Then all frames are in the pool.
+    pub(super) is_lazy: bool,
+    /// Number of stored frames on such a lane.
+    pub(super) stored: u32,
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) corrupted: u64,
@@ -55,7 +59,20 @@ const ENTRIES_MIN: u32 = 4;
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
         let first = Carried::NONE;
-        Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
+        Self {
+            start: 0,
+            capacity: 0,
+            head: 0,
+            len: 0,
+            first,
+            to,
+            ingress,
+            is_lazy: false,
+            stored: 0,
+            frames: 0,
+            bytes: 0,
+            corrupted: 0,
+        }
     }
 
     #[inline]
@@ -64,13 +81,60 @@ impl LaneRing {
             self.first = frame;
             return Some(at);
         }
+        self.append(pool, at, frame);
+        None
+    }
+
+    /// Appends a frame to the pool. Returns whether there was none.
+    #[inline]
+    pub(super) fn append(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> bool {
         if self.len == self.capacity {
             self.grow(pool);
         }
-        let place = (self.head + self.len) & (self.capacity - 1);
-        pool.entries[(self.start + place) as usize] = Entry { at, frame };
+        pool.entries[self.place(self.len)] = Entry { at, frame };
         self.len += 1;
-        None
+        self.len == 1
+    }
+
+    /// Returns the first frame of the pool and its arrival time.
+    #[inline]
+    pub(super) fn front(&self, pool: &RingPool) -> Option<(Time, Carried)> {
+        let Entry { at, frame } = pool.entries[if self.len == 0 { return None } else { self.place(0) }];
+        Some((at, frame))
+    }
+
+    /// Removes the first frame of the pool, which must exist.
+    #[inline]
+    pub(super) fn remove_front(&mut self) {
+        self.len -= 1;
+        // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
+        // memory.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
+    }
+
+    /// Returns the first stored frame of a lazy lane and its arrival time. The control frames before it are
+    /// looked at once, because each arrival of a stored frame asks for the next.
+    #[inline]
+    pub(super) fn next_stored(&self, pool: &RingPool) -> Option<(Time, FrameId)> {
+        if self.stored == 0 {
+            return None;
+        }
+        (0..self.len).find_map(|index| {
+            let Entry { at, frame } = pool.entries[self.place(index)];
+            if let Content::Stored(id) = frame.content() { Some((at, id)) } else { None }
+        })
+    }
+
+    #[inline]
+    pub(super) fn prefetch_stored(&self, frame: FrameId, frames: &FrameStore, headers: &Headers) {
+        frames.prefetch(frame);
+        headers.prefetch(frame);
+    }
+
+    /// Returns where an entry is in the pool, counted from the first.
+    #[inline]
+    fn place(&self, index: u32) -> usize {
+        (self.start + ((self.head + index) & (self.capacity - 1))) as usize
     }
 
     /// Removes the first frame, which must exist.
@@ -82,11 +146,8 @@ impl LaneRing {
             self.first = Carried::NONE;
             return (first, None);
         }
-        let next = pool.entries[(self.start + self.head) as usize];
-        self.len -= 1;
-        // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
-        // memory.
-        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
+        let next = pool.entries[self.place(0)];
+        self.remove_front();
         self.first = next.frame;
         (first, Some(next.at))
     }
@@ -116,8 +177,7 @@ impl LaneRing {
         let capacity = (self.capacity * 2).max(ENTRIES_MIN);
         let start = pool.take(capacity);
         for index in 0..self.len {
-            let old = self.start + ((self.head + index) & (self.capacity - 1));
-            pool.entries[(start + index) as usize] = pool.entries[old as usize];
+            pool.entries[(start + index) as usize] = pool.entries[self.place(index)];
         }
         if self.capacity > 0 {
             pool.free[self.capacity.ilog2() as usize].push(self.start);

@@ -1,39 +1,49 @@
-//! Departures of link-local retransmission at lossy switches, computed when a switch looks at the port.
+//! Ports of link-local retransmission at lossy switches that are late: most of what happens at such a port has
+//! no event.
 //!
-//! Between two looks at a port nothing changes but its own departures: what is next follows from the link end,
-//! its queues and the wire. So they need no events. Whoever looks at a port first computes the departures that
-//! come before the event being handled, at their times and in the order that their events would have had. The
-//! last event of a switch in a window computes the rest of the window, before the frames can arrive anywhere.
+//! Between two looks at a port nothing changes it but its own departures, which follow from the link end, its
+//! queues and the wire, and dummies and ACKs that arrive, which affect no other port. So they need no events.
+//! Whoever looks at a port first handles what comes before the event being handled, at its time and in the
+//! order that events would have had. The last event of a switch in a window handles the rest of the window,
+//! before a departing frame can arrive anywhere.
 
-use wiremend_units::{SwitchId, Time};
+use wiremend_units::{LaneId, SwitchId, Time};
 
 use super::end_context::{EndContext, Shared};
 use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
+use crate::event::EventSource;
 use crate::link::Lanes;
 
+/// Returns whether an end may be late. In order of time it must not, and frames that it gives up are delivered to
+/// other ports, so that takes an event.
+pub(super) fn may_be_late(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
+    let LinkProtocol::Link(end) = protocol else { return false };
+    lanes.queue.is_by_node() && end.config().give_up.is_none_or(|give_up| give_up > lanes.queue.window())
+}
+
 impl Protection {
-    /// Computes the departures of a port that come before the event being handled. No effect on ports whose
-    /// departures have events.
+    /// Handles what comes before the event being handled at a port that may be late.
     #[inline]
     pub(crate) fn catch_up(&mut self, lanes: &mut Lanes, id: ProtectedId) {
-        if self.port(id).is_waiting {
-            self.catch_up_waiting(lanes, id);
+        let port = &mut self.ports[id.0 as usize];
+        if port.lazy.is_some() && port.has_step_until(lanes, lanes.queue.now()) {
+            port.catch_up(lanes, &mut self.shared, id);
         }
     }
 
-    /// Computes the departures of the rest of a window; later ones get an event.
-    pub(crate) fn end_window(&mut self, lanes: &mut Lanes) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for id in waiting.drain(..) {
-            self.catch_up(lanes, id);
-            let port = self.port_mut(id);
-            if std::mem::take(&mut port.is_waiting) {
-                let lane = port.link_end.lane();
-                lanes.queue.arm_by(lanes.sources.port_free(lane), lanes.busy_until(lane));
-            }
-            self.port_mut(id).is_listed = false;
+    /// Handles the rest of a window at all ports of a switch. What is later gets an event.
+    pub(crate) fn end_window(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+        let Some(ports) = self.lazy.get(switch.index()).filter(|ports| !ports.is_empty()) else { return };
+        let window_end = lanes.queue.window_end();
+        if now < window_end {
+            lanes.queue.arm_by(lanes.sources.switch_timer(switch), window_end);
+            return;
         }
-        self.waiting = waiting;
+        for id in ports {
+            let port = &mut self.ports[id.0 as usize];
+            port.catch_up(lanes, &mut self.shared, *id);
+            port.leave_window(lanes, now);
+        }
     }
 
     /// Sends the next frame if `may_send`, processes the decisions of the link end, and schedules the next look.
@@ -49,41 +59,77 @@ impl Protection {
         let port = &mut self.ports[id.0 as usize];
         port.step(lanes, &mut self.shared, now, id, may_send);
         port.arm(lanes, now, Time::MAX);
-        if port.is_waiting && !port.is_listed {
-            port.is_listed = true;
-            self.waiting.push(id);
-            let end = lanes.queue.window_end();
-            lanes.queue.arm_by(lanes.sources.switch_timer(switch), end);
-        }
-    }
-
-    fn catch_up_waiting(&mut self, lanes: &mut Lanes, id: ProtectedId) {
-        let port = &mut self.ports[id.0 as usize];
-        let lane = port.link_end.lane();
-        let source = lanes.sources.port_free(lane);
-        let (mut now, delivered) = (None, self.shared.delivered.len());
-        while port.is_waiting {
-            let free_at = lanes.busy_until(lane);
-            // A departure may have set a timer.
-            let due = port.link_end.next_due(free_at);
-            let at = free_at.min(due);
-            if !lanes.queue.is_before_current(source, at) {
-                break;
-            }
-            if due <= free_at {
-                port.link_end.on_time(at);
-            }
-            port.step(lanes, &mut self.shared, at, id, at == free_at);
-            now = Some(at);
-        }
-        debug_assert!(self.shared.delivered.len() == delivered, "departures deliver nothing");
-        if let Some(now) = now {
-            port.arm(lanes, now, Time::MAX);
+        if port.is_waiting {
+            lanes.queue.arm_by(lanes.sources.switch_timer(switch), lanes.queue.window_end());
         }
     }
 }
 
 impl ProtectedPort {
+    /// Returns the lane that the port sends over.
+    #[inline]
+    fn lane(&self) -> LaneId {
+        self.link_end.lane()
+    }
+
+    /// Returns when the next frame may leave, and when the next control frame arrives.
+    #[inline]
+    fn next_steps(&self, lanes: &Lanes) -> (Time, Time) {
+        let free_at = if self.is_waiting { lanes.busy_until(self.lane()) } else { Time::MAX };
+        (free_at, lanes.next_control(self.lane().reverse()).unwrap_or(Time::MAX))
+    }
+
+    #[inline]
+    fn has_step_until(&self, lanes: &Lanes, now: Time) -> bool {
+        let (free_at, arrival) = self.next_steps(lanes);
+        free_at.min(arrival) <= now
+    }
+
+    fn catch_up(&mut self, lanes: &mut Lanes, shared: &mut Shared, id: ProtectedId) {
+        let lane = self.lane();
+        let (leaving, arriving) = (lanes.sources.port_free(lane), EventSource(lane.reverse().0));
+        let (mut last, delivered) = (None, shared.delivered.len());
+        // Timers that were set before have events, and so have pauses. A step may set a timer or meet a pause.
+        let mut due = Time::MAX;
+        loop {
+            let (free_at, arrival) = self.next_steps(lanes);
+            let (leaves, arrives) = ((free_at.min(due), leaving), (arrival, arriving));
+            let is_arrival = lanes.queue.is_before(arrives, leaves);
+            let (at, source) = if is_arrival { arrives } else { leaves };
+            if at == Time::MAX || !lanes.queue.is_before_current(source, at) {
+                break;
+            }
+            if !is_arrival {
+                if due <= at {
+                    self.link_end.on_time(at);
+                }
+            } else if let Some(header) = lanes.take_control(lane.reverse()) {
+                self.link_end.on_control(at, header);
+            }
+            self.step(lanes, shared, at, id, lanes.is_free(at, lane));
+            due = self.next_due(at);
+            last = Some(at);
+        }
+        debug_assert!(shared.delivered.len() == delivered, "a late port delivers nothing");
+        if let Some(at) = last {
+            self.arm(lanes, at, Time::MAX);
+        }
+    }
+
+    /// Gives what happens after a window an event.
+    fn leave_window(&mut self, lanes: &mut Lanes, now: Time) {
+        let lane = self.lane();
+        if std::mem::take(&mut self.is_waiting) {
+            lanes.queue.arm_by(lanes.sources.port_free(lane), lanes.busy_until(lane));
+        }
+        match lanes.next_control(lane.reverse()) {
+            // It arrives at this instant and comes after this event.
+            Some(at) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
+            Some(at) => lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at),
+            None => {}
+        }
+    }
+
     /// Sends the next frame if `may_send`, and processes the decisions of the link end.
     #[inline]
     fn step(&mut self, lanes: &mut Lanes, shared: &mut Shared, now: Time, port: ProtectedId, may_send: bool) {

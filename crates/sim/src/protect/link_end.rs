@@ -6,7 +6,7 @@ use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
 use wiremend_units::{LaneId, Time};
 
 use super::{FecEnd, LossMonitor, Prototype};
-use crate::frame::FrameId;
+use crate::frame::{FrameId, PackedHeader};
 
 pub(crate) struct LinkEnd {
     pub(super) protocol: LinkProtocol,
@@ -199,6 +199,19 @@ impl LinkEnd {
             discarded: self.state.costs.discarded,
             restored,
         }
+    }
+
+    /// Handles a dummy or an ACK. Returns false if it is no end of link-local retransmission.
+    #[inline]
+    pub(super) fn on_control(&mut self, now: Time, header: PackedHeader) -> bool {
+        let LinkProtocol::Link(end) = &mut self.protocol else { return false };
+        self.state.costs.discarded += 1;
+        if let Some((epoch, next, ack)) = header.as_dummy() {
+            end.on_dummy(now, epoch, next, ack);
+        } else {
+            end.on_ack(now, header.piggybacked());
+        }
+        true
     }
 
     /// Returns when the next timer or scheduled change is due; `Time::MAX` if there is none.

@@ -40,8 +40,8 @@ use loopback::LoopbackStep;
 #[derive(Default)]
 pub(crate) struct Protection {
     ports: Vec<ProtectedPort>,
-    /// Ports that may have departures in the rest of the window; see [`departures`].
-    waiting: Vec<ProtectedId>,
+    /// By switch: the ports whose departures have no events; see [`departures`].
+    lazy: Vec<Vec<ProtectedId>>,
     shared: Shared,
     /// The lane with `tilted` losses, if there is one.
     loss_episodes: Option<Box<LossEpisodes>>,
@@ -62,8 +62,6 @@ pub(crate) struct ProtectedPort {
     is_waiting: bool,
     /// No event of the port is later than this.
     armed: Time,
-    /// Whether it is in the list of waiting ports.
-    is_listed: bool,
 }
 
 /// Result of a step of a switch's loopback port.
@@ -73,15 +71,21 @@ pub(crate) struct LoopbackResult {
 }
 
 impl ProtectedPort {
+    /// Returns when a timer is due or a pause ends.
+    #[inline]
+    fn next_due(&self, now: Time) -> Time {
+        let due = self.link_end.next_due(now);
+        if !self.egress.may_be_paused() {
+            return due;
+        }
+        let start = self.egress.next_start(now).filter(|start| *start > now);
+        start.map_or(due, |start| start.min(due))
+    }
+
     /// Schedules the next event: at `due`, or earlier if a timer is due or a pause ends.
     #[inline]
     fn arm(&mut self, lanes: &mut Lanes, now: Time, due: Time) {
-        let mut due = due.min(self.link_end.next_due(now));
-        if self.egress.may_be_paused()
-            && let Some(start) = self.egress.next_start(now).filter(|start| *start > now)
-        {
-            due = due.min(start);
-        }
+        let due = due.min(self.next_due(now));
         if due < self.armed {
             self.armed = due;
             lanes.queue.arm_by(lanes.sources.port_free(self.link_end.lane()), due.max(now));
@@ -93,7 +97,7 @@ impl Protection {
     /// Returns an empty set with room for `ports`. `loopbacks`: loopback ports of switches, by switch.
     pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
         let shared = Shared { loopbacks, ..Shared::default() };
-        Self { ports: Vec::with_capacity(ports), waiting: Vec::new(), shared, loss_episodes: None }
+        Self { ports: Vec::with_capacity(ports), lazy: Vec::new(), shared, loss_episodes: None }
     }
 
     /// Adds a port; `switch` if its departures affect no other port of its switch.
@@ -110,10 +114,13 @@ impl Protection {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due);
         }
         lanes.set_intake(lane, Intake::Queue);
-        // In order of time, departures must not be late either.
-        let may_be_late = matches!(link_end.protocol, LinkProtocol::Link(_)) && lanes.queue.is_by_node();
-        let lazy = switch.filter(|_| may_be_late);
-        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, armed: Time::MAX, is_listed: false });
+        let lazy = switch.filter(|_| departures::may_be_late(lanes, &link_end.protocol));
+        if let Some(switch) = lazy {
+            lanes.receive_lazily(lane.reverse());
+            self.lazy.resize_with(self.lazy.len().max(switch.index() + 1), Vec::new);
+            self.lazy[switch.index()].push(id);
+        }
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, armed: Time::MAX });
         id
     }
 
@@ -156,15 +163,7 @@ impl Protection {
     /// retransmission.
     #[inline]
     pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, header: PackedHeader) -> bool {
-        let LinkEnd { protocol, state } = &mut self.port_mut(id).link_end;
-        let LinkProtocol::Link(end) = protocol else { return false };
-        state.costs.discarded += 1;
-        if let Some((epoch, next, ack)) = header.as_dummy() {
-            end.on_dummy(now, epoch, next, ack);
-        } else {
-            end.on_ack(now, header.piggybacked());
-        }
-        true
+        self.port_mut(id).link_end.on_control(now, header)
     }
 
     /// Handles a frame with a link header that came in by the port.

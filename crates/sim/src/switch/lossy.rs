@@ -200,7 +200,7 @@ impl Lossy {
                 self.send_next(lanes, now, lane, id);
             }
         }
-        self.protection.end_window(lanes);
+        self.protection.end_window(lanes, now, switch);
         self.protection.arm_loopback(lanes, now, switch);
         has_looped
     }

@@ -161,6 +161,17 @@ impl SwitchPorts {
         None
     }
 
+    /// Handles the departures of the port that sends over `lane`, and the control frames that arrive at it, that
+    /// come before the event being handled. Only ports of lossy switches let them wait.
+    #[inline]
+    pub(crate) fn catch_up_port(&mut self, lanes: &mut Lanes, lane: LaneId) {
+        if let Kind::Lossy(ports) = &mut self.kind
+            && let Some(id) = ports.protected(lane)
+        {
+            ports.protection.catch_up(lanes, id);
+        }
+    }
+
     /// Handles a dummy or an ACK of a protected link that came over `lane`.
     #[inline]
     pub(crate) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) {

@@ -1,0 +1,92 @@
+//! Lanes of protected links whose control frames arrive without events of their own.
+//!
+//! A dummy or an ACK changes nothing but the port that it arrives at. So the receiving port takes it when
+//! something else happens at the port, or at the end of a window. Only stored frames have arrival events.
+
+use wiremend_units::{LaneId, Time};
+use wiremend_wire::MIN_FRAME_BYTES;
+
+use super::Lanes;
+use super::lanes::Arrival;
+use crate::event::EventSource;
+use crate::frame::{Carried, Content, PackedHeader};
+
+impl Lanes {
+    /// Makes the receiving port responsible for control frames.
+    pub(crate) fn receive_lazily(&mut self, lane: LaneId) {
+        self.rings[lane.index()].is_lazy = true;
+    }
+
+    /// Returns whether control frames on a lane have no events.
+    #[inline]
+    pub(crate) fn is_lazy(&self, lane: LaneId) -> bool {
+        self.rings[lane.index()].is_lazy
+    }
+
+    /// Returns when the next frame on a lane arrives, if it is a control frame.
+    #[inline]
+    pub(crate) fn next_control(&self, lane: LaneId) -> Option<Time> {
+        let (at, frame) = self.rings[lane.index()].front(&self.pool)?;
+        matches!(frame.content(), Content::Control(_)).then_some(at)
+    }
+
+    /// Removes the next frame on a lane, which is a control frame.
+    #[inline]
+    pub(crate) fn take_control(&mut self, lane: LaneId) -> Option<PackedHeader> {
+        let ring = &mut self.rings[lane.index()];
+        let Content::Control(header) = ring.front(&self.pool)?.1.content() else { return None };
+        ring.remove_front();
+        ring.frames += 1;
+        ring.bytes += u64::from(MIN_FRAME_BYTES);
+        self.controls -= 1;
+        self.lazy_arrivals += 1;
+        Some(header)
+    }
+
+    /// Removes the stored frame that has just arrived over a lane, after the control frames before it.
+    pub(crate) fn take_lazy_arrival(&mut self, lane: LaneId) -> Arrival {
+        let ring = &mut self.rings[lane.index()];
+        let arrived = ring.front(&self.pool).map(|(_, frame)| frame);
+        if let Some(Content::Stored(id)) = arrived.map(Carried::content) {
+            ring.remove_front();
+            ring.stored -= 1;
+            ring.frames += 1;
+            ring.bytes += u64::from(self.frames.get(id).len);
+        }
+        Arrival { frame: arrived, is_last: false }
+    }
+
+    /// Schedules the arrival of the next stored frame, and a look at the control frames before it.
+    pub(crate) fn arm_lazy(&mut self, lane: LaneId) {
+        let ring = &self.rings[lane.index()];
+        if let Some((at, frame)) = ring.next_stored(&self.pool) {
+            ring.prefetch_stored(frame, &self.frames, &self.headers);
+            self.queue.arm_by(EventSource(lane.0), at);
+        }
+        self.arm_next_control(lane);
+    }
+
+    /// Schedules a look at the next control frame on a lane.
+    pub(crate) fn arm_next_control(&mut self, lane: LaneId) {
+        if let Some(at) = self.next_control(lane) {
+            let node = self.rings[lane.index()].to;
+            self.queue.arm_by(self.sources.switch_timer_of(node), at.max(self.queue.window_end()));
+        }
+    }
+
+    /// Puts a frame on a lane whose control frames have no events.
+    pub(super) fn carry_lazily(&mut self, lane: LaneId, at: Time, frame: Carried) {
+        let ring = &mut self.rings[lane.index()];
+        let was_empty = ring.append(&mut self.pool, at, frame);
+        if matches!(frame.content(), Content::Control(_)) {
+            if was_empty {
+                self.queue.arm_by(self.sources.switch_timer_of(ring.to), at);
+            }
+            return;
+        }
+        ring.stored += 1;
+        if ring.stored == 1 {
+            self.queue.arm_by(EventSource(lane.0), at);
+        }
+    }
+}
