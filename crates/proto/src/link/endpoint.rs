@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use wiremend_units::{Bytes, Span, Time};
 
 use super::fingerprint::Fingerprint;
-use super::handshake::{Handshake, SendMode, TimeoutOutcome};
+use super::handshake::{Handshake, SendMode, TimeoutOutcome, WAIT_UNKNOWN};
 use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
@@ -37,6 +37,9 @@ pub struct Endpoint<F, const BITS: u32 = 20> {
 const UNKNOWN_GAP: Span = Span::from_us(100);
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
+    /// No timer is shorter than this or a round trip, whichever is shorter, unless the configuration says so.
+    pub const TIMEOUT_MIN: Span = WAIT_UNKNOWN;
+
     /// A dormant end.
     pub fn new(config: Config) -> Self {
         const { assert!(BITS >= 3 && BITS <= 24, "numbers have 3 to 24 bits") };
@@ -290,6 +293,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     #[inline]
     pub fn poll(&mut self) -> Option<Disposal<F>> {
         self.out.pop()
+    }
+
+    /// Whether [`Endpoint::poll`] returns a disposal.
+    #[inline]
+    pub fn has_disposals(&self) -> bool {
+        !self.out.is_empty()
     }
 
     /// The time of [`Endpoint::next_timeout`] has come.

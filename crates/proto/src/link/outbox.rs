@@ -22,6 +22,11 @@ impl<F> Outbox<F> {
     }
 
     #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.disposals.is_empty()
+    }
+
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Disposal<F>> {
         self.disposals.pop_front()
     }

@@ -165,6 +165,9 @@ impl Egress {
         if self.occupied == 0 {
             return None;
         }
+        if let Some(class) = self.only_class() {
+            return self.queues[class].front().map(|waiting| (class as u8, waiting.len));
+        }
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
@@ -172,15 +175,13 @@ impl Egress {
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
-        let only = self.occupied.trailing_zeros() as usize;
-        let class =
-            if self.maybe_paused == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0 {
-                only
-            } else {
-                let ready = self.ready(now);
-                let queues = &self.queues;
-                self.schedule.next(ready, |class| queues[class].need())?
-            };
+        let class = if let Some(only) = self.only_class() {
+            only
+        } else {
+            let ready = self.ready(now);
+            let queues = &self.queues;
+            self.schedule.next(ready, |class| queues[class].need())?
+        };
         let queue = &mut self.queues[class];
         let waiting = queue.pop()?;
         if queue.is_empty() {
@@ -192,6 +193,14 @@ impl Egress {
         self.take_out(class as u8, waiting.len);
         self.record_departure(now + waiting.wire_time, class as u8, waiting.len);
         Some((class as u8, waiting))
+    }
+
+    /// Returns the only class with queued frames if nothing else decides what is next.
+    #[inline]
+    fn only_class(&self) -> Option<usize> {
+        let only = self.occupied.trailing_zeros() as usize;
+        (self.maybe_paused == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0)
+            .then_some(only)
     }
 
     /// Returns the queued frames of a class, the next one first.

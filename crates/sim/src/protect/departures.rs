@@ -7,18 +7,23 @@
 //! order that events would have had. The last event of a switch in a window handles the rest of the window,
 //! before a departing frame can arrive anywhere.
 
+use wiremend_proto::link::Endpoint;
 use wiremend_units::{LaneId, SwitchId, Time};
 
 use super::end_context::{EndContext, Shared};
 use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
 use crate::event::EventSource;
+use crate::frame::FrameId;
 use crate::link::Lanes;
 
-/// Returns whether an end may be late. In order of time it must not, and frames that it gives up are delivered to
-/// other ports, so that takes an event.
+/// Returns whether an end may be late. In order of time it must not. Timers that are set late must not be due in
+/// the same window: frames that an end gives up are delivered to other ports. Nearly all timers are longer than
+/// a round trip, and a round trip is longer than a window.
 pub(super) fn may_be_late(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
     let LinkProtocol::Link(end) = protocol else { return false };
-    lanes.queue.is_by_node() && end.config().give_up.is_none_or(|give_up| give_up > lanes.queue.window())
+    let window = lanes.queue.window();
+    let is_long = Endpoint::<FrameId>::TIMEOUT_MIN > window && end.config().give_up.is_none_or(|age| age > window);
+    lanes.queue.is_by_node() && is_long
 }
 
 impl Protection {
@@ -46,18 +51,18 @@ impl Protection {
         }
     }
 
-    /// Sends the next frame if `may_send`, processes the decisions of the link end, and schedules the next look.
+    /// Sends the next frame if the wire is free, processes the decisions of the link end, and schedules the next
+    /// look.
     #[inline]
     pub(super) fn send_lazily(
         &mut self,
         lanes: &mut Lanes,
         now: Time,
         id: ProtectedId,
-        may_send: bool,
         switch: SwitchId,
     ) {
         let port = &mut self.ports[id.0 as usize];
-        port.step(lanes, &mut self.shared, now, id, may_send);
+        port.step(lanes, &mut self.shared, now, id);
         port.arm(lanes, now, Time::MAX);
         if port.is_waiting {
             lanes.queue.arm_by(lanes.sources.switch_timer(switch), lanes.queue.window_end());
@@ -89,29 +94,26 @@ impl ProtectedPort {
         let lane = self.lane();
         let (leaving, arriving) = (lanes.sources.port_free(lane), EventSource(lane.reverse().0));
         let (mut last, delivered) = (None, shared.delivered.len());
-        // Timers that were set before have events, and so have pauses. A step may set a timer or meet a pause.
-        let mut due = Time::MAX;
+        // The end of a pause that a step meets; others have events.
+        let mut resumed = Time::MAX;
         loop {
             let (free_at, arrival) = self.next_steps(lanes);
-            let (leaves, arrives) = ((free_at.min(due), leaving), (arrival, arriving));
+            let (leaves, arrives) = ((free_at.min(resumed), leaving), (arrival, arriving));
             let is_arrival = lanes.queue.is_before(arrives, leaves);
             let (at, source) = if is_arrival { arrives } else { leaves };
             if at == Time::MAX || !lanes.queue.is_before_current(source, at) {
                 break;
             }
-            if !is_arrival {
-                if due <= at {
-                    self.link_end.on_time(at);
-                }
-            } else if let Some(header) = lanes.take_control(lane.reverse()) {
+            if is_arrival && let Some(header) = lanes.take_control(lane.reverse()) {
                 self.link_end.on_control(at, header);
             }
-            self.step(lanes, shared, at, id, lanes.is_free(at, lane));
-            due = self.next_due(at);
+            self.step(lanes, shared, at, id);
+            resumed = self.resumes(at);
             last = Some(at);
         }
         debug_assert!(shared.delivered.len() == delivered, "a late port delivers nothing");
         if let Some(at) = last {
+            debug_assert!(self.link_end.next_due(at) > at, "timers have events");
             self.arm(lanes, at, Time::MAX);
         }
     }
@@ -130,17 +132,22 @@ impl ProtectedPort {
         }
     }
 
-    /// Sends the next frame if `may_send`, and processes the decisions of the link end.
+    /// Sends the next frame if the wire is free, and processes the decisions of the link end.
     #[inline]
-    fn step(&mut self, lanes: &mut Lanes, shared: &mut Shared, now: Time, port: ProtectedId, may_send: bool) {
+    fn step(&mut self, lanes: &mut Lanes, shared: &mut Shared, now: Time, port: ProtectedId) {
         let Self { egress, link_end: LinkEnd { protocol, state }, .. } = self;
         let LinkProtocol::Link(end) = protocol else { return };
-        let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
-        if may_send {
-            retransmission::send(end, &mut cx);
+        let lane = state.lane;
+        let mut has_pending = egress.is_occupied() || end.has_pending();
+        let may_send = has_pending && lanes.is_free(now, lane);
+        if may_send || end.has_disposals() {
+            let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
+            if may_send {
+                retransmission::send(end, &mut cx);
+            }
+            retransmission::dispose(end, &mut cx);
+            has_pending = egress.is_occupied() || end.has_pending();
         }
-        retransmission::dispose(end, &mut cx);
-        self.is_waiting =
-            lanes.busy_until(state.lane) > now && (egress.is_occupied() || end.has_pending());
+        self.is_waiting = has_pending && !lanes.is_free(now, lane);
     }
 }

@@ -74,12 +74,16 @@ impl ProtectedPort {
     /// Returns when a timer is due or a pause ends.
     #[inline]
     fn next_due(&self, now: Time) -> Time {
-        let due = self.link_end.next_due(now);
+        self.link_end.next_due(now).min(self.resumes(now))
+    }
+
+    /// Returns when a pause ends that keeps the queues from sending.
+    #[inline]
+    fn resumes(&self, now: Time) -> Time {
         if !self.egress.may_be_paused() {
-            return due;
+            return Time::MAX;
         }
-        let start = self.egress.next_start(now).filter(|start| *start > now);
-        start.map_or(due, |start| start.min(due))
+        self.egress.next_start(now).filter(|start| *start > now).unwrap_or(Time::MAX)
     }
 
     /// Schedules the next event: at `due`, or earlier if a timer is due or a pause ends.
@@ -228,7 +232,7 @@ impl Protection {
         may_send: bool,
     ) -> Option<(u8, QueuedFrame)> {
         if let Some(switch) = self.port(id).lazy {
-            self.send_lazily(lanes, now, id, may_send, switch);
+            self.send_lazily(lanes, now, id, switch);
             return None;
         }
         let (protocol, mut cx) = self.split(lanes, now, id);

@@ -168,7 +168,6 @@ impl Lossy {
     pub(super) fn on_header(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: FrameId) {
         match self.ports[lane.index()] {
             LossyPort::Protected(id) => {
-                self.protection.catch_up(lanes, id);
                 self.protection.on_header(lanes, now, id, frame);
                 self.send_next(lanes, now, lane, id);
             }
@@ -181,7 +180,6 @@ impl Lossy {
     #[inline]
     pub(super) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) -> bool {
         let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
-        self.protection.catch_up(lanes, id);
         let is_known = self.protection.on_control(now, id, header);
         if is_known {
             self.send_next(lanes, now, lane, id);
