@@ -18,25 +18,31 @@ use super::{
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
 /// few bits to cover every wrap.
+///
+/// Fields that each frame needs come first, here and in the parts, so that they lie in few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Endpoint<F, const BITS: u32 = 20> {
-    config: Config,
+    /// Pending reply. A newer one replaces it: the other end repeats its questions.
+    reply: Option<Hello>,
     /// Start and end of protection for leaving frames.
     handshake: Handshake,
     sender: Sender<F, BITS>,
-    level: ProtectionLevel,
     receiver: Receiver<F, BITS>,
-    /// Pending reply. A newer one replaces it: the other end repeats its questions.
-    reply: Option<Hello>,
+    out: Outbox<F>,
+    level: ProtectionLevel,
     /// Earliest time of the next reply to an unknown epoch.
     unknown_reply_at: Time,
-    out: Outbox<F>,
+    config: Config,
 }
 
 /// Minimum interval between replies to an unknown epoch, so that a stream of frames causes few replies.
 const UNKNOWN_GAP: Span = Span::from_us(100);
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
+    /// Number of bytes at the start of this value that nearly every frame needs.
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, out) + Outbox::<F>::HOT_BYTES;
+
     /// No timer is shorter than this or a round trip, whichever is shorter, unless the configuration says so.
     pub const TIMEOUT_MIN: Span = WAIT_UNKNOWN;
 

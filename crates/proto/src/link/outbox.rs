@@ -5,13 +5,17 @@ use std::collections::VecDeque;
 use super::{Counters, Disposal, RecoveryDelays};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Outbox<F> {
+    disposals: VecDeque<Disposal<F>>,
     pub(super) counters: Counters,
     pub(super) delays: RecoveryDelays,
-    disposals: VecDeque<Disposal<F>>,
 }
 
 impl<F> Outbox<F> {
+    /// All but the histogram, which is long.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, delays);
+
     pub(super) fn new() -> Self {
         Self { counters: Counters::default(), delays: RecoveryDelays::default(), disposals: VecDeque::new() }
     }

@@ -20,30 +20,31 @@ use super::timing::Timing;
 use super::{Ack, Config, Disposal, LinkHeader, Missing, Seq};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Receiver<F, const BITS: u32> {
-    timing: Timing,
-    room_bytes: u64,
-    backpressure: bool,
-    control_copies: u8,
     /// Epoch of the sender; dormant without one.
     epoch: Option<u32>,
     next: u64,
     seen: u64,
-    holes: Holes,
-    held: Ring<Option<Held<F>>>,
-    held_count: u32,
-    held_bytes: u64,
-    notifications: NotificationSeries,
-    /// When holes are checked for renotification.
-    renotify_at: Time,
-    /// Time from the detection of a gap to the arrival of the missing frame.
-    response_time: ResponseTime,
     /// `next` in the last ACK.
     last_acked: u64,
     /// Bytes that have arrived since.
     unacked_bytes: u64,
-    acks_owed: u8,
     pause: Pause,
+    /// When holes are checked for renotification.
+    renotify_at: Time,
+    acks_owed: u8,
+    control_copies: u8,
+    backpressure: bool,
+    holes: Holes,
+    notifications: NotificationSeries,
+    timing: Timing,
+    room_bytes: u64,
+    held: Ring<Option<Held<F>>>,
+    held_count: u32,
+    held_bytes: u64,
+    /// Time from the detection of a gap to the arrival of the missing frame.
+    response_time: ResponseTime,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -14,35 +14,36 @@ use super::timing::{PROBES_MAX, Timing};
 use super::{Ack, Config, DataHeader, Disposal, LinkHeader, Missing, QueueHead, Seq};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Sender<F, const BITS: u32> {
-    timing: Timing,
-    room_bytes: u64,
-    dummies_max: u8,
-    share: Rate,
-    epoch: u8,
     /// All positions before are settled at the receiver.
     acked: u64,
     next: u64,
-    /// Copies before this position are released if the receiver has reported their arrival.
-    released_upto: u64,
     window: u64,
-    slots: Ring<Slot<F>>,
-    kept_bytes: u64,
-    /// Positions with copies due. Entries may have been released since.
-    retransmit_queue: VecDeque<u64>,
-    /// When the share for retransmissions has paid for all requested copies.
-    copies_paid_at: Time,
-    dummies_owed: u8,
-    probe: Probe,
     /// When a pause ends by itself; `Time::MAX` without pause.
     paused_until: Time,
-    /// Time from the last copy of a frame to its acknowledgement.
-    response_time: ResponseTime,
-    /// For the frame released last, if it was retransmitted: time of the last copy and number of requests.
-    last_response: Option<(Time, u8)>,
+    probe: Probe,
+    dummies_owed: u8,
+    dummies_max: u8,
+    epoch: u8,
+    slots: Ring<Slot<F>>,
+    kept_bytes: u64,
+    room_bytes: u64,
+    /// Copies before this position are released if the receiver has reported their arrival.
+    released_upto: u64,
     /// The frame that was polled and not yet confirmed by [`Sender::on_sent`].
     in_transmission: Option<QueueHead>,
+    /// For the frame released last, if it was retransmitted: time of the last copy and number of requests.
+    last_response: Option<(Time, u8)>,
+    /// Positions with copies due. Entries may have been released since.
+    retransmit_queue: VecDeque<u64>,
     monitor: LossMonitor,
+    timing: Timing,
+    /// When the share for retransmissions has paid for all requested copies.
+    copies_paid_at: Time,
+    share: Rate,
+    /// Time from the last copy of a frame to its acknowledgement.
+    response_time: ResponseTime,
 }
 
 #[derive(Clone, Copy, Debug)]

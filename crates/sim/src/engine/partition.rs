@@ -8,7 +8,7 @@ use wiremend_proto::cc::AckFeedback;
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
-use crate::event::Event;
+use crate::event::{Event, EventSource};
 use crate::frame::{Body, Carried, Content, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
@@ -89,18 +89,27 @@ impl Partition {
     /// Prefetches memory for the next nodes: more frames are in flight than fit in a cache.
     #[inline]
     fn prefetch(&self) {
-        let lanes = self.lanes.ports.len();
         for source in self.lanes.queue.upcoming(2) {
             match self.lanes.ring(source) {
                 Some(ring) => prefetch(ring),
-                None => self.ports.prefetch(source.0 as usize - lanes, false),
+                None => self.prefetch_port(source, false),
             }
         }
         for source in self.lanes.queue.upcoming(1) {
             match self.lanes.ring(source) {
                 Some(ring) => self.lanes.prefetch_first(ring),
-                None => self.ports.prefetch(source.0 as usize - lanes, true),
+                None => self.prefetch_port(source, true),
             }
+        }
+    }
+
+    /// Prefetches the port of a source, or the protected ports of a switch: first the ports, then (`is_next`)
+    /// what they refer to.
+    #[inline]
+    fn prefetch_port(&self, source: EventSource, is_next: bool) {
+        match self.lanes.sources.switch_of(source) {
+            Some(switch) => self.ports.prefetch_protected(&self.lanes, switch, is_next),
+            None => self.ports.prefetch(source.0 as usize - self.lanes.ports.len(), is_next),
         }
     }
 

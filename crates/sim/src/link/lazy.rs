@@ -10,8 +10,23 @@ use super::Lanes;
 use super::lanes::Arrival;
 use crate::event::EventSource;
 use crate::frame::{Carried, Content, PackedHeader};
+use crate::memory::prefetch;
 
 impl Lanes {
+    /// Prefetches both ends of the link of a port whose control frames have no events.
+    #[inline]
+    pub(crate) fn prefetch_port(&self, lane: LaneId) {
+        prefetch(&self.ports[lane.index()]);
+        prefetch(&self.rings[lane.index()]);
+        prefetch(&self.rings[lane.reverse().index()]);
+    }
+
+    /// Prefetches the next frames on a lane.
+    #[inline]
+    pub(crate) fn prefetch_lazy(&self, lane: LaneId) {
+        self.rings[lane.index()].prefetch(&self.pool, &self.frames, &self.headers);
+    }
+
     /// Makes the receiving port responsible for control frames.
     pub(crate) fn receive_lazily(&mut self, lane: LaneId) {
         self.rings[lane.index()].is_lazy = true;

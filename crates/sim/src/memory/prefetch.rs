@@ -1,20 +1,35 @@
 //! Prefetch hints for the processor.
 
+const LINE_BYTES: usize = 64;
+
+/// Prefetches the cache lines of the first `bytes` of `value`.
+#[inline]
+pub(crate) fn prefetch_start<T>(value: &T, bytes: usize) {
+    for offset in (0..bytes.min(size_of::<T>())).step_by(LINE_BYTES) {
+        prefetch_address(std::ptr::from_ref(value).wrapping_byte_add(offset));
+    }
+}
+
 /// Prefetches the cache line of `value`. Has no effect on results.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
+    prefetch_address(std::ptr::from_ref(value));
+}
+
+#[inline]
+fn prefetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[expect(
             unsafe_code,
-            reason = "a prefetch reads nothing and faults on nothing, and the address is a reference's"
+            reason = "a prefetch reads nothing and faults on nothing"
         )]
         // SAFETY: prefetching has no architectural effect, for whatever address.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+            _mm_prefetch::<_MM_HINT_T0>(address.cast());
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = address;
 }

@@ -15,6 +15,7 @@ use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retra
 use crate::event::EventSource;
 use crate::frame::FrameId;
 use crate::link::Lanes;
+use crate::memory::prefetch_start;
 
 /// Returns whether an end may be late. In order of time it must not. Timers that are set late must not be due in
 /// the same window: frames that an end gives up are delivered to other ports. Nearly all timers are longer than
@@ -33,6 +34,21 @@ impl Protection {
         let port = &mut self.ports[id.0 as usize];
         if port.lazy.is_some() && port.has_step_until(lanes, lanes.queue.now()) {
             port.catch_up(lanes, &mut self.shared, id);
+        }
+    }
+
+    /// Prefetches the ports of a switch that may be late: first the ports, then (`is_next`) their link ends.
+    #[inline]
+    pub(crate) fn prefetch(&self, lanes: &Lanes, switch: SwitchId, is_next: bool) {
+        for id in self.lazy.get(switch.index()).into_iter().flatten() {
+            let port = self.port(*id);
+            if is_next {
+                port.prefetch_end(lanes);
+            } else {
+                prefetch_start(&port.egress, 64);
+                prefetch_start(&port.link_end, size_of_val(&port.link_end) + 64);
+                lanes.prefetch_port(port.lane());
+            }
         }
     }
 
@@ -75,6 +91,14 @@ impl ProtectedPort {
     #[inline]
     fn lane(&self) -> LaneId {
         self.link_end.lane()
+    }
+
+    #[inline]
+    fn prefetch_end(&self, lanes: &Lanes) {
+        if let LinkProtocol::Link(end) = &self.link_end.protocol {
+            prefetch_start(&**end, Endpoint::<FrameId>::HOT_BYTES);
+        }
+        lanes.prefetch_lazy(self.lane().reverse());
     }
 
     /// Returns when the next frame may leave, and when the next control frame arrives.

@@ -298,6 +298,14 @@ impl SwitchPorts {
         }
     }
 
+    /// Prefetches the protected ports of a switch, or their link ends.
+    #[inline]
+    pub(crate) fn prefetch_protected(&self, lanes: &Lanes, switch: SwitchId, is_next: bool) {
+        if let Kind::Lossy(ports) = &self.kind {
+            ports.protection.prefetch(lanes, switch, is_next);
+        }
+    }
+
     fn protected(&self, lane: LaneId) -> Option<ProtectedId> {
         match &self.kind {
             Kind::Lossy(ports) => ports.protected(lane),
