@@ -123,7 +123,8 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         if self.is_urgent() { None } else { self.poll_after_urgent(now, head) }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+    #[inline(always)]
     fn poll_after_urgent(&mut self, now: Time, head: Option<QueueHead>) -> Option<UsualTransmit> {
         if let Some(head) = head {
             match self.handshake.send_mode() {

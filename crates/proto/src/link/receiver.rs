@@ -98,6 +98,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// Whether headers have the current epoch.
+    #[inline]
     pub(super) fn is_epoch(&self, epoch: u8) -> bool {
         self.epoch.is_some_and(|known| epoch_bits(known) == epoch)
     }
@@ -204,6 +205,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// A dummy shows that all positions before `next` were sent. It must be acknowledged.
+    #[inline]
     pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
         if self.on_sent_upto(now, next, out) {
             self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
@@ -212,7 +214,16 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
 
     /// All positions before `next` were sent, so those that have not arrived are missing. False: `next` is
     /// impossible.
+    #[inline]
     pub(super) fn on_sent_upto(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
+        if self.seen == self.next && Seq::<BITS>::new(next) == Seq::from_position(self.seen) {
+            // The usual case: no frame is missing.
+            return true;
+        }
+        self.on_sent_around_holes(now, next, out)
+    }
+
+    fn on_sent_around_holes(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
         // A sender is at most this far ahead. The bound keeps forged numbers from opening holes without end.
         let last = self.next + u64::from(Seq::<BITS>::WINDOW_MAX);
         let position = Seq::<BITS>::new(next).position_near(self.seen).filter(|position| *position <= last);

@@ -297,7 +297,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             out.counters.ignored += 1;
             return false;
         };
-        self.release_before(position, out);
+        if position != self.acked {
+            self.release_before(position, out);
+        }
         self.measure_response(now);
         self.paused_until = if ack.pause { now + self.timing.pause_max } else { Time::MAX };
         let at = if self.is_drained() { Time::MAX } else { now + self.timing.probe };

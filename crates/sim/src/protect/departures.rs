@@ -32,9 +32,18 @@ impl Protection {
     #[inline]
     pub(crate) fn catch_up(&mut self, lanes: &mut Lanes, id: ProtectedId) {
         let port = &mut self.ports[id.0 as usize];
-        if port.lazy.is_some() && port.has_step_until(lanes, lanes.queue.now()) {
+        if port.quiet_until <= lanes.queue.now() {
             port.catch_up(lanes, &mut self.shared, id);
         }
+    }
+
+    /// As [`Protection::catch_up`], before a frame is removed from the lane that ends at the port.
+    #[inline]
+    pub(crate) fn catch_up_arrivals(&mut self, lanes: &mut Lanes, id: ProtectedId) {
+        self.catch_up(lanes, id);
+        // A control frame behind that frame may arrive soon.
+        let port = self.port_mut(id);
+        port.quiet_until = port.quiet_until.min(lanes.queue.now());
     }
 
     /// Prefetches the ports of a switch that may be late: first the ports, then (`is_next`) their link ends.
@@ -67,22 +76,19 @@ impl Protection {
         }
     }
 
-    /// Sends the next frame if the wire is free, processes the decisions of the link end, and schedules the next
-    /// look.
+    /// Sends the next frame if the wire is free, and processes the decisions of the link end. The end of the window
+    /// schedules the next look.
     #[inline]
-    pub(super) fn send_lazily(
-        &mut self,
-        lanes: &mut Lanes,
-        now: Time,
-        id: ProtectedId,
-        switch: SwitchId,
-    ) {
+    pub(super) fn send_lazily(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, switch: SwitchId) {
         let port = &mut self.ports[id.0 as usize];
         port.step(lanes, &mut self.shared, now, id);
-        port.arm(lanes, now, Time::MAX);
         if port.is_waiting {
-            lanes.queue.arm_by(lanes.sources.switch_timer(switch), lanes.queue.window_end());
+            port.quiet_until = port.quiet_until.min(lanes.busy_until(port.lane()));
         }
+        if port.egress.may_be_paused() {
+            port.arm(lanes, now, Time::MAX);
+        }
+        lanes.queue.arm_by(lanes.sources.switch_timer(switch), lanes.queue.window_end());
     }
 }
 
@@ -108,16 +114,10 @@ impl ProtectedPort {
         (free_at, lanes.next_control(self.lane().reverse()).unwrap_or(Time::MAX))
     }
 
-    #[inline]
-    fn has_step_until(&self, lanes: &Lanes, now: Time) -> bool {
-        let (free_at, arrival) = self.next_steps(lanes);
-        free_at.min(arrival) <= now
-    }
-
     fn catch_up(&mut self, lanes: &mut Lanes, shared: &mut Shared, id: ProtectedId) {
         let lane = self.lane();
         let (leaving, arriving) = (lanes.sources.port_free(lane), EventSource(lane.reverse().0));
-        let (mut last, delivered) = (None, shared.delivered.len());
+        let delivered = shared.delivered.len();
         // The end of a pause that a step meets; others have events.
         let mut resumed = Time::MAX;
         loop {
@@ -125,7 +125,9 @@ impl ProtectedPort {
             let (leaves, arrives) = ((free_at.min(resumed), leaving), (arrival, arriving));
             let is_arrival = lanes.queue.is_before(arrives, leaves);
             let (at, source) = if is_arrival { arrives } else { leaves };
-            if at == Time::MAX || !lanes.queue.is_before_current(source, at) {
+            if !lanes.queue.is_before_current(source, at) {
+                // Frames that are sent to the port from now on arrive after the window.
+                self.quiet_until = at.min(lanes.queue.window_end());
                 break;
             }
             if is_arrival && let Some(header) = lanes.take_control(lane.reverse()) {
@@ -133,13 +135,10 @@ impl ProtectedPort {
             }
             self.step(lanes, shared, at, id);
             resumed = self.resumes(at);
-            last = Some(at);
         }
         debug_assert!(shared.delivered.len() == delivered, "a late port delivers nothing");
-        if let Some(at) = last {
-            debug_assert!(self.link_end.next_due(at) > at, "timers have events");
-            self.arm(lanes, at, Time::MAX);
-        }
+        let due = self.link_end.next_due(lanes.queue.now());
+        debug_assert!(due > lanes.queue.window_end() || due >= self.armed, "timers of a window have events");
     }
 
     /// Gives what happens after a window an event.
@@ -148,6 +147,7 @@ impl ProtectedPort {
         if std::mem::take(&mut self.is_waiting) {
             lanes.queue.arm_by(lanes.sources.port_free(lane), lanes.busy_until(lane));
         }
+        self.arm(lanes, now, Time::MAX);
         match lanes.next_control(lane.reverse()) {
             // It arrives at this instant and comes after this event.
             Some(at) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
@@ -157,21 +157,20 @@ impl ProtectedPort {
     }
 
     /// Sends the next frame if the wire is free, and processes the decisions of the link end.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+    #[inline(always)]
     fn step(&mut self, lanes: &mut Lanes, shared: &mut Shared, now: Time, port: ProtectedId) {
         let Self { egress, link_end: LinkEnd { protocol, state }, .. } = self;
         let LinkProtocol::Link(end) = protocol else { return };
         let lane = state.lane;
-        let mut has_pending = egress.is_occupied() || end.has_pending();
-        let may_send = has_pending && lanes.is_free(now, lane);
-        if may_send || end.has_disposals() {
-            let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
-            if may_send {
-                retransmission::send(end, &mut cx);
-            }
-            retransmission::dispose(end, &mut cx);
-            has_pending = egress.is_occupied() || end.has_pending();
+        let may_send = lanes.is_free(now, lane);
+        let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
+        if may_send {
+            retransmission::send(end, &mut cx);
         }
-        self.is_waiting = has_pending && !lanes.is_free(now, lane);
+        if end.has_disposals() {
+            retransmission::dispose(end, &mut cx);
+        }
+        self.is_waiting = !lanes.is_free(now, lane) && (egress.is_occupied() || end.has_pending());
     }
 }

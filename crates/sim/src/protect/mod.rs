@@ -60,6 +60,8 @@ pub(crate) struct ProtectedPort {
     lazy: Option<SwitchId>,
     /// Whether the link end has something to send when the wire becomes free, and no event for it.
     is_waiting: bool,
+    /// No departure without an event and no arrival of a control frame is earlier.
+    quiet_until: Time,
     /// No event of the port is later than this.
     armed: Time,
 }
@@ -124,7 +126,9 @@ impl Protection {
             self.lazy.resize_with(self.lazy.len().max(switch.index() + 1), Vec::new);
             self.lazy[switch.index()].push(id);
         }
-        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, armed: Time::MAX });
+        let quiet_until = if lazy.is_some() { Time::ZERO } else { Time::MAX };
+        let armed = Time::MAX;
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed });
         id
     }
 
@@ -155,8 +159,13 @@ impl Protection {
 
     /// Handles a port event: the wire became free, or a timer is due.
     pub(crate) fn on_time(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        self.port_mut(id).armed = Time::MAX;
-        self.port_mut(id).link_end.on_time(now);
+        let port = self.port_mut(id);
+        port.armed = Time::MAX;
+        port.link_end.on_time(now);
+        if port.lazy.is_some() {
+            // A timer may have moved to a later time of this window.
+            port.arm(lanes, now, Time::MAX);
+        }
         let (protocol, mut cx) = self.split(lanes, now, id);
         if let LinkProtocol::Prototype(prototype) = protocol {
             prototype.check_memory(&mut cx);

@@ -8,26 +8,25 @@ use super::end_context::EndContext;
 use crate::frame::{Frame, FrameId, Header, PackedHeader};
 
 /// Sends what is next over the free wire. Returns whether there is something.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+#[inline(always)]
 pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool {
     let waiting = cx.egress.peek(cx.now).map(|(class, len)| QueueHead {
         len: Bytes::new(u64::from(len)),
         ordered: cx.state.ordered & (1 << class) != 0,
     });
-    if waiting.is_none() && !end.has_pending() {
-        return false;
-    }
     match end.poll_usual(cx.now, waiting) {
         Some(UsualTransmit::New(header)) => send_new(end, cx, header),
         Some(UsualTransmit::Dummy(epoch, next, ack)) => cx.send_control(PackedHeader::dummy(epoch, next, ack)),
         Some(UsualTransmit::Ack(ack)) => cx.send_control(PackedHeader::ack(ack)),
+        None if waiting.is_none() && !end.has_pending() => return false,
         None => return send_unusual(end, cx, waiting),
     }
     true
 }
 
 /// Sends the head of the queues behind a header, and keeps a copy.
-#[inline]
+#[inline(never)]
 fn send_new(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, header: DataHeader) {
     let id = cx.take_head().expect("the head that was polled");
     let kept = cx.lanes.keep_copy(id);
@@ -72,7 +71,6 @@ fn send_unusual(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, head: Opti
 }
 
 /// Processes the decisions of the endpoint.
-#[inline]
 pub(super) fn dispose(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) {
     while let Some(disposal) = end.poll() {
         match disposal {
