@@ -331,6 +331,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.sender.next_timeout().min(self.receiver.next_timeout()).min(self.handshake.next_timeout())
     }
 
+    /// Addresses that the next ACK and the next frame need, for hosts that prefetch.
+    #[inline]
+    pub fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        self.sender.next_slots().into_iter().flatten().map(|slot| std::ptr::from_ref(slot).cast())
+    }
+
     /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.out.counters

@@ -37,6 +37,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     last_response: Option<(Time, u8)>,
     /// Positions with copies due. Entries may have been released since.
     retransmit_queue: VecDeque<u64>,
+    /// Those of missed frames are valid.
+    requests: Ring<Request>,
     monitor: LossMonitor,
     timing: Timing,
     /// When the share for retransmissions has paid for all requested copies.
@@ -47,13 +49,18 @@ pub(super) struct Sender<F, const BITS: u32> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot<F> {
+pub(super) struct Slot<F> {
     frame: Option<F>,
     len: u32,
-    copies_due: u8,
     ordered: bool,
-    /// The receiver has requested it.
+    /// The receiver has requested it; see [`Request`].
     missed: bool,
+}
+
+/// The copies of a frame that the receiver has requested. Most frames have none.
+#[derive(Clone, Copy, Default, Debug)]
+struct Request {
+    copies_due: u8,
     /// Requests that led to copies.
     rounds: u8,
     resent_at: Time,
@@ -62,15 +69,7 @@ struct Slot<F> {
 // Not derived: a derive would require `F: Default`.
 impl<F> Default for Slot<F> {
     fn default() -> Self {
-        Self {
-            frame: None,
-            len: 0,
-            copies_due: 0,
-            ordered: false,
-            missed: false,
-            rounds: 0,
-            resent_at: Time::ZERO,
-        }
+        Self { frame: None, len: 0, ordered: false, missed: false }
     }
 }
 
@@ -100,6 +99,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             released_upto: 0,
             window: 0,
             slots: Ring::default(),
+            requests: Ring::default(),
             kept_bytes: 0,
             retransmit_queue: VecDeque::new(),
             copies_paid_at: Time::ZERO,
@@ -200,11 +200,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.slots[self.next] = Slot {
             frame: room.then_some(kept),
             len: len as u32,
-            copies_due: 0,
             ordered: head.ordered,
             missed: false,
-            rounds: 0,
-            resent_at: Time::ZERO,
         };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
@@ -234,11 +231,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             if position < self.acked {
                 continue;
             }
-            let slot = &mut self.slots[position];
-            let Some(frame) = slot.frame.filter(|_| slot.copies_due > 0) else { continue };
-            slot.copies_due -= 1;
-            slot.resent_at = now;
-            if slot.copies_due > 0 {
+            let (slot, request) = (&self.slots[position], &mut self.requests[position]);
+            let Some(frame) = slot.frame.filter(|_| request.copies_due > 0) else { continue };
+            request.copies_due -= 1;
+            request.resent_at = now;
+            if request.copies_due > 0 {
                 self.retransmit_queue.push_back(position);
             }
             out.counters.resent += 1;
@@ -360,6 +357,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         true
     }
 
+    /// The slots that the next ACK releases and the next frame takes.
+    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 2] {
+        [self.acked, self.next].map(|position| self.slots.get(position))
+    }
+
     #[inline]
     pub(super) fn next_timeout(&self) -> Time {
         self.probe.at.min(self.paused_until)
@@ -379,11 +381,12 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         print.add_time(self.paused_until);
         for position in self.acked..self.next {
             let slot = &self.slots[position];
-            print.add((slot.frame, slot.len, slot.copies_due, slot.ordered));
-            print.add_limit(slot.resent_at + self.timing.resend_gap(&self.response_time));
-            if self.timing.is_adaptive() && slot.resent_at > Time::ZERO {
-                print.add_time(slot.resent_at);
-                print.add(slot.rounds.min(2));
+            let request = if slot.missed { self.requests[position] } else { Request::default() };
+            print.add((slot.frame, slot.len, request.copies_due, slot.ordered));
+            print.add_limit(request.resent_at + self.timing.resend_gap(&self.response_time));
+            if self.timing.is_adaptive() && request.resent_at > Time::ZERO {
+                print.add_time(request.resent_at);
+                print.add(request.rounds.min(2));
             }
         }
         if self.timing.is_adaptive() {
@@ -404,8 +407,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         let gap = self.timing.resend_gap(&self.response_time);
         let slot = &mut self.slots[position];
         let first_time = !std::mem::replace(&mut slot.missed, true);
-        let resent = slot.resent_at > Time::ZERO;
-        let waits = slot.copies_due > 0 || resent && now < slot.resent_at + gap;
+        if first_time {
+            self.requests.make_room(self.acked, self.next, self.next);
+            self.requests[position] = Request::default();
+        }
+        let request = &mut self.requests[position];
+        let resent = request.resent_at > Time::ZERO;
+        let waits = request.copies_due > 0 || resent && now < request.resent_at + gap;
         if !waits {
             // Copies may run ahead of their share by a burst. A copy costs its transmission time at the
             // share's rate.
@@ -421,8 +429,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
                 }
             } else {
                 self.copies_paid_at = self.copies_paid_at.max(now) + cost * copies;
-                slot.copies_due = copies as u8;
-                slot.rounds = slot.rounds.saturating_add(1);
+                request.copies_due = copies as u8;
+                request.rounds = request.rounds.saturating_add(1);
                 self.retransmit_queue.push_back(position);
             }
         }
@@ -460,10 +468,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     fn release(&mut self, position: u64, out: &mut Outbox<F>) {
         let slot = &mut self.slots[position];
         if let Some(frame) = slot.frame.take() {
-            slot.copies_due = 0;
             self.kept_bytes -= u64::from(slot.len);
-            if slot.resent_at > Time::ZERO {
-                self.last_response = Some((slot.resent_at, slot.rounds));
+            if slot.missed {
+                let request = &mut self.requests[position];
+                request.copies_due = 0;
+                if request.resent_at > Time::ZERO {
+                    self.last_response = Some((request.resent_at, request.rounds));
+                }
             }
             out.push(Disposal::Release(frame));
         }

@@ -8,7 +8,7 @@ use wiremend_proto::cc::AckFeedback;
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
-use crate::event::{Event, EventSource};
+use crate::event::Event;
 use crate::frame::{Body, Carried, Content, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
@@ -89,27 +89,31 @@ impl Partition {
     /// Prefetches memory for the next nodes: more frames are in flight than fit in a cache.
     #[inline]
     fn prefetch(&self) {
+        let lanes = self.lanes.ports.len();
         for source in self.lanes.queue.upcoming(2) {
             match self.lanes.ring(source) {
                 Some(ring) => prefetch(ring),
-                None => self.prefetch_port(source, false),
+                None => self.ports.prefetch(source.0 as usize - lanes, false),
             }
         }
         for source in self.lanes.queue.upcoming(1) {
             match self.lanes.ring(source) {
                 Some(ring) => self.lanes.prefetch_first(ring),
-                None => self.prefetch_port(source, true),
+                None => self.ports.prefetch(source.0 as usize - lanes, true),
             }
+        }
+        if self.ports.has_late_ports() {
+            self.prefetch_late_ports();
         }
     }
 
-    /// Prefetches the port of a source, or the protected ports of a switch: first the ports, then (`is_next`)
-    /// what they refer to.
-    #[inline]
-    fn prefetch_port(&self, source: EventSource, is_next: bool) {
-        match self.lanes.sources.switch_of(source) {
-            Some(switch) => self.ports.prefetch_protected(&self.lanes, switch, is_next),
-            None => self.ports.prefetch(source.0 as usize - self.lanes.ports.len(), is_next),
+    #[inline(never)]
+    fn prefetch_late_ports(&self) {
+        for ahead in 1..=3 {
+            let node = self.lanes.queue.upcoming_node(ahead);
+            if let Some(switch) = node.and_then(|node| node.checked_sub(self.hosts.len() as u32)) {
+                self.ports.prefetch_late_ports(&self.lanes, SwitchId(switch), ahead);
+            }
         }
     }
 

@@ -255,6 +255,12 @@ impl EventQueue {
         std::mem::take(&mut self.has_new_node)
     }
 
+    /// Returns the node whose turn is `ahead` turns away.
+    #[inline]
+    pub(crate) fn upcoming_node(&self, ahead: usize) -> Option<u32> {
+        self.turns.get(self.turn + ahead - 1).copied()
+    }
+
     /// Returns the sources with events of the node whose turn is `ahead` turns away, in no particular order.
     #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> impl Iterator<Item = EventSource> {

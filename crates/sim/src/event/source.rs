@@ -74,13 +74,6 @@ impl EventSources {
         self.switch_timer(SwitchId(node.0 - self.hosts))
     }
 
-    /// Returns the switch of a switch timer.
-    #[inline]
-    pub(crate) fn switch_of(self, source: EventSource) -> Option<SwitchId> {
-        let switch = source.0.checked_sub(2 * self.lanes + 3 * self.hosts)?;
-        (switch < self.switches).then_some(SwitchId(switch))
-    }
-
     pub(crate) fn script(self, script: u32) -> EventSource {
         EventSource(2 * self.lanes + 3 * self.hosts + self.switches + script)
     }

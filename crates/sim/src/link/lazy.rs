@@ -24,7 +24,7 @@ impl Lanes {
     /// Prefetches the next frames on a lane.
     #[inline]
     pub(crate) fn prefetch_lazy(&self, lane: LaneId) {
-        self.rings[lane.index()].prefetch(&self.pool, &self.frames, &self.headers);
+        self.rings[lane.index()].prefetch_entries(&self.pool);
     }
 
     /// Makes the receiving port responsible for control frames.

@@ -55,6 +55,9 @@ pub(crate) type NewFirst = Option<Time>;
 
 const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::NONE };
 const ENTRIES_MIN: u32 = 4;
+const ENTRIES_PER_LINE: usize = 64 / size_of::<Entry>();
+/// Entries of a lazy lane that are prefetched.
+const ENTRIES_AHEAD: u32 = 12;
 
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
@@ -123,6 +126,14 @@ impl LaneRing {
             let Entry { at, frame } = pool.entries[self.place(index)];
             if let Content::Stored(id) = frame.content() { Some((at, id)) } else { None }
         })
+    }
+
+    /// Prefetches the entries of about a window.
+    #[inline]
+    pub(super) fn prefetch_entries(&self, pool: &RingPool) {
+        for index in (0..self.len.min(ENTRIES_AHEAD)).step_by(ENTRIES_PER_LINE) {
+            prefetch(&pool.entries[self.place(index)]);
+        }
     }
 
     #[inline]

@@ -16,8 +16,9 @@ pub(crate) fn prefetch<T>(value: &T) {
     prefetch_address(std::ptr::from_ref(value));
 }
 
+/// Prefetches the cache line at an address.
 #[inline]
-fn prefetch_address<T>(address: *const T) {
+pub(crate) fn prefetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -46,6 +46,13 @@ impl ClassQueue {
     }
 
     #[inline]
+    pub(super) fn prefetch_back(&self) {
+        if let Some(back) = self.behind.back() {
+            prefetch(back);
+        }
+    }
+
+    #[inline]
     pub(super) fn push(&mut self, waiting: QueuedFrame) {
         self.backlog += waiting.wire_time;
         if self.is_empty() {

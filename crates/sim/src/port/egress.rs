@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use wiremend_units::{Span, Time};
 
 use super::class_queue::{ClassQueue, QueuedFrame};
+use crate::memory::prefetch;
 use super::{ClassPauses, PauseWindow, Schedule};
 
 pub(crate) const CLASSES: usize = 8;
@@ -130,6 +131,18 @@ impl Egress {
     #[inline]
     pub(crate) fn is_occupied(&self) -> bool {
         self.occupied != 0
+    }
+
+    /// Prefetches the fields that every frame touches.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+    }
+
+    /// Prefetches where the next frame of class 0 is queued.
+    #[inline]
+    pub(crate) fn prefetch_queue(&self) {
+        self.queues[0].prefetch_back();
     }
 
     /// Returns when the next frame will have left, if the wire is free from `free_at` on and no other frame

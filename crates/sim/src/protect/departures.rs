@@ -11,11 +11,12 @@ use wiremend_proto::link::Endpoint;
 use wiremend_units::{LaneId, SwitchId, Time};
 
 use super::end_context::{EndContext, Shared};
+use super::link_end::EndState;
 use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
 use crate::event::EventSource;
 use crate::frame::FrameId;
 use crate::link::Lanes;
-use crate::memory::prefetch_start;
+use crate::memory::{prefetch, prefetch_address, prefetch_start};
 
 /// Returns whether an end may be late. In order of time it must not. Timers that are set late must not be due in
 /// the same window: frames that an end gives up are delivered to other ports. Nearly all timers are longer than
@@ -46,17 +47,28 @@ impl Protection {
         port.quiet_until = port.quiet_until.min(lanes.queue.now());
     }
 
-    /// Prefetches the ports of a switch that may be late: first the ports, then (`is_next`) their link ends.
     #[inline]
-    pub(crate) fn prefetch(&self, lanes: &Lanes, switch: SwitchId, is_next: bool) {
+    pub(crate) fn has_late_ports(&self) -> bool {
+        !self.lazy.is_empty()
+    }
+
+    /// Prefetches what the late ports of a switch need when its turn is `ahead` turns away. Each step uses what the
+    /// one before has brought.
+    pub(crate) fn prefetch(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
         for id in self.lazy.get(switch.index()).into_iter().flatten() {
             let port = self.port(*id);
-            if is_next {
-                port.prefetch_end(lanes);
-            } else {
-                prefetch_start(&port.egress, 64);
-                prefetch_start(&port.link_end, size_of_val(&port.link_end) + 64);
-                lanes.prefetch_port(port.lane());
+            match ahead {
+                3 => prefetch_start(&port.link_end, size_of::<EndState>()),
+                2 => {
+                    port.egress.prefetch();
+                    port.prefetch_end();
+                    lanes.prefetch_port(port.lane());
+                }
+                _ => {
+                    port.egress.prefetch_queue();
+                    port.prefetch_slots();
+                    lanes.prefetch_lazy(port.lane().reverse());
+                }
             }
         }
     }
@@ -100,11 +112,18 @@ impl ProtectedPort {
     }
 
     #[inline]
-    fn prefetch_end(&self, lanes: &Lanes) {
+    fn prefetch_end(&self) {
+        prefetch(&self.quiet_until);
         if let LinkProtocol::Link(end) = &self.link_end.protocol {
-            prefetch_start(&**end, Endpoint::<FrameId>::HOT_BYTES);
+            prefetch_start(end, Endpoint::<FrameId>::HOT_BYTES);
         }
-        lanes.prefetch_lazy(self.lane().reverse());
+    }
+
+    #[inline]
+    fn prefetch_slots(&self) {
+        if let LinkProtocol::Link(end) = &self.link_end.protocol {
+            end.next_addresses().for_each(prefetch_address);
+        }
     }
 
     /// Returns when the next frame may leave, and when the next control frame arrives.

@@ -42,6 +42,7 @@ impl EndContext<'_> {
         let (class, waiting) = self.head?;
         if let Some(next) = self.egress.waiting_in(class).next() {
             self.lanes.frames.prefetch(next.frame);
+            self.lanes.headers.prefetch(next.frame);
         }
         Some(waiting.frame)
     }

@@ -42,8 +42,9 @@ pub(super) struct Costs {
     pub(super) discarded: u64,
 }
 
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and its address is needed early")]
 pub(crate) enum LinkProtocol {
-    Link(Box<Endpoint<FrameId>>),
+    Link(Endpoint<FrameId>),
     /// The published prototype of link-local retransmission.
     Prototype(Box<Prototype>),
     /// Forward error correction.

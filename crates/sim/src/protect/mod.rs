@@ -32,6 +32,7 @@ use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
 use crate::frame::{Body, FrameId, Header, PackedHeader};
 use crate::link::{Intake, Lanes};
+use crate::memory::pages;
 use crate::port::{Egress, QueuedFrame};
 use end_context::{EndContext, Shared};
 use loopback::LoopbackStep;
@@ -103,7 +104,9 @@ impl Protection {
     /// Returns an empty set with room for `ports`. `loopbacks`: loopback ports of switches, by switch.
     pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
         let shared = Shared { loopbacks, ..Shared::default() };
-        Self { ports: Vec::with_capacity(ports), lazy: Vec::new(), shared, loss_episodes: None }
+        let mut all = Vec::new();
+        pages::reserve(&mut all, ports);
+        Self { ports: all, lazy: Vec::new(), shared, loss_episodes: None }
     }
 
     /// Adds a port; `switch` if its departures affect no other port of its switch.

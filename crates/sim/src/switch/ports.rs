@@ -298,11 +298,16 @@ impl SwitchPorts {
         }
     }
 
-    /// Prefetches the protected ports of a switch, or their link ends.
+    /// Returns whether departures of some ports have no events.
     #[inline]
-    pub(crate) fn prefetch_protected(&self, lanes: &Lanes, switch: SwitchId, is_next: bool) {
+    pub(crate) fn has_late_ports(&self) -> bool {
+        matches!(&self.kind, Kind::Lossy(ports) if ports.protection.has_late_ports())
+    }
+
+    /// Prefetches what the late ports of a switch need when its turn is `ahead` turns away.
+    pub(crate) fn prefetch_late_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
         if let Kind::Lossy(ports) = &self.kind {
-            ports.protection.prefetch(lanes, switch, is_next);
+            ports.protection.prefetch(lanes, switch, ahead);
         }
     }
 
