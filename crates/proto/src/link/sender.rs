@@ -357,9 +357,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         true
     }
 
-    /// The slots that the next ACK releases and the next frame takes.
-    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 2] {
-        [self.acked, self.next].map(|position| self.slots.get(position))
+    /// Slots that the next ACK releases and the next frame takes.
+    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 3] {
+        [self.acked, self.acked + 4, self.next].map(|position| self.slots.get(position))
     }
 
     #[inline]

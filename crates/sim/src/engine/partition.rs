@@ -109,7 +109,7 @@ impl Partition {
 
     #[inline(never)]
     fn prefetch_late_ports(&self) {
-        for ahead in 1..=3 {
+        for ahead in 1..=4 {
             let node = self.lanes.queue.upcoming_node(ahead);
             if let Some(switch) = node.and_then(|node| node.checked_sub(self.hosts.len() as u32)) {
                 self.ports.prefetch_late_ports(&self.lanes, SwitchId(switch), ahead);

@@ -21,10 +21,20 @@ impl Lanes {
         prefetch(&self.rings[lane.reverse().index()]);
     }
 
-    /// Prefetches the next frames on a lane.
+    /// Prefetches where the next frame of a lane and those of the opposite one are in the pool.
     #[inline]
-    pub(crate) fn prefetch_lazy(&self, lane: LaneId) {
-        self.rings[lane.index()].prefetch_entries(&self.pool);
+    pub(crate) fn prefetch_entries(&self, lane: LaneId) {
+        self.rings[lane.index()].prefetch_back(&self.pool);
+        self.rings[lane.reverse().index()].prefetch_entries(&self.pool);
+    }
+
+    /// Prefetches the next stored frame of a lane.
+    #[inline]
+    pub(crate) fn prefetch_stored(&self, lane: LaneId) {
+        let ring = &self.rings[lane.index()];
+        if let Some((_, frame)) = ring.next_stored(&self.pool) {
+            ring.prefetch_stored(frame, &self.frames, &self.headers);
+        }
     }
 
     /// Makes the receiving port responsible for control frames.

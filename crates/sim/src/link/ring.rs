@@ -136,6 +136,14 @@ impl LaneRing {
         }
     }
 
+    /// Prefetches where the next frame is appended.
+    #[inline]
+    pub(super) fn prefetch_back(&self, pool: &RingPool) {
+        if self.len < self.capacity {
+            prefetch(&pool.entries[self.place(self.len)]);
+        }
+    }
+
     #[inline]
     pub(super) fn prefetch_stored(&self, frame: FrameId, frames: &FrameStore, headers: &Headers) {
         frames.prefetch(frame);

@@ -139,10 +139,10 @@ impl Egress {
         prefetch(self);
     }
 
-    /// Prefetches where the next frame of class 0 is queued.
+    /// Prefetches the next frames of class 0, and where the next one is queued.
     #[inline]
     pub(crate) fn prefetch_queue(&self) {
-        self.queues[0].prefetch_back();
+        self.queues[0].prefetch();
     }
 
     /// Returns when the next frame will have left, if the wire is free from `free_at` on and no other frame

@@ -58,16 +58,19 @@ impl Protection {
         for id in self.lazy.get(switch.index()).into_iter().flatten() {
             let port = self.port(*id);
             match ahead {
-                3 => prefetch_start(&port.link_end, size_of::<EndState>()),
-                2 => {
+                4 => port.prefetch_state(),
+                3 => {
                     port.egress.prefetch();
-                    port.prefetch_end();
                     lanes.prefetch_port(port.lane());
                 }
-                _ => {
+                2 => {
+                    port.prefetch_end();
                     port.egress.prefetch_queue();
+                    lanes.prefetch_entries(port.lane());
+                }
+                _ => {
                     port.prefetch_slots();
-                    lanes.prefetch_lazy(port.lane().reverse());
+                    lanes.prefetch_stored(port.lane().reverse());
                 }
             }
         }
@@ -112,8 +115,13 @@ impl ProtectedPort {
     }
 
     #[inline]
-    fn prefetch_end(&self) {
+    fn prefetch_state(&self) {
         prefetch(&self.quiet_until);
+        prefetch_start(&self.link_end.state, size_of::<EndState>());
+    }
+
+    #[inline]
+    fn prefetch_end(&self) {
         if let LinkProtocol::Link(end) = &self.link_end.protocol {
             prefetch_start(end, Endpoint::<FrameId>::HOT_BYTES);
         }
