@@ -1,6 +1,8 @@
 //! An end of a protected link: schedules the wire and dispatches arrivals.
 
 use std::hash::{Hash, Hasher};
+use std::mem::offset_of;
+use std::ops::Range;
 
 use wiremend_units::{Bytes, Span, Time};
 
@@ -11,9 +13,8 @@ use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader, LossRate,
-    ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
-    UsualTransmit,
+    Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader,
+    LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit, UsualTransmit,
 };
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
@@ -40,8 +41,12 @@ pub struct Endpoint<F, const BITS: u32 = 20> {
 const UNKNOWN_GAP: Span = Span::from_us(100);
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
-    /// Number of bytes at the start of this value that nearly every frame needs.
-    pub const HOT_BYTES: usize = std::mem::offset_of!(Self, out) + Outbox::<F>::HOT_BYTES;
+    /// What nearly every frame needs: ranges of bytes of this value, for hosts that prefetch.
+    pub const HOT_BYTES: [Range<usize>; 3] = [
+        0..offset_of!(Self, sender) + Sender::<F, BITS>::HOT_BYTES,
+        offset_of!(Self, receiver)..offset_of!(Self, receiver) + Receiver::<F, BITS>::HOT_BYTES,
+        offset_of!(Self, out)..offset_of!(Self, out) + Outbox::<F>::HOT_BYTES,
+    ];
 
     /// No timer is shorter than this or a round trip, whichever is shorter, unless the configuration says so.
     pub const TIMEOUT_MIN: Span = WAIT_UNKNOWN;

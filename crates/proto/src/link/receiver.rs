@@ -70,6 +70,9 @@ impl Pause {
 const ACKS_OWED_MAX: u8 = 4;
 
 impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, timing) + Timing::HOT_BYTES;
+
     pub(super) fn new(config: &Config) -> Self {
         Self {
             timing: Timing::new(config, Span::ZERO),

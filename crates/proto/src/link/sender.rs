@@ -37,10 +37,10 @@ pub(super) struct Sender<F, const BITS: u32> {
     last_response: Option<(Time, u8)>,
     /// Positions with copies due. Entries may have been released since.
     retransmit_queue: VecDeque<u64>,
-    /// Those of missed frames are valid.
-    requests: Ring<Request>,
     monitor: LossMonitor,
     timing: Timing,
+    /// Those of missed frames are valid.
+    requests: Ring<Request>,
     /// When the share for retransmissions has paid for all requested copies.
     copies_paid_at: Time,
     share: Rate,
@@ -87,6 +87,9 @@ impl Probe {
 }
 
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, timing) + Timing::HOT_BYTES;
+
     pub(super) fn new(config: &Config) -> Self {
         Self {
             timing: Timing::new(config, Span::ZERO),
@@ -197,12 +200,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         }
         self.slots.make_room(self.acked, self.next, self.next + 1);
         let room = self.kept_bytes + len <= self.room_bytes;
-        self.slots[self.next] = Slot {
-            frame: room.then_some(kept),
-            len: len as u32,
-            ordered: head.ordered,
-            missed: false,
-        };
+        self.slots[self.next] =
+            Slot { frame: room.then_some(kept), len: len as u32, ordered: head.ordered, missed: false };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
         out.counters.protected += 1;

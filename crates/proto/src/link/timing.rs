@@ -44,6 +44,9 @@ pub(super) struct Timing {
 pub(super) const PROBES_MAX: u8 = 6;
 
 impl Timing {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, give_up);
+
     pub(super) fn new(config: &Config, rtt: Span) -> Self {
         let frame = config.rate.serialize(config.frame_bytes_max + Bytes::new(WIRE_BYTES));
         // A renotification must find the last copy older than `resend_gap`: the copy left up to a frame after

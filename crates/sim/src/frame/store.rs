@@ -38,6 +38,10 @@ impl FrameStore {
     #[inline]
     pub(crate) fn insert(&mut self, frame: Frame) -> FrameId {
         if let Some(slot) = self.free.pop() {
+            // The next frame follows soon, and its slot may have been idle for long.
+            if let Some(next) = self.free.last() {
+                prefetch(&self.slots[*next as usize]);
+            }
             self.slots[slot as usize] = Slot(frame);
             FrameId(slot)
         } else {

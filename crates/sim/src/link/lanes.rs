@@ -287,7 +287,6 @@ impl Lanes {
         header
     }
 
-
     /// Removes a control frame of a link, with its header.
     pub(crate) fn discard_link_frame(&mut self, id: FrameId) {
         self.headers.detach(id);
@@ -347,7 +346,11 @@ impl Lanes {
         let at = done + port.delay;
         if port.certainly_passes(MIN_FRAME_BYTES as u16) {
             self.controls += 1;
-            self.carry(lane, at, Carried::control(header));
+            if self.rings[lane.index()].is_lazy {
+                self.carry_control(lane, at, header);
+            } else {
+                self.carry(lane, at, Carried::control(header));
+            }
         } else {
             let frame = self.store_control(header);
             self.carry_flagged(start, lane, at, frame);
@@ -364,7 +367,7 @@ impl Lanes {
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: Carried) {
         if self.rings[lane.index()].is_lazy {
-            self.carry_lazily(lane, at, frame);
+            self.carry_stored(lane, at, frame);
             return;
         }
         if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {

@@ -99,16 +99,19 @@ impl Lanes {
         }
     }
 
-    /// Puts a frame on a lane whose control frames have no events.
-    pub(super) fn carry_lazily(&mut self, lane: LaneId, at: Time, frame: Carried) {
+    /// Puts a control frame on a lane that has no events for it.
+    #[inline]
+    pub(super) fn carry_control(&mut self, lane: LaneId, at: Time, header: PackedHeader) {
         let ring = &mut self.rings[lane.index()];
-        let was_empty = ring.append(&mut self.pool, at, frame);
-        if matches!(frame.content(), Content::Control(_)) {
-            if was_empty {
-                self.queue.arm_by(self.sources.switch_timer_of(ring.to), at);
-            }
-            return;
+        if ring.append(&mut self.pool, at, Carried::control(header)) {
+            self.queue.arm_by(self.sources.switch_timer_of(ring.to), at);
         }
+    }
+
+    /// Puts a stored frame on a lane whose control frames have no events.
+    pub(super) fn carry_stored(&mut self, lane: LaneId, at: Time, frame: Carried) {
+        let ring = &mut self.rings[lane.index()];
+        ring.append(&mut self.pool, at, frame);
         ring.stored += 1;
         if ring.stored == 1 {
             self.queue.arm_by(EventSource(lane.0), at);

@@ -3,4 +3,4 @@
 pub(crate) mod pages;
 mod prefetch;
 
-pub(crate) use prefetch::{prefetch, prefetch_address, prefetch_start};
+pub(crate) use prefetch::{prefetch, prefetch_address, prefetch_bytes};

@@ -1,11 +1,13 @@
 //! Prefetch hints for the processor.
 
+use std::ops::Range;
+
 const LINE_BYTES: usize = 64;
 
-/// Prefetches the cache lines of the first `bytes` of `value`.
+/// Prefetches the cache lines of some bytes of `value`.
 #[inline]
-pub(crate) fn prefetch_start<T>(value: &T, bytes: usize) {
-    for offset in (0..bytes.min(size_of::<T>())).step_by(LINE_BYTES) {
+pub(crate) fn prefetch_bytes<T>(value: &T, bytes: Range<usize>) {
+    for offset in bytes.step_by(LINE_BYTES) {
         prefetch_address(std::ptr::from_ref(value).wrapping_byte_add(offset));
     }
 }
@@ -22,10 +24,7 @@ pub(crate) fn prefetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        #[expect(
-            unsafe_code,
-            reason = "a prefetch reads nothing and faults on nothing"
-        )]
+        #[expect(unsafe_code, reason = "a prefetch reads nothing and faults on nothing")]
         // SAFETY: prefetching has no architectural effect, for whatever address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(address.cast());

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use wiremend_units::{Span, Time};
 
 use super::class_queue::{ClassQueue, QueuedFrame};
-use crate::memory::prefetch;
 use super::{ClassPauses, PauseWindow, Schedule};
+use crate::memory::prefetch;
 
 pub(crate) const CLASSES: usize = 8;
 

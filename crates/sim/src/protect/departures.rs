@@ -16,7 +16,7 @@ use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retra
 use crate::event::EventSource;
 use crate::frame::FrameId;
 use crate::link::Lanes;
-use crate::memory::{prefetch, prefetch_address, prefetch_start};
+use crate::memory::{prefetch, prefetch_address, prefetch_bytes};
 
 /// Returns whether an end may be late. In order of time it must not. Timers that are set late must not be due in
 /// the same window: frames that an end gives up are delivered to other ports. Nearly all timers are longer than
@@ -24,7 +24,8 @@ use crate::memory::{prefetch, prefetch_address, prefetch_start};
 pub(super) fn may_be_late(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
     let LinkProtocol::Link(end) = protocol else { return false };
     let window = lanes.queue.window();
-    let is_long = Endpoint::<FrameId>::TIMEOUT_MIN > window && end.config().give_up.is_none_or(|age| age > window);
+    let is_long =
+        Endpoint::<FrameId>::TIMEOUT_MIN > window && end.config().give_up.is_none_or(|age| age > window);
     lanes.queue.is_by_node() && is_long
 }
 
@@ -117,13 +118,15 @@ impl ProtectedPort {
     #[inline]
     fn prefetch_state(&self) {
         prefetch(&self.quiet_until);
-        prefetch_start(&self.link_end.state, size_of::<EndState>());
+        prefetch_bytes(&self.link_end.state, 0..size_of::<EndState>());
     }
 
     #[inline]
     fn prefetch_end(&self) {
         if let LinkProtocol::Link(end) = &self.link_end.protocol {
-            prefetch_start(end, Endpoint::<FrameId>::HOT_BYTES);
+            for bytes in Endpoint::<FrameId>::HOT_BYTES {
+                prefetch_bytes(end, bytes);
+            }
         }
     }
 
@@ -178,7 +181,9 @@ impl ProtectedPort {
         match lanes.next_control(lane.reverse()) {
             // It arrives at this instant and comes after this event.
             Some(at) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
-            Some(at) => lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at),
+            Some(at) => {
+                lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at)
+            }
             None => {}
         }
     }

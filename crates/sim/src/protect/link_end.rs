@@ -42,7 +42,10 @@ pub(super) struct Costs {
     pub(super) discarded: u64,
 }
 
-#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and its address is needed early")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and its address is needed early"
+)]
 pub(crate) enum LinkProtocol {
     Link(Endpoint<FrameId>),
     /// The published prototype of link-local retransmission.

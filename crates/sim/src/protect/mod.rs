@@ -349,7 +349,8 @@ impl Protection {
         now: Time,
         id: ProtectedId,
     ) -> (&'a mut LinkProtocol, EndContext<'a>) {
-        let ProtectedPort { egress, link_end: LinkEnd { protocol, state }, .. } = &mut self.ports[id.0 as usize];
+        let ProtectedPort { egress, link_end: LinkEnd { protocol, state }, .. } =
+            &mut self.ports[id.0 as usize];
         (protocol, EndContext { now, port: id, lanes, egress, state, shared: &mut self.shared, head: None })
     }
 }

@@ -178,7 +178,13 @@ impl Lossy {
     /// Handles a dummy or an ACK that came in by the port that sends over `lane`. Returns false if the port has
     /// no end of link-local retransmission.
     #[inline]
-    pub(super) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) -> bool {
+    pub(super) fn on_control(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        header: PackedHeader,
+    ) -> bool {
         let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
         let is_known = self.protection.on_control(now, id, header);
         if is_known {
