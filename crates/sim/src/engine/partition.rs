@@ -253,9 +253,10 @@ impl Partition {
             None => self.events -= 1,
             Some(Content::Control(_)) => {
                 self.events -= 1;
-                if self.lanes.next_control(lane) == Some(now)
-                    && let Some(header) = self.lanes.take_control(lane)
+                if let Some((at, header)) = self.lanes.next_control(lane)
+                    && at == now
                 {
+                    self.lanes.remove_control(lane);
                     self.ports.on_control(&mut self.lanes, now, lane, header);
                 }
                 self.lanes.arm_lazy(lane);
@@ -302,13 +303,13 @@ impl Partition {
     /// Forwards the frames that protected links have delivered.
     #[inline(never)]
     fn forward_delivered(&mut self, now: Time) {
-        let mut delivered = std::mem::take(self.ports.delivered());
-        for (lane, frame) in delivered.drain(..) {
+        let mut next = 0;
+        while let Some((lane, frame)) = self.ports.delivered().get(next).copied() {
+            next += 1;
             let (node, ingress) = self.lanes.receiver(lane);
             self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), frame, ingress);
         }
-        assert!(self.ports.delivered().is_empty(), "forwarding delivers no frames of protected links");
-        *self.ports.delivered() = delivered;
+        self.ports.delivered().clear();
     }
 
     /// Forwards a frame at a switch: TTL, next hop, port.

@@ -48,24 +48,22 @@ impl Lanes {
         self.rings[lane.index()].is_lazy
     }
 
-    /// Returns when the next frame on a lane arrives, if it is a control frame.
+    /// Returns the next frame on a lane and when it arrives, if it is a control frame.
     #[inline]
-    pub(crate) fn next_control(&self, lane: LaneId) -> Option<Time> {
+    pub(crate) fn next_control(&self, lane: LaneId) -> Option<(Time, PackedHeader)> {
         let (at, frame) = self.rings[lane.index()].front(&self.pool)?;
-        matches!(frame.content(), Content::Control(_)).then_some(at)
+        if let Content::Control(header) = frame.content() { Some((at, header)) } else { None }
     }
 
     /// Removes the next frame on a lane, which is a control frame.
     #[inline]
-    pub(crate) fn take_control(&mut self, lane: LaneId) -> Option<PackedHeader> {
+    pub(crate) fn remove_control(&mut self, lane: LaneId) {
         let ring = &mut self.rings[lane.index()];
-        let Content::Control(header) = ring.front(&self.pool)?.1.content() else { return None };
         ring.remove_front();
         ring.frames += 1;
         ring.bytes += u64::from(MIN_FRAME_BYTES);
         self.controls -= 1;
         self.lazy_arrivals += 1;
-        Some(header)
     }
 
     /// Removes the stored frame that has just arrived over a lane, after the control frames before it.
@@ -93,7 +91,7 @@ impl Lanes {
 
     /// Schedules a look at the next control frame on a lane.
     pub(crate) fn arm_next_control(&mut self, lane: LaneId) {
-        if let Some(at) = self.next_control(lane) {
+        if let Some((at, _)) = self.next_control(lane) {
             let node = self.rings[lane.index()].to;
             self.queue.arm_by(self.sources.switch_timer_of(node), at.max(self.queue.window_end()));
         }

@@ -181,6 +181,11 @@ impl Egress {
         if let Some(class) = self.only_class() {
             return self.queues[class].front().map(|waiting| (class as u8, waiting.len));
         }
+        self.peek_scheduled(now)
+    }
+
+    #[inline(never)]
+    fn peek_scheduled(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }

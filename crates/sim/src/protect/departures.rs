@@ -137,37 +137,34 @@ impl ProtectedPort {
         }
     }
 
-    /// Returns when the next frame may leave, and when the next control frame arrives.
-    #[inline]
-    fn next_steps(&self, lanes: &Lanes) -> (Time, Time) {
-        let free_at = if self.is_waiting { lanes.busy_until(self.lane()) } else { Time::MAX };
-        (free_at, lanes.next_control(self.lane().reverse()).unwrap_or(Time::MAX))
-    }
-
     fn catch_up(&mut self, lanes: &mut Lanes, shared: &mut Shared, id: ProtectedId) {
-        let lane = self.lane();
+        let (lane, now) = (self.lane(), lanes.queue.now());
         let (leaving, arriving) = (lanes.sources.port_free(lane), EventSource(lane.reverse().0));
         let delivered = shared.delivered.len();
         // The end of a pause that a step meets; others have events.
         let mut resumed = Time::MAX;
+        let mut control = lanes.next_control(lane.reverse());
         loop {
-            let (free_at, arrival) = self.next_steps(lanes);
-            let (leaves, arrives) = ((free_at.min(resumed), leaving), (arrival, arriving));
-            let is_arrival = lanes.queue.is_before(arrives, leaves);
-            let (at, source) = if is_arrival { arrives } else { leaves };
-            if !lanes.queue.is_before_current(source, at) {
+            let free_at = if self.is_waiting { lanes.busy_until(lane) } else { Time::MAX };
+            let (leaves, arrives) = (free_at.min(resumed), control.map_or(Time::MAX, |(at, _)| at));
+            let is_arrival = arrives < leaves
+                || arrives == leaves && lanes.queue.is_before((arrives, arriving), (leaves, leaving));
+            let (at, source) = if is_arrival { (arrives, arriving) } else { (leaves, leaving) };
+            if at > now || at == now && !lanes.queue.is_before_current(source, at) {
                 // Frames that are sent to the port from now on arrive after the window.
                 self.quiet_until = at.min(lanes.queue.window_end());
                 break;
             }
-            if is_arrival && let Some(header) = lanes.take_control(lane.reverse()) {
+            if is_arrival && let Some((_, header)) = control {
+                lanes.remove_control(lane.reverse());
+                control = lanes.next_control(lane.reverse());
                 self.link_end.on_control(at, header);
             }
             self.step(lanes, shared, at, id);
             resumed = self.resumes(at);
         }
         debug_assert!(shared.delivered.len() == delivered, "a late port delivers nothing");
-        let due = self.link_end.next_due(lanes.queue.now());
+        let due = self.link_end.next_due(now);
         debug_assert!(due > lanes.queue.window_end() || due >= self.armed, "timers of a window have events");
     }
 
@@ -180,8 +177,8 @@ impl ProtectedPort {
         self.arm(lanes, now, Time::MAX);
         match lanes.next_control(lane.reverse()) {
             // It arrives at this instant and comes after this event.
-            Some(at) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
-            Some(at) => {
+            Some((at, _)) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
+            Some((at, _)) => {
                 lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at)
             }
             None => {}
