@@ -102,17 +102,17 @@ impl Partition {
                 None => self.ports.prefetch(source.0 as usize - lanes, true),
             }
         }
-        if self.ports.has_late_ports() {
-            self.prefetch_late_ports();
+        if self.ports.has_lazy_ports() {
+            self.prefetch_lazy_ports();
         }
     }
 
     #[inline(never)]
-    fn prefetch_late_ports(&self) {
+    fn prefetch_lazy_ports(&self) {
         for ahead in 1..=4 {
             let node = self.lanes.queue.upcoming_node(ahead);
             if let Some(switch) = node.and_then(|node| node.checked_sub(self.hosts.len() as u32)) {
-                self.ports.prefetch_late_ports(&self.lanes, SwitchId(switch), ahead);
+                self.ports.prefetch_lazy_ports(&self.lanes, SwitchId(switch), ahead);
             }
         }
     }

@@ -40,23 +40,23 @@ pub(crate) struct EventQueue {
     occupied: Vec<u64>,
     /// By source.
     slots: Vec<Slot>,
-    is_by_node: bool,
+    pub(super) is_by_node: bool,
     /// Length of a window, in picoseconds.
-    window: u64,
+    pub(super) window: u64,
     /// Start of the current window: every event before it has been handled.
     start: u64,
     /// End of the current window. Events from here on are in the wheel or in the heap.
-    limit: u64,
+    pub(super) limit: u64,
     /// The nodes with events in the current window, in order of memory. Those before `turn` have had their turn;
     /// the last of these has it.
-    turns: Vec<u32>,
-    turn: usize,
+    pub(super) turns: Vec<u32>,
+    pub(super) turn: usize,
     /// By node: the first source in the list of its events in the current window, if its turn is still to come.
     first_by_node: Vec<u32>,
     /// The events of the node that has its turn, in order. Those before `next` are handled. May contain stale
     /// entries; see [`EventQueue::pop`].
-    current: Vec<Pending>,
-    next: usize,
+    pub(super) current: Vec<Pending>,
+    pub(super) next: usize,
     has_new_node: bool,
     /// Number of the bucket with the time `limit`, counted from time zero.
     cursor: u64,
@@ -74,9 +74,9 @@ struct Slot {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pending {
-    time: u64,
-    source: u32,
+pub(super) struct Pending {
+    pub(super) time: u64,
+    pub(super) source: u32,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -212,53 +212,10 @@ impl EventQueue {
         if self.is_by_node { Time::from_ps(self.start) } else { now }
     }
 
-    /// Returns whether the events of a window are handled node by node.
-    pub(crate) fn is_by_node(&self) -> bool {
-        self.is_by_node
-    }
-
-    /// Returns the last instant of the current window.
-    #[inline]
-    pub(crate) fn window_end(&self) -> Time {
-        Time::from_ps(self.limit - 1)
-    }
-
-    /// Returns the time of the event being handled.
-    #[inline]
-    pub(crate) fn now(&self) -> Time {
-        Time::from_ps(self.current[self.next - 1].time)
-    }
-
-    /// Returns whether an event of `source` at `time` would have come before the event being handled.
-    #[inline]
-    pub(crate) fn is_before_current(&self, source: EventSource, time: Time) -> bool {
-        let event = Pending { time: time.as_ps(), source: source.0 };
-        self.order(event, self.current[self.next - 1]).is_lt()
-    }
-
-    /// Returns whether an event comes before another one of the same node.
-    #[inline]
-    pub(crate) fn is_before(&self, event: (Time, EventSource), other: (Time, EventSource)) -> bool {
-        let [event, other] =
-            [event, other].map(|(time, source)| Pending { time: time.as_ps(), source: source.0 });
-        self.order(event, other).is_lt()
-    }
-
-    /// Returns the length of a window.
-    pub(crate) fn window(&self) -> Span {
-        Span::from_ps(self.window)
-    }
-
     /// Returns whether [`EventQueue::pop`] has turned to another node since the last call.
     #[inline]
     pub(crate) fn take_new_node(&mut self) -> bool {
         std::mem::take(&mut self.has_new_node)
-    }
-
-    /// Returns the node whose turn is `ahead` turns away.
-    #[inline]
-    pub(crate) fn upcoming_node(&self, ahead: usize) -> Option<u32> {
-        self.turns.get(self.turn + ahead - 1).copied()
     }
 
     /// Returns the sources with events of the node whose turn is `ahead` turns away, in no particular order.
@@ -275,7 +232,7 @@ impl EventQueue {
 
     /// Compares two events of a node.
     #[inline]
-    fn order(&self, a: Pending, b: Pending) -> Ordering {
+    pub(super) fn order(&self, a: Pending, b: Pending) -> Ordering {
         let tie = |event: Pending| {
             let fair = mix(self.seed ^ event.time ^ (u64::from(event.source) << 40));
             fair & !u64::from(u32::MAX) | u64::from(event.source)

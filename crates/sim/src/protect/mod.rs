@@ -6,9 +6,10 @@
 //! neither headers nor frames.
 
 mod buffer_location;
-mod departures;
+
 mod end_context;
 mod fec_end;
+mod lazy_port;
 mod link_end;
 mod loopback;
 mod loss_episodes;
@@ -41,7 +42,7 @@ use loopback::LoopbackStep;
 #[derive(Default)]
 pub(crate) struct Protection {
     ports: Vec<ProtectedPort>,
-    /// By switch: the ports whose departures have no events; see [`departures`].
+    /// By switch: the ports whose departures have no events; see [`lazy_port`].
     lazy: Vec<Vec<ProtectedId>>,
     shared: Shared,
     /// The lane with `tilted` losses, if there is one.
@@ -123,7 +124,7 @@ impl Protection {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due);
         }
         lanes.set_intake(lane, Intake::Queue);
-        let lazy = switch.filter(|_| departures::may_be_late(lanes, &link_end.protocol));
+        let lazy = switch.filter(|_| lazy_port::may_be_lazy(lanes, &link_end.protocol));
         if let Some(switch) = lazy {
             lanes.receive_lazily(lane.reverse());
             self.lazy.resize_with(self.lazy.len().max(switch.index() + 1), Vec::new);

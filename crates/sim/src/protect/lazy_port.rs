@@ -1,4 +1,4 @@
-//! Ports of link-local retransmission at lossy switches that are late: most of what happens at such a port has
+//! Lazy ports of link-local retransmission at lossy switches: most of what happens at such a port has
 //! no event.
 //!
 //! Between two looks at a port nothing changes it but its own departures, which follow from the link end, its
@@ -18,10 +18,10 @@ use crate::frame::FrameId;
 use crate::link::Lanes;
 use crate::memory::{prefetch, prefetch_address, prefetch_bytes};
 
-/// Returns whether an end may be late. In order of time it must not. Timers that are set late must not be due in
+/// Returns whether an end may be lazy. In order of time it must not. Timers that are set lazily must not be due in
 /// the same window: frames that an end gives up are delivered to other ports. Nearly all timers are longer than
 /// a round trip, and a round trip is longer than a window.
-pub(super) fn may_be_late(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
+pub(super) fn may_be_lazy(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
     let LinkProtocol::Link(end) = protocol else { return false };
     let window = lanes.queue.window();
     let is_long =
@@ -30,7 +30,7 @@ pub(super) fn may_be_late(lanes: &Lanes, protocol: &LinkProtocol) -> bool {
 }
 
 impl Protection {
-    /// Handles what comes before the event being handled at a port that may be late.
+    /// Handles what comes before the event being handled at a lazy port.
     #[inline]
     pub(crate) fn catch_up(&mut self, lanes: &mut Lanes, id: ProtectedId) {
         let port = &mut self.ports[id.0 as usize];
@@ -49,11 +49,11 @@ impl Protection {
     }
 
     #[inline]
-    pub(crate) fn has_late_ports(&self) -> bool {
+    pub(crate) fn has_lazy_ports(&self) -> bool {
         !self.lazy.is_empty()
     }
 
-    /// Prefetches what the late ports of a switch need when its turn is `ahead` turns away. Each step uses what the
+    /// Prefetches what the lazy ports of a switch need when its turn is `ahead` turns away. Each step uses what the
     /// one before has brought.
     pub(crate) fn prefetch(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
         for id in self.lazy.get(switch.index()).into_iter().flatten() {
@@ -163,7 +163,7 @@ impl ProtectedPort {
             self.step(lanes, shared, at, id);
             resumed = self.resumes(at);
         }
-        debug_assert!(shared.delivered.len() == delivered, "a late port delivers nothing");
+        debug_assert!(shared.delivered.len() == delivered, "a lazy port delivers nothing");
         let due = self.link_end.next_due(now);
         debug_assert!(due > lanes.queue.window_end() || due >= self.armed, "timers of a window have events");
     }

@@ -1,0 +1,50 @@
+//! What an event may know of its window, for state that is brought up to date when an event looks at it.
+
+use wiremend_units::{Span, Time};
+
+use super::queue::{EventQueue, EventSource, Pending};
+
+impl EventQueue {
+    /// Returns whether the events of a window are handled node by node.
+    pub(crate) fn is_by_node(&self) -> bool {
+        self.is_by_node
+    }
+
+    /// Returns the last instant of the current window.
+    #[inline]
+    pub(crate) fn window_end(&self) -> Time {
+        Time::from_ps(self.limit - 1)
+    }
+
+    /// Returns the time of the event being handled.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        Time::from_ps(self.current[self.next - 1].time)
+    }
+
+    /// Returns whether an event of `source` at `time` would have come before the event being handled.
+    #[inline]
+    pub(crate) fn is_before_current(&self, source: EventSource, time: Time) -> bool {
+        let event = Pending { time: time.as_ps(), source: source.0 };
+        self.order(event, self.current[self.next - 1]).is_lt()
+    }
+
+    /// Returns whether an event comes before another one of the same node.
+    #[inline]
+    pub(crate) fn is_before(&self, event: (Time, EventSource), other: (Time, EventSource)) -> bool {
+        let [event, other] =
+            [event, other].map(|(time, source)| Pending { time: time.as_ps(), source: source.0 });
+        self.order(event, other).is_lt()
+    }
+
+    /// Returns the length of a window.
+    pub(crate) fn window(&self) -> Span {
+        Span::from_ps(self.window)
+    }
+
+    /// Returns the node whose turn is `ahead` turns away.
+    #[inline]
+    pub(crate) fn upcoming_node(&self, ahead: usize) -> Option<u32> {
+        self.turns.get(self.turn + ahead - 1).copied()
+    }
+}
