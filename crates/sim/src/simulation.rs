@@ -106,7 +106,7 @@ impl Simulation {
         let RunOutcome { mut collector, deadlocks, end, end_reason } = ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
-        counters.events = self.partitions.iter().map(|partition| partition.events).sum();
+        counters.events = self.partitions.iter().map(Partition::events).sum();
         counters.dropped_frames.ttl =
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();

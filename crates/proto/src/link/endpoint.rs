@@ -1,41 +1,56 @@
 //! An end of a protected link: schedules the wire and dispatches arrivals.
 
 use std::hash::{Hash, Hasher};
+use std::mem::offset_of;
+use std::ops::Range;
 
 use wiremend_units::{Bytes, Span, Time};
 
 use super::fingerprint::Fingerprint;
-use super::handshake::{Handshake, SendMode, TimeoutOutcome};
+use super::handshake::{Handshake, SendMode, TimeoutOutcome, WAIT_UNKNOWN};
 use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LinkHeader, LossRate,
-    ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
+    Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader,
+    LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit, UsualTransmit,
 };
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
 /// few bits to cover every wrap.
+///
+/// Fields that each frame needs come first, here and in the parts, so that they lie in few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Endpoint<F, const BITS: u32 = 20> {
-    config: Config,
+    /// Pending reply. A newer one replaces it: the other end repeats its questions.
+    reply: Option<Hello>,
     /// Start and end of protection for leaving frames.
     handshake: Handshake,
     sender: Sender<F, BITS>,
-    level: ProtectionLevel,
     receiver: Receiver<F, BITS>,
-    /// Pending reply. A newer one replaces it: the other end repeats its questions.
-    reply: Option<Hello>,
+    out: Outbox<F>,
+    level: ProtectionLevel,
     /// Earliest time of the next reply to an unknown epoch.
     unknown_reply_at: Time,
-    out: Outbox<F>,
+    config: Config,
 }
 
 /// Minimum interval between replies to an unknown epoch, so that a stream of frames causes few replies.
 const UNKNOWN_GAP: Span = Span::from_us(100);
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
+    /// What nearly every frame needs: ranges of bytes of this value, for hosts that prefetch.
+    pub const HOT_BYTES: [Range<usize>; 3] = [
+        0..offset_of!(Self, sender) + Sender::<F, BITS>::HOT_BYTES,
+        offset_of!(Self, receiver)..offset_of!(Self, receiver) + Receiver::<F, BITS>::HOT_BYTES,
+        offset_of!(Self, out)..offset_of!(Self, out) + Outbox::<F>::HOT_BYTES,
+    ];
+
+    /// No timer is shorter than this or a round trip, whichever is shorter, unless the configuration says so.
+    pub const TIMEOUT_MIN: Span = WAIT_UNKNOWN;
+
     /// A dormant end.
     pub fn new(config: Config) -> Self {
         const { assert!(BITS >= 3 && BITS <= 24, "numbers have 3 to 24 bits") };
@@ -82,35 +97,77 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// Returns the next transmission of a free wire. `head` is the head of the normal queue. `None`: poll
     /// again after an input or when a frame has joined the queue.
     pub fn poll_transmit(&mut self, now: Time, head: Option<QueueHead>) -> Option<Transmit<F>> {
+        if self.is_urgent()
+            && let Some(transmit) = self.poll_first(now)
+        {
+            return Some(transmit);
+        }
+        if let Some(usual) = self.poll_after_urgent(now, head) {
+            return Some(match usual {
+                UsualTransmit::New(header) => Transmit::New(header.into()),
+                UsualTransmit::Dummy(epoch, next, ack) => {
+                    Transmit::Control(LinkHeader::Dummy { epoch, next, ack })
+                }
+                UsualTransmit::Ack(ack) => Transmit::Control(LinkHeader::Ack(ack)),
+            });
+        }
+        if head.is_some()
+            && self.is_plain()
+            && let Some(transmit) = self.poll_plain(now)
+        {
+            return Some(transmit);
+        }
+        // An ACK with holes reports what is missing.
+        self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
+    }
+
+    /// As [`Endpoint::poll_transmit`], but returns only what leaves often, in a small value. After `None`
+    /// `poll_transmit` may still return something.
+    #[inline]
+    pub fn poll_usual(&mut self, now: Time, head: Option<QueueHead>) -> Option<UsualTransmit> {
+        if self.is_urgent() { None } else { self.poll_after_urgent(now, head) }
+    }
+
+    #[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+    #[inline(always)]
+    fn poll_after_urgent(&mut self, now: Time, head: Option<QueueHead>) -> Option<UsualTransmit> {
+        if let Some(head) = head {
+            match self.handshake.send_mode() {
+                SendMode::Numbered if self.sender.is_open(now) => {
+                    if self.receiver.is_missing_report_due() {
+                        return None;
+                    }
+                    let ack = self.receiver.poll_piggyback();
+                    return Some(UsualTransmit::New(self.sender.next_header(head, ack)));
+                }
+                SendMode::Numbered | SendMode::Blocked => {}
+                SendMode::Plain => return None,
+            }
+        }
+        if self.sender.dummy_owed() {
+            let ack = self.receiver.poll_piggyback();
+            let (epoch, next) = self.sender.next_dummy(&mut self.out);
+            return Some(UsualTransmit::Dummy(epoch, next, ack));
+        }
+        self.receiver.poll_ack(&mut self.out).map(UsualTransmit::Ack)
+    }
+
+    /// Returns what precedes normal frames.
+    #[inline(never)]
+    fn poll_first(&mut self, now: Time) -> Option<Transmit<F>> {
         if let Some(signal) = self.poll_urgent(now) {
             return Some(Transmit::Control(signal));
         }
         let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
-        if let Some((signal, frame)) = again {
-            return Some(Transmit::Retransmission(signal, frame));
-        }
-        if let Some(head) = head
-            && let Some(transmit) = self.poll_normal(now, head)
-        {
-            return Some(transmit);
-        }
-        if self.sender.dummy_owed() {
-            let ack = self.receiver.poll_piggyback();
-            return Some(Transmit::Control(self.sender.dummy(ack, &mut self.out)));
-        }
-        self.receiver.poll_due(now, &mut self.out).map(Transmit::Control)
+        again.map(|(signal, frame)| Transmit::Retransmission(signal, frame))
     }
 
     /// As [`Endpoint::poll_transmit`] for a head that is not protected. The frame has no number and no
     /// defined order, so a host that starts or stops protecting a kind of frame first waits for
     /// [`Endpoint::is_settled`].
     pub fn poll_unprotected(&mut self, now: Time) -> Option<UnprotectedTransmit<F>> {
-        if let Some(signal) = self.poll_urgent(now) {
-            return Some(UnprotectedTransmit::First(Transmit::Control(signal)));
-        }
-        let again = self.sender.poll_retransmission(now, || self.receiver.poll_piggyback(), &mut self.out);
-        if let Some((signal, frame)) = again {
-            return Some(UnprotectedTransmit::First(Transmit::Retransmission(signal, frame)));
+        if let Some(transmit) = self.poll_first(now) {
+            return Some(UnprotectedTransmit::First(transmit));
         }
         match self.handshake.send_mode() {
             SendMode::Numbered if self.receiver.is_missing_report_due() => self
@@ -151,6 +208,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             || self.sender.is_retransmission_due()
     }
 
+    /// Whether a poll without a head may return a transmission.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.is_urgent() || self.sender.dummy_owed() || self.receiver.is_ack_due()
+    }
+
     /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {
@@ -162,48 +225,71 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// A frame with a valid header has arrived. `frame` is the handle of the frame behind [`LinkHeader::Data`]
     /// and its length from MAC header to FCS, without the link header.
     pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
-        match (*signal, frame) {
-            (LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
-                if self.receiver.is_epoch(epoch) {
-                    self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
-                } else {
-                    self.on_unknown(now, epoch, Some((frame, retransmitted)));
-                }
-                self.on_piggybacked_ack(now, ack);
+        match (signal, frame) {
+            (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
+                self.on_data(now, DataHeader { epoch, seq, ordered, retransmitted, ack }, frame, len);
             }
-            (LinkHeader::Dummy { epoch, next, ack }, None) => {
-                if self.receiver.is_epoch(epoch) {
-                    self.receiver.on_dummy(now, next, &mut self.out);
-                } else {
-                    self.on_unknown(now, epoch, None);
-                }
-                self.on_piggybacked_ack(now, ack);
-            }
-            (LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
+            (&LinkHeader::Dummy { epoch, next, ack }, None) => self.on_dummy(now, epoch, next, ack),
+            (&LinkHeader::Ack(ack), None) => self.on_ack(now, Some(ack)),
+            (&LinkHeader::Unprotected { epoch, next, ack }, Some((frame, _))) => {
                 if self.receiver.is_epoch(epoch) {
                     self.receiver.on_sent_upto(now, next, &mut self.out);
                     self.out.push(Disposal::Deliver(frame));
                 } else {
                     self.on_unknown(now, epoch, Some((frame, false)));
                 }
-                self.on_piggybacked_ack(now, ack);
+                self.on_ack(now, ack);
             }
-            (LinkHeader::Ack(ack), None) => self.on_piggybacked_ack(now, Some(ack)),
             (LinkHeader::Missing(missing), None) => {
                 if !self.is_current(missing.ack) {
                     self.out.counters.ignored += 1;
-                } else if self.sender.on_missing(now, &missing, &mut self.out) {
+                } else if self.sender.on_missing(now, missing, &mut self.out) {
                     self.on_level_change(now);
                 }
                 self.check_drained();
             }
-            (LinkHeader::Hello(hello), None) => self.on_hello(now, &hello),
+            (LinkHeader::Hello(hello), None) => self.on_hello(now, hello),
             (_, frame) => {
                 self.out.counters.ignored += 1;
                 if let Some((frame, _)) = frame {
                     self.out.push(Disposal::Discard(frame));
                 }
             }
+        }
+    }
+
+    /// A numbered frame has arrived; see [`Endpoint::on_signal`].
+    #[inline]
+    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) {
+        let DataHeader { epoch, seq, ordered, retransmitted, ack } = header;
+        if self.receiver.is_epoch(epoch) {
+            self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
+        } else {
+            self.on_unknown(now, epoch, Some((frame, retransmitted)));
+        }
+        self.on_ack(now, ack);
+    }
+
+    /// A dummy has arrived; see [`Endpoint::on_signal`].
+    #[inline]
+    pub fn on_dummy(&mut self, now: Time, epoch: u8, next: u32, ack: Option<Ack>) {
+        if self.receiver.is_epoch(epoch) {
+            self.receiver.on_dummy(now, next, &mut self.out);
+        } else {
+            self.on_unknown(now, epoch, None);
+        }
+        self.on_ack(now, ack);
+    }
+
+    /// An ACK has arrived, by itself or with another signal.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: Option<Ack>) {
+        let Some(ack) = ack else { return };
+        if self.is_current(ack) {
+            self.sender.on_ack(now, ack, &mut self.out);
+            self.check_drained();
+        } else {
+            self.out.counters.ignored += 1;
         }
     }
 
@@ -221,6 +307,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.out.pop()
     }
 
+    /// Whether [`Endpoint::poll`] returns a disposal.
+    #[inline]
+    pub fn has_disposals(&self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// The time of [`Endpoint::next_timeout`] has come.
     pub fn on_timeout(&mut self, now: Time) {
         self.receiver.on_timeout(now, &mut self.out);
@@ -235,8 +327,19 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// When to call [`Endpoint::on_timeout`]; `None` while nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        let halves = self.sender.next_timeout().min(self.receiver.next_timeout());
-        Some(halves.min(self.handshake.next_timeout())).filter(|at| *at < Time::MAX)
+        Some(self.earliest_timeout()).filter(|at| *at < Time::MAX)
+    }
+
+    /// As [`Endpoint::next_timeout`]; `Time::MAX` while nothing is outstanding.
+    #[inline]
+    pub fn earliest_timeout(&self) -> Time {
+        self.sender.next_timeout().min(self.receiver.next_timeout()).min(self.handshake.next_timeout())
+    }
+
+    /// Addresses that the next ACK and the next frame need, for hosts that prefetch.
+    #[inline]
+    pub fn next_addresses(&self) -> impl Iterator<Item = *const u8> {
+        self.sender.next_slots().into_iter().flatten().map(|slot| std::ptr::from_ref(slot).cast())
     }
 
     /// Counters.
@@ -303,7 +406,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         print.add_limit(self.unknown_reply_at);
     }
 
-    #[inline]
     fn poll_urgent(&mut self, now: Time) -> Option<LinkHeader> {
         if let Some(answer) = self.reply.take() {
             return Some(LinkHeader::Hello(answer));
@@ -316,41 +418,19 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
         self.sender.probe_due().then(|| {
             let ack = self.receiver.poll_piggyback();
-            self.sender.dummy(ack, &mut self.out)
+            let (epoch, next) = self.sender.next_dummy(&mut self.out);
+            LinkHeader::Dummy { epoch, next, ack }
         })
     }
 
-    #[inline]
-    fn poll_normal(&mut self, now: Time, head: QueueHead) -> Option<Transmit<F>> {
-        match self.handshake.send_mode() {
-            SendMode::Numbered if self.sender.is_open(now) => {
-                if self.receiver.is_missing_report_due() {
-                    return self.receiver.poll_due(now, &mut self.out).map(Transmit::Control);
-                }
-                let ack = self.receiver.poll_piggyback();
-                Some(Transmit::New(self.sender.next_header(head, ack)))
-            }
-            SendMode::Numbered | SendMode::Blocked => None,
-            SendMode::Plain => {
-                if self.handshake.on_traffic(now) {
-                    return self.poll_urgent(now).map(Transmit::Control);
-                }
-                // A frame without a header carries no ACK, so the ACK precedes it in a frame of its own.
-                let ack = self.receiver.poll_due(now, &mut self.out);
-                Some(ack.map_or(Transmit::Plain, Transmit::Control))
-            }
+    /// Returns what leaves while the head of the queue has no header.
+    fn poll_plain(&mut self, now: Time) -> Option<Transmit<F>> {
+        if self.handshake.on_traffic(now) {
+            return self.poll_urgent(now).map(Transmit::Control);
         }
-    }
-
-    #[inline]
-    fn on_piggybacked_ack(&mut self, now: Time, ack: Option<Ack>) {
-        let Some(ack) = ack else { return };
-        if self.is_current(ack) {
-            self.sender.on_ack(now, ack, &mut self.out);
-            self.check_drained();
-        } else {
-            self.out.counters.ignored += 1;
-        }
+        // A frame without a header carries no ACK, so the ACK precedes it in a frame of its own.
+        let ack = self.receiver.poll_due(now, &mut self.out);
+        Some(ack.map_or(Transmit::Plain, Transmit::Control))
     }
 
     /// Whether the ACK belongs to the current epoch.
@@ -361,6 +441,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     /// A frame of an unknown epoch: this end has restarted and the other has not noticed. New frames arrive
     /// in order; a copy may have been delivered before the restart, so it is dropped.
+    #[cold]
     fn on_unknown(&mut self, now: Time, epoch: u8, frame: Option<(F, bool)>) {
         match frame {
             Some((frame, false)) => self.out.push(Disposal::Deliver(frame)),

@@ -79,7 +79,7 @@ pub(super) enum TimeoutOutcome {
 }
 
 /// First wait for a reply without a known round trip, and the addition to four round trips otherwise.
-const WAIT_UNKNOWN: Span = Span::from_us(100);
+pub(super) const WAIT_UNKNOWN: Span = Span::from_us(100);
 const WAIT_EXTRA: Span = Span::from_us(10);
 const OPEN_TRIES: u8 = 10;
 const CLOSE_TRIES: u8 = 5;

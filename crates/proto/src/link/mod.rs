@@ -110,6 +110,39 @@ pub enum Transmit<F> {
     Control(LinkHeader),
 }
 
+/// The header of a numbered frame, [`LinkHeader::Data`], by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataHeader {
+    /// Epoch of this direction.
+    pub epoch: u8,
+    /// Sequence number.
+    pub seq: u32,
+    /// Whether it must be delivered in order.
+    pub ordered: bool,
+    /// Whether it is a retransmission.
+    pub retransmitted: bool,
+    /// Piggybacked ACK.
+    pub ack: Option<Ack>,
+}
+
+impl From<DataHeader> for LinkHeader {
+    #[inline]
+    fn from(DataHeader { epoch, seq, ordered, retransmitted, ack }: DataHeader) -> Self {
+        Self::Data { epoch, seq, ordered, retransmitted, ack }
+    }
+}
+
+/// A transmission of a protecting end while no frame is missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UsualTransmit {
+    /// As [`Transmit::New`].
+    New(DataHeader),
+    /// A dummy: epoch, number of the next frame, piggybacked ACK.
+    Dummy(u8, u32, Option<Ack>),
+    /// An ACK frame.
+    Ack(Ack),
+}
+
 /// A transmission where the head of the normal queue is not protected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnprotectedTransmit<F> {

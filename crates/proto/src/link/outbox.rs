@@ -1,28 +1,49 @@
 //! Output of both halves of an end: disposals and counters.
 
-use std::collections::VecDeque;
-
 use super::{Counters, Disposal, RecoveryDelays};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Outbox<F> {
+    /// Those before `next` were returned.
+    disposals: Vec<Disposal<F>>,
+    next: usize,
     pub(super) counters: Counters,
     pub(super) delays: RecoveryDelays,
-    disposals: VecDeque<Disposal<F>>,
 }
 
-impl<F> Outbox<F> {
+impl<F: Copy> Outbox<F> {
+    /// All but the histogram, which is long.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, delays);
+
     pub(super) fn new() -> Self {
-        Self { counters: Counters::default(), delays: RecoveryDelays::default(), disposals: VecDeque::new() }
+        Self {
+            disposals: Vec::new(),
+            next: 0,
+            counters: Counters::default(),
+            delays: RecoveryDelays::default(),
+        }
     }
 
     #[inline]
     pub(super) fn push(&mut self, disposal: Disposal<F>) {
-        self.disposals.push_back(disposal);
+        self.disposals.push(disposal);
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.disposals.is_empty()
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Disposal<F>> {
-        self.disposals.pop_front()
+        let disposal = self.disposals.get(self.next).copied();
+        if disposal.is_some() {
+            self.next += 1;
+        } else {
+            self.disposals.clear();
+            self.next = 0;
+        }
+        disposal
     }
 }

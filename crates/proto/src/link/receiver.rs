@@ -20,30 +20,31 @@ use super::timing::Timing;
 use super::{Ack, Config, Disposal, LinkHeader, Missing, Seq};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Receiver<F, const BITS: u32> {
-    timing: Timing,
-    room_bytes: u64,
-    backpressure: bool,
-    control_copies: u8,
     /// Epoch of the sender; dormant without one.
     epoch: Option<u32>,
     next: u64,
     seen: u64,
-    holes: Holes,
-    held: Ring<Option<Held<F>>>,
-    held_count: u32,
-    held_bytes: u64,
-    notifications: NotificationSeries,
-    /// When holes are checked for renotification.
-    renotify_at: Time,
-    /// Time from the detection of a gap to the arrival of the missing frame.
-    response_time: ResponseTime,
     /// `next` in the last ACK.
     last_acked: u64,
     /// Bytes that have arrived since.
     unacked_bytes: u64,
-    acks_owed: u8,
     pause: Pause,
+    /// When holes are checked for renotification.
+    renotify_at: Time,
+    acks_owed: u8,
+    control_copies: u8,
+    backpressure: bool,
+    holes: Holes,
+    notifications: NotificationSeries,
+    timing: Timing,
+    room_bytes: u64,
+    held: Ring<Option<Held<F>>>,
+    held_count: u32,
+    held_bytes: u64,
+    /// Time from the detection of a gap to the arrival of the missing frame.
+    response_time: ResponseTime,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,9 @@ impl Pause {
 const ACKS_OWED_MAX: u8 = 4;
 
 impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, timing) + Timing::HOT_BYTES;
+
     pub(super) fn new(config: &Config) -> Self {
         Self {
             timing: Timing::new(config, Span::ZERO),
@@ -97,6 +101,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// Whether headers have the current epoch.
+    #[inline]
     pub(super) fn is_epoch(&self, epoch: u8) -> bool {
         self.epoch.is_some_and(|known| epoch_bits(known) == epoch)
     }
@@ -203,6 +208,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// A dummy shows that all positions before `next` were sent. It must be acknowledged.
+    #[inline]
     pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
         if self.on_sent_upto(now, next, out) {
             self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
@@ -211,7 +217,16 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
 
     /// All positions before `next` were sent, so those that have not arrived are missing. False: `next` is
     /// impossible.
+    #[inline]
     pub(super) fn on_sent_upto(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
+        if self.seen == self.next && Seq::<BITS>::new(next) == Seq::from_position(self.seen) {
+            // The usual case: no frame is missing.
+            return true;
+        }
+        self.on_sent_around_holes(now, next, out)
+    }
+
+    fn on_sent_around_holes(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
         // A sender is at most this far ahead. The bound keeps forged numbers from opening holes without end.
         let last = self.next + u64::from(Seq::<BITS>::WINDOW_MAX);
         let position = Seq::<BITS>::new(next).position_near(self.seen).filter(|position| *position <= last);
@@ -265,6 +280,15 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     #[inline]
     pub(super) fn is_missing_report_due(&self) -> bool {
         self.unacked_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
+    }
+
+    /// Returns the ACK of an ACK frame that is due, unless holes are open.
+    #[inline]
+    pub(super) fn poll_ack(&mut self, out: &mut Outbox<F>) -> Option<Ack> {
+        let ack = self.ack().filter(|_| self.is_ack_due() && self.holes.is_empty())?;
+        self.on_ack_sent();
+        out.counters.acks += 1;
+        Some(ack)
     }
 
     /// Returns an ACK frame. With holes it reports all arrivals, so that the sender can release what came
@@ -330,12 +354,14 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         RenotifyBackoff { first: self.timing.renotify(&self.response_time), most: self.timing.renotify_max() }
     }
 
+    #[inline]
     fn ack(&self) -> Option<Ack> {
         let next = Seq::<BITS>::from_position(self.next).get();
         self.epoch.map(|epoch| Ack { epoch: epoch_bits(epoch), next, pause: self.pause.asked })
     }
 
     /// The sender gets the current state.
+    #[inline]
     fn on_ack_sent(&mut self) {
         self.last_acked = self.next;
         self.unacked_bytes = 0;

@@ -30,6 +30,14 @@ impl<T: Copy + Default> Ring<T> {
     }
 }
 
+impl<T> Ring<T> {
+    /// The slot of a position, if the ring has slots.
+    #[inline]
+    pub(super) fn get(&self, position: u64) -> Option<&T> {
+        self.slots.get(position as usize & self.slots.len().saturating_sub(1))
+    }
+}
+
 impl<T> Index<u64> for Ring<T> {
     type Output = T;
     #[inline]

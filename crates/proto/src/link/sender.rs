@@ -11,48 +11,56 @@ use super::protection_level::{LossMonitor, ProtectionLevel};
 use super::response_time::ResponseTime;
 use super::ring::Ring;
 use super::timing::{PROBES_MAX, Timing};
-use super::{Ack, Config, Disposal, LinkHeader, Missing, QueueHead, Seq};
+use super::{Ack, Config, DataHeader, Disposal, LinkHeader, Missing, QueueHead, Seq};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Sender<F, const BITS: u32> {
-    timing: Timing,
-    room_bytes: u64,
-    dummies_max: u8,
-    share: Rate,
-    epoch: u8,
     /// All positions before are settled at the receiver.
     acked: u64,
     next: u64,
-    /// Copies before this position are released if the receiver has reported their arrival.
-    released_upto: u64,
     window: u64,
-    slots: Ring<Slot<F>>,
-    kept_bytes: u64,
-    /// Positions with copies due. Entries may have been released since.
-    retransmit_queue: VecDeque<u64>,
-    /// When the share for retransmissions has paid for all requested copies.
-    copies_paid_at: Time,
-    dummies_owed: u8,
-    probe: Probe,
     /// When a pause ends by itself; `Time::MAX` without pause.
     paused_until: Time,
-    /// Time from the last copy of a frame to its acknowledgement.
-    response_time: ResponseTime,
-    /// For the frame released last, if it was retransmitted: time of the last copy and number of requests.
-    last_response: Option<(Time, u8)>,
+    probe: Probe,
+    dummies_owed: u8,
+    dummies_max: u8,
+    epoch: u8,
+    slots: Ring<Slot<F>>,
+    kept_bytes: u64,
+    room_bytes: u64,
+    /// Copies before this position are released if the receiver has reported their arrival.
+    released_upto: u64,
     /// The frame that was polled and not yet confirmed by [`Sender::on_sent`].
     in_transmission: Option<QueueHead>,
+    /// For the frame released last, if it was retransmitted: time of the last copy and number of requests.
+    last_response: Option<(Time, u8)>,
+    /// Positions with copies due. Entries may have been released since.
+    retransmit_queue: VecDeque<u64>,
     monitor: LossMonitor,
+    timing: Timing,
+    /// Those of missed frames are valid.
+    requests: Ring<Request>,
+    /// When the share for retransmissions has paid for all requested copies.
+    copies_paid_at: Time,
+    share: Rate,
+    /// Time from the last copy of a frame to its acknowledgement.
+    response_time: ResponseTime,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot<F> {
+pub(super) struct Slot<F> {
     frame: Option<F>,
     len: u32,
-    copies_due: u8,
     ordered: bool,
-    /// The receiver has requested it.
+    /// The receiver has requested it; see [`Request`].
     missed: bool,
+}
+
+/// The copies of a frame that the receiver has requested. Most frames have none.
+#[derive(Clone, Copy, Default, Debug)]
+struct Request {
+    copies_due: u8,
     /// Requests that led to copies.
     rounds: u8,
     resent_at: Time,
@@ -61,15 +69,7 @@ struct Slot<F> {
 // Not derived: a derive would require `F: Default`.
 impl<F> Default for Slot<F> {
     fn default() -> Self {
-        Self {
-            frame: None,
-            len: 0,
-            copies_due: 0,
-            ordered: false,
-            missed: false,
-            rounds: 0,
-            resent_at: Time::ZERO,
-        }
+        Self { frame: None, len: 0, ordered: false, missed: false }
     }
 }
 
@@ -87,6 +87,9 @@ impl Probe {
 }
 
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, timing) + Timing::HOT_BYTES;
+
     pub(super) fn new(config: &Config) -> Self {
         Self {
             timing: Timing::new(config, Span::ZERO),
@@ -99,6 +102,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             released_upto: 0,
             window: 0,
             slots: Ring::default(),
+            requests: Ring::default(),
             kept_bytes: 0,
             retransmit_queue: VecDeque::new(),
             copies_paid_at: Time::ZERO,
@@ -176,11 +180,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Returns the header of the normal frame that leaves.
     #[inline]
-    pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> LinkHeader {
+    pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> DataHeader {
         assert!(self.in_transmission.is_none(), "a polled frame is reported as sent before the next poll");
         let ordered = head.ordered && self.monitor.protection_level() == ProtectionLevel::Ordered;
         self.in_transmission = Some(QueueHead { ordered, ..head });
-        LinkHeader::Data { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
+        DataHeader { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
     }
 
     /// The polled frame has left. True: the protection level has changed.
@@ -196,15 +200,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         }
         self.slots.make_room(self.acked, self.next, self.next + 1);
         let room = self.kept_bytes + len <= self.room_bytes;
-        self.slots[self.next] = Slot {
-            frame: room.then_some(kept),
-            len: len as u32,
-            copies_due: 0,
-            ordered: head.ordered,
-            missed: false,
-            rounds: 0,
-            resent_at: Time::ZERO,
-        };
+        self.slots[self.next] =
+            Slot { frame: room.then_some(kept), len: len as u32, ordered: head.ordered, missed: false };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
         out.counters.protected += 1;
@@ -233,11 +230,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             if position < self.acked {
                 continue;
             }
-            let slot = &mut self.slots[position];
-            let Some(frame) = slot.frame.filter(|_| slot.copies_due > 0) else { continue };
-            slot.copies_due -= 1;
-            slot.resent_at = now;
-            if slot.copies_due > 0 {
+            let (slot, request) = (&self.slots[position], &mut self.requests[position]);
+            let Some(frame) = slot.frame.filter(|_| request.copies_due > 0) else { continue };
+            request.copies_due -= 1;
+            request.resent_at = now;
+            if request.copies_due > 0 {
                 self.retransmit_queue.push_back(position);
             }
             out.counters.resent += 1;
@@ -270,11 +267,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.dummies_owed > 0
     }
 
-    pub(super) fn dummy(&mut self, ack: Option<Ack>, out: &mut Outbox<F>) -> LinkHeader {
+    /// Counts a dummy that leaves. Returns its epoch and the next number.
+    #[inline]
+    pub(super) fn next_dummy(&mut self, out: &mut Outbox<F>) -> (u8, u32) {
         self.dummies_owed = self.dummies_owed.saturating_sub(1);
         self.probe.due = false;
         out.counters.dummies += 1;
-        LinkHeader::Dummy { epoch: self.epoch, next: self.next_number(), ack }
+        (self.epoch, self.next_number())
     }
 
     /// Returns the header of an unprotected frame. It carries the next number as a dummy does, so one dummy
@@ -294,7 +293,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             out.counters.ignored += 1;
             return false;
         };
-        self.release_before(position, out);
+        if position != self.acked {
+            self.release_before(position, out);
+        }
         self.measure_response(now);
         self.paused_until = if ack.pause { now + self.timing.pause_max } else { Time::MAX };
         let at = if self.is_drained() { Time::MAX } else { now + self.timing.probe };
@@ -355,6 +356,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         true
     }
 
+    /// Slots that the next ACK releases and the next frame takes.
+    pub(super) fn next_slots(&self) -> [Option<&Slot<F>>; 3] {
+        [self.acked, self.acked + 4, self.next].map(|position| self.slots.get(position))
+    }
+
     #[inline]
     pub(super) fn next_timeout(&self) -> Time {
         self.probe.at.min(self.paused_until)
@@ -374,11 +380,12 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         print.add_time(self.paused_until);
         for position in self.acked..self.next {
             let slot = &self.slots[position];
-            print.add((slot.frame, slot.len, slot.copies_due, slot.ordered));
-            print.add_limit(slot.resent_at + self.timing.resend_gap(&self.response_time));
-            if self.timing.is_adaptive() && slot.resent_at > Time::ZERO {
-                print.add_time(slot.resent_at);
-                print.add(slot.rounds.min(2));
+            let request = if slot.missed { self.requests[position] } else { Request::default() };
+            print.add((slot.frame, slot.len, request.copies_due, slot.ordered));
+            print.add_limit(request.resent_at + self.timing.resend_gap(&self.response_time));
+            if self.timing.is_adaptive() && request.resent_at > Time::ZERO {
+                print.add_time(request.resent_at);
+                print.add(request.rounds.min(2));
             }
         }
         if self.timing.is_adaptive() {
@@ -399,8 +406,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         let gap = self.timing.resend_gap(&self.response_time);
         let slot = &mut self.slots[position];
         let first_time = !std::mem::replace(&mut slot.missed, true);
-        let resent = slot.resent_at > Time::ZERO;
-        let waits = slot.copies_due > 0 || resent && now < slot.resent_at + gap;
+        if first_time {
+            self.requests.make_room(self.acked, self.next, self.next);
+            self.requests[position] = Request::default();
+        }
+        let request = &mut self.requests[position];
+        let resent = request.resent_at > Time::ZERO;
+        let waits = request.copies_due > 0 || resent && now < request.resent_at + gap;
         if !waits {
             // Copies may run ahead of their share by a burst. A copy costs its transmission time at the
             // share's rate.
@@ -416,8 +428,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
                 }
             } else {
                 self.copies_paid_at = self.copies_paid_at.max(now) + cost * copies;
-                slot.copies_due = copies as u8;
-                slot.rounds = slot.rounds.saturating_add(1);
+                request.copies_due = copies as u8;
+                request.rounds = request.rounds.saturating_add(1);
                 self.retransmit_queue.push_back(position);
             }
         }
@@ -455,10 +467,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     fn release(&mut self, position: u64, out: &mut Outbox<F>) {
         let slot = &mut self.slots[position];
         if let Some(frame) = slot.frame.take() {
-            slot.copies_due = 0;
             self.kept_bytes -= u64::from(slot.len);
-            if slot.resent_at > Time::ZERO {
-                self.last_response = Some((slot.resent_at, slot.rounds));
+            if slot.missed {
+                let request = &mut self.requests[position];
+                request.copies_due = 0;
+                if request.resent_at > Time::ZERO {
+                    self.last_response = Some((request.resent_at, request.rounds));
+                }
             }
             out.push(Disposal::Release(frame));
         }

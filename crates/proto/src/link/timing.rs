@@ -7,7 +7,14 @@ use super::Config;
 use super::response_time::ResponseTime;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub(super) struct Timing {
+    /// Silence of the receiver after which the sender sends a probe.
+    pub(super) probe: Span,
+    /// Bytes that arrive between two ACKs.
+    pub(super) ack_bytes: u64,
+    /// Age at which a missing position is given up.
+    pub(super) give_up: Span,
     /// A copy sent less than this ago may have arrived without an ACK.
     resend_gap: Span,
     /// Interval of notifications of the same hole.
@@ -17,18 +24,12 @@ pub(super) struct Timing {
     rtt_min: Option<Span>,
     /// Transmission time of the longest frame.
     frame: Span,
-    /// Age at which a missing position is given up.
-    pub(super) give_up: Span,
-    /// Silence of the receiver after which the sender sends a probe.
-    pub(super) probe: Span,
     /// Silence after the first probe at which the receiver counts as gone.
     pub(super) silence_max: Option<Span>,
     /// A pause that is not repeated ends after this time.
     pub(super) pause_max: Span,
     /// Maximum wait for ACKs before protection ends without them.
     pub(super) drain_max: Span,
-    /// Bytes that arrive between two ACKs.
-    pub(super) ack_bytes: u64,
     /// Held bytes at which the sender is paused.
     pub(super) pause_at: u64,
     /// Held bytes at which it is resumed.
@@ -43,6 +44,9 @@ pub(super) struct Timing {
 pub(super) const PROBES_MAX: u8 = 6;
 
 impl Timing {
+    /// Nearly every frame needs the fields up to here.
+    pub(super) const HOT_BYTES: usize = std::mem::offset_of!(Self, give_up);
+
     pub(super) fn new(config: &Config, rtt: Span) -> Self {
         let frame = config.rate.serialize(config.frame_bytes_max + Bytes::new(WIRE_BYTES));
         // A renotification must find the last copy older than `resend_gap`: the copy left up to a frame after

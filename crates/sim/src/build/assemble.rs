@@ -165,7 +165,8 @@ impl SimulationPlan<'_> {
         let mut ports = Lossy::new(self.graph().lane_count() as usize, trimming, protection);
         for lane in own.iter().copied() {
             if let Some(end) = self.valid.protection.ends.get(&lane) {
-                ports.protect(lanes, self.scheduled_egress(lane), end.link_end());
+                let switch = self.valid.net.switch_at(lane.reverse());
+                ports.protect(lanes, switch, self.scheduled_egress(lane), end.link_end());
             } else if let Some(egress) = self.egress(lane) {
                 ports.schedule(lanes, lane, egress);
             }

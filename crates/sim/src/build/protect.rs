@@ -58,9 +58,7 @@ impl Protection {
 impl EndConfig {
     pub(super) fn link_end(&self) -> LinkEnd {
         let protocol = match &self.protocol {
-            LinkProtocolConfig::Link(config) => {
-                LinkProtocol::Link(Box::new(Endpoint::new((**config).clone())))
-            }
+            LinkProtocolConfig::Link(config) => LinkProtocol::Link(Endpoint::new((**config).clone())),
             LinkProtocolConfig::Prototype { config, limits, loopback_switch } => {
                 let location = loopback_switch.map_or_else(BufferLocation::memory, BufferLocation::Loopback);
                 LinkProtocol::Prototype(Box::new(Prototype::new(**config, location, *limits)))

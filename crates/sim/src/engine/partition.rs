@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, FrameId};
+use crate::frame::{Body, Carried, Content, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::{prefetch, prefetch_all};
@@ -111,6 +111,24 @@ impl Partition {
                 None => self.ports.prefetch(source.0 as usize - lanes, true),
             }
         }
+        if self.ports.has_lazy_ports() {
+            self.prefetch_lazy_ports();
+        }
+    }
+
+    #[inline(never)]
+    fn prefetch_lazy_ports(&self) {
+        for ahead in 1..=4 {
+            let node = self.lanes.queue.upcoming_node(ahead);
+            if let Some(switch) = node.and_then(|(node, _)| node.checked_sub(self.hosts.len() as u32)) {
+                self.ports.prefetch_lazy_ports(&self.lanes, SwitchId(switch), ahead);
+            }
+        }
+    }
+
+    /// Returns the number of events, including arrivals that need none.
+    pub(crate) fn events(&self) -> u64 {
+        self.events + self.lanes.lazy_arrivals
     }
 
     /// Prefetches a host, and the ports of a node with many events, which will probably use most of them: first
@@ -213,14 +231,22 @@ impl Partition {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        if self.lanes.is_lazy(lane) {
+            self.on_lazy_arrival(now, lane);
+            return;
+        }
         let (node, ingress) = self.lanes.receiver(lane);
         let arrived = self.lanes.take_arrival(lane);
         if arrived.is_last {
             self.ports.on_last_arrival(&mut self.lanes, now, lane);
         }
-        let Some(id) = arrived.frame else {
+        let Some(carried) = arrived.frame else {
             self.events -= 1;
             return;
+        };
+        let id = match carried.content() {
+            Content::Stored(id) => id,
+            Content::Control(header) => return self.ports.on_control(&mut self.lanes, now, lane, header),
         };
         let frame = self.lanes.frame_mut(id);
         if matches!(frame.body, Body::Corrupted) {
@@ -242,7 +268,39 @@ impl Partition {
         }
     }
 
-    #[cold]
+    /// Handles the arrival of a stored frame over a lane whose control frames have no events.
+    #[inline(never)]
+    fn on_lazy_arrival(&mut self, now: Time, lane: LaneId) {
+        self.ports.catch_up_port(&mut self.lanes, lane.reverse());
+        let arrived = self.lanes.take_lazy_arrival(lane);
+        match arrived.frame.map(Carried::content) {
+            None => self.events -= 1,
+            Some(Content::Control(_)) => {
+                self.events -= 1;
+                if let Some((at, header)) = self.lanes.next_control(lane)
+                    && at == now
+                {
+                    self.lanes.remove_control(lane);
+                    self.ports.on_control(&mut self.lanes, now, lane, header);
+                }
+                self.lanes.arm_lazy(lane);
+            }
+            Some(Content::Stored(id)) => {
+                self.lanes.arm_lazy(lane);
+                let frame = self.lanes.frame_mut(id);
+                if matches!(frame.body, Body::Corrupted) {
+                    self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+                } else if frame.has_header {
+                    self.on_header(now, lane, id);
+                } else {
+                    let (node, ingress) = self.lanes.receiver(lane);
+                    self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
     fn on_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
         let Some(windows) = self.ports.on_header(&mut self.lanes, now, lane, frame) else {
             self.forward_delivered(now);
@@ -260,20 +318,22 @@ impl Partition {
 
     #[cold]
     fn on_switch_timer(&mut self, now: Time, switch: SwitchId) {
-        self.ports.on_switch_timer(&mut self.lanes, now, switch);
+        if !self.ports.on_switch_timer(&mut self.lanes, now, switch) {
+            self.events -= 1;
+        }
         self.forward_delivered(now);
     }
 
     /// Forwards the frames that protected links have delivered.
-    #[cold]
+    #[inline(never)]
     fn forward_delivered(&mut self, now: Time) {
-        let mut delivered = std::mem::take(self.ports.delivered());
-        for (lane, frame) in delivered.drain(..) {
+        let mut next = 0;
+        while let Some((lane, frame)) = self.ports.delivered().get(next).copied() {
+            next += 1;
             let (node, ingress) = self.lanes.receiver(lane);
             self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), frame, ingress);
         }
-        assert!(self.ports.delivered().is_empty(), "forwarding delivers no frames of protected links");
-        *self.ports.delivered() = delivered;
+        self.ports.delivered().clear();
     }
 
     /// Forwards a frame at a switch: TTL, next hop, port.

@@ -2,6 +2,7 @@
 
 mod queue;
 mod source;
+mod window;
 
 pub(crate) use queue::{EventQueue, EventSource, NodeWindows};
 pub(crate) use source::{Event, EventSources};

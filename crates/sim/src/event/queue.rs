@@ -34,7 +34,7 @@ pub(crate) struct NodeWindows {
 }
 
 pub(crate) struct EventQueue {
-    seed: u64,
+    pub(super) seed: u64,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
     buckets: Vec<Vec<Pending>>,
@@ -42,24 +42,24 @@ pub(crate) struct EventQueue {
     occupied: Vec<u64>,
     /// By source.
     slots: Vec<Slot>,
-    is_by_node: bool,
+    pub(super) is_by_node: bool,
     /// Length of a window, in picoseconds.
-    window: u64,
+    pub(super) window: u64,
     /// Start of the current window: every event before it has been handled.
     start: u64,
     /// End of the current window. Events from here on are in the wheel or in the heap.
-    limit: u64,
+    pub(super) limit: u64,
     /// The events of the current window that were pending at its start, by node.
     events: Vec<Pending>,
     /// The nodes with such events, in order of memory. Those before `turn` have had their turn; the last of these
     /// has it.
-    turns: Vec<Turn>,
-    turn: usize,
+    pub(super) turns: Vec<Turn>,
+    pub(super) turn: usize,
     /// By node: the number of its events in the window that begins, then the place of the next one. Otherwise 0.
     places: Vec<u32>,
     /// The events of the node that has its turn, in order. Those before `next` are handled.
-    current: Vec<Pending>,
-    next: usize,
+    pub(super) current: Vec<Pending>,
+    pub(super) next: usize,
     has_new_node: bool,
     /// Number of the bucket with the time `limit`, counted from time zero.
     cursor: u64,
@@ -78,16 +78,16 @@ struct Slot {
 
 /// The entry of an event. Stale unless its source is due at its time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pending {
-    time: u64,
-    source: u32,
-    node: u32,
+pub(super) struct Pending {
+    pub(super) time: u64,
+    pub(super) source: u32,
+    pub(super) node: u32,
 }
 
 /// A node with events in the current window, and where these end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
-    node: u32,
+pub(super) struct Turn {
+    pub(super) node: u32,
     end: u32,
 }
 
@@ -278,8 +278,7 @@ impl EventQueue {
         let pending = &mut self.current[self.next..];
         let mut place = pending.len() - 1;
         while let Some(before) = place.checked_sub(1).map(|before| pending[before])
-            && before.time >= event.time
-            && (before.time > event.time || tie(self.seed, event) < tie(self.seed, before))
+            && is_before(self.seed, event, before)
         {
             pending[place] = before;
             place -= 1;
@@ -444,6 +443,12 @@ impl EventQueue {
             }
         }
     }
+}
+
+/// Returns whether an event comes before another one of the same node.
+#[inline]
+pub(super) fn is_before(seed: u64, event: Pending, other: Pending) -> bool {
+    event.time < other.time || event.time == other.time && tie(seed, event) < tie(seed, other)
 }
 
 /// Orders the events of a node at one time.

@@ -1,7 +1,7 @@
 //! The numbering of event sources: arrivals by lane, ports by lane, three events for each host, one for each
 //! switch, then a script of pauses for each node that has one.
 
-use wiremend_units::{HostId, LaneId, SwitchId};
+use wiremend_units::{HostId, LaneId, NodeId, SwitchId};
 
 use crate::event::EventSource;
 
@@ -66,6 +66,12 @@ impl EventSources {
 
     pub(crate) fn switch_timer(self, switch: SwitchId) -> EventSource {
         EventSource(2 * self.lanes + 3 * self.hosts + switch.0)
+    }
+
+    /// Returns the timer of a switch by its number among the nodes, in which hosts come first.
+    #[inline]
+    pub(crate) fn switch_timer_of(self, node: NodeId) -> EventSource {
+        self.switch_timer(SwitchId(node.0 - self.hosts))
     }
 
     pub(crate) fn script(self, script: u32) -> EventSource {

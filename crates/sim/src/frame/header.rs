@@ -9,7 +9,7 @@ use wiremend_proto::pfc;
 use wiremend_units::LaneId;
 use wiremend_wire::Quanta;
 
-use super::{Frame, FrameId};
+use super::{Frame, FrameId, PackedHeader};
 use crate::memory::{pages, prefetch};
 
 /// The link header of a frame.
@@ -107,7 +107,8 @@ impl Header {
 /// The headers of all frames that are on protected links or have just arrived over one, by frame.
 #[derive(Default)]
 pub(crate) struct Headers {
-    slots: Vec<Slot>,
+    /// In little memory: there is one slot per frame.
+    slots: Vec<PackedHeader>,
     /// Headers that do not fit into a slot.
     large: Vec<Header>,
     free: Vec<u32>,
@@ -118,50 +119,32 @@ pub(crate) struct Headers {
 /// The data frames of a parity. They replace the parity's bytes, from which a real receiver restores them.
 pub(crate) type ParityBlock = Arc<[Frame]>;
 
-/// A header in little memory: there is one slot per frame.
-#[derive(Clone, Copy)]
-enum Slot {
-    Data {
-        epoch: u8,
-        seq: u32,
-        ordered: bool,
-        retransmitted: bool,
-        ack: Option<link::Ack>,
-    },
-    Dummy {
-        epoch: u8,
-        next: u32,
-        ack: Option<link::Ack>,
-    },
-    Ack(link::Ack),
-    Unprotected,
-    /// Its position among the large ones.
-    Large(u32),
-}
-
-const _: () = assert!(size_of::<Slot>() <= 20);
-
 impl Headers {
     /// Gives a frame a header.
-    #[inline]
     pub(crate) fn insert(&mut self, frame: FrameId, header: Header) {
-        let slot = match header {
-            Header::Link(link::LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }) => {
-                Slot::Data { epoch, seq, ordered, retransmitted, ack }
-            }
-            Header::Link(link::LinkHeader::Dummy { epoch, next, ack }) => Slot::Dummy { epoch, next, ack },
-            Header::Link(link::LinkHeader::Ack(ack)) => Slot::Ack(ack),
-            Header::Unprotected => Slot::Unprotected,
-            large => Slot::Large(self.insert_large(large)),
-        };
-        if frame.index() >= self.slots.len() {
-            let more = frame.index() + 1 - self.slots.len();
-            if frame.index() >= self.slots.capacity() {
-                pages::reserve(&mut self.slots, more);
-            }
-            self.slots.resize(frame.index() + 1, Slot::Unprotected);
+        let packed =
+            PackedHeader::new(&header).unwrap_or_else(|| PackedHeader::large(self.insert_large(header)));
+        self.insert_packed(frame, packed);
+    }
+
+    /// Gives a frame a header that fits into a slot.
+    #[inline]
+    pub(crate) fn insert_packed(&mut self, frame: FrameId, header: PackedHeader) {
+        if let Some(slot) = self.slots.get_mut(frame.index()) {
+            *slot = header;
+        } else {
+            self.grow(frame, header);
         }
-        self.slots[frame.index()] = slot;
+    }
+
+    #[cold]
+    fn grow(&mut self, frame: FrameId, header: PackedHeader) {
+        let more = frame.index() + 1 - self.slots.len();
+        if frame.index() >= self.slots.capacity() {
+            pages::reserve(&mut self.slots, more);
+        }
+        self.slots.resize(frame.index() + 1, PackedHeader::NONE);
+        self.slots[frame.index()] = header;
     }
 
     fn insert_large(&mut self, header: Header) -> u32 {
@@ -174,24 +157,26 @@ impl Headers {
     }
 
     /// Returns the header of a frame that has one.
-    #[inline]
     pub(crate) fn get(&self, frame: FrameId) -> Header {
-        Header::Link(match self.slots[frame.index()] {
-            Slot::Data { epoch, seq, ordered, retransmitted, ack } => {
-                link::LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }
-            }
-            Slot::Dummy { epoch, next, ack } => link::LinkHeader::Dummy { epoch, next, ack },
-            Slot::Ack(ack) => link::LinkHeader::Ack(ack),
-            Slot::Unprotected => return Header::Unprotected,
-            Slot::Large(place) => return self.large[place as usize],
-        })
+        self.large(frame).copied().unwrap_or_else(|| self.packed(frame).header())
+    }
+
+    /// Returns the slot of a frame that has a header.
+    #[inline]
+    pub(crate) fn packed(&self, frame: FrameId) -> PackedHeader {
+        self.slots[frame.index()]
+    }
+
+    /// Returns the header of a frame that has one if it does not fit into a slot.
+    #[inline]
+    pub(crate) fn large(&self, frame: FrameId) -> Option<&Header> {
+        self.packed(frame).place().map(|place| &self.large[place])
     }
 
     /// Removes the header of a frame that has one.
-    #[inline]
     pub(crate) fn remove(&mut self, frame: FrameId) -> Header {
-        if let Slot::Large(place) = self.slots[frame.index()] {
-            self.free.push(place);
+        if let Some(place) = self.packed(frame).place() {
+            self.free.push(place as u32);
         }
         self.get(frame)
     }

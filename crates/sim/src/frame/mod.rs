@@ -1,10 +1,14 @@
 //! Frames: all header fields that some node reads, and no payload bytes.
 
+mod carried;
 mod header;
+mod packed_header;
 mod store;
 
+pub(crate) use carried::{Carried, Content};
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
+pub(crate) use packed_header::PackedHeader;
 pub(crate) use store::{FrameId, FrameStore};
 
 use wiremend_impair::{FrameFacts, FrameKind};

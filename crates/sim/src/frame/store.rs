@@ -7,7 +7,7 @@ use super::Frame;
 use crate::memory::{pages, prefetch};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FrameId(u32);
+pub(crate) struct FrameId(pub(super) u32);
 
 impl FrameId {
     /// No frame.
@@ -38,6 +38,10 @@ impl FrameStore {
     #[inline]
     pub(crate) fn insert(&mut self, frame: Frame) -> FrameId {
         if let Some(slot) = self.free.pop() {
+            // The next frame follows soon, and its slot may have been idle for long.
+            if let Some(next) = self.free.last() {
+                prefetch(&self.slots[*next as usize]);
+            }
             self.slots[slot as usize] = Slot(frame);
             FrameId(slot)
         } else {

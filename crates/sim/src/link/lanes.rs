@@ -9,10 +9,13 @@ use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
+use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, ParityBlock};
+use crate::frame::{
+    Body, Carried, Content, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock,
+};
 use crate::memory::prefetch;
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
@@ -25,13 +28,17 @@ pub(crate) struct Lanes {
     /// By lane: frames dropped because the buffer was full.
     dropped: Vec<u64>,
     rates: Vec<Rate>,
-    rings: Vec<LaneRing>,
-    pool: RingPool,
+    pub(super) rings: Vec<LaneRing>,
+    pub(super) pool: RingPool,
     pub(crate) frames: FrameStore,
     /// Headers of frames that are on protected links or have just arrived over one.
     pub(crate) headers: Headers,
     /// Number of frames that protected links keep only for retransmission.
     pub(crate) kept_copies: u64,
+    /// Number of frames in flight that are not in the store.
+    pub(super) controls: u64,
+    /// Number of control frames that arrived without an event.
+    pub(crate) lazy_arrivals: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
     sent_bytes: Vec<u64>,
@@ -84,7 +91,7 @@ pub(crate) struct Outbox {
 /// Result of an arrival event.
 pub(crate) struct Arrival {
     /// `None` if no frame was in flight; see [`Lanes::expect_arrival`].
-    pub(crate) frame: Option<FrameId>,
+    pub(crate) frame: Option<Carried>,
     /// Whether no frame is left on the lane.
     pub(crate) is_last: bool,
 }
@@ -103,6 +110,8 @@ impl Lanes {
             frames: FrameStore::default(),
             headers: Headers::default(),
             kept_copies: 0,
+            controls: 0,
+            lazy_arrivals: 0,
             impairments: (0..lanes).map(|_| None).collect(),
             sent_bytes: Vec::new(),
             feedback: None,
@@ -222,7 +231,13 @@ impl Lanes {
         }
         let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
-        ring.bytes += u64::from(self.frames.get(arrived).len);
+        ring.bytes += match arrived.content() {
+            Content::Stored(id) => u64::from(self.frames.get(id).len),
+            Content::Control(_) => {
+                self.controls -= 1;
+                u64::from(MIN_FRAME_BYTES)
+            }
+        };
         if let Some(at) = next {
             ring.prefetch(&self.pool, &self.frames, &self.headers);
             self.queue.arm(EventSource(lane.0), at);
@@ -280,7 +295,6 @@ impl Lanes {
 
     #[inline]
     pub(crate) fn detach_header(&mut self, id: FrameId) -> Header {
-        self.headers.detach(id);
         let header = self.headers.remove(id);
         let frame = self.frames.get_mut(id);
         frame.has_header = false;
@@ -288,14 +302,9 @@ impl Lanes {
         header
     }
 
-    /// Returns the link header of a frame.
-    #[inline]
-    pub(crate) fn header(&self, id: FrameId) -> Option<Header> {
-        self.frames.get(id).has_header.then(|| self.headers.get(id))
-    }
-
     /// Removes a control frame of a link, with its header.
     pub(crate) fn discard_link_frame(&mut self, id: FrameId) {
+        self.headers.detach(id);
         self.detach_header(id);
         self.frames.remove(id);
     }
@@ -320,7 +329,7 @@ impl Lanes {
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
         if flags.is_plain() {
-            self.carry(lane, at, frame);
+            self.carry(lane, at, Carried::stored(frame));
         } else {
             self.carry_flagged(start, lane, at, frame);
         }
@@ -334,17 +343,48 @@ impl Lanes {
         let start = port.busy_until.max(now);
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
-        let (at, flags) = (done + port.delay, port.flags);
-        if flags.is_plain() {
-            self.carry(lane, at, frame);
+        let at = done + port.delay;
+        if port.certainly_passes(len) {
+            self.carry(lane, at, Carried::stored(frame));
         } else {
             self.carry_flagged(start, lane, at, frame);
         }
     }
 
+    /// Sends a dummy or an ACK of a protected link. It enters the store only where someone looks at it.
     #[inline]
-    fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
-        if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
+    pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, header: PackedHeader) {
+        let port = &mut self.ports[lane.index()];
+        let start = port.busy_until.max(now);
+        let done = start + port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
+        port.busy_until = done;
+        let at = done + port.delay;
+        if port.certainly_passes(MIN_FRAME_BYTES as u16) {
+            self.controls += 1;
+            if self.rings[lane.index()].is_lazy {
+                self.carry_control(lane, at, header);
+            } else {
+                self.carry(lane, at, Carried::control(header));
+            }
+        } else {
+            let frame = self.store_control(header);
+            self.carry_flagged(start, lane, at, frame);
+        }
+    }
+
+    /// Moves a dummy or an ACK to the store.
+    pub(crate) fn store_control(&mut self, header: PackedHeader) -> FrameId {
+        let frame = self.frames.insert(Frame { has_header: true, ..Frame::link_frame() });
+        self.headers.insert_packed(frame, header);
+        frame
+    }
+
+    #[inline]
+    fn carry(&mut self, lane: LaneId, at: Time, frame: Carried) {
+        let ring = &mut self.rings[lane.index()];
+        if ring.is_lazy {
+            self.carry_stored(lane, at, frame);
+        } else if let Some(at) = ring.push(&mut self.pool, at, frame) {
             // An arrival event may already be scheduled.
             self.queue.rearm(EventSource(lane.0), at);
         }
@@ -383,7 +423,7 @@ impl Lanes {
             }
             outbox.frames.push(InFlight { lane, at, frame });
         } else {
-            self.carry(lane, at, id);
+            self.carry(lane, at, Carried::stored(id));
         }
     }
 
@@ -430,7 +470,7 @@ impl Lanes {
             if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
                 self.frames.attach(frame, feedback);
             }
-            self.carry(lane, at, frame);
+            self.carry(lane, at, Carried::stored(frame));
         }
     }
 
@@ -503,7 +543,7 @@ impl Lanes {
     /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.
     pub(crate) fn in_flight(&self) -> u64 {
         let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
-        (self.frames.len() + leaving) as u64 - self.kept_copies
+        (self.frames.len() + leaving) as u64 + self.controls - self.kept_copies
     }
 
     pub(crate) fn bytes_in(&self, lane: LaneId, span: Span) -> Bytes {

@@ -1,6 +1,7 @@
 //! Lanes, one direction of a link each: they carry frames from one node to the next.
 
 mod lanes;
+mod lazy;
 mod port;
 mod ring;
 

@@ -63,6 +63,11 @@ impl WireFlags {
     }
 
     #[inline]
+    const fn is_impaired_only(self) -> bool {
+        self.bits & !Self::BIT_ERRORS == Self::IMPAIRED
+    }
+
+    #[inline]
     pub(crate) const fn has(self, bit: u8) -> bool {
         self.bits & bit != 0
     }
@@ -73,6 +78,22 @@ impl WireFlags {
 }
 
 impl Port {
+    /// Returns whether a frame passes the lane's impairments for sure, and counts it. `false` if anything else
+    /// looks at frames of the lane.
+    #[inline]
+    pub(crate) fn certainly_passes(&mut self, len: u16) -> bool {
+        if self.flags.is_plain() {
+            return true;
+        }
+        if !self.flags.is_impaired_only() {
+            return false;
+        }
+        let trials = if self.flags.has(WireFlags::BIT_ERRORS) { u64::from(len) * 8 } else { 1 };
+        let passes = self.clean >= trials;
+        self.clean -= if passes { trials } else { 0 };
+        passes
+    }
+
     /// Returns the transmission time of `bytes`, rounded up.
     #[inline]
     pub(crate) fn wire_time(&self, bytes: u64, rate: Rate) -> Span {

@@ -5,7 +5,7 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{FrameId, FrameStore, Headers};
+use crate::frame::{Carried, Content, FrameId, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
@@ -18,10 +18,14 @@ pub(crate) struct LaneRing {
     /// Number of frames behind the first.
     len: u32,
     /// The frame that arrives next, or none. Its time is in the event queue.
-    first: FrameId,
+    first: Carried,
     pub(crate) to: NodeId,
     /// The receiver's ingress port.
     pub(crate) ingress: u16,
+    /// Whether control frames have no events; see [`super::lazy`]. Then all frames are in the pool.
+    pub(super) is_lazy: bool,
+    /// Number of stored frames on such a lane.
+    pub(super) stored: u32,
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) corrupted: u64,
@@ -41,50 +45,128 @@ pub(crate) struct RingPool {
 #[derive(Clone, Copy)]
 struct Entry {
     at: Time,
-    frame: FrameId,
+    frame: Carried,
 }
+
+const _: () = assert!(size_of::<Entry>() == 16);
 
 /// The arrival time of a new first frame, for the event queue.
 pub(crate) type NewFirst = Option<Time>;
 
-const EMPTY: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
+const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::NONE };
 const ENTRIES_MIN: u32 = 4;
+const ENTRIES_PER_LINE: usize = 64 / size_of::<Entry>();
+/// Entries of a lazy lane that are prefetched.
+const ENTRIES_AHEAD: u32 = 12;
 
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        let first = FrameId::NONE;
-        Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
+        let first = Carried::NONE;
+        Self {
+            start: 0,
+            capacity: 0,
+            head: 0,
+            len: 0,
+            first,
+            to,
+            ingress,
+            is_lazy: false,
+            stored: 0,
+            frames: 0,
+            bytes: 0,
+            corrupted: 0,
+        }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: FrameId) -> NewFirst {
-        if self.first == FrameId::NONE {
+    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> NewFirst {
+        if self.first == Carried::NONE {
             self.first = frame;
             return Some(at);
         }
-        if self.len == self.capacity {
-            self.grow(pool);
-        }
-        let place = (self.head + self.len) & (self.capacity - 1);
-        pool.entries[(self.start + place) as usize] = Entry { at, frame };
-        self.len += 1;
+        self.append(pool, at, frame);
         None
     }
 
-    /// Removes the first frame, which must exist.
+    /// Appends a frame to the pool. Returns whether there was none.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &RingPool) -> (FrameId, NewFirst) {
-        let first = self.first;
-        debug_assert!(first != FrameId::NONE, "an arrival event has a frame");
-        if self.len == 0 {
-            self.first = FrameId::NONE;
-            return (first, None);
+    pub(super) fn append(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> bool {
+        if self.len == self.capacity {
+            self.grow(pool);
         }
-        let next = pool.entries[(self.start + self.head) as usize];
+        pool.entries[self.place(self.len)] = Entry { at, frame };
+        self.len += 1;
+        self.len == 1
+    }
+
+    /// Returns the first frame of the pool and its arrival time.
+    #[inline]
+    pub(super) fn front(&self, pool: &RingPool) -> Option<(Time, Carried)> {
+        let Entry { at, frame } = pool.entries[if self.len == 0 { return None } else { self.place(0) }];
+        Some((at, frame))
+    }
+
+    /// Removes the first frame of the pool, which must exist.
+    #[inline]
+    pub(super) fn remove_front(&mut self) {
         self.len -= 1;
         // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
         // memory.
         self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
+    }
+
+    /// Returns the first stored frame of a lazy lane and its arrival time. The control frames before it are
+    /// looked at once, because each arrival of a stored frame asks for the next.
+    #[inline]
+    pub(super) fn next_stored(&self, pool: &RingPool) -> Option<(Time, FrameId)> {
+        if self.stored == 0 {
+            return None;
+        }
+        (0..self.len).find_map(|index| {
+            let Entry { at, frame } = pool.entries[self.place(index)];
+            if let Content::Stored(id) = frame.content() { Some((at, id)) } else { None }
+        })
+    }
+
+    /// Prefetches the entries of about a window.
+    #[inline]
+    pub(super) fn prefetch_entries(&self, pool: &RingPool) {
+        for index in (0..self.len.min(ENTRIES_AHEAD)).step_by(ENTRIES_PER_LINE) {
+            prefetch(&pool.entries[self.place(index)]);
+        }
+    }
+
+    /// Prefetches where the next frame is appended.
+    #[inline]
+    pub(super) fn prefetch_back(&self, pool: &RingPool) {
+        if self.len < self.capacity {
+            prefetch(&pool.entries[self.place(self.len)]);
+        }
+    }
+
+    #[inline]
+    pub(super) fn prefetch_stored(&self, frame: FrameId, frames: &FrameStore, headers: &Headers) {
+        frames.prefetch(frame);
+        headers.prefetch(frame);
+    }
+
+    /// Returns where an entry is in the pool, counted from the first.
+    #[inline]
+    fn place(&self, index: u32) -> usize {
+        (self.start + ((self.head + index) & (self.capacity - 1))) as usize
+    }
+
+    /// Removes the first frame, which must exist.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &RingPool) -> (Carried, NewFirst) {
+        let first = self.first;
+        debug_assert!(first != Carried::NONE, "an arrival event has a frame");
+        if self.len == 0 {
+            self.first = Carried::NONE;
+            return (first, None);
+        }
+        let next = pool.entries[self.place(0)];
+        self.remove_front();
         self.first = next.frame;
         (first, Some(next.at))
     }
@@ -92,15 +174,17 @@ impl LaneRing {
     /// Returns whether no frame is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first == FrameId::NONE
+        self.first == Carried::NONE
     }
 
     /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
     pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
-        if self.first != FrameId::NONE {
-            frames.prefetch(self.first);
-            headers.prefetch(self.first);
+        if self.first != Carried::NONE
+            && let Content::Stored(first) = self.first.content()
+        {
+            frames.prefetch(first);
+            headers.prefetch(first);
         }
         if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
             prefetch(entry);
@@ -121,8 +205,7 @@ impl LaneRing {
         let capacity = (self.capacity * 2).max(ENTRIES_MIN);
         let start = pool.take(capacity);
         for index in 0..self.len {
-            let old = self.start + ((self.head + index) & (self.capacity - 1));
-            pool.entries[(start + index) as usize] = pool.entries[old as usize];
+            pool.entries[(start + index) as usize] = pool.entries[self.place(index)];
         }
         if self.capacity > 0 {
             pool.free[self.capacity.ilog2() as usize].push(self.start);
@@ -159,7 +242,7 @@ mod tests {
             (LaneRing::new(NodeId(0), 0), RingPool::default(), VecDeque::new());
         let mut due = None;
         for step in 0..10_000_u64 {
-            let frame = frames.insert(Frame::blank());
+            let frame = Carried::stored(frames.insert(Frame::blank()));
             due = ring.push(&mut pool, Time::from_ps(step), frame).or(due);
             plain.push_back((step, frame));
             let pops = if step > 9_000 { 2 } else { step % 3 };

@@ -3,7 +3,7 @@
 pub(crate) mod pages;
 mod prefetch;
 
-pub(crate) use prefetch::{prefetch, prefetch_all};
+pub(crate) use prefetch::{prefetch, prefetch_address, prefetch_all, prefetch_bytes};
 
 /// Makes room for the first value of a collection, and for no more: of a hundred thousand hosts most have one
 /// connection, one message and one class, and a collection grows to four values otherwise.

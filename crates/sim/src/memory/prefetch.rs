@@ -1,22 +1,32 @@
 //! Prefetch hints for the processor.
 
+use std::ops::Range;
+
+const LINE_BYTES: usize = 64;
+
+/// Prefetches the cache lines of some bytes of `value`.
+#[inline]
+pub(crate) fn prefetch_bytes<T>(value: &T, bytes: Range<usize>) {
+    for offset in bytes.step_by(LINE_BYTES) {
+        prefetch_address(std::ptr::from_ref(value).wrapping_byte_add(offset));
+    }
+}
+
 /// Prefetches the cache line of `value`. Has no effect on results.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
-    hint(std::ptr::from_ref(value).cast());
+    prefetch_address(std::ptr::from_ref(value));
 }
 
 /// Prefetches all cache lines of `value`.
 #[inline]
 pub(crate) fn prefetch_all<T>(value: &T) {
-    let start: *const u8 = std::ptr::from_ref(value).cast();
-    for line in (0..size_of::<T>()).step_by(64) {
-        hint(start.wrapping_add(line));
-    }
+    prefetch_bytes(value, 0..size_of::<T>());
 }
 
+/// Prefetches the cache line at an address.
 #[inline]
-fn hint(address: *const u8) {
+pub(crate) fn prefetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

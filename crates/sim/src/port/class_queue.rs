@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wiremend_units::Span;
 
 use crate::frame::{FrameId, GAP_BYTES};
-use crate::memory::prefetch;
+use crate::memory::{prefetch, prefetch_address};
 
 /// The queued frames of one class, and their transmission time. The first is stored inline, so that a
 /// departure does not wait for memory of the others.
@@ -43,6 +43,14 @@ impl ClassQueue {
     #[inline]
     pub(super) fn front(&self) -> Option<&QueuedFrame> {
         (!self.is_empty()).then_some(&self.first)
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if let (Some(front), Some(back)) = (self.behind.front(), self.behind.back()) {
+            prefetch(front);
+            prefetch_address(std::ptr::from_ref(back).wrapping_add(1));
+        }
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use wiremend_units::{Span, Time};
 
 use super::class_queue::{ClassQueue, QueuedFrame};
 use super::{ClassPauses, PauseWindow, Schedule};
+use crate::memory::prefetch;
 
 pub(crate) const CLASSES: usize = 8;
 
@@ -132,6 +133,18 @@ impl Egress {
         self.occupied != 0
     }
 
+    /// Prefetches the fields that every frame touches.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+    }
+
+    /// Prefetches the next frames of class 0, and where the next one is queued.
+    #[inline]
+    pub(crate) fn prefetch_queue(&self) {
+        self.queues[0].prefetch();
+    }
+
     /// Returns when the next frame will have left, if the wire is free from `free_at` on and no other frame
     /// arrives.
     pub(crate) fn next_end(&self, free_at: Time) -> Option<Time> {
@@ -160,7 +173,19 @@ impl Egress {
     }
 
     /// Returns class and length of the frame that [`Egress::pop`] would return.
+    #[inline]
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
+        if self.occupied == 0 {
+            return None;
+        }
+        if let Some(class) = self.only_class() {
+            return self.queues[class].front().map(|waiting| (class as u8, waiting.len));
+        }
+        self.peek_scheduled(now)
+    }
+
+    #[inline(never)]
+    fn peek_scheduled(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
         self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
@@ -168,15 +193,13 @@ impl Egress {
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
-        let only = self.occupied.trailing_zeros() as usize;
-        let class =
-            if self.maybe_paused == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0 {
-                only
-            } else {
-                let ready = self.ready(now);
-                let queues = &self.queues;
-                self.schedule.next(ready, |class| queues[class].need())?
-            };
+        let class = if let Some(only) = self.only_class() {
+            only
+        } else {
+            let ready = self.ready(now);
+            let queues = &self.queues;
+            self.schedule.next(ready, |class| queues[class].need())?
+        };
         let queue = &mut self.queues[class];
         let waiting = queue.pop()?;
         if queue.is_empty() {
@@ -188,6 +211,14 @@ impl Egress {
         self.take_out(class as u8, waiting.len);
         self.record_departure(now + waiting.wire_time, class as u8, waiting.len);
         Some((class as u8, waiting))
+    }
+
+    /// Returns the only class with queued frames if nothing else decides what is next.
+    #[inline]
+    fn only_class(&self) -> Option<usize> {
+        let only = self.occupied.trailing_zeros() as usize;
+        (self.maybe_paused == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0)
+            .then_some(only)
     }
 
     /// Returns the queued frames of a class, the next one first.
@@ -205,6 +236,12 @@ impl Egress {
         }
         self.take_out(class, waiting.len);
         Some(waiting)
+    }
+
+    /// Returns whether a class may be paused, now or later.
+    #[inline]
+    pub(crate) fn may_be_paused(&self) -> bool {
+        self.maybe_paused != 0
     }
 
     /// Returns when the next frame may start, if the wire is free from `free_at` on. `None` if no frame is

@@ -1,11 +1,12 @@
 //! The context of a link end, and its operations on frames.
 
 use wiremend_units::{Bytes, SwitchId, Time};
+use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::link_end::EndState;
 use super::loopback::{BufferedFrame, Loopback};
 use super::{DeliveredFrames, ProtectedId};
-use crate::frame::{Frame, FrameId, Header, ParityBlock};
+use crate::frame::{Frame, FrameId, Header, PackedHeader, ParityBlock};
 use crate::link::Lanes;
 use crate::port::{Egress, QueuedFrame};
 
@@ -41,6 +42,7 @@ impl EndContext<'_> {
         let (class, waiting) = self.head?;
         if let Some(next) = self.egress.waiting_in(class).next() {
             self.lanes.frames.prefetch(next.frame);
+            self.lanes.headers.prefetch(next.frame);
         }
         Some(waiting.frame)
     }
@@ -50,6 +52,21 @@ impl EndContext<'_> {
         self.state.costs.header_bytes += u64::from(header.added_len());
         self.lanes.attach_header(id, header);
         id
+    }
+
+    /// Sends a frame, if there is one. Returns whether there is.
+    pub(super) fn transmit(&mut self, frame: Option<FrameId>) -> bool {
+        if let Some(frame) = frame {
+            self.lanes.transmit(self.now, self.state.lane, frame);
+        }
+        frame.is_some()
+    }
+
+    /// Sends a dummy or an ACK of link-local retransmission.
+    #[inline]
+    pub(super) fn send_control(&mut self, header: PackedHeader) {
+        self.state.costs.own.add(u64::from(MIN_FRAME_BYTES));
+        self.lanes.transmit_control(self.now, self.state.lane, header);
     }
 
     pub(super) fn attach_block(&mut self, id: FrameId, header: Header, block: ParityBlock) -> FrameId {

@@ -6,7 +6,7 @@ use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
 use wiremend_units::{LaneId, Time};
 
 use super::{FecEnd, LossMonitor, Prototype};
-use crate::frame::FrameId;
+use crate::frame::{FrameId, PackedHeader};
 
 pub(crate) struct LinkEnd {
     pub(super) protocol: LinkProtocol,
@@ -42,8 +42,12 @@ pub(super) struct Costs {
     pub(super) discarded: u64,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one, and its address is needed early"
+)]
 pub(crate) enum LinkProtocol {
-    Link(Box<Endpoint<FrameId>>),
+    Link(Endpoint<FrameId>),
     /// The published prototype of link-local retransmission.
     Prototype(Box<Prototype>),
     /// Forward error correction.
@@ -201,16 +205,28 @@ impl LinkEnd {
         }
     }
 
-    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
-        let own = match &self.protocol {
-            LinkProtocol::Link(end) => end.next_timeout(),
-            LinkProtocol::Prototype(port) => port.next_due(now),
-            LinkProtocol::Fec(fec) => fec.end.next_timeout(),
-        };
-        match self.state.activations.last() {
-            Some(activation) => Some(own.map_or(activation.at, |own| own.min(activation.at))),
-            None => own,
+    /// Handles a dummy or an ACK. Returns false if it is no end of link-local retransmission.
+    #[inline]
+    pub(super) fn on_control(&mut self, now: Time, header: PackedHeader) -> bool {
+        let LinkProtocol::Link(end) = &mut self.protocol else { return false };
+        self.state.costs.discarded += 1;
+        if let Some((epoch, next, ack)) = header.as_dummy() {
+            end.on_dummy(now, epoch, next, ack);
+        } else {
+            end.on_ack(now, header.piggybacked());
         }
+        true
+    }
+
+    /// Returns when the next timer or scheduled change is due; `Time::MAX` if there is none.
+    #[inline]
+    pub(crate) fn next_due(&self, now: Time) -> Time {
+        let own = match &self.protocol {
+            LinkProtocol::Link(end) => end.earliest_timeout(),
+            LinkProtocol::Prototype(port) => port.next_due(now).unwrap_or(Time::MAX),
+            LinkProtocol::Fec(fec) => fec.end.next_timeout().unwrap_or(Time::MAX),
+        };
+        own.min(self.state.activations.last().map_or(Time::MAX, |activation| activation.at))
     }
 
     pub(crate) fn on_time(&mut self, now: Time) {
@@ -218,7 +234,7 @@ impl LinkEnd {
             self.apply(now, activation);
         }
         match &mut self.protocol {
-            LinkProtocol::Link(end) if end.next_timeout().is_some_and(|due| due <= now) => {
+            LinkProtocol::Link(end) if end.earliest_timeout() <= now => {
                 end.on_timeout(now);
             }
             LinkProtocol::Link(_) => {}

@@ -6,8 +6,10 @@
 //! neither headers nor frames.
 
 mod buffer_location;
+
 mod end_context;
 mod fec_end;
+mod lazy_port;
 mod link_end;
 mod loopback;
 mod loss_episodes;
@@ -26,10 +28,12 @@ pub(crate) use loss_episodes::LossEpisodes;
 pub(crate) use loss_monitor::LossMonitor;
 pub(crate) use prototype::{BufferLimits, Prototype};
 
+use wiremend_proto::link::LinkHeader;
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::{Body, FrameId, Header};
+use crate::frame::{Body, FrameId, Header, PackedHeader};
 use crate::link::{Intake, Lanes};
+use crate::memory::pages;
 use crate::port::{Egress, QueuedFrame};
 use end_context::{EndContext, Shared};
 use loopback::LoopbackStep;
@@ -38,6 +42,8 @@ use loopback::LoopbackStep;
 #[derive(Default)]
 pub(crate) struct Protection {
     ports: Vec<ProtectedPort>,
+    /// By switch: the ports whose departures have no events; see [`lazy_port`].
+    lazy: Vec<Vec<ProtectedId>>,
     shared: Shared,
     /// The lane with `tilted` losses, if there is one.
     loss_episodes: Option<Box<LossEpisodes>>,
@@ -52,6 +58,14 @@ pub(crate) struct ProtectedId(u32);
 pub(crate) struct ProtectedPort {
     pub(crate) egress: Egress,
     pub(crate) link_end: LinkEnd,
+    /// The switch that computes departures when it looks at the port. `None`: each departure has an event.
+    lazy: Option<SwitchId>,
+    /// Whether the link end has something to send when the wire becomes free, and no event for it.
+    is_waiting: bool,
+    /// No departure without an event and no arrival of a control frame is earlier.
+    quiet_until: Time,
+    /// No event of the port is later than this.
+    armed: Time,
 }
 
 /// Result of a step of a switch's loopback port.
@@ -60,20 +74,65 @@ pub(crate) struct LoopbackResult {
     pub(crate) wakes: Option<ProtectedId>,
 }
 
+impl ProtectedPort {
+    /// Returns when a timer is due or a pause ends.
+    #[inline]
+    fn next_due(&self, now: Time) -> Time {
+        self.link_end.next_due(now).min(self.resumes(now))
+    }
+
+    /// Returns when a pause ends that keeps the queues from sending.
+    #[inline]
+    fn resumes(&self, now: Time) -> Time {
+        if !self.egress.may_be_paused() {
+            return Time::MAX;
+        }
+        self.egress.next_start(now).filter(|start| *start > now).unwrap_or(Time::MAX)
+    }
+
+    /// Schedules the next event: at `due`, or earlier if a timer is due or a pause ends.
+    #[inline]
+    fn arm(&mut self, lanes: &mut Lanes, now: Time, due: Time) {
+        let due = due.min(self.next_due(now));
+        if due < self.armed {
+            self.armed = due;
+            lanes.queue.arm_by(lanes.sources.port_free(self.link_end.lane()), due.max(now));
+        }
+    }
+}
+
 impl Protection {
     /// Returns an empty set with room for `ports`. `loopbacks`: loopback ports of switches, by switch.
     pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
         let shared = Shared { loopbacks, ..Shared::default() };
-        Self { ports: Vec::with_capacity(ports), shared, loss_episodes: None }
+        let mut all = Vec::new();
+        pages::reserve(&mut all, ports);
+        Self { ports: all, lazy: Vec::new(), shared, loss_episodes: None }
     }
 
-    pub(crate) fn add(&mut self, lanes: &mut Lanes, egress: Egress, link_end: LinkEnd) -> ProtectedId {
+    /// Adds a port; `switch` if its departures affect no other port of its switch.
+    pub(crate) fn add(
+        &mut self,
+        lanes: &mut Lanes,
+        egress: Egress,
+        link_end: LinkEnd,
+        switch: Option<SwitchId>,
+    ) -> ProtectedId {
         let (lane, id) = (link_end.state.lane, ProtectedId(self.ports.len() as u32));
-        if let Some(due) = link_end.next_due(Time::ZERO) {
+        let due = link_end.next_due(Time::ZERO);
+        if due != Time::MAX {
             lanes.queue.arm_by(lanes.sources.port_free(lane), due);
         }
         lanes.set_intake(lane, Intake::Queue);
-        self.ports.push(ProtectedPort { egress, link_end });
+        let lazy = switch.filter(|_| lazy_port::may_be_lazy(lanes, &link_end.protocol));
+        if let Some(switch) = lazy {
+            lanes.receive_lazily(lane.reverse());
+            self.lazy.resize_with(self.lazy.len().max(switch.index() + 1), Vec::new);
+            self.lazy[switch.index()].push(id);
+        }
+        let quiet_until = if lazy.is_some() { Time::ZERO } else { Time::MAX };
+        let armed = Time::MAX;
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed });
         id
     }
 
@@ -104,15 +163,42 @@ impl Protection {
 
     /// Handles a port event: the wire became free, or a timer is due.
     pub(crate) fn on_time(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        self.port_mut(id).link_end.on_time(now);
+        let port = self.port_mut(id);
+        port.armed = Time::MAX;
+        port.link_end.on_time(now);
+        if port.lazy.is_some() {
+            // A timer may have moved to a later time of this window.
+            port.arm(lanes, now, Time::MAX);
+        }
         let (protocol, mut cx) = self.split(lanes, now, id);
         if let LinkProtocol::Prototype(prototype) = protocol {
             prototype.check_memory(&mut cx);
         }
     }
 
+    /// Handles a dummy or an ACK that came in by the port. Returns false if the port has no end of link-local
+    /// retransmission.
+    #[inline]
+    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, header: PackedHeader) -> bool {
+        self.port_mut(id).link_end.on_control(now, header)
+    }
+
     /// Handles a frame with a link header that came in by the port.
     pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
+        if let LinkProtocol::Link(end) = &mut self.port_mut(id).link_end.protocol
+            && let Some(header) = lanes.headers.packed(frame).as_data()
+        {
+            let arrived = lanes.frames.get_mut(frame);
+            arrived.has_header = false;
+            arrived.len -= LinkHeader::from(header).added_len() as u16;
+            let len = Bytes::new(u64::from(arrived.len));
+            return end.on_data(now, header, frame, len);
+        }
+        self.on_rare_header(lanes, now, id, frame);
+    }
+
+    #[inline(never)]
+    fn on_rare_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
         let block = lanes.headers.detach(frame);
         let header = lanes.detach_header(frame);
         let (protocol, mut cx) = self.split(lanes, now, id);
@@ -158,44 +244,41 @@ impl Protection {
         id: ProtectedId,
         may_send: bool,
     ) -> Option<(u8, QueuedFrame)> {
+        if let Some(switch) = self.port(id).lazy {
+            self.send_lazily(lanes, now, id, switch);
+            return None;
+        }
         let (protocol, mut cx) = self.split(lanes, now, id);
-        let frame = match protocol {
-            _ if !may_send => None,
-            LinkProtocol::Link(end) => retransmission::next(end, &mut cx),
-            LinkProtocol::Prototype(prototype) => prototype.next_frame(&mut cx),
-            LinkProtocol::Fec(fec) => fec.next(&mut cx),
+        let has_sent = match protocol {
+            LinkProtocol::Link(end) => {
+                let has_sent = may_send && retransmission::send(end, &mut cx);
+                retransmission::dispose(end, &mut cx);
+                has_sent
+            }
+            LinkProtocol::Fec(fec) => {
+                let frame = if may_send { fec.next(&mut cx) } else { None };
+                let has_sent = cx.transmit(frame);
+                fec.dispose(&mut cx);
+                has_sent
+            }
+            LinkProtocol::Prototype(prototype) => {
+                let frame = if may_send { prototype.next_frame(&mut cx) } else { None };
+                cx.transmit(frame)
+            }
         };
-        if let Some(frame) = frame {
-            cx.lanes.transmit(now, cx.state.lane, frame);
-        }
-        match protocol {
-            LinkProtocol::Link(end) => retransmission::dispose(end, &mut cx),
-            LinkProtocol::Fec(fec) => fec.dispose(&mut cx),
-            LinkProtocol::Prototype(_) => {}
-        }
         let head = cx.head;
         self.arm(lanes, now, id);
-        if self.loss_episodes.is_some() && frame.is_some() {
+        if self.loss_episodes.is_some() && has_sent {
             self.record_loss_episode(lanes, now, self.port(id).link_end.lane());
         }
         head
     }
 
     /// Schedules the next event: the wire becomes free, a pause ends, or a timer of the link end is due.
-    pub(crate) fn arm(&self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
-        let ProtectedPort { egress, link_end } = self.port(id);
-        let lane = link_end.lane();
-        let busy_until = lanes.busy_until(lane);
-        let mut due = link_end.next_due(now).unwrap_or(Time::MAX);
-        if busy_until > now {
-            due = due.min(busy_until);
-        }
-        if let Some(start) = egress.next_start(now).filter(|start| *start > now) {
-            due = due.min(start);
-        }
-        if due != Time::MAX {
-            lanes.queue.arm_by(lanes.sources.port_free(lane), due.max(now));
-        }
+    pub(crate) fn arm(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        let port = self.port_mut(id);
+        let busy_until = lanes.busy_until(port.link_end.lane());
+        port.arm(lanes, now, if busy_until > now { busy_until } else { Time::MAX });
     }
 
     /// Runs the next step that is due at the loopback port of a switch.
@@ -267,7 +350,8 @@ impl Protection {
         now: Time,
         id: ProtectedId,
     ) -> (&'a mut LinkProtocol, EndContext<'a>) {
-        let ProtectedPort { egress, link_end: LinkEnd { protocol, state } } = &mut self.ports[id.0 as usize];
+        let ProtectedPort { egress, link_end: LinkEnd { protocol, state }, .. } =
+            &mut self.ports[id.0 as usize];
         (protocol, EndContext { now, port: id, lanes, egress, state, shared: &mut self.shared, head: None })
     }
 }

@@ -1,25 +1,57 @@
 //! One end of a link with link-local retransmission: an endpoint of [`proto::link`](wiremend_proto::link)
 //! whose handles are frame ids.
 
-use wiremend_proto::link::{Disposal, Endpoint, QueueHead, Transmit};
+use wiremend_proto::link::{DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit};
 use wiremend_units::Bytes;
 
 use super::end_context::EndContext;
-use crate::frame::{Frame, FrameId, Header};
+use crate::frame::{Frame, FrameId, Header, PackedHeader};
 
-#[inline]
-pub(super) fn next(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> Option<FrameId> {
+/// Sends what is next over the free wire. Returns whether there is something.
+#[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+#[inline(always)]
+pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool {
     let waiting = cx.egress.peek(cx.now).map(|(class, len)| QueueHead {
         len: Bytes::new(u64::from(len)),
         ordered: cx.state.ordered & (1 << class) != 0,
     });
-    Some(match end.poll_transmit(cx.now, waiting)? {
+    match end.poll_usual(cx.now, waiting) {
+        Some(UsualTransmit::New(header)) => send_new(end, cx, header),
+        Some(UsualTransmit::Dummy(epoch, next, ack)) => {
+            cx.send_control(PackedHeader::dummy(epoch, next, ack))
+        }
+        Some(UsualTransmit::Ack(ack)) => cx.send_control(PackedHeader::ack(ack)),
+        None if waiting.is_none() && !end.has_pending() => return false,
+        None => return send_unusual(end, cx, waiting),
+    }
+    true
+}
+
+/// Sends the head of the queues behind a header, and keeps a copy.
+#[inline(never)]
+fn send_new(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, header: DataHeader) {
+    let id = cx.take_head().expect("the head that was polled");
+    let kept = cx.lanes.keep_copy(id);
+    end.on_sent(cx.now, kept);
+    let added = LinkHeader::from(header).added_len();
+    cx.state.costs.header_bytes += u64::from(added);
+    let frame = cx.lanes.frames.get_mut(id);
+    frame.len += added as u16;
+    frame.has_header = true;
+    cx.lanes.headers.insert_packed(id, PackedHeader::data_header(header));
+    cx.lanes.transmit(cx.now, cx.state.lane, id);
+}
+
+#[inline(never)]
+fn send_unusual(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, head: Option<QueueHead>) -> bool {
+    let Some(transmit) = end.poll_transmit(cx.now, head) else { return false };
+    let id = match transmit {
         Transmit::Plain => {
-            let id = cx.take_head()?;
+            let Some(id) = cx.take_head() else { return false };
             if cx.state.has_started() { cx.attach(id, Header::Unprotected) } else { id }
         }
         Transmit::New(signal) => {
-            let id = cx.take_head()?;
+            let Some(id) = cx.take_head() else { return false };
             let kept = cx.lanes.keep_copy(id);
             end.on_sent(cx.now, kept);
             cx.attach(id, Header::Link(signal))
@@ -35,11 +67,12 @@ pub(super) fn next(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> Opti
             let id = cx.insert_link_frame(Frame::link_frame());
             cx.attach(id, Header::Link(signal))
         }
-    })
+    };
+    cx.lanes.transmit(cx.now, cx.state.lane, id);
+    true
 }
 
 /// Processes the decisions of the endpoint.
-#[inline]
 pub(super) fn dispose(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) {
     while let Some(disposal) = end.poll() {
         match disposal {

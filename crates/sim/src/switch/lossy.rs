@@ -4,7 +4,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::{Marking, Trimming};
-use crate::frame::FrameId;
+use crate::frame::{FrameId, PackedHeader};
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
@@ -40,9 +40,15 @@ impl Lossy {
     }
 
     /// Puts the end of a protected link between the queues and the wire of its lane.
-    pub(crate) fn protect(&mut self, lanes: &mut Lanes, egress: Egress, link_end: LinkEnd) {
+    pub(crate) fn protect(
+        &mut self,
+        lanes: &mut Lanes,
+        switch: Option<SwitchId>,
+        egress: Egress,
+        link_end: LinkEnd,
+    ) {
         let lane = link_end.lane();
-        let id = self.protection.add(lanes, egress, link_end);
+        let id = self.protection.add(lanes, egress, link_end, switch);
         self.ports[lane.index()] = LossyPort::Protected(id);
     }
 
@@ -78,7 +84,10 @@ impl Lossy {
         let (egress, protected) = match &mut self.ports[lane.index()] {
             LossyPort::Plain => return plain(lanes, marking, now, lane, id),
             LossyPort::Scheduled(egress) => (&mut **egress, None),
-            LossyPort::Protected(port) => (&mut self.protection.port_mut(*port).egress, Some(*port)),
+            LossyPort::Protected(port) => {
+                self.protection.catch_up(lanes, *port);
+                (&mut self.protection.port_mut(*port).egress, Some(*port))
+            }
         };
         if let Some(trimming) = &mut self.trimming
             && !trimming.on_frame(lanes, egress, now, lane, id)
@@ -125,6 +134,7 @@ impl Lossy {
             }
             LossyPort::Protected(id) => {
                 let id = *id;
+                self.protection.catch_up(lanes, id);
                 self.protection.on_time(lanes, now, id);
                 self.send_next(lanes, now, lane, id);
                 !self.protection.delivered().is_empty()
@@ -144,7 +154,10 @@ impl Lossy {
         let egress = match &mut self.ports[lane.index()] {
             LossyPort::Plain => return,
             LossyPort::Scheduled(egress) => &mut **egress,
-            LossyPort::Protected(id) => &mut self.protection.port_mut(*id).egress,
+            LossyPort::Protected(id) => {
+                self.protection.catch_up(lanes, *id);
+                &mut self.protection.port_mut(*id).egress
+            }
         };
         egress.pause(class, window);
         arm(lanes, egress, now, lane);
@@ -162,19 +175,45 @@ impl Lossy {
         }
     }
 
-    /// Handles looped frames of a switch that are due.
-    pub(super) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+    /// Handles a dummy or an ACK that came in by the port that sends over `lane`. Returns false if the port has
+    /// no end of link-local retransmission.
+    #[inline]
+    pub(super) fn on_control(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        header: PackedHeader,
+    ) -> bool {
+        let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
+        let is_known = self.protection.on_control(now, id, header);
+        if is_known {
+            self.send_next(lanes, now, lane, id);
+        }
+        is_known
+    }
+
+    /// Handles looped frames of a switch that are due, and departures in the rest of the window. Returns
+    /// whether there were looped frames: the number of windows depends on the partitions.
+    pub(super) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) -> bool {
+        let mut has_looped = false;
         while let Some(stepped) = self.protection.step_loopback(lanes, now, switch) {
+            has_looped = true;
             if let Some(id) = stepped.wakes {
                 let lane = self.protection.port(id).link_end.lane();
                 self.send_next(lanes, now, lane, id);
             }
         }
+        self.protection.end_window(lanes, now, switch);
         self.protection.arm_loopback(lanes, now, switch);
+        has_looped
     }
 
     /// Returns the transmission time of the queued frames of a class at a port.
-    pub(super) fn backlog_of(&self, lane: LaneId, class: u8) -> Span {
+    pub(super) fn backlog_of(&mut self, lanes: &mut Lanes, lane: LaneId, class: u8) -> Span {
+        if let LossyPort::Protected(id) = self.ports[lane.index()] {
+            self.protection.catch_up(lanes, id);
+        }
         self.egress(lane).map_or(Span::ZERO, |egress| egress.backlog_of(class))
     }
 
@@ -189,6 +228,7 @@ impl Lossy {
     }
 
     /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
+    #[inline]
     fn send_next(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: ProtectedId) {
         let may_send = lanes.is_free(now, lane);
         self.protection.send_next(lanes, now, id, may_send);

@@ -8,7 +8,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{Bytes, LaneId, Span, SwitchId, Time};
 
 use super::{Lossless, Lossy, Marking};
-use crate::frame::{Frame, FrameId, Header};
+use crate::frame::{Frame, FrameId, Header, PackedHeader};
 use crate::link::{Intake, LaneCounters, Lanes};
 use crate::port::{CLASSES, Egress, PauseWindow};
 use crate::protect::{DeliveredFrames, LinkEnd, LossEpisodes, ProtectedId, Protection};
@@ -144,13 +144,13 @@ impl SwitchPorts {
         lane: LaneId,
         id: FrameId,
     ) -> Option<[Option<PauseWindow>; CLASSES]> {
-        match (lanes.header(id), &mut self.kind) {
-            (Some(Header::Pfc(classes)), Kind::Lossless(ports)) => {
+        match (lanes.headers.large(id), &mut self.kind) {
+            (Some(&Header::Pfc(classes)), Kind::Lossless(ports)) => {
                 let windows = ports.on_pfc(now, lane, lanes.rate(lane), classes);
                 lanes.discard_link_frame(id);
                 return Some(windows);
             }
-            (Some(Header::Probe(probe)), Kind::Lossless(ports)) => {
+            (Some(&Header::Probe(probe)), Kind::Lossless(ports)) => {
                 lanes.discard_link_frame(id);
                 ports.on_probe(lanes, now, lane, probe);
             }
@@ -159,6 +159,30 @@ impl SwitchPorts {
             (_, Kind::Lossless(ports)) => ports.on_header(lanes, now, lane.reverse(), id),
         }
         None
+    }
+
+    /// Handles the departures of the port that sends over `lane`, and the control frames that arrive at it, that
+    /// come before the event being handled. Only ports of lossy switches let them wait.
+    #[inline]
+    pub(crate) fn catch_up_port(&mut self, lanes: &mut Lanes, lane: LaneId) {
+        if let Kind::Lossy(ports) = &mut self.kind
+            && let Some(id) = ports.protected(lane)
+        {
+            ports.protection.catch_up_arrivals(lanes, id);
+        }
+    }
+
+    /// Handles a dummy or an ACK of a protected link that came over `lane`.
+    #[inline(never)]
+    pub(crate) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) {
+        let port = lane.reverse();
+        if let Kind::Lossy(ports) = &mut self.kind
+            && ports.on_control(lanes, now, port, header)
+        {
+            return;
+        }
+        let id = lanes.store_control(header);
+        self.on_header(lanes, now, lane, id);
     }
 
     /// Handles a corrupted frame that came over `lane`. The link end of the port may start its peer's
@@ -185,12 +209,16 @@ impl SwitchPorts {
         }
     }
 
-    /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due.
+    /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due. Returns whether it
+    /// counts as an event.
     #[cold]
-    pub(crate) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+    pub(crate) fn on_switch_timer(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) -> bool {
         match &mut self.kind {
             Kind::Lossy(ports) => ports.on_switch_timer(lanes, now, switch),
-            Kind::Lossless(ports) => ports.on_switch_timer(lanes, now, switch),
+            Kind::Lossless(ports) => {
+                ports.on_switch_timer(lanes, now, switch);
+                true
+            }
         }
     }
 
@@ -214,7 +242,7 @@ impl SwitchPorts {
     pub(crate) fn queued(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, class: u8) -> u128 {
         let waiting = match &mut self.kind {
             _ if lanes.ports[lane.index()].intake != Intake::Queue => Span::ZERO,
-            Kind::Lossy(ports) => ports.backlog_of(lane, class),
+            Kind::Lossy(ports) => ports.backlog_of(lanes, lane, class),
             Kind::Lossless(ports) => ports.backlog_of(lanes, now, lane, class),
         };
         let leaving = lanes.transmit_left(now, lane);
@@ -267,6 +295,19 @@ impl SwitchPorts {
     pub(crate) fn prefetch(&self, lane: usize, is_next: bool) {
         if let Kind::Lossy(ports) = &self.kind {
             ports.prefetch(lane, is_next);
+        }
+    }
+
+    /// Returns whether departures of some ports have no events.
+    #[inline]
+    pub(crate) fn has_lazy_ports(&self) -> bool {
+        matches!(&self.kind, Kind::Lossy(ports) if ports.protection.has_lazy_ports())
+    }
+
+    /// Prefetches what the lazy ports of a switch need when its turn is `ahead` turns away.
+    pub(crate) fn prefetch_lazy_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
+        if let Kind::Lossy(ports) = &self.kind {
+            ports.protection.prefetch(lanes, switch, ahead);
         }
     }
 

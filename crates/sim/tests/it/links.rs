@@ -113,6 +113,24 @@ fn protected_ports_of_a_fat_tree_are_the_same_on_any_number_of_threads() {
     }
 }
 
+/// Ports whose dummies, ACKs and departures have no events end up as those that have one for each, also where
+/// pauses stop their queues.
+#[test]
+fn lazy_ports_do_what_ports_with_events_do() {
+    let pause = |start: u32, stop: u32| {
+        format!("[[pause]]\nlinks = \"switches\"\nclass = 0\nstart = \"{start}us\"\nstop = \"{stop}us\"\n")
+    };
+    let busy = fat_tree(HARDENED).replace("rate = 2e-3", "rate = 2e-2");
+    for more in [String::new(), pause(3, 9), pause(7, 8) + &pause(20, 31)] {
+        let text = busy.clone() + &more;
+        let (lazy, rows) = run(&text, 1);
+        let (eager, eager_rows) = run_with(&text, &Options { time_order: true, ..Options::new(5) });
+        assert!(lazy.link_ends.iter().map(|end| end.sum.missed).sum::<u64>() > 500);
+        assert_eq!((lazy.link_ends, rows), (eager.link_ends, eager_rows), "{more}");
+        assert_eq!(lazy.collector.digest(), eager.collector.digest(), "{more}");
+    }
+}
+
 fn run(text: &str, threads: usize) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options { threads, ..Options::new(5) })
 }

@@ -195,7 +195,7 @@ impl Lossless {
     /// Adds the next port of a switch, at an end of a protected link.
     pub(crate) fn protect(&mut self, lanes: &mut Lanes, switch: SwitchId, egress: Egress, link_end: LinkEnd) {
         let lane = link_end.lane();
-        let kind = PortKind::Protected(self.protection.add(lanes, egress, link_end));
+        let kind = PortKind::Protected(self.protection.add(lanes, egress, link_end, None));
         self.add_port(switch, LosslessPort { lane, pending: LosslessPort::PROTECTED, kind });
     }
 

@@ -1,0 +1,47 @@
+//! What an event may know of its window, for state that is brought up to date when an event looks at it.
+
+use wiremend_units::{Span, Time};
+
+use super::queue::{EventQueue, EventSource, Pending, is_before};
+
+impl EventQueue {
+    /// Returns whether the events of a window are handled node by node.
+    pub(crate) fn is_by_node(&self) -> bool {
+        self.is_by_node
+    }
+
+    /// Returns the last instant of the current window.
+    #[inline]
+    pub(crate) fn window_end(&self) -> Time {
+        Time::from_ps(self.limit - 1)
+    }
+
+    /// Returns the time of the event being handled.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        Time::from_ps(self.current[self.next - 1].time)
+    }
+
+    /// Returns whether an event of `source` at `time` would have come before the event being handled.
+    #[inline]
+    pub(crate) fn is_before_current(&self, source: EventSource, time: Time) -> bool {
+        is_before(self.seed, pending((time, source)), self.current[self.next - 1])
+    }
+
+    /// Returns whether an event comes before another one of the same node.
+    #[inline]
+    pub(crate) fn is_before(&self, event: (Time, EventSource), other: (Time, EventSource)) -> bool {
+        is_before(self.seed, pending(event), pending(other))
+    }
+
+    /// Returns the length of a window.
+    pub(crate) fn window(&self) -> Span {
+        Span::from_ps(self.window)
+    }
+}
+
+/// Returns an event for comparisons, which do not look at its node.
+#[inline]
+fn pending((time, source): (Time, EventSource)) -> Pending {
+    Pending { time: time.as_ps(), source: source.0, node: 0 }
+}
