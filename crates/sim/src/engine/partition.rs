@@ -207,11 +207,11 @@ impl Partition {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        let (node, ingress) = self.lanes.receiver(lane);
         if self.lanes.is_lazy(lane) {
             self.on_lazy_arrival(now, lane);
             return;
         }
-        let (node, ingress) = self.lanes.receiver(lane);
         let arrived = self.lanes.take_arrival(lane);
         if arrived.is_last {
             self.ports.on_last_arrival(&mut self.lanes, now, lane);

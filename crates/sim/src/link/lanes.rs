@@ -366,11 +366,10 @@ impl Lanes {
 
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: Carried) {
-        if self.rings[lane.index()].is_lazy {
+        let ring = &mut self.rings[lane.index()];
+        if ring.is_lazy {
             self.carry_stored(lane, at, frame);
-            return;
-        }
-        if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
+        } else if let Some(at) = ring.push(&mut self.pool, at, frame) {
             // An arrival event may already be scheduled.
             self.queue.rearm(EventSource(lane.0), at);
         }

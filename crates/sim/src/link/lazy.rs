@@ -31,9 +31,9 @@ impl Lanes {
     /// Prefetches the next stored frame of a lane.
     #[inline]
     pub(crate) fn prefetch_stored(&self, lane: LaneId) {
-        let ring = &self.rings[lane.index()];
-        if let Some((_, frame)) = ring.next_stored(&self.pool) {
-            ring.prefetch_stored(frame, &self.frames, &self.headers);
+        if let Some((_, frame)) = self.rings[lane.index()].next_stored(&self.pool) {
+            self.frames.prefetch(frame);
+            self.headers.prefetch(frame);
         }
     }
 
@@ -83,7 +83,8 @@ impl Lanes {
     pub(crate) fn arm_lazy(&mut self, lane: LaneId) {
         let ring = &self.rings[lane.index()];
         if let Some((at, frame)) = ring.next_stored(&self.pool) {
-            ring.prefetch_stored(frame, &self.frames, &self.headers);
+            self.frames.prefetch(frame);
+            self.headers.prefetch(frame);
             self.queue.arm_by(EventSource(lane.0), at);
         }
         self.arm_next_control(lane);

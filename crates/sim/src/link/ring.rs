@@ -144,12 +144,6 @@ impl LaneRing {
         }
     }
 
-    #[inline]
-    pub(super) fn prefetch_stored(&self, frame: FrameId, frames: &FrameStore, headers: &Headers) {
-        frames.prefetch(frame);
-        headers.prefetch(frame);
-    }
-
     /// Returns where an entry is in the pool, counted from the first.
     #[inline]
     fn place(&self, index: u32) -> usize {

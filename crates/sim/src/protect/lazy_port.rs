@@ -179,7 +179,7 @@ impl ProtectedPort {
             // It arrives at this instant and comes after this event.
             Some((at, _)) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
             Some((at, _)) => {
-                lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at)
+                lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at);
             }
             None => {}
         }

@@ -64,7 +64,7 @@ pub(crate) struct ProtectedPort {
     is_waiting: bool,
     /// No departure without an event and no arrival of a control frame is earlier.
     quiet_until: Time,
-    /// No event of the port is later than this.
+    /// An event of the port is due then or earlier.
     armed: Time,
 }
 
@@ -131,8 +131,7 @@ impl Protection {
             self.lazy[switch.index()].push(id);
         }
         let quiet_until = if lazy.is_some() { Time::ZERO } else { Time::MAX };
-        let armed = Time::MAX;
-        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed });
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed: due });
         id
     }
 
@@ -325,9 +324,10 @@ impl Protection {
     }
 
     pub(crate) fn on_start(&mut self, lanes: &mut Lanes, id: ProtectedId, at: Time) {
-        let link_end = &mut self.port_mut(id).link_end;
-        link_end.start_at(at);
-        lanes.queue.arm_by(lanes.sources.port_free(link_end.lane()), at);
+        let port = self.port_mut(id);
+        port.link_end.start_at(at);
+        port.armed = port.armed.min(at);
+        lanes.queue.arm_by(lanes.sources.port_free(port.link_end.lane()), at);
     }
 
     /// Records the loss episode that a sent frame has ended, if any.
