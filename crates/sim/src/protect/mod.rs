@@ -31,7 +31,7 @@ pub(crate) use prototype::{BufferLimits, Prototype};
 use wiremend_proto::link::LinkHeader;
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::{Body, FrameId, Header, PackedHeader};
+use crate::frame::{Body, FrameId, Header};
 use crate::link::{Intake, Lanes};
 use crate::memory::pages;
 use crate::port::{Egress, QueuedFrame};
@@ -173,13 +173,6 @@ impl Protection {
         if let LinkProtocol::Prototype(prototype) = protocol {
             prototype.check_memory(&mut cx);
         }
-    }
-
-    /// Handles a dummy or an ACK that came in by the port. Returns false if the port has no end of link-local
-    /// retransmission.
-    #[inline]
-    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, header: PackedHeader) -> bool {
-        self.port_mut(id).link_end.on_control(now, header)
     }
 
     /// Handles a frame with a link header that came in by the port.
