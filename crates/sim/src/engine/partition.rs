@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, Carried, Content, FrameId};
+use crate::frame::{Body, FrameId};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::{prefetch, prefetch_all};
@@ -231,22 +231,18 @@ impl Partition {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        let (node, ingress) = self.lanes.receiver(lane);
         if self.lanes.is_lazy(lane) {
             self.on_lazy_arrival(now, lane);
             return;
         }
-        let (node, ingress) = self.lanes.receiver(lane);
         let arrived = self.lanes.take_arrival(lane);
         if arrived.is_last {
             self.ports.on_last_arrival(&mut self.lanes, now, lane);
         }
-        let Some(carried) = arrived.frame else {
+        let Some(id) = arrived.frame else {
             self.events -= 1;
             return;
-        };
-        let id = match carried.content() {
-            Content::Stored(id) => id,
-            Content::Control(header) => return self.ports.on_control(&mut self.lanes, now, lane, header),
         };
         let frame = self.lanes.frame_mut(id);
         if matches!(frame.body, Body::Corrupted) {
@@ -272,31 +268,21 @@ impl Partition {
     #[inline(never)]
     fn on_lazy_arrival(&mut self, now: Time, lane: LaneId) {
         self.ports.catch_up_port(&mut self.lanes, lane.reverse());
-        let arrived = self.lanes.take_lazy_arrival(lane);
-        match arrived.frame.map(Carried::content) {
-            None => self.events -= 1,
-            Some(Content::Control(_)) => {
-                self.events -= 1;
-                if let Some((at, header)) = self.lanes.next_control(lane)
-                    && at == now
-                {
-                    self.lanes.remove_control(lane);
-                    self.ports.on_control(&mut self.lanes, now, lane, header);
-                }
-                self.lanes.arm_lazy(lane);
-            }
-            Some(Content::Stored(id)) => {
-                self.lanes.arm_lazy(lane);
-                let frame = self.lanes.frame_mut(id);
-                if matches!(frame.body, Body::Corrupted) {
-                    self.ports.on_corrupted(&mut self.lanes, now, lane, id);
-                } else if frame.has_header {
-                    self.on_header(now, lane, id);
-                } else {
-                    let (node, ingress) = self.lanes.receiver(lane);
-                    self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
-                }
-            }
+        let arrived = self.lanes.take_lazy_arrival(lane, now);
+        self.lanes.arm_lazy(lane);
+        let Some(id) = arrived else {
+            // The control frame was counted.
+            self.events -= 1;
+            return;
+        };
+        let frame = self.lanes.frame_mut(id);
+        if matches!(frame.body, Body::Corrupted) {
+            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+        } else if frame.has_header {
+            self.on_header(now, lane, id);
+        } else {
+            let (node, ingress) = self.lanes.receiver(lane);
+            self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
         }
     }
 

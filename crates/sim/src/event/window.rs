@@ -16,6 +16,12 @@ impl EventQueue {
         Time::from_ps(self.limit - 1)
     }
 
+    /// Returns whether the event being handled is that of `source`.
+    #[inline]
+    pub(crate) fn is_current(&self, source: EventSource) -> bool {
+        self.current[self.next - 1].source == source.0
+    }
+
     /// Returns the time of the event being handled.
     #[inline]
     pub(crate) fn now(&self) -> Time {

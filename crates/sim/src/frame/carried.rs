@@ -18,9 +18,6 @@ pub(crate) enum Content {
 const IS_CONTROL: u64 = 1 << 63;
 
 impl Carried {
-    /// No frame.
-    pub(crate) const NONE: Self = Self::stored(FrameId::NONE);
-
     #[inline]
     pub(crate) const fn stored(frame: FrameId) -> Self {
         Self(frame.0 as u64)
@@ -30,6 +27,12 @@ impl Carried {
     #[inline]
     pub(crate) const fn control(header: PackedHeader) -> Self {
         Self(IS_CONTROL | header.0)
+    }
+
+    /// Returns the id of a frame that is known to be stored.
+    #[inline]
+    pub(crate) const fn stored_id(self) -> FrameId {
+        FrameId(self.0 as u32)
     }
 
     /// Returns the content.

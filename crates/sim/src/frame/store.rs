@@ -38,10 +38,6 @@ impl FrameStore {
     #[inline]
     pub(crate) fn insert(&mut self, frame: Frame) -> FrameId {
         if let Some(slot) = self.free.pop() {
-            // The next frame follows soon, and its slot may have been idle for long.
-            if let Some(next) = self.free.last() {
-                prefetch(&self.slots[*next as usize]);
-            }
             self.slots[slot as usize] = Slot(frame);
             FrameId(slot)
         } else {
@@ -92,6 +88,10 @@ impl FrameStore {
     /// Inserts a copy of a frame, with its feedback.
     pub(crate) fn duplicate(&mut self, id: FrameId) -> FrameId {
         let copy = self.insert(*self.get(id));
+        // The next copy follows soon, and its slot may have been idle for long.
+        if let Some(next) = self.free.last() {
+            prefetch(&self.slots[*next as usize]);
+        }
         if let Some(feedback) = self.feedback.get(id.0 as usize).cloned().flatten() {
             self.attach(copy, feedback);
         }

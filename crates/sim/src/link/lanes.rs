@@ -13,9 +13,7 @@ use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{
-    Body, Carried, Content, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock,
-};
+use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock};
 use crate::memory::prefetch;
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
@@ -91,7 +89,7 @@ pub(crate) struct Outbox {
 /// Result of an arrival event.
 pub(crate) struct Arrival {
     /// `None` if no frame was in flight; see [`Lanes::expect_arrival`].
-    pub(crate) frame: Option<Carried>,
+    pub(crate) frame: Option<FrameId>,
     /// Whether no frame is left on the lane.
     pub(crate) is_last: bool,
 }
@@ -231,13 +229,7 @@ impl Lanes {
         }
         let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
-        ring.bytes += match arrived.content() {
-            Content::Stored(id) => u64::from(self.frames.get(id).len),
-            Content::Control(_) => {
-                self.controls -= 1;
-                u64::from(MIN_FRAME_BYTES)
-            }
-        };
+        ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
             ring.prefetch(&self.pool, &self.frames, &self.headers);
             self.queue.arm(EventSource(lane.0), at);
@@ -329,7 +321,7 @@ impl Lanes {
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
         if flags.is_plain() {
-            self.carry(lane, at, Carried::stored(frame));
+            self.carry(lane, at, frame);
         } else {
             self.carry_flagged(start, lane, at, frame);
         }
@@ -345,7 +337,7 @@ impl Lanes {
         port.busy_until = done;
         let at = done + port.delay;
         if port.certainly_passes(len) {
-            self.carry(lane, at, Carried::stored(frame));
+            self.carry(lane, at, frame);
         } else {
             self.carry_flagged(start, lane, at, frame);
         }
@@ -359,13 +351,9 @@ impl Lanes {
         let done = start + port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
         port.busy_until = done;
         let at = done + port.delay;
-        if port.certainly_passes(MIN_FRAME_BYTES as u16) {
+        if self.rings[lane.index()].is_lazy && port.certainly_passes(MIN_FRAME_BYTES as u16) {
             self.controls += 1;
-            if self.rings[lane.index()].is_lazy {
-                self.carry_control(lane, at, header);
-            } else {
-                self.carry(lane, at, Carried::control(header));
-            }
+            self.carry_control(lane, at, header);
         } else {
             let frame = self.store_control(header);
             self.carry_flagged(start, lane, at, frame);
@@ -380,7 +368,7 @@ impl Lanes {
     }
 
     #[inline]
-    fn carry(&mut self, lane: LaneId, at: Time, frame: Carried) {
+    fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
         let ring = &mut self.rings[lane.index()];
         if ring.is_lazy {
             self.carry_stored(lane, at, frame);
@@ -423,7 +411,7 @@ impl Lanes {
             }
             outbox.frames.push(InFlight { lane, at, frame });
         } else {
-            self.carry(lane, at, Carried::stored(id));
+            self.carry(lane, at, id);
         }
     }
 
@@ -470,7 +458,7 @@ impl Lanes {
             if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
                 self.frames.attach(frame, feedback);
             }
-            self.carry(lane, at, Carried::stored(frame));
+            self.carry(lane, at, frame);
         }
     }
 

@@ -7,9 +7,8 @@ use wiremend_units::{LaneId, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::Lanes;
-use super::lanes::Arrival;
 use crate::event::EventSource;
-use crate::frame::{Carried, Content, PackedHeader};
+use crate::frame::{Carried, Content, FrameId, PackedHeader};
 use crate::memory::prefetch;
 
 impl Lanes {
@@ -31,9 +30,9 @@ impl Lanes {
     /// Prefetches the next stored frame of a lane.
     #[inline]
     pub(crate) fn prefetch_stored(&self, lane: LaneId) {
-        let ring = &self.rings[lane.index()];
-        if let Some((_, frame)) = ring.next_stored(&self.pool) {
-            ring.prefetch_stored(frame, &self.frames, &self.headers);
+        if let Some((_, frame)) = self.rings[lane.index()].next_stored(&self.pool) {
+            self.frames.prefetch(frame);
+            self.headers.prefetch(frame);
         }
     }
 
@@ -66,24 +65,28 @@ impl Lanes {
         self.lazy_arrivals += 1;
     }
 
-    /// Removes the stored frame that has just arrived over a lane, after the control frames before it.
-    pub(crate) fn take_lazy_arrival(&mut self, lane: LaneId) -> Arrival {
+    /// Removes the stored frame that has just arrived over a lane, after the control frames before it. `None` if
+    /// the event was that of a control frame.
+    pub(crate) fn take_lazy_arrival(&mut self, lane: LaneId, now: Time) -> Option<FrameId> {
         let ring = &mut self.rings[lane.index()];
-        let arrived = ring.front(&self.pool).map(|(_, frame)| frame);
-        if let Some(Content::Stored(id)) = arrived.map(Carried::content) {
-            ring.remove_front();
-            ring.stored -= 1;
-            ring.frames += 1;
-            ring.bytes += u64::from(self.frames.get(id).len);
+        let (at, frame) = ring.front(&self.pool)?;
+        let Content::Stored(id) = frame.content() else { return None };
+        if at != now {
+            return None;
         }
-        Arrival { frame: arrived, is_last: false }
+        ring.remove_front();
+        ring.stored -= 1;
+        ring.frames += 1;
+        ring.bytes += u64::from(self.frames.get(id).len);
+        Some(id)
     }
 
     /// Schedules the arrival of the next stored frame, and a look at the control frames before it.
     pub(crate) fn arm_lazy(&mut self, lane: LaneId) {
         let ring = &self.rings[lane.index()];
         if let Some((at, frame)) = ring.next_stored(&self.pool) {
-            ring.prefetch_stored(frame, &self.frames, &self.headers);
+            self.frames.prefetch(frame);
+            self.headers.prefetch(frame);
             self.queue.arm_by(EventSource(lane.0), at);
         }
         self.arm_next_control(lane);
@@ -108,9 +111,9 @@ impl Lanes {
 
     /// Puts a stored frame on a lane whose control frames have no events.
     #[inline(never)]
-    pub(super) fn carry_stored(&mut self, lane: LaneId, at: Time, frame: Carried) {
+    pub(super) fn carry_stored(&mut self, lane: LaneId, at: Time, frame: FrameId) {
         let ring = &mut self.rings[lane.index()];
-        ring.append(&mut self.pool, at, frame);
+        ring.append(&mut self.pool, at, Carried::stored(frame));
         ring.stored += 1;
         if ring.stored == 1 {
             self.queue.arm_by(EventSource(lane.0), at);

@@ -18,7 +18,7 @@ pub(crate) struct LaneRing {
     /// Number of frames behind the first.
     len: u32,
     /// The frame that arrives next, or none. Its time is in the event queue.
-    first: Carried,
+    first: FrameId,
     pub(crate) to: NodeId,
     /// The receiver's ingress port.
     pub(crate) ingress: u16,
@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Entry>() == 16);
 /// The arrival time of a new first frame, for the event queue.
 pub(crate) type NewFirst = Option<Time>;
 
-const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::NONE };
+const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::stored(FrameId::NONE) };
 const ENTRIES_MIN: u32 = 4;
 const ENTRIES_PER_LINE: usize = 64 / size_of::<Entry>();
 /// Entries of a lazy lane that are prefetched.
@@ -61,7 +61,7 @@ const ENTRIES_AHEAD: u32 = 12;
 
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        let first = Carried::NONE;
+        let first = FrameId::NONE;
         Self {
             start: 0,
             capacity: 0,
@@ -79,12 +79,12 @@ impl LaneRing {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> NewFirst {
-        if self.first == Carried::NONE {
+    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: FrameId) -> NewFirst {
+        if self.first == FrameId::NONE {
             self.first = frame;
             return Some(at);
         }
-        self.append(pool, at, frame);
+        self.append(pool, at, Carried::stored(frame));
         None
     }
 
@@ -144,12 +144,6 @@ impl LaneRing {
         }
     }
 
-    #[inline]
-    pub(super) fn prefetch_stored(&self, frame: FrameId, frames: &FrameStore, headers: &Headers) {
-        frames.prefetch(frame);
-        headers.prefetch(frame);
-    }
-
     /// Returns where an entry is in the pool, counted from the first.
     #[inline]
     fn place(&self, index: u32) -> usize {
@@ -158,33 +152,31 @@ impl LaneRing {
 
     /// Removes the first frame, which must exist.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &RingPool) -> (Carried, NewFirst) {
+    pub(crate) fn pop(&mut self, pool: &RingPool) -> (FrameId, NewFirst) {
         let first = self.first;
-        debug_assert!(first != Carried::NONE, "an arrival event has a frame");
+        debug_assert!(first != FrameId::NONE, "an arrival event has a frame");
         if self.len == 0 {
-            self.first = Carried::NONE;
+            self.first = FrameId::NONE;
             return (first, None);
         }
         let next = pool.entries[self.place(0)];
         self.remove_front();
-        self.first = next.frame;
+        self.first = next.frame.stored_id();
         (first, Some(next.at))
     }
 
     /// Returns whether no frame is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first == Carried::NONE
+        self.first == FrameId::NONE
     }
 
     /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
     pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
-        if self.first != Carried::NONE
-            && let Content::Stored(first) = self.first.content()
-        {
-            frames.prefetch(first);
-            headers.prefetch(first);
+        if self.first != FrameId::NONE {
+            frames.prefetch(self.first);
+            headers.prefetch(self.first);
         }
         if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
             prefetch(entry);
@@ -242,7 +234,7 @@ mod tests {
             (LaneRing::new(NodeId(0), 0), RingPool::default(), VecDeque::new());
         let mut due = None;
         for step in 0..10_000_u64 {
-            let frame = Carried::stored(frames.insert(Frame::blank()));
+            let frame = frames.insert(Frame::blank());
             due = ring.push(&mut pool, Time::from_ps(step), frame).or(due);
             plain.push_back((step, frame));
             let pops = if step > 9_000 { 2 } else { step % 3 };

@@ -150,7 +150,9 @@ impl ProtectedPort {
             let is_arrival = arrives < leaves
                 || arrives == leaves && lanes.queue.is_before((arrives, arriving), (leaves, leaving));
             let (at, source) = if is_arrival { (arrives, arriving) } else { (leaves, leaving) };
-            if at > now || at == now && !lanes.queue.is_before_current(source, at) {
+            // At the end of a window a control frame may have an event.
+            let is_current = is_arrival && lanes.queue.is_current(source);
+            if at > now || at == now && !is_current && !lanes.queue.is_before_current(source, at) {
                 // Frames that are sent to the port from now on arrive after the window.
                 self.quiet_until = at.min(lanes.queue.window_end());
                 break;
@@ -179,7 +181,7 @@ impl ProtectedPort {
             // It arrives at this instant and comes after this event.
             Some((at, _)) if at == now => lanes.queue.arm_by(EventSource(lane.reverse().0), at),
             Some((at, _)) => {
-                lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at)
+                lanes.queue.arm_by(lanes.sources.switch_timer_of(lanes.receiver(lane.reverse()).0), at);
             }
             None => {}
         }

@@ -205,17 +205,16 @@ impl LinkEnd {
         }
     }
 
-    /// Handles a dummy or an ACK. Returns false if it is no end of link-local retransmission.
+    /// Handles a dummy or an ACK that arrives at an end of link-local retransmission.
     #[inline]
-    pub(super) fn on_control(&mut self, now: Time, header: PackedHeader) -> bool {
-        let LinkProtocol::Link(end) = &mut self.protocol else { return false };
+    pub(super) fn on_control(&mut self, now: Time, header: PackedHeader) {
+        let LinkProtocol::Link(end) = &mut self.protocol else { return };
         self.state.costs.discarded += 1;
         if let Some((epoch, next, ack)) = header.as_dummy() {
             end.on_dummy(now, epoch, next, ack);
         } else {
             end.on_ack(now, header.piggybacked());
         }
-        true
     }
 
     /// Returns when the next timer or scheduled change is due; `Time::MAX` if there is none.

@@ -31,7 +31,7 @@ pub(crate) use prototype::{BufferLimits, Prototype};
 use wiremend_proto::link::LinkHeader;
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::{Body, FrameId, Header, PackedHeader};
+use crate::frame::{Body, FrameId, Header};
 use crate::link::{Intake, Lanes};
 use crate::memory::pages;
 use crate::port::{Egress, QueuedFrame};
@@ -64,7 +64,7 @@ pub(crate) struct ProtectedPort {
     is_waiting: bool,
     /// No departure without an event and no arrival of a control frame is earlier.
     quiet_until: Time,
-    /// No event of the port is later than this.
+    /// An event of the port is due then or earlier.
     armed: Time,
 }
 
@@ -131,8 +131,7 @@ impl Protection {
             self.lazy[switch.index()].push(id);
         }
         let quiet_until = if lazy.is_some() { Time::ZERO } else { Time::MAX };
-        let armed = Time::MAX;
-        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed });
+        self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed: due });
         id
     }
 
@@ -174,13 +173,6 @@ impl Protection {
         if let LinkProtocol::Prototype(prototype) = protocol {
             prototype.check_memory(&mut cx);
         }
-    }
-
-    /// Handles a dummy or an ACK that came in by the port. Returns false if the port has no end of link-local
-    /// retransmission.
-    #[inline]
-    pub(crate) fn on_control(&mut self, now: Time, id: ProtectedId, header: PackedHeader) -> bool {
-        self.port_mut(id).link_end.on_control(now, header)
     }
 
     /// Handles a frame with a link header that came in by the port.
@@ -325,9 +317,10 @@ impl Protection {
     }
 
     pub(crate) fn on_start(&mut self, lanes: &mut Lanes, id: ProtectedId, at: Time) {
-        let link_end = &mut self.port_mut(id).link_end;
-        link_end.start_at(at);
-        lanes.queue.arm_by(lanes.sources.port_free(link_end.lane()), at);
+        let port = self.port_mut(id);
+        port.link_end.start_at(at);
+        port.armed = port.armed.min(at);
+        lanes.queue.arm_by(lanes.sources.port_free(port.link_end.lane()), at);
     }
 
     /// Records the loss episode that a sent frame has ended, if any.

@@ -18,7 +18,7 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
     match end.poll_usual(cx.now, waiting) {
         Some(UsualTransmit::New(header)) => send_new(end, cx, header),
         Some(UsualTransmit::Dummy(epoch, next, ack)) => {
-            cx.send_control(PackedHeader::dummy(epoch, next, ack))
+            cx.send_control(PackedHeader::dummy(epoch, next, ack));
         }
         Some(UsualTransmit::Ack(ack)) => cx.send_control(PackedHeader::ack(ack)),
         None if waiting.is_none() && !end.has_pending() => return false,

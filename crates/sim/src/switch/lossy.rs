@@ -4,7 +4,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::{Marking, Trimming};
-use crate::frame::{FrameId, PackedHeader};
+use crate::frame::FrameId;
 use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
@@ -173,24 +173,6 @@ impl Lossy {
             }
             LossyPort::Plain | LossyPort::Scheduled(_) => lanes.discard_link_frame(frame),
         }
-    }
-
-    /// Handles a dummy or an ACK that came in by the port that sends over `lane`. Returns false if the port has
-    /// no end of link-local retransmission.
-    #[inline]
-    pub(super) fn on_control(
-        &mut self,
-        lanes: &mut Lanes,
-        now: Time,
-        lane: LaneId,
-        header: PackedHeader,
-    ) -> bool {
-        let LossyPort::Protected(id) = self.ports[lane.index()] else { return false };
-        let is_known = self.protection.on_control(now, id, header);
-        if is_known {
-            self.send_next(lanes, now, lane, id);
-        }
-        is_known
     }
 
     /// Handles looped frames of a switch that are due, and departures in the rest of the window. Returns

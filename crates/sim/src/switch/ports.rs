@@ -8,7 +8,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{Bytes, LaneId, Span, SwitchId, Time};
 
 use super::{Lossless, Lossy, Marking};
-use crate::frame::{Frame, FrameId, Header, PackedHeader};
+use crate::frame::{Frame, FrameId, Header};
 use crate::link::{Intake, LaneCounters, Lanes};
 use crate::port::{CLASSES, Egress, PauseWindow};
 use crate::protect::{DeliveredFrames, LinkEnd, LossEpisodes, ProtectedId, Protection};
@@ -170,19 +170,6 @@ impl SwitchPorts {
         {
             ports.protection.catch_up_arrivals(lanes, id);
         }
-    }
-
-    /// Handles a dummy or an ACK of a protected link that came over `lane`.
-    #[inline(never)]
-    pub(crate) fn on_control(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, header: PackedHeader) {
-        let port = lane.reverse();
-        if let Kind::Lossy(ports) = &mut self.kind
-            && ports.on_control(lanes, now, port, header)
-        {
-            return;
-        }
-        let id = lanes.store_control(header);
-        self.on_header(lanes, now, lane, id);
     }
 
     /// Handles a corrupted frame that came over `lane`. The link end of the port may start its peer's
