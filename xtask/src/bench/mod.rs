@@ -3,6 +3,7 @@
 //! Each run is a separate process. Counts and digests must be equal for all repetitions and numbers of
 //! threads. The result is the median time with its range, and the largest memory.
 
+mod curve;
 mod fleet;
 mod guard;
 mod monitor;
@@ -63,6 +64,11 @@ pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
     if let Some(file) = &plan.json {
         let text = format!("{:#}\n", report(&pairs, plan.repeat));
         fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    }
+    if let Some(file) = &plan.plot {
+        let drawing =
+            curve::draw(&pairs).context("--plot needs two networks, for instance `scale perm-k4`")?;
+        fs::write(file, drawing).with_context(|| format!("cannot write `{}`", file.display()))?;
     }
     let differing: Vec<_> = pairs.iter().filter(|pair| !pair.agrees()).map(|pair| &*pair.one.case).collect();
     if !differing.is_empty() {

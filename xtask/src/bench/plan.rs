@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     /// Another benchmark than the simulator.
     pub(super) other: Option<Other>,
     pub(super) json: Option<PathBuf>,
+    /// Where to draw speed by size of the network.
+    pub(super) plot: Option<PathBuf>,
 }
 
 /// Benchmarks besides the simulator.
@@ -106,6 +108,7 @@ impl Plan {
                 "relay" => plan.other = Some(Other::Relay),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),
+                "--plot" => plan.plot = Some(args.next().ok_or("--plot needs a file")?.into()),
                 "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),
                 "--repeat" => {
                     let times = args.next().and_then(|times| times.parse().ok()).filter(|times| *times > 0);
@@ -175,6 +178,14 @@ pub(super) fn guarded() -> Vec<Case> {
     GUARDED.iter().map(guarded).map(case).collect()
 }
 
+/// Returns the number of hosts of a permutation without features; `None` for other cases.
+pub(super) fn hosts(case: &str) -> Option<u32> {
+    match case {
+        "leaf-spine-100k" => Some(102_400),
+        _ => case.strip_prefix("perm-k")?.parse().ok().map(|k: u32| k * k * k / 4),
+    }
+}
+
 fn scale() -> Vec<Case> {
     SCALE.iter().map(|(name, set)| Case::changed((*name).to_owned(), "perm-k16", set)).collect()
 }
@@ -211,12 +222,14 @@ mod tests {
         assert_eq!(guarded().len(), GUARDED.len());
         assert_eq!(plan("scale").unwrap().cases.len(), SCALE.len());
         assert_eq!(plan("perm-k32").unwrap().cases[0].set[0], "topology.k=32");
+        assert_eq!(["perm-k4", "perm-k64", "perm-k4+irn,loss"].map(hosts), [Some(16), Some(65_536), None]);
     }
 
     #[test]
     fn wrong_arguments_are_refused() {
         for args in [
             "--json",
+            "--plot",
             "--peers",
             "--repeat",
             "--repeat 0",
