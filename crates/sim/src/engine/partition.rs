@@ -39,8 +39,8 @@ pub(crate) struct Partition {
     pub(crate) balancer: Option<Box<Balancer>>,
     /// Whether switches only forward along shortest paths.
     pub(crate) is_plain: bool,
-    /// Number of events. Polls of lossless ports do not count: their number depends on which neighbours are
-    /// in this partition.
+    /// Number of events. Polls of lossless and protected ports do not count: their number depends on windows,
+    /// and on which neighbours are in this partition.
     pub(crate) events: u64,
     /// Lanes of the time series, and the samples since the last collection.
     pub(crate) sampled: Vec<LaneId>,

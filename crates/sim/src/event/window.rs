@@ -22,10 +22,10 @@ impl EventQueue {
         self.current[self.next - 1].source == source.0
     }
 
-    /// Returns the time of the event being handled.
+    /// Returns the time of the event being handled; zero before the first one.
     #[inline]
     pub(crate) fn now(&self) -> Time {
-        Time::from_ps(self.current[self.next - 1].time)
+        self.next.checked_sub(1).map_or(Time::ZERO, |current| Time::from_ps(self.current[current].time))
     }
 
     /// Returns whether an event of `source` at `time` would have come before the event being handled.

@@ -130,7 +130,8 @@ impl Protection {
             self.lazy.resize_with(self.lazy.len().max(switch.index() + 1), Vec::new);
             self.lazy[switch.index()].push(id);
         }
-        let quiet_until = if lazy.is_some() { Time::ZERO } else { Time::MAX };
+        // Nothing happens before the first event.
+        let quiet_until = if lazy.is_some() { Time::from_ps(1) } else { Time::MAX };
         self.ports.push(ProtectedPort { egress, link_end, lazy, is_waiting: false, quiet_until, armed: due });
         id
     }

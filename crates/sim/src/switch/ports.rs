@@ -22,8 +22,8 @@ pub(crate) struct SwitchPorts {
 pub(crate) struct PortFreeResult {
     /// Whether protected links have delivered frames.
     pub(crate) has_delivered: bool,
-    /// Whether it was a poll of a lossless port. Their number depends on which neighbours are in the
-    /// partition.
+    /// Whether it was a poll of a lossless or protected port. Their number depends on windows, and on which
+    /// neighbours are in the partition.
     pub(crate) is_poll: bool,
 }
 
@@ -102,7 +102,8 @@ impl SwitchPorts {
     pub(crate) fn on_free(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) -> PortFreeResult {
         match &mut self.kind {
             Kind::Lossy(ports) => {
-                PortFreeResult { has_delivered: ports.on_free(lanes, now, lane), is_poll: false }
+                let is_poll = ports.protected(lane).is_some();
+                PortFreeResult { has_delivered: ports.on_free(lanes, now, lane), is_poll }
             }
             Kind::Lossless(ports) => {
                 PortFreeResult { has_delivered: ports.on_free(lanes, now, lane), is_poll: true }
