@@ -29,10 +29,10 @@ usage: cargo xtask TASK
   test [--install] [NAME…]
                          all checks, or those whose names contain a NAME; --install first installs the required
                          Debian packages and toolchain components
-  bench [--quick] [--repeat N] [--json FILE] [--peers FILE] [NAME…]
+  bench [--quick] [--repeat N] [--json FILE] [--peers FILE] [--plot FILE] [NAME…]
                          speed and memory of scenarios bench/*, with 1 and 2 threads; NAME may also be features-k16
                          (each feature over perm-k16), scale (up to 102 400 hosts) or a case of these; --peers prints
-                         figures measured elsewhere beside ours
+                         figures measured elsewhere beside ours, --plot draws speed by size of the network
   bench --check          instructions and cache misses per packet-hop against xtask/figures.json; needs valgrind;
                          --accept writes that file
   bench relay            CPU time per protected frame, and a relay on real ports
