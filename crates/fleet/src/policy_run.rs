@@ -3,16 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_fabric::tiers::{PathCounts, Tiers};
+use wiremend_fabric::tiers::{PathCounts, ScopeId};
 use wiremend_units::{LinkId, SwitchId};
 
 use crate::metrics::{Meter, Shares, State};
 use crate::min_tree::MinTree;
-use crate::optimize::{Candidate, RequiredPaths, select, take_down_if_allowed};
+use crate::optimize::{Candidate, select, take_down_if_allowed};
 use crate::penalty::Penalty;
 use crate::pod_capacity::{ONE, share};
 use crate::policy::DisableRule;
 use crate::protection_view::{LinkHealth, ProtectionView};
+use crate::required::RequiredCapacity;
 use crate::run::FleetSetup;
 use crate::trace::CorruptionEvent;
 use crate::trace_time::{TraceSpan, TraceTime};
@@ -51,12 +52,18 @@ struct ActiveCorruption {
     attempts: u32,
 }
 
+impl ActiveCorruption {
+    fn health(self) -> LinkHealth {
+        LinkHealth::Corrupting { loss: self.loss, loss_back: self.loss_back }
+    }
+}
+
 /// The state of one disable rule, with a view for each kind of protection.
 pub(crate) struct PolicyRun<'a> {
     setup: &'a FleetSetup<'a>,
     disable_rule: DisableRule,
     paths: PathCounts<'a>,
-    required: RequiredPaths,
+    required: RequiredCapacity,
     corruptions: Vec<Option<ActiveCorruption>>,
     /// Corrupting links in service, by domain. Links of different domains share no ToR.
     active: Vec<Vec<LinkId>>,
@@ -83,18 +90,19 @@ impl<'a> PolicyRun<'a> {
         views: Vec<ProtectionView<'a>>,
     ) -> Self {
         let tiers = setup.tiers;
-        let paths = PathCounts::new(tiers);
+        let mut paths = PathCounts::new(tiers);
         let tors = tiers.tors();
         let mut tor_places = vec![0; tiers.switch_count() as usize];
         for (tor, place) in tors.iter().zip(0..) {
             tor_places[tor.index()] = place;
         }
-        let domains = domains(tiers);
+        let by_switch = tiers.domains();
+        let domains: Vec<u32> = tiers.links().map(|link| by_switch[tiers.link(link).lower.index()]).collect();
         let domain_count = domains.iter().max().map_or(0, |last| last + 1) as usize;
         let mut run = Self {
             setup,
             disable_rule,
-            required: RequiredPaths::new(tiers, &paths, setup.constraint),
+            required: required_paths(&mut paths, setup.constraint),
             corruptions: vec![None; tiers.link_count() as usize],
             active: vec![Vec::new(); domain_count],
             domains,
@@ -154,8 +162,7 @@ impl<'a> PolicyRun<'a> {
             return;
         }
         let corruption = ActiveCorruption { event: number, loss, loss_back, repair, attempts: 0 };
-        self.start_corrupting(link, corruption);
-        self.decide_on_arrival(at, link);
+        self.corrupt(at, link, corruption);
         self.record_state(at);
     }
 
@@ -173,8 +180,7 @@ impl<'a> PolicyRun<'a> {
         }
         if !helped {
             self.counters.relapses += 1;
-            self.start_corrupting(link, ActiveCorruption { attempts: corruption.attempts + 1, ..corruption });
-            self.decide_on_arrival(at, link);
+            self.corrupt(at, link, ActiveCorruption { attempts: corruption.attempts + 1, ..corruption });
         }
         if matches!(self.disable_rule, DisableRule::CorrOpt(_)) {
             self.optimize(at, self.domains[link.index()]);
@@ -182,14 +188,18 @@ impl<'a> PolicyRun<'a> {
         self.record_state(at);
     }
 
-    /// Starts the corruption of a link in service, or changes its loss.
-    fn start_corrupting(&mut self, link: LinkId, corruption: ActiveCorruption) {
-        let before = self.corruptions[link.index()].replace(corruption);
-        let after = LinkHealth::Corrupting { loss: corruption.loss, loss_back: corruption.loss_back };
-        if let Some(ActiveCorruption { loss, loss_back, .. }) = before {
-            self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, after);
-        } else {
-            self.update_views(link, LinkHealth::Healthy, after);
+    /// Starts the corruption of a link in service, or changes its loss, and takes it out if its rule does so
+    /// at once. Only then its corruption never counts.
+    fn corrupt(&mut self, at: TraceTime, link: LinkId, corruption: ActiveCorruption) {
+        let before = self.corruptions[link.index()].replace(corruption).map(ActiveCorruption::health);
+        let health = before.unwrap_or(LinkHealth::Healthy);
+        if self.takes_out_on_arrival(link) {
+            self.counters.disabled_on_arrival += 1;
+            self.take_out(at, link, health);
+            return;
+        }
+        self.update_views(link, health, corruption.health());
+        if before.is_none() {
             let others = &mut self.active[self.domains[link.index()] as usize];
             let place = others.binary_search(&link).unwrap_or_else(|place| place);
             others.insert(place, link);
@@ -197,22 +207,19 @@ impl<'a> PolicyRun<'a> {
         }
     }
 
-    /// Decides whether a corrupting link is taken out at once.
-    fn decide_on_arrival(&mut self, at: TraceTime, link: LinkId) {
+    /// Decides whether a corrupting link is taken out at once, and takes it down in the path counts.
+    fn takes_out_on_arrival(&mut self, link: LinkId) -> bool {
         match self.disable_rule {
-            DisableRule::Never => {}
+            DisableRule::Never => false,
             DisableRule::Always => {
                 self.paths.take_down(link);
-                self.counters.disabled_on_arrival += 1;
-                self.take_out(at, link);
+                true
             }
-            DisableRule::CorrOpt(_) => match take_down_if_allowed(&mut self.paths, &self.required, link) {
-                Ok(()) => {
-                    self.counters.disabled_on_arrival += 1;
-                    self.take_out(at, link);
-                }
-                Err(_) => self.counters.refused += 1,
-            },
+            DisableRule::CorrOpt(_) => {
+                let is_allowed = take_down_if_allowed(&mut self.paths, &self.required, link).is_ok();
+                self.counters.refused += u64::from(!is_allowed);
+                is_allowed
+            }
         }
     }
 
@@ -242,22 +249,22 @@ impl<'a> PolicyRun<'a> {
             let link = candidates[taken];
             self.paths.take_down(link);
             self.counters.disabled_by_optimizer += 1;
-            self.take_out(at, link);
+            let corruption = self.corruptions[link.index()].expect("a candidate has a corruption");
+            self.take_out(at, link, corruption.health());
         }
     }
 
-    /// Marks a link as out and sends it for repair.
-    fn take_out(&mut self, at: TraceTime, link: LinkId) {
+    /// Marks a link with this health as out and sends it for repair.
+    fn take_out(&mut self, at: TraceTime, link: LinkId, health: LinkHealth) {
         self.count_paths();
         self.disabled += 1;
-        let others = &mut self.active[self.domains[link.index()] as usize];
-        if let Ok(place) = others.binary_search(&link) {
+        if health != LinkHealth::Healthy {
+            let others = &mut self.active[self.domains[link.index()] as usize];
+            let place = others.binary_search(&link).expect("a corrupting link is active");
             others.remove(place);
             self.active_count -= 1;
         }
-        let ActiveCorruption { loss, loss_back, .. } =
-            self.corruptions[link.index()].expect("a link that is taken out has a corruption");
-        self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, LinkHealth::Out);
+        self.update_views(link, health, LinkHealth::Out);
         match self.setup.repair.technicians {
             Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back(link),
             _ => self.send_repair(at, link),
@@ -275,7 +282,7 @@ impl<'a> PolicyRun<'a> {
     fn count_paths(&mut self) {
         for tor in self.paths.changed() {
             let place = self.tor_places[tor.index()] as usize;
-            let now = share(self.paths.count(*tor), self.totals[place]);
+            let now = share(self.paths.count(SwitchId(tor.index() as u32)), self.totals[place]);
             self.paths_sum = self.paths_sum + u128::from(now) - u128::from(self.least_paths.get(place));
             self.least_paths.set(place, now);
         }
@@ -308,32 +315,17 @@ impl<'a> PolicyRun<'a> {
     }
 }
 
-/// Returns the domain of each link. Links share a ToR only if their lower ends connect below the top tier.
-fn domains(tiers: &Tiers) -> Vec<u32> {
-    let mut heads: Vec<u32> = (0..tiers.switch_count()).collect();
-    let top = tiers.tier_count() - 1;
-    for link in tiers.links().map(|link| tiers.link(link)).filter(|link| tiers.tier(link.upper) < top) {
-        let (a, b) = (head(&mut heads, link.lower), head(&mut heads, link.upper));
-        heads[a.max(b) as usize] = a.min(b);
+/// Returns the paths that every ToR must keep: the share of the setup, or its own.
+fn required_paths(paths: &mut PathCounts<'_>, constraint: f64) -> RequiredCapacity {
+    let mut required = RequiredCapacity::new(paths, constraint);
+    let tiers = paths.tiers();
+    let own = tiers.constraints();
+    if own.tors.is_empty() && own.pods.is_empty() {
+        return required;
     }
-    let mut numbers = vec![u32::MAX; heads.len()];
-    let mut count = 0;
-    let mut numbered = |switch: u32| {
-        let number = &mut numbers[switch as usize];
-        if *number == u32::MAX {
-            *number = count;
-            count += 1;
-        }
-        *number
-    };
-    tiers.links().map(|link| numbered(head(&mut heads, tiers.link(link).lower))).collect()
-}
-
-fn head(heads: &mut [u32], switch: SwitchId) -> u32 {
-    let mut at = switch.0;
-    while heads[at as usize] != at {
-        heads[at as usize] = heads[heads[at as usize] as usize];
-        at = heads[at as usize];
+    for tor in tiers.tors() {
+        let share = own.share_of_tor(tiers, *tor).unwrap_or(constraint);
+        required.set(ScopeId::tor(*tor), paths.count(*tor), share);
     }
-    at
+    required
 }
