@@ -11,7 +11,7 @@ use crate::min_tree::MinTree;
 use crate::optimize::{Candidate, select, take_down_if_allowed};
 use crate::penalty::Penalty;
 use crate::pod_capacity::{ONE, share};
-use crate::policy::DisableRule;
+use crate::policy::{DisableRule, Objective};
 use crate::protection_view::{LinkHealth, ProtectionView};
 use crate::required::RequiredCapacity;
 use crate::run::FleetSetup;
@@ -68,6 +68,10 @@ pub(crate) struct PolicyRun<'a> {
     /// Corrupting links in service, by domain. Links of different domains share no ToR.
     active: Vec<Vec<LinkId>>,
     domains: Vec<u32>,
+    /// A ToR that needs each link that had to stay. As long as it gets no paths, the link must stay.
+    needed_by: Vec<ScopeId>,
+    /// ToRs that got paths by the last return, ascending.
+    gained: Vec<ScopeId>,
     /// Links under repair: time of return, order of departure, link.
     repairs: BinaryHeap<Reverse<(TraceTime, u64, LinkId)>>,
     /// Links that wait for a technician.
@@ -106,6 +110,8 @@ impl<'a> PolicyRun<'a> {
             corruptions: vec![None; tiers.link_count() as usize],
             active: vec![Vec::new(); domain_count],
             domains,
+            needed_by: vec![ScopeId::tor(SwitchId(0)); tiers.link_count() as usize],
+            gained: Vec::new(),
             repairs: BinaryHeap::new(),
             waiting: VecDeque::new(),
             sent: 0,
@@ -172,6 +178,8 @@ impl<'a> PolicyRun<'a> {
         let (_, helped) = self.setup.repair.draw(self.setup.seed, corruption.event, corruption.attempts);
         self.paths.bring_up(link);
         self.count_paths();
+        self.gained.clear();
+        self.gained.extend_from_slice(self.paths.changed());
         self.disabled -= 1;
         self.corruptions[link.index()] = None;
         self.update_views(link, LinkHealth::Out, LinkHealth::Healthy);
@@ -216,9 +224,12 @@ impl<'a> PolicyRun<'a> {
                 true
             }
             DisableRule::CorrOpt(_) => {
-                let is_allowed = take_down_if_allowed(&mut self.paths, &self.required, link).is_ok();
-                self.counters.refused += u64::from(!is_allowed);
-                is_allowed
+                let short = take_down_if_allowed(&mut self.paths, &self.required, link).err();
+                if let Some(tor) = short {
+                    self.counters.refused += 1;
+                    self.needed_by[link.index()] = tor;
+                }
+                short.is_none()
             }
         }
     }
@@ -226,11 +237,51 @@ impl<'a> PolicyRun<'a> {
     /// Takes out the links of a domain that the optimizer selects. Other domains are unchanged.
     fn optimize(&mut self, at: TraceTime, domain: u32) {
         let DisableRule::CorrOpt(objective) = self.disable_rule else { return };
-        let candidates = self.active[domain as usize].clone();
-        if candidates.is_empty() {
+        let active = &self.active[domain as usize];
+        self.counters.candidates_max = self.counters.candidates_max.max(active.len() as u64);
+        if active.is_empty() {
             return;
         }
-        self.counters.candidates_max = self.counters.candidates_max.max(candidates.len() as u64);
+        self.gained.sort_unstable();
+        let may_fit = |link: &&LinkId| self.gained.binary_search(&self.needed_by[link.index()]).is_ok();
+        let mut candidates: Vec<LinkId> = active.iter().filter(may_fit).copied().collect();
+        // A candidate that does not fit alone does not fit with others.
+        candidates.retain(|link| self.must_stay(*link).is_none());
+        let taken = match candidates.len() {
+            0 => return,
+            1 => vec![0],
+            _ => self.best_of(&candidates, objective),
+        };
+        // One after the other, so that each one's changes are counted.
+        for taken in &taken {
+            let link = candidates[*taken];
+            self.paths.take_down(link);
+            self.counters.disabled_by_optimizer += 1;
+            let corruption = self.corruptions[link.index()].expect("a candidate has a corruption");
+            self.take_out(at, link, corruption.health());
+        }
+        for (place, link) in candidates.into_iter().enumerate() {
+            let is_decided = taken.binary_search(&place).is_ok() || self.must_stay(link).is_some();
+            assert!(is_decided, "all links that fit were taken");
+        }
+    }
+
+    /// Returns a ToR that needs a link in service, and notes it.
+    fn must_stay(&mut self, link: LinkId) -> Option<ScopeId> {
+        match take_down_if_allowed(&mut self.paths, &self.required, link) {
+            Ok(()) => {
+                self.paths.bring_up(link);
+                None
+            }
+            Err(tor) => {
+                self.needed_by[link.index()] = tor;
+                Some(tor)
+            }
+        }
+    }
+
+    /// Selects the best of these candidates; returns their positions.
+    fn best_of(&mut self, candidates: &[LinkId], objective: Objective) -> Vec<usize> {
         let item = |link: &LinkId| {
             let ActiveCorruption { loss, loss_back, .. } =
                 self.corruptions[link.index()].expect("a candidate has a corruption");
@@ -241,17 +292,10 @@ impl<'a> PolicyRun<'a> {
         let items: Vec<Candidate> = candidates.iter().map(item).collect();
         let choice = select(&mut self.paths, &self.required, &items, self.setup.steps_max);
         self.counters.cut_off += u64::from(choice.bound > choice.value);
-        // The path counts changed for all selected links together; redo them link by link.
         for taken in &choice.taken {
             self.paths.bring_up(candidates[*taken]);
         }
-        for taken in choice.taken {
-            let link = candidates[taken];
-            self.paths.take_down(link);
-            self.counters.disabled_by_optimizer += 1;
-            let corruption = self.corruptions[link.index()].expect("a candidate has a corruption");
-            self.take_out(at, link, corruption.health());
-        }
+        choice.taken
     }
 
     /// Marks a link with this health as out and sends it for repair.
