@@ -13,8 +13,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let [fabric, state, trace] = std::array::from_fn(|_| texts.next().unwrap_or_default());
     let read = if is_json(fabric) { read_json(fabric) } else { read_csv(fabric) };
     let small = FabricShape::LeafSpine { leaves: 3, spines: 2 };
-    let tiers =
-        read.map(|file| file.tiers).unwrap_or_else(|_| small.build(Rate::gbps(100)).expect("a small fabric"));
+    let built = || small.build(Rate::gbps(100)).expect("a small fabric");
+    let tiers = read.map_or_else(|_| built(), |file| file.tiers);
     is_whole(&tiers);
     let read = if is_json(state) {
         FabricState::parse_json(state, &tiers)

@@ -374,14 +374,19 @@ fn set_constraints(
     let mut constraints = Constraints::default();
     for (number, (scope, name, share)) in given.iter().enumerate() {
         let shown = crate::csv_line::excerpt(name);
-        let twice = |_| TiersFault::ConstraintTwice(shown.clone());
         let fault = match scope {
             ConstraintScope::Tor => match tiers.tor_by_name(name) {
-                Some(tor) => constraints.tors.insert(tor, *share).map(twice),
+                Some(tor) => {
+                    let stricter = constraints.tors.get(&tor).map_or(*share, |known| known.max(*share));
+                    constraints.tors.insert(tor, stricter).map(|_| TiersFault::ConstraintTwice(shown))
+                }
                 None => Some(TiersFault::UnknownTor(shown)),
             },
             ConstraintScope::Pod => match tiers.pod_by_name(name) {
-                Some(pod) => constraints.pods.insert(pod, *share).map(twice),
+                Some(pod) => {
+                    let stricter = constraints.pods.get(&pod).map_or(*share, |known| known.max(*share));
+                    constraints.pods.insert(pod, stricter).map(|_| TiersFault::ConstraintTwice(shown))
+                }
                 None => Some(TiersFault::UnknownPod(shown)),
             },
         };

@@ -162,9 +162,6 @@ impl fmt::Display for TiersFault {
                     "ToR `{name}` has links, but no path to the top tier: the switches above it have no uplinks"
                 )
             }
-            Self::NoPort(switch) => {
-                write!(f, "a link of `{switch}` has no port: name the port of both ends")
-            }
             Self::TooMuchRate => write!(f, "the rates of all links exceed {RATES_MAX} bit/s: correct them"),
             Self::UnknownLag(lag) => write!(
                 f,
@@ -174,9 +171,6 @@ impl fmt::Display for TiersFault {
                 f,
                 "LAG `{lag}` has {links} links and a minimum of {min}, and would never be up; {links} is used: correct the minimum, or add the missing links"
             ),
-            Self::BadMinLinks(text) => {
-                write!(f, "`{text}` is not a minimum of links: a number from 1 to 1024")
-            }
             Self::UnknownTor(name) => {
                 write!(f, "`{name}` is not a ToR of the fabric: correct the name, or remove the constraint")
             }
@@ -184,7 +178,22 @@ impl fmt::Display for TiersFault {
                 write!(f, "`{name}` is not a pod of the fabric: correct the name, or remove the constraint")
             }
             Self::ConstraintTwice(name) => {
-                write!(f, "`{name}` already has a constraint, which this one replaces: remove one")
+                write!(f, "`{name}` already has a constraint, and the stricter one counts: remove one")
+            }
+            fault => fault.fmt_value(f),
+        }
+    }
+}
+
+impl TiersFault {
+    /// Describes an invalid value.
+    fn fmt_value(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPort(switch) => {
+                write!(f, "a link of `{switch}` has no port: name the port of both ends")
+            }
+            Self::BadMinLinks(text) => {
+                write!(f, "`{text}` is not a minimum of links: a number from 1 to 1024")
             }
             Self::BadConstraint(text) => {
                 write!(f, "`{text}` is not a constraint: a number above 0, at most 1")
@@ -202,6 +211,7 @@ impl fmt::Display for TiersFault {
             }
             Self::Json(what) => write!(f, "not a fabric in JSON: {what}"),
             Self::Item(what) => f.write_str(what),
+            other => write!(f, "{other:?}"),
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn read_json(text: &str) -> Result<TiersFile, TiersError> {
         builder.link(&NamedTierLink { ends, rate, lag, cable }).map(|_| ())
     })?;
     let min_links = items.add("lags", file.lags, |builder, lag: Lag| {
-        builder.min_links([&lag.a, &lag.b], &lag.lag, lag.min_links)
+        builder.min_links([&lag.a, &lag.b], &lag.name, lag.min_links)
     })?;
     let add = |builder: &mut TiersBuilder, scope, item: Constraint| {
         let share = constraint(item.constraint);
@@ -173,7 +173,8 @@ impl End {
 struct Lag {
     a: String,
     b: String,
-    lag: String,
+    #[serde(rename = "lag")]
+    name: String,
     min_links: u32,
 }
 

@@ -31,13 +31,13 @@ fn any_question() -> impl Strategy<Value = Question> {
     let out = proptest::collection::vec(any::<u16>(), 0..4);
     (any_weighted(), out, corrupting, share(), own, count).prop_map(
         |(weighted, out, corrupting, constraint, (of_tor, of_pod), count)| Question {
-            count,
             weighted,
             out,
             corrupting,
             constraint,
             of_tor,
             of_pod,
+            count,
         },
     )
 }
@@ -109,7 +109,7 @@ fn all_scopes(tiers: &Tiers, state: &FabricState, count: CapacityCount) -> Vec<S
 struct Limits<'a> {
     question: &'a Question,
     tiers: &'a Tiers,
-    limits: Vec<(Scope, u64)>,
+    by_scope: Vec<(Scope, u64)>,
 }
 
 impl<'a> Limits<'a> {
@@ -128,37 +128,51 @@ impl<'a> Limits<'a> {
     }
 
     fn hold(&self, is_up: &[bool]) -> bool {
-        self.limits.iter().all(|(scope, limit)| {
+        self.by_scope.iter().all(|(scope, limit)| {
             self.question.weighted.amount(self.tiers, self.question.count, is_up, *scope) >= *limit
         })
     }
 }
 
-/// Links that are repaired together.
-fn cables(weighted: &Weighted, state: &FabricState, is_up: &[bool]) -> Vec<(Vec<usize>, f64)> {
-    let mut cables: Vec<(usize, Vec<usize>, f64)> = Vec::new();
+/// A cable with corrupting links: its links in service, and the sum of their losses in units of 2^-10.
+struct Cable {
+    number: usize,
+    links: Vec<usize>,
+    loss: u64,
+}
+
+/// Returns a loss or a sum of losses in units of 2^-10.
+fn units(loss: f64) -> u64 {
+    (loss * 1024.0).round() as u64
+}
+
+fn corrupting_cables(weighted: &Weighted, state: &FabricState, is_up: &[bool]) -> Vec<Cable> {
+    let mut cables: Vec<Cable> = Vec::new();
     for CorruptingLink { link, loss } in state.corrupting.iter().filter(|one| is_up[one.link.index()]) {
-        let cable = weighted.cables[link.index()];
-        match cables.iter_mut().find(|known| known.0 == cable) {
-            Some(known) => known.2 += loss,
-            None => {
-                let links = (0..is_up.len()).filter(|link| is_up[*link] && weighted.cables[*link] == cable);
-                cables.push((cable, links.collect(), *loss));
-            }
+        let number = weighted.cables[link.index()];
+        if let Some(known) = cables.iter_mut().find(|known| known.number == number) {
+            known.loss += units(*loss);
+            continue;
         }
+        let links = (0..is_up.len()).filter(|link| is_up[*link] && weighted.cables[*link] == number);
+        cables.push(Cable { number, links: links.collect(), loss: units(*loss) });
     }
-    cables.into_iter().map(|(_, links, loss)| (links, loss)).collect()
+    cables
 }
 
 /// Returns the largest sum of losses over all allowed subsets.
-fn best(cables: &[(Vec<usize>, f64)], is_up: &[bool], limits: &Limits<'_>) -> f64 {
-    let mut best = 0.0;
+fn best(cables: &[Cable], is_up: &[bool], limits: &Limits<'_>) -> u64 {
+    let mut best = 0;
     for subset in 0..1_u32 << cables.len() {
-        let chosen = || cables.iter().enumerate().filter(move |(place, _)| subset >> place & 1 == 1);
-        let value: f64 = chosen().map(|(_, (_, loss))| loss).sum();
+        let is_chosen = |(place, _): &(usize, &Cable)| subset >> place & 1 == 1;
+        let chosen: Vec<&Cable> =
+            cables.iter().enumerate().filter(is_chosen).map(|(_, cable)| cable).collect();
+        let value = chosen.iter().map(|cable| cable.loss).sum();
         if value > best {
             let mut up = is_up.to_vec();
-            chosen().flat_map(|(_, (links, _))| links).for_each(|link| up[*link] = false);
+            for link in chosen.iter().flat_map(|cable| &cable.links) {
+                up[*link] = false;
+            }
             if limits.hold(&up) {
                 best = value;
             }
@@ -225,19 +239,21 @@ proptest! {
         let mut planner = DrainPlanner::new(&tiers, &state, question.constraint, question.count);
         let advice = planner.advise(STEPS_MAX);
         let steps = planner.order(&advice, STEPS_MAX);
-        prop_assert_eq!(advice.gap, 0.0);
+        prop_assert!(advice.gap <= 0.0);
         let mut drained = BTreeSet::new();
         let first = [(Vec::new(), advice.drain.clone())];
         let all = first.into_iter().chain(steps.iter().map(|step| (step.returned.clone(), step.drain.clone())));
         for (returned, drain) in all {
-            returned.iter().for_each(|link| is_up[link.index()] = true);
+            for link in returned {
+                is_up[link.index()] = true;
+            }
             // A link that was drained is repaired when it returns.
             let open = state.corrupting.iter().filter(|one| !drained.contains(&one.link));
             let now = FabricState { corrupting: open.copied().collect(), ..state.clone() };
             let limits = Limits::new(&question, &tiers, &state, &is_up);
-            let cables = cables(weighted, &now, &is_up);
+            let cables = corrupting_cables(weighted, &now, &is_up);
             let best = best(&cables, &is_up, &limits);
-            let value: f64 = drain.iter().map(|group| group.loss).sum();
+            let value: u64 = drain.iter().map(|group| units(group.loss)).sum();
             for link in drain.iter().flat_map(|group| &group.links) {
                 prop_assert!(is_up[link.index()]);
                 is_up[link.index()] = false;

@@ -24,6 +24,8 @@ pub(crate) struct Weighted {
 
 /// A trunk: its ends, the rates of its links, whether they are a LAG with a minimum.
 type Trunk = ((u16, u16), Vec<u8>, Option<u8>);
+/// The same with the tier and index of its ends.
+type PlacedTrunk = ([(usize, usize); 2], Vec<u8>, Option<u8>);
 
 pub(crate) fn any_weighted() -> impl Strategy<Value = Weighted> {
     let sizes =
@@ -55,7 +57,7 @@ fn build(sizes: &[usize], trunks: &[Trunk], one_pod: bool, cable: Option<(u16, u
     }
     // Every switch has a link up, so every ToR has a path.
     let base = all.iter().filter(|(tier, _)| tier + 1 < sizes.len());
-    let mut lists: Vec<([(usize, usize); 2], Vec<u8>, Option<u8>)> = base
+    let mut lists: Vec<PlacedTrunk> = base
         .map(|(tier, index)| {
             ([(*tier, *index), (tier + 1, index % sizes[tier + 1])], vec![*index as u8], None)
         })
@@ -120,7 +122,9 @@ impl Weighted {
         let mut carries = is_up.to_vec();
         for (members, min) in &self.lags {
             if members.iter().filter(|link| is_up[**link]).count() < *min {
-                members.iter().for_each(|link| carries[*link] = false);
+                for link in members {
+                    carries[*link] = false;
+                }
             }
         }
         carries
