@@ -38,6 +38,15 @@ pub struct Selection {
 /// Step limit. Random failures stay far below it, and it takes a fraction of a second.
 pub const STEPS_MAX: u64 = 1 << 18;
 
+/// Number of changed scopes that count as another step: a link above thousands of ToRs costs more than one
+/// of a pod.
+const SCOPES_PER_STEP: usize = 64;
+
+/// Returns the additional steps of the last change.
+fn work<C: Capacity + ?Sized>(capacity: &C) -> u64 {
+    (capacity.changed().len() / SCOPES_PER_STEP) as u64
+}
+
 /// The fast checker of CorrOpt: takes a link down if all scopes below keep enough capacity. Otherwise it
 /// leaves the link up and returns a scope that would have too little.
 pub fn take_down_if_allowed<C: Capacity + ?Sized>(
@@ -324,7 +333,9 @@ impl Search<'_> {
                 return;
             }
             let candidate = group.shared[next];
-            if self.take(capacity, candidate) {
+            let fits = self.take(capacity, candidate);
+            self.steps += work(capacity);
+            if fits {
                 group.taken.push(candidate);
                 self.descend(capacity, group, next + 1, value + self.candidates[candidate].value, above);
                 group.taken.pop();
@@ -381,9 +392,10 @@ impl Search<'_> {
             search.is_cut = true;
             return;
         }
-        self.steps += 1;
         let candidate = search.order[place];
-        if self.take(capacity, candidate) {
+        let fits = self.take(capacity, candidate);
+        self.steps += 1 + work(capacity);
+        if fits {
             search.taken.push(candidate);
             self.search_own(capacity, search, place + 1, value + self.candidates[candidate].value);
             search.taken.pop();

@@ -123,7 +123,7 @@ impl<'a> Limits<'a> {
         Self {
             question,
             tiers,
-            limits: all_scopes(tiers, state, question.count).into_iter().map(limit).collect(),
+            by_scope: all_scopes(tiers, state, question.count).into_iter().map(limit).collect(),
         }
     }
 
