@@ -20,8 +20,11 @@ impl RequiredCapacity {
 
     /// Sets another share for one scope with the capacity `all` in total.
     pub fn set(&mut self, scope: ScopeId, all: u64, constraint: f64) {
+        let exact = all as f64 * constraint;
         // In floating point 100 × 0.07 is slightly more than 7; it must not round up to 8.
-        self.0[scope.index()] = (all as f64 * constraint * (1.0 - 1e-12)).ceil() as u64;
+        let nearest = exact.round();
+        let is_whole = (exact - nearest).abs() <= exact * 1e-12;
+        self.0[scope.index()] = if is_whole { nearest } else { exact.ceil() } as u64;
     }
 
     /// Lowers the requirement to the existing capacity, if there is less.

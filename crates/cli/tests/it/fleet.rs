@@ -283,12 +283,12 @@ fn one_link_is_answered_by_yes_or_no() {
     // Each may go, but not both: the second is asked after the first.
     assert_eq!(ask(&["ams-p1-tor1:Ethernet51"]).code, Some(0));
     assert_eq!(ask(&["ams-p1-tor1:Ethernet50", "ams-p1-tor1:Ethernet51"]).code, Some(1));
-    // The whole cable goes, and with it a second link of the pod.
-    let cable = ask(&["ams-p2-fab1:Ethernet2/1/1", "ams-p2-fab1:Ethernet2/2/1"]);
+    // Whole cables go. Every ToR alone could do without the third, but the pod could not.
+    let cable = ask(&["ams-p1-fab2:Ethernet2/1/1", "ams-p1-fab3:Ethernet2/1/1", "ams-p1-fab4:Ethernet2/1/1"]);
     assert!(
         cable.code == Some(1)
-            && cable.stdout.contains("with all of its cable: ams-p2-fab1:Ethernet2/1/1")
-            && cable.stdout.contains("pod ams-p2 with all its ToRs sending would keep 1000 of 1600 Gb/s"),
+            && cable.stdout.contains("with all of its cable: ams-p1-fab3:Ethernet2/1/1")
+            && cable.stdout.contains("pod ams-p1 with all its ToRs sending would keep 1000 of 1600 Gb/s"),
         "{}",
         cable.stdout
     );
