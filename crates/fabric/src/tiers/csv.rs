@@ -103,11 +103,14 @@ impl Rows {
                 let (Some(name), Some(share), 3) = (given(1), given(2), values.len()) else {
                     return Err(fail(if is_tor { TOR } else { POD }));
                 };
-                let share = share.text.parse().ok().and_then(constraint);
-                let share = share.ok_or_else(|| at(2)(TiersFault::BadConstraint(excerpt(values[2].text))))?;
                 let scope = if is_tor { ConstraintScope::Tor } else { ConstraintScope::Pod };
-                self.builder.constraint(scope, name.text, share);
+                let valid = share.text.parse().ok().and_then(constraint);
+                // Without a valid constraint nothing may be taken.
+                self.builder.constraint(scope, name.text, valid.unwrap_or(1.0));
                 self.constraints.push(number);
+                if valid.is_none() {
+                    return Err(at(2)(TiersFault::BadConstraint(excerpt(share.text))));
+                }
             }
             kind => return Err((values[0].column, TiersFault::UnknownRow(excerpt(kind)))),
         }

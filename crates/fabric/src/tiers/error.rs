@@ -196,7 +196,10 @@ impl TiersFault {
                 write!(f, "`{text}` is not a minimum of links: a number from 1 to 1024")
             }
             Self::BadConstraint(text) => {
-                write!(f, "`{text}` is not a constraint: a number above 0, at most 1")
+                write!(
+                    f,
+                    "`{text}` is not a constraint: a number above 0, at most 1; until it is, all capacity is kept"
+                )
             }
             Self::UnknownRow(kind) => {
                 write!(f, "unknown row `{kind}`: rows start with switch, link, lag, tor or pod")

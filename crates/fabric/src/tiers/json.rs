@@ -37,21 +37,31 @@ pub fn read_json(text: &str) -> Result<TiersFile, TiersError> {
     let min_links = items.add("lags", file.lags, |builder, lag: Lag| {
         builder.min_links([&lag.a, &lag.b], &lag.name, lag.min_links)
     })?;
-    let add = |builder: &mut TiersBuilder, scope, item: Constraint| {
-        let share = constraint(item.constraint);
-        let share = share.ok_or_else(|| TiersFault::BadConstraint(item.constraint.to_string()))?;
-        builder.constraint(scope, &item.name, share);
+    let add = |builder: &mut TiersBuilder, scope, item: Constraint| -> Result<(), TiersFault> {
+        let valid = constraint(item.constraint);
+        // Without a valid constraint nothing may be taken.
+        builder.constraint(scope, &item.name, valid.unwrap_or(1.0));
+        if valid.is_none() {
+            return Err(TiersFault::BadConstraint(item.constraint.to_string()));
+        }
         Ok(())
     };
-    let tors =
-        items.add("tors", file.tors, |builder, item: Constraint| add(builder, ConstraintScope::Tor, item))?;
-    let pods =
-        items.add("pods", file.pods, |builder, item: Constraint| add(builder, ConstraintScope::Pod, item))?;
+    let lists = [("tors", &file.tors), ("pods", &file.pods)];
+    let constraints: Vec<(&str, usize)> = lists
+        .into_iter()
+        .flat_map(|(list, items)| items.iter().enumerate().map(move |(number, item)| (list, number, item)))
+        .filter(|(.., item)| matches!(item, Checked::Valid(_)))
+        .map(|(list, number, _)| (list, number))
+        .collect();
+    items.add("tors", file.tors, |builder, item| add(builder, ConstraintScope::Tor, item))?;
+    items.add("pods", file.pods, |builder, item| add(builder, ConstraintScope::Pod, item))?;
     TiersFile::build(items.builder, items.skipped, |item, fault| match item {
         Item::Switch(number) => named("switches", switches[number], &fault),
         Item::MinLinks(number) => named("lags", min_links[number], &fault),
-        Item::Constraint(number) if number < tors.len() => named("tors", tors[number], &fault),
-        Item::Constraint(number) => named("pods", pods[number - tors.len()], &fault),
+        Item::Constraint(number) => {
+            let (list, item) = constraints[number];
+            named(list, item, &fault)
+        }
     })
 }
 

@@ -167,6 +167,16 @@ fn an_invalid_item_stops_only_itself() {
         );
         assert_eq!((file.tiers.link_count(), file.tiers.tors().len()), (links, 2), "{row}");
     }
+    // Without a valid constraint nothing may be taken.
+    let file = read_csv(&format!("{FILE}tor,tor-a,75\n")).unwrap();
+    assert_eq!(file.tiers.constraints().tors.values().copied().collect::<Vec<_>>(), [1.0]);
+    let json = r#"{"switches": [{"name": "t", "tier": 0}, {"name": "s", "tier": 1}],
+        "links": [{"a": {"switch": "t", "port": "1"}, "b": {"switch": "s", "port": "1"}}],
+        "tors": [{"name": 1}, {"name": "x", "constraint": 0.5}], "pods": [{"name": "t", "constraint": 2}, {"name": "y", "constraint": 1}]}"#;
+    let file = read_json(json).unwrap();
+    let starts = file.skipped.iter().map(|skipped| skipped.to_string()[..7].to_owned());
+    assert_eq!(starts.collect::<Vec<_>>(), ["tors[0]", "pods[0]", "tors[1]", "pods[1]"]);
+    assert_eq!(file.tiers.constraints().pods.values().copied().collect::<Vec<_>>(), [1.0]);
     let json = r#"{"switches": [{"name": "t", "tier": 0}, {"name": "u", "tier": 0}, {"name": "s", "tier": 1}, {"tier": 1}],
         "links": [{"a": {"switch": "t", "port": "1"}, "b": {"switch": "s", "port": "1"}},
                   {"a": {"switch": "t", "port": "2"}, "b": {"switch": "s"}},

@@ -94,6 +94,9 @@ impl PlanReport<'_> {
                 "every ToR keeps {share} % of its bandwidth to the top tier when it sends alone, and every pod when all its ToRs send"
             ),
         };
+        if self.0.capacities.iter().any(|capacity| matches!(capacity.scope, Scope::Domain(_))) {
+            text.push_str(", and so do all pods together that share switches below the top tier");
+        }
         let (known, given) = (self.tiers().constraints(), &state.constraints);
         let tors: BTreeSet<_> = known.tors.keys().chain(given.tors.keys()).collect();
         let pods: BTreeSet<_> = known.pods.keys().chain(given.pods.keys()).collect();
