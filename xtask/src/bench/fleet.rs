@@ -120,7 +120,7 @@ fn row(what: &str, events: u64, usage: Usage) -> String {
 }
 
 impl Plan {
-    /// Returns a state whose corrupting links are spread over its pods: ToR links, and links to spines.
+    /// Returns a state whose corrupting links are spread over its pods, over both tiers.
     fn state(&self) -> String {
         let Self { pods, corrupting, corrupting_pods } = *self;
         let (per_pod, tor_links) = (LINKS_PER_POD, LINKS_PER_POD / 2);

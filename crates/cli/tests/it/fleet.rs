@@ -163,9 +163,7 @@ fn a_plan_can_count_paths() {
 fn a_fast_uplink_is_not_drained_as_one_path_of_four() {
     let directory = tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-    let links: String = (1..5)
-        .map(|port| format!("link,t,{port},s,{port},{}\n", if port == 1 { 400 } else { 100 }))
-        .collect();
+    let links = "link,t,1,s,1,400\nlink,t,2,s,2,100\nlink,t,3,s,3,100\nlink,t,4,s,4,100\n";
     write("fabric.csv", &format!("switch,t,tor\nswitch,s,spine\n{links}"));
     write("state.csv", "time,0\ncorrupt,t:1,1e-3\ncorrupt,t:2,1e-4\n");
     let plan = |more: &[&str]| {

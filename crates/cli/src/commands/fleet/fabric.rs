@@ -42,10 +42,10 @@ impl Named {
     /// Loads a fabric; an invalid item of its file is an error.
     pub(super) fn load_strict(args: &Fabric) -> Result<Self, Failure> {
         let mut fabric = Self::load(args)?;
-        match fabric.skipped.is_empty() {
-            true => Ok(fabric),
-            false => Err(Failure::Input(fabric.skipped.swap_remove(0).to_string())),
+        if fabric.skipped.is_empty() {
+            return Ok(fabric);
         }
+        Err(Failure::Input(fabric.skipped.swap_remove(0).to_string()))
     }
 
     /// Loads a fabric without the invalid items of its file.

@@ -1,6 +1,7 @@
 //! `wiremend fleet plan`: which corrupting links to drain now.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -187,7 +188,7 @@ fn may_drain(
         values.push(value);
     }
     for item in skipped {
-        lines.push_str(&format!("check {item}\n"));
+        let _ = writeln!(lines, "check {item}");
     }
     let json = json!({ "schema": SCHEMA, "count": count.to_string(), "check": skipped_json(skipped), "drain": values });
     terminal::print(&if args.json { format!("{json:#}\n") } else { lines })?;
