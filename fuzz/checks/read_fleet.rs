@@ -1,8 +1,8 @@
 //! Any file may be passed as a fabric, its state, or a trace.
 
-use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, parse_csv, parse_json};
-use wiremend_fleet::Trace;
+use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, read_csv, read_json};
 use wiremend_fleet::plan::{DrainPlanner, FabricState};
+use wiremend_fleet::{CapacityCount, Trace};
 use wiremend_units::Rate;
 
 /// A fabric, and after zero bytes its state and a trace. An invalid fabric is replaced by a small one, so
@@ -11,9 +11,10 @@ pub(crate) fn check(bytes: &[u8]) {
     let input = String::from_utf8_lossy(bytes);
     let mut texts = input.split('\0');
     let [fabric, state, trace] = std::array::from_fn(|_| texts.next().unwrap_or_default());
-    let read = if is_json(fabric) { parse_json(fabric) } else { parse_csv(fabric) };
+    let read = if is_json(fabric) { read_json(fabric) } else { read_csv(fabric) };
     let small = FabricShape::LeafSpine { leaves: 3, spines: 2 };
-    let tiers = read.unwrap_or_else(|_| small.build(Rate::gbps(100)).expect("a small fabric"));
+    let built = || small.build(Rate::gbps(100)).expect("a small fabric");
+    let tiers = read.map_or_else(|_| built(), |file| file.tiers);
     is_whole(&tiers);
     let read = if is_json(state) {
         FabricState::parse_json(state, &tiers)
@@ -50,11 +51,13 @@ fn is_whole(tiers: &Tiers) {
     }
 }
 
-/// The plan leaves every ToR its share of paths.
+/// The plan leaves every ToR, pod and domain its share of the capacity.
 fn plan(tiers: &Tiers, state: &FabricState) {
-    let mut planner = DrainPlanner::new(tiers, state, 0.75);
-    let broken = planner.short_of_paths();
-    let advice = planner.advise(1_000);
-    assert_eq!(planner.short_of_paths(), broken);
-    planner.order(&advice, 1_000);
+    for count in [CapacityCount::Paths, CapacityCount::Bandwidth] {
+        let mut planner = DrainPlanner::new(tiers, state, 0.75, count);
+        let broken = planner.below_constraint();
+        let advice = planner.advise(1_000);
+        assert_eq!(planner.below_constraint(), broken);
+        planner.order(&advice, 1_000);
+    }
 }

@@ -34,6 +34,7 @@
 //! All sums are integers, and each random draw belongs to a link, event or attempt, not to an order of
 //! evaluation. The same trace gives the same numbers on every machine.
 
+mod capacity;
 mod compare;
 mod metrics;
 mod min_tree;
@@ -48,16 +49,19 @@ mod protection_effect;
 mod protection_view;
 mod random;
 mod repair_model;
+mod required;
 mod run;
 mod trace;
 mod trace_time;
 
+pub use capacity::{Capacity, CapacityCount, Relaxation};
 pub use compare::{GainInterval, compare_policies, distribution};
 pub use metrics::{FabricSample, StateMeans};
 pub use policy::{DisableRule, Objective, Policy, Protection};
 pub use policy_run::RunCounters;
 pub use protection_effect::{BadEffectTable, ProtectionEffect, ProtectionEffectRow};
 pub use repair_model::RepairModel;
+pub use required::RequiredCapacity;
 pub use run::{FleetSetup, PolicyOutcome, run, run_while};
 pub use trace::{
     BadTrace, CorruptionCause, CorruptionEvent, LOSS_BUCKETS, LossBucket, LossDistribution, Trace,

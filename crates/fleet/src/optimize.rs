@@ -1,12 +1,17 @@
-//! Exact selection of the links to take out: the set with the largest total value that leaves every ToR its
-//! required paths.
+//! Exact selection of the links to take out: the set with the largest total value that leaves every ToR, pod
+//! and domain its required capacity.
 //!
-//! Only ToRs below the links limit the selection. Links that share no ToR at its limit are independent, so
-//! the problem splits into groups. Each group is solved by branch and bound over its links, highest value
+//! Only scopes below the links limit the selection. Links that share no scope at its limit are independent,
+//! so the problem splits into groups. Each group is solved by branch and bound over its links, highest value
 //! first. A limit on steps bounds the time; the result then contains an upper bound of the missing value.
 
-use wiremend_fabric::tiers::{PathCounts, Tiers};
-use wiremend_units::{LinkId, SwitchId};
+use std::collections::BTreeMap;
+
+use wiremend_fabric::tiers::{Scope, ScopeId};
+use wiremend_units::LinkId;
+
+use crate::capacity::{Capacity, Relaxation};
+use crate::required::RequiredCapacity;
 
 /// A candidate for taking out: one link, or several links of one cable.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,111 +38,76 @@ pub struct Selection {
 /// Step limit. Random failures stay far below it, and it takes a fraction of a second.
 pub const STEPS_MAX: u64 = 1 << 18;
 
-/// Number of paths that every ToR must keep, by switch.
-#[derive(Clone, Debug)]
-pub struct RequiredPaths(Vec<u64>);
+/// Number of changed scopes that count as another step: a link above thousands of ToRs costs more than one
+/// of a pod.
+const SCOPES_PER_STEP: usize = 64;
 
-impl RequiredPaths {
-    /// Requires the share `constraint` of each ToR's paths, rounded up.
-    pub fn new(tiers: &Tiers, paths: &PathCounts<'_>, constraint: f64) -> Self {
-        let mut required = Self(vec![0; tiers.switch_count() as usize]);
-        for tor in tiers.tors() {
-            required.set(*tor, paths.count(*tor), constraint);
-        }
-        required
-    }
-
-    /// Sets another share for one ToR with `all` paths in total.
-    pub fn set(&mut self, tor: SwitchId, all: u64, constraint: f64) {
-        // In floating point 100 × 0.07 is slightly more than 7; it must not round up to 8.
-        self.0[tor.index()] = (all as f64 * constraint * (1.0 - 1e-12)).ceil() as u64;
-    }
-
-    /// Lowers the requirement to the existing paths, if there are fewer.
-    pub fn lower_to(&mut self, tor: SwitchId, paths: u64) {
-        let required = &mut self.0[tor.index()];
-        *required = (*required).min(paths);
-    }
-
-    /// Sets the number of required paths of one ToR.
-    pub fn reset(&mut self, tor: SwitchId, paths: u64) {
-        self.0[tor.index()] = paths;
-    }
-
-    /// Returns the number of required paths of a ToR.
-    pub fn get(&self, tor: SwitchId) -> u64 {
-        self.0[tor.index()]
-    }
-
-    /// Returns the first of these ToRs that has too few paths.
-    pub fn first_short_of_paths(&self, paths: &PathCounts<'_>, tors: &[SwitchId]) -> Option<SwitchId> {
-        tors.iter().copied().find(|tor| paths.count(*tor) < self.get(*tor))
-    }
+/// Returns the additional steps of the last change.
+fn work<C: Capacity + ?Sized>(capacity: &C) -> u64 {
+    (capacity.changed().len() / SCOPES_PER_STEP) as u64
 }
 
-/// The fast checker of CorrOpt: takes a link down if all ToRs below keep enough paths. Otherwise it leaves
-/// the link up and returns a ToR that would have too few.
-pub fn take_down_if_allowed(
-    paths: &mut PathCounts<'_>,
-    required: &RequiredPaths,
+/// The fast checker of CorrOpt: takes a link down if all scopes below keep enough capacity. Otherwise it
+/// leaves the link up and returns a scope that would have too little.
+pub fn take_down_if_allowed<C: Capacity + ?Sized>(
+    capacity: &mut C,
+    required: &RequiredCapacity,
     link: LinkId,
-) -> Result<(), SwitchId> {
-    paths.take_down(link);
-    let short = required.first_short_of_paths(paths, paths.changed());
+) -> Result<(), ScopeId> {
+    capacity.take_down(link);
+    let short = required.first_short_after_change(capacity);
     match short {
-        Some(tor) => {
-            paths.bring_up(link);
-            Err(tor)
+        Some(scope) => {
+            capacity.bring_up(link);
+            Err(scope)
         }
         None => Ok(()),
     }
 }
 
-/// Selects the candidates with the largest total value such that every ToR keeps its required paths, and
-/// takes them down in `paths`. For ToRs that already have too few paths, call [`RequiredPaths::lower_to`]
-/// first.
-pub fn select(
-    paths: &mut PathCounts<'_>,
-    required: &RequiredPaths,
+/// Selects the candidates with the largest total value such that every scope keeps its required capacity,
+/// and takes them down in `capacity`. For scopes that already have too little, call
+/// [`RequiredCapacity::lower_to`] first.
+pub fn select<C: Capacity + ?Sized>(
+    capacity: &mut C,
+    required: &RequiredCapacity,
     candidates: &[Candidate],
     steps_max: u64,
 ) -> Selection {
-    let below: Vec<Vec<SwitchId>> =
-        candidates.iter().map(|candidate| tors_below(paths, &candidate.links)).collect();
+    let below: Vec<Vec<ScopeId>> =
+        candidates.iter().map(|candidate| capacity.below(&candidate.links)).collect();
     for candidate in candidates {
-        down(paths, candidate);
+        down(capacity, candidate);
     }
-    // With all candidates down, only these ToRs have too few paths. All others never limit the selection.
-    let mut at_bound: Vec<SwitchId> = below.iter().flatten().copied().collect();
+    // With all candidates down, only these scopes have too little capacity. All others never limit the
+    // selection.
+    let mut at_bound: Vec<ScopeId> = below.iter().flatten().copied().collect();
     at_bound.sort_unstable();
     at_bound.dedup();
-    at_bound.retain(|tor| paths.count(*tor) < required.get(*tor));
-    let mut search = Search { required, candidates, below: Vec::new(), steps: 0, steps_max };
-    search.below = below
+    at_bound.retain(|scope| capacity.amount(*scope) < required.get(*scope));
+    let below: Vec<Vec<ScopeId>> = below
         .into_iter()
-        .map(|tors| tors.into_iter().filter(|tor| at_bound.binary_search(tor).is_ok()).collect())
+        .map(|scopes| scopes.into_iter().filter(|scope| at_bound.binary_search(scope).is_ok()).collect())
         .collect();
     let mut selection = Selection::default();
     let (free, mut open): (Vec<usize>, Vec<usize>) =
-        (0..candidates.len()).partition(|candidate| search.below[*candidate].is_empty());
+        (0..candidates.len()).partition(|candidate| below[*candidate].is_empty());
     selection.taken = free;
     selection.bound = total_value(candidates, &selection.taken);
     for candidate in &open {
-        up(paths, &candidates[*candidate]);
+        up(capacity, &candidates[*candidate]);
     }
+    let mut search = Search { required, candidates, below, steps: 0, steps_max };
     // A candidate that does not fit alone does not fit with others.
     open.retain(|candidate| {
-        let fits = search.take(paths, *candidate);
+        let fits = search.take(capacity, *candidate);
         if fits {
-            up(paths, &candidates[*candidate]);
+            up(capacity, &candidates[*candidate]);
         }
         fits
     });
-    for group in groups(&open, &search.below) {
-        let (taken, bound) = search.best_in_group(paths, group);
-        for candidate in &taken {
-            down(paths, &candidates[*candidate]);
-        }
+    for component in groups(&open, &search.below) {
+        let (taken, bound) = search.best_in_component(capacity, &component);
         selection.taken.extend(taken);
         selection.bound += bound;
     }
@@ -147,35 +117,15 @@ pub fn select(
     selection
 }
 
-/// Returns the ToRs with paths over one of these links.
-pub(crate) fn tors_below(paths: &PathCounts<'_>, links: &[LinkId]) -> Vec<SwitchId> {
-    let tiers = paths.tiers();
-    let mut open: Vec<SwitchId> =
-        links.iter().filter(|link| paths.is_up(**link)).map(|link| tiers.link(*link).lower).collect();
-    let (mut tors, mut seen) = (Vec::new(), Vec::new());
-    while let Some(switch) = open.pop() {
-        if tiers.tier(switch) == 0 {
-            tors.push(switch);
-        } else if !seen.contains(&switch) {
-            seen.push(switch);
-            let lower = tiers.links_below(switch).iter().filter(|link| paths.is_up(**link));
-            open.extend(lower.map(|link| tiers.link(*link).lower));
-        }
-    }
-    tors.sort_unstable();
-    tors.dedup();
-    tors
-}
-
-fn down(paths: &mut PathCounts<'_>, candidate: &Candidate) {
+fn down<C: Capacity + ?Sized>(capacity: &mut C, candidate: &Candidate) {
     for link in &candidate.links {
-        paths.take_down(*link);
+        capacity.take_down(*link);
     }
 }
 
-fn up(paths: &mut PathCounts<'_>, candidate: &Candidate) {
+fn up<C: Capacity + ?Sized>(capacity: &mut C, candidate: &Candidate) {
     for link in &candidate.links {
-        paths.bring_up(*link);
+        capacity.bring_up(*link);
     }
 }
 
@@ -183,43 +133,49 @@ fn total_value(candidates: &[Candidate], taken: &[usize]) -> u128 {
     taken.iter().map(|candidate| candidates[*candidate].value).sum()
 }
 
-/// Groups candidates that share ToRs at their limit, directly or through others.
-fn groups(open: &[usize], below: &[Vec<SwitchId>]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(Vec<usize>, Vec<SwitchId>)> = Vec::new();
-    for &candidate in open {
-        let (mut members, mut tors) = (vec![candidate], below[candidate].clone());
-        groups.retain(|(others, other_tors)| {
-            let apart = other_tors.iter().all(|tor| tors.binary_search(tor).is_err());
-            if !apart {
-                members.extend(others);
-                tors.extend(other_tors);
-                tors.sort_unstable();
-                tors.dedup();
-            }
-            apart
-        });
-        groups.push((members, tors));
+/// Groups candidates that share scopes at their limit, directly or through others.
+fn groups(open: &[usize], below: &[Vec<ScopeId>]) -> Vec<Vec<usize>> {
+    let mut heads: Vec<usize> = (0..open.len()).collect();
+    let head = |heads: &mut Vec<usize>, mut at: usize| {
+        while heads[at] != at {
+            heads[at] = heads[heads[at]];
+            at = heads[at];
+        }
+        at
+    };
+    let mut first_at: BTreeMap<ScopeId, usize> = BTreeMap::new();
+    for (place, candidate) in open.iter().enumerate() {
+        for scope in &below[*candidate] {
+            let first = *first_at.entry(*scope).or_insert(place);
+            let (a, b) = (head(&mut heads, first), head(&mut heads, place));
+            // The last member is the head.
+            heads[a.min(b)] = a.max(b);
+        }
     }
-    groups.into_iter().map(|(members, _)| members).collect()
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, candidate) in open.iter().enumerate() {
+        groups.entry(head(&mut heads, place)).or_default().push(*candidate);
+    }
+    groups.into_values().collect()
 }
 
 /// The search through all groups.
 struct Search<'a> {
-    required: &'a RequiredPaths,
+    required: &'a RequiredCapacity,
     candidates: &'a [Candidate],
-    /// ToRs at their limit below each candidate.
-    below: Vec<Vec<SwitchId>>,
+    /// Scopes at their limit below each candidate.
+    below: Vec<Vec<ScopeId>>,
     steps: u64,
     steps_max: u64,
 }
 
-/// A group of candidates. With the shared candidates fixed, ToRs select their own ones independently.
+/// A group of candidates. With the shared candidates fixed, scopes select their own ones independently.
 struct Group {
-    /// Candidates above several limited ToRs, highest value first.
+    /// Candidates above several limited scopes, highest value first.
     shared: Vec<usize>,
     /// Total value of the shared candidates from each position on.
     rest: Vec<u128>,
-    /// Candidates above a single limited ToR, by ToR, highest value first.
+    /// Candidates above a single limited scope, by scope, highest value first.
     own: Vec<Vec<usize>>,
     taken: Vec<usize>,
     best: Vec<usize>,
@@ -228,7 +184,7 @@ struct Group {
     open: u128,
 }
 
-/// Search over the own candidates of one ToR.
+/// Search over the own candidates of one scope.
 struct OwnSearch<'a> {
     order: &'a [usize],
     rest: Vec<u128>,
@@ -243,18 +199,66 @@ struct OwnSearch<'a> {
 const BOUND_FIRST_MIN: usize = 6;
 
 impl Search<'_> {
-    /// Takes a candidate down if all its ToRs keep enough paths.
-    fn take(&self, paths: &mut PathCounts<'_>, candidate: usize) -> bool {
-        down(paths, &self.candidates[candidate]);
-        let fits = self.required.first_short_of_paths(paths, &self.below[candidate]).is_none();
+    /// Takes a candidate down if all its scopes keep enough capacity.
+    fn take<C: Capacity + ?Sized>(&self, capacity: &mut C, candidate: usize) -> bool {
+        down(capacity, &self.candidates[candidate]);
+        let fits = self.required.first_short(capacity, &self.below[candidate]).is_none();
         if !fits {
-            up(paths, &self.candidates[candidate]);
+            up(capacity, &self.candidates[candidate]);
         }
         fits
     }
 
+    /// Takes down the best selection of candidates that share scopes; returns it and an upper bound.
+    ///
+    /// A pod connects all of its candidates, but seldom limits what its ToRs leave. So ToRs alone are tried
+    /// first; their best selection is the best one if it leaves pods and domains enough. Those that it does
+    /// not leave enough limit the next attempt.
+    fn best_in_component<C: Capacity + ?Sized>(
+        &mut self,
+        capacity: &mut C,
+        component: &[usize],
+    ) -> (Vec<usize>, u128) {
+        let all: Vec<Vec<ScopeId>> = component.iter().map(|member| self.below[*member].clone()).collect();
+        let mut wide: Vec<ScopeId> = all.iter().flatten().copied().collect();
+        wide.sort_unstable();
+        wide.dedup();
+        wide.retain(|scope| !matches!(capacity.scope(*scope), Scope::Tor(_)));
+        let mut bound = u128::MAX;
+        loop {
+            for (member, scopes) in component.iter().zip(&all) {
+                let limits = scopes.iter().copied().filter(|scope| wide.binary_search(scope).is_err());
+                self.below[*member] = limits.collect();
+            }
+            let (mut taken, limited): (Vec<usize>, Vec<usize>) =
+                component.iter().partition(|member| self.below[**member].is_empty());
+            let mut attempt_bound = total_value(self.candidates, &taken);
+            for group in groups(&limited, &self.below) {
+                let (chosen, bound) = self.best_in_group(capacity, group);
+                taken.extend(chosen);
+                attempt_bound += bound;
+            }
+            bound = bound.min(attempt_bound);
+            for candidate in &taken {
+                down(capacity, &self.candidates[*candidate]);
+            }
+            let before = wide.len();
+            wide.retain(|scope| capacity.amount(*scope) >= self.required.get(*scope));
+            if wide.len() == before {
+                return (taken, bound);
+            }
+            for candidate in &taken {
+                up(capacity, &self.candidates[*candidate]);
+            }
+        }
+    }
+
     /// Returns the best selection of a group and an upper bound.
-    fn best_in_group(&mut self, paths: &mut PathCounts<'_>, mut order: Vec<usize>) -> (Vec<usize>, u128) {
+    fn best_in_group<C: Capacity + ?Sized>(
+        &mut self,
+        capacity: &mut C,
+        mut order: Vec<usize>,
+    ) -> (Vec<usize>, u128) {
         order.sort_by_key(|candidate| {
             (
                 std::cmp::Reverse(self.candidates[*candidate].value),
@@ -263,12 +267,12 @@ impl Search<'_> {
             )
         });
         let all = total_value(self.candidates, &order);
-        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(paths, &order, all) } else { all };
+        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(capacity, &order, all) } else { all };
         let mut group = self.split_group(&order);
-        self.descend(paths, &mut group, 0, 0, bound);
+        self.descend(capacity, &mut group, 0, 0, bound);
         let Group { mut best, mut best_value, open, .. } = group;
         if open > best_value {
-            best_value += self.fill_up(paths, &order, &mut best);
+            best_value += self.fill_up(capacity, &order, &mut best);
         }
         (best, open.min(bound).max(best_value))
     }
@@ -293,9 +297,9 @@ impl Search<'_> {
     /// Explores the selections that contain the shared candidates taken so far: first without further
     /// shared candidates, then with each remaining one as the next. `above` is an upper bound of the value
     /// from here.
-    fn descend(
+    fn descend<C: Capacity + ?Sized>(
         &mut self,
-        paths: &mut PathCounts<'_>,
+        capacity: &mut C,
         group: &mut Group,
         place: usize,
         value: u128,
@@ -311,7 +315,7 @@ impl Search<'_> {
         self.steps += 1;
         let (mut added, mut most, mut chosen) = (0, 0, Vec::new());
         for candidates in &group.own {
-            let (taken, bound) = self.own_best(paths, candidates);
+            let (taken, bound) = self.own_best(capacity, candidates);
             added += total_value(self.candidates, &taken);
             most += bound;
             chosen.extend(taken);
@@ -329,21 +333,23 @@ impl Search<'_> {
                 return;
             }
             let candidate = group.shared[next];
-            if self.take(paths, candidate) {
+            let fits = self.take(capacity, candidate);
+            self.steps += work(capacity);
+            if fits {
                 group.taken.push(candidate);
-                self.descend(paths, group, next + 1, value + self.candidates[candidate].value, above);
+                self.descend(capacity, group, next + 1, value + self.candidates[candidate].value, above);
                 group.taken.pop();
-                up(paths, &self.candidates[candidate]);
+                up(capacity, &self.candidates[candidate]);
             }
         }
     }
 
-    /// Returns the best selection among one ToR's own candidates and an upper bound.
-    fn own_best(&mut self, paths: &mut PathCounts<'_>, order: &[usize]) -> (Vec<usize>, u128) {
+    /// Returns the best selection among one scope's own candidates and an upper bound.
+    fn own_best<C: Capacity + ?Sized>(&mut self, capacity: &mut C, order: &[usize]) -> (Vec<usize>, u128) {
         if let [candidate] = order {
-            let fits = self.take(paths, *candidate);
+            let fits = self.take(capacity, *candidate);
             if fits {
-                up(paths, &self.candidates[*candidate]);
+                up(capacity, &self.candidates[*candidate]);
             }
             return if fits {
                 (vec![*candidate], self.candidates[*candidate].value)
@@ -356,20 +362,20 @@ impl Search<'_> {
             rest[place] = rest[place + 1] + self.candidates[order[place]].value;
         }
         let all = rest[0];
-        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(paths, order, all) } else { all };
+        let bound = if order.len() > BOUND_FIRST_MIN { self.relaxed(capacity, order, all) } else { all };
         let (taken, best) = (Vec::new(), Vec::new());
         let mut search = OwnSearch { order, rest, bound, taken, best, best_value: 0, is_cut: false };
-        self.search_own(paths, &mut search, 0, 0);
+        self.search_own(capacity, &mut search, 0, 0);
         let OwnSearch { mut best, mut best_value, is_cut, .. } = search;
         if is_cut {
-            best_value += self.fill_up(paths, order, &mut best);
+            best_value += self.fill_up(capacity, order, &mut best);
         }
         (best, if is_cut { bound } else { best_value })
     }
 
-    fn search_own(
+    fn search_own<C: Capacity + ?Sized>(
         &mut self,
-        paths: &mut PathCounts<'_>,
+        capacity: &mut C,
         search: &mut OwnSearch<'_>,
         place: usize,
         value: u128,
@@ -386,101 +392,67 @@ impl Search<'_> {
             search.is_cut = true;
             return;
         }
-        self.steps += 1;
         let candidate = search.order[place];
-        if self.take(paths, candidate) {
+        let fits = self.take(capacity, candidate);
+        self.steps += 1 + work(capacity);
+        if fits {
             search.taken.push(candidate);
-            self.search_own(paths, search, place + 1, value + self.candidates[candidate].value);
+            self.search_own(capacity, search, place + 1, value + self.candidates[candidate].value);
             search.taken.pop();
-            up(paths, &self.candidates[candidate]);
+            up(capacity, &self.candidates[candidate]);
         }
-        self.search_own(paths, search, place + 1, value);
+        self.search_own(capacity, search, place + 1, value);
     }
 
     /// Adds all candidates that still fit to a selection whose search was cut off.
-    fn fill_up(&self, paths: &mut PathCounts<'_>, order: &[usize], best: &mut Vec<usize>) -> u128 {
+    fn fill_up<C: Capacity + ?Sized>(
+        &self,
+        capacity: &mut C,
+        order: &[usize],
+        best: &mut Vec<usize>,
+    ) -> u128 {
         let mut added = 0;
         for candidate in best.iter() {
-            down(paths, &self.candidates[*candidate]);
+            down(capacity, &self.candidates[*candidate]);
         }
         for candidate in order {
-            if !best.contains(candidate) && self.take(paths, *candidate) {
+            if !best.contains(candidate) && self.take(capacity, *candidate) {
                 best.push(*candidate);
                 added += self.candidates[*candidate].value;
             }
         }
         for candidate in best.iter() {
-            up(paths, &self.candidates[*candidate]);
+            up(capacity, &self.candidates[*candidate]);
         }
         added
     }
 
-    /// Returns an upper bound from the fractional relaxation for each single ToR. A candidate costs a ToR
-    /// at least the paths that it loses when all others are already down. Alternatively, since no path has
-    /// more than `hops` links, it costs at least that fraction of the paths lost with it alone.
-    fn relaxed(&self, paths: &mut PathCounts<'_>, order: &[usize], all: u128) -> u128 {
-        let hops = u64::from(paths.tiers().tier_count()) - 1;
-        let mut tors: Vec<SwitchId> =
+    /// Returns an upper bound from the fractional relaxation of each necessary condition.
+    fn relaxed<C: Capacity + ?Sized>(&self, capacity: &mut C, order: &[usize], all: u128) -> u128 {
+        let mut scopes: Vec<ScopeId> =
             order.iter().flat_map(|candidate| self.below[*candidate].iter().copied()).collect();
-        tors.sort_unstable();
-        tors.dedup();
-        let spare: Vec<u64> =
-            tors.iter().map(|tor| paths.count(*tor).saturating_sub(self.required.get(*tor))).collect();
-        let alone = self.costs(paths, order, &tors, Costs::Alone);
-        for candidate in order {
-            down(paths, &self.candidates[*candidate]);
-        }
-        let last = self.costs(paths, order, &tors, Costs::Last);
-        for candidate in order {
-            up(paths, &self.candidates[*candidate]);
-        }
-        let saved =
-            alone.into_iter().zip(last).zip(spare).map(|((alone, last), spare)| {
-                value_left_in(alone, spare * hops).max(value_left_in(last, spare))
-            });
+        scopes.sort_unstable();
+        scopes.dedup();
+        let links: Vec<&[LinkId]> =
+            order.iter().map(|candidate| &self.candidates[*candidate].links[..]).collect();
+        let relaxations = capacity.relaxations(&links, &scopes, self.required);
+        let saved = relaxations.into_iter().map(|Relaxation { spare, costs }| {
+            let value = |(place, cost): (usize, u64)| (self.candidates[order[place]].value, cost);
+            value_left_in(costs.into_iter().map(value).collect(), spare)
+        });
         all - saved.max().unwrap_or(0).min(all)
     }
-
-    /// Returns for each ToR the value and the cost in paths of each candidate.
-    fn costs(
-        &self,
-        paths: &mut PathCounts<'_>,
-        order: &[usize],
-        tors: &[SwitchId],
-        costs: Costs,
-    ) -> Vec<Vec<(u128, u64)>> {
-        let mut all = vec![Vec::new(); tors.len()];
-        for candidate in order {
-            let candidate = &self.candidates[*candidate];
-            let before: Vec<u64> = tors.iter().map(|tor| paths.count(*tor)).collect();
-            if costs == Costs::Alone {
-                down(paths, candidate);
-            } else {
-                up(paths, candidate);
-            }
-            for (place, tor) in tors.iter().enumerate() {
-                let cost = paths.count(*tor).abs_diff(before[place]);
-                if cost > 0 {
-                    all[place].push((candidate.value, cost));
-                }
-            }
-            if costs == Costs::Alone { up(paths, candidate) } else { down(paths, candidate) }
-        }
-        all
-    }
-}
-
-/// How the cost of a candidate is measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Costs {
-    /// With all other candidates up.
-    Alone,
-    /// With all other candidates down.
-    Last,
 }
 
 /// Returns a lower bound of the value that must stay in service, by the fractional knapsack.
 fn value_left_in(mut costs: Vec<(u128, u64)>, mut spare: u64) -> u128 {
+    let Some((_, first)) = costs.first().copied() else { return 0 };
+    if costs.iter().all(|(_, cost)| *cost == first) {
+        // Candidates of equal cost: as many as fit, those with the highest value, are the optimum.
+        costs.sort_unstable_by_key(|(value, _)| std::cmp::Reverse(*value));
+        let fits = usize::try_from(spare / first).unwrap_or(usize::MAX);
+        return costs.iter().skip(fits).map(|(value, _)| value).sum();
+    }
     // By value per cost, highest first, compared without division.
     let ratio = |(value, cost): &(u128, u64)| (value >> 24, *cost);
     costs.sort_by(|a, b| {

@@ -8,17 +8,16 @@ const PORTS: u32 = 16;
 const TOR_PIPES: u32 = 2;
 
 /// Protected links by pipe. The pipe of a port is its number modulo the number of pipes.
-pub(crate) struct PipeCounts<'a> {
-    tiers: &'a Tiers,
-    /// First pipe of each switch; one more entry at the end.
-    starts: Vec<u32>,
+pub(crate) struct PipeCounts {
+    /// Pipes at the lower and at the upper end of each link.
+    of_link: Vec<[u32; 2]>,
     protected: Vec<u16>,
     /// Number of pipes by their number of protected links.
     with: Vec<u32>,
 }
 
-impl<'a> PipeCounts<'a> {
-    pub(crate) fn new(tiers: &'a Tiers) -> Self {
+impl PipeCounts {
+    pub(crate) fn new(tiers: &Tiers) -> Self {
         let mut starts = vec![0];
         for switch in (0..tiers.switch_count()).map(SwitchId) {
             let pipes = if tiers.tier(switch) == 0 {
@@ -29,15 +28,22 @@ impl<'a> PipeCounts<'a> {
             starts.push(starts[starts.len() - 1] + pipes);
         }
         let all = starts[starts.len() - 1];
-        Self { tiers, starts, protected: vec![0; all as usize], with: vec![all] }
+        let mut of_link = vec![[0; 2]; tiers.link_count() as usize];
+        for switch in (0..tiers.switch_count()).map(SwitchId) {
+            let (from, to) = (starts[switch.index()], starts[switch.index() + 1]);
+            let below = tiers.links_below(switch).iter().map(|link| (link, 1));
+            let ports = below.chain(tiers.links_above(switch).iter().map(|link| (link, 0)));
+            for ((link, end), port) in ports.zip(0..) {
+                of_link[link.index()][end] = from + port % (to - from);
+            }
+        }
+        Self { of_link, protected: vec![0; all as usize], with: vec![all] }
     }
 
     /// Updates the pipes at both ends of a link whose protection starts or ends.
     pub(crate) fn change(&mut self, link: LinkId, is_protected: bool) {
-        let ends = self.tiers.link(link);
-        for end in [ends.lower, ends.upper] {
-            let (from, to) = (self.starts[end.index()], self.starts[end.index() + 1]);
-            let pipe = (from + self.tiers.port_index(link, end) % (to - from)) as usize;
+        for pipe in self.of_link[link.index()] {
+            let pipe = pipe as usize;
             let before = usize::from(self.protected[pipe]);
             let after = if is_protected { before + 1 } else { before - 1 };
             self.protected[pipe] = after as u16;

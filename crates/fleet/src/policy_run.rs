@@ -3,19 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_fabric::tiers::{PathCounts, Tiers};
+use wiremend_fabric::tiers::{PathCounts, ScopeId};
 use wiremend_units::{LinkId, SwitchId};
 
 use crate::metrics::{Meter, Shares, State};
 use crate::min_tree::MinTree;
-use crate::optimize::{Candidate, RequiredPaths, select, take_down_if_allowed};
+use crate::optimize::{Candidate, select, take_down_if_allowed};
 use crate::penalty::Penalty;
 use crate::pod_capacity::{ONE, share};
-use crate::policy::DisableRule;
+use crate::policy::{DisableRule, Objective};
 use crate::protection_view::{LinkHealth, ProtectionView};
+use crate::required::RequiredCapacity;
 use crate::run::FleetSetup;
 use crate::trace::CorruptionEvent;
-use crate::trace_time::{TraceSpan, TraceTime};
+use crate::trace_time::TraceTime;
 
 /// Counters over the whole trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,15 +41,20 @@ pub struct RunCounters {
     pub cut_off: u64,
 }
 
-/// The corruption of a link.
-#[derive(Clone, Copy)]
-struct ActiveCorruption {
-    /// Index of its event in the trace.
+/// The corruption of a link: its event in the trace, and how often its repair has failed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Corruption {
     event: u32,
-    loss: f64,
-    loss_back: f64,
-    repair: Option<TraceSpan>,
     attempts: u32,
+}
+
+/// A corrupting link in service.
+#[derive(Clone, Copy)]
+struct ActiveLink {
+    link: LinkId,
+    corruption: Corruption,
+    /// A ToR that needs the link. As long as it gets no paths, the link must stay.
+    needed_by: ScopeId,
 }
 
 /// The state of one disable rule, with a view for each kind of protection.
@@ -56,15 +62,16 @@ pub(crate) struct PolicyRun<'a> {
     setup: &'a FleetSetup<'a>,
     disable_rule: DisableRule,
     paths: PathCounts<'a>,
-    required: RequiredPaths,
-    corruptions: Vec<Option<ActiveCorruption>>,
-    /// Corrupting links in service, by domain. Links of different domains share no ToR.
-    active: Vec<Vec<LinkId>>,
+    required: RequiredCapacity,
+    /// Corrupting links in service, by domain and number. Links of different domains share no ToR.
+    active: Vec<Vec<ActiveLink>>,
     domains: Vec<u32>,
+    /// ToRs that got paths by the last return, ascending.
+    gained: Vec<ScopeId>,
     /// Links under repair: time of return, order of departure, link.
-    repairs: BinaryHeap<Reverse<(TraceTime, u64, LinkId)>>,
+    repairs: BinaryHeap<Reverse<(TraceTime, u64, LinkId, Corruption)>>,
     /// Links that wait for a technician.
-    waiting: VecDeque<LinkId>,
+    waiting: VecDeque<(LinkId, Corruption)>,
     sent: u64,
     pub(crate) views: Vec<(ProtectionView<'a>, Meter)>,
     pub(crate) counters: RunCounters,
@@ -83,21 +90,22 @@ impl<'a> PolicyRun<'a> {
         views: Vec<ProtectionView<'a>>,
     ) -> Self {
         let tiers = setup.tiers;
-        let paths = PathCounts::new(tiers);
+        let mut paths = PathCounts::new(tiers);
         let tors = tiers.tors();
         let mut tor_places = vec![0; tiers.switch_count() as usize];
         for (tor, place) in tors.iter().zip(0..) {
             tor_places[tor.index()] = place;
         }
-        let domains = domains(tiers);
+        let by_switch = tiers.domains();
+        let domains: Vec<u32> = tiers.links().map(|link| by_switch[tiers.link(link).lower.index()]).collect();
         let domain_count = domains.iter().max().map_or(0, |last| last + 1) as usize;
         let mut run = Self {
             setup,
             disable_rule,
-            required: RequiredPaths::new(tiers, &paths, setup.constraint),
-            corruptions: vec![None; tiers.link_count() as usize],
+            required: required_paths(&mut paths, setup.constraint),
             active: vec![Vec::new(); domain_count],
             domains,
+            gained: Vec::new(),
             repairs: BinaryHeap::new(),
             waiting: VecDeque::new(),
             sent: 0,
@@ -125,19 +133,19 @@ impl<'a> PolicyRun<'a> {
         let events = self.setup.trace.events();
         for (number, event) in events.iter().enumerate() {
             // At equal times recoveries come first.
-            while let Some(Reverse((at, _, link))) =
+            while let Some(Reverse((at, _, link, corruption))) =
                 self.repairs.peek().copied().filter(|next| next.0.0 <= event.at)
             {
                 self.repairs.pop();
-                self.recover(at, link);
+                self.recover(at, link, corruption);
             }
             self.arrive(number as u32, event);
             if number.is_multiple_of(EVENTS_PER_CALL) && !keep_going(number as f64 / events.len() as f64) {
                 return false;
             }
         }
-        while let Some(Reverse((at, _, link))) = self.repairs.pop() {
-            self.recover(at, link);
+        while let Some(Reverse((at, _, link, corruption))) = self.repairs.pop() {
+            self.recover(at, link, corruption);
         }
         let end = self.setup.window.end;
         for (_, meter) in &mut self.views {
@@ -148,134 +156,181 @@ impl<'a> PolicyRun<'a> {
 
     fn arrive(&mut self, number: u32, event: &CorruptionEvent) {
         self.counters.events += 1;
-        let CorruptionEvent { at, link, loss, loss_back, repair, .. } = *event;
+        let CorruptionEvent { at, link, .. } = *event;
         if !self.paths.is_up(link) {
             self.counters.skipped += 1;
             return;
         }
-        let corruption = ActiveCorruption { event: number, loss, loss_back, repair, attempts: 0 };
-        self.start_corrupting(link, corruption);
-        self.decide_on_arrival(at, link);
+        self.corrupt(at, link, Corruption { event: number, attempts: 0 });
         self.record_state(at);
     }
 
-    fn recover(&mut self, at: TraceTime, link: LinkId) {
+    fn recover(&mut self, at: TraceTime, link: LinkId, corruption: Corruption) {
         self.counters.recoveries += 1;
-        let corruption = self.corruptions[link.index()].expect("a link under repair has a corruption");
         let (_, helped) = self.setup.repair.draw(self.setup.seed, corruption.event, corruption.attempts);
         self.paths.bring_up(link);
         self.count_paths();
+        self.gained.clear();
+        self.gained.extend_from_slice(self.paths.changed());
         self.disabled -= 1;
-        self.corruptions[link.index()] = None;
         self.update_views(link, LinkHealth::Out, LinkHealth::Healthy);
-        if let Some(next) = self.waiting.pop_front() {
-            self.send_repair(at, next);
+        if let Some((next, corruption)) = self.waiting.pop_front() {
+            self.send_repair(at, next, corruption);
         }
         if !helped {
             self.counters.relapses += 1;
-            self.start_corrupting(link, ActiveCorruption { attempts: corruption.attempts + 1, ..corruption });
-            self.decide_on_arrival(at, link);
+            self.corrupt(at, link, Corruption { attempts: corruption.attempts + 1, ..corruption });
         }
-        if matches!(self.disable_rule, DisableRule::CorrOpt(_)) {
-            self.optimize(at, self.domains[link.index()]);
-        }
+        self.optimize(at, self.domains[link.index()]);
         self.record_state(at);
     }
 
-    /// Starts the corruption of a link in service, or changes its loss.
-    fn start_corrupting(&mut self, link: LinkId, corruption: ActiveCorruption) {
-        let before = self.corruptions[link.index()].replace(corruption);
-        let after = LinkHealth::Corrupting { loss: corruption.loss, loss_back: corruption.loss_back };
-        if let Some(ActiveCorruption { loss, loss_back, .. }) = before {
-            self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, after);
-        } else {
-            self.update_views(link, LinkHealth::Healthy, after);
-            let others = &mut self.active[self.domains[link.index()] as usize];
-            let place = others.binary_search(&link).unwrap_or_else(|place| place);
-            others.insert(place, link);
-            self.active_count += 1;
-        }
+    fn event(&self, corruption: Corruption) -> &'a CorruptionEvent {
+        &self.setup.trace.events()[corruption.event as usize]
     }
 
-    /// Decides whether a corrupting link is taken out at once.
-    fn decide_on_arrival(&mut self, at: TraceTime, link: LinkId) {
+    fn health(&self, corruption: Corruption) -> LinkHealth {
+        let CorruptionEvent { loss, loss_back, .. } = *self.event(corruption);
+        LinkHealth::Corrupting { loss, loss_back }
+    }
+
+    fn active(&mut self, link: LinkId) -> &mut Vec<ActiveLink> {
+        &mut self.active[self.domains[link.index()] as usize]
+    }
+
+    /// Starts the corruption of a link in service, or changes its loss, and takes it out if its rule does so
+    /// at once: then this corruption never counts.
+    fn corrupt(&mut self, at: TraceTime, link: LinkId, corruption: Corruption) {
+        let decision = self.take_down_on_arrival(link);
+        let active = self.active(link);
+        let place = active.binary_search_by_key(&link, |active| active.link);
+        let before = place.ok().map(|place| active[place].corruption);
+        let health = before.map_or(LinkHealth::Healthy, |before| self.health(before));
+        match (decision, place) {
+            (Ok(()), place) => {
+                if let Ok(place) = place {
+                    self.active(link).remove(place);
+                    self.active_count -= 1;
+                }
+                self.counters.disabled_on_arrival += 1;
+                self.take_out(at, link, corruption, health);
+                return;
+            }
+            (Err(needed_by), Ok(place)) => {
+                self.active(link)[place] = ActiveLink { link, corruption, needed_by };
+            }
+            (Err(needed_by), Err(place)) => {
+                self.active(link).insert(place, ActiveLink { link, corruption, needed_by });
+                self.active_count += 1;
+            }
+        }
+        self.update_views(link, health, self.health(corruption));
+    }
+
+    /// Takes a link down that starts to corrupt, or returns a ToR that needs it.
+    fn take_down_on_arrival(&mut self, link: LinkId) -> Result<(), ScopeId> {
         match self.disable_rule {
-            DisableRule::Never => {}
+            DisableRule::Never => Err(ScopeId::tor(self.setup.tiers.link(link).lower)),
             DisableRule::Always => {
                 self.paths.take_down(link);
-                self.counters.disabled_on_arrival += 1;
-                self.take_out(at, link);
+                Ok(())
             }
-            DisableRule::CorrOpt(_) => match take_down_if_allowed(&mut self.paths, &self.required, link) {
-                Ok(()) => {
-                    self.counters.disabled_on_arrival += 1;
-                    self.take_out(at, link);
-                }
-                Err(_) => self.counters.refused += 1,
-            },
+            DisableRule::CorrOpt(_) => {
+                let decision = take_down_if_allowed(&mut self.paths, &self.required, link);
+                self.counters.refused += u64::from(decision.is_err());
+                decision
+            }
         }
     }
 
     /// Takes out the links of a domain that the optimizer selects. Other domains are unchanged.
     fn optimize(&mut self, at: TraceTime, domain: u32) {
         let DisableRule::CorrOpt(objective) = self.disable_rule else { return };
-        let candidates = self.active[domain as usize].clone();
-        if candidates.is_empty() {
+        let active = &self.active[domain as usize];
+        self.counters.candidates_max = self.counters.candidates_max.max(active.len() as u64);
+        if active.is_empty() {
             return;
         }
-        self.counters.candidates_max = self.counters.candidates_max.max(candidates.len() as u64);
-        let item = |link: &LinkId| {
-            let ActiveCorruption { loss, loss_back, .. } =
-                self.corruptions[link.index()].expect("a candidate has a corruption");
-            let (residual_loss, speed) = self.views[0].0.residual(*link, loss, loss_back);
+        self.gained.sort_unstable();
+        let may_fit = |active: &&ActiveLink| self.gained.binary_search(&active.needed_by).is_ok();
+        let mut candidates: Vec<ActiveLink> = active.iter().filter(may_fit).copied().collect();
+        // A candidate that does not fit alone does not fit with others.
+        candidates.retain(|candidate| !self.must_stay(candidate.link));
+        let taken = match candidates.len() {
+            0 => return,
+            1 => vec![0],
+            _ => self.best_of(&candidates, objective),
+        };
+        // One after the other, so that each one's changes are counted.
+        for ActiveLink { link, corruption, .. } in taken.iter().map(|place| candidates[*place]) {
+            self.paths.take_down(link);
+            self.counters.disabled_by_optimizer += 1;
+            self.active(link).retain(|active| active.link != link);
+            self.active_count -= 1;
+            self.take_out(at, link, corruption, self.health(corruption));
+        }
+        for (place, candidate) in candidates.into_iter().enumerate() {
+            let is_decided = taken.binary_search(&place).is_ok() || self.must_stay(candidate.link);
+            assert!(is_decided, "all links that fit were taken");
+        }
+    }
+
+    /// Returns whether a ToR needs a corrupting link in service, and notes the ToR.
+    fn must_stay(&mut self, link: LinkId) -> bool {
+        match take_down_if_allowed(&mut self.paths, &self.required, link) {
+            Ok(()) => {
+                self.paths.bring_up(link);
+                false
+            }
+            Err(tor) => {
+                for active in self.active(link).iter_mut().filter(|active| active.link == link) {
+                    active.needed_by = tor;
+                }
+                true
+            }
+        }
+    }
+
+    /// Selects the best of these candidates; returns their positions.
+    fn best_of(&mut self, candidates: &[ActiveLink], objective: Objective) -> Vec<usize> {
+        let item = |candidate: &ActiveLink| {
+            let CorruptionEvent { loss, loss_back, .. } = *self.event(candidate.corruption);
+            let (residual_loss, speed) = self.views[0].0.residual(candidate.link, loss, loss_back);
             let value = objective.value(loss + loss_back, residual_loss, speed);
-            Candidate { links: vec![*link], value: Penalty::from_loss(value).raw().max(1) }
+            Candidate { links: vec![candidate.link], value: Penalty::from_loss(value).raw().max(1) }
         };
         let items: Vec<Candidate> = candidates.iter().map(item).collect();
         let choice = select(&mut self.paths, &self.required, &items, self.setup.steps_max);
         self.counters.cut_off += u64::from(choice.bound > choice.value);
-        // The path counts changed for all selected links together; redo them link by link.
         for taken in &choice.taken {
-            self.paths.bring_up(candidates[*taken]);
+            self.paths.bring_up(candidates[*taken].link);
         }
-        for taken in choice.taken {
-            let link = candidates[taken];
-            self.paths.take_down(link);
-            self.counters.disabled_by_optimizer += 1;
-            self.take_out(at, link);
-        }
+        choice.taken
     }
 
-    /// Marks a link as out and sends it for repair.
-    fn take_out(&mut self, at: TraceTime, link: LinkId) {
+    /// Marks a link with this health as out and sends it for repair.
+    fn take_out(&mut self, at: TraceTime, link: LinkId, corruption: Corruption, health: LinkHealth) {
         self.count_paths();
         self.disabled += 1;
-        let others = &mut self.active[self.domains[link.index()] as usize];
-        if let Ok(place) = others.binary_search(&link) {
-            others.remove(place);
-            self.active_count -= 1;
-        }
-        let ActiveCorruption { loss, loss_back, .. } =
-            self.corruptions[link.index()].expect("a link that is taken out has a corruption");
-        self.update_views(link, LinkHealth::Corrupting { loss, loss_back }, LinkHealth::Out);
+        self.update_views(link, health, LinkHealth::Out);
         match self.setup.repair.technicians {
-            Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back(link),
-            _ => self.send_repair(at, link),
+            Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back((link, corruption)),
+            _ => self.send_repair(at, link, corruption),
         }
     }
 
-    fn send_repair(&mut self, at: TraceTime, link: LinkId) {
-        let ActiveCorruption { event, repair, attempts, .. } =
-            self.corruptions[link.index()].expect("a link under repair has a corruption");
+    fn send_repair(&mut self, at: TraceTime, link: LinkId, corruption: Corruption) {
+        let Corruption { event, attempts } = corruption;
         let (drawn, _) = self.setup.repair.draw(self.setup.seed, event, attempts);
-        self.repairs.push(Reverse((at.after(repair.unwrap_or(drawn)), self.sent, link)));
+        let lasts = self.event(corruption).repair.unwrap_or(drawn);
+        self.repairs.push(Reverse((at.after(lasts), self.sent, link, corruption)));
         self.sent += 1;
     }
 
     fn count_paths(&mut self) {
         for tor in self.paths.changed() {
             let place = self.tor_places[tor.index()] as usize;
-            let now = share(self.paths.count(*tor), self.totals[place]);
+            let now = share(self.paths.count(SwitchId(tor.index() as u32)), self.totals[place]);
             self.paths_sum = self.paths_sum + u128::from(now) - u128::from(self.least_paths.get(place));
             self.least_paths.set(place, now);
         }
@@ -308,32 +363,17 @@ impl<'a> PolicyRun<'a> {
     }
 }
 
-/// Returns the domain of each link. Links share a ToR only if their lower ends connect below the top tier.
-fn domains(tiers: &Tiers) -> Vec<u32> {
-    let mut heads: Vec<u32> = (0..tiers.switch_count()).collect();
-    let top = tiers.tier_count() - 1;
-    for link in tiers.links().map(|link| tiers.link(link)).filter(|link| tiers.tier(link.upper) < top) {
-        let (a, b) = (head(&mut heads, link.lower), head(&mut heads, link.upper));
-        heads[a.max(b) as usize] = a.min(b);
+/// Returns the paths that every ToR must keep: the share of the setup, or its own.
+fn required_paths(paths: &mut PathCounts<'_>, constraint: f64) -> RequiredCapacity {
+    let mut required = RequiredCapacity::new(paths, constraint);
+    let tiers = paths.tiers();
+    let own = tiers.constraints();
+    if own.tors.is_empty() && own.pods.is_empty() {
+        return required;
     }
-    let mut numbers = vec![u32::MAX; heads.len()];
-    let mut count = 0;
-    let mut numbered = |switch: u32| {
-        let number = &mut numbers[switch as usize];
-        if *number == u32::MAX {
-            *number = count;
-            count += 1;
-        }
-        *number
-    };
-    tiers.links().map(|link| numbered(head(&mut heads, tiers.link(link).lower))).collect()
-}
-
-fn head(heads: &mut [u32], switch: SwitchId) -> u32 {
-    let mut at = switch.0;
-    while heads[at as usize] != at {
-        heads[at as usize] = heads[heads[at as usize] as usize];
-        at = heads[at as usize];
+    for tor in tiers.tors() {
+        let share = own.share_of_tor(tiers, *tor).unwrap_or(constraint);
+        required.set(ScopeId::tor(*tor), paths.count(*tor), share);
     }
-    at
+    required
 }

@@ -68,7 +68,7 @@ pub(crate) struct ProtectionView<'a> {
     healthy: Penalty,
     penalty: Penalty,
     pub(crate) capacities: PodCapacities<'a>,
-    pub(crate) pipes: PipeCounts<'a>,
+    pub(crate) pipes: PipeCounts,
 }
 
 impl<'a> ProtectionView<'a> {

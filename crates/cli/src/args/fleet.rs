@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
-use wiremend_fleet::{LossDistribution, Policy, TraceGenerator};
+use wiremend_fleet::{CapacityCount, LossDistribution, Policy, TraceGenerator};
 use wiremend_units::{Rate, parse_probability};
 
 use super::ADVANCED;
@@ -102,8 +102,12 @@ pub(crate) struct FleetRun {
 
 /// Plan which links to drain, from the current state of a fabric
 ///
-/// Lists ToRs that have too few paths already, corrupting links to drain now, corrupting links that must stay and
-/// why, links that can be drained after repairs, and the cost of waiting.
+/// Lists ToRs and pods that have too little capacity already, corrupting links to drain now, corrupting links that
+/// must stay and why, links that can be drained after repairs, and the cost of waiting. Invalid items of both files
+/// are listed, and the plan goes on without them.
+///
+/// Capacity is the bandwidth to the top tier: every ToR keeps its share when it sends alone, and every pod when all
+/// its ToRs send. With --count paths it is CorrOpt's number of paths of each ToR, whatever their rates.
 /// With --drain it only checks whether these links may be drained; the exit status is 1 if one may not.
 #[derive(Args, Debug)]
 #[command(
@@ -122,9 +126,12 @@ pub(crate) struct FleetPlan {
     pub(crate) state: PathBuf,
     #[command(flatten)]
     pub(crate) fabric: Fabric,
-    /// Fraction of its paths to the top tier that every ToR keeps; the state may override it per ToR
+    /// Fraction of its capacity to the top tier that every ToR and pod keeps; both files may override it
     #[arg(long, value_name = "FRACTION", default_value = "0.75", value_parser = parse_fraction)]
     pub(crate) constraint: f64,
+    /// How capacity is counted
+    #[arg(long, value_name = "WHAT", default_value = "bandwidth", value_parser = choice::<Count>())]
+    pub(crate) count: Count,
     /// Check this link: its number, or one end as SWITCH:PORT; repeatable, drained in this order
     #[arg(long, value_name = "LINK")]
     pub(crate) drain: Vec<String>,
@@ -146,6 +153,24 @@ pub(crate) struct FleetPlan {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How capacity is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Count {
+    /// Maximum flow in bit/s
+    Bandwidth,
+    /// Number of paths
+    Paths,
+}
+
+impl From<Count> for CapacityCount {
+    fn from(count: Count) -> Self {
+        match count {
+            Count::Bandwidth => Self::Bandwidth,
+            Count::Paths => Self::Paths,
+        }
+    }
 }
 
 /// Generate a random trace of links that start to corrupt

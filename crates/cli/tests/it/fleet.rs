@@ -97,30 +97,163 @@ fn a_plan_lists_drains_and_reasons() {
             |one: &Value| one["name"].as_str().or(one["links"][0]["name"].as_str()).unwrap().to_owned();
         list.as_array().unwrap().iter().map(name_of).collect()
     };
+    let drain = names(&json["drain"]);
+    assert_eq!(drain.len(), 6);
     assert_eq!(
-        names(&json["drain"]),
-        ["ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1", "ams-p1-tor8:Ethernet49 ams-p1-fab1:Ethernet1/8"]
+        drain[..2],
+        ["ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1", "ams-p2-tor2:Ethernet52 ams-p2-fab4:Ethernet1/2"]
     );
     let keep = names(&json["keep"]);
-    assert_eq!(keep.len(), 4);
-    assert!(keep[0].starts_with("ams-p2-tor2:Ethernet52"), "{keep:?}");
+    assert_eq!(keep.len(), 5);
+    assert!(keep[0].starts_with("ams-p1-tor4:Ethernet49"), "{keep:?}");
+    let gbps = |gbps: u64| gbps * 1_000_000_000;
     assert_eq!(
-        json["keep"][1]["because"],
-        serde_json::json!({ "tor": "ams-p1-tor3", "paths": 8, "required": 12, "total": 16 })
+        json["keep"][0]["because"],
+        serde_json::json!({ "tor": "ams-p1-tor4", "bps": gbps(300), "required": gbps(525), "total": gbps(700) })
     );
+    assert_eq!(
+        json["keep"][2]["because"],
+        serde_json::json!({ "pod": "ams-p2", "bps": gbps(1000), "required": gbps(1200), "total": gbps(1600) })
+    );
+    assert_eq!((&json["count"], &json["broken"]), (&"bandwidth".into(), &serde_json::json!([])));
+    assert_eq!((&json["check"][0]["line"], json["check"].as_array().unwrap().len()), (&22.into(), 1));
+    let drained_by = |returned: &str| -> Vec<String> {
+        let steps = json["order"].as_array().unwrap().iter();
+        let of = steps.filter(|step| step["returned"][0]["name"].as_str().unwrap().starts_with(returned));
+        of.flat_map(|step| names(&step["drain"])).collect()
+    };
+    assert_eq!(drained_by("ams-p1-tor3:Ethernet49"), ["ams-p1-tor3:Ethernet50 ams-p1-fab2:Ethernet1/3"]);
+    let text = wiremend(&plan).ok().replace("\n            ", " ");
+    assert_has(
+        &text,
+        "\
+        of 2026-11-15T12:00:00Z, 3 min old | every ToR keeps 75 % of its bandwidth to the top tier when it sends alone, \
+        and every pod when all its ToRs send; one of them has a share of its own | \
+        state.csv:22:1: `ams-p1-fab1:Ethernet1/4` already has a corrupt row | \
+        Drain now   ams-p1-tor1:Ethernet50 | would keep 300 of 700 Gb/s to the top tier, and needs 525 Gb/s | \
+        pod ams-p2 with all its ToRs sending would keep 1000 of 1600 Gb/s | \
+        when ams-p1-tor3:Ethernet49 ams-p1-fab1:Ethernet1/3 is back, drain | the sum of loss ratios is",
+    );
+}
+
+/// CorrOpt's count: the fast uplink is one path of 16, and a ToR with 14 paths is broken at 100 %.
+#[test]
+fn a_plan_can_count_paths() {
+    let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
+    let plan =
+        ["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z", "--count", "paths"];
+    let json = wiremend(&[&plan[..], &["--json"]].concat()).json();
     assert_eq!(
         json["broken"],
         serde_json::json!([{ "tor": "ams-p2-tor6", "paths": 14, "required": 16, "total": 16 }])
     );
-    assert_eq!(names(&json["order"][0]["drain"]), ["ams-p1-tor3:Ethernet50 ams-p1-fab2:Ethernet1/3"]);
-    let text = wiremend(&plan).ok().replace("\n           ", " ");
+    let drained = json["drain"].to_string();
+    assert!(drained.contains("ams-p1-tor4:Ethernet49"), "{drained}");
+    let text = wiremend(&plan).ok().replace("\n            ", " ");
     assert_has(
         &text,
-        "\
-        of 2026-11-15T12:00:00Z, 3 min old | ToR ams-p2-tor6 has 14 of 16 paths, and needs 16 | \
-        Drain now  ams-p1-tor1:Ethernet50 | would keep 10 of 16 paths to the top tier, and needs 12 | \
-        when ams-p1-tor3:Ethernet49 ams-p1-fab1:Ethernet1/3 is back, drain | the sum of loss ratios is",
+        "every ToR keeps 75 % of its paths to the top tier, whatever their rates | \
+        ToR ams-p2-tor6 has 14 of 16 paths to the top tier, and needs 16: no link is drained that it needs",
     );
+    wiremend(&["fleet", "plan", &state, "--count", "path"]).refused_for(2, "did you mean `paths`");
+}
+
+/// A ToR with uplinks of 400, 100, 100 and 100 Gb/s would lose 57 % of its bandwidth with the first.
+#[test]
+fn a_fast_uplink_is_not_drained_as_one_path_of_four() {
+    let directory = tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    let links = "link,t,1,s,1,400\nlink,t,2,s,2,100\nlink,t,3,s,3,100\nlink,t,4,s,4,100\n";
+    write("fabric.csv", &format!("switch,t,tor\nswitch,s,spine\n{links}"));
+    write("state.csv", "time,0\ncorrupt,t:1,1e-3\ncorrupt,t:2,1e-4\n");
+    let plan = |more: &[&str]| {
+        let plan = ["fleet", "plan", "state.csv", "--fabric", "fabric.csv", "--now", "0"];
+        wiremend_in(directory.path(), &[&plan[..], more].concat())
+    };
+    let text = plan(&["--drain", "t:1"]);
+    assert_eq!(text.code, Some(1));
+    assert_eq!(
+        text.stdout,
+        "no   t:1 s:1: ToR t would keep 300 of 700 Gb/s to the top tier, and needs 525 Gb/s\n"
+    );
+    assert_eq!(plan(&["--drain", "t:1", "--count", "paths"]).ok(), "yes  t:1 s:1\n");
+    let json = plan(&["--json"]).json();
+    assert_eq!(
+        (&json["drain"][0]["links"][0]["name"], &json["keep"][0]["name"]),
+        (&"t:2 s:2".into(), &"t:1 s:1".into())
+    );
+}
+
+/// Shares of single ToRs and pods in the fabric; those of the state win.
+#[test]
+fn tors_and_pods_can_have_their_own_constraint() {
+    let directory = tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    let fabric = "switch,t1,tor,p\nswitch,t2,tor,p\nswitch,s,spine\nlink,t1,1,s,1\nlink,t1,2,s,2\nlink,t2,1,s,3\nlink,t2,2,s,4\n";
+    let may = |rows: &str, state: &str, link: &str| {
+        write("fabric.csv", &format!("{fabric}{rows}"));
+        write("state.csv", &format!("time,0\n{state}"));
+        let plan =
+            ["fleet", "plan", "state.csv", "--fabric", "fabric.csv", "--now", "0", "--constraint", "0.5"];
+        wiremend_in(directory.path(), &[&plan[..], &["--drain", link]].concat()).code
+    };
+    assert_eq!(may("", "", "t1:1"), Some(0));
+    assert_eq!(may("tor,t1,0.6\n", "", "t1:1"), Some(1));
+    assert_eq!(may("tor,t1,0.6\n", "", "t2:1"), Some(0));
+    assert_eq!(may("tor,t1,0.6\n", "tor,t1,0.5\n", "t1:1"), Some(0));
+    assert_eq!(may("pod,p,0.8\ntor,t1,0.5\n", "", "t1:1"), Some(1), "the pod keeps 80 % as a whole");
+    assert_eq!(may("pod,p,0.7\ntor,t1,0.5\n", "", "t1:1"), Some(0));
+}
+
+/// A link without a port, an uncabled ToR, a link between two ToRs, both ends of a link in the state: each is listed
+/// in all outputs, and the plan is that of the rest.
+#[test]
+fn an_invalid_item_does_not_stop_the_plan() {
+    let directory = tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    let good = "switch,t1,tor\nswitch,t2,tor\nswitch,s,spine\nlink,t1,1,s,1\nlink,t1,2,s,2\nlink,t2,1,s,3\nlink,t2,2,s,4\n";
+    write("fabric.csv", &format!("{good}switch,t3,tor\nlink,t2,,s,5\nlink,t1,9,t2,9\n"));
+    write("state.csv", "time,0\ncorrupt,t1:1,1e-4\ncorrupt,s:1,1e-3\ncorrupt,t1:9,1e-3\ndown,t2:7\n");
+    let plan = ["fleet", "plan", "state.csv", "--fabric", "fabric.csv", "--now", "0", "--constraint", "0.5"];
+    let json = wiremend_in(directory.path(), &[&plan[..], &["--json", "--out", "o"]].concat()).json();
+    let items = json["check"].as_array().unwrap();
+    let places: Vec<_> =
+        items.iter().map(|item| (item["file"].as_str().unwrap(), item["line"].as_u64().unwrap())).collect();
+    assert_eq!(
+        places,
+        [
+            ("fabric.csv", 9),
+            ("fabric.csv", 10),
+            ("fabric.csv", 8),
+            ("state.csv", 3),
+            ("state.csv", 4),
+            ("state.csv", 5)
+        ]
+    );
+    assert_eq!(
+        (json["drain"][0]["links"][0]["name"].as_str(), json["drain"][0]["loss"].as_f64()),
+        (Some("t1:1 s:1"), Some(1e-3))
+    );
+    let text = wiremend_in(directory.path(), &plan).ok().replace("\n            ", " ");
+    assert_has(
+        &text,
+        "fabric.csv:9:9: a link of `t2` has no port: name the port of both ends | \
+        fabric.csv:10:6: `t1` and `t2` are in the same tier | \
+        fabric.csv:8:8: ToR `t3` has no uplinks: add links, or remove it | \
+        state.csv:3:1: `s:1` already has a corrupt row, perhaps from its other end; the higher loss, 1e-3, counts | \
+        state.csv:4:1: `t1:9` is a link that the fabric does not count | \
+        state.csv:5:1: `t2:7` is not a link of the fabric, but switch `t2` is: correct the port, or add the link to the fabric; until then no ToR at or below t2 loses capacity",
+    );
+    let page = fs::read_to_string(directory.path().join("o/report.html")).unwrap();
+    assert!(page.contains("a link of `t2` has no port"));
+    // The ToR with the unknown link keeps what it has.
+    let ask = |link: &str| wiremend_in(directory.path(), &[&plan[..], &["--drain", link]].concat());
+    let no = ask("t2:1");
+    assert!(no.code == Some(1) && no.stdout.contains("check state.csv:5:1:"), "{}", no.stdout);
+    assert_eq!(ask("t1:1").code, Some(0));
+    // A file that is no fabric at all is refused in one line.
+    write("fabric.csv", "time,0\ncorrupt,t1:1,1e-4\n");
+    assert!(wiremend_in(directory.path(), &plan).refused(2).contains("fabric.csv:1:1: unknown row `time`"));
 }
 
 #[test]
@@ -135,21 +268,28 @@ fn one_link_is_answered_by_yes_or_no() {
         wiremend(&arguments)
     };
     assert_eq!(
-        ask(&["ams-p1-tor1:Ethernet50"]).ok(),
-        "yes  ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1\n"
+        ask(&["ams-p1-tor1:Ethernet50"]).ok().lines().next(),
+        Some("yes  ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1")
     );
     let no = ask(&["ams-p1-tor3:Ethernet50"]);
     assert_eq!(no.code, Some(1));
     assert!(
-        no.stdout.starts_with("no   ") && no.stdout.contains("ToR ams-p1-tor3 would keep 8 of 16"),
+        no.stdout.starts_with("no   ") && no.stdout.contains("ToR ams-p1-tor3 would keep 200 of 400 Gb/s"),
         "{}",
         no.stdout
     );
     // Each may go, but not both: the second is asked after the first.
     assert_eq!(ask(&["ams-p1-tor1:Ethernet51"]).code, Some(0));
     assert_eq!(ask(&["ams-p1-tor1:Ethernet50", "ams-p1-tor1:Ethernet51"]).code, Some(1));
-    let cable = ask(&["ams-p1-fab4:Ethernet2/2/1"]);
-    assert!(cable.code == Some(1) && cable.stdout.contains("would keep 10 of 16"), "{}", cable.stdout);
+    // Whole cables go. Every ToR alone could do without the third, but the pod could not.
+    let cable = ask(&["ams-p1-fab2:Ethernet2/1/1", "ams-p1-fab3:Ethernet2/1/1", "ams-p1-fab4:Ethernet2/1/1"]);
+    assert!(
+        cable.code == Some(1)
+            && cable.stdout.contains("with all of its cable: ams-p1-fab3:Ethernet2/1/1")
+            && cable.stdout.contains("pod ams-p1 with all its ToRs sending would keep 1000 of 1600 Gb/s"),
+        "{}",
+        cable.stdout
+    );
     assert!(ask(&["ams-p1-tor1:Ethernet99"]).refused(2).contains("unknown link"));
 }
 
@@ -185,7 +325,7 @@ fn bad_input_is_refused_in_one_line() {
     let fabric = ["fleet", "run", "--fabric", "f.csv"];
     for (text, part) in [
         ("switch,a,0\nlink,a,1,b,1\n", "f.csv:2:6: a link to the unknown switch `b`"),
-        ("switch,a,0\nswitch,c,0\nswitch,b,1\nlink,a,1,b,1\n", "f.csv: ToR `c` has no uplinks"),
+        ("switch,a,0\nswitch,c,0\nswitch,b,1\nlink,a,1,b,1\n", "f.csv:2:8: ToR `c` has no uplinks"),
         ("switch,a,1\nswitch,b,1\nlink,a,1,b,1\n", "f.csv:3:6: `a` and `b` are in the same tier"),
         (
             "switch,a,0\nswitch,b,1\nlink,a,1,b,1\nlink,a,1,b,1\n",

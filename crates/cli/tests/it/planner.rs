@@ -42,7 +42,7 @@ fn a_planner_publishes_advice() {
     port(&tree, 1_000_000, 1_000);
     leaf.await_log("eth0: corrupts");
     first.await_log(
-        "leaf-1:eth0 - spine-3:eth0: wait: it loses 1.0e-3, and must stay: leaf-1 would keep 0 of 1 paths",
+        "leaf-1:eth0 - spine-3:eth0: wait: it loses 1.0e-3, and must stay: ToR leaf-1 would keep 0 of 100 Gb/s",
     );
     let advice = || cli(directory.path(), &["HGET", "wiremend:advice:leaf-1:eth0", "body"]);
     await_that(|| advice().contains("no relay runs on the sending port"));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::builder::{GBPS_MAX, PATHS_MAX};
+use super::builder::{GBPS_MAX, PATHS_MAX, RATES_MAX};
 
 /// Why a fabric is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +67,31 @@ pub enum TiersFault {
     NoUplinks(String),
     /// A ToR without a path to the top tier.
     NoPathUp(String),
+    /// A link without the port of an end.
+    NoPort(String),
+    /// Rates whose sum is too large.
+    TooMuchRate,
+    /// A minimum of links for an unknown LAG.
+    UnknownLag(String),
+    /// A minimum of links above the number of links.
+    MinLinks {
+        /// The LAG.
+        lag: String,
+        /// The minimum.
+        min: u32,
+        /// Number of links.
+        links: u32,
+    },
+    /// An invalid minimum of links.
+    BadMinLinks(String),
+    /// A constraint for an unknown ToR.
+    UnknownTor(String),
+    /// A constraint for an unknown pod.
+    UnknownPod(String),
+    /// A second constraint for a ToR or a pod.
+    ConstraintTwice(String),
+    /// An invalid constraint.
+    BadConstraint(String),
     /// An unknown kind of row.
     UnknownRow(String),
     /// A row with too few or too many values.
@@ -80,6 +105,8 @@ pub enum TiersFault {
     BadTier(String),
     /// An invalid rate.
     BadRate(String),
+    /// An invalid item of a JSON list.
+    Item(String),
     /// Invalid JSON.
     Json(String),
 }
@@ -122,7 +149,7 @@ impl fmt::Display for TiersFault {
             }
             Self::SameTier { a, b } => write!(
                 f,
-                "`{a}` and `{b}` are in the same tier: a link must lead from a tier to a higher one"
+                "`{a}` and `{b}` are in the same tier, so the link carries nothing to the top tier: remove it, or correct a tier"
             ),
             Self::PortTwice { switch, port, first } => write!(
                 f,
@@ -135,7 +162,48 @@ impl fmt::Display for TiersFault {
                     "ToR `{name}` has links, but no path to the top tier: the switches above it have no uplinks"
                 )
             }
-            Self::UnknownRow(kind) => write!(f, "unknown row `{kind}`: rows start with `switch` or `link`"),
+            Self::TooMuchRate => write!(f, "the rates of all links exceed {RATES_MAX} bit/s: correct them"),
+            Self::UnknownLag(lag) => write!(
+                f,
+                "no links between these switches have the LAG `{lag}`: correct the name, or remove the row"
+            ),
+            Self::MinLinks { lag, min, links } => write!(
+                f,
+                "LAG `{lag}` has {links} links and a minimum of {min}, and would never be up; {links} is used: correct the minimum, or add the missing links"
+            ),
+            Self::UnknownTor(name) => {
+                write!(f, "`{name}` is not a ToR of the fabric: correct the name, or remove the constraint")
+            }
+            Self::UnknownPod(name) => {
+                write!(f, "`{name}` is not a pod of the fabric: correct the name, or remove the constraint")
+            }
+            Self::ConstraintTwice(name) => {
+                write!(f, "`{name}` already has a constraint, and the stricter one counts: remove one")
+            }
+            fault => fault.fmt_value(f),
+        }
+    }
+}
+
+impl TiersFault {
+    /// Describes an invalid value.
+    fn fmt_value(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPort(switch) => {
+                write!(f, "a link of `{switch}` has no port: name the port of both ends")
+            }
+            Self::BadMinLinks(text) => {
+                write!(f, "`{text}` is not a minimum of links: a number from 1 to 1024")
+            }
+            Self::BadConstraint(text) => {
+                write!(
+                    f,
+                    "`{text}` is not a constraint: a number above 0, at most 1; until it is, all capacity is kept"
+                )
+            }
+            Self::UnknownRow(kind) => {
+                write!(f, "unknown row `{kind}`: rows start with switch, link, lag, tor or pod")
+            }
             Self::Fields { count, wanted } => write!(f, "{count} values do not match the format {wanted}"),
             Self::BadTier(text) => write!(
                 f,
@@ -145,6 +213,8 @@ impl fmt::Display for TiersFault {
                 write!(f, "`{text}` is not a rate in Gb/s: a number above 0, at most {GBPS_MAX}")
             }
             Self::Json(what) => write!(f, "not a fabric in JSON: {what}"),
+            Self::Item(what) => f.write_str(what),
+            other => write!(f, "{other:?}"),
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! [`PathCounts`] counts the paths of every ToR to the top tier. The count of a switch is the sum of the
 //! counts of its upper ends, so no search is necessary, and a link that goes down or up changes only the
-//! switches below it.
+//! switches below it. [`Bandwidths`] measures the maximum flow of every ToR, pod and domain to the top tier.
 //!
 //! ```
 //! use wiremend_fabric::tiers::{FabricShape, PathCounts};
@@ -24,18 +24,27 @@
 //! # Ok::<(), wiremend_fabric::tiers::TiersError>(())
 //! ```
 
+mod bandwidths;
 mod builder;
 mod csv;
 mod error;
+mod file;
 mod json;
+mod link_service;
+mod max_flow;
 mod network;
 mod path_counts;
+mod scope;
 mod shape;
+mod trunks;
 
-pub use builder::{NamedTierLink, PATHS_MAX, TIERS_MAX, TiersBuilder};
-pub use csv::parse_csv;
+pub use bandwidths::{Bandwidths, Cut};
+pub use builder::{ConstraintScope, NamedTierLink, PATHS_MAX, TIERS_MAX, TiersBuilder};
+pub use csv::{parse_csv, read_csv};
 pub use error::{TiersError, TiersFault};
-pub use json::parse_json;
-pub use network::{TierLink, Tiers};
+pub use file::TiersFile;
+pub use json::{parse_json, read_json};
+pub use network::{Constraints, TierLink, Tiers};
 pub use path_counts::PathCounts;
+pub use scope::{Scope, ScopeId};
 pub use shape::FabricShape;

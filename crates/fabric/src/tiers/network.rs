@@ -1,13 +1,15 @@
 //! Switches in tiers and the links between them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use wiremend_units::{LinkId, Rate, SwitchId};
 
+use super::link_service::MinLinks;
 use crate::names::Names;
 
-/// A fabric. Every link leads from a switch up to a switch of a higher tier. The lowest tier are the ToRs;
-/// each of them has a path to the top tier.
+/// A fabric. Every link leads from a switch up to a switch of a higher tier. The lowest tier are the ToRs.
+/// Each of them has a path to the top tier; switches of the lowest tier without one are no ToRs.
 #[derive(Clone, Debug)]
 pub struct Tiers {
     pub(super) names: Names,
@@ -22,9 +24,32 @@ pub struct Tiers {
     pub(super) cables: Vec<u32>,
     /// Links of each switch by number: first those below, then those above.
     pub(super) incident: Vec<LinkId>,
+    /// The other end of each of these links.
+    pub(super) neighbours: Vec<SwitchId>,
     /// Start of each switch's links and of those above it; one more pair at the end.
     pub(super) starts: Vec<(u32, u32)>,
     pub(super) tors: Vec<SwitchId>,
+    pub(super) min_links: MinLinks,
+    pub(super) constraints: Constraints,
+    /// Ports of links that are not part of the fabric, such as those between two ToRs.
+    pub(super) unused_ports: BTreeSet<(u32, String)>,
+}
+
+/// Shares of their capacity that single ToRs and pods must keep.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Constraints {
+    /// By ToR.
+    pub tors: BTreeMap<SwitchId, f64>,
+    /// By pod; also for its ToRs without a share of their own.
+    pub pods: BTreeMap<u32, f64>,
+}
+
+impl Constraints {
+    /// Returns the share of a ToR: its own, or that of its pod.
+    pub fn share_of_tor(&self, tiers: &Tiers, tor: SwitchId) -> Option<f64> {
+        let own = self.tors.get(&tor).copied();
+        own.or_else(|| self.pods.get(&tiers.pod(tor)?).copied())
+    }
 }
 
 /// A link between two tiers.
@@ -94,6 +119,61 @@ impl Tiers {
         self.names.get(switch.index())
     }
 
+    /// Returns the shares that the description of the fabric requires of single ToRs and pods.
+    pub fn constraints(&self) -> &Constraints {
+        &self.constraints
+    }
+
+    /// Returns whether a link belongs to a LAG with a minimum of links.
+    pub fn has_min_links(&self, link: LinkId) -> bool {
+        self.min_links.lag_of.get(link.index()).is_some_and(|lag| *lag != u32::MAX)
+    }
+
+    /// Returns the pod with this name.
+    pub fn pod_by_name(&self, name: &str) -> Option<u32> {
+        (0..self.pod_count()).find(|pod| self.pod_name(*pod) == name)
+    }
+
+    /// Returns the ToR with this name.
+    pub fn tor_by_name(&self, name: &str) -> Option<SwitchId> {
+        self.switch_by_name(name).filter(|switch| self.is_tor(*switch))
+    }
+
+    /// Returns whether a switch is a ToR: in the lowest tier, with a path to the top tier.
+    pub fn is_tor(&self, switch: SwitchId) -> bool {
+        self.tors.binary_search(&switch).is_ok()
+    }
+
+    /// Returns the switch of an end `SWITCH:PORT` without a link, and whether the port has a link that is not
+    /// part of the fabric, such as one between two ToRs.
+    pub fn unlinked_end(&self, end: &str) -> Option<(SwitchId, bool)> {
+        end.match_indices(':').find_map(|(at, _)| {
+            let switch = self.switch_by_name(&end[..at])?;
+            Some((switch, self.unused_ports.contains(&(switch.0, end[at + 1..].to_owned()))))
+        })
+    }
+
+    /// Returns the domain of each switch below the top tier. ToRs of different domains share no link.
+    pub fn domains(&self) -> Vec<u32> {
+        let mut heads: Vec<u32> = (0..self.switch_count()).collect();
+        let top = self.tier_count() - 1;
+        for link in self.links.iter().filter(|link| self.tier(link.upper) < top) {
+            let (a, b) = (head(&mut heads, link.lower), head(&mut heads, link.upper));
+            heads[a.max(b) as usize] = a.min(b);
+        }
+        let mut numbers = vec![u32::MAX; heads.len()];
+        let mut count = 0;
+        let mut numbered = |switch: u32| {
+            let number = &mut numbers[switch as usize];
+            if *number == u32::MAX {
+                *number = count;
+                count += 1;
+            }
+            *number
+        };
+        (0..self.switch_count()).map(|switch| numbered(head(&mut heads, SwitchId(switch)))).collect()
+    }
+
     /// Returns the switch with this name.
     pub fn switch_by_name(&self, name: &str) -> Option<SwitchId> {
         self.names.find(name).map(SwitchId)
@@ -108,6 +188,12 @@ impl Tiers {
     pub fn links_below(&self, switch: SwitchId) -> &[LinkId] {
         let (from, to) = self.starts[switch.index()];
         &self.incident[from as usize..to as usize]
+    }
+
+    /// Returns the lower ends of the links from a switch to lower tiers, in the same order.
+    pub fn switches_below(&self, switch: SwitchId) -> &[SwitchId] {
+        let (from, to) = self.starts[switch.index()];
+        &self.neighbours[from as usize..to as usize]
     }
 
     /// Returns the position of a link among the ports of one of its ends; links below come first.
@@ -194,4 +280,14 @@ impl Tiers {
         let index = switch.index();
         self.starts[index].0 as usize..self.starts[index + 1].0 as usize
     }
+}
+
+/// Returns the first switch of a set of connected switches.
+fn head(heads: &mut [u32], switch: SwitchId) -> u32 {
+    let mut at = switch.0;
+    while heads[at as usize] != at {
+        heads[at as usize] = heads[heads[at as usize] as usize];
+        at = heads[at as usize];
+    }
+    at
 }

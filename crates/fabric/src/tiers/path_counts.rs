@@ -5,17 +5,19 @@ use std::collections::BinaryHeap;
 use wiremend_units::{LinkId, SwitchId};
 
 use super::builder::PATHS_MAX;
+use super::link_service::LinkService;
 use super::network::Tiers;
+use super::scope::ScopeId;
 
 /// Number of paths from every switch to the top tier over links that are up: the sum over its uplinks of
 /// the counts of their upper ends. A change of a link affects only the switches below it.
 #[derive(Clone, Debug)]
 pub struct PathCounts<'a> {
     tiers: &'a Tiers,
-    is_up: Vec<bool>,
+    service: LinkService<'a>,
     counts: Vec<u64>,
     /// ToRs whose count the last change affected.
-    changed: Vec<SwitchId>,
+    changed: Vec<ScopeId>,
     /// Difference not yet added to a switch.
     pending: Vec<i64>,
     /// Switches whose difference must be passed down, by tier.
@@ -29,7 +31,7 @@ impl<'a> PathCounts<'a> {
         let switches = counts.len();
         Self {
             tiers,
-            is_up: vec![true; tiers.link_count() as usize],
+            service: LinkService::new(tiers),
             counts,
             changed: Vec::new(),
             pending: vec![0; switches],
@@ -47,13 +49,18 @@ impl<'a> PathCounts<'a> {
         self.counts[switch.index()]
     }
 
-    /// Returns whether a link is up.
+    /// Returns whether a link is in service.
     pub fn is_up(&self, link: LinkId) -> bool {
-        self.is_up[link.index()]
+        self.service.is_up(link)
+    }
+
+    /// Returns whether a link carries traffic: it is in service, and its LAG has enough members.
+    pub fn carries(&self, link: LinkId) -> bool {
+        self.service.carries(link)
     }
 
     /// Returns the ToRs whose count the last change affected.
-    pub fn changed(&self) -> &[SwitchId] {
+    pub fn changed(&self) -> &[ScopeId] {
         &self.changed
     }
 
@@ -69,20 +76,20 @@ impl<'a> PathCounts<'a> {
 
     fn set(&mut self, link: LinkId, up: bool) {
         self.changed.clear();
-        if self.is_up[link.index()] == up {
-            return;
-        }
-        self.is_up[link.index()] = up;
+        self.service.set(link, up);
         let ends = self.tiers.link(link);
-        let ways = self.counts[ends.upper.index()] as i64;
+        // All links that changed have the ends of this one.
+        let ways = (self.counts[ends.upper.index()] * self.service.changed().len() as u64) as i64;
         self.add(ends.lower, if up { ways } else { -ways });
         while let Some((_, switch)) = self.queue.pop() {
             let delta = std::mem::take(&mut self.pending[switch as usize]);
             self.counts[switch as usize] = self.counts[switch as usize].strict_add_signed(delta);
             let tiers = self.tiers;
-            for below in tiers.links_below(SwitchId(switch)) {
-                if self.is_up[below.index()] {
-                    self.add(tiers.link(*below).lower, delta);
+            let below =
+                tiers.links_below(SwitchId(switch)).iter().zip(tiers.switches_below(SwitchId(switch)));
+            for (link, lower) in below {
+                if self.service.carries(*link) {
+                    self.add(*lower, delta);
                 }
             }
         }
@@ -100,7 +107,7 @@ impl<'a> PathCounts<'a> {
         // All differences of one change have the same sign, so a pending difference never returns to 0.
         if *pending == 0 {
             match self.tiers.tier(switch) {
-                0 => self.changed.push(switch),
+                0 => self.changed.push(ScopeId::tor(switch)),
                 tier => self.queue.push((tier, switch.0)),
             }
         }

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, TiersFault, parse_csv, parse_json};
+use wiremend_fabric::tiers::{
+    Bandwidths, FabricShape, PathCounts, ScopeId, Tiers, TiersFault, parse_csv, parse_json, read_csv,
+    read_json,
+};
 use wiremend_units::{LinkId, Rate, SwitchId};
 
 const RATE: Rate = Rate::gbps(100);
@@ -100,8 +103,7 @@ fn json_and_csv_give_the_same_fabric() {
     assert_eq!(tiers.link_name(LinkId(0)), "t:9 s:1");
     assert_eq!((tiers.pod_name(0), tiers.link(LinkId(0)).rate), ("p", Rate::gbps(400)));
     let error = parse_json(&json.replace("\"gbps\"", "\"gpbs\"")).unwrap_err();
-    assert_eq!(error.place.unwrap().0, 2);
-    assert!(error.to_string().contains("unknown field `gpbs`"), "{error}");
+    assert!(error.to_string().contains("links[0]: unknown field `gpbs`"), "{error}");
     let error = parse_json(&json.replace("\"switch\": \"s\"", "\"switch\": \"z\"")).unwrap_err();
     assert!(error.to_string().contains("links[0]: a link to the unknown switch `z`"), "{error}");
     assert!(parse_json("[[[[").is_err() && parse_json("").is_err());
@@ -123,7 +125,7 @@ fn invalid_fabrics_are_rejected_with_a_position() {
         ("agg,Eth3,40", "agg,Eth1,40", "9:6: port `Eth1` of `agg` already has link 0"),
         ("link,tor-b,Eth9,s2,Eth9", "link,tor-b,Eth9,s2", "10:1: 4 values do not match"),
         ("link,tor-b,Eth9,s2,Eth9", "lnik,tor-b,Eth9,s2,Eth9", "10:1: unknown row `lnik`"),
-        ("switch,agg,1,1", "switch,agg,1,1\nswitch,tor-c,0,1", "ToR `tor-c` has no uplinks"),
+        ("switch,agg,1,1", "switch,agg,1,1\nswitch,tor-c,0,1", "5:8: ToR `tor-c` has no uplinks"),
         (",100,po1\n", ",x\n", "`x` is not a rate"),
     ] {
         let error = changed(from, to);
@@ -134,6 +136,87 @@ fn invalid_fabrics_are_rejected_with_a_position() {
     for nothing in ["", "# x\n", "switch,t,0\n", "link,a,1,b,2\n", ",,,,", "switch", "\u{0}"] {
         assert!(parse_csv(nothing).is_err(), "{nothing:?}");
     }
+}
+
+/// Whatever is wrong with one item, the others remain, and the item is listed with its place and remedy.
+#[test]
+fn an_invalid_item_stops_only_itself() {
+    for (row, reason, links) in [
+        ("link,tor-b,,agg,Eth5", "12:12: a link of `tor-b` has no port: name the port of both ends", 6),
+        ("link,tor-b,Eth5,agg,", "12:21: a link of `agg` has no port", 6),
+        ("link,tor-a,Eth5,tor-b,Eth5", "12:6: `tor-a` and `tor-b` are in the same tier", 6),
+        ("link,tor-b,Eth1,s1,Eth5", "12:6: port `Eth1` of `tor-b` already has link 2", 6),
+        ("switch,tor-c,tor,1", "12:8: ToR `tor-c` has no uplinks: add links, or remove it", 6),
+        ("lag,agg,tor-a,po2,2", "12:5: no links between these switches have the LAG `po2`", 6),
+        (
+            "lag,agg,tor-a,po1,3",
+            "12:5: LAG `po1` has 2 links and a minimum of 3, and would never be up; 2 is used",
+            6,
+        ),
+        ("lag,agg,tor-a,po1,0", "12:19: `0` is not a minimum of links", 6),
+        ("tor,agg,0.5", "12:5: `agg` is not a ToR of the fabric", 6),
+        ("pod,x,0.5", "12:5: `x` is not a pod of the fabric", 6),
+        ("pod,1,1.5", "12:7: `1.5` is not a constraint", 6),
+    ] {
+        let file = read_csv(&format!("{FILE}{row}\n")).unwrap();
+        let [skipped] = &file.skipped[..] else { panic!("{row}: {:?}", file.skipped) };
+        let line = FILE.lines().count() + 1;
+        assert!(
+            skipped.to_string().starts_with(&reason.replacen("12", &line.to_string(), 1)),
+            "`{reason}` in {skipped}"
+        );
+        assert_eq!((file.tiers.link_count(), file.tiers.tors().len()), (links, 2), "{row}");
+    }
+    // Without a valid constraint nothing may be taken.
+    let file = read_csv(&format!("{FILE}tor,tor-a,75\n")).unwrap();
+    assert_eq!(file.tiers.constraints().tors.values().copied().collect::<Vec<_>>(), [1.0]);
+    let json = r#"{"switches": [{"name": "t", "tier": 0}, {"name": "s", "tier": 1}],
+        "links": [{"a": {"switch": "t", "port": "1"}, "b": {"switch": "s", "port": "1"}}],
+        "tors": [{"name": 1}, {"name": "x", "constraint": 0.5}], "pods": [{"name": "t", "constraint": 2}, {"name": "y", "constraint": 1}]}"#;
+    let file = read_json(json).unwrap();
+    let starts = file.skipped.iter().map(|skipped| skipped.to_string()[..7].to_owned());
+    assert_eq!(starts.collect::<Vec<_>>(), ["tors[0]", "pods[0]", "tors[1]", "pods[1]"]);
+    assert_eq!(file.tiers.constraints().pods.values().copied().collect::<Vec<_>>(), [1.0]);
+    let json = r#"{"switches": [{"name": "t", "tier": 0}, {"name": "u", "tier": 0}, {"name": "s", "tier": 1}, {"tier": 1}],
+        "links": [{"a": {"switch": "t", "port": "1"}, "b": {"switch": "s", "port": "1"}},
+                  {"a": {"switch": "t", "port": "2"}, "b": {"switch": "s"}},
+                  {"a": {"switch": "t", "port": 2}, "b": {"switch": "s", "port": "3"}}],
+        "lags": [{"a": "t", "b": "s", "lag": "x", "min_links": 2}], "tors": [{"name": "t", "constraint": 0.9}]}"#;
+    let file = read_json(json).unwrap();
+    let skipped: Vec<_> = file.skipped.iter().map(ToString::to_string).collect();
+    for (skipped, start) in skipped.iter().zip([
+        "switches[3]: missing field `name`",
+        "links[1]: a link of `s` has no port",
+        "links[2]: invalid type: integer",
+        "lags[0]: no links between",
+        "switches[1]: ToR `u` has no uplinks",
+    ]) {
+        assert!(skipped.starts_with(start), "`{start}` in {skipped}");
+    }
+    assert_eq!((skipped.len(), file.tiers.tors().len(), file.tiers.constraints().tors.len()), (5, 1, 1));
+}
+
+/// Two of three links of a LAG with a minimum of two, and then none of them.
+#[test]
+fn a_lag_below_its_minimum_is_down_as_a_whole() {
+    let text = "switch,t,0\nswitch,s,1\nlink,t,1,s,1,100,po1\nlink,t,2,s,2,100,po1\nlink,t,3,s,3,400,po1\n\
+                link,s,4,t,4,100\nlag,s,t,po1,2\n";
+    let tiers = parse_csv(text).unwrap();
+    let (mut paths, mut bandwidths) = (PathCounts::new(&tiers), Bandwidths::new(&tiers));
+    let tor = tiers.tors()[0];
+    let mut counted = Vec::new();
+    for (link, up) in [(0, false), (2, false), (0, true), (2, true)] {
+        if up {
+            paths.bring_up(LinkId(link));
+            bandwidths.bring_up(LinkId(link));
+        } else {
+            paths.take_down(LinkId(link));
+            bandwidths.take_down(LinkId(link));
+        }
+        counted.push((paths.count(tor), bandwidths.bps(ScopeId::tor(tor)) / 1_000_000_000));
+    }
+    assert_eq!(counted, [(3, 600), (1, 100), (3, 300), (4, 700)]);
+    assert!(paths.carries(LinkId(1)) && bandwidths.carries(LinkId(1)));
 }
 
 /// Path counts above the limit are rejected.
@@ -202,7 +285,7 @@ proptest! {
             prop_assert_eq!(paths.is_up(link), up);
             for (tor, before) in tiers.tors().iter().zip(before) {
                 prop_assert_eq!(paths.count(*tor), walked(&tiers, &paths, *tor));
-                prop_assert_eq!(paths.changed().contains(tor), paths.count(*tor) != before);
+                prop_assert_eq!(paths.changed().contains(&ScopeId::tor(*tor)), paths.count(*tor) != before);
             }
         }
     }

@@ -1,36 +1,43 @@
 //! Advice for the current state of a fabric.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use wiremend_fabric::tiers::{PathCounts, Tiers};
+use wiremend_fabric::tiers::{Constraints, Scope, ScopeId, Tiers};
 use wiremend_units::{LinkId, SwitchId};
 
 use super::fabric_state::{CorruptingLink, FabricState};
-use crate::optimize::{Candidate, RequiredPaths, select};
+use super::repair_order::RepairOrder;
+use crate::capacity::{Capacity, CapacityCount};
+use crate::optimize::{Candidate, select};
 use crate::penalty::Penalty;
+use crate::required::RequiredCapacity;
 
-/// A fabric in a state, with the required paths of every ToR.
+/// A fabric in a state, with the required capacity of every ToR, pod and domain.
 pub struct DrainPlanner<'a> {
     tiers: &'a Tiers,
     state: &'a FabricState,
-    paths: PathCounts<'a>,
-    totals: BTreeMap<SwitchId, u64>,
+    capacity: Box<dyn Capacity + 'a>,
+    scopes: Vec<ScopeId>,
+    /// By scope number.
+    totals: Vec<u64>,
     /// As configured.
-    requested: RequiredPaths,
-    /// As configured, lowered to the existing paths.
-    required: RequiredPaths,
+    requested: RequiredCapacity,
+    /// As configured, lowered to the existing capacity.
+    required: RequiredCapacity,
+    /// Scopes that must keep all of their existing capacity, because a link below may be down.
+    is_frozen: Vec<bool>,
 }
 
-/// Paths of a ToR.
+/// Capacity of a scope: a number of paths, or bit/s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TorPaths {
-    /// The ToR.
-    pub tor: SwitchId,
-    /// Number of paths.
-    pub paths: u64,
-    /// Number of required paths.
+pub struct ScopeCapacity {
+    /// The scope.
+    pub scope: Scope,
+    /// Its capacity.
+    pub amount: u64,
+    /// Its required capacity.
     pub required: u64,
-    /// Number of paths with all links up.
+    /// Its capacity with all links in service.
     pub total: u64,
 }
 
@@ -39,8 +46,8 @@ pub struct TorPaths {
 pub enum DrainRefusal {
     /// The link is already out of service.
     AlreadyOut,
-    /// This ToR would have too few paths; its numbers are those after the drain.
-    TooFewPaths(TorPaths),
+    /// This scope would have too little capacity; its numbers are those after the drain.
+    TooLittle(ScopeCapacity),
 }
 
 /// Links to drain together: one link, or all links of a cable.
@@ -57,8 +64,8 @@ pub struct DrainGroup {
 pub struct KeptLink {
     /// The link and its loss.
     pub corrupting: CorruptingLink,
-    /// A ToR that needs the link, with its paths after a drain.
-    pub because: TorPaths,
+    /// A scope that needs the link, with its capacity after a drain.
+    pub because: ScopeCapacity,
 }
 
 /// Links to drain and links that must stay.
@@ -82,69 +89,90 @@ pub struct RepairStep {
 }
 
 impl<'a> DrainPlanner<'a> {
-    /// Creates a planner. Every ToR must keep the share `constraint` of its paths, or its share in `state`.
-    pub fn new(tiers: &'a Tiers, state: &'a FabricState, constraint: f64) -> Self {
-        let mut paths = PathCounts::new(tiers);
-        let mut requested = RequiredPaths::new(tiers, &paths, constraint);
-        let totals: BTreeMap<_, _> = tiers.tors().iter().map(|tor| (*tor, paths.count(*tor))).collect();
-        for (tor, part) in &state.tors {
-            requested.set(*tor, totals[tor], *part);
+    /// Creates a planner. Every ToR, pod and domain must keep the share `constraint` of its capacity. Shares
+    /// of single ToRs and pods come from `state`, then from the fabric.
+    pub fn new(tiers: &'a Tiers, state: &'a FabricState, constraint: f64, count: CapacityCount) -> Self {
+        let mut capacity = count.measure(tiers);
+        let mut requested = RequiredCapacity::new(&mut *capacity, constraint);
+        let scopes = capacity.scopes();
+        let mut totals = vec![0; capacity.scope_count()];
+        let shares = Shares::new(tiers, state);
+        for scope in &scopes {
+            let total = capacity.amount(*scope);
+            totals[scope.index()] = total;
+            if let Some(share) = shares.of(capacity.scope(*scope)) {
+                requested.set(*scope, total, share);
+            }
         }
         for link in state.out() {
-            paths.take_down(link);
+            capacity.take_down(link);
         }
-        let mut required = requested.clone();
-        for tor in tiers.tors() {
-            required.lower_to(*tor, paths.count(*tor));
+        let mut is_frozen = vec![false; totals.len()];
+        for switch in &state.uncertain {
+            for scope in capacity.below(tiers.links_above(*switch)) {
+                is_frozen[scope.index()] = true;
+            }
         }
-        Self { tiers, state, paths, totals, requested, required }
+        let required = requested.clone();
+        let mut planner = Self { tiers, state, capacity, scopes, totals, requested, required, is_frozen };
+        for place in 0..planner.scopes.len() {
+            planner.update_required(planner.scopes[place]);
+        }
+        planner
     }
 
-    /// Returns the ToRs that already have too few paths.
-    pub fn short_of_paths(&self) -> Vec<TorPaths> {
-        let tors = self.tiers.tors().iter().map(|tor| self.tor_paths(*tor, &self.requested));
-        tors.filter(|tor_paths| tor_paths.paths < tor_paths.required).collect()
+    /// Returns the scopes that already have too little capacity.
+    pub fn below_constraint(&mut self) -> Vec<ScopeCapacity> {
+        let mut short = Vec::new();
+        for place in 0..self.scopes.len() {
+            let scope = self.scopes[place];
+            if self.capacity.amount(scope) < self.requested.get(scope) {
+                short.push(self.scope_capacity(scope, self.requested.get(scope)));
+            }
+        }
+        short
     }
 
-    /// Iterates over all ToRs with their paths and required paths.
-    pub fn all_tor_paths(&self) -> impl Iterator<Item = TorPaths> + '_ {
-        self.tiers.tors().iter().map(|tor| self.tor_paths(*tor, &self.requested))
+    /// Returns the capacity of every scope.
+    pub fn all_capacities(&mut self) -> Vec<ScopeCapacity> {
+        let mut all = Vec::with_capacity(self.scopes.len());
+        for place in 0..self.scopes.len() {
+            let scope = self.scopes[place];
+            all.push(self.scope_capacity(scope, self.requested.get(scope)));
+        }
+        all
     }
 
     /// Checks whether a link and all links of its cable may be drained. Returns these links, or the reason.
     pub fn may_drain(&mut self, link: LinkId) -> Result<Vec<LinkId>, DrainRefusal> {
-        if !self.paths.is_up(link) {
+        if !self.capacity.is_up(link) {
             return Err(DrainRefusal::AlreadyOut);
         }
         let links = self.same_cable(link);
         let short = self.shortfall_without(&links);
-        short.map_or(Ok(links), |tor| Err(DrainRefusal::TooFewPaths(tor)))
+        short.map_or(Ok(links), |(_, short)| Err(DrainRefusal::TooLittle(short)))
     }
 
     /// Marks these links as drained.
     pub fn take_out(&mut self, links: &[LinkId]) {
         for link in links {
-            self.paths.take_down(*link);
+            self.capacity.take_down(*link);
         }
     }
 
     /// Selects the corrupting links to drain now and marks them as drained.
     pub fn advise(&mut self, steps_max: u64) -> DrainPlan {
-        let open: Vec<CorruptingLink> = self
-            .state
-            .corrupting
-            .iter()
-            .filter(|corrupting| self.paths.is_up(corrupting.link))
-            .copied()
-            .collect();
+        let corrupting = self.state.corrupting.iter();
+        let open: Vec<CorruptingLink> =
+            corrupting.filter(|corrupting| self.capacity.is_up(corrupting.link)).copied().collect();
         let (drain, gap) = self.drain(&open, steps_max);
         let mut keep = Vec::new();
         for corrupting in open {
-            if !self.paths.is_up(corrupting.link) {
+            if !self.capacity.is_up(corrupting.link) {
                 continue;
             }
             let links = self.same_cable(corrupting.link);
-            let because = self.shortfall_without(&links).expect("all links that fit were taken");
+            let (_, because) = self.shortfall_without(&links).expect("all links that fit were taken");
             keep.push(KeptLink { corrupting, because });
         }
         keep.sort_by(|a, b| b.corrupting.loss.total_cmp(&a.corrupting.loss));
@@ -154,27 +182,47 @@ impl<'a> DrainPlanner<'a> {
     /// Returns the drains that become possible as links return: links that are down in the order of the
     /// state, then links being drained, then the advised ones, then later drains.
     pub fn order(&mut self, advice: &DrainPlan, steps_max: u64) -> Vec<RepairStep> {
-        let mut out: VecDeque<Vec<LinkId>> = self.state.out().map(|link| vec![link]).collect();
-        out.extend(advice.drain.iter().map(|drain| drain.links.clone()));
-        let mut open: Vec<CorruptingLink> = advice.keep.iter().map(|kept| kept.corrupting).collect();
-        let mut steps = Vec::new();
-        while let Some(returned) = out.pop_front().filter(|_| !open.is_empty()) {
-            for link in &returned {
-                self.paths.bring_up(*link);
-                for tor in self.paths.changed() {
-                    self.required.reset(*tor, self.requested.get(*tor).min(self.paths.count(*tor)));
-                }
-            }
-            let (drain, _) = self.drain(&open, steps_max);
-            open.retain(|corrupting| self.paths.is_up(corrupting.link));
-            out.extend(drain.iter().map(|drain| drain.links.clone()));
-            steps.push(RepairStep { returned, drain });
+        let out = self.state.out().map(|link| vec![link]);
+        let out = out.chain(advice.drain.iter().map(|drain| drain.links.clone())).collect();
+        let kept = advice.keep.iter().map(|kept| kept.corrupting).collect();
+        RepairOrder::new(self, kept, out).steps(steps_max)
+    }
+
+    /// Puts links into service. Returns the scopes below them: a bandwidth that does not change may still
+    /// depend less on another link.
+    pub(super) fn bring_up(&mut self, links: &[LinkId]) -> Vec<ScopeId> {
+        let mut changed = Vec::new();
+        for link in links {
+            self.capacity.bring_up(*link);
+            changed.extend_from_slice(self.capacity.changed());
         }
-        steps
+        changed.sort_unstable();
+        changed.dedup();
+        for scope in &changed {
+            // A scope with enough capacity does not get less by a return.
+            if self.is_frozen[scope.index()] || self.required.get(*scope) < self.requested.get(*scope) {
+                self.update_required(*scope);
+            }
+        }
+        self.capacity.below(links)
+    }
+
+    pub(super) fn is_up(&self, link: LinkId) -> bool {
+        self.capacity.is_up(link)
+    }
+
+    pub(super) fn tiers(&self) -> &'a Tiers {
+        self.tiers
+    }
+
+    fn update_required(&mut self, scope: ScopeId) {
+        let amount = self.capacity.amount(scope);
+        let requested = if self.is_frozen[scope.index()] { amount } else { self.requested.get(scope) };
+        self.required.reset(scope, requested.min(amount));
     }
 
     /// Selects and drains a subset of these links.
-    fn drain(&mut self, open: &[CorruptingLink], steps_max: u64) -> (Vec<DrainGroup>, f64) {
+    pub(super) fn drain(&mut self, open: &[CorruptingLink], steps_max: u64) -> (Vec<DrainGroup>, f64) {
         let mut by_cable: BTreeMap<Vec<LinkId>, f64> = BTreeMap::new();
         for corrupting in open {
             *by_cable.entry(self.same_cable(corrupting.link)).or_default() += corrupting.loss;
@@ -186,35 +234,78 @@ impl<'a> DrainPlanner<'a> {
             value: Penalty::from_loss(drain.loss.min(2048.0)).raw().max(1),
         };
         let items: Vec<Candidate> = all.iter().map(item).collect();
-        let choice = select(&mut self.paths, &self.required, &items, steps_max);
+        let choice = select(&mut *self.capacity, &self.required, &items, steps_max);
         let mut taken: Vec<DrainGroup> = choice.taken.iter().map(|place| all[*place].clone()).collect();
         taken.sort_by(|a, b| b.loss.total_cmp(&a.loss));
         (taken, Penalty::from_raw(choice.bound - choice.value).value())
     }
 
     /// Returns the links of the same cable that are up.
-    fn same_cable(&self, link: LinkId) -> Vec<LinkId> {
-        self.tiers.repaired_with(link).into_iter().filter(|link| self.paths.is_up(*link)).collect()
+    pub(super) fn same_cable(&self, link: LinkId) -> Vec<LinkId> {
+        self.tiers.repaired_with(link).into_iter().filter(|link| self.capacity.is_up(*link)).collect()
     }
 
-    /// Returns the first ToR that would have too few paths without these links.
-    fn shortfall_without(&mut self, links: &[LinkId]) -> Option<TorPaths> {
+    /// Returns the first scope that would have too little capacity without these links.
+    pub(super) fn shortfall_without(&mut self, links: &[LinkId]) -> Option<(ScopeId, ScopeCapacity)> {
         let mut concerned = Vec::new();
         for link in links {
-            self.paths.take_down(*link);
-            concerned.extend_from_slice(self.paths.changed());
+            self.capacity.take_down(*link);
+            concerned.extend_from_slice(self.capacity.changed());
         }
-        let short = self
-            .required
-            .first_short_of_paths(&self.paths, &concerned)
-            .map(|tor| self.tor_paths(tor, &self.required));
+        concerned.sort_unstable();
+        concerned.dedup();
+        let short = self.required.first_short(&mut *self.capacity, &concerned);
+        let short = short.map(|scope| (scope, self.scope_capacity(scope, self.required.get(scope))));
         for link in links {
-            self.paths.bring_up(*link);
+            self.capacity.bring_up(*link);
         }
         short
     }
 
-    fn tor_paths(&self, tor: SwitchId, required: &RequiredPaths) -> TorPaths {
-        TorPaths { tor, paths: self.paths.count(tor), required: required.get(tor), total: self.totals[&tor] }
+    fn scope_capacity(&mut self, scope: ScopeId, required: u64) -> ScopeCapacity {
+        let amount = self.capacity.amount(scope);
+        ScopeCapacity {
+            scope: self.capacity.scope(scope),
+            amount,
+            required,
+            total: self.totals[scope.index()],
+        }
+    }
+}
+
+/// Shares of single ToRs and pods.
+struct Shares<'a> {
+    tiers: &'a Tiers,
+    own: Constraints,
+    /// Number of ToRs by pod.
+    tors: Vec<u32>,
+}
+
+impl<'a> Shares<'a> {
+    fn new(tiers: &'a Tiers, state: &FabricState) -> Self {
+        let mut own = tiers.constraints().clone();
+        own.tors.extend(&state.constraints.tors);
+        own.pods.extend(&state.constraints.pods);
+        let mut tors = vec![0; tiers.pod_count() as usize];
+        for pod in tiers.tors().iter().filter_map(|tor| tiers.pod(*tor)) {
+            tors[pod as usize] += 1;
+        }
+        Self { tiers, own, tors }
+    }
+
+    fn of(&self, scope: Scope) -> Option<f64> {
+        match scope {
+            Scope::Tor(tor) => self.of_tor(tor),
+            Scope::Pod(pod) => self.own.pods.get(&pod).copied(),
+            Scope::Domain(_) => None,
+        }
+    }
+
+    /// The only ToR of a pod is the pod, so it must meet both constraints.
+    fn of_tor(&self, tor: SwitchId) -> Option<f64> {
+        let share = self.own.share_of_tor(self.tiers, tor)?;
+        let pod = self.tiers.pod(tor).filter(|pod| self.tors[*pod as usize] == 1);
+        let of_pod = pod.and_then(|pod| self.own.pods.get(&pod)).copied();
+        Some(of_pod.map_or(share, |of_pod| of_pod.max(share)))
     }
 }

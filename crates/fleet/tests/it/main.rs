@@ -7,3 +7,4 @@ mod plan;
 mod reference_simulator;
 mod small;
 mod traces;
+mod weighted;

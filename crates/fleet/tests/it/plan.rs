@@ -2,7 +2,8 @@
 
 use crate::small::{any_small, path_count};
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{Tiers, parse_csv};
+use wiremend_fabric::tiers::{Scope, Tiers, parse_csv};
+use wiremend_fleet::CapacityCount;
 use wiremend_fleet::optimize::STEPS_MAX;
 use wiremend_fleet::plan::{CorruptingLink, DrainPlanner, DrainRefusal, FabricState};
 use wiremend_units::LinkId;
@@ -31,18 +32,25 @@ fn state(text: &str) -> (Tiers, FabricState) {
     (tiers, state)
 }
 
+fn name(tiers: &Tiers, scope: Scope) -> &str {
+    match scope {
+        Scope::Tor(tor) | Scope::Domain(tor) => tiers.name(tor),
+        Scope::Pod(pod) => tiers.pod_name(pod),
+    }
+}
+
 #[test]
 fn drained_and_kept_links_are_reported() {
     let (tiers, now) = state(STATE);
-    let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
-    assert!(planner.short_of_paths().is_empty());
+    let mut planner = DrainPlanner::new(&tiers, &now, 0.5, CapacityCount::Paths);
+    assert!(planner.below_constraint().is_empty());
     assert_eq!(planner.may_drain(LinkId(0)), Ok(vec![LinkId(0)]));
     let advice = planner.advise(STEPS_MAX);
     // t1 has four paths, two over each switch. Without t1:1 the two over b must stay.
     assert_eq!(advice.drain.iter().map(|drain| drain.links.clone()).collect::<Vec<_>>(), [[LinkId(0)]]);
     let [kept] = &advice.keep[..] else { panic!("{advice:?}") };
-    assert_eq!((kept.corrupting.link, tiers.name(kept.because.tor)), (LinkId(7), "t1"));
-    assert_eq!((kept.because.paths, kept.because.required, kept.because.total, advice.gap), (1, 2, 4, 0.0));
+    assert_eq!((kept.corrupting.link, name(&tiers, kept.because.scope)), (LinkId(7), "t1"));
+    assert_eq!((kept.because.amount, kept.because.required, kept.because.total, advice.gap), (1, 2, 4, 0.0));
     let steps = planner.order(&advice, STEPS_MAX);
     assert_eq!(steps.len(), 1);
     assert_eq!((&steps[0].returned, &steps[0].drain[0].links), (&vec![LinkId(0)], &vec![LinkId(7)]));
@@ -51,30 +59,30 @@ fn drained_and_kept_links_are_reported() {
 #[test]
 fn a_tor_can_have_its_own_constraint() {
     let (tiers, now) = state(&format!("{STATE}tor,t1,1\n"));
-    let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
-    let Err(DrainRefusal::TooFewPaths(broken)) = planner.may_drain(LinkId(0)) else { panic!() };
-    assert_eq!((broken.paths, broken.required), (2, 4));
+    let mut planner = DrainPlanner::new(&tiers, &now, 0.5, CapacityCount::Paths);
+    let Err(DrainRefusal::TooLittle(broken)) = planner.may_drain(LinkId(0)) else { panic!() };
+    assert_eq!((broken.amount, broken.required), (2, 4));
     assert_eq!(planner.may_drain(LinkId(2)), Ok(vec![LinkId(2)]));
 }
 
 #[test]
 fn all_links_of_a_cable_are_drained_together() {
     let (tiers, now) = state("time,0\ncorrupt,a:3,1e-3\n");
-    let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
+    let mut planner = DrainPlanner::new(&tiers, &now, 0.5, CapacityCount::Paths);
     assert_eq!(planner.may_drain(LinkId(4)), Ok(vec![LinkId(4), LinkId(5)]));
-    let mut planner = DrainPlanner::new(&tiers, &now, 0.75);
+    let mut planner = DrainPlanner::new(&tiers, &now, 0.75, CapacityCount::Paths);
     assert!(
-        matches!(planner.may_drain(LinkId(4)), Err(DrainRefusal::TooFewPaths(broken)) if broken.paths == 2 && broken.required == 3)
+        matches!(planner.may_drain(LinkId(4)), Err(DrainRefusal::TooLittle(broken)) if broken.amount == 2 && broken.required == 3)
     );
 }
 
 #[test]
 fn drains_count_as_down_and_broken_tors_are_reported() {
     let (tiers, now) = state("time,0\ndraining,t1:1\ndown,b:3\ncorrupt,b:4,1e-3\ncorrupt,a:4,1e-4\n");
-    let mut planner = DrainPlanner::new(&tiers, &now, 0.5);
-    let broken = planner.short_of_paths();
+    let mut planner = DrainPlanner::new(&tiers, &now, 0.5, CapacityCount::Paths);
+    let broken = planner.below_constraint();
     assert_eq!(
-        broken.iter().map(|tor| (tiers.name(tor.tor), tor.paths, tor.required)).collect::<Vec<_>>(),
+        broken.iter().map(|tor| (name(&tiers, tor.scope), tor.amount, tor.required)).collect::<Vec<_>>(),
         [("t1", 1, 2)]
     );
     assert_eq!(planner.may_drain(LinkId(0)), Err(DrainRefusal::AlreadyOut));
@@ -87,49 +95,84 @@ fn drains_count_as_down_and_broken_tors_are_reported() {
 }
 
 #[test]
-fn invalid_states_are_rejected() {
+fn only_a_state_without_a_time_is_rejected() {
     let tiers = parse_csv(FABRIC).unwrap();
     for (text, reason) in [
-        (
-            "corrupt,t1:1,1e-3
-        ",
-            "the time is missing",
-        ),
+        ("corrupt,t1:1,1e-3\n", "the time is missing"),
         ("time,yesterday\n", "1:1: `yesterday` is not a time"),
-        ("time,0\ncorrupt,t1:9,1e-3\n", "2:1: `t1:9` is not a link of the fabric"),
-        ("time,0\ncorrupt,t1:1,1.5\n", "2:1: `1.5` is not a loss rate"),
-        (
-            "time,0
-        down,t1:1
-        draining,a:1
-        ",
-            "3:1: `a:1` is already down or draining",
-        ),
-        ("time,0\ntor,a,0.5\n", "`a` is not a ToR"),
-        ("time,0\ntor,t1,0\n", "`0` is not a constraint"),
-        (
-            "time,0
-        time,1
-        ",
-            "2:1: the time is given twice",
-        ),
-        (
-            "time,0
-        up,t1:1
-        ",
-            "unknown row `up` with 1 values",
-        ),
+        ("time,0\ntime,1\n", "2:1: the time is given twice"),
     ] {
         let error = FabricState::parse_csv(text, &tiers).unwrap_err().to_string();
         assert!(error.contains(reason), "`{reason}` in {error}");
     }
-    let json = r#"{"time": "2026-11-15T12:00:00Z", "down": ["t1:1"], "corrupt": [{"link": "b:4", "loss": 1e-4}],
-        "tors": [{"name": "t2", "constraint": 0.9}]}"#;
-    let state = FabricState::parse_json(json, &tiers).unwrap();
-    assert_eq!((state.down.len(), state.corrupting.len(), state.tors[0].1), (1, 1, 0.9));
-    let error = FabricState::parse_json(&json.replace("1e-4", "2"), &tiers).unwrap_err();
-    assert!(error.to_string().contains("is not a loss rate"), "{error}");
     assert!(FabricState::parse_json("{", &tiers).unwrap_err().place.is_some());
+}
+
+/// Each invalid item is listed with its place and remedy; the others count.
+#[test]
+fn an_invalid_item_stops_only_itself() {
+    let tiers = parse_csv(FABRIC).unwrap();
+    for (rows, reason) in [
+        (
+            "corrupt,t1:9,1e-3",
+            "2:1: `t1:9` is not a link of the fabric, but switch `t1` is: correct the port",
+        ),
+        ("corrupt,t9:9,1e-3", "`t9:9` is not a link of the fabric: write a number below 8"),
+        ("corrupt,t1:2,1.5", "2:1: `1.5` is not a loss rate"),
+        (
+            "down,t1:2\ndraining,b:1",
+            "3:1: `b:1` is already down or draining, perhaps reported by its other end",
+        ),
+        (
+            "corrupt,t1:2,1e-5\ncorrupt,b:1,1e-4",
+            "3:1: `b:1` already has a corrupt row, perhaps from its other end; the higher loss, 1e-4",
+        ),
+        ("tor,a,0.5", "`a` is not a ToR of the fabric"),
+        ("pod,q,0.5", "`q` is not a pod of the fabric"),
+        ("tor,t1,0", "`0` is not a constraint: a number above 0, at most 1; until then ToR `t1` keeps all"),
+        ("tor,t1,0.5\ntor,t1,0.9", "3:1: ToR `t1` is given twice, and the stricter constraint counts"),
+        ("up,t1:1", "unknown row `up` with 1 values"),
+    ] {
+        let state = FabricState::parse_csv(&format!("time,0\n{rows}\ncorrupt,a:4,1e-6\n"), &tiers).unwrap();
+        let [skipped] = &state.skipped[..] else { panic!("{rows}: {:?}", state.skipped) };
+        assert!(skipped.to_string().contains(reason), "`{reason}` in {skipped}");
+        assert!(state.corrupting.iter().any(|corrupting| corrupting.link == LinkId(5)), "{rows}");
+    }
+    let state = FabricState::parse_csv("time,0\ncorrupt,t1:2,1e-5\ncorrupt,b:1,1e-4\n", &tiers).unwrap();
+    assert_eq!(state.corrupting, [CorruptingLink { link: LinkId(1), loss: 1e-4 }]);
+    let json = r#"{"time": "2026-11-15T12:00:00Z", "down": ["t1:1", 7.5, {"a": 1}], "corrupt": [{"link": "b:4", "loss": 1e-4},
+        {"link": "b:3"}], "tors": [{"name": "t2", "constraint": 0.9}], "pods": [{"name": "p", "constraint": 0.8}]}"#;
+    let state = FabricState::parse_json(json, &tiers).unwrap();
+    let (tors, pods) = (&state.constraints.tors, &state.constraints.pods);
+    assert_eq!(
+        (state.down.len(), state.corrupting.len(), tors[&tiers.tors()[1]], pods[&0]),
+        (1, 1, 0.9, 0.8)
+    );
+    let skipped: Vec<_> = state.skipped.iter().map(ToString::to_string).collect();
+    assert!(
+        skipped.len() == 3
+            && skipped[1].starts_with("down[2]: a link is required")
+            && skipped[2].starts_with("corrupt[1]: an object with the keys link and loss"),
+        "{skipped:?}"
+    );
+}
+
+/// A link that is down, but cannot be found, freezes the ToRs of its switch.
+#[test]
+fn an_unknown_link_that_is_down_protects_the_tors_of_its_switch() {
+    for (row, frozen) in [("down,t1:77", &["t1"][..]), ("down,a:77", &["t1", "t2"]), ("down,s9:1", &[])] {
+        let (tiers, now) = state(&format!("time,0\n{row}\n"));
+        for count in [CapacityCount::Paths, CapacityCount::Bandwidth] {
+            let mut planner = DrainPlanner::new(&tiers, &now, 0.5, count);
+            let may =
+                [("t1", 0), ("t2", 2)].map(|(tor, link)| (tor, planner.may_drain(LinkId(link)).is_ok()));
+            // The pod of a frozen ToR is frozen too.
+            let is_frozen =
+                |tor| frozen.contains(&tor) || !frozen.is_empty() && count == CapacityCount::Bandwidth;
+            assert!(may.iter().all(|(tor, may)| *may != is_frozen(tor)), "{row} {count} {may:?}");
+            assert!(planner.below_constraint().is_empty());
+        }
+    }
 }
 
 proptest! {
@@ -158,10 +201,10 @@ proptest! {
                 now.corrupting.push(CorruptingLink { link, loss: f64::from(loss) / 1000.0 });
             }
         }
-        now.tors = stricter.map(|(tor, part)| (tiers.tors()[tor as usize % tiers.tors().len()], part)).into_iter().collect();
+        now.constraints.tors = stricter.map(|(tor, part)| (tiers.tors()[tor as usize % tiers.tors().len()], part)).into_iter().collect();
         let all = vec![true; count as usize];
         let need = |tor: wiremend_units::SwitchId| {
-            let part = now.tors.iter().find(|(stricter, _)| *stricter == tor).map_or(constraint, |(_, part)| *part);
+            let part = now.constraints.tors.get(&tor).copied().unwrap_or(constraint);
             (path_count(&tiers, &all, tor) as f64 * part - 1e-6).ceil() as u64
         };
         let mut up = all.clone();
@@ -169,10 +212,10 @@ proptest! {
             up[link.index()] = false;
         }
         let mut before: Vec<u64> = tiers.tors().iter().map(|tor| path_count(&tiers, &up, *tor)).collect();
-        let mut planner = DrainPlanner::new(&tiers, &now, constraint);
-        let broken = planner.short_of_paths();
+        let mut planner = DrainPlanner::new(&tiers, &now, constraint, CapacityCount::Paths);
+        let broken = planner.below_constraint();
         for (tor, paths) in tiers.tors().iter().zip(&before) {
-            prop_assert_eq!(broken.iter().any(|broken| broken.tor == *tor), *paths < need(*tor));
+            prop_assert_eq!(broken.iter().any(|broken| broken.scope == Scope::Tor(*tor)), *paths < need(*tor));
         }
         let advice = planner.advise(STEPS_MAX);
         let steps = planner.order(&advice, STEPS_MAX);

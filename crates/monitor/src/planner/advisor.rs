@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wiremend_fleet::CapacityCount;
 use wiremend_fleet::optimize::STEPS_MAX;
-use wiremend_fleet::plan::{CorruptingLink, DrainPlanner, DrainRefusal, FabricState, TorPaths};
+use wiremend_fleet::plan::{CorruptingLink, DrainPlanner, DrainRefusal, FabricState, ScopeCapacity};
 use wiremend_units::{LinkId, SwitchId, Time};
 
 use crate::planner::failure_brake::FailureBrake;
@@ -15,8 +16,11 @@ use crate::redis::{Advice, AdvisedAction};
 pub struct PlannerLimits {
     /// Whether daemons in mode `advised` act on the advice.
     pub binding: bool,
-    /// Share of its paths to the top tier that every ToR must keep.
+    /// Share of its capacity to the top tier that every ToR, pod and domain must keep. The fabric may require
+    /// other shares of single ToRs and pods.
     pub constraint: f64,
+    /// How capacity is counted.
+    pub count: CapacityCount,
     /// Maximum number of links of one switch protected at the same time.
     pub protected_per_switch_max: usize,
     /// Maximum number of links of the fabric protected at the same time.
@@ -25,7 +29,13 @@ pub struct PlannerLimits {
 
 impl Default for PlannerLimits {
     fn default() -> Self {
-        Self { binding: false, constraint: 0.75, protected_per_switch_max: 4, protected_max: 256 }
+        Self {
+            binding: false,
+            constraint: 0.75,
+            count: CapacityCount::Bandwidth,
+            protected_per_switch_max: 4,
+            protected_max: 256,
+        }
     }
 }
 
@@ -258,7 +268,8 @@ impl<'a> Advisor<'a> {
             return;
         }
         let state = self.state();
-        let mut planner = DrainPlanner::new(self.fabric.tiers(), &state, self.limits.constraint);
+        let PlannerLimits { constraint, count, .. } = self.limits;
+        let mut planner = DrainPlanner::new(self.fabric.tiers(), &state, constraint, count);
         if returned {
             let advice = planner.advise(STEPS_MAX);
             for drain in &advice.drain {
@@ -281,7 +292,7 @@ impl<'a> Advisor<'a> {
                     planner.take_out(&links);
                     self.advise_drain(&links);
                 }
-                Err(DrainRefusal::TooFewPaths(because)) => self.advise_keep(link, &because),
+                Err(DrainRefusal::TooLittle(because)) => self.advise_keep(link, &because),
                 Err(DrainRefusal::AlreadyOut) => {
                     let advice = LinkAdvice::new(AdvisedAction::Wait, "it has no carrier".to_owned());
                     self.link_advice.entry(link).or_insert(advice);
@@ -303,14 +314,17 @@ impl<'a> Advisor<'a> {
             draining: draining.collect(),
             corrupting: corrupting.map(|&link| CorruptingLink { link, loss: self.loss(link) }).collect(),
             down: down.into_iter().collect(),
-            tors: Vec::new(),
+            ..FabricState::default()
         }
     }
 
     fn advise_drain(&mut self, links: &[LinkId]) {
         for &link in links {
             let reason = if self.corrupting.contains_key(&link) {
-                format!("it loses {:.1e}, and every ToR keeps enough paths without it", self.loss(link))
+                format!(
+                    "it loses {:.1e}, and every ToR and pod keeps enough capacity without it",
+                    self.loss(link)
+                )
             } else {
                 "it shares a cable with a corrupting link".to_owned()
             };
@@ -318,16 +332,16 @@ impl<'a> Advisor<'a> {
         }
     }
 
-    fn advise_keep(&mut self, link: LinkId, because: &TorPaths) {
+    fn advise_keep(&mut self, link: LinkId, because: &ScopeCapacity) {
         // The first reason is kept, so that changing numbers cause no new advice.
         if self.link_advice.get(&link).is_some_and(|advice| advice.reason.contains(MUST_STAY)) {
             return;
         }
-        let TorPaths { tor, paths, required, total } = *because;
-        let tor = self.fabric.tiers().name(tor);
         let reason = format!(
-            "it loses {:.1e}{MUST_STAY}{tor} would keep {paths} of {total} paths to the top, and needs {required}",
-            self.loss(link)
+            "it loses {:.1e}{MUST_STAY}{} would keep {}",
+            self.loss(link),
+            because.name(self.fabric.tiers()),
+            because.numbers(self.limits.count)
         );
         self.link_advice.insert(link, LinkAdvice::new(AdvisedAction::Wait, reason));
     }

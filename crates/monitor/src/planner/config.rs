@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use wiremend_fabric::tiers::{NamedTierLink, Tiers, TiersBuilder};
+use wiremend_fleet::CapacityCount;
 use wiremend_units::Rate;
 
 use crate::config::{BadConfig, RedisConfig, parse_checked};
@@ -63,11 +64,20 @@ struct File {
 #[serde(deny_unknown_fields, default)]
 struct Plan {
     constraint: f64,
+    count: Count,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Count {
+    #[default]
+    Bandwidth,
+    Paths,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { constraint: PlannerLimits::default().constraint }
+        Self { constraint: PlannerLimits::default().constraint, count: Count::default() }
     }
 }
 
@@ -109,6 +119,7 @@ struct LinkEntry {
     b: String,
     #[serde(default = "full_rate")]
     rate: String,
+    lag: Option<String>,
     cable: Option<String>,
     #[serde(default)]
     protect: Protector,
@@ -128,6 +139,10 @@ impl File {
         let limits = PlannerLimits {
             binding: self.act.mode == PlannerMode::Act,
             constraint,
+            count: match self.plan.count {
+                Count::Bandwidth => CapacityCount::Bandwidth,
+                Count::Paths => CapacityCount::Paths,
+            },
             protected_per_switch_max: self.act.protected_per_switch_max,
             protected_max: self.act.protected_max,
         };
@@ -161,7 +176,7 @@ fn inline_fabric(
             .switch(name.as_str(), *level, pod.as_deref())
             .map_err(|fault| format!("switch {name}: {fault}"))?;
     }
-    for LinkEntry { a, b, rate, cable, protect } in links {
+    for LinkEntry { a, b, rate, lag, cable, protect } in links {
         let refused = |reason: &dyn std::fmt::Display| format!("link {a} - {b}: {reason}");
         let ends: [PortName; 2] = [
             a.parse::<PortName>().map_err(|reason| refused(&reason))?,
@@ -170,7 +185,12 @@ fn inline_fabric(
         let rate: Rate = rate.parse().map_err(|reason| refused(&reason))?;
         let end = |at: usize| (ends[at].node.as_str(), ends[at].port.as_str());
         parts
-            .link(&NamedTierLink { ends: [end(0), end(1)], rate, cable: cable.as_deref() })
+            .link(&NamedTierLink {
+                ends: [end(0), end(1)],
+                rate,
+                lag: lag.as_deref(),
+                cable: cable.as_deref(),
+            })
             .map_err(|fault| refused(&fault))?;
         if *protect == Protector::Relay {
             relays.extend(ends.iter().map(PortName::to_string));

@@ -12,9 +12,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use wiremend_fabric::tiers::Tiers;
 use wiremend_fleet::ProtectionEffect;
 use wiremend_units::canonical_name;
 
+pub(super) use self::fabric::SkippedItem;
 use crate::args::fleet::{Fleet, FleetCommand};
 use crate::failure::{Answer, Failure};
 
@@ -27,9 +29,10 @@ pub(crate) fn run(args: &Fleet) -> Result<Answer, Failure> {
     }
 }
 
-/// Reads a fabric from a file.
-pub(super) fn load_tiers(file: &Path) -> Result<wiremend_fabric::tiers::Tiers, Failure> {
-    Ok(fabric::Named::from_file(&file.to_string_lossy())?.tiers)
+/// Reads a fabric from a file, and the items of the file that it does not have.
+pub(super) fn load_tiers(file: &Path) -> Result<(Tiers, Vec<SkippedItem>), Failure> {
+    let fabric = fabric::Named::from_file(&file.to_string_lossy())?;
+    Ok((fabric.tiers, fabric.skipped))
 }
 
 /// Maximum length of a file.

@@ -1,17 +1,21 @@
 //! `wiremend fleet plan`: which corrupting links to drain now.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use wiremend_fabric::tiers::Tiers;
+use wiremend_fabric::tiers::{Scope, Tiers};
+use wiremend_fleet::CapacityCount;
 use wiremend_fleet::optimize::STEPS_MAX;
 use wiremend_fleet::plan::{
-    CorruptionCost, DrainPlan, DrainPlanner, DrainRefusal, FabricState, LinkLoad, RepairStep, TorPaths,
+    CorruptionCost, DrainPlan, DrainPlanner, DrainRefusal, FabricState, LinkLoad, RepairStep, ScopeCapacity,
     format_timestamp,
 };
 use wiremend_report::plot::standalone;
+use wiremend_units::LinkId;
 
-use super::fabric::Named;
+use super::fabric::{Named, SkippedItem};
 use super::plan_report::PlanReport;
 use super::run::write;
 use super::{effect, is_json, read};
@@ -28,9 +32,12 @@ pub(super) struct Plan<'a> {
     pub(super) fabric: &'a Named,
     pub(super) state: &'a FabricState,
     pub(super) age_s: i64,
-    pub(super) broken: Vec<TorPaths>,
-    /// Paths of every ToR before the drains.
-    pub(super) tor_paths: Vec<TorPaths>,
+    pub(super) count: CapacityCount,
+    /// Invalid items of both files.
+    pub(super) skipped: Vec<SkippedItem>,
+    pub(super) broken: Vec<ScopeCapacity>,
+    /// Capacity of every ToR, pod and domain before the drains.
+    pub(super) capacities: Vec<ScopeCapacity>,
     pub(super) advice: DrainPlan,
     pub(super) steps: Vec<RepairStep>,
     pub(super) now: CorruptionCost,
@@ -39,7 +46,7 @@ pub(super) struct Plan<'a> {
 
 pub(super) fn run(args: &FleetPlan) -> Result<Answer, Failure> {
     signals::catch()?;
-    let fabric = Named::load(&args.fabric)?;
+    let mut fabric = Named::load(&args.fabric)?;
     let (name, text) = read(&args.state)?;
     let parsed = if is_json(&args.state) {
         FabricState::parse_json(&text, &fabric.tiers)
@@ -51,23 +58,43 @@ pub(super) fn run(args: &FleetPlan) -> Result<Answer, Failure> {
         Failure::Input(format!("{name}{between}{error}"))
     })?;
     let age_s = age(args, &state, &name)?;
-    let mut planner = DrainPlanner::new(&fabric.tiers, &state, args.constraint);
+    let mut skipped = std::mem::take(&mut fabric.skipped);
+    skipped.extend(state.skipped.iter().map(|item| SkippedItem {
+        file: name.clone(),
+        place: item.place,
+        what: item.what.clone(),
+    }));
+    let count = args.count.into();
+    let mut planner = DrainPlanner::new(&fabric.tiers, &state, args.constraint, count);
     if !args.drain.is_empty() {
-        return may_drain(args, &fabric.tiers, &mut planner);
+        return may_drain(args, &fabric.tiers, &mut planner, &skipped);
     }
     let effect = effect(&args.table)?;
-    let (broken, tor_paths) = (planner.short_of_paths(), planner.all_tor_paths().collect());
+    let (broken, capacities) = (planner.below_constraint(), planner.all_capacities());
     let advice = planner.advise(STEPS_MAX);
     let steps = planner.order(&advice, STEPS_MAX);
     let load = LinkLoad { utilization: args.load, ..LinkLoad::default() };
+    let kept: BTreeSet<LinkId> = advice.keep.iter().map(|kept| kept.corrupting.link).collect();
     let cost = |kept_only: bool| {
-        let is_kept = |link| advice.keep.iter().any(|kept| kept.corrupting.link == link);
-        let links = state.corrupting.iter().filter(|corrupting| !kept_only || is_kept(corrupting.link));
+        let links =
+            state.corrupting.iter().filter(|corrupting| !kept_only || kept.contains(&corrupting.link));
         CorruptionCost::for_links(&fabric.tiers, links, &effect, load)
     };
     let (now, after) = (cost(false), cost(true));
-    let plan =
-        Plan { args, fabric: &fabric, state: &state, age_s, broken, tor_paths, advice, steps, now, after };
+    let plan = Plan {
+        args,
+        fabric: &fabric,
+        state: &state,
+        age_s,
+        count,
+        skipped,
+        broken,
+        capacities,
+        advice,
+        steps,
+        now,
+        after,
+    };
     let report = PlanReport(&plan);
     if let Some(directory) = &args.out {
         let json = format!("{:#}\n", report.json());
@@ -116,7 +143,13 @@ pub(super) fn duration_text(seconds: i64) -> String {
 }
 
 /// Checks whether these links may be drained, one after the other.
-fn may_drain(args: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) -> Result<Answer, Failure> {
+fn may_drain(
+    args: &FleetPlan,
+    tiers: &Tiers,
+    planner: &mut DrainPlanner<'_>,
+    skipped: &[SkippedItem],
+) -> Result<Answer, Failure> {
+    let count = args.count.into();
     let (mut lines, mut values, mut all) = (String::new(), Vec::new(), true);
     for name in &args.drain {
         let link = tiers.link_by_name(name).ok_or_else(|| {
@@ -141,33 +174,50 @@ fn may_drain(args: &FleetPlan, tiers: &Tiers, planner: &mut DrainPlanner<'_>) ->
             Err(DrainRefusal::AlreadyOut) => {
                 (format!("yes  {shown} is disabled already"), json!({ "links": [] }))
             }
-            Err(DrainRefusal::TooFewPaths(broken)) => {
+            Err(DrainRefusal::TooLittle(broken)) => {
                 all = false;
-                let why = short(tiers, broken);
-                (format!("no   {shown}: {why}"), json!({ "breaks": broken_json(tiers, broken) }))
+                let why = short(tiers, count, broken);
+                (format!("no   {shown}: {why}"), json!({ "breaks": capacity_json(tiers, count, broken) }))
             }
         };
         lines.push_str(&line);
         lines.push('\n');
         let mut value = value;
         value["link"] = json!(shown);
-        value["may_drain"] = json!(!matches!(answer, Err(DrainRefusal::TooFewPaths(_))));
+        value["may_drain"] = json!(!matches!(answer, Err(DrainRefusal::TooLittle(_))));
         values.push(value);
     }
-    terminal::print(&if args.json { format!("{:#}\n", json!({ "drain": values })) } else { lines })?;
+    for item in skipped {
+        let _ = writeln!(lines, "check {item}");
+    }
+    let json = json!({ "schema": SCHEMA, "count": count.to_string(), "check": skipped_json(skipped), "drain": values });
+    terminal::print(&if args.json { format!("{json:#}\n") } else { lines })?;
     Ok(if all { Answer::Yes } else { Answer::No })
 }
 
+/// Version of the JSON output.
+pub(super) const SCHEMA: u32 = 2;
+
 /// Explains why a link has to stay.
-pub(super) fn short(tiers: &Tiers, broken: &TorPaths) -> String {
-    let TorPaths { tor, paths, required, total } = *broken;
-    format!(
-        "ToR {} would keep {paths} of {total} paths to the top tier, and needs {required}",
-        tiers.name(tor)
-    )
+pub(super) fn short(tiers: &Tiers, count: CapacityCount, broken: &ScopeCapacity) -> String {
+    format!("{} would keep {}", broken.name(tiers), broken.numbers(count))
 }
 
-pub(super) fn broken_json(tiers: &Tiers, broken: &TorPaths) -> Value {
-    let TorPaths { tor, paths, required, total } = *broken;
-    json!({ "tor": tiers.name(tor), "paths": paths, "required": required, "total": total })
+pub(super) fn capacity_json(tiers: &Tiers, count: CapacityCount, capacity: &ScopeCapacity) -> Value {
+    let ScopeCapacity { scope, amount, required, total } = *capacity;
+    let (kind, name) = match scope {
+        Scope::Tor(tor) => ("tor", tiers.name(tor)),
+        Scope::Pod(pod) => ("pod", tiers.pod_name(pod)),
+        Scope::Domain(first) => ("domain_of_tor", tiers.name(first)),
+    };
+    let unit = if count == CapacityCount::Paths { "paths" } else { "bps" };
+    json!({ kind: name, unit: amount, "required": required, "total": total })
+}
+
+pub(super) fn skipped_json(skipped: &[SkippedItem]) -> Value {
+    let item = |item: &SkippedItem| {
+        let (line, column) = item.place.unzip();
+        json!({ "file": item.file, "line": line, "column": column, "what": item.what })
+    };
+    skipped.iter().map(item).collect()
 }

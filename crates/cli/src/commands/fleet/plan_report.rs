@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_fabric::tiers::Tiers;
-use wiremend_fleet::plan::{CorruptionCost, DrainGroup, format_timestamp};
+use wiremend_fabric::tiers::{Scope, Tiers};
+use wiremend_fleet::CapacityCount;
+use wiremend_fleet::plan::{CorruptionCost, DrainGroup, ScopeCapacity, format_timestamp};
 use wiremend_report::pods::{LinkMark, Pod, PodLink, PodSwitch, Pods};
 use wiremend_report::shell_quoted;
 use wiremend_report::{Document, DocumentPart, human};
 use wiremend_units::{LinkId, SwitchId};
 
-use super::plan::{Plan, broken_json, duration_text, short};
+use super::plan::{Plan, SCHEMA, capacity_json, duration_text, short, skipped_json};
 use crate::args::VERSION;
 use crate::terminal;
 
@@ -35,24 +36,25 @@ impl PlanReport<'_> {
 
     /// Returns the labels with their texts.
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let Plan { state, broken, advice, steps, age_s, args, .. } = self.0;
+        let Plan { state, broken, advice, steps, age_s, count, skipped, .. } = self.0;
         let tiers = self.tiers();
         let mut lines = vec![(
             "State",
             format!(
-                "of {}, {} old: {}; {} links down, {} draining, {} corrupting; every ToR must keep {} % of its paths",
+                "of {}, {} old: {}; {} links down, {} draining, {} corrupting",
                 format_timestamp(state.time_s),
                 duration_text(*age_s),
                 self.0.fabric.description(),
                 state.down.len(),
                 state.draining.len(),
                 state.corrupting.len(),
-                human::percent(args.constraint)
             ),
         )];
-        let broken = broken.iter().map(|tor| {
-            let missing = format!("has {} of {} paths, and needs {}", tor.paths, tor.total, tor.required);
-            format!("ToR {} {missing}: none of its links is drained", tiers.name(tor.tor))
+        lines.push(("Constraint", self.constraint()));
+        push(&mut lines, "Check", skipped.iter().map(ToString::to_string));
+        let broken = broken.iter().map(|short| {
+            let kept = "no link is drained that it needs";
+            format!("{} has {}: {kept}", short.name(tiers), short.numbers(*count))
         });
         push(&mut lines, "Broken", broken);
         let drain =
@@ -63,7 +65,7 @@ impl PlanReport<'_> {
         }
         let keep = advice.keep.iter().map(|kept| {
             let link = tiers.link_name(kept.corrupting.link);
-            format!("{link}, loss {:e}: {}", kept.corrupting.loss, short(tiers, &kept.because))
+            format!("{link}, loss {:e}: {}", kept.corrupting.loss, short(tiers, *count, &kept.because))
         });
         push(&mut lines, "Keep", keep);
         let then = steps.iter().filter(|step| !step.drain.is_empty()).map(|step| {
@@ -78,6 +80,34 @@ impl PlanReport<'_> {
         }
         lines.push(("Waiting", self.waiting()));
         lines
+    }
+
+    /// Says what must be kept.
+    fn constraint(&self) -> String {
+        let Plan { args, state, count, .. } = self.0;
+        let share = human::percent(args.constraint);
+        let mut text = match count {
+            CapacityCount::Paths => {
+                format!("every ToR keeps {share} % of its paths to the top tier, whatever their rates")
+            }
+            CapacityCount::Bandwidth => format!(
+                "every ToR keeps {share} % of its bandwidth to the top tier when it sends alone, and every pod when all its ToRs send"
+            ),
+        };
+        if self.0.capacities.iter().any(|capacity| matches!(capacity.scope, Scope::Domain(_))) {
+            text.push_str(", and so do all pods together that share switches below the top tier");
+        }
+        let (known, given) = (self.tiers().constraints(), &state.constraints);
+        let tors: BTreeSet<_> = known.tors.keys().chain(given.tors.keys()).collect();
+        let pods: BTreeSet<_> = known.pods.keys().chain(given.pods.keys()).collect();
+        match tors.len() + pods.len() {
+            0 => {}
+            1 => text.push_str("; one of them has a share of its own"),
+            own => {
+                let _ = write!(text, "; {own} of them have shares of their own");
+            }
+        }
+        text
     }
 
     fn waiting(&self) -> String {
@@ -104,7 +134,7 @@ impl PlanReport<'_> {
     }
 
     pub(super) fn text(&self) -> String {
-        const INDENT: usize = 11;
+        const INDENT: usize = 12;
         let width = terminal::stdout().width.saturating_sub(INDENT);
         let mut text = String::new();
         let mut last = "";
@@ -119,7 +149,7 @@ impl PlanReport<'_> {
     }
 
     pub(super) fn json(&self) -> Value {
-        let Plan { state, broken, advice, steps, age_s, args, now, after, .. } = self.0;
+        let Plan { state, broken, advice, steps, age_s, args, count, skipped, now, after, .. } = self.0;
         let tiers = self.tiers();
         let link = |link: LinkId| json!({ "link": link.0, "name": tiers.link_name(link) });
         let drains = |drains: &[DrainGroup]| -> Vec<Value> {
@@ -137,7 +167,7 @@ impl PlanReport<'_> {
         let keep = advice.keep.iter().map(|kept| {
             let mut value = link(kept.corrupting.link);
             value["loss"] = json!(kept.corrupting.loss);
-            value["because"] = broken_json(tiers, &kept.because);
+            value["because"] = capacity_json(tiers, *count, &kept.because);
             value
         });
         let order = steps.iter().map(|step| {
@@ -145,11 +175,13 @@ impl PlanReport<'_> {
             json!({ "returned": returned, "drain": drains(&step.drain) })
         });
         json!({
-            "schema": 1,
+            "schema": SCHEMA,
             "time": format_timestamp(state.time_s),
             "age_s": age_s,
             "constraint": args.constraint,
-            "broken": broken.iter().map(|tor| broken_json(tiers, tor)).collect::<Vec<_>>(),
+            "count": count.to_string(),
+            "check": skipped_json(skipped),
+            "broken": broken.iter().map(|short| capacity_json(tiers, *count, short)).collect::<Vec<_>>(),
             "drain": drains(&advice.drain),
             "keep": keep.collect::<Vec<_>>(),
             "order": order.collect::<Vec<_>>(),
@@ -162,7 +194,7 @@ impl PlanReport<'_> {
         let mut parts: Vec<DocumentPart> = Vec::new();
         for (label, line) in self.lines() {
             let text = format!("{label}: {line}");
-            parts.push(if label == "Broken" {
+            parts.push(if label == "Broken" || label == "Check" {
                 DocumentPart::Warning(text)
             } else {
                 DocumentPart::Text(text)
@@ -185,7 +217,10 @@ impl PlanReport<'_> {
         let pod_of = |link: &LinkId| tiers.pod(tiers.link(*link).lower);
         let kept =
             marks.iter().filter(|(_, mark)| **mark == LinkMark::Keep).filter_map(|(link, _)| pod_of(link));
-        let broken = self.0.broken.iter().filter_map(|tor| tiers.pod(tor.tor));
+        let broken = self.0.broken.iter().filter_map(|short| match short.scope {
+            Scope::Tor(tor) | Scope::Domain(tor) => tiers.pod(tor),
+            Scope::Pod(pod) => Some(pod),
+        });
         let others = marks.keys().filter_map(pod_of);
         let (mut pods, mut seen) = (Vec::new(), BTreeSet::new());
         for pod in kept.chain(broken).chain(others) {
@@ -199,7 +234,7 @@ impl PlanReport<'_> {
             title: format!("Pods with links that corrupt{more}"),
             description: "Switches of each pod in rows, ToRs below; links that corrupt are marked."
                 .to_owned(),
-            pods: pods.iter().take(PODS_MAX).map(|pod| self.pod(*pod, &marks)).collect(),
+            pods: self.drawn(&pods[..pods.len() - left_out], &marks),
         }
     }
 
@@ -211,12 +246,34 @@ impl PlanReport<'_> {
         state.out().map(|link| (link, LinkMark::Out)).chain(keep).chain(drain).collect()
     }
 
-    fn pod(&self, pod: u32, marks: &BTreeMap<LinkId, LinkMark>) -> Pod {
+    fn drawn(&self, pods: &[u32], marks: &BTreeMap<LinkId, LinkMark>) -> Vec<Pod> {
+        let tiers = self.tiers();
+        let mut switches: Vec<Vec<SwitchId>> = vec![Vec::new(); pods.len()];
+        for switch in (0..tiers.switch_count()).map(SwitchId) {
+            if let Some(place) = pods.iter().position(|pod| tiers.pod(switch) == Some(*pod)) {
+                switches[place].push(switch);
+            }
+        }
+        let of_tor = |capacity: &ScopeCapacity| match capacity.scope {
+            Scope::Tor(tor) => Some((tor, *capacity)),
+            Scope::Pod(_) | Scope::Domain(_) => None,
+        };
+        let capacities = self.0.capacities.iter().filter_map(of_tor).collect();
+        let pods = pods.iter().zip(switches);
+        pods.map(|(pod, switches)| self.pod(*pod, &switches, marks, &capacities)).collect()
+    }
+
+    fn pod(
+        &self,
+        pod: u32,
+        switches: &[SwitchId],
+        marks: &BTreeMap<LinkId, LinkMark>,
+        capacities: &BTreeMap<SwitchId, ScopeCapacity>,
+    ) -> Pod {
         let tiers = self.tiers();
         let mut rows: Vec<Vec<SwitchId>> = vec![Vec::new(); usize::from(tiers.tier_count())];
-        for switch in (0..tiers.switch_count()).map(SwitchId).filter(|switch| tiers.pod(*switch) == Some(pod))
-        {
-            rows[usize::from(tiers.tier(switch))].push(switch);
+        for switch in switches {
+            rows[usize::from(tiers.tier(*switch))].push(*switch);
         }
         rows.retain(|row| !row.is_empty());
         let places: BTreeMap<SwitchId, (usize, usize)> = rows
@@ -237,17 +294,16 @@ impl PlanReport<'_> {
                 }
             }
         }
-        let tiers_drawn =
-            rows.iter().map(|row| row.iter().map(|switch| self.switch(*switch)).collect()).collect();
-        Pod { name: tiers.pod_name(pod).to_owned(), tiers: tiers_drawn, links }
+        let tiers_drawn = rows
+            .iter()
+            .map(|row| row.iter().map(|switch| self.switch(*switch, capacities.get(switch))).collect());
+        Pod { name: tiers.pod_name(pod).to_owned(), tiers: tiers_drawn.collect(), links }
     }
 
-    fn switch(&self, switch: SwitchId) -> PodSwitch {
-        let paths = self.0.tor_paths.iter().find(|paths| paths.tor == switch);
-        let note = paths.map_or(String::new(), |paths| {
-            format!("{} of {} paths, needs {}", paths.paths, paths.total, paths.required)
-        });
-        let is_short = paths.is_some_and(|paths| paths.paths < paths.required);
+    fn switch(&self, switch: SwitchId, capacity: Option<&ScopeCapacity>) -> PodSwitch {
+        let note =
+            capacity.map_or(String::new(), |capacity| format!("has {}", capacity.numbers(self.0.count)));
+        let is_short = capacity.is_some_and(|capacity| capacity.amount < capacity.required);
         PodSwitch { name: self.tiers().name(switch).to_owned(), note, is_short }
     }
 }

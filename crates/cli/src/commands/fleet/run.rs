@@ -22,7 +22,7 @@ use wiremend_report::shell_quoted;
 
 pub(super) fn run(args: &FleetRun) -> Result<Answer, Failure> {
     signals::catch()?;
-    let fabric = Named::load(&args.fabric)?;
+    let fabric = Named::load_strict(&args.fabric)?;
     let effect = effect(&args.table)?;
     let trace = args.trace.as_deref().map(|path| given(path, &fabric)).transpose()?;
     check_policies(&args.policy)?;

@@ -9,7 +9,7 @@ use crate::failure::{Answer, Failure};
 use crate::terminal;
 
 pub(super) fn run(args: &FleetTrace) -> Result<Answer, Failure> {
-    let fabric = Named::load(&args.fabric)?;
+    let fabric = Named::load_strict(&args.fabric)?;
     let trace = args.draw.generator().trace(&fabric.tiers, TraceTime::from_days(args.days), args.draw.seed);
     let text = trace.to_csv();
     match &args.out {

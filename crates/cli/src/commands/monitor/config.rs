@@ -9,7 +9,7 @@ use wiremend_monitor::redis::RedisServer;
 use wiremend_monitor::{BadConfig, DaemonConfig, Name, Protector, RedisConfig};
 
 use crate::args::monitor::MonitorCheck;
-use crate::commands::fleet::load_tiers;
+use crate::commands::fleet::{SkippedItem, load_tiers};
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
@@ -19,9 +19,9 @@ const PASSWORD_BYTES_MAX: u64 = 512;
 
 pub(super) fn run(args: &MonitorCheck) -> Result<Answer, Failure> {
     let text = if args.planner {
-        let (config, topology) = load_planner(&args.config)?;
+        let (config, topology, skipped) = load_planner(&args.config)?;
         server(&config.redis, &config.user)?;
-        planner_meaning(&config, &topology)
+        planner_meaning(&config, &topology, &skipped)
     } else {
         let config = load(&args.config)?;
         server(&config.redis, &config.node)?;
@@ -35,19 +35,19 @@ pub(super) fn load(path: &Path) -> Result<DaemonConfig, Failure> {
     DaemonConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))
 }
 
-/// Reads the configuration of a planner and its fabric.
-pub(super) fn load_planner(path: &Path) -> Result<(PlannerConfig, NamedFabric), Failure> {
+/// Reads the configuration of a planner and its fabric, and the items of the fabric's file that are skipped.
+pub(super) fn load_planner(path: &Path) -> Result<(PlannerConfig, NamedFabric, Vec<SkippedItem>), Failure> {
     let mut config =
         PlannerConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))?;
     let fabric = std::mem::replace(&mut config.fabric, FabricSource::File(path.to_owned()));
-    let tiers = match fabric {
+    let (tiers, skipped) = match fabric {
         // The path is relative to the configuration file.
         FabricSource::File(file) => load_tiers(&path.parent().unwrap_or(Path::new("")).join(file))?,
-        FabricSource::Inline(tiers) => *tiers,
+        FabricSource::Inline(tiers) => (*tiers, Vec::new()),
     };
     let topology = NamedFabric::new(tiers, &config.relays)
         .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-    Ok((config, topology))
+    Ok((config, topology, skipped))
 }
 
 fn bad(path: &Path, error: &BadConfig) -> Failure {
@@ -117,7 +117,7 @@ fn encrypted(redis: &RedisConfig) -> &'static str {
     }
 }
 
-fn planner_meaning(config: &PlannerConfig, topology: &NamedFabric) -> String {
+fn planner_meaning(config: &PlannerConfig, topology: &NamedFabric, skipped: &[SkippedItem]) -> String {
     let PlannerConfig { user, redis, limits, .. } = config;
     let tiers = topology.tiers();
     let mut text = String::new();
@@ -129,10 +129,11 @@ fn planner_meaning(config: &PlannerConfig, topology: &NamedFabric) -> String {
     let _ = writeln!(text, "`{user}` advises, and {does}; Redis at {}{}", redis.address, encrypted(redis));
     let _ = writeln!(
         text,
-        "{} links, {} ToRs that keep {} of their paths; relays at {} ports",
+        "{} links, {} ToRs that keep {} of their {} to the top tier; relays at {} ports",
         tiers.link_count(),
         tiers.tors().len(),
         limits.constraint,
+        limits.count,
         topology.relay_count()
     );
     let _ = writeln!(
@@ -140,5 +141,8 @@ fn planner_meaning(config: &PlannerConfig, topology: &NamedFabric) -> String {
         "at most {} links are protected at the same time, {} per switch",
         limits.protected_max, limits.protected_per_switch_max
     );
+    for item in skipped {
+        let _ = writeln!(text, "skipped: {item}");
+    }
     text
 }

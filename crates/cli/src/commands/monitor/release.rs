@@ -7,7 +7,7 @@ use crate::args::monitor::MonitorRelease;
 use crate::failure::{Answer, Failure};
 
 pub(super) fn run(args: &MonitorRelease) -> Result<Answer, Failure> {
-    let (config, _) = config::load_planner(&args.config)?;
+    let (config, ..) = config::load_planner(&args.config)?;
     let server = config::server(&config.redis, &config.user)?;
     let address = &config.redis.address;
     let failed = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));

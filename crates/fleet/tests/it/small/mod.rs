@@ -1,5 +1,7 @@
 //! Small random fabrics, and their path counts by enumeration.
 
+pub(crate) mod weighted;
+
 use proptest::prelude::*;
 use wiremend_fabric::tiers::{FabricShape, Tiers, parse_csv};
 use wiremend_units::{Rate, SwitchId};
