@@ -13,7 +13,7 @@ use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
 
 use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
-use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
+use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, SkippedTime, run};
 use crate::host::HostCounters;
 use crate::link::LaneCounters;
 use crate::network::Network;
@@ -65,6 +65,8 @@ pub struct Results {
     pub trace_left_out: u64,
     /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
+    /// What skipping time has gained.
+    pub skipped: SkippedTime,
     /// Remarks about the scenario for readers of the results.
     pub notes: Vec<String>,
 }
@@ -103,7 +105,7 @@ impl Simulation {
     }
 
     fn results(mut self, ran: RunOutcome) -> Results {
-        let RunOutcome { mut collector, deadlocks, end, end_reason } = ran;
+        let RunOutcome { mut collector, deadlocks, end, end_reason, skipped } = ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.partitions.iter().map(|partition| partition.events).sum();
@@ -146,6 +148,7 @@ impl Simulation {
             trace,
             trace_left_out,
             in_flight,
+            skipped,
             notes: self.notes,
         }
     }

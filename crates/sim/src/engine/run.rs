@@ -17,6 +17,7 @@ use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow};
 use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
+use super::fast_forward::{FastForward, Gap, Partitions, SkippedTime};
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
@@ -91,6 +92,8 @@ pub(crate) struct Limits {
     pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
     /// Memory limit for frames and flows in flight.
     pub(crate) memory: MemoryLimit,
+    /// Whether to skip time in which the network only repeats a pattern.
+    pub(crate) may_skip_time: bool,
     /// Events after which the number of threads is reconsidered; `None`: all threads simulate.
     pub(crate) thread_choice_events: Option<u64>,
 }
@@ -162,11 +165,12 @@ pub(crate) fn run(
     let count = partitions.len();
     let net = Arc::clone(&partitions[0].net);
     let choice = limits.thread_choice_events.filter(|_| count > 1).map(ThreadChoice::new);
+    let fast_forward = FastForward::new(partitions, limits);
     let shared = Shared {
         limits,
         partitions: partitions.iter_mut().map(Mutex::new).collect(),
         barrier: Barrier::new(count),
-        is_alone: AtomicBool::new(choice.is_some()),
+        is_alone: AtomicBool::new(choice.is_some() || count == 1),
         alone_until: AtomicU64::new(0),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),
@@ -176,6 +180,8 @@ pub(crate) fn run(
         is_deadlocked: AtomicBool::new(false),
     };
     let mut leader = Leader {
+        fast_forward,
+        synced: Time::ZERO,
         observer,
         net,
         collector: Collector::with_jobs(limits.jobs.clone()),
@@ -193,8 +199,9 @@ pub(crate) fn run(
         }
         simulate(0, &shared, Some(&mut leader))
     });
-    let Leader { collector, deadlocks, error, .. } = leader;
-    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason }), Err)
+    let Leader { collector, deadlocks, error, fast_forward, .. } = leader;
+    let skipped = fast_forward.skipped();
+    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason, skipped }), Err)
 }
 
 /// Outcome of the main loop.
@@ -203,6 +210,7 @@ pub(crate) struct RunOutcome {
     pub(crate) deadlocks: Vec<Deadlock>,
     pub(crate) end: Time,
     pub(crate) end_reason: EndReason,
+    pub(crate) skipped: SkippedTime,
 }
 
 /// Simulates one partition: window, exchange, decision. All threads take the same decision.
@@ -254,6 +262,9 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
 /// run ends. Returns the end of the last window.
 fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) -> Time {
     loop {
+        if leader.fast_forward.is_due() {
+            window_end = skip_time(shared, leader, window_end);
+        }
         for number in 0..shared.partitions.len() {
             simulate_window(&mut shared.partition(number), shared, window_end);
         }
@@ -265,6 +276,31 @@ fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: 
             ControlFlow::Continue(end) if shared.is_alone.load(Ordering::Relaxed) => window_end = end,
             _ => return window_end,
         }
+    }
+}
+
+/// Skips time if the network repeats a pattern. Returns the end of the next window.
+fn skip_time(shared: &Shared<'_>, leader: &mut Leader<'_>, window_end: Time) -> Time {
+    let all = (0..shared.partitions.len()).map(|number| shared.partition(number)).collect();
+    let gap = Gap { now: leader.synced, window_end };
+    let jump = leader.fast_forward.attempt(&mut LockedPartitions { shared, all }, gap);
+    jump.map_or(window_end, |now| next_window_end(shared.limits, now, now))
+}
+
+/// The partitions while one thread has all of them.
+struct LockedPartitions<'a, 'b> {
+    shared: &'a Shared<'b>,
+    all: Vec<MutexGuard<'a, &'b mut Partition>>,
+}
+
+impl Partitions for LockedPartitions<'_, '_> {
+    fn all(&mut self) -> impl Iterator<Item = &mut Partition> {
+        self.all.iter_mut().map(|partition| &mut ***partition)
+    }
+
+    fn exchange(&mut self) {
+        self.all.iter_mut().for_each(|partition| post_outboxes(partition, self.shared));
+        self.all.iter_mut().for_each(|partition| collect_outboxes(partition, self.shared));
     }
 }
 
@@ -343,11 +379,16 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, EndReason), Time
             ControlFlow::Break((limits.stop_at, EndReason::TimeLimit))
         };
     }
+    ControlFlow::Continue(next_window_end(limits, now, next))
+}
+
+/// Returns the end of the window with the next event.
+fn next_window_end(limits: &Limits, now: Time, next: Time) -> Time {
     let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
     for every in [limits.sample_every, limits.deadlock.map(|check| check.every)].into_iter().flatten() {
         end = end.min(next_multiple(now, every));
     }
-    ControlFlow::Continue(end)
+    end
 }
 
 /// Returns the first multiple of `step` after `time`.
@@ -372,6 +413,9 @@ struct Leader<'a> {
     reported_events: u64,
     /// `None`: all threads simulate.
     choice: Option<ThreadChoice>,
+    fast_forward: FastForward,
+    /// All events before this time have been handled.
+    synced: Time,
     error: Option<io::Error>,
 }
 
@@ -380,9 +424,13 @@ impl Leader<'_> {
     fn on_window(&mut self, shared: &Shared<'_>, window_end: Time) {
         let events: u64 = shared.state.iter().map(|state| state.events.load(Ordering::Relaxed)).sum();
         self.events += events;
-        if let Some(choice) = &mut self.choice {
-            shared.is_alone.store(choice.on_window(events), Ordering::Relaxed);
-        }
+        self.synced = window_end;
+        self.fast_forward.on_window(events);
+        let is_alone = match &mut self.choice {
+            Some(choice) => choice.on_window(events),
+            None => shared.partitions.len() == 1,
+        };
+        shared.is_alone.store(is_alone || self.fast_forward.is_due(), Ordering::Relaxed);
         self.collect_output(shared, window_end);
         self.check_deadlocks(shared, window_end);
     }

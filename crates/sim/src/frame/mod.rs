@@ -1,10 +1,12 @@
 //! Frames: all header fields that some node reads, and no payload bytes.
 
 mod header;
+mod repeat_state;
 mod store;
 
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
+pub(crate) use repeat_state::{connection_sequence, frame_sequence};
 pub(crate) use store::{FrameId, FrameStore};
 
 use wiremend_impair::{FrameFacts, FrameKind};

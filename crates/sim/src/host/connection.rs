@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use wiremend_measure::{FlowOutcome, FlowRow, TcpStats};
 use wiremend_proto::cc::{self, Ack, Controller, Feedback};
-use wiremend_proto::engine::{Completion, Op, RequesterCounters, Status, Work};
+use wiremend_proto::engine::{Completion, Op, RequesterCounters, StateVisitor, Status, Work};
 use wiremend_proto::tcp::MessageRecovery;
 use wiremend_proto::{Packet, rc};
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
@@ -18,7 +18,7 @@ use super::nic::{Half, SenderId};
 use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, Post};
-use crate::frame::{self, Frame};
+use crate::frame::{self, Frame, connection_sequence};
 use crate::network::{DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose};
 
 pub(super) struct Connection {
@@ -55,6 +55,34 @@ struct PostedMessage {
 }
 
 impl Connection {
+    /// Visits the state, if it may still change. `from` is the connection's host.
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor, from: HostId) {
+        visitor.exact(self.serial);
+        visitor.exact(u64::from(self.open) << 1 | u64::from(self.queued));
+        if !self.open {
+            return;
+        }
+        visitor.absent(self.control.is_none());
+        visitor.length(self.posted.len());
+        match &mut self.requester {
+            RequesterEngine::GoBack(requester) => {
+                requester.visit_state(visitor, connection_sequence(from, self.serial));
+            }
+            _ => visitor.absent(false),
+        }
+    }
+
+    /// Returns the time of the connection's entry in the host's timers after a jump to `now`, which its old entry
+    /// does not outlive. An entry must not be later than the timeout, so it is the timeout itself.
+    pub(super) fn renew_timer(&mut self, old: Time, now: Time) -> Option<Time> {
+        if self.timer_at != old {
+            return None;
+        }
+        let due = self.requester.next_timeout().filter(|_| self.open).map(|due| due.max(now));
+        self.timer_at = due.unwrap_or(Time::MAX);
+        due
+    }
+
     /// Returns whether the connection can be closed.
     #[inline]
     fn is_over(&self, shared: bool) -> bool {
@@ -306,6 +334,11 @@ impl Host {
             }
             connection.timer_at = Time::MAX;
             if !connection.open {
+                continue;
+            }
+            // An early entry has no effect, so that it does not matter how early it is.
+            if connection.requester.next_timeout().is_none_or(|due| due > cx.now) {
+                self.arm_timer(cx, slot);
                 continue;
             }
             if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport, cx.now) {

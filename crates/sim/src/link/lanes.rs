@@ -5,6 +5,8 @@
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
 
+mod repeat_state;
+
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
@@ -32,6 +34,8 @@ pub(crate) struct Lanes {
     /// Number of frames that protected links keep only for retransmission.
     pub(crate) kept_copies: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
+    /// Number of frames whose fate the impairments of a lane decided one by one.
+    draws: u64,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
     sent_bytes: Vec<u64>,
     /// Feedback of the frame that a host is processing.
@@ -103,6 +107,7 @@ impl Lanes {
             headers: Headers::default(),
             kept_copies: 0,
             impairments: (0..lanes).map(|_| None).collect(),
+            draws: 0,
             sent_bytes: Vec::new(),
             feedback: None,
             outbox: (0..partitions).map(|_| Outbox::default()).collect(),
@@ -387,6 +392,7 @@ impl Lanes {
 
     #[inline(never)]
     fn draw_fate(&mut self, start: Time, lane: LaneId, id: FrameId) -> Fate {
+        self.draws += 1;
         let Some(impairments) = &mut self.impairments[lane.index()] else { return Fate::Pass };
         let frame = self.frames.get(id);
         let mut facts = frame.facts();
