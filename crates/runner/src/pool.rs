@@ -29,6 +29,7 @@ pub struct Runner<'a> {
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
     registry: Option<&'a Registry>,
+    fast_forward: bool,
 }
 
 /// Default stop flag, which is never set.
@@ -44,12 +45,19 @@ impl<'a> Runner<'a> {
     /// Creates a runner on all cores, without progress reports.
     pub fn new() -> Self {
         let threads = machine::cores();
-        Self { threads, version: env!("CARGO_PKG_VERSION"), progress: &(), stop: &NEVER, registry: None }
+        let version = env!("CARGO_PKG_VERSION");
+        Self { threads, version, progress: &(), stop: &NEVER, registry: None, fast_forward: true }
     }
 
     /// Sets the number of threads. Results do not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }
+    }
+
+    /// Sets whether runs skip time in which the network only repeats a pattern, as they do by default. Results do not
+    /// depend on it, except the number of events.
+    pub fn fast_forward(self, fast_forward: bool) -> Self {
+        Self { fast_forward, ..self }
     }
 
     /// Sets the receiver of progress reports.
@@ -94,6 +102,7 @@ impl<'a> Runner<'a> {
     /// Options of a run that may use all free memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
+        options.fast_forward = self.fast_forward;
         options.thread_choice_events = Some(THREAD_CHOICE_EVENTS);
         options.memory_bytes_max = machine::memory_bytes_max();
         options.registry = self.registry.cloned().unwrap_or_default();

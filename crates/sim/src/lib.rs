@@ -41,7 +41,7 @@ pub use app::{
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
 };
-pub use engine::{EndReason, Observer, Progress, SkippedTime};
+pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;

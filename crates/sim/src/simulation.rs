@@ -13,7 +13,7 @@ use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
 
 use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
-use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, SkippedTime, run};
+use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
 use crate::host::HostCounters;
 use crate::link::LaneCounters;
 use crate::network::Network;
@@ -65,8 +65,8 @@ pub struct Results {
     pub trace_left_out: u64,
     /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
-    /// What skipping time has gained.
-    pub skipped: SkippedTime,
+    /// Why the run could not skip time in which the network only repeats a pattern, if so.
+    pub fast_forward_obstacle: Option<&'static str>,
     /// Remarks about the scenario for readers of the results.
     pub notes: Vec<String>,
 }
@@ -105,13 +105,14 @@ impl Simulation {
     }
 
     fn results(mut self, ran: RunOutcome) -> Results {
-        let RunOutcome { mut collector, deadlocks, end, end_reason, skipped } = ran;
+        let RunOutcome { mut collector, deadlocks, end, end_reason, skipped, obstacle } = ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.partitions.iter().map(|partition| partition.events).sum();
         counters.dropped_frames.ttl =
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
+        counters.skipped = skipped;
         add_to_digest(&mut collector, &hosts, &lanes);
         let switches = self.added(&mut counters, &mut collector);
         let link_ends = self.protection(&mut counters, &mut collector);
@@ -148,7 +149,7 @@ impl Simulation {
             trace,
             trace_left_out,
             in_flight,
-            skipped,
+            fast_forward_obstacle: obstacle,
             notes: self.notes,
         }
     }

@@ -7,7 +7,6 @@ mod pause_script;
 pub(crate) mod run;
 mod thread_choice;
 
-pub use fast_forward::SkippedTime;
 pub(crate) use partition::Partition;
 pub(crate) use pause_script::{PauseScript, ScriptedPause};
 pub use run::{EndReason, Observer, Progress};

@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow};
+use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow, SkippedTime};
 use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
-use super::fast_forward::{FastForward, Gap, Partitions, SkippedTime};
+use super::fast_forward::{FastForward, Gap, Partitions};
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
@@ -200,8 +200,8 @@ pub(crate) fn run(
         simulate(0, &shared, Some(&mut leader))
     });
     let Leader { collector, deadlocks, error, fast_forward, .. } = leader;
-    let skipped = fast_forward.skipped();
-    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason, skipped }), Err)
+    let (skipped, obstacle) = fast_forward.outcome();
+    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason, skipped, obstacle }), Err)
 }
 
 /// Outcome of the main loop.
@@ -211,6 +211,7 @@ pub(crate) struct RunOutcome {
     pub(crate) end: Time,
     pub(crate) end_reason: EndReason,
     pub(crate) skipped: SkippedTime,
+    pub(crate) obstacle: Option<&'static str>,
 }
 
 /// Simulates one partition: window, exchange, decision. All threads take the same decision.

@@ -11,7 +11,7 @@
 //!
 //! The events of a node leave in the order (time, mix(seed, time, source), source). No two pending events
 //! share a source, so the order is total and does not depend on the order of insertion. Of two sources that
-//! tie repeatedly, neither is always first.
+//! tie repeatedly, neither is always first, unless ties are fixed: then the order is (time, mix(seed, source), source).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -28,10 +28,14 @@ pub(crate) struct NodeWindows {
     pub(crate) nodes: Vec<u32>,
     /// `None`: all events are returned in order of time.
     pub(crate) window: Option<Span>,
+    /// Whether two sources always tie in the same order.
+    pub(crate) has_fixed_ties: bool,
 }
 
 pub(crate) struct EventQueue {
     seed: u64,
+    /// The bits of the time on which the order of simultaneous events depends: all or none.
+    tie_mask: u64,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
     /// First source of each bucket's list.
@@ -87,7 +91,7 @@ const BUCKETS_MAX: usize = 1 << 16;
 impl EventQueue {
     /// Returns a queue for all sources of `nodes`. Most events should lie at most `horizon` ahead.
     pub(crate) fn new(seed: u64, nodes: NodeWindows, horizon: Span) -> Self {
-        let NodeWindows { nodes, window } = nodes;
+        let NodeWindows { nodes, window, has_fixed_ties } = nodes;
         let sources = nodes.len();
         assert!(sources < NONE as usize, "a source fits in 32 bits");
         let buckets = (sources * 2).next_power_of_two().clamp(BUCKETS_MIN, BUCKETS_MAX);
@@ -99,6 +103,7 @@ impl EventQueue {
         let node = |node: u32| if is_by_node { node } else { 0 };
         Self {
             seed: mix(seed),
+            tie_mask: if has_fixed_ties { 0 } else { u64::MAX },
             shift: width.trailing_zeros(),
             heads: vec![NONE; buckets],
             occupied: vec![0; buckets / 64],
@@ -232,6 +237,11 @@ impl EventQueue {
         }
     }
 
+    /// Returns whether two sources always tie in the same order.
+    pub(crate) const fn has_fixed_ties(&self) -> bool {
+        self.tie_mask == 0
+    }
+
     /// Returns whether the order of events between nodes is free.
     pub(crate) const fn is_by_node(&self) -> bool {
         self.is_by_node
@@ -266,7 +276,7 @@ impl EventQueue {
     #[inline]
     fn order(&self, a: Pending, b: Pending) -> Ordering {
         let tie = |event: Pending| {
-            let fair = mix(self.seed ^ event.time ^ (u64::from(event.source) << 40));
+            let fair = mix(self.seed ^ (event.time & self.tie_mask) ^ (u64::from(event.source) << 40));
             fair & !u64::from(u32::MAX) | u64::from(event.source)
         };
         a.time.cmp(&b.time).then_with(|| tie(a).cmp(&tie(b)))
@@ -473,7 +483,7 @@ mod tests {
 
     fn queue(seed: u64, sources: u32, window: Option<u64>) -> EventQueue {
         let nodes = (0..sources).map(|source| source % NODES).collect();
-        EventQueue::new(seed, NodeWindows { nodes, window: window.map(Span::from_ps) }, Span::from_us(2))
+        EventQueue::new(seed, NodeWindows { nodes, window: window.map(Span::from_ps), has_fixed_ties: false }, Span::from_us(2))
     }
 
     fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {

@@ -11,6 +11,7 @@ mod period;
 mod recorded_state;
 mod ties;
 
+use wiremend_measure::SkippedTime;
 use wiremend_proto::engine::{StateKind, StateVisitor};
 use wiremend_units::{HostId, Span, Time};
 
@@ -19,20 +20,11 @@ use self::recorded_state::RecordedState;
 use crate::engine::{Limits, Partition};
 use crate::link::Lanes;
 
-/// What skipping time has gained.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct SkippedTime {
-    /// Number of jumps.
-    pub jumps: u64,
-    /// Simulated time that they have skipped.
-    pub time: Span,
-    /// Why the run cannot skip time, if so.
-    pub obstacle: Option<&'static str>,
-}
-
 /// Finds patterns that repeat, and skips their repetitions.
 pub(crate) struct FastForward {
     skipped: SkippedTime,
+    /// Why the run cannot skip time, if so.
+    obstacle: Option<&'static str>,
     finder: PeriodFinder,
     before: RecordedState,
     /// Lanes of the network and frames in flight: the cost of an attempt.
@@ -78,7 +70,8 @@ impl FastForward {
         };
         let parts = partitions[0].net.lanes.len() as u64;
         Self {
-            skipped: SkippedTime { obstacle, ..SkippedTime::default() },
+            skipped: SkippedTime::default(),
+            obstacle,
             finder: PeriodFinder::default(),
             before: RecordedState::default(),
             parts,
@@ -89,8 +82,9 @@ impl FastForward {
         }
     }
 
-    pub(crate) const fn skipped(&self) -> SkippedTime {
-        self.skipped
+    /// Returns the skipped time, and why the run could not skip time, if so.
+    pub(crate) const fn outcome(&self) -> (SkippedTime, Option<&'static str>) {
+        (self.skipped, self.obstacle)
     }
 
     /// Handles a window with so many events.
@@ -102,7 +96,7 @@ impl FastForward {
     /// Returns whether to look for a pattern before the next window.
     #[inline]
     pub(crate) const fn is_due(&self) -> bool {
-        self.events >= self.wait && self.skipped.obstacle.is_none()
+        self.events >= self.wait && self.obstacle.is_none()
     }
 
     /// Looks for a pattern, and skips its repetitions if there is one. Returns the time after the jump. Without one, the
@@ -145,7 +139,7 @@ impl FastForward {
         let skipped = period * periods;
         partitions.all().for_each(|partition| partition.jump(now + skipped, skipped));
         self.skipped.jumps += 1;
-        self.skipped.time += skipped;
+        self.skipped.skipped_ps += skipped.as_ps();
         Some(now + skipped)
     }
 

@@ -1,7 +1,7 @@
 //! Simulates a period and finds out whether the order of simultaneous events has mattered.
 //!
-//! The seed decides that order, at each time anew. So a pattern only repeats if its simultaneous events at a node
-//! commute: frames that switches forward to different ports.
+//! The seed decides that order, at each time anew unless ties are fixed. So a pattern only repeats if its simultaneous
+//! events at a node commute: frames that switches forward to different ports.
 
 use wiremend_units::{LaneId, NodeId, Time};
 
@@ -26,6 +26,8 @@ enum Effect {
 /// The simultaneous events of a node so far.
 #[derive(Default)]
 struct Moment {
+    /// Whether simultaneous events always come in the same order.
+    is_fixed: bool,
     at: Option<(Time, NodeId)>,
     effects: Vec<Effect>,
 }
@@ -34,7 +36,7 @@ impl Partition {
     /// Handles every event before `end`. Returns whether only events of a pattern happened, and none whose order
     /// the seed decides.
     pub(crate) fn run_checked(&mut self, end: Time) -> bool {
-        let mut moment = Moment::default();
+        let mut moment = Moment { is_fixed: self.lanes.queue.has_fixed_ties(), ..Moment::default() };
         let mut is_regular = true;
         while let Some((now, source)) = self.lanes.queue.pop(end) {
             self.events += 1;
@@ -88,6 +90,9 @@ impl Moment {
             Effect::Nothing => return true,
             Effect::Other => return false,
             Effect::Port(_) | Effect::Host => {}
+        }
+        if self.is_fixed {
+            return true;
         }
         let is_first = !self.effects.contains(&effect);
         self.effects.push(effect);
