@@ -19,6 +19,9 @@ use crate::progress::{Expected, Progress};
 /// How often a run reconsiders its number of threads: about once per millisecond.
 const THREAD_CHOICE_EVENTS: u64 = 20_000;
 
+/// Events for each lane and frame in flight until a run looks for a pattern that repeats. Looking costs about two.
+const FAST_FORWARD_EVENTS: u64 = 8;
+
 /// Settings of runs besides their scenario: threads, memory, progress, stop flag.
 ///
 /// A runner [builds](Runner::build) every simulation and holds the algorithms that a program registers.
@@ -102,7 +105,7 @@ impl<'a> Runner<'a> {
     /// Options of a run that may use all free memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
-        options.fast_forward = self.fast_forward;
+        options.fast_forward_events = self.fast_forward.then_some(FAST_FORWARD_EVENTS);
         options.thread_choice_events = Some(THREAD_CHOICE_EVENTS);
         options.memory_bytes_max = machine::memory_bytes_max();
         options.registry = self.registry.cloned().unwrap_or_default();

@@ -17,7 +17,7 @@ use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow, Skip
 use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
-use super::fast_forward::{FastForward, Gap, Partitions};
+use super::fast_forward::{Clock, FastForward, Partitions};
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
@@ -92,8 +92,8 @@ pub(crate) struct Limits {
     pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
     /// Memory limit for frames and flows in flight.
     pub(crate) memory: MemoryLimit,
-    /// Whether to skip time in which the network only repeats a pattern.
-    pub(crate) may_skip_time: bool,
+    /// Events for each lane and frame in flight until a pattern is looked for; `None`: no time is skipped.
+    pub(crate) fast_forward_events: Option<u64>,
     /// Events after which the number of threads is reconsidered; `None`: all threads simulate.
     pub(crate) thread_choice_events: Option<u64>,
 }
@@ -280,12 +280,12 @@ fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: 
     }
 }
 
-/// Skips time if the network repeats a pattern. Returns the end of the next window.
+/// Simulates some windows and skips time if the network repeats a pattern. Returns the end of the next window.
 fn skip_time(shared: &Shared<'_>, leader: &mut Leader<'_>, window_end: Time) -> Time {
     let all = (0..shared.partitions.len()).map(|number| shared.partition(number)).collect();
-    let gap = Gap { now: leader.synced, window_end };
-    let jump = leader.fast_forward.attempt(&mut LockedPartitions { shared, all }, gap);
-    jump.map_or(window_end, |now| next_window_end(shared.limits, now, now))
+    let mut clock = Clock { now: leader.synced, window_end };
+    leader.fast_forward.attempt(&mut LockedPartitions { shared, all }, &mut clock);
+    clock.window_end
 }
 
 /// The partitions while one thread has all of them.
@@ -384,7 +384,7 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, EndReason), Time
 }
 
 /// Returns the end of the window with the next event.
-fn next_window_end(limits: &Limits, now: Time, next: Time) -> Time {
+pub(super) fn next_window_end(limits: &Limits, now: Time, next: Time) -> Time {
     let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
     for every in [limits.sample_every, limits.deadlock.map(|check| check.every)].into_iter().flatten() {
         end = end.min(next_multiple(now, every));
@@ -414,7 +414,7 @@ struct Leader<'a> {
     reported_events: u64,
     /// `None`: all threads simulate.
     choice: Option<ThreadChoice>,
-    fast_forward: FastForward,
+    fast_forward: FastForward<'a>,
     /// All events before this time have been handled.
     synced: Time,
     error: Option<io::Error>,

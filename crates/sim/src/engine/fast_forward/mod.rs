@@ -15,26 +15,30 @@ use wiremend_measure::SkippedTime;
 use wiremend_proto::engine::{StateKind, StateVisitor};
 use wiremend_units::{HostId, Span, Time};
 
-use self::period::PeriodFinder;
+use self::period::{LaneWatch, PeriodFinder};
 use self::recorded_state::RecordedState;
+use crate::engine::run::next_window_end;
 use crate::engine::{Limits, Partition};
 use crate::link::Lanes;
 
 /// Finds patterns that repeat, and skips their repetitions.
-pub(crate) struct FastForward {
+pub(crate) struct FastForward<'a> {
+    limits: &'a Limits,
     skipped: SkippedTime,
     /// Why the run cannot skip time, if so.
     obstacle: Option<&'static str>,
     finder: PeriodFinder,
     before: RecordedState,
-    /// Lanes of the network and frames in flight: the cost of an attempt.
-    parts: u64,
+    /// The unit of waits, in events: in proportion to the lanes of the network and the frames in flight, and so to the
+    /// cost of an attempt.
+    unit: u64,
     /// Events since the last attempt, and until the next one.
     events: u64,
     wait: u64,
-    /// Until when no window may be skipped.
-    stop_at: Time,
-    sample_every: Option<Span>,
+    /// Whether to watch lanes, because the frames that are in flight at one time did not tell the period.
+    watches: bool,
+    /// Attempts that have failed since the last jump or the last change of `watches`.
+    failures: u32,
 }
 
 /// All partitions, and how they exchange frames.
@@ -45,40 +49,51 @@ pub(crate) trait Partitions {
     fn exchange(&mut self);
 }
 
-/// A time between two windows, and the end of the next window.
+/// How far all partitions are.
 #[derive(Clone, Copy)]
-pub(crate) struct Gap {
+pub(crate) struct Clock {
+    /// All events before this time have been handled.
     pub(crate) now: Time,
+    /// The end of the next window: `now` if the run may have to end there.
     pub(crate) window_end: Time,
 }
 
-/// Events between attempts that fail, for each lane and each frame in flight. An attempt visits each of them twice,
-/// and a visit costs about a fifth of an event. So attempts cost less than 1 %, and most fail before the first visit.
-const WAIT_FIRST: u64 = 64;
-const WAIT_MAX: u64 = 256;
-/// The same after a jump: the boundary that has ended it is soon past, and a similar pattern follows.
-const WAIT_MIN: u64 = 1;
-/// A jump over fewer events, for each lane and frame in flight, is not worth its cost.
-const GAIN_MIN: u64 = 4;
+/// Waits are multiples of [`Limits::fast_forward_events`] for each lane and frame in flight. After an attempt that has
+/// found no period: at most this multiple. Most such attempts look at few lanes.
+const WAIT_UNVISITED_MAX: u64 = 4;
+/// After an attempt that has visited each lane and frame twice, as long as nothing was gained: at least this multiple.
+const WAIT_VISITED: u64 = 8;
+const WAIT_MAX: u64 = 32;
+/// After a jump this part of it: the boundary that has ended it is soon past, and a similar pattern follows.
+const SHARE_AFTER_JUMP: u64 = 8;
+/// A jump over fewer events than this part of it is not worth its cost.
+const SHARE_GAINED_MIN: u64 = 2;
+/// After so many failures, lanes are watched; and after so many again, no longer. A watch takes longer.
+const LOOKS_MAX: u32 = 8;
+const WATCHES_MAX: u32 = 6;
+/// A period with which the state does not repeat counts as so many failures.
+const WRONG_PERIOD: u32 = 3;
+/// Lanes are watched for so many windows at most.
+const WATCHED_WINDOWS: u64 = 128;
 
-impl FastForward {
-    pub(crate) fn new(partitions: &[Partition], limits: &Limits) -> Self {
-        let obstacle = if limits.may_skip_time {
-            eligibility::obstacle(partitions, limits)
-        } else {
-            Some("it is off")
+impl<'a> FastForward<'a> {
+    pub(crate) fn new(partitions: &[Partition], limits: &'a Limits) -> Self {
+        let obstacle = match limits.fast_forward_events {
+            Some(_) => eligibility::obstacle(partitions, limits),
+            None => Some("it is off"),
         };
-        let parts = partitions[0].net.lanes.len() as u64;
+        let unit = partitions[0].net.lanes.len() as u64 * limits.fast_forward_events.unwrap_or(0);
         Self {
+            limits,
             skipped: SkippedTime::default(),
             obstacle,
             finder: PeriodFinder::default(),
             before: RecordedState::default(),
-            parts,
+            unit,
             events: 0,
-            wait: parts * WAIT_FIRST,
-            stop_at: limits.stop_at,
-            sample_every: limits.sample_every,
+            wait: unit,
+            watches: false,
+            failures: 0,
         }
     }
 
@@ -99,53 +114,102 @@ impl FastForward {
         self.events >= self.wait && self.obstacle.is_none()
     }
 
-    /// Looks for a pattern, and skips its repetitions if there is one. Returns the time after the jump. Without one, the
-    /// first part of the next window may have been simulated.
-    pub(crate) fn attempt(&mut self, partitions: &mut impl Partitions, gap: Gap) -> Option<Time> {
+    /// Looks for a pattern, which simulates some windows, and skips its repetitions if there is one.
+    pub(crate) fn attempt(&mut self, partitions: &mut impl Partitions, clock: &mut Clock) {
         let in_flight: u64 = partitions.all().map(|partition| partition.lanes.in_flight()).sum();
         let lanes = partitions.all().next().map_or(0, |first| first.lanes.ports.len());
-        (self.parts, self.events) = (lanes as u64 + in_flight, 0);
-        let after = self.jump(partitions, gap);
-        self.wait = match after {
-            Some(_) => self.parts * WAIT_MIN,
-            None => (self.wait * 2).min(self.parts * WAIT_MAX),
+        self.unit = (lanes as u64 + in_flight) * self.limits.fast_forward_events.unwrap_or(0);
+        self.events = 0;
+        let found = self.find_period(partitions, clock);
+        if found.is_some_and(|period| self.jump(partitions, clock, period).is_some()) {
+            (self.wait, self.failures) = (self.unit / SHARE_AFTER_JUMP, 0);
+            return;
+        }
+        self.wait = match found {
+            None => (self.wait + self.wait / 2).min(self.wait.max(self.unit * WAIT_UNVISITED_MAX)),
+            Some(_) if self.skipped.is_none() => (self.wait * 2).max(self.unit * WAIT_VISITED),
+            Some(_) => self.wait * 2,
         };
-        after
+        self.wait = self.wait.min(self.unit * WAIT_MAX);
+        self.failures += if found.is_some() { WRONG_PERIOD } else { 1 };
+        if self.failures >= if self.watches { WATCHES_MAX } else { LOOKS_MAX } {
+            (self.watches, self.failures) = (!self.watches, 0);
+        }
     }
 
-    fn jump(&mut self, partitions: &mut impl Partitions, gap: Gap) -> Option<Time> {
-        let period = self.finder.find(partitions.all().map(|partition| &*partition))?;
-        let now = gap.now + period;
-        if now > gap.window_end {
+    fn find_period(&mut self, partitions: &mut impl Partitions, clock: &mut Clock) -> Option<Span> {
+        if !self.watches {
+            return self.finder.find(partitions.all().map(|partition| &*partition));
+        }
+        let mut watch = LaneWatch::new(partitions.all().map(|partition| &*partition));
+        let end = clock.now + self.limits.lookahead * WATCHED_WINDOWS;
+        while clock.now < end && !watch.is_over() {
+            let next = clock.window_end;
+            self.run(partitions, clock, next, |partition, end| partition.run_watched(end, &mut watch))?;
+        }
+        watch.period()
+    }
+
+    /// Simulates until `end`. Returns `None` if a window has ended with which the run may end.
+    fn run(
+        &self,
+        partitions: &mut impl Partitions,
+        clock: &mut Clock,
+        end: Time,
+        mut run: impl FnMut(&mut Partition, Time),
+    ) -> Option<()> {
+        if end > self.limits.stop_at.min(self.before_sample(clock.now)) {
             return None;
         }
-        visit_state(partitions, &mut self.before.record(gap.now));
+        while clock.now < end {
+            clock.now = clock.window_end.min(end);
+            partitions.all().for_each(|partition| run(partition, clock.now));
+            partitions.exchange();
+            if clock.now < clock.window_end {
+                break;
+            }
+            let open = partitions.all().map(|partition| partition.tally.open).sum();
+            let in_flight = partitions.all().map(|partition| partition.lanes.in_flight()).sum();
+            let must_end = open == 0 || clock.now >= self.limits.stop_at;
+            if must_end || !self.limits.memory.fits(in_flight, open) {
+                return None;
+            }
+            clock.window_end = next_window_end(self.limits, clock.now, clock.now);
+        }
+        Some(())
+    }
+
+    fn jump(&mut self, partitions: &mut impl Partitions, clock: &mut Clock, period: Span) -> Option<()> {
+        let start = clock.now;
+        visit_state(partitions, &mut self.before.record(start));
         let events = all_events(partitions);
         let mut is_regular = true;
-        partitions.all().for_each(|partition| is_regular &= partition.run_checked(now));
-        partitions.exchange();
+        self.run(partitions, clock, start + period, |partition, end| is_regular &= partition.run_checked(end))?;
         if !is_regular {
             return None;
         }
-        let mut comparer = self.before.compare(now);
+        let mut comparer = self.before.compare(clock.now);
         visit_state(partitions, &mut comparer);
         let (periods_max, horizon) = comparer.outcome()?;
-        let last = horizon.min(self.stop_at).min(self.before_sample(gap.now));
-        let periods = periods_max.min(last.since(now).as_ps() / period.as_ps());
-        if periods * (all_events(partitions) - events) < self.parts * GAIN_MIN {
+        let last = horizon.min(self.limits.stop_at).min(self.before_sample(clock.now));
+        let periods = periods_max.min(last.since(clock.now).as_ps() / period.as_ps());
+        let gain = periods * (all_events(partitions) - events);
+        if periods == 0 || gain < self.unit / SHARE_GAINED_MIN {
             return None;
         }
-        visit_state(partitions, &mut self.before.advance(now, periods));
+        visit_state(partitions, &mut self.before.advance(clock.now, periods));
         let skipped = period * periods;
-        partitions.all().for_each(|partition| partition.jump(now + skipped, skipped));
+        clock.now += skipped;
+        clock.window_end = next_window_end(self.limits, clock.now, clock.now);
+        partitions.all().for_each(|partition| partition.jump(clock.now, skipped));
         self.skipped.jumps += 1;
         self.skipped.skipped_ps += skipped.as_ps();
-        Some(now + skipped)
+        Some(())
     }
 
     /// Returns the last time before the next sample.
     fn before_sample(&self, now: Time) -> Time {
-        let Some(every) = self.sample_every else { return Time::MAX };
+        let Some(every) = self.limits.sample_every else { return Time::MAX };
         let next = (now.as_ps() / every.as_ps() + 1).saturating_mul(every.as_ps());
         Time::from_ps(next - 1)
     }

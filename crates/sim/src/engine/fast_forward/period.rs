@@ -1,61 +1,146 @@
-//! A candidate for the period of a pattern: the time after which the frames on all lanes repeat.
+//! A candidate for the period of a pattern: the time after which the frames on lanes repeat.
 
+use wiremend_proto::Packet;
 use wiremend_units::{LaneId, Span, Time};
 
 use crate::engine::Partition;
+use crate::frame::{Body, Frame};
 
-/// Finds the period of the frames that are on lanes.
+/// A frame on a lane: its time of arrival, and what distinguishes it from others.
+type Passage = (Time, u64);
+
+/// Finds the period of the frames that are on lanes now. That is longer than the pattern if connections send all the
+/// time.
 #[derive(Default)]
 pub(super) struct PeriodFinder {
-    /// The frames of a lane: time of arrival, and what distinguishes the frame from others.
-    frames: Vec<(Time, u64)>,
+    frames: Vec<Passage>,
 }
 
+/// Watches the frames that arrive over some lanes for a while, to find longer periods: those of connections that wait
+/// for acknowledgements.
+pub(super) struct LaneWatch {
+    /// By lane: its place among the watched lanes, or [`UNWATCHED`].
+    places: Vec<u8>,
+    passages: Vec<Vec<Passage>>,
+}
+
+/// The shortest period that some lanes have in common.
+#[derive(Default)]
+struct CommonPeriod {
+    first: u64,
+    /// 0: no lane has a period.
+    all: u64,
+}
+
+const UNWATCHED: u8 = u8::MAX;
+const LANES_MAX: usize = 64;
+/// A lane is watched until this number of frames has arrived.
+const PASSAGES_MAX: usize = 1024;
+/// With fewer frames nothing is known about the period of a lane.
+const FRAMES_MIN: usize = 3;
+const PASSAGES_MIN: usize = 8;
 /// A longer period is not looked for, in periods of the first lane.
 const MULTIPLE_MAX: u64 = 16;
 
 impl PeriodFinder {
     /// Returns the shortest time after which the frames on each lane repeat, as far as there are enough of them.
     pub(super) fn find<'a>(&mut self, partitions: impl Iterator<Item = &'a Partition>) -> Option<Span> {
-        let mut common: Option<u64> = None;
-        let mut first = 0;
+        let mut common = CommonPeriod::default();
         for partition in partitions {
             for number in 0..partition.lanes.ports.len() {
-                let Some(period) = self.period_of(partition, LaneId(number as u32))? else { continue };
-                let Some(so_far) = common else {
-                    (common, first) = (Some(period), period);
-                    continue;
-                };
-                let multiple = so_far / gcd(so_far, period) * period;
-                if multiple > first * MULTIPLE_MAX {
-                    return None;
+                self.frames.clear();
+                for (at, id) in partition.lanes.on_lane(LaneId(number as u32)) {
+                    self.frames.push((at, facts(partition.lanes.frames.get(id))));
                 }
-                common = Some(multiple);
+                if self.frames.len() >= FRAMES_MIN {
+                    common.add(period(&self.frames, 0)?)?;
+                }
             }
         }
-        common.map(Span::from_ps)
+        common.get()
+    }
+}
+
+impl LaneWatch {
+    /// Watches lanes on which there are frames now.
+    pub(super) fn new<'a>(partitions: impl Iterator<Item = &'a Partition>) -> Self {
+        let (mut places, mut used) = (Vec::new(), Vec::new());
+        for partition in partitions {
+            places.resize(partition.lanes.ports.len(), UNWATCHED);
+            let lanes = (0..partition.lanes.ports.len() as u32).map(LaneId);
+            used.extend(lanes.filter(|lane| !partition.lanes.is_idle(*lane)));
+        }
+        let step = used.len().div_ceil(LANES_MAX).max(1);
+        let mut count = 0;
+        for lane in used.into_iter().step_by(step) {
+            places[lane.index()] = count;
+            count += 1;
+        }
+        Self { places, passages: vec![Vec::new(); usize::from(count)] }
     }
 
-    /// Returns the period of a lane: `None` if its frames do not repeat, `Some(None)` if there are too few to know.
-    #[expect(clippy::option_option, reason = "two different answers")]
-    fn period_of(&mut self, partition: &Partition, lane: LaneId) -> Option<Option<u64>> {
-        self.frames.clear();
-        for (at, id) in partition.lanes.on_lane(lane) {
-            let frame = partition.lanes.frames.get(id);
-            let facts = u64::from(frame.src.0) << 40 ^ u64::from(frame.dst.0) << 16 ^ u64::from(frame.len);
-            self.frames.push((at, facts));
-        }
-        if self.frames.len() < 3 {
-            return Some(None);
-        }
-        let lag = (1..=self.frames.len() / 2).find(|lag| self.repeats(*lag))?;
-        Some(Some(self.frames[lag].0.since(self.frames[0].0).as_ps()))
+    #[inline]
+    pub(super) fn is_watched(&self, lane: LaneId) -> bool {
+        self.places[lane.index()] != UNWATCHED
     }
 
-    fn repeats(&self, lag: usize) -> bool {
-        let period = self.frames[lag].0.since(self.frames[0].0);
-        self.frames.iter().zip(&self.frames[lag..]).all(|(a, b)| a.1 == b.1 && b.0.since(a.0) == period)
+    /// Adds the arrival of a frame over a watched lane.
+    pub(super) fn add(&mut self, now: Time, lane: LaneId, frame: &Frame) {
+        self.passages[usize::from(self.places[lane.index()])].push((now, facts(frame)));
     }
+
+    /// Returns whether a lane has been watched long enough.
+    pub(super) fn is_over(&self) -> bool {
+        self.passages.iter().any(|passages| passages.len() >= PASSAGES_MAX)
+    }
+
+    /// Returns the shortest time after which the frames repeat on each lane. Only the later half of the frames counts, so
+    /// that the pattern may begin late.
+    pub(super) fn period(&self) -> Option<Span> {
+        let mut common = CommonPeriod::default();
+        for passages in self.passages.iter().filter(|passages| passages.len() >= PASSAGES_MIN) {
+            common.add(period(passages, passages.len() / 2)?)?;
+        }
+        common.get()
+    }
+}
+
+impl CommonPeriod {
+    /// Adds the period of a lane. Returns `None` if the common period would be too long.
+    fn add(&mut self, period: u64) -> Option<()> {
+        if self.all == 0 {
+            (self.first, self.all) = (period, period);
+        }
+        self.all = self.all / gcd(self.all, period) * period;
+        (self.all <= self.first * MULTIPLE_MAX).then_some(())
+    }
+
+    fn get(&self) -> Option<Span> {
+        (self.all > 0).then(|| Span::from_ps(self.all))
+    }
+}
+
+/// Returns the shortest time after which the passages repeat, from passage number `start` on.
+fn period(passages: &[Passage], start: usize) -> Option<u64> {
+    // Two frames must repeat, or in a longer watch half of them. The comparison of states excludes what is wrong.
+    let lag_max = if start == 0 { passages.len() - 2 } else { start };
+    let repeats = |lag: &usize| {
+        let later = &passages[start.max(*lag)..];
+        let earlier = &passages[start.max(*lag) - lag..];
+        let period = later[0].0.since(earlier[0].0);
+        later.iter().zip(earlier).all(|(later, earlier)| {
+            later.1 == earlier.1 && later.0.since(earlier.0) == period
+        })
+    };
+    let lag = (1..=lag_max).find(repeats)?;
+    let from = start.max(lag);
+    Some(passages[from].0.since(passages[from - lag].0).as_ps()).filter(|period| *period > 0)
+}
+
+fn facts(frame: &Frame) -> u64 {
+    let asks_for_ack = matches!(&frame.body, Body::Packet(Packet::Rc(packet)) if packet.ack_req());
+    let addresses = u64::from(frame.src.0) << 40 ^ u64::from(frame.dst.0) << 17;
+    addresses ^ u64::from(frame.len) << 1 ^ u64::from(asks_for_ack)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -5,6 +5,7 @@
 
 use wiremend_units::{LaneId, NodeId, Time};
 
+use super::period::LaneWatch;
 use crate::engine::Partition;
 use crate::event::Event;
 use crate::frame::Body;
@@ -35,7 +36,7 @@ struct Moment {
 impl Partition {
     /// Handles every event before `end`. Returns whether only events of a pattern happened, and none whose order
     /// the seed decides.
-    pub(crate) fn run_checked(&mut self, end: Time) -> bool {
+    pub(super) fn run_checked(&mut self, end: Time) -> bool {
         let mut moment = Moment { is_fixed: self.lanes.queue.has_fixed_ties(), ..Moment::default() };
         let mut is_regular = true;
         while let Some((now, source)) = self.lanes.queue.pop(end) {
@@ -46,6 +47,21 @@ impl Partition {
             self.handle(now, event);
         }
         is_regular
+    }
+
+    /// Handles every event before `end`, and adds the arrivals over watched lanes.
+    pub(super) fn run_watched(&mut self, end: Time, watch: &mut LaneWatch) {
+        while let Some((now, source)) = self.lanes.queue.pop(end) {
+            self.events += 1;
+            let event = self.lanes.sources.event(source);
+            if let Event::Arrival(lane) = event
+                && watch.is_watched(lane)
+                && let Some(frame) = self.lanes.first_on(lane)
+            {
+                watch.add(now, lane, self.lanes.frames.get(frame));
+            }
+            self.handle(now, event);
+        }
     }
 
     fn effect(&self, event: Event) -> (NodeId, Effect) {
