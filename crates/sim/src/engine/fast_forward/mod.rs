@@ -69,7 +69,7 @@ const SHARE_AFTER_JUMP: u64 = 8;
 /// A jump over fewer events than this part of it is not worth its cost.
 const SHARE_GAINED_MIN: u64 = 2;
 /// After so many failures, lanes are watched; and after so many again, no longer. A watch takes longer.
-const LOOKS_MAX: u32 = 8;
+const LOOKS_MAX: u32 = 12;
 const WATCHES_MAX: u32 = 6;
 /// A period with which the state does not repeat counts as so many failures.
 const WRONG_PERIOD: u32 = 3;
@@ -170,11 +170,11 @@ impl<'a> FastForward<'a> {
             }
             let open = partitions.all().map(|partition| partition.tally.open).sum();
             let in_flight = partitions.all().map(|partition| partition.lanes.in_flight()).sum();
-            let must_end = open == 0 || clock.now >= self.limits.stop_at;
-            if must_end || !self.limits.memory.fits(in_flight, open) {
+            let next = next_event(partitions);
+            if open == 0 || next >= self.limits.stop_at || !self.limits.memory.fits(in_flight, open) {
                 return None;
             }
-            clock.window_end = next_window_end(self.limits, clock.now, clock.now);
+            clock.window_end = next_window_end(self.limits, clock.now, next);
         }
         Some(())
     }
@@ -191,7 +191,8 @@ impl<'a> FastForward<'a> {
         let mut comparer = self.before.compare(clock.now);
         visit_state(partitions, &mut comparer);
         let (periods_max, horizon) = comparer.outcome()?;
-        let last = horizon.min(self.limits.stop_at).min(self.before_sample(clock.now));
+        // Of the last period before the end of the run some events remain.
+        let last = horizon.min(self.limits.stop_at - period).min(self.before_sample(clock.now));
         let periods = periods_max.min(last.since(clock.now).as_ps() / period.as_ps());
         let gain = periods * (all_events(partitions) - events);
         if periods == 0 || gain < self.unit / SHARE_GAINED_MIN {
@@ -200,8 +201,8 @@ impl<'a> FastForward<'a> {
         visit_state(partitions, &mut self.before.advance(clock.now, periods));
         let skipped = period * periods;
         clock.now += skipped;
-        clock.window_end = next_window_end(self.limits, clock.now, clock.now);
         partitions.all().for_each(|partition| partition.jump(clock.now, skipped));
+        clock.window_end = next_window_end(self.limits, clock.now, next_event(partitions));
         self.skipped.jumps += 1;
         self.skipped.skipped_ps += skipped.as_ps();
         Some(())
@@ -217,6 +218,11 @@ impl<'a> FastForward<'a> {
 
 fn all_events(partitions: &mut impl Partitions) -> u64 {
     partitions.all().map(|partition| partition.events).sum()
+}
+
+fn next_event(partitions: &mut impl Partitions) -> Time {
+    let next = partitions.all().filter_map(|partition| partition.lanes.queue.next_time());
+    next.min().unwrap_or(Time::MAX)
 }
 
 /// Visits hosts first: the names of sequences belong to them.

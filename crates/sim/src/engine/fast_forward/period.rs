@@ -122,8 +122,8 @@ impl CommonPeriod {
 
 /// Returns the shortest time after which the passages repeat, from passage number `start` on.
 fn period(passages: &[Passage], start: usize) -> Option<u64> {
-    // Two frames must repeat, or in a longer watch half of them. The comparison of states excludes what is wrong.
-    let lag_max = if start == 0 { passages.len() - 2 } else { start };
+    // The comparison of states excludes what is wrong. To demand that half of the frames repeat avoids most of that.
+    let lag_max = passages.len() / 2;
     let repeats = |lag: &usize| {
         let later = &passages[start.max(*lag)..];
         let earlier = &passages[start.max(*lag) - lag..];

@@ -116,3 +116,11 @@ fn what_cannot_repeat_exactly_is_named() {
     assert_eq!(obstacle(ecn), Some("switches mark, trim, pause or protect"));
     assert_eq!(obstacle("[switch]\nbalance = \"spray\"\n"), Some("switches do more than forward along shortest paths"));
 }
+
+/// While a flow only waits for a timer that the run does not reach, a run ends without further samples.
+#[test]
+fn samples_end_with_the_last_event_before_the_time_limit() {
+    let text = draw::draw(360);
+    assert!(text.contains("after = \"700us\"") && text.contains("[series]"));
+    check(&text, 360);
+}
