@@ -78,6 +78,8 @@ impl Partition {
         }
     }
 
+    /// Handles an event.
+    #[expect(clippy::inline_always, reason = "the main loop would call it for each event")]
     #[inline(always)]
     pub(super) fn handle(&mut self, now: Time, event: Event) {
         match event {

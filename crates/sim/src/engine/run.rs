@@ -170,7 +170,7 @@ pub(crate) fn run(
         limits,
         partitions: partitions.iter_mut().map(Mutex::new).collect(),
         barrier: Barrier::new(count),
-        is_alone: AtomicBool::new(choice.is_some() || count == 1),
+        is_alone: AtomicBool::new(choice.is_some() || count == 1 || fast_forward.is_due()),
         alone_until: AtomicU64::new(0),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),

@@ -483,7 +483,11 @@ mod tests {
 
     fn queue(seed: u64, sources: u32, window: Option<u64>) -> EventQueue {
         let nodes = (0..sources).map(|source| source % NODES).collect();
-        EventQueue::new(seed, NodeWindows { nodes, window: window.map(Span::from_ps), has_fixed_ties: false }, Span::from_us(2))
+        EventQueue::new(
+            seed,
+            NodeWindows { nodes, window: window.map(Span::from_ps), has_fixed_ties: false },
+            Span::from_us(2),
+        )
     }
 
     fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {

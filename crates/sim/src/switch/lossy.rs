@@ -252,7 +252,8 @@ mod tests {
     impl TestPort {
         fn new() -> Self {
             let sources = EventSources::new(2, 2, 1, 0);
-            let windows = NodeWindows { nodes: vec![0; sources.count()], window: None, has_fixed_ties: false };
+            let windows =
+                NodeWindows { nodes: vec![0; sources.count()], window: None, has_fixed_ties: false };
             let mut lanes = Lanes::new(EventQueue::new(1, windows, Span::from_us(1)), sources, 1);
             let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
             lanes.add(&lane, None);

@@ -184,7 +184,9 @@ impl<'a> FastForward<'a> {
         visit_state(partitions, &mut self.before.record(start));
         let events = all_events(partitions);
         let mut is_regular = true;
-        self.run(partitions, clock, start + period, |partition, end| is_regular &= partition.run_checked(end))?;
+        self.run(partitions, clock, start + period, |partition, end| {
+            is_regular &= partition.run_checked(end)
+        })?;
         if !is_regular {
             return None;
         }

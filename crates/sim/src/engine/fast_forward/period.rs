@@ -24,12 +24,12 @@ pub(super) struct LaneWatch {
     passages: Vec<Vec<Passage>>,
 }
 
-/// The shortest period that some lanes have in common.
+/// The shortest period that some lanes have in common. It does not depend on the order of lanes.
 #[derive(Default)]
 struct CommonPeriod {
-    first: u64,
     /// 0: no lane has a period.
     all: u64,
+    shortest: u64,
 }
 
 const UNWATCHED: u8 = u8::MAX;
@@ -39,7 +39,7 @@ const PASSAGES_MAX: usize = 1024;
 /// With fewer frames nothing is known about the period of a lane.
 const FRAMES_MIN: usize = 3;
 const PASSAGES_MIN: usize = 8;
-/// A longer period is not looked for, in periods of the first lane.
+/// A longer period is not looked for, in periods of the lane with the shortest.
 const MULTIPLE_MAX: u64 = 16;
 
 impl PeriodFinder {
@@ -70,6 +70,7 @@ impl LaneWatch {
             let lanes = (0..partition.lanes.ports.len() as u32).map(LaneId);
             used.extend(lanes.filter(|lane| !partition.lanes.is_idle(*lane)));
         }
+        used.sort_unstable();
         let step = used.len().div_ceil(LANES_MAX).max(1);
         let mut count = 0;
         for lane in used.into_iter().step_by(step) {
@@ -109,10 +110,11 @@ impl CommonPeriod {
     /// Adds the period of a lane. Returns `None` if the common period would be too long.
     fn add(&mut self, period: u64) -> Option<()> {
         if self.all == 0 {
-            (self.first, self.all) = (period, period);
+            (self.all, self.shortest) = (period, period);
         }
         self.all = self.all / gcd(self.all, period) * period;
-        (self.all <= self.first * MULTIPLE_MAX).then_some(())
+        self.shortest = self.shortest.min(period);
+        (self.all <= self.shortest * MULTIPLE_MAX).then_some(())
     }
 
     fn get(&self) -> Option<Span> {
@@ -128,9 +130,10 @@ fn period(passages: &[Passage], start: usize) -> Option<u64> {
         let later = &passages[start.max(*lag)..];
         let earlier = &passages[start.max(*lag) - lag..];
         let period = later[0].0.since(earlier[0].0);
-        later.iter().zip(earlier).all(|(later, earlier)| {
-            later.1 == earlier.1 && later.0.since(earlier.0) == period
-        })
+        later
+            .iter()
+            .zip(earlier)
+            .all(|(later, earlier)| later.1 == earlier.1 && later.0.since(earlier.0) == period)
     };
     let lag = (1..=lag_max).find(repeats)?;
     let from = start.max(lag);

@@ -75,9 +75,8 @@ impl RecordedState {
 #[inline]
 fn word(kind: StateKind, value: u64, now: Time) -> u64 {
     match kind {
-        StateKind::Event if value == NEVER => NEVER,
+        StateKind::Event | StateKind::Time if value == NEVER => NEVER,
         StateKind::Event => value - now.as_ps(),
-        StateKind::Time if value == NEVER => NEVER,
         StateKind::Time => value.saturating_sub(now.as_ps()),
         _ => value,
     }
@@ -112,7 +111,9 @@ impl StateVisitor for StateComparer<'_> {
         let new = word(kind, value, self.now);
         match kind {
             StateKind::Exact | StateKind::Event | StateKind::Time => self.repeats &= new == old,
-            StateKind::Sequence { of, bits, room } => self.compare_sequence(of, bits, new.wrapping_sub(old), room),
+            StateKind::Sequence { of, bits, room } => {
+                self.compare_sequence(of, bits, new.wrapping_sub(old), room)
+            }
             StateKind::Growing { room } => self.bound(new.checked_sub(old), room),
             StateKind::Falling => self.bound(old.checked_sub(new), new),
             StateKind::Deadline if new.checked_sub(old) == Some(self.now.since(self.before.at).as_ps()) => {}
@@ -184,12 +185,11 @@ impl StateVisitor for StateMover<'_> {
         let grown = |step: u64| value.wrapping_add(step.wrapping_mul(self.periods));
         match kind {
             StateKind::Exact | StateKind::Boundary | StateKind::Unknown => value,
-            StateKind::Event | StateKind::Deadline if value == NEVER => value,
-            StateKind::Event => value + self.shift.as_ps(),
-            StateKind::Time if old == 0 || old == NEVER => value,
-            StateKind::Time => value + self.shift.as_ps(),
+            StateKind::Event | StateKind::Time | StateKind::Deadline if value == NEVER => value,
+            // A past time, and a deadline that stays.
+            StateKind::Time if old == 0 => value,
             StateKind::Deadline if old == value => value,
-            StateKind::Deadline => value + self.shift.as_ps(),
+            StateKind::Event | StateKind::Time | StateKind::Deadline => value + self.shift.as_ps(),
             StateKind::Sequence { bits, .. } => grown(value.wrapping_sub(old)) & mask(bits),
             StateKind::Growing { .. } | StateKind::Falling => grown(value.wrapping_sub(old)),
         }

@@ -15,8 +15,9 @@ pub(super) fn draw(seed: u64) -> String {
          [stop]\nafter = '<100ms|100ms|700us|1234567ns>'\n\
          <||||[series]\nevery = '50us'\nlinks = 'hosts'\n|[series]\nevery = '33us'\nlinks = 'all'\n>",
     );
-    let text =
-        format!("title = \"long messages\"\nseed = {seed}\n{topology}{transport}{others}{workloads}{impairs}");
+    let text = format!(
+        "title = \"long messages\"\nseed = {seed}\n{topology}{transport}{others}{workloads}{impairs}"
+    );
     // A pair has no links between switches.
     let text = if text.contains("\"pair\"") { text.replace("\"switches\"", "\"all\"") } else { text };
     scenario(&text);

@@ -114,7 +114,10 @@ fn what_cannot_repeat_exactly_is_named() {
     assert_eq!(obstacle("[mend]\ndummies = 1\n"), Some("packets are protected at the ends"));
     let ecn = "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n";
     assert_eq!(obstacle(ecn), Some("switches mark, trim, pause or protect"));
-    assert_eq!(obstacle("[switch]\nbalance = \"spray\"\n"), Some("switches do more than forward along shortest paths"));
+    assert_eq!(
+        obstacle("[switch]\nbalance = \"spray\"\n"),
+        Some("switches do more than forward along shortest paths")
+    );
 }
 
 /// While a flow only waits for a timer that the run does not reach, a run ends without further samples.
