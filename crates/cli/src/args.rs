@@ -150,7 +150,7 @@ pub(crate) struct Run {
 }
 
 /// Whether to skip simulated time in which the network only repeats a pattern.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum FastForward {
     /// Where it is exact
     Auto,

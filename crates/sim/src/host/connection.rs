@@ -63,6 +63,7 @@ impl Connection {
             return;
         }
         visitor.absent(self.control.is_none());
+        visitor.exact(self.timer_at.as_ps());
         visitor.length(self.posted.len());
         match &mut self.requester {
             RequesterEngine::GoBack(requester) => {
@@ -70,17 +71,6 @@ impl Connection {
             }
             _ => visitor.absent(false),
         }
-    }
-
-    /// Returns the time of the connection's entry in the host's timers after a jump to `now`, which its old entry
-    /// does not outlive. An entry must not be later than the timeout, so it is the timeout itself.
-    pub(super) fn renew_timer(&mut self, old: Time, now: Time) -> Option<Time> {
-        if self.timer_at != old {
-            return None;
-        }
-        let due = self.requester.next_timeout().filter(|_| self.open).map(|due| due.max(now));
-        self.timer_at = due.unwrap_or(Time::MAX);
-        due
     }
 
     /// Returns whether the connection can be closed.
@@ -334,11 +324,6 @@ impl Host {
             }
             connection.timer_at = Time::MAX;
             if !connection.open {
-                continue;
-            }
-            // An early entry has no effect, so that it does not matter how early it is.
-            if connection.requester.next_timeout().is_none_or(|due| due > cx.now) {
-                self.arm_timer(cx, slot);
                 continue;
             }
             if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport, cx.now) {

@@ -1,19 +1,14 @@
-//! The state of a host on which the repetition of a pattern depends, and its timers after a jump.
-
-use std::cmp::Reverse;
+//! The state of a host on which the repetition of a pattern depends.
 
 use wiremend_proto::engine::StateVisitor;
-use wiremend_units::Time;
 
-use super::nic::{Half, SenderId};
 use super::{Host, HostCounters};
 use crate::event::EventSource;
 use crate::frame::frame_sequence;
 use crate::link::Lanes;
 
 impl Host {
-    /// Visits the state. Applications are not part of it: an event that changes one ends the pattern. Neither are
-    /// timers: an entry that is early has no effect, and [`Host::renew_timers`] replaces those that are past.
+    /// Visits the state. Applications are not part of it: an event that changes one ends the pattern.
     pub(crate) fn visit_state(&mut self, visitor: &mut impl StateVisitor) {
         let frames = frame_sequence(self.id);
         self.counters.visit_state(visitor, frames);
@@ -21,6 +16,7 @@ impl Host {
         visitor.exact(self.notices);
         visitor.absent(self.stack.is_none());
         visitor.length(self.inbox.len());
+        visitor.length(self.timers.len());
         visitor.length(self.free.len());
         visitor.length(self.connections.len());
         for connection in &mut self.connections {
@@ -30,25 +26,10 @@ impl Host {
         self.nic.visit_state(visitor, frames);
     }
 
-    /// Replaces the entries of timers before `now`, the time after a jump. Returns when the first timer is due.
-    pub(crate) fn renew_timers(&mut self, now: Time) -> Option<Time> {
-        while let Some(Reverse((old, slot))) = self.timers.peek().copied()
-            && old < now
-        {
-            self.timers.pop();
-            let Half::Requester(slot) = SenderId(slot).half() else {
-                unreachable!("responders that repeat a pattern have no timers");
-            };
-            if let Some(due) = self.connections[slot as usize].renew_timer(old, now) {
-                self.timers.push(Reverse((due, slot)));
-            }
-        }
-        self.timers.peek().map(|Reverse((first, _))| *first)
-    }
-
     /// The sources of a host's events that end a pattern.
-    pub(crate) fn boundaries(&self, lanes: &Lanes) -> [EventSource; 2] {
-        [lanes.sources.app(self.id), lanes.sources.inbox(self.id)]
+    pub(crate) fn boundaries(&self, lanes: &Lanes) -> [EventSource; 3] {
+        let sources = &lanes.sources;
+        [sources.app(self.id), sources.timer(self.id), sources.inbox(self.id)]
     }
 }
 

@@ -185,7 +185,7 @@ impl<'a> FastForward<'a> {
         let events = all_events(partitions);
         let mut is_regular = true;
         self.run(partitions, clock, start + period, |partition, end| {
-            is_regular &= partition.run_checked(end)
+            is_regular &= partition.run_checked(end);
         })?;
         if !is_regular {
             return None;
@@ -258,15 +258,9 @@ impl Partition {
         self.ports.visit_state(&mut self.lanes, visitor);
     }
 
-    /// Moves events and timers to a later time, after the rest of the state.
+    /// Moves events to a later time, after the rest of the state.
     fn jump(&mut self, now: Time, by: Span) {
         let Lanes { queue, sources, .. } = &mut self.lanes;
         queue.jump(now, by, sources.app(HostId(0)));
-        for number in 0..self.hosts.len() {
-            let source = self.lanes.sources.timer(HostId(number as u32));
-            if let Some(first) = self.hosts[number].renew_timers(now) {
-                self.lanes.queue.rearm(source, first);
-            }
-        }
     }
 }

@@ -112,7 +112,7 @@ impl StateVisitor for StateComparer<'_> {
         match kind {
             StateKind::Exact | StateKind::Event | StateKind::Time => self.repeats &= new == old,
             StateKind::Sequence { of, bits, room } => {
-                self.compare_sequence(of, bits, new.wrapping_sub(old), room)
+                self.compare_sequence(of, bits, new.wrapping_sub(old), room);
             }
             StateKind::Growing { room } => self.bound(new.checked_sub(old), room),
             StateKind::Falling => self.bound(old.checked_sub(new), new),

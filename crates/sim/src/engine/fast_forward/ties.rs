@@ -14,8 +14,6 @@ use crate::network::FlowKey;
 /// What an event changes at its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
-    /// Nothing.
-    Nothing,
     /// The port of a switch that sends over a lane.
     Port(LaneId),
     /// Anything at a host.
@@ -75,9 +73,9 @@ impl Partition {
                 let node = graph.lane_from(lane);
                 (node, if node.0 < graph.host_count() { Effect::Host } else { Effect::Port(lane) })
             }
-            // A timer that is early does nothing; one that is not changes state that the comparison finds.
-            Event::Timer(host) => (graph.host_node(host), Effect::Nothing),
-            Event::App(host) | Event::Inbox(host) => (graph.host_node(host), Effect::Other),
+            Event::App(host) | Event::Timer(host) | Event::Inbox(host) => {
+                (graph.host_node(host), Effect::Other)
+            }
             Event::SwitchTimer(_) | Event::PauseScript(_) => (NodeId(0), Effect::Other),
         }
     }
@@ -103,7 +101,6 @@ impl Moment {
             self.effects.clear();
         }
         match effect {
-            Effect::Nothing => return true,
             Effect::Other => return false,
             Effect::Port(_) | Effect::Host => {}
         }

@@ -5,7 +5,7 @@
 mod draw;
 
 use wiremend_measure::{Counters, SkippedTime};
-use wiremend_sim::{Options, Results};
+use wiremend_sim::{EndReason, LaneCounters, Options, Results};
 
 use crate::common::{run_with, scenario, series, swarm_seeds};
 
@@ -63,7 +63,7 @@ fn check(text: &str, seed: u64) -> SkippedTime {
 }
 
 /// The counters without those that tell how a result was computed.
-fn comparable(results: &Results) -> (Counters, Vec<wiremend_sim::LaneCounters>, u64) {
+fn comparable(results: &Results) -> (Counters, Vec<LaneCounters>, u64) {
     let counters = Counters { events: 0, skipped: SkippedTime::default(), ..results.counters };
     (counters, results.lanes.clone(), results.in_flight)
 }
@@ -118,6 +118,14 @@ fn what_cannot_repeat_exactly_is_named() {
         obstacle("[switch]\nbalance = \"spray\"\n"),
         Some("switches do more than forward along shortest paths")
     );
+}
+
+/// The run stalls: a flow has failed, and the others of its group wait. The last event is an early timer.
+#[test]
+fn a_run_that_stalls_ends_at_the_same_time() {
+    let text = draw::draw(19_655);
+    assert_eq!(run_with(&text, &Options::new(19_655)).0.end_reason, EndReason::Stalled);
+    check(&text, 19_655);
 }
 
 /// While a flow only waits for a timer that the run does not reach, a run ends without further samples.
