@@ -74,22 +74,15 @@ impl Partition {
             if self.lanes.queue.take_new_node() {
                 self.prefetch();
             }
-            self.handle(now, self.lanes.sources.event(source));
-        }
-    }
-
-    /// Handles an event.
-    #[expect(clippy::inline_always, reason = "the main loop would call it for each event")]
-    #[inline(always)]
-    pub(super) fn handle(&mut self, now: Time, event: Event) {
-        match event {
-            Event::Arrival(lane) => self.on_arrival(now, lane),
-            Event::PortFree(lane) => self.on_port_free(now, lane),
-            Event::App(host) => self.with_host(now, host, Host::on_app),
-            Event::Timer(host) => self.with_host(now, host, Host::on_timer),
-            Event::Inbox(host) => self.with_host(now, host, Host::on_inbox),
-            Event::SwitchTimer(switch) => self.on_switch_timer(now, switch),
-            Event::PauseScript(script) => self.on_script(now, script),
+            match self.lanes.sources.event(source) {
+                Event::Arrival(lane) => self.on_arrival(now, lane),
+                Event::PortFree(lane) => self.on_port_free(now, lane),
+                Event::App(host) => self.with_host(now, host, Host::on_app),
+                Event::Timer(host) => self.with_host(now, host, Host::on_timer),
+                Event::Inbox(host) => self.with_host(now, host, Host::on_inbox),
+                Event::SwitchTimer(switch) => self.on_switch_timer(now, switch),
+                Event::PauseScript(script) => self.on_script(now, script),
+            }
         }
     }
 

@@ -210,6 +210,24 @@ impl EventQueue {
         self.first_far().map(|event| Time::from_ps(event.time))
     }
 
+    /// Returns the sources that are due at the time of the next event; `None` if they lie far ahead.
+    pub(crate) fn next_sources(&mut self) -> Option<impl Iterator<Item = EventSource>> {
+        let time = self.next_time()?.as_ps();
+        let bucket = time >> self.shift;
+        let is_near = bucket - self.cursor < self.heads.len() as u64;
+        let mut source = is_near.then(|| self.heads[self.index(bucket)])?;
+        Some(std::iter::from_fn(move || {
+            loop {
+                let found = (source != NONE).then_some(source)?;
+                let slot = &self.slots[found as usize];
+                source = slot.next;
+                if slot.due == time {
+                    return Some(EventSource(found));
+                }
+            }
+        }))
+    }
+
     /// Returns when a source is due, if it is pending.
     pub(crate) fn due(&self, source: EventSource) -> Option<Time> {
         let due = self.slots[source.0 as usize].due;

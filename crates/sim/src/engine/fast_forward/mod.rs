@@ -145,7 +145,8 @@ impl<'a> FastForward<'a> {
         let end = clock.now + self.limits.lookahead * WATCHED_WINDOWS;
         while clock.now < end && !watch.is_over() {
             let next = clock.window_end;
-            self.run(partitions, clock, next, |partition, end| partition.run_watched(end, &mut watch))?;
+            self.run(partitions, clock, next, Partition::run)?;
+            partitions.all().for_each(|partition| watch.add(partition));
         }
         watch.period()
     }

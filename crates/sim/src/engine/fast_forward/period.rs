@@ -19,9 +19,7 @@ pub(super) struct PeriodFinder {
 /// Watches the frames that arrive over some lanes for a while, to find longer periods: those of connections that wait
 /// for acknowledgements.
 pub(super) struct LaneWatch {
-    /// By lane: its place among the watched lanes, or [`UNWATCHED`].
-    places: Vec<u8>,
-    passages: Vec<Vec<Passage>>,
+    lanes: Vec<(LaneId, Vec<Passage>)>,
 }
 
 /// The shortest period that some lanes have in common. It does not depend on the order of lanes.
@@ -32,7 +30,6 @@ struct CommonPeriod {
     shortest: u64,
 }
 
-const UNWATCHED: u8 = u8::MAX;
 const LANES_MAX: usize = 64;
 /// A lane is watched until this number of frames has arrived.
 const PASSAGES_MAX: usize = 1024;
@@ -64,42 +61,37 @@ impl PeriodFinder {
 impl LaneWatch {
     /// Watches lanes on which there are frames now.
     pub(super) fn new<'a>(partitions: impl Iterator<Item = &'a Partition>) -> Self {
-        let (mut places, mut used) = (Vec::new(), Vec::new());
+        let mut used = Vec::new();
         for partition in partitions {
-            places.resize(partition.lanes.ports.len(), UNWATCHED);
             let lanes = (0..partition.lanes.ports.len() as u32).map(LaneId);
             used.extend(lanes.filter(|lane| !partition.lanes.is_idle(*lane)));
         }
         used.sort_unstable();
         let step = used.len().div_ceil(LANES_MAX).max(1);
-        let mut count = 0;
-        for lane in used.into_iter().step_by(step) {
-            places[lane.index()] = count;
-            count += 1;
+        Self { lanes: used.into_iter().step_by(step).map(|lane| (lane, Vec::new())).collect() }
+    }
+
+    /// Adds the frames that are on the watched lanes of a partition now, except those that were before. Frames that came
+    /// and went in between are missed; a wrong period does no harm.
+    pub(super) fn add(&mut self, partition: &Partition) {
+        for (lane, passages) in &mut self.lanes {
+            let last = passages.last().map_or(Time::ZERO, |(at, _)| *at);
+            let frames = partition.lanes.on_lane(*lane).filter(|(at, _)| *at > last);
+            passages.extend(frames.map(|(at, id)| (at, facts(partition.lanes.frames.get(id)))));
         }
-        Self { places, passages: vec![Vec::new(); usize::from(count)] }
-    }
-
-    #[inline]
-    pub(super) fn is_watched(&self, lane: LaneId) -> bool {
-        self.places[lane.index()] != UNWATCHED
-    }
-
-    /// Adds the arrival of a frame over a watched lane.
-    pub(super) fn add(&mut self, now: Time, lane: LaneId, frame: &Frame) {
-        self.passages[usize::from(self.places[lane.index()])].push((now, facts(frame)));
     }
 
     /// Returns whether a lane has been watched long enough.
     pub(super) fn is_over(&self) -> bool {
-        self.passages.iter().any(|passages| passages.len() >= PASSAGES_MAX)
+        self.lanes.iter().any(|(_, passages)| passages.len() >= PASSAGES_MAX)
     }
 
     /// Returns the shortest time after which the frames repeat on each lane. Only the later half of the frames counts, so
     /// that the pattern may begin late.
     pub(super) fn period(&self) -> Option<Span> {
         let mut common = CommonPeriod::default();
-        for passages in self.passages.iter().filter(|passages| passages.len() >= PASSAGES_MIN) {
+        let passages = self.lanes.iter().map(|(_, passages)| passages);
+        for passages in passages.filter(|passages| passages.len() >= PASSAGES_MIN) {
             common.add(period(passages, passages.len() / 2)?)?;
         }
         common.get()

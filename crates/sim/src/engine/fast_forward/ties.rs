@@ -3,112 +3,79 @@
 //! The seed decides that order, at each time anew unless ties are fixed. So a pattern only repeats if its simultaneous
 //! events at a node commute: frames that switches forward to different ports.
 
-use wiremend_units::{LaneId, NodeId, Time};
+use wiremend_units::{LaneId, NodeId, Span, Time};
 
-use super::period::LaneWatch;
 use crate::engine::Partition;
-use crate::event::Event;
+use crate::event::{Event, EventSource};
 use crate::frame::Body;
 use crate::network::FlowKey;
 
-/// What an event changes at its node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What an event changes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Effect {
     /// The port of a switch that sends over a lane.
     Port(LaneId),
-    /// Anything at a host.
-    Host,
-    /// Something that does not belong to a pattern.
-    Other,
-}
-
-/// The simultaneous events of a node so far.
-#[derive(Default)]
-struct Moment {
-    /// Whether simultaneous events always come in the same order.
-    is_fixed: bool,
-    at: Option<(Time, NodeId)>,
-    effects: Vec<Effect>,
+    /// Anything at a node.
+    Node(NodeId),
 }
 
 impl Partition {
-    /// Handles every event before `end`. Returns whether only events of a pattern happened, and none whose order
-    /// the seed decides.
+    /// Handles every event before `end`. Returns whether the seed has decided no order that matters.
     pub(super) fn run_checked(&mut self, end: Time) -> bool {
-        let mut moment = Moment { is_fixed: self.lanes.queue.has_fixed_ties(), ..Moment::default() };
         let mut is_regular = true;
-        while let Some((now, source)) = self.lanes.queue.pop(end) {
-            self.events += 1;
-            let event = self.lanes.sources.event(source);
-            let (node, effect) = self.effect(event);
-            is_regular &= moment.add(now, node, effect);
-            self.handle(now, event);
+        while is_regular
+            && !self.lanes.queue.has_fixed_ties()
+            && let Some(now) = self.lanes.queue.next_time().filter(|now| *now < end)
+        {
+            let (events, simultaneous) = (self.events, self.next_events());
+            self.run(now + Span::from_ps(1));
+            // No event of a pattern makes another one due at once.
+            is_regular = simultaneous.is_some_and(|count| self.events - events == count);
         }
+        self.run(end);
         is_regular
     }
 
-    /// Handles every event before `end`, and adds the arrivals over watched lanes.
-    pub(super) fn run_watched(&mut self, end: Time, watch: &mut LaneWatch) {
-        while let Some((now, source)) = self.lanes.queue.pop(end) {
-            self.events += 1;
-            let event = self.lanes.sources.event(source);
-            if let Event::Arrival(lane) = event
-                && watch.is_watched(lane)
-                && let Some(frame) = self.lanes.first_on(lane)
-            {
-                watch.add(now, lane, self.lanes.frames.get(frame));
-            }
-            self.handle(now, event);
+    /// Returns the number of simultaneous events that are next; `None` if their order matters.
+    fn next_events(&mut self) -> Option<u64> {
+        let sources: Vec<EventSource> = self.lanes.queue.next_sources()?.collect();
+        if sources.len() == 1 {
+            return Some(1);
         }
+        let mut effects: Vec<_> = sources.iter().map(|source| self.effect(*source)).collect();
+        effects.sort_unstable();
+        let commute = effects.windows(2).all(|pair| pair[0] != pair[1]);
+        // An event that may change all of a node commutes with none of that node.
+        let is_changed = |node: NodeId| effects.contains(&Effect::Node(node));
+        let is_free = |effect: &Effect| match effect {
+            Effect::Port(lane) => !is_changed(self.net.graph.lane_from(*lane)),
+            Effect::Node(_) => true,
+        };
+        (commute && effects.iter().all(is_free)).then_some(sources.len() as u64)
     }
 
-    fn effect(&self, event: Event) -> (NodeId, Effect) {
+    fn effect(&self, source: EventSource) -> Effect {
         let graph = &self.net.graph;
-        match event {
-            Event::Arrival(lane) => {
-                let node = graph.lane_to(lane);
-                (node, self.effect_of_arrival(lane))
+        match self.lanes.sources.event(source) {
+            Event::Arrival(lane) => self.effect_of_arrival(lane),
+            Event::PortFree(lane) if graph.lane_from(lane).0 < graph.host_count() => {
+                Effect::Node(graph.lane_from(lane))
             }
-            Event::PortFree(lane) => {
-                let node = graph.lane_from(lane);
-                (node, if node.0 < graph.host_count() { Effect::Host } else { Effect::Port(lane) })
-            }
-            Event::App(host) | Event::Timer(host) | Event::Inbox(host) => {
-                (graph.host_node(host), Effect::Other)
-            }
-            Event::SwitchTimer(_) | Event::PauseScript(_) => (NodeId(0), Effect::Other),
+            Event::PortFree(lane) => Effect::Port(lane),
+            Event::App(host) | Event::Timer(host) | Event::Inbox(host) => Effect::Node(graph.host_node(host)),
+            Event::SwitchTimer(switch) => Effect::Node(graph.switch_node(switch)),
+            Event::PauseScript(_) => unreachable!("runs with scripted pauses skip no time"),
         }
     }
 
     fn effect_of_arrival(&self, lane: LaneId) -> Effect {
-        let Some(switch) = self.net.switch_at(lane) else { return Effect::Host };
-        let Some(frame) = self.lanes.first_on(lane).map(|id| self.lanes.frames.get(id)) else {
-            return Effect::Other;
-        };
-        if matches!(frame.body, Body::Corrupted) || frame.has_header || frame.ttl <= 1 {
-            return Effect::Other;
+        let frame = self.lanes.first_on(lane).map(|id| self.lanes.frames.get(id));
+        match (self.net.switch_at(lane), frame) {
+            (Some(switch), Some(frame)) if !matches!(frame.body, Body::Corrupted) && frame.ttl > 1 => {
+                let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
+                Effect::Port(self.net.next_hop(switch, key))
+            }
+            _ => Effect::Node(self.net.graph.lane_to(lane)),
         }
-        let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
-        Effect::Port(self.net.next_hop(switch, key))
-    }
-}
-
-impl Moment {
-    /// Adds the next event. Returns whether it belongs to a pattern and commutes with all simultaneous ones.
-    fn add(&mut self, now: Time, node: NodeId, effect: Effect) -> bool {
-        if self.at != Some((now, node)) {
-            self.at = Some((now, node));
-            self.effects.clear();
-        }
-        match effect {
-            Effect::Other => return false,
-            Effect::Port(_) | Effect::Host => {}
-        }
-        if self.is_fixed {
-            return true;
-        }
-        let is_first = !self.effects.contains(&effect);
-        self.effects.push(effect);
-        is_first
     }
 }
