@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use wiremend_scenario::Override;
 
 use self::choice::choice;
@@ -131,6 +131,9 @@ pub(crate) struct Run {
     /// Number of threads; does not change results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Whether to skip simulated time in which the network only repeats a pattern; does not change results
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = choice::<FastForward>())]
+    pub(crate) fast_forward: FastForward,
     /// Write the results into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -144,6 +147,21 @@ pub(crate) struct Run {
     /// Print summary.json instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Whether to skip simulated time in which the network only repeats a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FastForward {
+    /// Where it is exact
+    Auto,
+    /// Never
+    Off,
+}
+
+impl FastForward {
+    pub(crate) fn is_on(self) -> bool {
+        self == Self::Auto
+    }
 }
 
 /// A scenario and the changes to it

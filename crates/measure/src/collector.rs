@@ -6,7 +6,7 @@ use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
 use crate::{
     Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
-    Proportion, Protection, Quantiles, RowDigest, TimeoutCounts, Trims, VariantSummary,
+    Proportion, Protection, Quantiles, RowDigest, SkippedTime, TimeoutCounts, Trims, VariantSummary,
 };
 
 /// Aggregates the rows of one variant. Its memory does not grow with the number of flows. Collectors of
@@ -62,6 +62,8 @@ pub struct Counters {
     pub dropped_frames: DropCounts,
     /// Simulated time.
     pub simulated_ps: u64,
+    /// The part of it that was skipped because the network only repeated a pattern.
+    pub skipped: SkippedTime,
 }
 
 /// Points of the distribution in a summary.
@@ -166,6 +168,7 @@ impl Collector {
             dropped_frames: counters.dropped_frames,
             goodput_bps: goodput_bps(self.finished_bytes, counters.simulated_ps),
             simulated_ns: counters.simulated_ps / 1_000,
+            skipped: counters.skipped,
             digest: self.digest.to_string(),
             fct_cdf: self.fct_ps.cdf_points(CDF_POINTS),
         }
@@ -176,7 +179,7 @@ add_counters!(
     Counters;
     sum timeouts, packets_sent, packet_hops, events, extra_bytes, retransmitted_packets,
     retransmitted_bytes, extra_frames, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
-    corrupted_frames, dropped_frames, simulated_ps
+    corrupted_frames, dropped_frames, simulated_ps, skipped
 );
 
 /// Goodput in bit/s, rounded down; 0 if no time passed.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Histogram,
-    Interval, JobSummary, Protection, TimeoutCounts, Trims, interval,
+    Interval, JobSummary, Protection, SkippedTime, TimeoutCounts, Trims, interval,
 };
 
 /// All variants of one scenario: the content of `summary.json`. It does not depend on the machine, its clock
@@ -101,6 +101,9 @@ pub struct VariantSummary {
     pub goodput_bps: u64,
     /// Simulated time in nanoseconds, over all seeds.
     pub simulated_ns: u64,
+    /// The part of it that was skipped because the network only repeated a pattern.
+    #[serde(default, skip_serializing_if = "SkippedTime::is_none")]
+    pub skipped: SkippedTime,
     /// [`crate::RowDigest`] of flow rows and counters.
     pub digest: String,
     /// Distribution of completion times: pairs of nanoseconds and the fraction of flows that took at most

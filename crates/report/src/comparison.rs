@@ -1,6 +1,8 @@
 //! Comparison of variants: the columns of the terminal table and of the page.
 
-use wiremend_measure::{DeadlockReport, JobSummary, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+use wiremend_measure::{
+    DeadlockReport, JobSummary, Quantiles, SkippedTime, TimeoutCause, TimeoutCounts, VariantSummary,
+};
 
 use crate::human;
 
@@ -290,6 +292,9 @@ pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
 pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in variants {
+        if let Some(line) = skipped(variant) {
+            lines.push(if variants.len() == 1 { line } else { format!("{}: {line}", variant.name) });
+        }
         for note in &variant.notes {
             let is_shared = variants.iter().all(|other| other.notes.contains(note));
             let line = if is_shared { note.clone() } else { format!("{}: {note}", variant.name) };
@@ -299,6 +304,14 @@ pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Describes the simulated time that was skipped.
+fn skipped(variant: &VariantSummary) -> Option<String> {
+    let SkippedTime { jumps, skipped_ps } = variant.skipped;
+    let percent = skipped_ps / 10 / variant.simulated_ns.max(1);
+    let plural = if jumps == 1 { "" } else { "s" };
+    (jumps > 0).then(|| format!("fast-forwarded {percent} % of the simulated time in {jumps} jump{plural}"))
 }
 
 /// Describes a deadlock: when, which ports wait for each other, and how it ended.

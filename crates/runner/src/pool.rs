@@ -19,6 +19,9 @@ use crate::progress::{Expected, Progress};
 /// How often a run reconsiders its number of threads: about once per millisecond.
 const THREAD_CHOICE_EVENTS: u64 = 20_000;
 
+/// Events for each lane and frame in flight until a run looks for a pattern that repeats. Looking costs about two.
+const FAST_FORWARD_EVENTS: u64 = 8;
+
 /// Settings of runs besides their scenario: threads, memory, progress, stop flag.
 ///
 /// A runner [builds](Runner::build) every simulation and holds the algorithms that a program registers.
@@ -29,6 +32,7 @@ pub struct Runner<'a> {
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
     registry: Option<&'a Registry>,
+    fast_forward: bool,
 }
 
 /// Default stop flag, which is never set.
@@ -44,12 +48,19 @@ impl<'a> Runner<'a> {
     /// Creates a runner on all cores, without progress reports.
     pub fn new() -> Self {
         let threads = machine::cores();
-        Self { threads, version: env!("CARGO_PKG_VERSION"), progress: &(), stop: &NEVER, registry: None }
+        let version = env!("CARGO_PKG_VERSION");
+        Self { threads, version, progress: &(), stop: &NEVER, registry: None, fast_forward: true }
     }
 
     /// Sets the number of threads. Results do not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }
+    }
+
+    /// Sets whether runs skip time in which the network only repeats a pattern, as they do by default. Results do not
+    /// depend on it, except the number of events.
+    pub fn fast_forward(self, fast_forward: bool) -> Self {
+        Self { fast_forward, ..self }
     }
 
     /// Sets the receiver of progress reports.
@@ -94,6 +105,7 @@ impl<'a> Runner<'a> {
     /// Options of a run that may use all free memory.
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
+        options.fast_forward_events = self.fast_forward.then_some(FAST_FORWARD_EVENTS);
         options.thread_choice_events = Some(THREAD_CHOICE_EVENTS);
         options.memory_bytes_max = machine::memory_bytes_max();
         options.registry = self.registry.cloned().unwrap_or_default();

@@ -42,6 +42,8 @@ const LIBRARY: &[Shipped] = shipped![
     "bench/perm-k8.toml",
     "bench/perm-k16.toml",
     "bench/incast-k8.toml",
+    "bench/ring-k8.toml",
+    "bench/ring-k16.toml",
     "bench/ws50-k4.toml",
     "bench/ws50-k8.toml",
     "bench/ws50-k16.toml",

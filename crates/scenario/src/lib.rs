@@ -100,7 +100,7 @@ pub use recovery::{Recovery, RecoveryFamily, SelectiveRepeat, Tracking};
 pub use reference::{ReferencePage, reference};
 pub use registered::{Registered, RegisteredNames};
 pub use route::Route;
-pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
+pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop, Ties};
 pub use schema::schema_json;
 pub use switch::{ClassWeight, Switch};
 pub use tcp::{Protocol, Tcp, TcpCongestion, TcpEcn, TcpReordering};

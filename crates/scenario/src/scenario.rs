@@ -80,12 +80,15 @@ fn seed() -> Seed {
     Within::fixed(1)
 }
 
-/// Settings of the simulator; none of them changes a result.
+/// Settings of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
-    /// Simulation of output ports.
+    /// Simulation of output ports; changes no result.
     pub ports: Ports,
+    /// Order of events at the same time at a host or switch, for example that a frame arrives and that the port
+    /// becomes free.
+    pub ties: Ties,
 }
 
 /// Simulation of output ports.
@@ -97,6 +100,18 @@ pub enum Ports {
     Auto,
     /// Frame by frame at all ports: the same result, slower. A check of the simulator itself.
     Scheduled,
+}
+
+/// Order of events at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The seed decides each time, so that no port is favoured.
+    #[default]
+    Drawn,
+    /// The seed decides once for the whole run. So traffic that repeats a pattern repeats it exactly, and a run can
+    /// skip the repetitions (`--fast-forward`).
+    Fixed,
 }
 
 /// The end of a run, if its flows do not end it earlier.

@@ -65,6 +65,8 @@ pub struct Results {
     pub trace_left_out: u64,
     /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
+    /// Why the run could not skip time in which the network only repeats a pattern, if so.
+    pub fast_forward_obstacle: Option<&'static str>,
     /// Remarks about the scenario for readers of the results.
     pub notes: Vec<String>,
 }
@@ -103,13 +105,14 @@ impl Simulation {
     }
 
     fn results(mut self, ran: RunOutcome) -> Results {
-        let RunOutcome { mut collector, deadlocks, end, end_reason } = ran;
+        let RunOutcome { mut collector, deadlocks, end, end_reason, skipped, obstacle } = ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.partitions.iter().map(Partition::events).sum();
         counters.dropped_frames.ttl =
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
+        counters.skipped = skipped;
         add_to_digest(&mut collector, &hosts, &lanes);
         let switches = self.added(&mut counters, &mut collector);
         let link_ends = self.protection(&mut counters, &mut collector);
@@ -146,6 +149,7 @@ impl Simulation {
             trace,
             trace_left_out,
             in_flight,
+            fast_forward_obstacle: obstacle,
             notes: self.notes,
         }
     }

@@ -123,6 +123,9 @@ fn run_once(program: &Path, case: &Case, threads: u32) -> Result<Sample> {
     for value in &case.set {
         run.arg("--set").arg(value);
     }
+    if !case.fast_forward {
+        run.args(["--fast-forward", "off"]);
+    }
     let (stdout, usage) = usage::run_measured(&run)?;
     let summary = serde_json::from_str(&stdout).with_context(|| format!("summary of {}", case.name))?;
     Sample::new(&case.name, threads, &summary, usage)

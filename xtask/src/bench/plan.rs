@@ -9,6 +9,8 @@ pub(super) struct Case {
     pub(super) scenario: String,
     /// Arguments of `--set`.
     pub(super) set: Vec<String>,
+    /// Whether runs may skip time in which the network only repeats a pattern.
+    pub(super) fast_forward: bool,
 }
 
 /// Scenarios that are measured as they are.
@@ -60,6 +62,9 @@ const SCALE: &[(&str, &[&str])] = &[
 ];
 const LEAF_SPINE: &str = "topology={kind=\"leaf-spine\",leaves=1024,spines=32,hosts_per_leaf=100,\
                           rate=\"100Gbps\",delay=\"1us\"}";
+
+/// Ring all-reduces of 128 and 1024 hosts, which are measured with and without skipped time.
+const RINGS: &[&str] = &["ring-k8", "ring-k16"];
 
 /// Features whose instructions and cache misses are checked, on 128 hosts with short messages.
 const GUARDED: &[&str] =
@@ -131,7 +136,7 @@ impl Plan {
 
 impl Case {
     fn built_in(name: &str) -> Self {
-        Self { name: name.to_owned(), scenario: format!("bench/{name}"), set: Vec::new() }
+        Self { name: name.to_owned(), scenario: format!("bench/{name}"), set: Vec::new(), fast_forward: true }
     }
 
     fn changed(name: String, scenario: &str, set: &[&str]) -> Self {
@@ -141,7 +146,7 @@ impl Case {
 }
 
 /// Returns the cases of a name: a scenario with or without its folder, `features-k8`, a single feature such as
-/// `perm-k16+irn,loss`, `scale`, or one of its networks.
+/// `perm-k16+irn,loss`, `scale`, `rings`, or one of their networks.
 fn named(name: &str) -> Result<Vec<Case>, String> {
     let short = name.strip_prefix("bench/").unwrap_or(name);
     if let Some(size) = short.strip_prefix("features-").filter(|size| ["k4", "k8", "k16"].contains(size)) {
@@ -150,13 +155,16 @@ fn named(name: &str) -> Result<Vec<Case>, String> {
     if short == "scale" {
         return Ok(scale());
     }
+    if short == "rings" {
+        return Ok(rings());
+    }
     let single = short.split_once('+').map(|(base, _)| features(base)).unwrap_or_default();
     let scenarios = SCENARIOS.iter().map(|name| Case::built_in(name));
-    let found = scenarios.chain(scale()).chain(single).find(|case| case.name == short);
+    let found = scenarios.chain(scale()).chain(rings()).chain(single).find(|case| case.name == short);
     found.map(|case| vec![case]).ok_or_else(|| {
         let scale: Vec<_> = SCALE.iter().map(|(name, _)| *name).collect();
         format!(
-            "no benchmark `{name}`; there are {}, features-k4, features-k8, features-k16, scale, {}",
+            "no benchmark `{name}`; there are {}, features-k4, features-k8, features-k16, scale, rings, {}",
             SCENARIOS.join(", "),
             scale.join(", ")
         )
@@ -184,6 +192,14 @@ pub(super) fn hosts(case: &str) -> Option<u32> {
         "leaf-spine-100k" => Some(102_400),
         _ => case.strip_prefix("perm-k")?.parse().ok().map(|k: u32| k * k * k / 4),
     }
+}
+
+fn rings() -> Vec<Case> {
+    let both = |name: &&str| {
+        let off = Case { name: format!("{name},off"), fast_forward: false, ..Case::built_in(name) };
+        [Case::built_in(name), off]
+    };
+    RINGS.iter().flat_map(both).collect()
 }
 
 fn scale() -> Vec<Case> {
@@ -223,6 +239,9 @@ mod tests {
         assert_eq!(plan("scale").unwrap().cases.len(), SCALE.len());
         assert_eq!(plan("perm-k32").unwrap().cases[0].set[0], "topology.k=32");
         assert_eq!(["perm-k4", "perm-k64", "perm-k4+irn,loss"].map(hosts), [Some(16), Some(65_536), None]);
+        let rings = plan("rings").unwrap().cases;
+        assert_eq!(rings.len(), 2 * RINGS.len());
+        assert!(rings[0].fast_forward && !rings[1].fast_forward && rings[0].scenario == rings[1].scenario);
     }
 
     #[test]

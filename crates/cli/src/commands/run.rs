@@ -7,7 +7,7 @@ use wiremend_report::terminal::{self as draw, wrap};
 use wiremend_report::to_json;
 use wiremend_runner::{Batch, Input, Request};
 
-use crate::args::{Run, Scenario};
+use crate::args::{FastForward, Run, Scenario};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 use crate::{signals, terminal};
@@ -16,7 +16,8 @@ pub(super) fn run(args: &Run) -> Result<Answer, Failure> {
     signals::catch()?;
     let input = Input::load(&args.scenario.name, &args.scenario.set)?;
     let (progress, stop) = (Progress::default(), signals::stop());
-    let batch = super::runner(args.threads, &progress, &stop).run(&request(args, &input)?)?;
+    let runner = super::runner(args.threads, &progress, &stop).fast_forward(args.fast_forward.is_on());
+    let batch = runner.run(&request(args, &input)?)?;
     terminal::print(&if args.json { to_json(&batch.summary) } else { rendered(&input, &batch) })?;
     let is_deadlocked =
         |variant: &VariantSummary| variant.first_deadlock.as_ref().is_some_and(|found| found.ended_run);
@@ -45,6 +46,7 @@ pub(super) fn tour() -> Result<Answer, Failure> {
         variant: Vec::new(),
         seeds: 1,
         threads: None,
+        fast_forward: FastForward::Auto,
         out: None,
         csv: false,
         capture: Vec::new(),

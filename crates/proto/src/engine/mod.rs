@@ -18,6 +18,7 @@
 mod bad_config;
 mod counters;
 mod delivery;
+mod state_visitor;
 mod transmit;
 mod work;
 
@@ -28,6 +29,7 @@ use wiremend_units::{Psn, Time};
 pub use bad_config::BadConfig;
 pub use counters::{RequesterCounters, ResponderCounters};
 pub use delivery::{Message, Placement, ReadPlacement, RequestOutcome};
+pub use state_visitor::{StateKind, StateVisitor};
 pub use transmit::{Expiry, Purpose, Transmit};
 pub use work::{Completion, Op, Status, Work};
 

@@ -4,7 +4,7 @@ use wiremend_wire::{NakCode, Opcode, RethRepr};
 
 use super::config::Config;
 use super::packet::Packet;
-use crate::engine::{Op, Placement};
+use crate::engine::{Op, Placement, StateKind, StateVisitor};
 
 /// Numbers count from 0 without wrapping, as in the requester.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +81,22 @@ impl PacketShape {
 }
 
 impl Inbound {
+    /// Visits the state of a responder that gets one packet of a message after the other. Each packet but the last
+    /// must find room in the message, and the last one does not belong to the pattern.
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor, of: u64) {
+        let open = self.open.map_or(0, |op| op as u64 + 1);
+        let end = if self.open == Some(Op::Write) { self.len } else { Config::MESSAGE_LEN_MAX };
+        visitor.sequence(of, &mut self.expected, u64::MAX);
+        visitor.exact(self.nak_sent);
+        visitor.exact(open);
+        let room = u64::from(end.saturating_sub(self.offset).saturating_sub(1));
+        self.offset = visitor.visit(StateKind::Growing { room }, self.offset.into()) as u32;
+        visitor.exact(self.message_first);
+        visitor.exact(self.last_out_of_sequence);
+        visitor.exact(self.addr);
+        visitor.exact(self.len);
+    }
+
     /// Handles a packet `distance` beyond the expected one. If a new round of retransmissions starts with it,
     /// the expected packet of that round was lost as well, and another NAK is permitted.
     #[cold]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::engine::StateVisitor;
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{
     AethRepr, BthRepr, Encapsulation, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome,
@@ -100,6 +101,18 @@ impl Packet {
         self.extension[2] = (addr >> 32) as u32;
         self.extension[3] = addr as u32;
         self
+    }
+
+    /// Visits the headers of a packet of the connection whose numbers are the sequence `of`.
+    #[inline]
+    pub fn visit_state(&mut self, visitor: &mut impl StateVisitor, of: u64) {
+        let Self { dest_qp, psn, imm, extension: [a, b, c, d], payload_len, opcode, flags } = self;
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        visitor.psn(of, psn);
+        visitor.exact(pair(dest_qp.get(), *imm));
+        visitor.exact(pair(*a, *b));
+        visitor.exact(pair(*c, *d));
+        visitor.exact(u64::from(*payload_len) << 16 | (*opcode as u64) << 8 | u64::from(*flags));
     }
 
     /// Returns the RETH, if the opcode has one.

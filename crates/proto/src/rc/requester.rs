@@ -1,5 +1,7 @@
 //! The requester: converts work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
+mod repeat_state;
+
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
 

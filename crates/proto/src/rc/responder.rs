@@ -11,7 +11,7 @@ use super::inbound::{Inbound, PacketShape};
 use super::packet::Packet;
 use super::reads::{Output, Reads};
 use super::recovery::OutOfSequence;
-use crate::engine::{self, Message, Op, RequestOutcome, Responder as _, ResponderCounters};
+use crate::engine::{self, Message, Op, RequestOutcome, Responder as _, ResponderCounters, StateVisitor};
 
 /// The receiving half of a queue pair.
 #[derive(Clone, Debug)]
@@ -260,6 +260,33 @@ impl Responder {
             Syndrome::Nak(_) | Syndrome::Reserved(_) => self.counters.naks += 1,
         }
         Packet::acknowledge(self.peer, reply.psn, AethRepr { syndrome: reply.syndrome, msn: reply.msn })
+    }
+
+    /// Visits the state. `of` names the sequence of its packets.
+    pub fn visit_state(&mut self, visitor: &mut impl StateVisitor, of: u64) {
+        self.inbound.visit_state(visitor, of);
+        visitor.absent(self.reads.is_none());
+        visitor.exact(self.reply.is_some());
+        if let Some(reply) = &mut self.reply {
+            visitor.psn(of, &mut reply.psn);
+            visitor.exact(reply.msn);
+            visitor.exact(reply.syndrome.to_byte());
+        }
+        visitor.exact(self.msn);
+        visitor.exact(self.receives);
+        visitor.exact(self.failed);
+        let counters = &mut self.counters;
+        visitor.counter(&mut counters.accepted);
+        visitor.counter(&mut counters.acks);
+        let mut coalesced = u64::from(counters.coalesced);
+        visitor.counter(&mut coalesced);
+        counters.coalesced = coalesced as u32;
+        visitor.exact(counters.responses);
+        visitor.exact(counters.duplicates);
+        visitor.exact(counters.out_of_sequence);
+        visitor.exact(counters.naks);
+        visitor.exact(counters.rnr_naks);
+        visitor.exact(counters.ignored);
     }
 
     /// Messages executed, modulo 2^24.

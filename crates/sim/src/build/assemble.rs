@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wiremend_proto::cc::AckFeedback;
 use wiremend_proto::pfc::Buffer;
+use wiremend_scenario::Ties;
 use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
 use super::plan::SimulationPlan;
@@ -90,7 +91,11 @@ impl SimulationPlan<'_> {
         let [lanes, hosts, switches] =
             [graph.lane_count(), graph.host_count(), graph.switch_count()].map(|count| count as usize);
         let sources = EventSources::new(lanes, hosts, switches, scripts.len());
-        let windows = NodeWindows { nodes: self.source_nodes(scripts), window: self.node_window() };
+        let windows = NodeWindows {
+            nodes: self.source_nodes(scripts),
+            window: self.node_window(),
+            has_fixed_ties: self.scenario.engine.ties == Ties::Fixed,
+        };
         assert_eq!(windows.nodes.len(), sources.count(), "every source has a node");
         let queue = EventQueue::new(stream_seed(net.seed, purpose::TIES, 0), windows, horizon(net));
         let mut lanes = Lanes::new(queue, sources, self.partitions);

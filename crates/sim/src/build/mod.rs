@@ -46,6 +46,10 @@ pub struct Options {
     /// Events after which it is reconsidered whether all threads simulate or the first one alone; tiny networks
     /// then have one thread. `None`: all threads simulate. Results do not depend on it.
     pub thread_choice_events: Option<u64>,
+    /// Skips time in which the network only repeats a pattern: looks for one after this number of events for each lane
+    /// and frame in flight, which is what looking costs. `None`: simulates everything. Results do not depend on it,
+    /// except the number of events.
+    pub fast_forward_events: Option<u64>,
     /// Links to capture.
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
@@ -67,6 +71,7 @@ impl Options {
             scheduled_ports: false,
             time_order: false,
             thread_choice_events: None,
+            fast_forward_events: None,
             captures: Vec::new(),
             trace: None,
             log_pauses: false,

@@ -106,6 +106,7 @@ impl<'a> SimulationPlan<'a> {
             sample_every: self.scenario.series.as_ref().map(|series| series.every),
             deadlock: deadlock::check(self.scenario),
             memory: self.valid.memory,
+            fast_forward_events: self.options.fast_forward_events,
             thread_choice_events: self.options.thread_choice_events,
         }
     }

@@ -1,6 +1,7 @@
 //! The engine: partitions, one thread each, and their synchronisation.
 
 mod barrier;
+mod fast_forward;
 mod partition;
 mod pause_script;
 pub(crate) mod run;

@@ -13,10 +13,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow};
+use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow, SkippedTime};
 use wiremend_units::{Span, Time};
 
 use super::barrier::Barrier;
+use super::fast_forward::{Clock, FastForward, Partitions};
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
@@ -91,6 +92,8 @@ pub(crate) struct Limits {
     pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
     /// Memory limit for frames and flows in flight.
     pub(crate) memory: MemoryLimit,
+    /// Events for each lane and frame in flight until a pattern is looked for; `None`: no time is skipped.
+    pub(crate) fast_forward_events: Option<u64>,
     /// Events after which the number of threads is reconsidered; `None`: all threads simulate.
     pub(crate) thread_choice_events: Option<u64>,
 }
@@ -162,11 +165,12 @@ pub(crate) fn run(
     let count = partitions.len();
     let net = Arc::clone(&partitions[0].net);
     let choice = limits.thread_choice_events.filter(|_| count > 1).map(ThreadChoice::new);
+    let fast_forward = FastForward::new(partitions, limits);
     let shared = Shared {
         limits,
         partitions: partitions.iter_mut().map(Mutex::new).collect(),
         barrier: Barrier::new(count),
-        is_alone: AtomicBool::new(choice.is_some()),
+        is_alone: AtomicBool::new(choice.is_some() || count == 1 || fast_forward.is_due()),
         alone_until: AtomicU64::new(0),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),
@@ -176,6 +180,8 @@ pub(crate) fn run(
         is_deadlocked: AtomicBool::new(false),
     };
     let mut leader = Leader {
+        fast_forward,
+        synced: Time::ZERO,
         observer,
         net,
         collector: Collector::with_jobs(limits.jobs.clone()),
@@ -193,8 +199,9 @@ pub(crate) fn run(
         }
         simulate(0, &shared, Some(&mut leader))
     });
-    let Leader { collector, deadlocks, error, .. } = leader;
-    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason }), Err)
+    let Leader { collector, deadlocks, error, fast_forward, .. } = leader;
+    let (skipped, obstacle) = fast_forward.outcome();
+    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason, skipped, obstacle }), Err)
 }
 
 /// Outcome of the main loop.
@@ -203,6 +210,8 @@ pub(crate) struct RunOutcome {
     pub(crate) deadlocks: Vec<Deadlock>,
     pub(crate) end: Time,
     pub(crate) end_reason: EndReason,
+    pub(crate) skipped: SkippedTime,
+    pub(crate) obstacle: Option<&'static str>,
 }
 
 /// Simulates one partition: window, exchange, decision. All threads take the same decision.
@@ -254,6 +263,9 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
 /// run ends. Returns the end of the last window.
 fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) -> Time {
     loop {
+        if leader.fast_forward.is_due() {
+            window_end = skip_time(shared, leader, window_end);
+        }
         for number in 0..shared.partitions.len() {
             simulate_window(&mut shared.partition(number), shared, window_end);
         }
@@ -265,6 +277,31 @@ fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: 
             ControlFlow::Continue(end) if shared.is_alone.load(Ordering::Relaxed) => window_end = end,
             _ => return window_end,
         }
+    }
+}
+
+/// Simulates some windows and skips time if the network repeats a pattern. Returns the end of the next window.
+fn skip_time(shared: &Shared<'_>, leader: &mut Leader<'_>, window_end: Time) -> Time {
+    let all = (0..shared.partitions.len()).map(|number| shared.partition(number)).collect();
+    let mut clock = Clock { now: leader.synced, window_end };
+    leader.fast_forward.attempt(&mut LockedPartitions { shared, all }, &mut clock);
+    clock.window_end
+}
+
+/// The partitions while one thread has all of them.
+struct LockedPartitions<'a, 'b> {
+    shared: &'a Shared<'b>,
+    all: Vec<MutexGuard<'a, &'b mut Partition>>,
+}
+
+impl Partitions for LockedPartitions<'_, '_> {
+    fn all(&mut self) -> impl Iterator<Item = &mut Partition> {
+        self.all.iter_mut().map(|partition| &mut ***partition)
+    }
+
+    fn exchange(&mut self) {
+        self.all.iter_mut().for_each(|partition| post_outboxes(partition, self.shared));
+        self.all.iter_mut().for_each(|partition| collect_outboxes(partition, self.shared));
     }
 }
 
@@ -343,11 +380,16 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, EndReason), Time
             ControlFlow::Break((limits.stop_at, EndReason::TimeLimit))
         };
     }
+    ControlFlow::Continue(next_window_end(limits, now, next))
+}
+
+/// Returns the end of the window with the next event.
+pub(super) fn next_window_end(limits: &Limits, now: Time, next: Time) -> Time {
     let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
     for every in [limits.sample_every, limits.deadlock.map(|check| check.every)].into_iter().flatten() {
         end = end.min(next_multiple(now, every));
     }
-    ControlFlow::Continue(end)
+    end
 }
 
 /// Returns the first multiple of `step` after `time`.
@@ -372,6 +414,9 @@ struct Leader<'a> {
     reported_events: u64,
     /// `None`: all threads simulate.
     choice: Option<ThreadChoice>,
+    fast_forward: FastForward<'a>,
+    /// All events before this time have been handled.
+    synced: Time,
     error: Option<io::Error>,
 }
 
@@ -380,9 +425,13 @@ impl Leader<'_> {
     fn on_window(&mut self, shared: &Shared<'_>, window_end: Time) {
         let events: u64 = shared.state.iter().map(|state| state.events.load(Ordering::Relaxed)).sum();
         self.events += events;
-        if let Some(choice) = &mut self.choice {
-            shared.is_alone.store(choice.on_window(events), Ordering::Relaxed);
-        }
+        self.synced = window_end;
+        self.fast_forward.on_window(events);
+        let is_alone = match &mut self.choice {
+            Some(choice) => choice.on_window(events),
+            None => shared.partitions.len() == 1,
+        };
+        shared.is_alone.store(is_alone || self.fast_forward.is_due(), Ordering::Relaxed);
         self.collect_output(shared, window_end);
         self.check_deadlocks(shared, window_end);
     }

@@ -1,5 +1,7 @@
 //! The queue of pending events, and the numbering of event sources.
 
+mod jump;
+mod order;
 mod queue;
 mod source;
 mod window;

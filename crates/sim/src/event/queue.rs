@@ -12,14 +12,14 @@
 //!
 //! The events of a node leave in the order (time, mix(seed, time, source), source). No two pending events
 //! share a source, so the order is total and does not depend on the order of insertion. Of two sources that
-//! tie repeatedly, neither is always first.
+//! tie repeatedly, neither is always first, unless ties are fixed: then the order is (time, mix(seed, source), source).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wiremend_units::{Span, Time, mix};
+use wiremend_units::{Span, Time};
 
-use crate::memory::prefetch;
+use super::order::EventOrder;
 
 /// The source of an event. The queue gives it no meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,26 +31,28 @@ pub(crate) struct NodeWindows {
     pub(crate) nodes: Vec<u32>,
     /// `None`: all events are returned in order of time.
     pub(crate) window: Option<Span>,
+    /// Whether two sources always tie in the same order.
+    pub(crate) has_fixed_ties: bool,
 }
 
 pub(crate) struct EventQueue {
-    pub(super) seed: u64,
+    pub(super) order: EventOrder,
     /// A bucket is 2^shift picoseconds wide.
-    shift: u32,
-    buckets: Vec<Vec<Pending>>,
+    pub(super) shift: u32,
+    pub(super) buckets: Vec<Vec<Pending>>,
     /// One bit per bucket that is not empty.
-    occupied: Vec<u64>,
+    pub(super) occupied: Vec<u64>,
     /// By source.
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     pub(super) is_by_node: bool,
     /// Length of a window, in picoseconds.
     pub(super) window: u64,
     /// Start of the current window: every event before it has been handled.
-    start: u64,
+    pub(super) start: u64,
     /// End of the current window. Events from here on are in the wheel or in the heap.
     pub(super) limit: u64,
     /// The events of the current window that were pending at its start, by node.
-    events: Vec<Pending>,
+    pub(super) events: Vec<Pending>,
     /// The nodes with such events, in order of memory. Those before `turn` have had their turn; the last of these
     /// has it.
     pub(super) turns: Vec<Turn>,
@@ -62,17 +64,17 @@ pub(crate) struct EventQueue {
     pub(super) next: usize,
     has_new_node: bool,
     /// Number of the bucket with the time `limit`, counted from time zero.
-    cursor: u64,
+    pub(super) cursor: u64,
     /// Events at least one rotation of the wheel ahead.
-    far: BinaryHeap<Reverse<Pending>>,
+    pub(super) far: BinaryHeap<Reverse<Pending>>,
     /// Memory for buckets that get their first entry.
     spare: Vec<Vec<Pending>>,
 }
 
 #[derive(Clone)]
-struct Slot {
+pub(super) struct Slot {
     /// When the source is due, or [`NEVER`].
-    due: u64,
+    pub(super) due: u64,
     node: u32,
 }
 
@@ -88,10 +90,10 @@ pub(super) struct Pending {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub(super) node: u32,
-    end: u32,
+    pub(super) end: u32,
 }
 
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 const BUCKETS_MIN: usize = 1 << 6;
 const BUCKETS_MAX: usize = 1 << 16;
 /// Buckets of a window, at least. The entries of a bucket that the end of a window divides are read twice.
@@ -100,7 +102,7 @@ const BUCKETS_PER_WINDOW: u64 = 8;
 impl EventQueue {
     /// Returns a queue for all sources of `nodes`. Most events should lie at most `horizon` ahead.
     pub(crate) fn new(seed: u64, nodes: NodeWindows, horizon: Span) -> Self {
-        let NodeWindows { nodes, window } = nodes;
+        let NodeWindows { nodes, window, has_fixed_ties } = nodes;
         let sources = nodes.len();
         assert!(sources < u32::MAX as usize, "a source fits in 32 bits");
         // A window must be shorter than one rotation of the wheel.
@@ -115,7 +117,7 @@ impl EventQueue {
         let is_by_node = window.is_some();
         let node = |node: u32| if is_by_node { node } else { 0 };
         Self {
-            seed: mix(seed),
+            order: EventOrder::new(seed, has_fixed_ties),
             shift,
             buckets: vec![Vec::new(); buckets],
             occupied: vec![0; buckets / 64],
@@ -227,37 +229,13 @@ impl EventQueue {
         std::mem::take(&mut self.has_new_node)
     }
 
-    /// Returns the sources with events of the node whose turn is `ahead` turns away, in no particular order.
     #[inline]
-    pub(crate) fn upcoming(&self, ahead: usize) -> impl Iterator<Item = EventSource> {
-        let (first, node) = (self.turn + ahead - 2, self.turn + ahead - 1);
-        let events = match (self.turns.get(first), self.turns.get(node)) {
-            (Some(before), Some(turn)) => &self.events[before.end as usize..turn.end as usize],
-            _ => &[],
-        };
-        events.iter().map(|event| EventSource(event.source))
-    }
-
-    /// Returns the node whose turn is `ahead` turns away, and the number of its events.
-    #[inline]
-    pub(crate) fn upcoming_node(&self, ahead: usize) -> Option<(u32, u32)> {
-        let (before, turn) = (self.turns.get(self.turn + ahead - 2)?, self.turns.get(self.turn + ahead - 1)?);
-        Some((turn.node, turn.end - before.end))
-    }
-
-    /// Prefetches what the queue needs to return an event of a source.
-    #[inline]
-    pub(crate) fn prefetch(&self, source: EventSource) {
-        prefetch(&self.slots[source.0 as usize]);
-    }
-
-    #[inline]
-    const fn index(&self, bucket: u64) -> usize {
+    pub(super) const fn index(&self, bucket: u64) -> usize {
         bucket as usize & (self.buckets.len() - 1)
     }
 
     #[inline]
-    fn is_due(&self, event: &Pending) -> bool {
+    pub(super) fn is_due(&self, event: &Pending) -> bool {
         self.slots[event.source as usize].due == event.time
     }
 
@@ -278,7 +256,7 @@ impl EventQueue {
         let pending = &mut self.current[self.next..];
         let mut place = pending.len() - 1;
         while let Some(before) = place.checked_sub(1).map(|before| pending[before])
-            && is_before(self.seed, event, before)
+            && self.order.is_before(event, before)
         {
             pending[place] = before;
             place -= 1;
@@ -298,11 +276,8 @@ impl EventQueue {
         self.current.extend_from_slice(events);
         self.next = 0;
         if events.len() > 1 {
-            let seed = self.seed;
-            let order = |a: &Pending, b: &Pending| {
-                a.time.cmp(&b.time).then_with(|| tie(seed, *a).cmp(&tie(seed, *b)))
-            };
-            self.current.sort_unstable_by(order);
+            let order = self.order;
+            self.current.sort_unstable_by(|a, b| order.compare(*a, *b));
         }
         true
     }
@@ -445,22 +420,11 @@ impl EventQueue {
     }
 }
 
-/// Returns whether an event comes before another one of the same node.
-#[inline]
-pub(super) fn is_before(seed: u64, event: Pending, other: Pending) -> bool {
-    event.time < other.time || event.time == other.time && tie(seed, event) < tie(seed, other)
-}
-
-/// Orders the events of a node at one time.
-#[inline]
-fn tie(seed: u64, event: Pending) -> u64 {
-    let fair = mix(seed ^ event.time ^ (u64::from(event.source) << 40));
-    fair & !u64::from(u32::MAX) | u64::from(event.source)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use wiremend_units::mix;
 
     use super::*;
 
@@ -469,7 +433,11 @@ mod tests {
 
     fn queue(seed: u64, sources: u32, window: Option<u64>) -> EventQueue {
         let nodes = (0..sources).map(|source| source % NODES).collect();
-        EventQueue::new(seed, NodeWindows { nodes, window: window.map(Span::from_ps) }, Span::from_us(2))
+        EventQueue::new(
+            seed,
+            NodeWindows { nodes, window: window.map(Span::from_ps), has_fixed_ties: false },
+            Span::from_us(2),
+        )
     }
 
     fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {

@@ -3,12 +3,14 @@
 mod carried;
 mod header;
 mod packed_header;
+mod repeat_state;
 mod store;
 
 pub(crate) use carried::{Carried, Content};
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
 pub(crate) use packed_header::PackedHeader;
+pub(crate) use repeat_state::{connection_sequence, frame_sequence};
 pub(crate) use store::{FrameId, FrameStore};
 
 use wiremend_impair::{FrameFacts, FrameKind};

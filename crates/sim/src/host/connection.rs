@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use wiremend_measure::{FlowOutcome, FlowRow, TcpStats};
 use wiremend_proto::cc::{self, Ack, Controller, Feedback};
-use wiremend_proto::engine::{Completion, Op, RequesterCounters, Status, Work};
+use wiremend_proto::engine::{Completion, Op, RequesterCounters, StateVisitor, Status, Work};
 use wiremend_proto::tcp::MessageRecovery;
 use wiremend_proto::{Packet, rc};
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
@@ -18,7 +18,7 @@ use super::nic::{Half, SenderId};
 use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, Post};
-use crate::frame::{self, Frame};
+use crate::frame::{self, Frame, connection_sequence};
 use crate::memory::reserve_first;
 use crate::network::{DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose};
 
@@ -56,6 +56,24 @@ struct PostedMessage {
 }
 
 impl Connection {
+    /// Visits the state, if it may still change. `from` is the connection's host.
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor, from: HostId) {
+        visitor.exact(self.serial);
+        visitor.exact(u64::from(self.open) << 1 | u64::from(self.queued));
+        if !self.open {
+            return;
+        }
+        visitor.absent(self.control.is_none());
+        visitor.exact(self.timer_at.as_ps());
+        visitor.length(self.posted.len());
+        match &mut self.requester {
+            RequesterEngine::GoBack(requester) => {
+                requester.visit_state(visitor, connection_sequence(from, self.serial));
+            }
+            _ => visitor.absent(false),
+        }
+    }
+
     /// Returns whether the connection can be closed.
     #[inline]
     fn is_over(&self, shared: bool) -> bool {

@@ -9,6 +9,7 @@ mod connection;
 mod nic;
 mod protocol_engine;
 mod raw_queue;
+mod repeat_state;
 mod responder;
 mod tcp_stack;
 mod timeout_cause;

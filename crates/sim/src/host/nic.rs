@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use wiremend_proto::cc::{AckFeedback, Feedback, SentPacket};
 use wiremend_proto::dcp::PullQueue;
-use wiremend_proto::engine::Purpose;
+use wiremend_proto::engine::{Purpose, StateKind, StateVisitor};
 use wiremend_proto::{Packet, rc};
 use wiremend_units::{Bytes, HostId, LaneId, Psn, Time};
 use wiremend_wire::{Ecn, Opcode};
@@ -108,6 +108,27 @@ impl Nic {
             raw: None,
             pauses: None,
             echo: None,
+        }
+    }
+
+    /// Visits the state. `frames` names the sequence of the frames that the port sends.
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor, frames: u64) {
+        let kind = StateKind::Sequence { of: frames, bits: 16, room: u64::MAX };
+        self.ip_id = visitor.visit(kind, self.ip_id.into()) as u16;
+        let has_others = self.pulls.is_some() || self.raw.is_some() || self.pauses.is_some();
+        visitor.absent(!has_others && self.echo.is_none() && self.paced.is_empty());
+        visitor.length(self.last_ring);
+        visitor.length(self.rings.len());
+        for ring in &mut self.rings {
+            visitor.exact(ring.class);
+            visitor.absent(ring.echoes.is_empty());
+            visitor.length(ring.control.len());
+            visitor.length(ring.acks.len());
+            visitor.length(ring.ready.len());
+            // The port numbers a frame when it sends it.
+            ring.control.iter_mut().for_each(|frame| frame.visit_state(visitor, None));
+            ring.acks.iter().for_each(|slot| visitor.exact(*slot));
+            ring.ready.iter().for_each(|sender| visitor.exact(sender.0));
         }
     }
 

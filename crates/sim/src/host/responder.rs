@@ -1,22 +1,22 @@
 //! The responder's side of connections.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::CnpLimiter;
 use wiremend_proto::cc::{AckFeedback, Feedback};
-use wiremend_proto::engine::{Expiry, Message, Op, RequestOutcome};
+use wiremend_proto::engine::{Expiry, Message, Op, RequestOutcome, StateVisitor};
 use wiremend_proto::{Packet, rc, sr};
-use wiremend_units::{HostId, Psn, QpNum, Time, mix};
+use wiremend_units::{HostId, Psn, QpNum, Time};
 use wiremend_wire::Ecn;
 
 use super::nic::SenderId;
 use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
-use crate::frame::Frame;
-use crate::memory::{prefetch_all, reserve_first};
+use crate::frame::{Frame, connection_sequence};
+use crate::memory::{MixHasher, prefetch_all, reserve_first};
 use crate::network::{DeliveryNotice, NoticeKind};
 
 /// A connection that ends at this host.
@@ -75,6 +75,24 @@ impl ResponderConnection {
         }
     }
 
+    /// Visits the state, if it may still change.
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor) {
+        visitor.exact(self.serial);
+        visitor.exact(u64::from(self.open) << 1 | u64::from(self.queued));
+        if !self.open && !self.queued {
+            return;
+        }
+        visitor.absent(self.echo.is_none() && self.next_new_response.is_none());
+        visitor.exact(self.entropy);
+        visitor.exact(u64::from(self.class) << 16 | u64::from(self.link_retransmits));
+        match &mut self.responder {
+            ResponderEngine::GoBack(responder) => {
+                responder.visit_state(visitor, connection_sequence(self.peer, self.serial));
+            }
+            _ => visitor.absent(false),
+        }
+    }
+
     /// Stores the feedback of a request for the next response. If one response answers several requests, it
     /// carries the newest feedback, and the marks of all.
     #[cold]
@@ -122,6 +140,14 @@ impl ResponderTable {
             return self.slots[slot as usize].responder.tracking_cost();
         }
         None
+    }
+
+    pub(super) fn visit_state(&mut self, visitor: &mut impl StateVisitor) {
+        visitor.length(self.slots.len());
+        visitor.length(self.free.len());
+        for connection in &mut self.slots {
+            connection.visit_state(visitor);
+        }
     }
 
     pub(super) fn steps_of_open(&self) -> impl Iterator<Item = sr::TrackingCost> {
@@ -287,23 +313,4 @@ impl Host {
 #[inline]
 fn key(peer: HostId, qp: QpNum) -> u64 {
     u64::from(peer.0) << 32 | u64::from(qp.get())
-}
-
-/// A fixed hash; no adversary chooses the keys.
-#[derive(Default)]
-struct MixHasher(u64);
-
-impl Hasher for MixHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("keys are single integers");
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        self.0 = mix(word);
-    }
 }

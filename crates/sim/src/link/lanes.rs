@@ -5,6 +5,8 @@
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
 
+mod repeat_state;
+
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
@@ -38,6 +40,8 @@ pub(crate) struct Lanes {
     /// Number of control frames that arrived without an event.
     pub(crate) lazy_arrivals: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
+    /// Number of frames whose fate the impairments of a lane decided one by one.
+    draws: u64,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
     sent_bytes: Vec<u64>,
     /// Feedback of the frame that a host is processing.
@@ -111,6 +115,7 @@ impl Lanes {
             controls: 0,
             lazy_arrivals: 0,
             impairments: (0..lanes).map(|_| None).collect(),
+            draws: 0,
             sent_bytes: Vec::new(),
             feedback: None,
             outbox: (0..partitions).map(|_| Outbox::default()).collect(),
@@ -430,6 +435,7 @@ impl Lanes {
 
     #[inline(never)]
     fn draw_fate(&mut self, start: Time, lane: LaneId, id: FrameId) -> Fate {
+        self.draws += 1;
         let Some(impairments) = &mut self.impairments[lane.index()] else { return Fate::Pass };
         let frame = self.frames.get(id);
         let mut facts = frame.facts();

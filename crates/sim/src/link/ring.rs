@@ -165,6 +165,17 @@ impl LaneRing {
         (first, Some(next.at))
     }
 
+    /// Returns the first frame, whose arrival time is in the event queue.
+    pub(super) fn first(&self) -> Option<FrameId> {
+        (self.first != FrameId::NONE).then_some(self.first)
+    }
+
+    /// Returns the places in the pool of the entries behind the first, in order.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + use<> {
+        let (start, head, mask) = (self.start, self.head, self.capacity.wrapping_sub(1));
+        (0..self.len).map(move |index| (start + ((head + index) & mask)) as usize)
+    }
+
     /// Returns whether no frame is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -207,6 +218,19 @@ impl LaneRing {
 }
 
 impl RingPool {
+    /// Returns the arrival time and the frame of an entry.
+    pub(super) fn entry(&self, place: usize) -> (Time, FrameId) {
+        let Entry { at, frame } = self.entries[place];
+        let Content::Stored(frame) = frame.content() else {
+            unreachable!("runs with protected links skip no time")
+        };
+        (at, frame)
+    }
+
+    pub(super) fn set_time(&mut self, place: usize, at: Time) {
+        self.entries[place].at = at;
+    }
+
     /// Allocates a block of `len` entries.
     fn take(&mut self, len: u32) -> u32 {
         self.free[len.ilog2() as usize].pop().unwrap_or_else(|| {

@@ -1,8 +1,10 @@
-//! Memory access: large pages, prefetching, and collections that usually hold one value.
+//! Memory access: large pages, prefetching, a fast hash, and collections that usually hold one value.
 
+mod mix_hasher;
 pub(crate) mod pages;
 mod prefetch;
 
+pub(crate) use mix_hasher::MixHasher;
 pub(crate) use prefetch::{prefetch, prefetch_address, prefetch_all, prefetch_bytes};
 
 /// Makes room for the first value of a collection, and for no more: of a hundred thousand hosts most have one

@@ -73,6 +73,11 @@ impl Recorder {
             Some(Box::new(Tracer { flow, connection: None, ended: false, ends, records, left_out: 0 }));
     }
 
+    /// Returns whether something is captured or traced.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.capture.is_empty() || self.tracer.is_some()
+    }
+
     /// Returns the trace, and the number of records that were not kept.
     pub(crate) fn take_trace(&mut self) -> (Vec<TraceRecord>, u64) {
         self.tracer.take().map_or((Vec::new(), 0), |tracer| (tracer.records, tracer.left_out))

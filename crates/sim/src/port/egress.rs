@@ -6,6 +6,8 @@
 //! equal times, buffer occupancy depends on time and not on the order of events: a frame occupies the buffer
 //! from its arrival until its last bit has left, that instant excluded.
 
+mod repeat_state;
+
 use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
@@ -335,10 +337,15 @@ impl Egress {
         if !self.bounded {
             return true;
         }
+        self.forget_departed(now);
+        self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
+    }
+
+    #[inline]
+    fn forget_departed(&mut self, now: Time) {
         while let Some((_, bytes)) = self.leaving.pop_front_if(|(done, _)| *done <= now) {
             self.leaving_bytes -= u64::from(bytes);
         }
-        self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
     }
 
     fn record_departure(&mut self, done: Time, class: u8, len: u16) {

@@ -1,6 +1,7 @@
 //! Ports of lossy switches, which drop frames when a buffer is full: plain, scheduled, or protected.
 
 use wiremend_measure::Trims;
+use wiremend_proto::engine::StateVisitor;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
 use super::{Marking, Trimming};
@@ -37,6 +38,22 @@ impl Lossy {
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
         lanes.set_intake(lane, if egress.is_immediate() { Intake::Admit } else { Intake::Queue });
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
+    }
+
+    /// Visits the state on which the repetition of a pattern depends.
+    pub(super) fn visit_state(&mut self, lanes: &mut Lanes, visitor: &mut impl StateVisitor) {
+        for port in &mut self.ports {
+            match port {
+                LossyPort::Plain => {}
+                LossyPort::Scheduled(egress) => egress.visit_state(lanes, visitor),
+                LossyPort::Protected(_) => visitor.absent(false),
+            }
+        }
+    }
+
+    /// Returns whether no port trims frames or protects a link.
+    pub(super) fn only_forward(&self) -> bool {
+        self.trimming.is_none() && !self.ports.iter().any(|port| matches!(port, LossyPort::Protected(_)))
     }
 
     /// Puts the end of a protected link between the queues and the wire of its lane.
@@ -257,7 +274,8 @@ mod tests {
     impl TestPort {
         fn new() -> Self {
             let sources = EventSources::new(2, 2, 1, 0);
-            let windows = NodeWindows { nodes: vec![0; sources.count()], window: None };
+            let windows =
+                NodeWindows { nodes: vec![0; sources.count()], window: None, has_fixed_ties: false };
             let mut lanes = Lanes::new(EventQueue::new(1, windows, Span::from_us(1)), sources, 1);
             let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
             lanes.add(&lane, None);

@@ -5,6 +5,7 @@
 //! of a frame on arrival.
 
 use wiremend_measure::Trims;
+use wiremend_proto::engine::StateVisitor;
 use wiremend_units::{Bytes, LaneId, Span, SwitchId, Time};
 
 use super::{Lossless, Lossy, Marking};
@@ -50,6 +51,23 @@ impl SwitchPorts {
             Kind::Lossless(ports) => Some(ports),
             Kind::Lossy(_) => None,
         }
+    }
+
+    /// Visits the state on which the repetition of a pattern depends.
+    pub(crate) fn visit_state(&mut self, lanes: &mut Lanes, visitor: &mut impl StateVisitor) {
+        match &mut self.kind {
+            Kind::Lossy(ports) => ports.visit_state(lanes, visitor),
+            Kind::Lossless(_) => visitor.absent(false),
+        }
+    }
+
+    /// Returns whether switches mark no frames, trim none, pause none and protect no link.
+    pub(crate) fn only_forward(&self) -> bool {
+        let is_plain = match &self.kind {
+            Kind::Lossy(ports) => ports.only_forward(),
+            Kind::Lossless(_) => false,
+        };
+        is_plain && self.marking.is_none()
     }
 
     /// Hands a frame to the port that sends over `lane`.

@@ -9,6 +9,7 @@ mod congestion;
 mod corpus;
 mod dcp;
 mod deadlock;
+mod fast_forward;
 mod faults;
 mod fec;
 mod ideal_time;

@@ -103,3 +103,11 @@ impl Files for NoFiles {
         }
     }
 }
+
+/// Returns the seeds of a swarm: the usual ones, or those of `WIREMEND_SWARM=from..to`.
+#[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
+pub(crate) fn swarm_seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
+    let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
+    from.parse().expect("a number")..to.parse().expect("a number")
+}

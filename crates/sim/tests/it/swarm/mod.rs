@@ -6,7 +6,7 @@
 
 mod draw;
 
-use crate::common::{run_with, scenario};
+use crate::common::{run_with, scenario, swarm_seeds};
 use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_scenario::App;
 use wiremend_sim::{EndReason, Options, Results};
@@ -35,7 +35,7 @@ fn invariants_hold_fourth_quarter() {
 }
 
 fn share(number: u64) {
-    for seed in seeds(0..SEEDS).filter(|seed| seed % 4 == number) {
+    for seed in swarm_seeds(0..SEEDS).filter(|seed| seed % 4 == number) {
         let text = draw::draw(seed);
         if let Err(panic) = std::panic::catch_unwind(|| check(&text, seed)) {
             println!("seed {seed}:\n{text}");
@@ -62,6 +62,9 @@ fn check(text: &str, seed: u64) {
         assert_eq!(other_rows, rows, "{how}");
         assert_eq!((other.end, other.counters), (results.end, results.counters), "{how}");
     }
+    let (fast, fast_rows) = run_with(text, &Options { fast_forward_events: Some(seed % 3), ..plain.clone() });
+    assert_eq!(fast_rows, rows, "skipping time");
+    assert_eq!((fast.collector.digest(), fast.end), (digest, results.end), "skipping time");
     let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled_ports: true, ..plain });
     assert_eq!(scheduled_rows, rows, "scheduled ports");
     assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
@@ -176,11 +179,4 @@ fn check_lossless(text: &str, results: &Results) {
     assert!(!is_clean || pfc.lossless_dropped == 0, "{pfc:?}");
     assert!(pfc.resumes <= pfc.pauses && pfc.corrupted <= results.counters.corrupted_frames, "{pfc:?}");
     assert!(pfc.lossless_dropped + pfc.lossy_dropped <= results.counters.dropped_frames.buffer, "{pfc:?}");
-}
-
-#[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
-fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
-    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
-    let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
-    from.parse().expect("a number")..to.parse().expect("a number")
 }
