@@ -13,6 +13,8 @@
 //! share a source, so the order is total and does not depend on the order of insertion. Of two sources that
 //! tie repeatedly, neither is always first, unless ties are fixed: then the order is (time, mix(seed, source), source).
 
+mod jump;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -208,61 +210,6 @@ impl EventQueue {
             return Some(Time::from_ps(first));
         }
         self.first_far().map(|event| Time::from_ps(event.time))
-    }
-
-    /// Returns the sources that are due at the time of the next event; `None` if they lie far ahead.
-    pub(crate) fn next_sources(&mut self) -> Option<impl Iterator<Item = EventSource>> {
-        let time = self.next_time()?.as_ps();
-        let bucket = time >> self.shift;
-        let is_near = bucket - self.cursor < self.heads.len() as u64;
-        let mut source = is_near.then(|| self.heads[self.index(bucket)])?;
-        Some(std::iter::from_fn(move || {
-            loop {
-                let found = (source != NONE).then_some(source)?;
-                let slot = &self.slots[found as usize];
-                source = slot.next;
-                if slot.due == time {
-                    return Some(EventSource(found));
-                }
-            }
-        }))
-    }
-
-    /// Returns when a source is due, if it is pending.
-    pub(crate) fn due(&self, source: EventSource) -> Option<Time> {
-        let due = self.slots[source.0 as usize].due;
-        (due != NEVER).then(|| Time::from_ps(due))
-    }
-
-    /// Moves to a later time: events of all sources before `first_fixed` are `by` later, those of the others stay.
-    /// No event is being handled.
-    pub(crate) fn jump(&mut self, now: Time, by: Span, first_fixed: EventSource) {
-        let pending: Vec<_> = (0..self.slots.len() as u32)
-            .filter_map(|source| self.due(EventSource(source)).map(|due| (EventSource(source), due)))
-            .collect();
-        self.heads.fill(NONE);
-        self.occupied.fill(0);
-        self.first_by_node.fill(NONE);
-        self.turns.clear();
-        self.current.clear();
-        self.far.clear();
-        (self.turn, self.next) = (0, 0);
-        (self.start, self.limit) = (now.as_ps(), now.as_ps());
-        self.cursor = self.limit >> self.shift;
-        for (source, due) in pending {
-            self.slots[source.0 as usize].due = NEVER;
-            self.arm(source, if source.0 < first_fixed.0 { due + by } else { due.max(now) });
-        }
-    }
-
-    /// Returns whether two sources always tie in the same order.
-    pub(crate) const fn has_fixed_ties(&self) -> bool {
-        self.tie_mask == 0
-    }
-
-    /// Returns whether the order of events between nodes is free.
-    pub(crate) const fn is_by_node(&self) -> bool {
-        self.is_by_node
     }
 
     /// Returns a time before which all events of all nodes have been handled, while an event at `now` is
