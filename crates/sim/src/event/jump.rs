@@ -1,19 +1,26 @@
 //! What skipping of time asks of the queue between two windows, when no event is being handled.
 
+use std::cmp::Reverse;
+
 use wiremend_units::{Span, Time};
 
 use super::queue::{EventQueue, EventSource, NEVER};
 
 impl EventQueue {
-    /// Returns the sources that are due at the time of the next event; `None` if they lie far ahead.
-    pub(crate) fn next_sources(&mut self) -> Option<impl Iterator<Item = EventSource>> {
-        let time = self.next_time()?.as_ps();
+    /// Returns the sources that are due at the time of the next event, wherever the queue keeps them: how far ahead
+    /// they may be differs between partitions.
+    pub(crate) fn next_sources(&mut self) -> Vec<EventSource> {
+        let Some(time) = self.next_time().map(Time::as_ps) else { return Vec::new() };
         let bucket = time >> self.shift;
         let is_near = bucket - self.cursor < self.buckets.len() as u64;
-        let this: &Self = self;
-        let events = is_near.then(|| &this.buckets[this.index(bucket)])?.iter();
-        let due = events.filter(move |event| event.time == time && this.is_due(event));
-        Some(due.map(|event| EventSource(event.source)))
+        let near = is_near.then(|| &self.buckets[self.index(bucket)]).into_iter().flatten();
+        let far = self.far.iter().map(|Reverse(event)| event);
+        let due = near.chain(far).filter(|event| event.time == time && self.is_due(event));
+        let mut sources: Vec<u32> = due.map(|event| event.source).collect();
+        // An event that was moved away and back has two entries.
+        sources.sort_unstable();
+        sources.dedup();
+        sources.into_iter().map(EventSource).collect()
     }
 
     /// Returns when a source is due, if it is pending.

@@ -38,7 +38,7 @@ impl Partition {
 
     /// Returns the number of simultaneous events that are next; `None` if their order matters.
     fn next_events(&mut self) -> Option<u64> {
-        let sources: Vec<EventSource> = self.lanes.queue.next_sources()?.collect();
+        let sources = self.lanes.queue.next_sources();
         if sources.len() == 1 {
             return Some(1);
         }
