@@ -225,7 +225,7 @@ impl NodeUnderTest {
         Ok(Self {
             daemon: Daemon::new(vec![link], Thresholds::default(), act, node.to_owned()),
             store: Store::open(server, name(node)?)?,
-            notifier: ChangeNotifier::open(server, &name(node)?)?,
+            notifier: ChangeNotifier::open(server, &name(node)?, &[name(peer)?])?,
             poll_at: Duration::ZERO,
             frames: 0,
             errors: 0,

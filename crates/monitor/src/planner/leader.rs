@@ -286,7 +286,7 @@ impl<'a> PlannerLeader<'a> {
 
     fn publish(&mut self, store: &mut PlannerStore, lease: Lease) -> Result<(), RedisError> {
         if self.halt_unpublished {
-            let halt = HaltRecord { halted: true, reason: self.advisor.halt_reason() };
+            let halt = HaltRecord { halted: true, reason: self.advisor.halt_reason(), nodes: Vec::new() };
             if store.put_halt(lease, &halt)? == PutOutcome::StaleLease {
                 self.on_connection_change();
                 return Ok(());

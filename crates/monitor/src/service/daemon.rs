@@ -98,6 +98,7 @@ struct RedisSession<'a> {
     log: &'a NodeLog<'a>,
     server: RedisServer,
     node: Name,
+    peers: Vec<Name>,
     open: Option<(Store, ChangeNotifier)>,
     retry: Retry,
     disconnects: u64,
@@ -106,7 +107,8 @@ struct RedisSession<'a> {
 impl<'a> RedisSession<'a> {
     fn new(server: RedisServer, config: &DaemonConfig, log: &'a NodeLog<'a>) -> Self {
         let node = config.node.clone();
-        Self { log, server, node, open: None, retry: Retry::default(), disconnects: 0 }
+        let peers = config.links.iter().map(|link| link.peer.node.clone()).collect();
+        Self { log, server, node, peers, open: None, retry: Retry::default(), disconnects: 0 }
     }
 
     fn sync(
@@ -157,7 +159,7 @@ impl<'a> RedisSession<'a> {
 
     fn connect(&self) -> Result<(Store, ChangeNotifier), UnusableServer> {
         let store = Store::open(&self.server, self.node.clone())?;
-        let notifier = ChangeNotifier::open(&self.server, &self.node)?;
+        let notifier = ChangeNotifier::open(&self.server, &self.node, &self.peers)?;
         Ok((store, notifier))
     }
 

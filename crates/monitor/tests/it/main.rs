@@ -4,6 +4,7 @@ mod corpus;
 mod daemons;
 mod detector;
 mod explain;
+mod hostile_node;
 mod metrics;
 mod planner;
 mod port_monitor;

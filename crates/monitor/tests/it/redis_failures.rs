@@ -83,10 +83,8 @@ fn repeated_and_forged_notifications_change_nothing() {
     let mut stranger = redis.connection();
     let ring = |stranger: &mut RedisConnection, times| {
         for _ in 0..times {
-            for node in ["leaf-1", "spine-3"] {
-                stranger
-                    .call(&[b"PUBLISH", format!("wiremend:notify:{node}").as_bytes(), b"spine-9:x"])
-                    .unwrap();
+            for channel in ["wiremend:notify:spine-3:leaf-1", "wiremend:notify:leaf-1:spine-3"] {
+                stranger.call(&[b"PUBLISH", channel.as_bytes(), b"spine-9:x"]).unwrap();
             }
         }
     };
