@@ -17,7 +17,7 @@ use wiremend_monitor::redis::{
 };
 use wiremend_monitor::{
     ActionConfig, Daemon, DaemonMode, FecCounts, FrameCounts, FrameSample, LinkConfig, LossEstimate, Machine,
-    Name, PortName, PortReading, Protector, Thresholds,
+    Name, PortName, PortReading, Protector, RelayState, Thresholds,
 };
 use wiremend_units::{LinkId, Rate, Span, Time};
 
@@ -284,8 +284,8 @@ impl Machine for Relay<'_> {
         Some(self.reading)
     }
 
-    fn current_action(&mut self, _: usize) -> Result<LinkAction, String> {
-        Ok(self.action.clone())
+    fn relay_state(&mut self, _: usize) -> Result<RelayState, String> {
+        Ok(RelayState { action: self.action.clone(), process: 1 })
     }
 
     fn apply(&mut self, _: usize, action: &LinkAction) -> Result<(), String> {

@@ -42,6 +42,13 @@ pub fn planner_acl_rules() -> Vec<String> {
     rules(own.into_iter().chain(more).chain(selectors))
 }
 
+/// Returns the rule of a password. It contains only its hash, so that it can be stored and shown.
+pub fn password_rule(password: &str) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, password.as_bytes());
+    let hex = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    std::iter::once("#".to_owned()).chain(hex).collect()
+}
+
 fn rules(more: impl Iterator<Item = String>) -> Vec<String> {
     let plain = ["reset", "on", "resetchannels", "-@all"].into_iter();
     plain.chain(COMMANDS.split(' ')).map(str::to_owned).chain(more).collect()

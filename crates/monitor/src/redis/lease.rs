@@ -6,6 +6,9 @@ use crate::redis::connection::{RedisConnection, RedisError};
 use crate::redis::resp::Reply;
 use crate::redis::transaction::{self, ATTEMPTS_MAX, number_in};
 
+/// Longest lease that counts as a sign of life.
+const LENGTH_MAX_MS: u64 = 3_600_000;
+
 /// A lease for writing records. Writes with an older fencing number are rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lease {
@@ -83,7 +86,7 @@ pub(super) fn are_live(
     let now = milliseconds(&replies.next().unwrap_or(Reply::Array(None)))?;
     let silence = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX / 4);
     // An end far in the future is forged, or the clock was set back: nobody renews it.
-    let live = |until: u64| until.saturating_add(silence) > now && until < now.saturating_add(silence * 2);
+    let live = |until: u64| until.saturating_add(silence) > now && until < now.saturating_add(LENGTH_MAX_MS);
     replies
         .map(|reply| match reply {
             Reply::Array(Some(fields)) => Ok(number_in(fields.first()).map(live)),

@@ -18,7 +18,7 @@ mod store;
 mod tls;
 mod transaction;
 
-pub use acl::{acl_rules, planner_acl_rules};
+pub use acl::{acl_rules, password_rule, planner_acl_rules};
 pub use change_notifier::ChangeNotifier;
 pub use connection::{RedisConnection, RedisError, RedisServer, ServerAddress};
 pub use lease::Lease;

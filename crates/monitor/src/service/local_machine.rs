@@ -13,7 +13,7 @@ use wiremend_units::Span;
 use super::Error;
 use crate::config::{CounterSource, DaemonConfig};
 use crate::counter::Counters;
-use crate::daemon::Machine;
+use crate::daemon::{Machine, RelayState};
 use crate::forecast::FecCounts;
 use crate::port_monitor::{FrameCounts, PortReading};
 use crate::redis::{LinkAction, RedisServer};
@@ -121,12 +121,13 @@ impl Machine for LocalMachine {
         }
     }
 
-    fn current_action(&mut self, at: usize) -> Result<LinkAction, String> {
+    fn relay_state(&mut self, at: usize) -> Result<RelayState, String> {
         let status = self.request(at, &Request::Status)?;
-        Ok(match status.copies {
+        let action = match status.copies {
             _ if !status.wanted => LinkAction::Nothing,
             copies => LinkAction::Protect { copies },
-        })
+        };
+        Ok(RelayState { action, process: status.pid })
     }
 
     fn apply(&mut self, at: usize, action: &LinkAction) -> Result<(), String> {

@@ -44,6 +44,12 @@ pub struct PortMetrics {
     pub corrupting: bool,
     /// Whether the port has no carrier.
     pub down: bool,
+    /// Whether its counters cannot be read.
+    pub unread: bool,
+    /// Whether an operator holds the link.
+    pub held: bool,
+    /// Whether the daemon at the other end is silent.
+    pub peer_silent: bool,
     /// Copies per retransmission; 0 without protection.
     pub copies: u8,
     /// Readings without a sample.
@@ -68,6 +74,9 @@ impl DaemonMetrics {
                 loss_low: estimate.low,
                 corrupting: port.is_corrupting(),
                 down: daemon.is_down(at),
+                unread: daemon.is_unread(at),
+                held: daemon.is_held(at),
+                peer_silent: daemon.is_peer_silent(at),
                 copies: match daemon.action(at) {
                     Some(LinkAction::Protect { copies }) => *copies,
                     _ => 0,
@@ -119,6 +128,11 @@ impl DaemonMetrics {
         });
         each("corrupting", "Whether the link corrupts received frames.", &|port| flag(port.corrupting));
         each("carrier", "Whether the port has a carrier.", &|port| flag(!port.down));
+        each("port_unread", "Whether the counters of the port cannot be read.", &|port| flag(port.unread));
+        each("held", "Whether an operator holds the link.", &|port| flag(port.held));
+        each("peer_silent", "Whether the daemon at the other end is silent.", &|port| {
+            flag(port.peer_silent)
+        });
         each("protecting", "Whether sent frames are protected.", &|port| flag(port.copies > 0));
         each("protection_copies", "Copies per retransmission.", &|port| Some(f64::from(port.copies)));
         each(

@@ -6,6 +6,7 @@ mod detector;
 mod explain;
 mod hostile_node;
 mod metrics;
+mod operators;
 mod planner;
 mod port_monitor;
 mod recording;

@@ -161,7 +161,7 @@ fn a_relay_is_protected_again_after_each_restart() {
     let Some((_redis, mut nodes)) = TwoNodes::start() else { return };
     nodes.turns_losing(1_000, 2);
     for round in 1..=5 {
-        nodes.spine.machine.relay = LinkAction::Nothing;
+        nodes.spine.machine.restart_relay();
         nodes.turns(1);
         assert_eq!((&nodes.spine.machine.relay, nodes.spine.machine.acts), (&PROTECTED, 1 + round));
     }
