@@ -107,6 +107,13 @@ pub struct Advice {
     pub reason: String,
 }
 
+impl Advice {
+    /// Advice on a link that nobody reports.
+    pub fn nothing(binding: bool) -> Self {
+        Self { action: AdvisedAction::Nothing, protect: false, binding, reason: String::new() }
+    }
+}
+
 /// Advised action on a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -150,7 +157,7 @@ pub struct HaltRecord {
     /// Reason.
     pub reason: String,
     /// Nodes that reported too many failures, so that new ones are not acted on.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Name>,
 }
 

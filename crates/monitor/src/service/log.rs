@@ -225,6 +225,13 @@ impl<'a> PlannerLog<'a> {
                 format!("{name}: {}{because}", action.name())
             }
             PlannerEvent::Halted(reason) => format!("HALTED: {reason}"),
+            PlannerEvent::Distrusted(node) => format!(
+                "DISTRUSTED: {node} reported too many failures: check its counters, then run `wiremend monitor release`"
+            ),
+            PlannerEvent::NodeSilent { node, silent: true } => {
+                format!("{node}: its daemon is silent; its observations have expired")
+            }
+            PlannerEvent::NodeSilent { node, silent: false } => format!("{node}: its daemon reports again"),
             PlannerEvent::Released => "an operator released the halt".to_owned(),
         }
     }
@@ -238,6 +245,10 @@ impl<'a> PlannerLog<'a> {
                 json!({ "event": "advised", "link": name, "action": action, "reason": reason })
             }
             PlannerEvent::Halted(reason) => json!({ "event": "halted", "reason": reason }),
+            PlannerEvent::Distrusted(node) => json!({ "event": "distrusted", "node": node }),
+            PlannerEvent::NodeSilent { node, silent } => {
+                json!({ "event": "node_silent", "node": node, "silent": silent })
+            }
             PlannerEvent::Released => json!({ "event": "released" }),
         }
     }

@@ -191,8 +191,12 @@ pub struct PlannerMetrics {
     pub links: u32,
     /// Counts of links by state.
     pub summary: FabricSummary,
-    /// Number of failures within five minutes that halts the planner if exceeded.
-    pub failed_links_max: usize,
+    /// Number of nodes with failures within five minutes that halts the planner if exceeded.
+    pub failing_nodes_max: usize,
+    /// Nodes whose daemon is silent.
+    pub silent_nodes: Vec<String>,
+    /// Number of nodes that never had a daemon.
+    pub unmonitored_nodes: usize,
     /// Whether there is a connection to Redis.
     pub connected: bool,
     /// Number of lost connections.
@@ -227,7 +231,8 @@ impl PlannerMetrics {
             page.one(&format!("wiremend_planner_{name}"), help, &[], value);
         };
         let flag = |is: bool| f64::from(u8::from(is));
-        let FabricSummary { corrupting, down, drain, protect, wait, failed } = self.summary;
+        let FabricSummary { corrupting, down, drain, protect, wait, failing_nodes, held, distrusted_nodes } =
+            self.summary;
         one("leading", "Whether this planner is the leader.", flag(self.leading));
         one(
             "halted",
@@ -240,17 +245,34 @@ impl PlannerMetrics {
         one("drain_links", "Links to drain.", drain as f64);
         one("protected_links", "Links to protect.", protect as f64);
         one("waiting_links", "Corrupting links that can be neither drained nor protected.", wait as f64);
-        one("failed_links", "Links that failed within five minutes.", failed as f64);
+        one("held_links", "Links that operators hold.", held as f64);
+        one("failing_nodes", "Nodes that reported failures within five minutes.", failing_nodes as f64);
         one(
-            "failed_links_limit",
-            "The planner halts above this number of failed links.",
-            self.failed_links_max as f64,
+            "failing_nodes_limit",
+            "The planner halts above this number of failing nodes.",
+            self.failing_nodes_max as f64,
         );
+        one("distrusted_nodes", "Nodes that reported too many failures.", distrusted_nodes as f64);
+        one("silent_nodes", "Nodes whose daemon is silent.", self.silent_nodes.len() as f64);
+        one("unmonitored_nodes", "Nodes that never had a daemon.", self.unmonitored_nodes as f64);
         one("redis_connected", "Whether there is a connection to Redis.", flag(self.connected));
         one("redis_disconnects_total", "Number of lost connections to Redis.", self.disconnects as f64);
         one("decisions_total", "Decisions that changed advice.", self.decisions as f64);
         self.links(&mut page);
+        self.silent(&mut page);
         page.finish()
+    }
+
+    /// A page lists at most a thousand silent nodes; the count is complete.
+    fn silent(&self, page: &mut Exposition) {
+        const NAME: &str = "wiremend_planner_node_silent";
+        if self.silent_nodes.is_empty() {
+            return;
+        }
+        page.family(NAME, "Nodes whose daemon is silent.");
+        for node in self.silent_nodes.iter().take(1_000) {
+            page.row(NAME, &[("node", node)], 1);
+        }
     }
 
     fn links(&self, page: &mut Exposition) {

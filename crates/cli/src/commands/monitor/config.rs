@@ -91,6 +91,11 @@ fn mode(path: &Path) -> std::io::Result<u32> {
     fs::metadata(path).map(|_| 0o600)
 }
 
+/// A failed access to Redis.
+pub(super) fn redis_failure(redis: &RedisConfig, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Environment(format!("Redis at {}: {why}", redis.address))
+}
+
 /// Reads a password from a file.
 pub(super) fn password(path: &Path) -> Result<String, Failure> {
     let text = read(path, PASSWORD_BYTES_MAX)?;
