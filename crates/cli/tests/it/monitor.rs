@@ -194,6 +194,74 @@ fn users_outlive_a_restart_of_redis() {
     server.wait().unwrap();
 }
 
+/// One port of two is missing: it is listed, and the other one is read.
+#[test]
+fn a_missing_port_stops_no_other_port() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut server) = redis(directory.path()) else { return };
+    let tree = directory.path().join("tree");
+    port(&tree, 0, 0);
+    let (file, socket) = (directory.path().join("leaf-1.toml"), directory.path().join("redis.sock"));
+    let text = config("leaf-1", "spine-3:eth0").replace("/SOCKET", socket.to_str().unwrap());
+    fs::write(&file, format!("{text}[[link]]\nport = \"eth9\"\npeer = \"spine-4:eth0\"\n")).unwrap();
+    let mut leaf =
+        Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
+    leaf.await_log("link eth9: unknown interface `eth9`");
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    leaf.await_log("eth9: its counters cannot be read");
+    assert!(!has_read(directory.path(), "leaf-1:eth9"), "nobody knows whether it is healthy");
+    leaf.ends();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// From the command of an operator to the record that the daemon follows.
+#[test]
+fn operators_hold_ports_and_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut server) = redis(directory.path()) else { return };
+    let tree = directory.path().join("tree");
+    port(&tree, 0, 0);
+    let (file, socket) = (directory.path().join("leaf-1.toml"), directory.path().join("redis.sock"));
+    fs::write(&file, config("leaf-1", "spine-3:eth0").replace("/SOCKET", socket.to_str().unwrap())).unwrap();
+    let mut leaf =
+        Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    let file = file.to_str().unwrap();
+    let hold = ["monitor", "hold", "--config", file, "--for", "2h", "--why", "new optics"];
+    wiremend(&[&hold[..], &["eth0"]].concat()).ok();
+    leaf.await_log("eth0: held: new optics");
+    wiremend(&["monitor", "unhold", "--config", file, "eth0"]).ok();
+    leaf.await_log("eth0: the hold has ended");
+    let planner = directory.path().join("planner.toml");
+    let fabric = "[[switch]]\nname = \"leaf-1\"\nlevel = 0\npod = \"a\"\n[[switch]]\nname = \"spine-3\"\nlevel = 1\n\
+                  [[link]]\na = \"leaf-1:eth0\"\nb = \"spine-3:eth0\"\n";
+    fs::write(&planner, format!("[redis]\naddress = \"{}\"\n{fabric}", socket.display())).unwrap();
+    let planner = planner.to_str().unwrap();
+    let hold = ["monitor", "hold", "--planner", "--config", planner, "--for", "2h", "--why", "recabling"];
+    let ended = wiremend(&[&hold[..], &["--maintenance", "pod:a"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("leaf-1:eth0, spine-3:eth0"), "{}", ended.stderr);
+    leaf.await_log("eth0: held: recabling");
+    let stored = cli(directory.path(), &["HGET", "wiremend:hold:spine-3:eth0", "body"]);
+    assert!(stored.contains("\"maintenance\":true"), "{stored}");
+    for (arguments, why) in [
+        (&[&hold[..], &["leaf-9"]].concat(), "neither a NODE:PORT, nor a node, nor a pod:NAME"),
+        (&vec!["monitor", "unhold", "--config", file, "eth1"], "unknown port `eth1`"),
+        (&vec!["monitor", "hold", "--config", file, "--for", "1y", "--why", "x", "eth0"], "--for"),
+        (&vec!["monitor", "hold", "--config", file, "--for", "1h", "--why", " ", "eth0"], "--why"),
+    ] {
+        let ended = wiremend(arguments);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(why), "`{why}` in {}", ended.stderr);
+    }
+    let dry = wiremend(&["monitor", "planner", "--config", planner, "--dry-run"]);
+    assert_eq!((dry.code, dry.stdout.as_str()), (Some(0), "advice on 0 of 1 links would change\n"), "{}", dry.stderr);
+    leaf.ends();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
 #[test]
 fn a_secret_that_others_can_read_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;

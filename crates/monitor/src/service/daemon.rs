@@ -26,7 +26,7 @@ impl Service<'_> {
         sysfs: &Path,
         run_dir: &Path,
     ) -> Result<(), Error> {
-        LocalMachine::check(config, sysfs)?;
+        let missing = LocalMachine::check(config, sysfs)?;
         let _lock = self.lock()?;
         let log = NodeLog::new(config, self.log);
         let devices: Vec<String> = config.links.iter().map(|link| link.port.to_string()).collect();
@@ -35,6 +35,9 @@ impl Service<'_> {
             Exporter::open(&self.metrics, move |metrics: &DaemonMetrics| metrics.page(version, &devices))?;
         let (links, does) = (config.links.len(), config.act.mode.description());
         log.message(&format!("`{}` {does}; monitored links: {links}", config.node));
+        for reason in missing {
+            log.message(&format!("{reason}; the daemon goes on with the other ports"));
+        }
         let mut redis = RedisSession::new(server, config, &log);
         let machine = |clock| LocalMachine::new(config, sysfs.to_owned(), run_dir.to_owned(), clock);
         // The clock expires after some months. The next daemon restores its state from Redis.
