@@ -10,9 +10,10 @@ use std::time::Duration;
 use wiremend_units::{Span, Time};
 
 use crate::counter_delta::MaxFrameRate;
+use crate::daemon_event::DaemonEvent;
 use crate::decision::{ActionConfig, DaemonMode, LinkConfig, LinkInput, Protector, decide};
 use crate::detector::{LinkVerdict, Thresholds};
-use crate::forecast::{ForecastChange, LossForecaster};
+use crate::forecast::LossForecaster;
 use crate::name::{Name, PortName};
 use crate::port_monitor::{PortMonitor, PortReading};
 use crate::protection_damper::ProtectionDamper;
@@ -40,73 +41,6 @@ pub struct RelayState {
     pub action: LinkAction,
     /// Id of the process. Another process is a restarted relay, without the settings of the earlier one.
     pub process: u32,
-}
-
-/// An event for the log.
-#[derive(Clone, PartialEq, Debug)]
-pub enum DaemonEvent {
-    /// The verdict on a received direction changed.
-    VerdictChanged {
-        /// Link number.
-        link: usize,
-        /// The new verdict.
-        verdict: LinkVerdict,
-    },
-    /// The loss forecast of a port crossed the threshold.
-    ForecastChanged {
-        /// Link number.
-        link: usize,
-        /// The change.
-        change: ForecastChange,
-    },
-    /// An action was applied to a link.
-    Acted {
-        /// Link number.
-        link: usize,
-        /// The action.
-        action: LinkAction,
-    },
-    /// An action failed.
-    ActionFailed {
-        /// Link number.
-        link: usize,
-        /// Reason.
-        reason: String,
-    },
-    /// Somebody changed the protection of a link by hand. The daemon holds the link.
-    ChangedByHand {
-        /// Link number.
-        link: usize,
-        /// The protection that was set by hand.
-        action: LinkAction,
-        /// Length of the hold.
-        hold: Span,
-    },
-    /// A hold of a link began, or ended (`None`).
-    HoldChanged {
-        /// Link number.
-        link: usize,
-        /// Reason of the hold.
-        why: Option<String>,
-    },
-    /// The daemon at the other end of a link fell silent, or reports again.
-    PeerSilent {
-        /// Link number.
-        link: usize,
-        /// Whether it is silent.
-        silent: bool,
-    },
-    /// The counters of a port cannot be read, or can be read again.
-    PortUnread {
-        /// Link number.
-        link: usize,
-        /// Whether it cannot be read.
-        unread: bool,
-    },
-    /// Another daemon holds the lease of this node.
-    LeaseRefused,
-    /// Number of invalid records read.
-    InvalidRecords(u64),
 }
 
 /// The daemon of one node.
@@ -275,7 +209,8 @@ impl Daemon {
         for (link, state) in self.links.iter_mut().enumerate() {
             let was_unread = state.readings_missed >= Self::UNREAD_READINGS_MIN;
             let reading = machine.read(link);
-            state.readings_missed = if reading.is_some() { 0 } else { state.readings_missed.saturating_add(1) };
+            state.readings_missed =
+                if reading.is_some() { 0 } else { state.readings_missed.saturating_add(1) };
             let unread = state.readings_missed >= Self::UNREAD_READINGS_MIN;
             if unread != was_unread {
                 events.push(DaemonEvent::PortUnread { link, unread });
@@ -342,7 +277,8 @@ impl Daemon {
             let peers: Vec<PortName> = self.links.iter().map(|state| state.link.peer.clone()).collect();
             let Records { records, invalid } = store.get::<Observation>(&peers)?;
             for (state, seen) in self.links.iter_mut().zip(records) {
-                let repair = |seen: &Option<Versioned<Observation>>| seen.as_ref().map(|seen| seen.record.last_repair);
+                let repair =
+                    |seen: &Option<Versioned<Observation>>| seen.as_ref().map(|seen| seen.record.last_repair);
                 if repair(&seen) != repair(&state.peer_observation) {
                     state.damper.on_repair(now);
                 }

@@ -72,6 +72,7 @@ mod span_text {
     use serde::{Deserialize as _, Deserializer, Serializer};
     use wiremend_units::Span;
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
     pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(span)
     }
@@ -234,9 +235,8 @@ mod tests {
         links[4].peer.node = "spine-4".parse().unwrap();
         let seen = [0.1, 0.1, 0.1, 0.1, 1e-4].map(|loss| Some(losing(loss)));
         let decided = decided_all(&links, &seen, &[None, None, None, None, None], &acting(2));
-        let is_protected = |at: usize| {
-            matches!(decided[at].as_ref().unwrap().action, LinkAction::Protect { .. })
-        };
+        let is_protected =
+            |at: usize| matches!(decided[at].as_ref().unwrap().action, LinkAction::Protect { .. });
         assert_eq!((0..5).map(is_protected).collect::<Vec<_>>(), [true, false, false, false, true]);
     }
 

@@ -99,7 +99,7 @@ impl PortMonitor {
             return None;
         }
         let last = self.last.replace(reading)?;
-        let sample = self.sample_between(last, reading)?;
+        let sample = self.sample_between(&last, &reading)?;
         self.total = self.total.plus(sample);
         self.detector.on_sample(sample)
     }
@@ -134,7 +134,7 @@ impl PortMonitor {
         self.detector.resume(reported_loss);
     }
 
-    fn sample_between(&mut self, earlier: PortReading, later: PortReading) -> Option<FrameSample> {
+    fn sample_between(&mut self, earlier: &PortReading, later: &PortReading) -> Option<FrameSample> {
         if !later.up {
             self.unused_readings.down += 1;
             return None;
@@ -157,7 +157,7 @@ impl PortMonitor {
         Some(sample)
     }
 
-    fn frames_between(&mut self, earlier: PortReading, later: PortReading) -> Option<FrameSample> {
+    fn frames_between(&mut self, earlier: &PortReading, later: &PortReading) -> Option<FrameSample> {
         let elapsed = later.at.since(earlier.at);
         let between = |before, after| match counter_delta(before, after, elapsed, self.max_rate) {
             CounterDelta::Counted(counted) => Some(counted),
@@ -172,7 +172,11 @@ impl PortMonitor {
                 Some(FrameSample { frames: between(good_before, good)? + errors, errors })
             }
             (
-                FrameCounts::GoodAndErrors { good: good_before, errors: errors_before, lengths: lengths_before },
+                FrameCounts::GoodAndErrors {
+                    good: good_before,
+                    errors: errors_before,
+                    lengths: lengths_before,
+                },
                 FrameCounts::GoodAndErrors { good, errors, lengths },
             ) => {
                 let errors = between(errors_before, errors)?;

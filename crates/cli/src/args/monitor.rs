@@ -219,7 +219,8 @@ pub(crate) struct HoldTargets {
 /// Print the Redis command that creates the user of a node
 ///
 /// Give each switch or host its own user. A user can write only under the name of its node, so that no node can
-/// publish records of another.
+/// publish records of another. The command contains only the hash of the password. It ends with ACL SAVE, for which
+/// redis.conf needs an `aclfile`: without it users are gone after a restart of Redis.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,

@@ -256,7 +256,12 @@ fn operators_hold_ports_and_links() {
         assert!(ended.stderr.contains(why), "`{why}` in {}", ended.stderr);
     }
     let dry = wiremend(&["monitor", "planner", "--config", planner, "--dry-run"]);
-    assert_eq!((dry.code, dry.stdout.as_str()), (Some(0), "advice on 0 of 1 links would change\n"), "{}", dry.stderr);
+    assert_eq!(
+        (dry.code, dry.stdout.as_str()),
+        (Some(0), "advice on 0 of 1 links would change\n"),
+        "{}",
+        dry.stderr
+    );
     leaf.ends();
     server.kill().unwrap();
     server.wait().unwrap();

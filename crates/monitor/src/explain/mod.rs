@@ -112,7 +112,8 @@ fn loss_elsewhere(end: LinkSide, here: &CounterGrowth) -> Option<Reason> {
 }
 
 fn loss(growth: &CounterGrowth) -> Option<LossEstimate> {
-    let counts = [Counter::RxCrc, Counter::RxAll, Counter::RxErrors].map(|counter| growth.get(counter).is_some());
+    let counts =
+        [Counter::RxCrc, Counter::RxAll, Counter::RxErrors].map(|counter| growth.get(counter).is_some());
     let counts = counts.contains(&true);
     let frames = growth.frames();
     (counts && frames > 0)

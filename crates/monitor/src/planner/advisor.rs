@@ -364,7 +364,8 @@ impl<'a> Advisor<'a> {
             for kept in &advice.keep {
                 self.advise_keep(kept.corrupting.link, &kept.because);
             }
-            let is_open = |link: &&LinkId| !self.link_advice.contains_key(link) && !self.holds.is_held(**link);
+            let is_open =
+                |link: &&LinkId| !self.link_advice.contains_key(link) && !self.holds.is_held(**link);
             let down_ends: Vec<LinkId> = self.corrupting.keys().filter(is_open).copied().collect();
             for link in down_ends {
                 self.link_advice

@@ -164,8 +164,13 @@ mod tests {
     #[test]
     fn one_node_does_not_stop_the_fabric() {
         let mut brake = FailureBrake::new(16);
-        let changes: Vec<BrakeChange> = (0..400).map(|at| brake.on_failure(second(at / 10), SwitchId(1), 4)).collect();
-        assert_eq!(changes.iter().filter(|change| **change == BrakeChange::Distrusted).count(), 1, "told once");
+        let changes: Vec<BrakeChange> =
+            (0..400).map(|at| brake.on_failure(second(at / 10), SwitchId(1), 4)).collect();
+        assert_eq!(
+            changes.iter().filter(|change| **change == BrakeChange::Distrusted).count(),
+            1,
+            "told once"
+        );
         assert_eq!(changes[3], BrakeChange::Distrusted, "the fourth of four links");
         assert!(!brake.is_on() && brake.is_distrusted(SwitchId(1)));
         assert_eq!(brake.on_failure(second(50), SwitchId(2), 4), BrakeChange::None, "others are believed");

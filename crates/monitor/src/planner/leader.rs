@@ -369,8 +369,7 @@ impl<'a> PlannerLeader<'a> {
             let observation = record.map_or_else(Observation::default, |stored| stored.record);
             self.advisor.on_carrier(end, observation.down);
             let loss = observation.corrupting.map(|estimate| estimate.loss);
-            self.halt_unpublished |=
-                self.advisor.on_observation(now, end, loss, is_new) != BrakeChange::None;
+            self.halt_unpublished |= self.advisor.on_observation(now, end, loss, is_new) != BrakeChange::None;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use crate::name::Name;
 use crate::redis::key::{self, ADVISED, CHANGES, PLANNER_AUDIT, PLANNER_LEASE, PREFIX};
-use crate::redis::record::{ActionRecord, Advice, HaltRecord, HoldRecord, Observation, Record as _, RepairRecord};
+use crate::redis::record::{
+    ActionRecord, Advice, HaltRecord, HoldRecord, Observation, Record as _, RepairRecord,
+};
 
 /// Commands on hashes, with optimistic transactions. There is no script: it could block the server.
 const COMMANDS: &str = "+time +info +hmget +hset +watch +unwatch +multi +exec";

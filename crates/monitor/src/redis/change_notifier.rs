@@ -24,8 +24,7 @@ impl ChangeNotifier {
         node: &Name,
         peers: impl IntoIterator<Item = &'a Name>,
     ) -> Result<Self, RedisError> {
-        let mut channels: BTreeSet<String> =
-            peers.into_iter().map(|peer| key::changes(peer, node)).collect();
+        let mut channels: BTreeSet<String> = peers.into_iter().map(|peer| key::changes(peer, node)).collect();
         channels.extend([key::changes(node, node), key::advised(node)]);
         let commands: Vec<[&[u8]; 2]> =
             channels.iter().map(|channel| [&b"SUBSCRIBE"[..], channel.as_bytes()]).collect();

@@ -79,7 +79,8 @@ pub(super) fn are_live(
     keys: &[String],
     silence: Duration,
 ) -> Result<Vec<Option<bool>>, RedisError> {
-    let commands: Vec<[&[u8]; 3]> = keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"until"]).collect();
+    let commands: Vec<[&[u8]; 3]> =
+        keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"until"]).collect();
     let mut all: Vec<&[&[u8]]> = vec![&[b"TIME"]];
     all.extend(commands.iter().map(|args| &args[..]));
     let mut replies = connection.call_all(&all)?.into_iter();

@@ -24,7 +24,8 @@ pub use connection::{RedisConnection, RedisError, RedisServer, ServerAddress};
 pub use lease::Lease;
 pub use planner_store::PlannerStore;
 pub use record::{
-    ActionRecord, Advice, AdvisedAction, HaltRecord, HoldRecord, LinkAction, Observation, Record, RepairRecord,
+    ActionRecord, Advice, AdvisedAction, HaltRecord, HoldRecord, LinkAction, Observation, Record,
+    RepairRecord,
 };
 pub use store::{Records, Store, UnusableServer, Versioned};
 pub use tls::{TlsClient, TlsConfig, TlsFileError};

@@ -53,7 +53,12 @@ impl RecordWrite {
         Self::new(port, record, key::PLANNER_AUDIT.to_owned(), key::advised(&port.node))
     }
 
-    fn new<R: Record>(port: &PortName, record: &R, audit: String, channel: String) -> Result<Self, RedisError> {
+    fn new<R: Record>(
+        port: &PortName,
+        record: &R,
+        audit: String,
+        channel: String,
+    ) -> Result<Self, RedisError> {
         assert!(record.is_valid(), "only valid records are published");
         let body = serde_json::to_vec(record).map_err(std::io::Error::other)?;
         assert!(body.len() <= RECORD_BYTES_MAX, "records are short");
@@ -134,7 +139,8 @@ pub(super) fn write(
                 return Err(RedisError::Refused(reason.clone()));
             }
         }
-        let is_last_changed = changed.last().map(|(record, _)| &record.key) == records.last().map(|last| &last.key);
+        let is_last_changed =
+            changed.last().map(|(record, _)| &record.key) == records.last().map(|last| &last.key);
         return Ok(PutOutcome::Stored(last + u64::from(is_last_changed)));
     }
     Err(RedisError::Refused("another client changes the same records all the time".to_owned()))
@@ -155,7 +161,8 @@ fn read(
     // What an earlier decision not to write has watched must not spoil this transaction.
     let mut commands: Vec<Vec<&[u8]>> = vec![vec![b"UNWATCH"], watch];
     commands.extend(lease.iter().map(|(key, _)| vec![&b"HMGET"[..], key.as_bytes(), b"fence"]));
-    commands.extend(records.iter().map(|record| vec![&b"HMGET"[..], record.key.as_bytes(), b"version", b"body"]));
+    commands
+        .extend(records.iter().map(|record| vec![&b"HMGET"[..], record.key.as_bytes(), b"version", b"body"]));
     let commands: Vec<&[&[u8]]> = commands.iter().map(Vec::as_slice).collect();
     let mut replies = checked(connection.call_all(&commands)?)?.into_iter().skip(2);
     if let Some((_, lease)) = lease
@@ -200,7 +207,8 @@ pub(super) fn execute(
 
 /// Returns the first error among replies.
 pub(super) fn checked(replies: Vec<Reply>) -> Result<Vec<Reply>, RedisError> {
-    match replies.iter().find_map(|reply| if let Reply::Error(reason) = reply { Some(reason) } else { None }) {
+    match replies.iter().find_map(|reply| if let Reply::Error(reason) = reply { Some(reason) } else { None })
+    {
         Some(reason) => Err(RedisError::Refused(reason.clone())),
         None => Ok(replies),
     }

@@ -13,7 +13,8 @@ use super::metrics::DaemonMetrics;
 use super::retry::Retry;
 use super::{Error, LoopEnd, Service, WAIT_MAX};
 use crate::config::DaemonConfig;
-use crate::daemon::{Daemon, DaemonEvent};
+use crate::daemon::Daemon;
+use crate::daemon_event::DaemonEvent;
 use crate::name::Name;
 use crate::redis::{ChangeNotifier, RedisServer, Store, UnusableServer};
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde_json::{Value, json};
 
 use crate::config::DaemonConfig;
-use crate::daemon::DaemonEvent;
+use crate::daemon_event::DaemonEvent;
 use crate::decision::LinkConfig;
 use crate::detector::LinkVerdict;
 use crate::forecast::ForecastChange;
@@ -70,7 +70,9 @@ impl<'a> NodeLog<'a> {
                 let hold_s = hold.as_ns() / 1_000_000_000;
                 json!({ "event": "changed_by_hand", "port": port(link), "action": action, "hold_s": hold_s })
             }
-            DaemonEvent::HoldChanged { link, why } => json!({ "event": "hold", "port": port(link), "why": why }),
+            DaemonEvent::HoldChanged { link, why } => {
+                json!({ "event": "hold", "port": port(link), "why": why })
+            }
             DaemonEvent::PeerSilent { link, silent } => {
                 let peer = &self.config.links[*link].peer;
                 json!({ "event": "peer_silent", "port": port(link), "peer": peer.to_string(), "silent": silent })
@@ -106,13 +108,16 @@ impl<'a> NodeLog<'a> {
             DaemonEvent::PeerSilent { link, silent } => {
                 let LinkConfig { port, peer, .. } = &self.config.links[*link];
                 if *silent {
-                    format!("{port}: the daemon of {peer} is silent: its observations have expired, and protection stays as it is")
+                    format!(
+                        "{port}: the daemon of {peer} is silent: its observations have expired, and protection stays as it is"
+                    )
                 } else {
                     format!("{port}: the daemon of {peer} reports again")
                 }
             }
             DaemonEvent::PortUnread { link, unread } => {
-                let state = if *unread { "its counters cannot be read; the other ports go on" } else { "read again" };
+                let state =
+                    if *unread { "its counters cannot be read; the other ports go on" } else { "read again" };
                 format!("{}: {state}", self.config.links[*link].port)
             }
             DaemonEvent::LeaseRefused => {

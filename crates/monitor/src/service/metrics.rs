@@ -33,6 +33,7 @@ pub struct DaemonMetrics {
 
 /// Metrics of a port.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a gauge of its own")]
 pub struct PortMetrics {
     /// All judged frames.
     pub total: FrameSample,
@@ -130,9 +131,7 @@ impl DaemonMetrics {
         each("carrier", "Whether the port has a carrier.", &|port| flag(!port.down));
         each("port_unread", "Whether the counters of the port cannot be read.", &|port| flag(port.unread));
         each("held", "Whether an operator holds the link.", &|port| flag(port.held));
-        each("peer_silent", "Whether the daemon at the other end is silent.", &|port| {
-            flag(port.peer_silent)
-        });
+        each("peer_silent", "Whether the daemon at the other end is silent.", &|port| flag(port.peer_silent));
         each("protecting", "Whether sent frames are protected.", &|port| flag(port.copies > 0));
         each("protection_copies", "Copies per retransmission.", &|port| Some(f64::from(port.copies)));
         each(

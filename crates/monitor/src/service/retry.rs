@@ -93,7 +93,10 @@ mod tests {
         let mut report = |reason: UnusableServer| retry.on_failure(Time::ZERO, &reason).unwrap_or_default();
         assert!(report(closed()).contains("end of file"));
         let told = report(refused("WRONGPASS invalid username-password pair or user is disabled."));
-        assert!(told.contains("WRONGPASS") && told.contains("monitor acl") && told.contains("aclfile"), "{told}");
+        assert!(
+            told.contains("WRONGPASS") && told.contains("monitor acl") && told.contains("aclfile"),
+            "{told}"
+        );
         assert_eq!(report(refused("WRONGPASS invalid username-password pair or user is disabled.")), "");
         let told = report(refused("NOPERM this user has no permissions"));
         assert!(told.contains("NOPERM") && told.contains("again"), "{told}");

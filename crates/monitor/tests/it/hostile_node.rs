@@ -104,7 +104,10 @@ fn a_hostile_node_harms_only_itself() {
         );
         let mut in_transaction = RedisConnection::open(&hostile).unwrap();
         let replies = in_transaction.call_all(&[&[b"MULTI"], &words(line), &[b"EXEC"]]).unwrap();
-        assert!(matches!(&replies[2], Reply::Error(reason) if reason.starts_with("EXECABORT")), "{line}: {replies:?}");
+        assert!(
+            matches!(&replies[2], Reply::Error(reason) if reason.starts_with("EXECABORT")),
+            "{line}: {replies:?}"
+        );
     }
     for line in ALLOWED {
         let mut attacker = RedisConnection::open(&hostile).unwrap();

@@ -19,8 +19,14 @@ fn changes_by_hand_stand() {
         assert_eq!(nodes.spine.machine.relay, PROTECTED);
         nodes.spine.machine.relay = by_hand.clone();
         nodes.turns(60);
-        assert_eq!((&nodes.spine.machine.relay, nodes.spine.machine.acts), (&by_hand, 1), "{:?}", nodes.events);
-        let told = nodes.events.iter().filter(|event| matches!(event, DaemonEvent::ChangedByHand { .. })).count();
+        assert_eq!(
+            (&nodes.spine.machine.relay, nodes.spine.machine.acts),
+            (&by_hand, 1),
+            "{:?}",
+            nodes.events
+        );
+        let told =
+            nodes.events.iter().filter(|event| matches!(event, DaemonEvent::ChangedByHand { .. })).count();
         assert_eq!(told, 1, "{:?}", nodes.events);
         nodes.spine.begin_anew();
         nodes.turns(60);
@@ -32,7 +38,12 @@ fn changes_by_hand_stand() {
         // `wiremend monitor unhold`.
         put_hold(&mut nodes, &HoldRecord::ended());
         nodes.turns(2);
-        assert_eq!((&nodes.spine.machine.relay, nodes.spine.machine.acts), (&PROTECTED, 2), "{:?}", nodes.events);
+        assert_eq!(
+            (&nodes.spine.machine.relay, nodes.spine.machine.acts),
+            (&PROTECTED, 2),
+            "{:?}",
+            nodes.events
+        );
     }
 }
 
@@ -43,7 +54,10 @@ fn protection_by_hand_of_a_healthy_link_stands() {
     nodes.turns(3);
     nodes.spine.machine.relay = LinkAction::Protect { copies: 1 };
     nodes.turns(60);
-    assert_eq!((&nodes.spine.machine.relay, nodes.spine.machine.acts), (&LinkAction::Protect { copies: 1 }, 0));
+    assert_eq!(
+        (&nodes.spine.machine.relay, nodes.spine.machine.acts),
+        (&LinkAction::Protect { copies: 1 }, 0)
+    );
 }
 
 #[test]
@@ -105,7 +119,12 @@ fn the_observation_of_a_silent_peer_expires() {
     let mut admin = redis.connection();
     // The peer stored that the link is healthy and died a long time ago. Nobody has read that yet.
     let record = [
-        &b"HSET"[..], b"wiremend:observation:leaf-1:eth0", b"version", b"9", b"body", br#"{"corrupting":null}"#,
+        &b"HSET"[..],
+        b"wiremend:observation:leaf-1:eth0",
+        b"version",
+        b"9",
+        b"body",
+        br#"{"corrupting":null}"#,
     ];
     admin.call(&record).unwrap();
     admin.call(&[b"HSET", b"wiremend:lease:leaf-1", b"until", b"1000"]).unwrap();
@@ -138,7 +157,8 @@ fn a_port_that_cannot_be_read_is_reported_and_not_published() {
 
 fn hold(nodes: &mut TwoNodes, length_ms: u64) {
     let now_ms = nodes.operator().time_ms().unwrap();
-    let record = HoldRecord { until_ms: now_ms + length_ms, why: "new optics".to_owned(), maintenance: false };
+    let record =
+        HoldRecord { until_ms: now_ms + length_ms, why: "new optics".to_owned(), maintenance: false };
     put_hold(nodes, &record);
 }
 

@@ -9,8 +9,8 @@ use wiremend_monitor::planner::{
     PlannerLimits,
 };
 use wiremend_monitor::redis::{
-    ActionRecord, Advice, AdvisedAction, HoldRecord, Lease, LinkAction, Observation, PlannerStore, RedisError,
-    RedisServer, Store, acl_rules, planner_acl_rules,
+    ActionRecord, Advice, AdvisedAction, HoldRecord, Lease, LinkAction, Observation, PlannerStore,
+    RedisError, RedisServer, Store, acl_rules, planner_acl_rules,
 };
 use wiremend_monitor::{DaemonMode, FrameSample, LossEstimate, Name, PortName};
 use wiremend_units::{LinkId, Rate, Span, Time};
@@ -291,7 +291,10 @@ fn four_lies_of_one_node_do_not_stop_the_fabric() {
     // The other end of the link sees the loss as well: now it is believed.
     see(&redis.server(), fabric.name(upper(links[3])), 1e-3);
     let events = session.turn(second(21));
-    assert!(!session.leader.advisor().advice(lower(links[3])).reason.contains("leaf0 reported"), "{events:?}");
+    assert!(
+        !session.leader.advisor().advice(lower(links[3])).reason.contains("leaf0 reported"),
+        "{events:?}"
+    );
     PlannerStore::open(&redis.server()).unwrap().release("test").unwrap();
     assert!(session.turn(second(22)).contains(&PlannerEvent::Released));
 }
@@ -357,7 +360,11 @@ fn silent_nodes_are_reported_and_their_observations_expire() {
     let events = session.turn(second(2));
     assert!(events.contains(&PlannerEvent::NodeSilent { node: name("leaf0"), silent: true }), "{events:?}");
     assert!(advice_of(&redis.server(), &fabric, first).is_some(), "advice stays");
-    assert_eq!(advice_of(&redis.server(), &fabric, second_link), None, "no advice from an expired observation");
+    assert_eq!(
+        advice_of(&redis.server(), &fabric, second_link),
+        None,
+        "no advice from an expired observation"
+    );
     put(&redis.server(), fabric.name(lower(second_link)), &Observation::default());
     let events = session.turn(second(40));
     assert!(events.contains(&PlannerEvent::NodeSilent { node: name("leaf0"), silent: false }), "{events:?}");

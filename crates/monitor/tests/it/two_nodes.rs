@@ -128,7 +128,15 @@ pub(crate) struct Device {
 
 impl Default for Device {
     fn default() -> Self {
-        Self { reading: None, relay: LinkAction::Nothing, acts: 0, broken: false, unreadable: false, process: 1, upon_act: None }
+        Self {
+            reading: None,
+            relay: LinkAction::Nothing,
+            acts: 0,
+            broken: false,
+            unreadable: false,
+            process: 1,
+            upon_act: None,
+        }
     }
 }
 

@@ -11,8 +11,11 @@ use crate::terminal;
 pub(super) fn hold(args: &MonitorHold) -> Result<Answer, Failure> {
     let length_ms = args.length.as_ns() / 1_000_000;
     let (why, maintenance) = (args.why.clone(), args.maintenance);
-    let record =
-        |now_ms: u64| HoldRecord { until_ms: now_ms.saturating_add(length_ms), why: why.clone(), maintenance };
+    let record = |now_ms: u64| HoldRecord {
+        until_ms: now_ms.saturating_add(length_ms),
+        why: why.clone(),
+        maintenance,
+    };
     let ports = write(&args.which, record)?;
     terminal::print_message(&format!("held for {}: {}", args.length, shown(&ports)));
     Ok(Answer::Yes)
@@ -26,7 +29,9 @@ pub(super) fn unhold(args: &MonitorUnhold) -> Result<Answer, Failure> {
 
 fn shown(ports: &[PortName]) -> String {
     match ports {
-        [first, second, third, _, ..] => format!("{first}, {second}, {third} and {} more ports", ports.len() - 3),
+        [first, second, third, _, ..] => {
+            format!("{first}, {second}, {third} and {} more ports", ports.len() - 3)
+        }
         _ => ports.iter().map(PortName::to_string).collect::<Vec<_>>().join(", "),
     }
 }
@@ -64,7 +69,8 @@ fn write_planner(which: &HoldTargets, record: impl Fn(u64) -> HoldRecord) -> Res
     let failed = |why: &dyn std::fmt::Display| config::redis_failure(&config.redis, why);
     let mut store = PlannerStore::open(&server).map_err(|why| failed(&why))?;
     let record = record(store.time_ms().map_err(|why| failed(&why))?);
-    let holds: Vec<(PortName, HoldRecord)> = ports.iter().map(|port| (port.clone(), record.clone())).collect();
+    let holds: Vec<(PortName, HoldRecord)> =
+        ports.iter().map(|port| (port.clone(), record.clone())).collect();
     store.put_holds(&holds).map_err(|why| failed(&why))?;
     Ok(ports)
 }

@@ -24,15 +24,15 @@ pub(super) fn run(args: &MonitorPlanner) -> Result<Answer, Failure> {
 fn dry_run(config: &PlannerConfig, fabric: &NamedFabric, server: &RedisServer) -> Result<Answer, Failure> {
     let failed = |why: &dyn std::fmt::Display| config::redis_failure(&config.redis, why);
     let mut store = PlannerStore::open(server).map_err(|why| failed(&why))?;
-    let changes =
-        PlannerLeader::dry_run(fabric, config.limits, &mut store).map_err(|why| failed(&why))?;
+    let changes = PlannerLeader::dry_run(fabric, config.limits, &mut store).map_err(|why| failed(&why))?;
     let mut text = String::new();
     for AdviceChange { link, before, after } in &changes {
         let name = fabric.tiers().link_name(*link).replace(' ', " - ");
         let because = if after.reason.is_empty() { String::new() } else { format!(": {}", after.reason) };
         let _ = writeln!(text, "{name}: {} becomes {}{because}", before.action.name(), after.action.name());
     }
-    let _ = writeln!(text, "advice on {} of {} links would change", changes.len(), fabric.tiers().link_count());
+    let _ =
+        writeln!(text, "advice on {} of {} links would change", changes.len(), fabric.tiers().link_count());
     terminal::print(&text)?;
     Ok(if changes.is_empty() { Answer::Yes } else { Answer::No })
 }
