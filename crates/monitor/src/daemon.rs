@@ -82,6 +82,8 @@ struct LinkState {
     peer_silent: bool,
     /// An operator's hold, and its end.
     hold: Option<(HoldRecord, Time)>,
+    /// Whether the hold must still be stored.
+    hold_unsaved: bool,
     /// The last known state of the relay.
     relay: Option<RelayState>,
     damper: ProtectionDamper,
@@ -137,6 +139,7 @@ impl Daemon {
             advice: None,
             peer_silent: false,
             hold: None,
+            hold_unsaved: false,
             relay: None,
             damper: ProtectionDamper::default(),
         };
@@ -262,6 +265,7 @@ impl Daemon {
             self.read_repairs(store, &mut events)?;
         }
         if is_due {
+            self.save_holds(now, store)?;
             self.read_holds(now, store, &mut events)?;
         }
         if now >= self.verify_at {
@@ -292,6 +296,7 @@ impl Daemon {
             }
         }
         self.act(now, store, lease, machine, &mut events)?;
+        self.save_holds(now, store)?;
         Ok(events)
     }
 
@@ -444,7 +449,7 @@ impl Daemon {
                     action
                 }
                 Ok(Outcome::ChangedByHand(action)) => {
-                    self.hold_for_operator(now, link, &action, store)?;
+                    self.hold_for_operator(now, link, &action);
                     let hold = self.act.manual_hold;
                     events.push(DaemonEvent::ChangedByHand { link, action: action.clone(), hold });
                     action
@@ -517,23 +522,28 @@ impl Daemon {
         decided
     }
 
-    /// Leaves a link alone for a while. The hold is stored, so that it survives a restart.
-    fn hold_for_operator(
-        &mut self,
-        now: Time,
-        link: usize,
-        action: &LinkAction,
-        store: &mut Store,
-    ) -> Result<(), RedisError> {
+    /// Leaves a link alone for a while.
+    fn hold_for_operator(&mut self, now: Time, link: usize, action: &LinkAction) {
         let why = match action {
             LinkAction::Protect { copies } => format!("changed by hand: protected with {copies} copies"),
             _ => "changed by hand: not protected".to_owned(),
         };
-        let length = self.act.manual_hold;
-        let until_ms = store.time_ms()?.saturating_add(length.as_ns() / 1_000_000);
-        let hold = HoldRecord { until_ms, why, maintenance: false };
-        store.put_hold(&self.links[link].link.port, &hold)?;
-        self.links[link].hold = Some((hold, now.saturating_add(length)));
+        let hold = HoldRecord { why, ..HoldRecord::ended() };
+        let state = &mut self.links[link];
+        state.hold = Some((hold, now.saturating_add(self.act.manual_hold)));
+        state.hold_unsaved = true;
+    }
+
+    /// Stores the holds of this daemon, so that they survive its restart.
+    fn save_holds(&mut self, now: Time, store: &mut Store) -> Result<(), RedisError> {
+        for state in self.links.iter_mut().filter(|state| state.hold_unsaved) {
+            if let Some((hold, until)) = &mut state.hold {
+                let left_ms = until.since(now.min(*until)).as_ns() / 1_000_000;
+                hold.until_ms = store.time_ms()?.saturating_add(left_ms);
+                store.put_hold(&state.link.port, hold)?;
+            }
+            state.hold_unsaved = false;
+        }
         Ok(())
     }
 
@@ -571,8 +581,9 @@ impl Daemon {
         if current.action == *wanted {
             return Ok(Outcome::Unchanged(decided.clone()));
         }
-        machine.apply(link, wanted)?;
+        let applied = machine.apply(link, wanted);
         state.relay = machine.relay_state(link).ok();
+        applied?;
         Ok(Outcome::Applied(wanted.clone()))
     }
 }

@@ -96,8 +96,8 @@ pub(crate) struct Prometheus {
 ///
 /// Reads the observations of all ports from Redis and publishes advice for each corrupting link, so that every ToR
 /// keeps enough paths to the top tier. Of several planners one leads. By default the advice does not bind; `mode = "act"`
-/// in the configuration binds monitors whose mode is "advised". If 1 % of the links turn bad within five minutes, the
-/// planner stops acting until `wiremend monitor release`; if many links of one node do, it ignores that node.
+/// in the configuration binds monitors whose mode is "advised". If many nodes report failures within five minutes, the
+/// planner stops acting until `wiremend monitor release`; if one node reports many links, it ignores that node.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -167,8 +167,8 @@ pub(crate) struct MonitorRepaired {
 /// Leave links alone for a while: daemons and planners change nothing at them
 ///
 /// With the configuration of a monitor, a target is a port of this node. With --planner, a target is a link by one of
-/// its ends (NODE:PORT), all links of a node (NODE), or all links of a pod (pod:NAME). With --maintenance the links also
-/// count as out of service, and their losses as no failure.
+/// its ends (NODE:PORT), all links of a node (NODE), or all links of a pod (pod:NAME). With --maintenance the links
+/// also count as out of service, and their losses as no failure.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,

@@ -47,6 +47,30 @@ fn changes_by_hand_stand() {
     }
 }
 
+/// The hold could not be stored at first.
+#[test]
+fn a_change_by_hand_stands_while_redis_is_full() {
+    let Some((redis, mut nodes)) = TwoNodes::start() else { return };
+    let set_memory =
+        |bytes: &[u8]| redis.connection().call(&[b"CONFIG", b"SET", b"maxmemory", bytes]).unwrap();
+    nodes.turns_losing(1_000, 7);
+    assert_eq!(nodes.spine.machine.relay, PROTECTED);
+    set_memory(b"1");
+    nodes.spine.machine.relay = LinkAction::Nothing;
+    nodes.turns(10);
+    set_memory(b"0");
+    nodes.turns(60);
+    assert_eq!(
+        (&nodes.spine.machine.relay, nodes.spine.machine.acts),
+        (&LinkAction::Nothing, 1),
+        "{:?}",
+        nodes.events
+    );
+    nodes.spine.begin_anew();
+    nodes.turns(5);
+    assert_eq!(nodes.spine.machine.acts, 1, "the hold was stored");
+}
+
 /// Protection of a healthy link that was activated by hand.
 #[test]
 fn protection_by_hand_of_a_healthy_link_stands() {
