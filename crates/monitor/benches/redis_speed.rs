@@ -17,7 +17,7 @@ use wiremend_monitor::redis::{
 };
 use wiremend_monitor::{
     ActionConfig, Daemon, DaemonMode, FecCounts, FrameCounts, FrameSample, LinkConfig, LossEstimate, Machine,
-    Name, PortName, PortReading, Protector, Thresholds,
+    Name, PortName, PortReading, Protector, RelayState, Thresholds,
 };
 use wiremend_units::{LinkId, Rate, Span, Time};
 
@@ -225,7 +225,7 @@ impl NodeUnderTest {
         Ok(Self {
             daemon: Daemon::new(vec![link], Thresholds::default(), act, node.to_owned()),
             store: Store::open(server, name(node)?)?,
-            notifier: ChangeNotifier::open(server, &name(node)?)?,
+            notifier: ChangeNotifier::open(server, &name(node)?, &[name(peer)?])?,
             poll_at: Duration::ZERO,
             frames: 0,
             errors: 0,
@@ -284,8 +284,8 @@ impl Machine for Relay<'_> {
         Some(self.reading)
     }
 
-    fn current_action(&mut self, _: usize) -> Result<LinkAction, String> {
-        Ok(self.action.clone())
+    fn relay_state(&mut self, _: usize) -> Result<RelayState, String> {
+        Ok(RelayState { action: self.action.clone(), process: 1 })
     }
 
     fn apply(&mut self, _: usize, action: &LinkAction) -> Result<(), String> {

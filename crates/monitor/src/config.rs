@@ -163,6 +163,12 @@ impl File {
                 self.act.target_loss
             ));
         }
+        let hours_24 = Span::from_ms(24 * 3_600_000);
+        for (what, span) in [("hold_down", self.act.hold_down), ("manual_hold", self.act.manual_hold)] {
+            if span > hours_24 {
+                return Err(format!("[act]: a {what} of {span} is longer than 24h"));
+            }
+        }
         self.redis.check()?;
         let mut ports = BTreeSet::new();
         let mut peers = BTreeSet::new();
@@ -269,6 +275,8 @@ protect = "relay"
             ("[act]", "[detect]\nwindow_frames = 10\n[act]", "too short"),
             ("[act]", "[act]\ntarget_loss = 1.0", "target_loss of 1"),
             ("node", "poll = \"1ms\"\nnode", "not between 10ms and 1h"),
+            ("[act]", "[act]\nhold_down = \"soon\"", "8:13: "),
+            ("[act]", "[act]\nmanual_hold = \"48h\"", "longer than 24h"),
         ] {
             let error = DaemonConfig::parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(message), "`{message}` in {error}");

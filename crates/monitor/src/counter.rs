@@ -36,6 +36,8 @@ counters! {
     TxGood = "tx_good",
     /// Received frames with a wrong FCS.
     RxCrc = "rx_crc",
+    /// Received frames with any error, frames of illegal length included.
+    RxErrors = "rx_errors",
     /// Invalid symbols received.
     RxSymbol = "rx_symbol",
     /// FEC codewords with corrected errors.

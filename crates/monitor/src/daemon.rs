@@ -10,14 +10,16 @@ use std::time::Duration;
 use wiremend_units::{Span, Time};
 
 use crate::counter_delta::MaxFrameRate;
+use crate::daemon_event::DaemonEvent;
 use crate::decision::{ActionConfig, DaemonMode, LinkConfig, LinkInput, Protector, decide};
 use crate::detector::{LinkVerdict, Thresholds};
-use crate::forecast::{ForecastChange, LossForecaster};
-use crate::name::PortName;
+use crate::forecast::LossForecaster;
+use crate::name::{Name, PortName};
 use crate::port_monitor::{PortMonitor, PortReading};
+use crate::protection_damper::ProtectionDamper;
 use crate::redis::{
-    ActionRecord, Advice, Lease, LinkAction, Observation, PutOutcome, Records, RedisError, RepairRecord,
-    Store, Versioned,
+    ActionRecord, Advice, HoldRecord, Lease, LinkAction, Observation, PutOutcome, Records, RedisError,
+    RepairRecord, Store, Versioned,
 };
 
 /// The interface to the machine that the daemon runs on.
@@ -25,48 +27,20 @@ pub trait Machine {
     /// Reads the port of link number `at`; `None` if it is unreadable now.
     fn read(&mut self, at: usize) -> Option<PortReading>;
 
-    /// Returns whether link number `at` is protected; `Err` with the reason if the relay does not answer.
-    fn current_action(&mut self, at: usize) -> Result<LinkAction, String>;
+    /// Returns the state of the relay of link number `at`; `Err` with the reason if it does not answer.
+    fn relay_state(&mut self, at: usize) -> Result<RelayState, String>;
 
     /// Applies an action to link number `at`. Must be idempotent.
     fn apply(&mut self, at: usize, action: &LinkAction) -> Result<(), String>;
 }
 
-/// An event for the log.
+/// The state of a relay.
 #[derive(Clone, PartialEq, Debug)]
-pub enum DaemonEvent {
-    /// The verdict on a received direction changed.
-    VerdictChanged {
-        /// Link number.
-        link: usize,
-        /// The new verdict.
-        verdict: LinkVerdict,
-    },
-    /// The loss forecast of a port crossed the threshold.
-    ForecastChanged {
-        /// Link number.
-        link: usize,
-        /// The change.
-        change: ForecastChange,
-    },
-    /// An action was applied to a link.
-    Acted {
-        /// Link number.
-        link: usize,
-        /// The action.
-        action: LinkAction,
-    },
-    /// An action failed.
-    ActionFailed {
-        /// Link number.
-        link: usize,
-        /// Reason.
-        reason: String,
-    },
-    /// Another daemon holds the lease of this node.
-    LeaseRefused,
-    /// Number of invalid records read.
-    InvalidRecords(u64),
+pub struct RelayState {
+    /// The protection in effect: `Nothing` or `Protect`.
+    pub action: LinkAction,
+    /// Id of the process. Another process is a restarted relay, without the settings of the earlier one.
+    pub process: u32,
 }
 
 /// The daemon of one node.
@@ -90,6 +64,10 @@ struct LinkState {
     forecaster: LossForecaster,
     /// Number of successive readings without a carrier.
     readings_down: u32,
+    /// Number of successive readings that failed.
+    readings_missed: u32,
+    /// Whether the observation is known: the port was read, or an earlier daemon published it.
+    known: bool,
     /// The observation to publish.
     observation: Observation,
     /// The stored observation.
@@ -100,13 +78,22 @@ struct LinkState {
     peer_observation: Option<Versioned<Observation>>,
     /// The last advice read.
     advice: Option<Advice>,
+    /// Whether the daemon at the other end is silent, so that its observation has expired.
+    peer_silent: bool,
+    /// An operator's hold, and its end.
+    hold: Option<(HoldRecord, Time)>,
+    /// Whether the hold must still be stored.
+    hold_unsaved: bool,
+    /// The last known state of the relay.
+    relay: Option<RelayState>,
+    damper: ProtectionDamper,
 }
 
 impl LinkState {
     fn input(&self) -> LinkInput<'_> {
         LinkInput {
             link: &self.link,
-            peer_observation: self.peer_observation.as_ref(),
+            peer_observation: self.peer_observation.as_ref().filter(|_| !self.peer_silent),
             advice: self.advice.as_ref(),
         }
     }
@@ -126,11 +113,15 @@ pub struct ActionCounts {
 impl Daemon {
     /// A port counts as down after this many readings without a carrier.
     const DOWN_READINGS_MIN: u32 = 2;
+    /// A port counts as unread after this many failed readings.
+    const UNREAD_READINGS_MIN: u32 = 3;
     /// Length of the lease for writing a node's records.
     pub const LEASE: Duration = Duration::from_secs(15);
     const LEASE_RENEWED: Span = Span::from_ms(5_000);
     /// Records are read at least this often, with or without notifications.
     pub const REREAD: Span = Span::from_ms(30_000);
+    /// A daemon is silent if its lease ended longer ago than this.
+    pub const SILENCE: Duration = Duration::from_mins(1);
 
     /// Creates a daemon. `holder` distinguishes two daemons of one node and survives a restart.
     pub fn new(links: Vec<LinkConfig>, thresholds: Thresholds, act: ActionConfig, holder: String) -> Self {
@@ -139,11 +130,18 @@ impl Daemon {
             port: PortMonitor::new(thresholds, MaxFrameRate::ANY_SPEED),
             forecaster: LossForecaster::new(thresholds.loss),
             readings_down: 0,
+            readings_missed: 0,
+            known: false,
             observation: Observation::default(),
             published: None,
             published_action: None,
             peer_observation: None,
             advice: None,
+            peer_silent: false,
+            hold: None,
+            hold_unsaved: false,
+            relay: None,
+            damper: ProtectionDamper::default(),
         };
         Self {
             links: links.into_iter().map(state).collect(),
@@ -183,6 +181,21 @@ impl Daemon {
         self.links[at].observation.down
     }
 
+    /// Returns whether the counters of link number `at` cannot be read.
+    pub fn is_unread(&self, at: usize) -> bool {
+        self.links[at].readings_missed >= Self::UNREAD_READINGS_MIN
+    }
+
+    /// Returns whether an operator holds link number `at`.
+    pub fn is_held(&self, at: usize) -> bool {
+        self.links[at].hold.is_some()
+    }
+
+    /// Returns whether the daemon at the other end of link number `at` is silent.
+    pub fn is_peer_silent(&self, at: usize) -> bool {
+        self.links[at].peer_silent
+    }
+
     /// Returns whether this daemon holds the lease of its node.
     pub fn holds_lease(&self) -> bool {
         self.lease.is_some()
@@ -197,7 +210,16 @@ impl Daemon {
     pub fn read_ports(&mut self, machine: &mut impl Machine) -> Vec<DaemonEvent> {
         let mut events = Vec::new();
         for (link, state) in self.links.iter_mut().enumerate() {
-            let Some(reading) = machine.read(link) else { continue };
+            let was_unread = state.readings_missed >= Self::UNREAD_READINGS_MIN;
+            let reading = machine.read(link);
+            state.readings_missed =
+                if reading.is_some() { 0 } else { state.readings_missed.saturating_add(1) };
+            let unread = state.readings_missed >= Self::UNREAD_READINGS_MIN;
+            if unread != was_unread {
+                events.push(DaemonEvent::PortUnread { link, unread });
+            }
+            let Some(reading) = reading else { continue };
+            state.known = true;
             state.readings_down = if reading.up { 0 } else { state.readings_down.saturating_add(1) };
             state.observation.down = state.readings_down >= Self::DOWN_READINGS_MIN;
             let change = state.forecaster.on_reading(reading.fec);
@@ -242,8 +264,13 @@ impl Daemon {
         if is_due {
             self.read_repairs(store, &mut events)?;
         }
+        if is_due {
+            self.save_holds(now, store)?;
+            self.read_holds(now, store, &mut events)?;
+        }
         if now >= self.verify_at {
             self.verify_published(store)?;
+            self.read_silence(store, &mut events)?;
             self.verify_at = now.saturating_add(Self::REREAD);
         }
         if !self.publish(store, lease)? {
@@ -254,6 +281,11 @@ impl Daemon {
             let peers: Vec<PortName> = self.links.iter().map(|state| state.link.peer.clone()).collect();
             let Records { records, invalid } = store.get::<Observation>(&peers)?;
             for (state, seen) in self.links.iter_mut().zip(records) {
+                let repair =
+                    |seen: &Option<Versioned<Observation>>| seen.as_ref().map(|seen| seen.record.last_repair);
+                if repair(&seen) != repair(&state.peer_observation) {
+                    state.damper.on_repair(now);
+                }
                 state.peer_observation = seen;
             }
             self.reread_at = now.saturating_add(Self::REREAD);
@@ -263,7 +295,8 @@ impl Daemon {
                 events.push(DaemonEvent::InvalidRecords(invalid + invalid_advice));
             }
         }
-        self.act(store, lease, machine, &mut events)?;
+        self.act(now, store, lease, machine, &mut events)?;
+        self.save_holds(now, store)?;
         Ok(events)
     }
 
@@ -289,6 +322,7 @@ impl Daemon {
                 continue;
             };
             state.observation.last_repair = last_repair;
+            state.known = true;
             if let Some(estimate) = corrupting.filter(|_| !state.port.is_corrupting()) {
                 state.port.resume(estimate.loss);
                 state.observation.corrupting = corrupting;
@@ -309,6 +343,43 @@ impl Daemon {
             state.observation = Observation { corrupting: None, last_repair: number, ..state.observation };
             events
                 .extend(state.port.on_repair().map(|verdict| DaemonEvent::VerdictChanged { link, verdict }));
+        }
+        Ok(())
+    }
+
+    /// Reads the holds of the own ports. They end by the server's clock.
+    fn read_holds(
+        &mut self,
+        now: Time,
+        store: &mut Store,
+        events: &mut Vec<DaemonEvent>,
+    ) -> Result<(), RedisError> {
+        let Records { records, .. } = store.get::<HoldRecord>(&self.own_ports(store))?;
+        let server_ms = store.time_ms()?;
+        for (link, (state, stored)) in self.links.iter_mut().zip(records).enumerate() {
+            let hold = stored.map(|stored| stored.record).and_then(|record| {
+                let left = Span::from_ms(record.left_ms(server_ms)?);
+                Some((record, now.saturating_add(left)))
+            });
+            let why = hold.as_ref().map(|(record, _)| record.why.clone());
+            if why != state.hold.as_ref().map(|(record, _)| record.why.clone()) {
+                events.push(DaemonEvent::HoldChanged { link, why });
+            }
+            state.hold = hold;
+        }
+        Ok(())
+    }
+
+    /// Reads which daemons at the other ends are silent. Their observations have expired: protection stays
+    /// as it is.
+    fn read_silence(&mut self, store: &mut Store, events: &mut Vec<DaemonEvent>) -> Result<(), RedisError> {
+        let nodes: Vec<Name> = self.links.iter().map(|state| state.link.peer.node.clone()).collect();
+        let live = store.are_live(&nodes, Self::SILENCE)?;
+        for (link, (state, live)) in self.links.iter_mut().zip(live).enumerate() {
+            let silent = live == Some(false);
+            if std::mem::replace(&mut state.peer_silent, silent) != silent {
+                events.push(DaemonEvent::PeerSilent { link, silent });
+            }
         }
         Ok(())
     }
@@ -346,8 +417,9 @@ impl Daemon {
 
     /// Publishes changed observations. Returns `false` if another daemon holds a newer lease of this node.
     fn publish(&mut self, store: &mut Store, lease: Lease) -> Result<bool, RedisError> {
-        for LinkState { link, observation, published, .. } in &mut self.links {
-            if *published == Some(*observation) {
+        for LinkState { link, observation, published, known, .. } in &mut self.links {
+            // A port that was never read is not healthy: nobody knows.
+            if *published == Some(*observation) || !*known {
                 continue;
             }
             match store.put(lease, &link.port, observation, &link.peer.node)? {
@@ -360,34 +432,40 @@ impl Daemon {
 
     fn act(
         &mut self,
+        now: Time,
         store: &mut Store,
         lease: Lease,
         machine: &mut impl Machine,
         events: &mut Vec<DaemonEvent>,
     ) -> Result<(), RedisError> {
-        let input: Vec<LinkInput<'_>> = self.links.iter().map(LinkState::input).collect();
-        for (link, action_record) in decide(&input, &self.act).into_iter().enumerate() {
-            let Some(action_record) = action_record else { continue };
-            let action_record = match self.apply_action(link, action_record.clone(), machine) {
-                Ok(Some(action)) => {
+        self.end_holds(now, events);
+        for (link, action_record) in self.damped(now).into_iter().enumerate() {
+            let Some(wanted) = action_record else { continue };
+            let action = match self.apply_action(link, &wanted.action, machine) {
+                Ok(Outcome::Unchanged(action)) => action,
+                Ok(Outcome::Applied(action)) => {
                     self.counts.actions += 1;
-                    events.push(DaemonEvent::Acted { link, action });
-                    action_record
+                    events.push(DaemonEvent::Acted { link, action: action.clone() });
+                    action
                 }
-                Ok(None) => action_record,
+                Ok(Outcome::ChangedByHand(action)) => {
+                    self.hold_for_operator(now, link, &action);
+                    let hold = self.act.manual_hold;
+                    events.push(DaemonEvent::ChangedByHand { link, action: action.clone(), hold });
+                    action
+                }
                 Err(reason) => {
                     let reason: String = reason.chars().take(120).collect();
-                    let action_record = ActionRecord {
-                        action: LinkAction::Decline { reason: reason.clone() },
-                        ..action_record
-                    };
-                    if self.links[link].published_action.as_ref() != Some(&action_record) {
+                    let action = LinkAction::Decline { reason: reason.clone() };
+                    let failed = ActionRecord { action: action.clone(), ..wanted };
+                    if self.links[link].published_action.as_ref() != Some(&failed) {
                         self.counts.failures += 1;
                         events.push(DaemonEvent::ActionFailed { link, reason });
                     }
-                    action_record
+                    action
                 }
             };
+            let action_record = ActionRecord { action, ..wanted };
             if self.links[link].published_action.as_ref() == Some(&action_record) {
                 continue;
             }
@@ -401,24 +479,118 @@ impl Daemon {
         Ok(())
     }
 
-    /// Applies an action unless it is already in effect. Returns the action if it was applied.
-    fn apply_action(
-        &self,
-        link: usize,
-        action_record: ActionRecord,
-        machine: &mut impl Machine,
-    ) -> Result<Option<LinkAction>, String> {
-        if self.links[link].link.protect == Protector::None || self.act.mode == DaemonMode::Observe {
-            return Ok(None);
+    fn end_holds(&mut self, now: Time, events: &mut Vec<DaemonEvent>) {
+        for (link, state) in self.links.iter_mut().enumerate() {
+            if state.hold.take_if(|(_, until)| now >= *until).is_some() {
+                events.push(DaemonEvent::HoldChanged { link, why: None });
+            }
         }
-        let wanted = match action_record.action {
-            LinkAction::Decline { .. } => LinkAction::Nothing,
+    }
+
+    /// Returns the decisions of this turn, with the end of protection delayed for links that flap.
+    fn damped(&mut self, now: Time) -> Vec<Option<ActionRecord>> {
+        let input: Vec<LinkInput<'_>> = self.links.iter().map(LinkState::input).collect();
+        let mut decided = decide(&input, &self.act);
+        let loss: Vec<f64> = input.iter().map(LinkInput::loss).collect();
+        let mut order: Vec<usize> = (0..decided.len()).collect();
+        // Links that are protected keep their place among `protected_max` until their delay ends.
+        order.sort_by(|&a, &b| {
+            let is_new = |at: usize| self.links[at].damper.level() == 0;
+            is_new(a).cmp(&is_new(b)).then(loss[b].total_cmp(&loss[a]))
+        });
+        let mut protected = 0;
+        for at in order {
+            let (Some(record), state) = (&mut decided[at], &mut self.links[at]) else { continue };
+            if state.hold.is_some() {
+                continue;
+            }
+            let wanted = match record.action {
+                LinkAction::Protect { copies } => copies,
+                _ => 0,
+            };
+            if state.damper.level() == 0 && wanted > 0 && protected >= self.act.protected_max {
+                let reason = "another link stays protected until its hold-down ends".to_owned();
+                record.action = LinkAction::Decline { reason };
+                continue;
+            }
+            let copies = state.damper.damp(now, wanted, self.act.hold_down);
+            protected += usize::from(copies > 0);
+            if copies > wanted {
+                record.action = LinkAction::Protect { copies };
+            }
+        }
+        decided
+    }
+
+    /// Leaves a link alone for a while.
+    fn hold_for_operator(&mut self, now: Time, link: usize, action: &LinkAction) {
+        let why = match action {
+            LinkAction::Protect { copies } => format!("changed by hand: protected with {copies} copies"),
+            _ => "changed by hand: not protected".to_owned(),
+        };
+        let hold = HoldRecord { why, ..HoldRecord::ended() };
+        let state = &mut self.links[link];
+        state.hold = Some((hold, now.saturating_add(self.act.manual_hold)));
+        state.hold_unsaved = true;
+    }
+
+    /// Stores the holds of this daemon, so that they survive its restart.
+    fn save_holds(&mut self, now: Time, store: &mut Store) -> Result<(), RedisError> {
+        for state in self.links.iter_mut().filter(|state| state.hold_unsaved) {
+            if let Some((hold, until)) = &mut state.hold {
+                let left_ms = until.since(now.min(*until)).as_ns() / 1_000_000;
+                hold.until_ms = store.time_ms()?.saturating_add(left_ms);
+                store.put_hold(&state.link.port, hold)?;
+            }
+            state.hold_unsaved = false;
+        }
+        Ok(())
+    }
+
+    /// Applies an action unless it is already in effect or the link is held. Detects changes by hand: the
+    /// same relay process has other settings than before.
+    fn apply_action(
+        &mut self,
+        link: usize,
+        decided: &LinkAction,
+        machine: &mut impl Machine,
+    ) -> Result<Outcome, String> {
+        let state = &mut self.links[link];
+        if state.link.protect == Protector::None || self.act.mode == DaemonMode::Observe {
+            return Ok(Outcome::Unchanged(decided.clone()));
+        }
+        let wanted = match decided {
+            LinkAction::Decline { .. } => &LinkAction::Nothing,
             action => action,
         };
-        if machine.current_action(link)? == wanted {
-            return Ok(None);
+        let current = machine.relay_state(link)?;
+        let before = state.relay.replace(current.clone());
+        if let Some((hold, _)) = &state.hold {
+            return Ok(Outcome::Unchanged(match (&current.action, wanted) {
+                (LinkAction::Nothing, LinkAction::Protect { .. }) => {
+                    LinkAction::Decline { reason: format!("held: {}", hold.why) }
+                }
+                _ => current.action,
+            }));
         }
-        machine.apply(link, &wanted)?;
-        Ok(Some(wanted))
+        let changed =
+            before.is_some_and(|before| before.process == current.process && before.action != current.action);
+        if changed && self.act.manual_hold > Span::ZERO {
+            return Ok(Outcome::ChangedByHand(current.action));
+        }
+        if current.action == *wanted {
+            return Ok(Outcome::Unchanged(decided.clone()));
+        }
+        let applied = machine.apply(link, wanted);
+        state.relay = machine.relay_state(link).ok();
+        applied?;
+        Ok(Outcome::Applied(wanted.clone()))
     }
+}
+
+/// What happened to the protection of a link. The action is the one to publish.
+enum Outcome {
+    Unchanged(LinkAction),
+    Applied(LinkAction),
+    ChangedByHand(LinkAction),
 }

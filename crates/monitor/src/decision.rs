@@ -3,8 +3,10 @@
 //! Each decision uses all known state and never the last event, so a restart or a lost message does not
 //! change the outcome.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use wiremend_units::{CopyCount, LossRate};
+use wiremend_units::{CopyCount, LossRate, Span};
 
 use crate::detector::LossEstimate;
 use crate::name::{Name, PortName};
@@ -42,13 +44,41 @@ pub struct ActionConfig {
     pub mode: DaemonMode,
     /// Loss ratio that may remain on a protected link.
     pub target_loss: f64,
-    /// Maximum number of links protected at the same time, highest loss first.
+    /// Maximum number of links protected at the same time: the worst link of each peer, highest loss
+    /// first, then the second worst of each.
     pub protected_max: usize,
+    /// Shortest time that a link stays protected whose loss returned; it doubles with each return.
+    #[serde(with = "span_text")]
+    pub hold_down: Span,
+    /// Time for which the daemon leaves a relay alone that somebody changed by hand.
+    #[serde(with = "span_text")]
+    pub manual_hold: Span,
 }
 
 impl Default for ActionConfig {
     fn default() -> Self {
-        Self { mode: DaemonMode::Observe, target_loss: 1e-8, protected_max: 4 }
+        Self {
+            mode: DaemonMode::Observe,
+            target_loss: 1e-8,
+            protected_max: 4,
+            hold_down: Span::from_ms(10_000),
+            manual_hold: Span::from_ms(3_600_000),
+        }
+    }
+}
+
+/// A time span as text, such as `10s`.
+mod span_text {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use wiremend_units::Span;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(span)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -92,6 +122,11 @@ impl LinkInput<'_> {
         self.peer_observation?.record.corrupting
     }
 
+    /// Returns the loss that the other end observes.
+    pub(crate) fn loss(&self) -> f64 {
+        self.estimate().map_or(0.0, |seen| seen.loss)
+    }
+
     fn is_advised(&self, act: &ActionConfig) -> bool {
         let is_binding = |advice: &Advice| advice.binding && advice.protect;
         act.mode != DaemonMode::Advised || self.advice.is_some_and(is_binding)
@@ -103,18 +138,29 @@ pub fn decide(links: &[LinkInput<'_>], act: &ActionConfig) -> Vec<Option<ActionR
     let can_protect = |input: &LinkInput<'_>| {
         input.estimate().is_some() && input.link.protect == Protector::Relay && input.is_advised(act)
     };
-    let loss = |at: usize| links[at].estimate().map_or(0.0, |seen| seen.loss);
+    let loss = |at: usize| links[at].loss();
     let mut worst: Vec<usize> = (0..links.len()).filter(|&at| can_protect(&links[at])).collect();
     // A stable sort: links with equal loss keep their order, so decisions do not oscillate.
     worst.sort_by(|&a, &b| loss(b).total_cmp(&loss(a)));
-    worst.truncate(act.protected_max);
+    // A peer that reports loss on all its links must not take the protection from the others.
+    let mut of_peer: BTreeMap<&Name, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, usize)> = worst
+        .into_iter()
+        .map(|at| {
+            let rank = of_peer.entry(&links[at].link.peer.node).or_default();
+            *rank += 1;
+            (*rank, at)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let worst: Vec<usize> = ranked.into_iter().take(act.protected_max).map(|(_, at)| at).collect();
     let action = |at: usize| match links[at].estimate() {
         None => LinkAction::Nothing,
         Some(_) if links[at].link.protect == Protector::None => decline("no relay protects this port"),
         Some(_) if act.mode == DaemonMode::Observe => decline("this node only observes"),
         Some(_) if !links[at].is_advised(act) => decline("the planner has not advised protection"),
         Some(_) if !worst.contains(&at) => {
-            decline(&format!("{} links with higher loss are protected", act.protected_max))
+            decline(&format!("{} other links are protected", act.protected_max))
         }
         Some(seen) => LinkAction::Protect { copies: copies(&seen, act.target_loss) },
     };
@@ -170,13 +216,28 @@ mod tests {
 
     #[test]
     fn links_with_the_highest_loss_come_first() {
-        let links = ["eth0", "eth1", "eth2"].map(|port| link(port, Protector::Relay));
+        let mut links = ["eth0", "eth1", "eth2"].map(|port| link(port, Protector::Relay));
+        links[0].peer.node = "spine-4".parse().unwrap();
+        links[1].peer.node = "spine-5".parse().unwrap();
         let seen = [1e-4, 1e-2, 1e-3].map(|loss| Some(losing(loss)));
         let protects = |action_record: &Option<ActionRecord>| {
             matches!(&action_record.as_ref().unwrap().action, LinkAction::Protect { .. })
         };
         let decided = decided_all(&links, &seen, &[None, None, None], &acting(2));
         assert_eq!(decided.iter().map(protects).collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    /// Four lies of one peer, and the true loss of another.
+    #[test]
+    fn a_peer_that_reports_all_its_links_displaces_no_other_peer() {
+        let mut links: Vec<LinkConfig> =
+            ["eth0", "eth1", "eth2", "eth3", "eth4"].map(|port| link(port, Protector::Relay)).into();
+        links[4].peer.node = "spine-4".parse().unwrap();
+        let seen = [0.1, 0.1, 0.1, 0.1, 1e-4].map(|loss| Some(losing(loss)));
+        let decided = decided_all(&links, &seen, &[None, None, None, None, None], &acting(2));
+        let is_protected =
+            |at: usize| matches!(decided[at].as_ref().unwrap().action, LinkAction::Protect { .. });
+        assert_eq!((0..5).map(is_protected).collect::<Vec<_>>(), [true, false, false, false, true]);
     }
 
     #[test]

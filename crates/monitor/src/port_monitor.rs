@@ -17,6 +17,15 @@ pub enum FrameCounts {
         /// Frames with errors.
         bad: u64,
     },
+    /// Counters of good frames, of frames with any error, and of those with an illegal length among them.
+    GoodAndErrors {
+        /// Frames without errors.
+        good: u64,
+        /// Frames with errors.
+        errors: u64,
+        /// Frames of illegal length, which are no corruption.
+        lengths: u64,
+    },
     /// Counters of good frames and of all frames. `all` must be read first, so that frames that arrive
     /// between the two reads do not look corrupted.
     OkAndAll {
@@ -63,6 +72,8 @@ pub struct PortMonitor {
     last: Option<PortReading>,
     /// Good frames already counted in `ok` but not yet in `all`.
     ok_ahead: u64,
+    /// Frames already counted in `lengths` but not yet in `errors`.
+    lengths_ahead: u64,
     unused_readings: UnusedReadings,
     /// All frames judged so far.
     total: FrameSample,
@@ -76,6 +87,7 @@ impl PortMonitor {
             max_rate,
             last: None,
             ok_ahead: 0,
+            lengths_ahead: 0,
             unused_readings: UnusedReadings::default(),
             total: FrameSample::default(),
         }
@@ -87,7 +99,7 @@ impl PortMonitor {
             return None;
         }
         let last = self.last.replace(reading)?;
-        let sample = self.sample_between(last, reading)?;
+        let sample = self.sample_between(&last, &reading)?;
         self.total = self.total.plus(sample);
         self.detector.on_sample(sample)
     }
@@ -122,7 +134,7 @@ impl PortMonitor {
         self.detector.resume(reported_loss);
     }
 
-    fn sample_between(&mut self, earlier: PortReading, later: PortReading) -> Option<FrameSample> {
+    fn sample_between(&mut self, earlier: &PortReading, later: &PortReading) -> Option<FrameSample> {
         if !later.up {
             self.unused_readings.down += 1;
             return None;
@@ -133,19 +145,19 @@ impl PortMonitor {
         };
         if !earlier.up || has_flapped {
             self.unused_readings.flapped += 1;
-            self.ok_ahead = 0;
+            (self.ok_ahead, self.lengths_ahead) = (0, 0);
             return None;
         }
         let Some(sample) = self.frames_between(earlier, later) else {
             self.unused_readings.reset += 1;
-            self.ok_ahead = 0;
+            (self.ok_ahead, self.lengths_ahead) = (0, 0);
             return None;
         };
         self.unused_readings.unchanged += u64::from(sample.frames == 0);
         Some(sample)
     }
 
-    fn frames_between(&mut self, earlier: PortReading, later: PortReading) -> Option<FrameSample> {
+    fn frames_between(&mut self, earlier: &PortReading, later: &PortReading) -> Option<FrameSample> {
         let elapsed = later.at.since(earlier.at);
         let between = |before, after| match counter_delta(before, after, elapsed, self.max_rate) {
             CounterDelta::Counted(counted) => Some(counted),
@@ -157,6 +169,21 @@ impl PortMonitor {
                 FrameCounts::GoodAndBad { good, bad },
             ) => {
                 let errors = between(bad_before, bad)?;
+                Some(FrameSample { frames: between(good_before, good)? + errors, errors })
+            }
+            (
+                FrameCounts::GoodAndErrors {
+                    good: good_before,
+                    errors: errors_before,
+                    lengths: lengths_before,
+                },
+                FrameCounts::GoodAndErrors { good, errors, lengths },
+            ) => {
+                let errors = between(errors_before, errors)?;
+                let lengths = between(lengths_before, lengths)? + self.lengths_ahead;
+                // A device that does not count illegal lengths as errors must not save them up.
+                self.lengths_ahead = if self.lengths_ahead > 0 { 0 } else { lengths.saturating_sub(errors) };
+                let errors = errors.saturating_sub(lengths);
                 Some(FrameSample { frames: between(good_before, good)? + errors, errors })
             }
             (FrameCounts::OkAndAll { ok: ok_before, all: all_before }, FrameCounts::OkAndAll { ok, all }) => {

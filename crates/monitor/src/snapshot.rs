@@ -30,6 +30,10 @@ impl PortSnapshot {
         let counted = match (get(Counter::RxGood), get(Counter::RxCrc), get(Counter::RxAll)) {
             (Some(good), Some(bad), _) => FrameCounts::GoodAndBad { good, bad },
             (Some(ok), None, Some(all)) => FrameCounts::OkAndAll { ok, all },
+            (Some(good), None, None) => {
+                let lengths = get(Counter::RxLength).unwrap_or(0);
+                FrameCounts::GoodAndErrors { good, errors: get(Counter::RxErrors)?, lengths }
+            }
             _ => return None,
         };
         let Self { up, carrier_changes, .. } = *self;

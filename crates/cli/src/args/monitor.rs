@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use wiremend_monitor::redis::HoldRecord;
 use wiremend_monitor::{Name, Thresholds};
 use wiremend_units::{Span, parse_probability};
 
@@ -29,6 +30,8 @@ pub(crate) enum MonitorCommand {
     Release(MonitorRelease),
     CheckConfig(MonitorCheck),
     Repaired(MonitorRepaired),
+    Hold(MonitorHold),
+    Unhold(MonitorUnhold),
     Acl(MonitorAcl),
     Record(MonitorRecord),
     Replay(MonitorReplay),
@@ -93,19 +96,23 @@ pub(crate) struct Prometheus {
 ///
 /// Reads the observations of all ports from Redis and publishes advice for each corrupting link, so that every ToR
 /// keeps enough paths to the top tier. Of several planners one leads. By default the advice does not bind; `mode = "act"`
-/// in the configuration binds monitors whose mode is "advised". If more than 1 % of the links turn bad within five
-/// minutes, the planner stops acting until `wiremend monitor release`.
+/// in the configuration binds monitors whose mode is "advised". If many nodes report failures within five minutes, the
+/// planner stops acting until `wiremend monitor release`; if one node reports many links, it ignores that node.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
   wiremend monitor planner --config /etc/wiremend/planner.toml
+  wiremend monitor planner --config new.toml --dry-run
   wiremend monitor planner --config /etc/wiremend/planner.toml --metrics-listen 9471 --log json"
 )]
 pub(crate) struct MonitorPlanner {
     #[command(flatten)]
     pub(crate) service: Service,
+    /// Print how the advice would change with this configuration, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Let planners act again, after too many links turned bad at once
@@ -157,10 +164,63 @@ pub(crate) struct MonitorRepaired {
     pub(crate) ports: Vec<Name>,
 }
 
+/// Leave links alone for a while: daemons and planners change nothing at them
+///
+/// With the configuration of a monitor, a target is a port of this node. With --planner, a target is a link by one of
+/// its ends (NODE:PORT), all links of a node (NODE), or all links of a pod (pod:NAME). With --maintenance the links
+/// also count as out of service, and their losses as no failure.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor hold --config /etc/wiremend/monitor.toml --for 2h --why 'new optics' eth0
+  wiremend monitor hold --planner --config /etc/wiremend/planner.toml --for 4h --why 'recabling' --maintenance pod:7"
+)]
+pub(crate) struct MonitorHold {
+    /// End the hold after this time, at most 30 days
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_hold)]
+    pub(crate) length: Span,
+    /// Why, for other operators
+    #[arg(long, value_name = "TEXT", value_parser = parse_why)]
+    pub(crate) why: String,
+    /// The links are under maintenance: they count as out of service
+    #[arg(long)]
+    pub(crate) maintenance: bool,
+    #[command(flatten)]
+    pub(crate) which: HoldTargets,
+}
+
+/// End holds of links
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor unhold --config /etc/wiremend/monitor.toml eth0
+  wiremend monitor unhold --planner --config /etc/wiremend/planner.toml pod:7")]
+pub(crate) struct MonitorUnhold {
+    #[command(flatten)]
+    pub(crate) which: HoldTargets,
+}
+
+/// The links of a hold
+#[derive(Args, Debug)]
+pub(crate) struct HoldTargets {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The file configures a planner
+    #[arg(long)]
+    pub(crate) planner: bool,
+    /// Ports of this node; with --planner NODE:PORT, NODE or pod:NAME
+    #[arg(value_name = "TARGET", required = true)]
+    pub(crate) targets: Vec<String>,
+}
+
 /// Print the Redis command that creates the user of a node
 ///
 /// Give each switch or host its own user. A user can write only under the name of its node, so that no node can
-/// publish records of another.
+/// publish records of another. The command contains only the hash of the password. It ends with ACL SAVE, for which
+/// redis.conf needs an `aclfile`: without it users are gone after a restart of Redis.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -270,6 +330,21 @@ pub(crate) struct MonitorExplain {
 
 fn parse_span(text: &str) -> Result<Span, String> {
     text.parse::<Span>().map_err(|error| error.to_string())
+}
+
+fn parse_hold(text: &str) -> Result<Span, String> {
+    let length = parse_span(text)?;
+    if length < Span::from_ms(1_000) || length > Span::from_ms(HoldRecord::LENGTH_MAX_MS) {
+        return Err("expected between 1s and 720h".to_owned());
+    }
+    Ok(length)
+}
+
+fn parse_why(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.len() > HoldRecord::WHY_MAX || text.chars().any(char::is_control) {
+        return Err(format!("expected 1 to {} bytes without control characters", HoldRecord::WHY_MAX));
+    }
+    Ok(text.to_owned())
 }
 
 fn parse_every(text: &str) -> Result<Span, String> {

@@ -52,7 +52,11 @@ fn a_file_is_checked_before_anything_is_done() {
     }
     fs::write(file, "secret\n").unwrap();
     let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
-    assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(" >secret\n"), "{text}");
+    // printf secret | sha256sum
+    let hash = "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let ending = format!(" {hash}\nACL SAVE\n");
+    assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(&ending), "{text}");
+    assert!(!text.contains("secret"), "{text}");
     assert!(text.contains(" ~wiremend:observation:leaf-1:* "), "{text}");
 }
 
@@ -146,6 +150,140 @@ fn recorded_counters_are_replayed() {
     );
 }
 
+/// The users of `monitor acl` outlive a restart of Redis with `aclfile`. Without them the daemon names the
+/// refusal and the remedy, although it first lost its connection.
+#[test]
+fn users_outlive_a_restart_of_redis() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("users.acl"), "").unwrap();
+    let Some(mut server) = redis_with(directory.path(), &["--aclfile", "users.acl"]) else { return };
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "secret\n").unwrap();
+    let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", secret.to_str().unwrap()]).ok();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(cli(directory.path(), &words).trim(), "OK", "{line}");
+    }
+    let tree = directory.path().join("tree");
+    port(&tree, 0, 0);
+    let file = directory.path().join("leaf-1.toml");
+    let socket = directory.path().join("redis.sock");
+    let address = format!("{}\"\npassword_file = \"{}", socket.display(), secret.display());
+    fs::write(&file, config("leaf-1", "spine-3:eth0").replace("/SOCKET", &address)).unwrap();
+    let mut leaf =
+        Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    for round in 0..2 {
+        server.kill().unwrap();
+        server.wait().unwrap();
+        leaf.await_log("cannot use Redis");
+        if round == 1 {
+            // Somebody forgot the file.
+            fs::write(directory.path().join("users.acl"), "").unwrap();
+        }
+        fs::remove_file(&socket).unwrap();
+        server = redis_with(directory.path(), &["--aclfile", "users.acl"]).unwrap();
+        leaf.await_log(if round == 0 { "Redis is reachable again" } else { "WRONGPASS" });
+    }
+    for line in text.lines() {
+        cli(directory.path(), &line.split(' ').collect::<Vec<_>>());
+    }
+    leaf.await_log("Redis is reachable again");
+    leaf.ends();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// One port of two is missing: it is listed, and the other one is read.
+#[test]
+fn a_missing_port_stops_no_other_port() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut server) = redis(directory.path()) else { return };
+    let tree = directory.path().join("tree");
+    port(&tree, 0, 0);
+    let (file, socket) = (directory.path().join("leaf-1.toml"), directory.path().join("redis.sock"));
+    let text = config("leaf-1", "spine-3:eth0").replace("/SOCKET", socket.to_str().unwrap());
+    fs::write(&file, format!("{text}[[link]]\nport = \"eth9\"\npeer = \"spine-4:eth0\"\n")).unwrap();
+    let mut leaf =
+        Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
+    leaf.await_log("link eth9: unknown interface `eth9`");
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    leaf.await_log("eth9: its counters cannot be read");
+    assert!(!has_read(directory.path(), "leaf-1:eth9"), "nobody knows whether it is healthy");
+    leaf.ends();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// From the command of an operator to the record that the daemon follows.
+#[test]
+fn operators_hold_ports_and_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut server) = redis(directory.path()) else { return };
+    let tree = directory.path().join("tree");
+    port(&tree, 0, 0);
+    let (file, socket) = (directory.path().join("leaf-1.toml"), directory.path().join("redis.sock"));
+    fs::write(&file, config("leaf-1", "spine-3:eth0").replace("/SOCKET", socket.to_str().unwrap())).unwrap();
+    let mut leaf =
+        Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    let file = file.to_str().unwrap();
+    let hold = ["monitor", "hold", "--config", file, "--for", "2h", "--why", "new optics"];
+    wiremend(&[&hold[..], &["eth0"]].concat()).ok();
+    leaf.await_log("eth0: held: new optics");
+    wiremend(&["monitor", "unhold", "--config", file, "eth0"]).ok();
+    leaf.await_log("eth0: the hold has ended");
+    let planner = directory.path().join("planner.toml");
+    let fabric = "[[switch]]\nname = \"leaf-1\"\nlevel = 0\npod = \"a\"\n[[switch]]\nname = \"spine-3\"\nlevel = 1\n\
+                  [[link]]\na = \"leaf-1:eth0\"\nb = \"spine-3:eth0\"\n";
+    fs::write(&planner, format!("[redis]\naddress = \"{}\"\n{fabric}", socket.display())).unwrap();
+    let planner = planner.to_str().unwrap();
+    let hold = ["monitor", "hold", "--planner", "--config", planner, "--for", "2h", "--why", "recabling"];
+    let ended = wiremend(&[&hold[..], &["--maintenance", "pod:a"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("leaf-1:eth0, spine-3:eth0"), "{}", ended.stderr);
+    leaf.await_log("eth0: held: recabling");
+    let stored = cli(directory.path(), &["HGET", "wiremend:hold:spine-3:eth0", "body"]);
+    assert!(stored.contains("\"maintenance\":true"), "{stored}");
+    for (arguments, why) in [
+        (&[&hold[..], &["leaf-9"]].concat(), "neither a NODE:PORT, nor a node, nor a pod:NAME"),
+        (&vec!["monitor", "unhold", "--config", file, "eth1"], "unknown port `eth1`"),
+        (&vec!["monitor", "hold", "--config", file, "--for", "1y", "--why", "x", "eth0"], "--for"),
+        (&vec!["monitor", "hold", "--config", file, "--for", "1h", "--why", " ", "eth0"], "--why"),
+    ] {
+        let ended = wiremend(arguments);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(why), "`{why}` in {}", ended.stderr);
+    }
+    let dry = wiremend(&["monitor", "planner", "--config", planner, "--dry-run"]);
+    assert_eq!(
+        (dry.code, dry.stdout.as_str()),
+        (Some(0), "advice on 0 of 1 links would change\n"),
+        "{}",
+        dry.stderr
+    );
+    leaf.ends();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_secret_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let (file, secret) = (directory.path().join("monitor.toml"), directory.path().join("secret"));
+    fs::write(&secret, "secret\n").unwrap();
+    let address = format!("/SOCKET\"\npassword_file = \"{}", secret.display());
+    fs::write(&file, config("leaf-1", "spine-3:eth0").replace("/SOCKET", &address)).unwrap();
+    for (mode, code) in [(0o644, Some(2)), (0o602, Some(2)), (0o640, Some(0)), (0o600, Some(0))] {
+        fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
+        let ended = wiremend(&["monitor", "check-config", file.to_str().unwrap()]);
+        assert_eq!(ended.code, code, "{mode:o}: {}", ended.stderr);
+        assert!(code == Some(0) || ended.stderr.contains("chmod 600"), "{}", ended.stderr);
+        assert!(ended.stderr.lines().count() <= 1, "{}", ended.stderr);
+    }
+}
+
 const CORRUPTING: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":{"rx_good":5,"rx_crc":0}}
 {"time_s":0,"node":"b","port":"eth0","up":true,"counters":{"rx_good":7,"rx_crc":2}}
 {"time_s":9,"node":"a","port":"eth0","up":true,"counters":{"rx_good":1000005,"rx_crc":0}}
@@ -226,8 +364,13 @@ fn daemon(directory: &Path, tree: &Path, node: &str, peer: &str) -> Daemon {
 }
 
 pub(crate) fn redis(directory: &Path) -> Option<Child> {
+    redis_with(directory, &[])
+}
+
+fn redis_with(directory: &Path, options: &[&str]) -> Option<Child> {
     let started = Command::new("redis-server")
         .args(["--port", "0", "--unixsocket", "redis.sock", "--save", ""])
+        .args(options)
         .current_dir(directory)
         .stdout(Stdio::null())
         .spawn();

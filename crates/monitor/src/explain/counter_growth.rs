@@ -53,7 +53,7 @@ impl CounterGrowth {
 
     /// Returns the number of received frames, good and corrupted.
     pub fn frames(&self) -> u64 {
-        let counted = self.get_or_zero(Counter::RxGood).saturating_add(self.get_or_zero(Counter::RxCrc));
+        let counted = self.get_or_zero(Counter::RxGood).saturating_add(self.bad_frames());
         counted.max(self.get_or_zero(Counter::RxAll))
     }
 
@@ -62,7 +62,8 @@ impl CounterGrowth {
         match (self.get(Counter::RxCrc), self.get(Counter::RxAll), self.get(Counter::RxGood)) {
             (Some(bad), _, _) => bad,
             (None, Some(all), Some(good)) => all.saturating_sub(good),
-            _ => 0,
+            // These errors include frames of illegal length.
+            _ => self.get_or_zero(Counter::RxErrors).saturating_sub(self.get_or_zero(Counter::RxLength)),
         }
     }
 

@@ -112,7 +112,9 @@ fn loss_elsewhere(end: LinkSide, here: &CounterGrowth) -> Option<Reason> {
 }
 
 fn loss(growth: &CounterGrowth) -> Option<LossEstimate> {
-    let counts = growth.get(Counter::RxCrc).is_some() || growth.get(Counter::RxAll).is_some();
+    let counts =
+        [Counter::RxCrc, Counter::RxAll, Counter::RxErrors].map(|counter| growth.get(counter).is_some());
+    let counts = counts.contains(&true);
     let frames = growth.frames();
     (counts && frames > 0)
         .then(|| LossEstimate::from_sample(FrameSample { frames, errors: growth.bad_frames().min(frames) }))

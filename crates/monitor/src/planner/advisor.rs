@@ -7,7 +7,9 @@ use wiremend_fleet::optimize::STEPS_MAX;
 use wiremend_fleet::plan::{CorruptingLink, DrainPlanner, DrainRefusal, FabricState, ScopeCapacity};
 use wiremend_units::{LinkId, SwitchId, Time};
 
-use crate::planner::failure_brake::FailureBrake;
+use crate::name::Name;
+use crate::planner::failure_brake::{BrakeChange, FailureBrake};
+use crate::planner::holds::{Holds, LinkHold};
 use crate::planner::named_fabric::{LinkEnd, NamedFabric};
 use crate::redis::{Advice, AdvisedAction};
 
@@ -52,8 +54,12 @@ pub struct FabricSummary {
     pub protect: usize,
     /// Corrupting links that can be neither drained nor protected.
     pub wait: usize,
-    /// Links that failed within the window of the failure brake.
-    pub failed: usize,
+    /// Nodes that reported failures within the window of the failure brake.
+    pub failing_nodes: usize,
+    /// Links that operators hold, with those under maintenance.
+    pub held: usize,
+    /// Nodes that reported too many failures.
+    pub distrusted_nodes: usize,
 }
 
 /// Keeps the state of a fabric and computes the advice. It has no clock and no connection.
@@ -73,6 +79,9 @@ pub struct Advisor<'a> {
     /// A loss or carrier state changed since the last decision.
     changed: bool,
     brake: FailureBrake,
+    holds: Holds,
+    /// Links whose failure only a distrusted node reports, with the reason of their advice.
+    newly_distrusted: BTreeMap<LinkId, String>,
 }
 
 /// Advice on a link.
@@ -84,11 +93,13 @@ struct LinkAdvice {
     reason: String,
     /// Why the link is not protected.
     unprotected_reason: Option<&'static str>,
+    /// Only a distrusted node reports the failure, so nothing is done.
+    distrusted: bool,
 }
 
 impl LinkAdvice {
     fn new(action: AdvisedAction, reason: String) -> Self {
-        Self { action, protect: [false; 2], reason, unprotected_reason: None }
+        Self { action, protect: [false; 2], reason, unprotected_reason: None, distrusted: false }
     }
 
     fn reason(&self) -> String {
@@ -101,6 +112,8 @@ impl LinkAdvice {
     }
 }
 
+/// Part of the reason for links whose failure only a distrusted node reports.
+const DISTRUSTED: &str = "check its counters";
 const MUST_STAY: &str = ", and must stay: ";
 /// Separates the reason why a link must stay from the reason why it is not protected.
 const REASON_SEPARATOR: &str = "; ";
@@ -118,6 +131,8 @@ impl<'a> Advisor<'a> {
             returned: false,
             changed: false,
             brake: FailureBrake::new(fabric.tiers().link_count()),
+            holds: Holds::default(),
+            newly_distrusted: BTreeMap::new(),
         }
     }
 
@@ -129,17 +144,56 @@ impl<'a> Advisor<'a> {
         let reason = lower.reason.split(REASON_SEPARATOR).next().unwrap_or_default().to_owned();
         // Frames sent at one end are received at the other.
         let protect = [upper.protect, lower.protect];
-        self.link_advice.insert(link, LinkAdvice { protect, ..LinkAdvice::new(lower.action, reason) });
+        let distrusted = reason.contains(DISTRUSTED);
+        let advice = LinkAdvice { protect, distrusted, ..LinkAdvice::new(lower.action, reason) };
+        self.link_advice.insert(link, advice);
         self.changed = true;
     }
 
-    /// Sets or clears the halt, as stored by an earlier planner or cleared by an operator.
-    pub fn set_halt(&mut self, on: bool) {
-        if self.brake.is_on() && !on {
+    /// Sets or clears the halt and the distrusted nodes, as stored by an earlier planner or cleared by an
+    /// operator.
+    pub fn set_halt(&mut self, on: bool, distrusted: &[Name]) {
+        let tiers = self.fabric.tiers();
+        self.brake.set(on, distrusted.iter().filter_map(|node| tiers.switch_by_name(node.as_str())));
+        if !on && distrusted.is_empty() {
             // The links that failed during the halt are decided together.
             self.returned = true;
+            self.link_advice.values_mut().for_each(|advice| advice.distrusted = false);
         }
-        self.brake.set(on);
+    }
+
+    /// Returns the nodes that reported too many failures.
+    pub fn distrusted(&self) -> Vec<Name> {
+        let name = |node| self.fabric.tiers().name(node).parse().ok();
+        self.brake.distrusted().filter_map(name).collect()
+    }
+
+    /// Sets or ends an operator's hold of an end of a link. The advice on a held link stays as it is.
+    pub fn set_hold(&mut self, end: LinkEnd, hold: Option<LinkHold>) {
+        let was_out = self.holds.is_in_maintenance(end.link);
+        if !self.holds.set(end, hold) {
+            return;
+        }
+        self.changed = true;
+        self.returned |= was_out && !self.holds.is_in_maintenance(end.link);
+        if self.holds.is_held(end.link) {
+            self.undecided.retain(|undecided| *undecided != end.link);
+        } else if self.corrupting.contains_key(&end.link) && !self.link_advice.contains_key(&end.link) {
+            self.undecided.push(end.link);
+        }
+    }
+
+    /// Ends the holds whose time is over.
+    pub fn end_holds(&mut self, now: Time) {
+        let mut after = self.holds.clone();
+        for end in after.take_ended(now) {
+            self.set_hold(end, None);
+        }
+    }
+
+    /// Returns whether there is advice on a link.
+    pub fn has_advice(&self, link: LinkId) -> bool {
+        self.link_advice.contains_key(&link)
     }
 
     /// Returns whether the planner is halted.
@@ -147,46 +201,82 @@ impl<'a> Advisor<'a> {
         self.brake.is_on()
     }
 
-    /// Returns the number of failures that halts the planner if exceeded.
-    pub fn failed_links_max(&self) -> usize {
-        self.brake.links_max()
+    /// Returns the number of nodes with failures that halts the planner if exceeded.
+    pub fn failing_nodes_max(&self) -> usize {
+        self.brake.nodes_max()
     }
 
     /// Returns the reason of a halt.
     pub fn halt_reason(&self) -> String {
         format!(
-            "more than {} of {} links failed within 5 minutes: check the counters, then run `wiremend monitor release`",
-            self.brake.links_max(),
-            self.fabric.tiers().link_count()
+            "more than {} nodes reported failures within 5 minutes: check the counters, then run `wiremend monitor release`",
+            self.brake.nodes_max()
         )
     }
 
     /// Processes the loss received at an end; `None` if the link is healthy. `is_new` is false for
     /// observations that a new leader reads at its start, because these are not new failures. Returns
-    /// whether this failure halts the planner.
-    pub fn on_observation(&mut self, now: Time, end: LinkEnd, loss: Option<f64>, is_new: bool) -> bool {
+    /// whether this failure halts the planner or makes it distrust the node.
+    pub fn on_observation(
+        &mut self,
+        now: Time,
+        end: LinkEnd,
+        loss: Option<f64>,
+        is_new: bool,
+    ) -> BrakeChange {
         let at = usize::from(end.upper);
         let loss = loss.unwrap_or(0.0);
         let known = self.corrupting.get(&end.link).copied();
         let mut losses = known.unwrap_or_default();
         if losses[at].to_bits() == loss.to_bits() {
-            return false;
+            return BrakeChange::None;
         }
         losses[at] = loss;
         self.changed = true;
         if losses.iter().all(|loss| *loss <= 0.0) {
             self.corrupting.remove(&end.link);
             self.undecided.retain(|undecided| *undecided != end.link);
-            return false;
+            self.newly_distrusted.remove(&end.link);
+            return BrakeChange::None;
         }
         self.corrupting.insert(end.link, losses);
-        if known.is_some() {
-            return false;
+        if self.holds.is_held(end.link) {
+            return BrakeChange::None;
         }
-        if !self.link_advice.contains_key(&end.link) {
+        // Both ends of a link are one failure, unless the first report came from a distrusted node.
+        let is_distrusted = self.newly_distrusted.contains_key(&end.link)
+            || self.link_advice.get(&end.link).is_some_and(|advice| advice.distrusted);
+        if known.is_some() && !is_distrusted {
+            return BrakeChange::None;
+        }
+        let node = self.fabric.switch(end);
+        let links = self.fabric.tiers().port_count(node);
+        let change = if is_new && !self.brake.is_distrusted(node) {
+            self.brake.on_failure(now, node, links)
+        } else {
+            BrakeChange::None
+        };
+        if self.brake.is_distrusted(node) {
+            if !self.link_advice.contains_key(&end.link) {
+                self.distrust(end.link, node, links);
+            }
+        } else if is_distrusted {
+            self.newly_distrusted.remove(&end.link);
+            self.link_advice.remove(&end.link);
+            self.undecided.push(end.link);
+        } else if !self.link_advice.contains_key(&end.link) {
             self.undecided.push(end.link);
         }
-        is_new && self.brake.on_failure(now)
+        change
+    }
+
+    fn distrust(&mut self, link: LinkId, node: SwitchId, links: u32) {
+        let reason = format!(
+            "{} reported more than {} failures within 5 minutes: {DISTRUSTED}, then run `wiremend monitor release`",
+            self.fabric.tiers().name(node),
+            FailureBrake::node_links_max(links)
+        );
+        self.newly_distrusted.insert(link, reason);
     }
 
     /// Processes the carrier state of an end.
@@ -204,6 +294,10 @@ impl<'a> Advisor<'a> {
             return Vec::new();
         }
         let before = self.link_advice.clone();
+        for (link, reason) in std::mem::take(&mut self.newly_distrusted) {
+            let advice = LinkAdvice { distrusted: true, ..LinkAdvice::new(AdvisedAction::Wait, reason) };
+            self.link_advice.insert(link, advice);
+        }
         self.clear_healthy();
         if self.brake.is_on() {
             self.wait_while_halted();
@@ -235,16 +329,19 @@ impl<'a> Advisor<'a> {
             drain: count(AdvisedAction::Drain),
             protect: self.link_advice.values().filter(|advice| advice.protect != [false; 2]).count(),
             wait: count(AdvisedAction::Wait),
-            failed: self.brake.failure_count(now),
+            failing_nodes: self.brake.failing_nodes(now),
+            held: self.holds.links().collect::<BTreeSet<_>>().len(),
+            distrusted_nodes: self.brake.distrusted().len(),
         }
     }
 
     /// Removes the advice of links that are healthy again, together with all links of their cable.
     fn clear_healthy(&mut self) {
-        let (corrupting, tiers) = (&self.corrupting, self.fabric.tiers());
+        let (corrupting, tiers, holds) = (&self.corrupting, self.fabric.tiers(), &self.holds);
         let mut returned = false;
         self.link_advice.retain(|link, advice| {
-            let stays = corrupting.contains_key(link)
+            let stays = holds.is_held(*link)
+                || corrupting.contains_key(link)
                 || advice.action == AdvisedAction::Drain
                     && tiers.repaired_with(*link).iter().any(|mate| corrupting.contains_key(mate));
             returned |= !stays && advice.action == AdvisedAction::Drain;
@@ -278,8 +375,9 @@ impl<'a> Advisor<'a> {
             for kept in &advice.keep {
                 self.advise_keep(kept.corrupting.link, &kept.because);
             }
-            let down_ends: Vec<LinkId> =
-                self.corrupting.keys().filter(|link| !self.link_advice.contains_key(link)).copied().collect();
+            let is_open =
+                |link: &&LinkId| !self.link_advice.contains_key(link) && !self.holds.is_held(**link);
+            let down_ends: Vec<LinkId> = self.corrupting.keys().filter(is_open).copied().collect();
             for link in down_ends {
                 self.link_advice
                     .insert(link, LinkAdvice::new(AdvisedAction::Wait, "it has no carrier".to_owned()));
@@ -305,10 +403,17 @@ impl<'a> Advisor<'a> {
         let is_drained = |link: &LinkId| {
             self.link_advice.get(link).is_some_and(|advice| advice.action == AdvisedAction::Drain)
         };
-        let down: BTreeSet<LinkId> = self.down_ends.iter().map(|end| end.link).collect();
+        let mut down: BTreeSet<LinkId> = self.down_ends.iter().map(|end| end.link).collect();
+        down.extend(self.holds.links().filter(|link| self.holds.is_in_maintenance(*link)));
+        let is_closed = |link: &LinkId| {
+            self.holds.is_held(*link) || self.link_advice.get(link).is_some_and(|advice| advice.distrusted)
+        };
         let draining =
             self.link_advice.keys().filter(|link| is_drained(link) && !down.contains(link)).copied();
-        let corrupting = self.corrupting.keys().filter(|link| !is_drained(link) && !down.contains(link));
+        let corrupting = self
+            .corrupting
+            .keys()
+            .filter(|link| !is_drained(link) && !down.contains(link) && !is_closed(link));
         FabricState {
             time_s: 0,
             draining: draining.collect(),
@@ -319,7 +424,7 @@ impl<'a> Advisor<'a> {
     }
 
     fn advise_drain(&mut self, links: &[LinkId]) {
-        for &link in links {
+        for &link in links.iter().filter(|link| !self.holds.is_held(**link)) {
             let reason = if self.corrupting.contains_key(&link) {
                 format!(
                     "it loses {:.1e}, and every ToR and pod keeps enough capacity without it",
@@ -354,6 +459,8 @@ impl<'a> Advisor<'a> {
         worst.sort_by(|a, b| self.loss(*b).total_cmp(&self.loss(*a)).then(a.cmp(b)));
         let mut by_switch: BTreeMap<SwitchId, usize> = BTreeMap::new();
         let mut protected = 0;
+        let is_closed = |link: &LinkId| self.holds.is_held(*link) || self.link_advice[link].distrusted;
+        worst.retain(|link| !is_closed(link));
         for link in worst {
             let wanted = self.protectable(link);
             let senders: Vec<SwitchId> = [false, true]
@@ -424,7 +531,7 @@ impl<'a> Advisor<'a> {
     fn advice_for(&self, end: LinkEnd, advice: Option<&LinkAdvice>) -> Advice {
         let binding = self.limits.binding;
         match advice {
-            None => Advice { action: AdvisedAction::Nothing, protect: false, binding, reason: String::new() },
+            None => Advice::nothing(binding),
             Some(advice) => {
                 // Frames sent here are received at the other end.
                 let protect = advice.protect[usize::from(end.other().upper)];

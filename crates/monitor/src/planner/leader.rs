@@ -1,14 +1,19 @@
 //! Connects the advisor to Redis: leader's lease, observations of all ports, advice.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wiremend_units::{LinkId, Span, Time};
 
-use crate::name::PortName;
+use crate::daemon::Daemon;
+use crate::name::{Name, PortName};
 use crate::planner::advisor::{Advisor, FabricSummary, PlannerLimits};
+use crate::planner::failure_brake::BrakeChange;
+use crate::planner::holds::LinkHold;
 use crate::planner::named_fabric::{LinkEnd, NamedFabric};
 use crate::redis::{
-    Advice, AdvisedAction, HaltRecord, Lease, Observation, PlannerStore, PutOutcome, Records, RedisError,
+    Advice, AdvisedAction, HaltRecord, HoldRecord, Lease, Observation, PlannerStore, PutOutcome, Records,
+    RedisError,
 };
 
 /// An event for the log.
@@ -27,8 +32,17 @@ pub enum PlannerEvent {
         /// Reason.
         reason: String,
     },
-    /// Too many links failed at once: the planner is halted.
+    /// Too many nodes reported failures at once: the planner is halted.
     Halted(String),
+    /// A node reported too many failures: its new ones are not acted on.
+    Distrusted(Name),
+    /// The daemon of a node fell silent, or reports again.
+    NodeSilent {
+        /// The node.
+        node: Name,
+        /// Whether it is silent.
+        silent: bool,
+    },
     /// An operator released the halt.
     Released,
 }
@@ -51,6 +65,24 @@ pub struct PlannerLeader<'a> {
     sweep_position: usize,
     swept_at: Time,
     invalid_records: u64,
+    nodes: Vec<Name>,
+    /// Nodes whose daemon is silent. Their observations have expired.
+    silent: BTreeSet<Name>,
+    /// Number of nodes that never had a daemon.
+    unmonitored: usize,
+    silence_at: Time,
+    distrusted: Vec<Name>,
+}
+
+/// A change of the stored advice on a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AdviceChange {
+    /// The link.
+    pub link: LinkId,
+    /// The stored advice for one of its ends.
+    pub before: Advice,
+    /// The advice that a planner would store.
+    pub after: Advice,
 }
 
 /// Role among the planners.
@@ -88,7 +120,46 @@ impl<'a> PlannerLeader<'a> {
             sweep_position: 0,
             swept_at: Time::ZERO,
             invalid_records: 0,
+            nodes: fabric.nodes().into_iter().collect(),
+            silent: BTreeSet::new(),
+            unmonitored: 0,
+            silence_at: Time::ZERO,
+            distrusted: Vec::new(),
         }
+    }
+
+    /// Returns how the stored advice would change if a planner with these limits became the leader. Writes
+    /// nothing.
+    pub fn dry_run(
+        fabric: &'a NamedFabric,
+        limits: PlannerLimits,
+        store: &mut PlannerStore,
+    ) -> Result<Vec<AdviceChange>, RedisError> {
+        let mut leader = Self::new(fabric, limits, String::new());
+        leader.start_leading(Time::ZERO, store, &mut Vec::new())?;
+        leader.advisor.decide();
+        let stored = store.get::<Advice>(fabric.names())?.records;
+        let mut changes: Vec<AdviceChange> = Vec::new();
+        for (end, stored) in fabric.ends().zip(stored) {
+            let after = leader.advisor.advice(end);
+            let before = stored.map_or_else(|| Advice::nothing(after.binding), |stored| stored.record);
+            let is_same = before.action == after.action && before.protect == after.protect;
+            let is_known = changes.last().is_some_and(|change| change.link == end.link);
+            if !(is_known || is_same && before.binding == after.binding) {
+                changes.push(AdviceChange { link: end.link, before, after });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns the nodes whose daemon is silent.
+    pub fn silent(&self) -> &BTreeSet<Name> {
+        &self.silent
+    }
+
+    /// Returns the number of nodes that never had a daemon.
+    pub fn unmonitored(&self) -> usize {
+        self.unmonitored
     }
 
     /// Returns whether this planner is the leader.
@@ -136,8 +207,12 @@ impl<'a> PlannerLeader<'a> {
             return Ok(events);
         };
         if self.role != Role::Leading {
-            self.start_leading(now, store)?;
+            self.start_leading(now, store, &mut events)?;
         }
+        if now >= self.silence_at {
+            self.read_silence(now, store, &mut events)?;
+        }
+        self.advisor.end_holds(now);
         self.check_release(store, &mut events)?;
         let changed = store.changed_ports(if self.unpublished.is_empty() {
             within
@@ -182,11 +257,20 @@ impl<'a> PlannerLeader<'a> {
     }
 
     /// Reads all records. Advice of an earlier leader stays in effect.
-    fn start_leading(&mut self, now: Time, store: &mut PlannerStore) -> Result<(), RedisError> {
+    fn start_leading(
+        &mut self,
+        now: Time,
+        store: &mut PlannerStore,
+        events: &mut Vec<PlannerEvent>,
+    ) -> Result<(), RedisError> {
         self.advisor = Advisor::new(self.fabric, self.limits);
         self.unpublished.clear();
         self.resume(store)?;
-        self.advisor.set_halt(store.halt()?.is_some_and(|halt| halt.halted));
+        if let Some(halt) = store.halt()? {
+            self.advisor.set_halt(halt.halted, &halt.nodes);
+        }
+        self.distrusted = self.advisor.distrusted();
+        self.read_silence(now, store, events)?;
         let all = self.fabric.names().to_vec();
         self.read(now, store, &all, false)?;
         (self.sweep_position, self.swept_at) = (0, now);
@@ -219,17 +303,41 @@ impl<'a> PlannerLeader<'a> {
         store: &mut PlannerStore,
         events: &mut Vec<PlannerEvent>,
     ) -> Result<(), RedisError> {
-        if self.advisor.is_halted()
+        let is_braking = self.advisor.is_halted() || !self.distrusted.is_empty();
+        if is_braking
             && !self.halt_unpublished
-            && store.halt()?.is_some_and(|halt| !halt.halted)
+            && store.halt()?.is_some_and(|halt| !halt.halted && halt.nodes.is_empty())
         {
-            self.advisor.set_halt(false);
+            self.advisor.set_halt(false, &[]);
+            self.distrusted.clear();
             events.push(PlannerEvent::Released);
         }
         Ok(())
     }
 
-    /// Reads the observations of these ports.
+    /// Reads which nodes are silent.
+    fn read_silence(
+        &mut self,
+        now: Time,
+        store: &mut PlannerStore,
+        events: &mut Vec<PlannerEvent>,
+    ) -> Result<(), RedisError> {
+        self.silence_at = now.saturating_add(Self::REREAD);
+        self.unmonitored = 0;
+        let live = store.are_live(&self.nodes, Daemon::SILENCE)?;
+        for (node, live) in self.nodes.iter().zip(live) {
+            self.unmonitored += usize::from(live.is_none());
+            let silent = live == Some(false);
+            let has_changed =
+                if silent { self.silent.insert(node.clone()) } else { self.silent.remove(node) };
+            if has_changed {
+                events.push(PlannerEvent::NodeSilent { node: node.clone(), silent });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the holds and observations of these ports.
     fn read(
         &mut self,
         now: Time,
@@ -237,14 +345,31 @@ impl<'a> PlannerLeader<'a> {
         ports: &[PortName],
         is_new: bool,
     ) -> Result<(), RedisError> {
+        if ports.is_empty() {
+            return Ok(());
+        }
+        let holds = store.get::<HoldRecord>(ports)?;
+        let server_ms = store.time_ms()?;
+        for (port, record) in ports.iter().zip(holds.records) {
+            let Some(end) = self.fabric.end(port) else { continue };
+            let hold = record.and_then(|stored| {
+                let left = Span::from_ms(stored.record.left_ms(server_ms)?);
+                Some(LinkHold { until: now.saturating_add(left), maintenance: stored.record.maintenance })
+            });
+            self.advisor.set_hold(end, hold);
+        }
         let Records { records, invalid } = store.get::<Observation>(ports)?;
-        self.invalid_records += invalid;
+        self.invalid_records += invalid + holds.invalid;
         for (port, record) in ports.iter().zip(records) {
             let Some(end) = self.fabric.end(port) else { continue };
+            // The observation of a silent node has expired: it is no reason for new advice.
+            if self.silent.contains(&port.node) && !self.advisor.has_advice(end.link) {
+                continue;
+            }
             let observation = record.map_or_else(Observation::default, |stored| stored.record);
             self.advisor.on_carrier(end, observation.down);
             let loss = observation.corrupting.map(|estimate| estimate.loss);
-            self.halt_unpublished |= self.advisor.on_observation(now, end, loss, is_new);
+            self.halt_unpublished |= self.advisor.on_observation(now, end, loss, is_new) != BrakeChange::None;
         }
         Ok(())
     }
@@ -268,7 +393,13 @@ impl<'a> PlannerLeader<'a> {
 
     fn decide(&mut self, events: &mut Vec<PlannerEvent>) {
         if self.halt_unpublished {
-            events.push(PlannerEvent::Halted(self.advisor.halt_reason()));
+            if self.advisor.is_halted() {
+                events.push(PlannerEvent::Halted(self.advisor.halt_reason()));
+            }
+            let distrusted = self.advisor.distrusted();
+            let is_new = |node: &&Name| !self.distrusted.contains(node);
+            events.extend(distrusted.iter().filter(is_new).cloned().map(PlannerEvent::Distrusted));
+            self.distrusted = distrusted;
         }
         for (end, advice) in self.advisor.decide() {
             if !end.upper {
@@ -286,7 +417,9 @@ impl<'a> PlannerLeader<'a> {
 
     fn publish(&mut self, store: &mut PlannerStore, lease: Lease) -> Result<(), RedisError> {
         if self.halt_unpublished {
-            let halt = HaltRecord { halted: true, reason: self.advisor.halt_reason() };
+            let halted = self.advisor.is_halted();
+            let reason = if halted { self.advisor.halt_reason() } else { String::new() };
+            let halt = HaltRecord { halted, reason, nodes: self.distrusted.clone() };
             if store.put_halt(lease, &halt)? == PutOutcome::StaleLease {
                 self.on_connection_change();
                 return Ok(());

@@ -13,11 +13,13 @@
 mod advisor;
 mod config;
 mod failure_brake;
+mod holds;
 mod leader;
 mod named_fabric;
 
 pub use advisor::{Advisor, FabricSummary, PlannerLimits};
 pub use config::{FabricSource, PlannerConfig};
-pub use failure_brake::FailureBrake;
-pub use leader::{PlannerEvent, PlannerLeader};
+pub use failure_brake::{BrakeChange, FailureBrake};
+pub use holds::LinkHold;
+pub use leader::{AdviceChange, PlannerEvent, PlannerLeader};
 pub use named_fabric::{LinkEnd, NamedFabric, UnknownName};

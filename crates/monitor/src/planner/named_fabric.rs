@@ -1,6 +1,6 @@
 //! A fabric with port names and the positions of relays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use wiremend_fabric::tiers::Tiers;
@@ -109,6 +109,37 @@ impl NamedFabric {
     pub fn switch(&self, end: LinkEnd) -> SwitchId {
         let ends = self.tiers.link(end.link);
         if end.upper { ends.upper } else { ends.lower }
+    }
+
+    /// Returns the ports of both ends of the links that an operator names: `NODE:PORT` for the link of a
+    /// port, `NODE` for all links of a node, `pod:NAME` for all links of the nodes of a pod.
+    pub fn ports_of(&self, target: &str) -> Result<Vec<PortName>, UnknownName> {
+        let of = |is_meant: &dyn Fn(LinkEnd) -> bool| -> Vec<PortName> {
+            let links = self.tiers.links().map(|link| [false, true].map(|upper| LinkEnd { link, upper }));
+            let meant = links.filter(|ends| ends.iter().any(|end| is_meant(*end)));
+            meant.flatten().map(|end| self.name(end).clone()).collect()
+        };
+        let ports = if let Some(pod) = target.strip_prefix("pod:") {
+            let is_in = |switch| self.tiers.pod(switch).is_some_and(|at| self.tiers.pod_name(at) == pod);
+            of(&|end| is_in(self.switch(end)))
+        } else if let Some(switch) = self.tiers.switch_by_name(target) {
+            of(&|end| self.switch(end) == switch)
+        } else {
+            let named = target.parse().ok().and_then(|name| self.end(&name));
+            named.map_or_else(Vec::new, |named| of(&|end| end == named))
+        };
+        if ports.is_empty() {
+            return Err(UnknownName(format!(
+                "`{}` is neither a NODE:PORT, nor a node, nor a pod:NAME of the fabric",
+                target.escape_debug()
+            )));
+        }
+        Ok(ports)
+    }
+
+    /// Returns the nodes, sorted.
+    pub fn nodes(&self) -> BTreeSet<Name> {
+        self.names.iter().map(|port| port.node.clone()).collect()
     }
 
     fn mark(&mut self, relay: &str) -> Result<(), UnknownName> {

@@ -1,34 +1,57 @@
 //! Redis ACL rules for the users of nodes and planners.
 
 use crate::name::Name;
-use crate::redis::planner_store::PLANNER_LEASE;
-use crate::redis::record::{ActionRecord, Advice, HaltRecord, Observation, Record as _, RepairRecord};
-use crate::redis::store::PREFIX;
+use crate::redis::key::{self, ADVISED, CHANGES, PLANNER_AUDIT, PLANNER_LEASE, PREFIX};
+use crate::redis::record::{
+    ActionRecord, Advice, HaltRecord, HoldRecord, Observation, Record as _, RepairRecord,
+};
+
+/// Commands on hashes, with optimistic transactions. There is no script: it could block the server.
+const COMMANDS: &str = "+time +info +hmget +hset +watch +unwatch +multi +exec";
 
 /// Returns the rules of a node's user, in the syntax of `ACL SETUSER`.
 ///
-/// The user reads all keys and writes only keys of its own node. A compromised switch can therefore report
-/// false state only for its own ports. With one user for all nodes, each could forge the records of every
-/// other.
+/// The user reads what its daemon needs and writes only keys of its own node. A compromised switch can
+/// therefore report false state only for its own ports. With one user for all nodes, each could forge the
+/// records of every other.
 pub fn acl_rules(node: &Name) -> Vec<String> {
-    let own = [Observation::KIND, ActionRecord::KIND, RepairRecord::KIND]
+    let own = [Observation::KIND, ActionRecord::KIND, RepairRecord::KIND, HoldRecord::KIND]
         .map(|kind| format!("~{PREFIX}:{kind}:{node}:*"));
-    let lease = format!("~{PREFIX}:lease:{node}");
-    rules(&["hincrby"], own.into_iter().chain([lease]))
+    let read = [
+        format!("%R~{PREFIX}:{}:*", Observation::KIND),
+        format!("%R~{PREFIX}:{}:{node}:*", Advice::KIND),
+        format!("%R~{PREFIX}:lease:*"),
+    ];
+    let lease = [format!("~{}", key::lease(node))];
+    // Each selector allows one command on keys or channels of its own.
+    let selectors = [
+        format!("(+xadd ~{})", key::audit(node)),
+        format!("(+publish &{PREFIX}:notify:{node}:*)"),
+        format!("(+subscribe &{PREFIX}:notify:*:{node} &{})", key::advised(node)),
+    ];
+    rules(own.into_iter().chain(lease).chain(read).chain(selectors))
 }
 
-/// Returns the rules of a planner's user: it reads all keys and writes only the planner's keys.
+/// Returns the rules of a planner's user: it reads all keys and writes only the planner's keys and holds.
 pub fn planner_acl_rules() -> Vec<String> {
-    let own = [Advice::KIND, HaltRecord::KIND].map(|kind| format!("~{PREFIX}:{kind}:*"));
-    let lease = format!("~{PLANNER_LEASE}");
-    rules(&["xread", "xrevrange", "hincrby"], own.into_iter().chain([lease]))
+    let own = [Advice::KIND, HaltRecord::KIND, HoldRecord::KIND].map(|kind| format!("~{PREFIX}:{kind}:*"));
+    let more = [format!("~{PLANNER_LEASE}"), format!("%R~{PREFIX}:*")];
+    let selectors = [
+        format!("(+xadd ~{PLANNER_AUDIT})"),
+        format!("(+publish &{PREFIX}:advised:*)"),
+        format!("(+psubscribe &{CHANGES} &{ADVISED})"),
+    ];
+    rules(own.into_iter().chain(more).chain(selectors))
 }
 
-fn rules(more: &[&str], keys: impl Iterator<Item = String>) -> Vec<String> {
-    const COMMANDS: [&str; 10] =
-        ["auth", "ping", "info", "hmget", "hset", "hget", "eval", "publish", "subscribe", "xadd"];
-    let plain = ["reset", "on", "resetchannels", "-@all"].into_iter().map(str::to_owned);
-    let commands = COMMANDS.iter().chain(more).chain(&["time"]).map(|command| format!("+{command}"));
-    let shared = [format!("%R~{PREFIX}:*"), format!("~{PREFIX}:audit"), format!("&{PREFIX}:*")];
-    plain.chain(commands).chain(keys).chain(shared).collect()
+/// Returns the rule of a password. It contains only its hash, so that it can be stored and shown.
+pub fn password_rule(password: &str) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, password.as_bytes());
+    let hex = hash.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    std::iter::once("#".to_owned()).chain(hex).collect()
+}
+
+fn rules(more: impl Iterator<Item = String>) -> Vec<String> {
+    let plain = ["reset", "on", "resetchannels", "-@all"].into_iter();
+    plain.chain(COMMANDS.split(' ')).map(str::to_owned).chain(more).collect()
 }

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::detector::LossEstimate;
+use crate::name::Name;
 
 /// A record about one port.
 pub trait Record: Serialize + DeserializeOwned {
@@ -106,6 +107,13 @@ pub struct Advice {
     pub reason: String,
 }
 
+impl Advice {
+    /// Advice on a link that nobody reports.
+    pub fn nothing(binding: bool) -> Self {
+        Self { action: AdvisedAction::Nothing, protect: false, binding, reason: String::new() }
+    }
+}
+
 /// Advised action on a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -148,12 +156,61 @@ pub struct HaltRecord {
     pub halted: bool,
     /// Reason.
     pub reason: String,
+    /// Nodes that reported too many failures, so that new ones are not acted on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Name>,
+}
+
+impl HaltRecord {
+    /// Maximum number of distrusted nodes. With more of them the whole fabric is halted.
+    pub const NODES_MAX: usize = 32;
 }
 
 impl Record for HaltRecord {
     const KIND: &'static str = "halt";
 
     fn is_valid(&self) -> bool {
-        self.reason.len() <= 500
+        self.reason.len() <= 500 && self.nodes.len() <= Self::NODES_MAX
+    }
+}
+
+/// An operator's hold of a port: daemon and planner change nothing at it. Published by the node of the
+/// port or by a planner.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HoldRecord {
+    /// End of the hold by the server's clock, in milliseconds since 1970; 0 if the hold was ended.
+    pub until_ms: u64,
+    /// Why the port is held.
+    pub why: String,
+    /// Whether the link is under maintenance: it counts as out of service, and its loss is no failure.
+    #[serde(default)]
+    pub maintenance: bool,
+}
+
+impl HoldRecord {
+    /// Longest hold: 30 days.
+    pub const LENGTH_MAX_MS: u64 = 30 * 24 * 3_600_000;
+    /// Maximum length of the reason.
+    pub const WHY_MAX: usize = 200;
+
+    /// A hold that was ended.
+    pub fn ended() -> Self {
+        Self { until_ms: 0, why: String::new(), maintenance: false }
+    }
+
+    /// Returns the time left at this time of the server. An end beyond the longest hold is a mistake or a
+    /// clock that was set back: such a hold does not count.
+    pub fn left_ms(&self, now_ms: u64) -> Option<u64> {
+        let left = self.until_ms.checked_sub(now_ms)?;
+        (left > 0 && left <= Self::LENGTH_MAX_MS).then_some(left)
+    }
+}
+
+impl Record for HoldRecord {
+    const KIND: &'static str = "hold";
+
+    fn is_valid(&self) -> bool {
+        self.why.len() <= Self::WHY_MAX
     }
 }

@@ -13,7 +13,8 @@ use super::metrics::DaemonMetrics;
 use super::retry::Retry;
 use super::{Error, LoopEnd, Service, WAIT_MAX};
 use crate::config::DaemonConfig;
-use crate::daemon::{Daemon, DaemonEvent};
+use crate::daemon::Daemon;
+use crate::daemon_event::DaemonEvent;
 use crate::name::Name;
 use crate::redis::{ChangeNotifier, RedisServer, Store, UnusableServer};
 
@@ -26,7 +27,7 @@ impl Service<'_> {
         sysfs: &Path,
         run_dir: &Path,
     ) -> Result<(), Error> {
-        LocalMachine::check(config, sysfs)?;
+        let missing = LocalMachine::check(config, sysfs)?;
         let _lock = self.lock()?;
         let log = NodeLog::new(config, self.log);
         let devices: Vec<String> = config.links.iter().map(|link| link.port.to_string()).collect();
@@ -35,6 +36,9 @@ impl Service<'_> {
             Exporter::open(&self.metrics, move |metrics: &DaemonMetrics| metrics.page(version, &devices))?;
         let (links, does) = (config.links.len(), config.act.mode.description());
         log.message(&format!("`{}` {does}; monitored links: {links}", config.node));
+        for reason in missing {
+            log.message(&format!("{reason}; the daemon goes on with the other ports"));
+        }
         let mut redis = RedisSession::new(server, config, &log);
         let machine = |clock| LocalMachine::new(config, sysfs.to_owned(), run_dir.to_owned(), clock);
         // The clock expires after some months. The next daemon restores its state from Redis.
@@ -98,6 +102,7 @@ struct RedisSession<'a> {
     log: &'a NodeLog<'a>,
     server: RedisServer,
     node: Name,
+    peers: Vec<Name>,
     open: Option<(Store, ChangeNotifier)>,
     retry: Retry,
     disconnects: u64,
@@ -106,7 +111,8 @@ struct RedisSession<'a> {
 impl<'a> RedisSession<'a> {
     fn new(server: RedisServer, config: &DaemonConfig, log: &'a NodeLog<'a>) -> Self {
         let node = config.node.clone();
-        Self { log, server, node, open: None, retry: Retry::default(), disconnects: 0 }
+        let peers = config.links.iter().map(|link| link.peer.node.clone()).collect();
+        Self { log, server, node, peers, open: None, retry: Retry::default(), disconnects: 0 }
     }
 
     fn sync(
@@ -157,7 +163,7 @@ impl<'a> RedisSession<'a> {
 
     fn connect(&self) -> Result<(Store, ChangeNotifier), UnusableServer> {
         let store = Store::open(&self.server, self.node.clone())?;
-        let notifier = ChangeNotifier::open(&self.server, &self.node)?;
+        let notifier = ChangeNotifier::open(&self.server, &self.node, &self.peers)?;
         Ok((store, notifier))
     }
 

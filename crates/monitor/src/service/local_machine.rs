@@ -13,7 +13,7 @@ use wiremend_units::Span;
 use super::Error;
 use crate::config::{CounterSource, DaemonConfig};
 use crate::counter::Counters;
-use crate::daemon::Machine;
+use crate::daemon::{Machine, RelayState};
 use crate::forecast::FecCounts;
 use crate::port_monitor::{FrameCounts, PortReading};
 use crate::redis::{LinkAction, RedisServer};
@@ -45,11 +45,12 @@ impl LocalMachine {
         }
     }
 
-    /// Checks that the configured ports exist.
-    pub(crate) fn check(config: &DaemonConfig, sysfs: &Path) -> Result<(), Error> {
+    /// Checks that the configured ports exist. Returns a message for each missing one; only if all are
+    /// missing, the daemon cannot run.
+    pub(crate) fn check(config: &DaemonConfig, sysfs: &Path) -> Result<Vec<String>, Error> {
         let mut wanted = config.links.iter().zip(&config.sources);
         if !wanted.any(|(_, source)| *source == CounterSource::Sysfs) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let net = sysfs.join("class/net");
         let entries = std::fs::read_dir(&net).map_err(|error| {
@@ -60,15 +61,19 @@ impl LocalMachine {
         })?;
         let names: Vec<String> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut missing = Vec::new();
         for (link, source) in config.links.iter().zip(&config.sources) {
             let port = link.port.as_str();
-            if *source == CounterSource::Sysfs && !names.iter().any(|name| name == port) {
-                let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            if *source == CounterSource::Sysfs && !known.contains(&port) {
                 let reason = wiremend_units::unknown_name("interface", port, &known);
-                return Err(Error::Input(format!("link {port}: {reason}")));
+                missing.push(format!("link {port}: {reason}"));
             }
         }
-        Ok(())
+        if missing.len() == config.links.len() {
+            return Err(Error::Input(missing.swap_remove(0)));
+        }
+        Ok(missing)
     }
 
     /// Returns messages about unreadable counters, each once.
@@ -121,12 +126,13 @@ impl Machine for LocalMachine {
         }
     }
 
-    fn current_action(&mut self, at: usize) -> Result<LinkAction, String> {
+    fn relay_state(&mut self, at: usize) -> Result<RelayState, String> {
         let status = self.request(at, &Request::Status)?;
-        Ok(match status.copies {
+        let action = match status.copies {
             _ if !status.wanted => LinkAction::Nothing,
             copies => LinkAction::Protect { copies },
-        })
+        };
+        Ok(RelayState { action, process: status.pid })
     }
 
     fn apply(&mut self, at: usize, action: &LinkAction) -> Result<(), String> {

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use serde_json::{Value, json};
 
 use crate::config::DaemonConfig;
-use crate::daemon::DaemonEvent;
+use crate::daemon_event::DaemonEvent;
+use crate::decision::LinkConfig;
 use crate::detector::LinkVerdict;
 use crate::forecast::ForecastChange;
 use crate::name::Name;
@@ -65,6 +66,20 @@ impl<'a> NodeLog<'a> {
             DaemonEvent::ActionFailed { link, reason } => {
                 json!({ "event": "action_failed", "port": port(link), "reason": reason })
             }
+            DaemonEvent::ChangedByHand { link, action, hold } => {
+                let hold_s = hold.as_ns() / 1_000_000_000;
+                json!({ "event": "changed_by_hand", "port": port(link), "action": action, "hold_s": hold_s })
+            }
+            DaemonEvent::HoldChanged { link, why } => {
+                json!({ "event": "hold", "port": port(link), "why": why })
+            }
+            DaemonEvent::PeerSilent { link, silent } => {
+                let peer = &self.config.links[*link].peer;
+                json!({ "event": "peer_silent", "port": port(link), "peer": peer.to_string(), "silent": silent })
+            }
+            DaemonEvent::PortUnread { link, unread } => {
+                json!({ "event": "port_unread", "port": port(link), "unread": unread })
+            }
             DaemonEvent::LeaseRefused => json!({ "event": "lease_refused" }),
             DaemonEvent::InvalidRecords(count) => json!({ "event": "invalid_records", "count": count }),
         }
@@ -81,6 +96,29 @@ impl<'a> NodeLog<'a> {
             DaemonEvent::Acted { link, action } => self.action_text(*link, action),
             DaemonEvent::ActionFailed { link, reason } => {
                 format!("{}: action failed: {reason}", self.direction(*link))
+            }
+            DaemonEvent::ChangedByHand { link, action, hold } => format!(
+                "{}; changed by hand, so the daemon leaves it alone for {hold}; `wiremend monitor unhold` ends that",
+                self.action_text(*link, action)
+            ),
+            DaemonEvent::HoldChanged { link, why } => match why {
+                Some(why) => format!("{}: held: {why}", self.config.links[*link].port),
+                None => format!("{}: the hold has ended", self.config.links[*link].port),
+            },
+            DaemonEvent::PeerSilent { link, silent } => {
+                let LinkConfig { port, peer, .. } = &self.config.links[*link];
+                if *silent {
+                    format!(
+                        "{port}: the daemon of {peer} is silent: its observations have expired, and protection stays as it is"
+                    )
+                } else {
+                    format!("{port}: the daemon of {peer} reports again")
+                }
+            }
+            DaemonEvent::PortUnread { link, unread } => {
+                let state =
+                    if *unread { "its counters cannot be read; the other ports go on" } else { "read again" };
+                format!("{}: {state}", self.config.links[*link].port)
             }
             DaemonEvent::LeaseRefused => {
                 format!("another daemon holds the lease of `{}`; this one only reads ports", self.config.node)
@@ -192,6 +230,13 @@ impl<'a> PlannerLog<'a> {
                 format!("{name}: {}{because}", action.name())
             }
             PlannerEvent::Halted(reason) => format!("HALTED: {reason}"),
+            PlannerEvent::Distrusted(node) => format!(
+                "DISTRUSTED: {node} reported too many failures: check its counters, then run `wiremend monitor release`"
+            ),
+            PlannerEvent::NodeSilent { node, silent: true } => {
+                format!("{node}: its daemon is silent; its observations have expired")
+            }
+            PlannerEvent::NodeSilent { node, silent: false } => format!("{node}: its daemon reports again"),
             PlannerEvent::Released => "an operator released the halt".to_owned(),
         }
     }
@@ -205,6 +250,10 @@ impl<'a> PlannerLog<'a> {
                 json!({ "event": "advised", "link": name, "action": action, "reason": reason })
             }
             PlannerEvent::Halted(reason) => json!({ "event": "halted", "reason": reason }),
+            PlannerEvent::Distrusted(node) => json!({ "event": "distrusted", "node": node }),
+            PlannerEvent::NodeSilent { node, silent } => {
+                json!({ "event": "node_silent", "node": node, "silent": silent })
+            }
             PlannerEvent::Released => json!({ "event": "released" }),
         }
     }

@@ -33,6 +33,7 @@ pub struct DaemonMetrics {
 
 /// Metrics of a port.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a gauge of its own")]
 pub struct PortMetrics {
     /// All judged frames.
     pub total: FrameSample,
@@ -44,6 +45,12 @@ pub struct PortMetrics {
     pub corrupting: bool,
     /// Whether the port has no carrier.
     pub down: bool,
+    /// Whether its counters cannot be read.
+    pub unread: bool,
+    /// Whether an operator holds the link.
+    pub held: bool,
+    /// Whether the daemon at the other end is silent.
+    pub peer_silent: bool,
     /// Copies per retransmission; 0 without protection.
     pub copies: u8,
     /// Readings without a sample.
@@ -68,6 +75,9 @@ impl DaemonMetrics {
                 loss_low: estimate.low,
                 corrupting: port.is_corrupting(),
                 down: daemon.is_down(at),
+                unread: daemon.is_unread(at),
+                held: daemon.is_held(at),
+                peer_silent: daemon.is_peer_silent(at),
                 copies: match daemon.action(at) {
                     Some(LinkAction::Protect { copies }) => *copies,
                     _ => 0,
@@ -119,6 +129,9 @@ impl DaemonMetrics {
         });
         each("corrupting", "Whether the link corrupts received frames.", &|port| flag(port.corrupting));
         each("carrier", "Whether the port has a carrier.", &|port| flag(!port.down));
+        each("port_unread", "Whether the counters of the port cannot be read.", &|port| flag(port.unread));
+        each("held", "Whether an operator holds the link.", &|port| flag(port.held));
+        each("peer_silent", "Whether the daemon at the other end is silent.", &|port| flag(port.peer_silent));
         each("protecting", "Whether sent frames are protected.", &|port| flag(port.copies > 0));
         each("protection_copies", "Copies per retransmission.", &|port| Some(f64::from(port.copies)));
         each(
@@ -177,8 +190,12 @@ pub struct PlannerMetrics {
     pub links: u32,
     /// Counts of links by state.
     pub summary: FabricSummary,
-    /// Number of failures within five minutes that halts the planner if exceeded.
-    pub failed_links_max: usize,
+    /// Number of nodes with failures within five minutes that halts the planner if exceeded.
+    pub failing_nodes_max: usize,
+    /// Nodes whose daemon is silent.
+    pub silent_nodes: Vec<String>,
+    /// Number of nodes that never had a daemon.
+    pub unmonitored_nodes: usize,
     /// Whether there is a connection to Redis.
     pub connected: bool,
     /// Number of lost connections.
@@ -213,7 +230,8 @@ impl PlannerMetrics {
             page.one(&format!("wiremend_planner_{name}"), help, &[], value);
         };
         let flag = |is: bool| f64::from(u8::from(is));
-        let FabricSummary { corrupting, down, drain, protect, wait, failed } = self.summary;
+        let FabricSummary { corrupting, down, drain, protect, wait, failing_nodes, held, distrusted_nodes } =
+            self.summary;
         one("leading", "Whether this planner is the leader.", flag(self.leading));
         one(
             "halted",
@@ -226,17 +244,34 @@ impl PlannerMetrics {
         one("drain_links", "Links to drain.", drain as f64);
         one("protected_links", "Links to protect.", protect as f64);
         one("waiting_links", "Corrupting links that can be neither drained nor protected.", wait as f64);
-        one("failed_links", "Links that failed within five minutes.", failed as f64);
+        one("held_links", "Links that operators hold.", held as f64);
+        one("failing_nodes", "Nodes that reported failures within five minutes.", failing_nodes as f64);
         one(
-            "failed_links_limit",
-            "The planner halts above this number of failed links.",
-            self.failed_links_max as f64,
+            "failing_nodes_limit",
+            "The planner halts above this number of failing nodes.",
+            self.failing_nodes_max as f64,
         );
+        one("distrusted_nodes", "Nodes that reported too many failures.", distrusted_nodes as f64);
+        one("silent_nodes", "Nodes whose daemon is silent.", self.silent_nodes.len() as f64);
+        one("unmonitored_nodes", "Nodes that never had a daemon.", self.unmonitored_nodes as f64);
         one("redis_connected", "Whether there is a connection to Redis.", flag(self.connected));
         one("redis_disconnects_total", "Number of lost connections to Redis.", self.disconnects as f64);
         one("decisions_total", "Decisions that changed advice.", self.decisions as f64);
         self.links(&mut page);
+        self.silent(&mut page);
         page.finish()
+    }
+
+    /// A page lists at most a thousand silent nodes; the count is complete.
+    fn silent(&self, page: &mut Exposition) {
+        const NAME: &str = "wiremend_planner_node_silent";
+        if self.silent_nodes.is_empty() {
+            return;
+        }
+        page.family(NAME, "Nodes whose daemon is silent.");
+        for node in self.silent_nodes.iter().take(1_000) {
+            page.row(NAME, &[("node", node)], 1);
+        }
     }
 
     fn links(&self, page: &mut Exposition) {

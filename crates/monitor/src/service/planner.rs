@@ -8,6 +8,7 @@ use super::log::PlannerLog;
 use super::metrics::{AdvisedLinkMetrics, PlannerMetrics};
 use super::retry::Retry;
 use super::{Error, LoopEnd, Service, WAIT_MAX};
+use crate::name::Name;
 use crate::planner::{LinkEnd, NamedFabric, PlannerConfig, PlannerEvent, PlannerLeader};
 use crate::redis::{PlannerStore, RedisServer, UnusableServer};
 
@@ -128,7 +129,9 @@ impl PlannerSession<'_> {
         });
         PlannerMetrics {
             advised: advised.collect(),
-            failed_links_max: advisor.failed_links_max(),
+            failing_nodes_max: advisor.failing_nodes_max(),
+            silent_nodes: self.leader.silent().iter().map(Name::to_string).collect(),
+            unmonitored_nodes: self.leader.unmonitored(),
             leading: self.leader.is_leading(),
             halted: self.leader.is_halted(),
             links: fabric.tiers().link_count(),

@@ -12,13 +12,13 @@ const DELAY_MAX: Span = Span::from_ms(30_000);
 pub(crate) struct Retry {
     at: Time,
     delay: Span,
-    /// Whether the failure was reported.
-    reported: bool,
+    /// The failure that was reported last.
+    reported: Option<String>,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        Self { at: Time::ZERO, delay: DELAY_MIN, reported: false }
+        Self { at: Time::ZERO, delay: DELAY_MIN, reported: None }
     }
 }
 
@@ -30,21 +30,34 @@ impl Retry {
     /// Resets the delay. Returns whether a failure had been reported.
     pub(crate) fn on_success(&mut self) -> bool {
         self.delay = DELAY_MIN;
-        std::mem::take(&mut self.reported)
+        self.reported.take().is_some()
     }
 
-    /// Doubles the delay. Returns a message for the first failure.
+    /// Doubles the delay. Returns a message for the first failure and for each failure of another kind: a
+    /// server that restarts first closes the connection and may then refuse the user.
     pub(crate) fn on_failure(&mut self, now: Time, reason: &UnusableServer) -> Option<String> {
         self.at = now.saturating_add(self.delay);
         self.delay = (self.delay + self.delay).min(DELAY_MAX);
-        if std::mem::replace(&mut self.reported, true) {
+        let text = format!("cannot use Redis: {reason}{}", remedy(reason));
+        if self.reported.as_ref() == Some(&text) {
             return None;
         }
-        let advice = match reason {
-            UnusableServer::Redis(RedisError::Refused(_)) => "; create the user with `wiremend monitor acl`",
-            _ => "",
-        };
-        Some(format!("cannot use Redis: {reason}{advice}"))
+        self.reported = Some(text.clone());
+        Some(text)
+    }
+}
+
+/// Returns what to do about a refusal.
+fn remedy(reason: &UnusableServer) -> &'static str {
+    let UnusableServer::Redis(RedisError::Refused(reason)) = reason else { return "" };
+    match reason.split(' ').next() {
+        Some("WRONGPASS" | "NOAUTH") => {
+            "; create the user with `wiremend monitor acl`, and set `aclfile` in redis.conf, without which \
+             users are gone after a restart of Redis"
+        }
+        Some("NOPERM") => "; the rules of the user are of another version: run `wiremend monitor acl` again",
+        Some("OOM") => "; raise `maxmemory`, or find out which keys grow",
+        _ => "",
     }
 }
 
@@ -69,5 +82,23 @@ mod tests {
         }
         assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000]);
         assert!(retry.on_success() && !retry.on_success());
+    }
+
+    /// A restarted server without its users.
+    #[test]
+    fn another_failure_is_reported_with_its_remedy() {
+        let mut retry = Retry::default();
+        let closed = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into();
+        let refused = |reason: &str| UnusableServer::Redis(RedisError::Refused(reason.to_owned()));
+        let mut report = |reason: UnusableServer| retry.on_failure(Time::ZERO, &reason).unwrap_or_default();
+        assert!(report(closed()).contains("end of file"));
+        let told = report(refused("WRONGPASS invalid username-password pair or user is disabled."));
+        assert!(
+            told.contains("WRONGPASS") && told.contains("monitor acl") && told.contains("aclfile"),
+            "{told}"
+        );
+        assert_eq!(report(refused("WRONGPASS invalid username-password pair or user is disabled.")), "");
+        let told = report(refused("NOPERM this user has no permissions"));
+        assert!(told.contains("NOPERM") && told.contains("again"), "{told}");
     }
 }

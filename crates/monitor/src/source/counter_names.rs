@@ -114,13 +114,13 @@ const RDMA: &[(&str, Counter)] = &[
 ];
 
 /// SAI has no counter of all frames. Good frames are unicast and non-unicast. Errors include frames of
-/// illegal length, so an MTU mismatch looks like corruption until `explain` compares both ends.
+/// illegal length, which a wrong MTU causes and not a bad cable: they are subtracted.
 pub(super) const SWITCH: &[(&str, Counter)] = &[
     ("SAI_PORT_STAT_IF_IN_UCAST_PKTS", Counter::RxGood),
     ("SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS", Counter::RxGood),
     ("SAI_PORT_STAT_IF_OUT_UCAST_PKTS", Counter::TxGood),
     ("SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS", Counter::TxGood),
-    ("SAI_PORT_STAT_IF_IN_ERRORS", Counter::RxCrc),
+    ("SAI_PORT_STAT_IF_IN_ERRORS", Counter::RxErrors),
     ("SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS", Counter::RxLength),
     ("SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS", Counter::RxLength),
     ("SAI_PORT_STAT_IF_IN_DISCARDS", Counter::RxDiscards),

@@ -72,7 +72,7 @@ fn a_restarted_daemon_reaches_the_same_state() {
     nodes.leaf.begin_anew();
     nodes.turns(1);
     assert_eq!(nodes.spine.machine.acts, 1, "no action was necessary");
-    nodes.spine.machine.relay = LinkAction::Nothing;
+    nodes.spine.machine.restart_relay();
     nodes.turns(1);
     assert_eq!(nodes.spine.machine.relay, PROTECTED, "a restarted relay is activated again");
     nodes.loss_to_leaf = 0;

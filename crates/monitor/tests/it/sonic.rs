@@ -1,7 +1,7 @@
 //! Counters of a `SONiC` switch, from a real Redis with the same structure.
 
 use wiremend_monitor::redis::RedisConnection;
-use wiremend_monitor::{Counter, FrameCounts, SonicCounters};
+use wiremend_monitor::{Counter, FrameCounts, MaxFrameRate, PortMonitor, SonicCounters, Thresholds};
 use wiremend_units::{Span, Time};
 
 use crate::test_redis::TestRedis;
@@ -22,12 +22,36 @@ fn ports_are_read_by_their_names() {
     assert_eq!((at, port.up, port.carrier_changes), (second(1), true, Some(3)));
     // SAI does not count all frames: good frames and errors are added.
     let reading = port.reading(at).unwrap();
-    assert_eq!(reading.counted, FrameCounts::GoodAndBad { good: 990, bad: 10 });
+    assert_eq!(reading.counted, FrameCounts::GoodAndErrors { good: 990, errors: 10, lengths: 0 });
     let (at, port) = sonic.read("Ethernet4", second(1)).unwrap();
     assert_eq!(port.counters.get(Counter::FecSymbols0), Some(7));
     assert!(port.reading(at).is_none(), "the port does not count errors");
     assert!(sonic.read("Ethernet9", second(1)).is_none());
     assert_eq!(sonic.take_messages(), ["port `Ethernet9` omitted: the switch does not have it"]);
+}
+
+/// `IF_IN_ERRORS` contains frames of illegal length. An MTU mismatch is no corruption.
+#[test]
+fn frames_of_illegal_length_are_no_corruption() {
+    let Some(redis) = TestRedis::start(&[]) else { return };
+    let mut chip = Chip::new(&redis);
+    let mut sonic = SonicCounters::new(redis.server(), vec!["Ethernet0".to_owned()], Span::from_ms(900));
+    let mut port = PortMonitor::new(Thresholds::default(), MaxFrameRate::ANY_SPEED);
+    let mut read = |at: u64, errors: u64, over: u64, under: u64| {
+        let counters = [
+            ("IF_IN_UCAST_PKTS", at * 1_000_000),
+            ("IF_IN_ERRORS", errors),
+            ("ETHER_RX_OVERSIZE_PKTS", over),
+            ("ETHER_STATS_UNDERSIZE_PKTS", under),
+        ];
+        chip.port("Ethernet0", "oid:0x1", &counters);
+        let (at, snapshot) = sonic.read("Ethernet0", second(at)).unwrap();
+        port.on_reading(snapshot.reading(at).unwrap());
+        (port.is_corrupting(), port.total().errors)
+    };
+    assert_eq!(read(1, 0, 0, 0), (false, 0));
+    assert_eq!(read(2, 5_000, 4_000, 1_000), (false, 0), "all of them have an illegal length");
+    assert_eq!(read(3, 6_000, 4_000, 1_000), (true, 1_000), "a thousand of them are corrupted");
 }
 
 /// The switch polls its chip once a second, so an earlier read returns the cached snapshot.

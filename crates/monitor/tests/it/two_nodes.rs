@@ -3,7 +3,7 @@
 use wiremend_monitor::redis::{LinkAction, RedisServer, Store};
 use wiremend_monitor::{
     ActionConfig, Daemon, DaemonEvent, DaemonMode, FecCounts, FrameCounts, LinkConfig, Machine, Name,
-    PortName, PortReading, Protector, Thresholds,
+    PortName, PortReading, Protector, RelayState, Thresholds,
 };
 use wiremend_units::{Span, Time};
 
@@ -41,6 +41,11 @@ impl TwoNodes {
         let redis = TestRedis::start(&[])?;
         let nodes = Self::new(&redis.server());
         Some((redis, nodes))
+    }
+
+    /// A connection with the user of the spine.
+    pub(crate) fn operator(&self) -> Store {
+        Store::open(&self.spine.server, self.spine.node.clone()).unwrap()
     }
 
     /// Sets the corrupted frames per million towards the leaf and runs for some seconds.
@@ -114,17 +119,34 @@ pub(crate) struct Device {
     pub(crate) relay: LinkAction,
     pub(crate) acts: u32,
     pub(crate) broken: bool,
+    /// Whether the counters of the port cannot be read.
+    pub(crate) unreadable: bool,
+    process: u32,
     /// Called after each action.
     pub(crate) upon_act: Option<Box<dyn FnMut()>>,
 }
 
 impl Default for Device {
     fn default() -> Self {
-        Self { reading: None, relay: LinkAction::Nothing, acts: 0, broken: false, upon_act: None }
+        Self {
+            reading: None,
+            relay: LinkAction::Nothing,
+            acts: 0,
+            broken: false,
+            unreadable: false,
+            process: 1,
+            upon_act: None,
+        }
     }
 }
 
 impl Device {
+    /// Restarts the relay, which then protects nothing.
+    pub(crate) fn restart_relay(&mut self) {
+        self.process += 1;
+        self.relay = LinkAction::Nothing;
+    }
+
     fn arrive(&mut self, now: Time, more_bad: u64) {
         let (good, bad) = match self.reading.map(|reading| reading.counted) {
             Some(FrameCounts::GoodAndBad { good, bad }) => (good, bad),
@@ -143,11 +165,14 @@ impl Device {
 
 impl Machine for Device {
     fn read(&mut self, _: usize) -> Option<PortReading> {
-        self.reading
+        self.reading.filter(|_| !self.unreadable)
     }
 
-    fn current_action(&mut self, _: usize) -> Result<LinkAction, String> {
-        if self.broken { Err("the relay does not answer".to_owned()) } else { Ok(self.relay.clone()) }
+    fn relay_state(&mut self, _: usize) -> Result<RelayState, String> {
+        if self.broken {
+            return Err("the relay does not answer".to_owned());
+        }
+        Ok(RelayState { action: self.relay.clone(), process: self.process })
     }
 
     fn apply(&mut self, _: usize, action: &LinkAction) -> Result<(), String> {

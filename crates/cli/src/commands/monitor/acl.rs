@@ -1,6 +1,6 @@
 //! `wiremend monitor acl`: the Redis user of a node, or of a planner.
 
-use wiremend_monitor::redis::{acl_rules, planner_acl_rules};
+use wiremend_monitor::redis::{acl_rules, password_rule, planner_acl_rules};
 
 use super::config::password;
 use crate::args::monitor::MonitorAcl;
@@ -14,6 +14,7 @@ pub(super) fn run(args: &MonitorAcl) -> Result<Answer, Failure> {
     }
     let secret = password(&args.password_file)?;
     let rules = if args.planner { planner_acl_rules() } else { acl_rules(&args.node) }.join(" ");
-    terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", args.node))?;
+    // Without ACL SAVE the user is gone after a restart of Redis. The server refuses it without `aclfile`.
+    terminal::print(&format!("ACL SETUSER {} {rules} {}\nACL SAVE\n", args.node, password_rule(&secret)))?;
     Ok(Answer::Yes)
 }

@@ -20,10 +20,12 @@ const PASSWORD_BYTES_MAX: u64 = 512;
 pub(super) fn run(args: &MonitorCheck) -> Result<Answer, Failure> {
     let text = if args.planner {
         let (config, topology, skipped) = load_planner(&args.config)?;
+        check_secrets(&config.redis)?;
         server(&config.redis, &config.user)?;
         planner_meaning(&config, &topology, &skipped)
     } else {
         let config = load(&args.config)?;
+        check_secrets(&config.redis)?;
         server(&config.redis, &config.node)?;
         meaning(&config)
     };
@@ -59,6 +61,39 @@ fn bad(path: &Path, error: &BadConfig) -> Failure {
 pub(super) fn server(redis: &RedisConfig, user: &Name) -> Result<RedisServer, Failure> {
     let password = redis.password_file.as_deref().map(password).transpose()?;
     redis.server(user, password).map_err(|why| Failure::Environment(format!("TLS to Redis: {why}")))
+}
+
+/// Refuses a password or a private key that every user of this machine can read.
+fn check_secrets(redis: &RedisConfig) -> Result<(), Failure> {
+    let key = redis.tls.as_ref().and_then(|tls| tls.key_file.as_deref());
+    for path in [redis.password_file.as_deref(), key].into_iter().flatten() {
+        let shown = path.display();
+        let mode = mode(path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+        if mode & 0o007 != 0 {
+            let reason = format!(
+                "{shown}: other users can read or change this secret (mode {:o}): chmod 600 {shown}",
+                mode & 0o777
+            );
+            return Err(Failure::Input(reason));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> std::io::Result<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(fs::metadata(path)?.permissions().mode())
+}
+
+#[cfg(not(unix))]
+fn mode(path: &Path) -> std::io::Result<u32> {
+    fs::metadata(path).map(|_| 0o600)
+}
+
+/// A failed access to Redis.
+pub(super) fn redis_failure(redis: &RedisConfig, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Environment(format!("Redis at {}: {why}", redis.address))
 }
 
 /// Reads a password from a file.

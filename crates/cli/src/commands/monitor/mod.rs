@@ -3,6 +3,7 @@
 mod acl;
 mod config;
 mod explain;
+mod hold;
 mod planner;
 mod record;
 mod records;
@@ -22,6 +23,8 @@ pub(super) fn run(args: &Monitor) -> Result<Answer, Failure> {
         MonitorCommand::Release(args) => release::run(args),
         MonitorCommand::CheckConfig(args) => config::run(args),
         MonitorCommand::Repaired(args) => repaired::run(args),
+        MonitorCommand::Hold(args) => hold::hold(args),
+        MonitorCommand::Unhold(args) => hold::unhold(args),
         MonitorCommand::Acl(args) => acl::run(args),
         MonitorCommand::Record(args) => record::run(args),
         MonitorCommand::Replay(args) => replay::run(args),
