@@ -214,7 +214,8 @@ fn a_restarted_planner_catches_up() {
     see(&redis.server(), fabric.name(lower(first)), 1e-3);
     session.turn(second(2));
     redis.kill();
-    assert!(session.try_turn(second(3)).is_err());
+    // Messages that have arrived before are still there.
+    assert!((3..6).any(|at| session.try_turn(second(at)).is_err()));
     redis.restart();
     see(&redis.server(), fabric.name(lower(second_link)), 1e-4);
     unsee(&redis.server(), fabric.name(lower(first)));
