@@ -11,7 +11,7 @@ local link = Proto("wiremend", "wiremend protected link")
 link.prefs.ethertype = Pref.string("EtherType", "0x88b5", "EtherType of the link header; the same at both ends")
 
 local KINDS = { [0] = "Data", [1] = "Dummy", [2] = "Ack", [3] = "Missing", [4] = "Hello", [5] = "Unprotected" }
-local HELLOS = { [1] = "open", [2] = "accept", [3] = "close", [4] = "closed", [5] = "unknown epoch" }
+local HELLOS = { [1] = "open", [2] = "accept", [3] = "close", [4] = "closed", [5] = "unknown epoch", [6] = "leave" }
 local DATA, DUMMY, ACK, MISSING, HELLO, UNPROTECTED = 0, 1, 2, 3, 4, 5
 local HELLO_CLOSE = 3
 

@@ -69,7 +69,7 @@ impl Port for MemoryPort {
     fn take(&mut self) -> Option<RxFrame> {
         let Arriving { frame, tag, truncated } = self.shared.borrow_mut().arriving.pop_front()?;
         self.taken.push(frame);
-        Some(RxFrame { index: self.taken.len() as u32 - 1, tag, truncated })
+        Some(RxFrame::new(self.taken.len() as u32 - 1, tag, truncated))
     }
 
     fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {

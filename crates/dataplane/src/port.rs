@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use wiremend_impair::{Fate, FrameFacts, Impairments};
 use wiremend_units::Time;
 
-use crate::sys::packet::{CaptureFilter, KernelCounts, PacketSocket, Pieces, RxFrame};
+use crate::sys::packet::{
+    CaptureFilter, KernelCounts, PacketSocket, PendingFrames, Pieces, RxFrame, Selection,
+};
 use crate::sys::xdp::XdpSocket;
 
 /// A device that receives and sends frames: a network interface, or memory in a test.
@@ -66,6 +68,21 @@ impl LinuxPort {
         match self {
             Self::Packet(socket) => socket.set_filter(filter),
             Self::Xdp(socket) => socket.set_filter(filter),
+        }
+    }
+
+    /// Counts the received frames that were not taken, if the port can tell.
+    pub fn pending(&self, ethertype: u16) -> Option<PendingFrames> {
+        match self {
+            Self::Packet(socket) => Some(socket.pending(ethertype)),
+            Self::Xdp(_) => None,
+        }
+    }
+
+    /// Selects among the received frames that were not taken.
+    pub fn select(&self, selection: Selection) {
+        if let Self::Packet(socket) = self {
+            socket.select(selection);
         }
     }
 

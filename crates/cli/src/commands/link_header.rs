@@ -24,6 +24,7 @@ pub(super) fn describe(signal: &LinkHeader) -> String {
                 HelloKind::Close => "close",
                 HelloKind::Closed => "closed",
                 HelloKind::Unknown => "unknown",
+                HelloKind::Leave => "leave",
             };
             format!("link hello, {kind}, epoch {}, round trip {} ns", hello.epoch, hello.rtt_ns)
         }

@@ -265,8 +265,14 @@ fn kind(signal: &LinkHeader) -> usize {
     }
 }
 
-const HELLOS: [HelloKind; 5] =
-    [HelloKind::Open, HelloKind::Accept, HelloKind::Close, HelloKind::Closed, HelloKind::Unknown];
+const HELLOS: [HelloKind; 6] = [
+    HelloKind::Open,
+    HelloKind::Accept,
+    HelloKind::Close,
+    HelloKind::Closed,
+    HelloKind::Unknown,
+    HelloKind::Leave,
+];
 
 /// A frame of every kind, with numbers that wrap.
 fn samples() -> Vec<Vec<u8>> {

@@ -87,6 +87,47 @@ impl IngressRule {
     }
 }
 
+/// Changes the rule of a port between redirect and drop, each by one message over an open socket.
+pub struct Switch {
+    port: Port,
+    target: Target,
+}
+
+impl Switch {
+    /// Opens it for a port with one of our rules.
+    pub fn open(from: &str, to: &str, except_ethertype: u16) -> Result<Self, NetError> {
+        let target = Target { index: Interface::by_name(to)?.index, except_ethertype };
+        Ok(Self { port: Port::open(from)?, target })
+    }
+
+    /// Redirects frames from now on.
+    pub fn redirect(&mut self) -> Result<(), NetError> {
+        self.port.put_redirect(self.target)
+    }
+
+    /// Drops all frames from now on.
+    pub fn drop_all(&mut self) -> Result<(), NetError> {
+        self.port.remove(REDIRECT)
+    }
+
+    /// Number of frames that any filter has dropped, modulo 2³².
+    pub fn dropped(&mut self) -> Result<u32, NetError> {
+        let body = body(self.port.index, 0, CLSACT_PARENT, 0);
+        // Without this flag the kernel answers only those who listen to changes.
+        let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_ECHO, &body);
+        let replies = self.port.socket.ask(&message);
+        let replies = replies.map_err(|error| self.port.refused("read the clsact qdisc of", error))?;
+        let stats = replies.first().and_then(|reply| Some(reply.split(BODY)?.1.within(libc::TCA_STATS2)));
+        Ok(stats.map_or(0, |stats| queue_count(stats, DROPS_OFFSET) as u32))
+    }
+}
+
+impl std::fmt::Debug for Switch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Switch({})", self.port.name)
+    }
+}
+
 /// Removes the rule of a port. Frames reach the host again.
 pub fn clear(name: &str) -> Result<(), NetError> {
     let mut port = Port::open(name)?;

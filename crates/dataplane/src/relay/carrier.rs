@@ -35,6 +35,10 @@ impl Carrier {
     /// time. The carrier of a port that is down is unknown, so that port follows the other one.
     pub(super) fn update(&mut self, now: Time, ports: [PortState; 2]) -> Option<PortChange> {
         let alive = ports.map(|port| port.up && port.carrier);
+        for (settle_until, _) in self.settle_until.iter_mut().zip(alive).filter(|(_, alive)| *alive) {
+            // It has found its carrier: from now on a loss is a loss.
+            *settle_until = Time::ZERO;
+        }
         if let Some(port) = self.taken_down {
             if alive[1 - port] || ports[port].up {
                 self.taken_down = None;
@@ -87,6 +91,17 @@ mod tests {
                 Some(PortChange { port: lost, up: false })
             );
         }
+    }
+
+    #[test]
+    fn loss_right_after_a_return_is_passed_on() {
+        let mut carrier = Carrier::new();
+        carrier.update(Time::ZERO, [UP, DEAD]);
+        assert_eq!(carrier.update(Time::ZERO, [DOWN, UP]), Some(PortChange { port: 0, up: true }));
+        assert_eq!(carrier.update(Time::ZERO, [DEAD, UP]), None, "it has time to find a carrier");
+        assert_eq!(carrier.update(Time::ZERO, [UP, UP]), None);
+        let lost = carrier.update(Time::ZERO + Span::from_ms(1), [DEAD, UP]);
+        assert_eq!(lost, Some(PortChange { port: 1, up: false }));
     }
 
     #[test]

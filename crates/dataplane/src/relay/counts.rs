@@ -49,6 +49,18 @@ pub struct Counts {
     pub lan_refused: u64,
     /// Send errors of either interface. Each costs one frame.
     pub port_errors: u64,
+    /// Frames whose checksum the sender had left to its device, and which the relay has filled in.
+    #[serde(default)]
+    pub checksums_filled: u64,
+    /// Frames that the relay has cut into several, because the sender had left that to its device.
+    #[serde(default)]
+    pub segmented: u64,
+    /// Frames that the relay could not cut or sum, such as those of tunnels.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// Link-local frames from the LAN dropped because they exceeded their share of the link.
+    #[serde(default)]
+    pub link_local_excess: u64,
     /// Bytes in the queue.
     pub queue_bytes: u64,
     /// Maximum of `queue_bytes`.

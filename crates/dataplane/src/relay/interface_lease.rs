@@ -8,13 +8,17 @@
 //! ```
 //!
 //! The supervisor shares the lock with the forwarding process; the kernel releases it when both have ended.
+//! Relays with different run directories exclude each other by a socket name per interface, which the kernel
+//! keeps for each network namespace and releases in the same way.
 //! `before.json` stays until everything is restored. So the next start or [`restore`] finds the settings from
 //! before the first relay.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::park_timeout;
 use std::time::Duration;
@@ -22,11 +26,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Rate;
 
-use super::traffic_owner::TrafficOwner;
+use super::traffic_owner::redirect_both;
 use super::{RelayError, Settings, ports};
 use crate::net::offload;
 use crate::net::{self, Interface, NetError, SavedConfig, tc};
 use crate::sys::capability::Capability;
+use crate::sys::credentials;
 
 /// Exclusive use of the two interfaces of a relay.
 #[derive(Debug)]
@@ -43,6 +48,7 @@ struct LeasedInterface {
     directory: PathBuf,
     record: RestoreRecord,
     lock: File,
+    name_lock: UnixListener,
 }
 
 /// Contents of `before.json`: the settings to restore on an interface.
@@ -107,14 +113,14 @@ impl InterfaceLease {
         self.rate
     }
 
-    pub(super) fn locks(&self) -> [BorrowedFd<'_>; 2] {
-        self.ends.each_ref().map(|end| end.lock.as_fd())
+    pub(super) fn locks(&self) -> [BorrowedFd<'_>; 4] {
+        let [lan, link] = &self.ends;
+        [lan.lock.as_fd(), link.lock.as_fd(), lan.name_lock.as_fd(), link.name_lock.as_fd()]
     }
 
     pub(super) fn forward(&self) -> Result<(), RelayError> {
         let [_, LeasedInterface { record, .. }] = &self.ends;
-        TrafficOwner::new(&record.lan, &record.link, record.ethertype)?;
-        Ok(())
+        Ok(redirect_both(&record.lan, &record.link, record.ethertype)?)
     }
 
     /// Brings one interface (0: the LAN) down or up. Records the change first.
@@ -181,7 +187,7 @@ pub fn restore(run_dir: &Path, link: Option<&str>, forward: bool) -> Result<Vec<
             }
         }
         if forward {
-            TrafficOwner::new(&lan, &link, ethertype)?;
+            redirect_both(&lan, &link, ethertype)?;
         }
         done.push(Restored { lan, link, forwards: forward });
     }
@@ -189,7 +195,8 @@ pub fn restore(run_dir: &Path, link: Option<&str>, forward: bool) -> Result<Vec<
 }
 
 /// Removes the tc rules of a relay that has left no record in this run directory.
-fn clear_unrecorded_rules(link: &str) -> Result<Option<Restored>, NetError> {
+fn clear_unrecorded_rules(link: &str) -> Result<Option<Restored>, RelayError> {
+    let _lock = lock_name(link)?;
     let Some(rule) = tc::IngressRule::read(link)? else { return Ok(None) };
     let mut lan = String::new();
     if let tc::IngressRule::Redirect { to, .. } = rule {
@@ -205,6 +212,7 @@ struct InterfaceLock {
     name: String,
     directory: PathBuf,
     lock: File,
+    name_lock: UnixListener,
     earlier: Option<RestoreRecord>,
 }
 
@@ -214,8 +222,9 @@ impl InterfaceLock {
         let made = DirBuilder::new().recursive(true).mode(0o750).create(&directory);
         made.map_err(RelayError::io(format!("create the directory {}", directory.display())))?;
         let lock = lock(&directory, name)?;
+        let name_lock = lock_name(name)?;
         let earlier = read(&directory)?;
-        Ok(Self { name: name.into(), directory, lock, earlier })
+        Ok(Self { name: name.into(), directory, lock, name_lock, earlier })
     }
 
     /// Undoes changes of an earlier relay that would disturb this one.
@@ -247,7 +256,8 @@ impl InterfaceLock {
             saved,
             taken_down: false,
         };
-        let held = LeasedInterface { directory: self.directory, record, lock: self.lock };
+        let (directory, lock, name_lock) = (self.directory, self.lock, self.name_lock);
+        let held = LeasedInterface { directory, record, lock, name_lock };
         held.write()?;
         Ok(held)
     }
@@ -337,12 +347,33 @@ fn lock(directory: &Path, name: &str) -> Result<File, RelayError> {
         }
     }
     let holder = fs::read_to_string(&path).unwrap_or_default();
-    let holder = if holder.is_empty() { "with unknown id".to_owned() } else { holder };
-    Err(RelayError::InUse {
+    Err(in_use(name, if holder.is_empty() { "with unknown id" } else { &holder }))
+}
+
+fn in_use(name: &str, holder: &str) -> RelayError {
+    RelayError::InUse {
         name: name.into(),
         by: format!("another relay (process {holder})"),
         remedy: format!("kill {holder}"),
-    })
+    }
+}
+
+/// Locks an interface against relays with other run directories.
+fn lock_name(name: &str) -> Result<UnixListener, RelayError> {
+    let io = |source| RelayError::Io { what: format!("lock `{name}`"), source };
+    let index = Interface::by_name(name)?.index;
+    let address = SocketAddr::from_abstract_name(format!("wiremend/relay/{index}")).map_err(io)?;
+    for _ in 0..WAIT_STEPS {
+        match UnixListener::bind_addr(&address) {
+            Ok(lock) => return Ok(lock),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => park_timeout(STEP),
+            Err(error) => return Err(io(error)),
+        }
+    }
+    let holder =
+        UnixStream::connect_addr(&address).ok().and_then(|stream| credentials::peer_process(&stream));
+    let holder = holder.map_or_else(|| "with unknown id".to_owned(), |process| process.to_string());
+    Err(in_use(name, &holder))
 }
 
 fn read(directory: &Path) -> Result<Option<RestoreRecord>, RelayError> {

@@ -13,9 +13,12 @@ mod classifier;
 mod counts;
 mod datapath;
 mod error;
+mod handover;
 mod interface_lease;
 pub mod metrics;
+mod mtu_watch;
 mod notices;
+mod policer;
 mod ports;
 mod queue;
 mod runtime_settings;
@@ -39,5 +42,5 @@ use runtime_settings::RuntimeSettings;
 
 /// Name of the control socket in the directory of a relay.
 pub const SOCKET: &str = "control";
-/// Exit code of a forwarding process whose clock has expired: the supervisor starts another.
-pub const CLOCK_EXPIRED: i32 = 75;
+/// Exit code of a forwarding process that another must replace: the supervisor starts one.
+pub const RESTART: i32 = 75;

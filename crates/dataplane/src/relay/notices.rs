@@ -11,6 +11,7 @@ pub(super) struct Notices {
     receiving: bool,
     version: Option<u8>,
     last_malformed: bool,
+    ethertype: Option<u16>,
     forged: bool,
     echoed: bool,
     kernel_dropped: bool,
@@ -24,6 +25,8 @@ pub(super) struct NoticeFacts<'a> {
     pub(super) receiving: bool,
     pub(super) counts: &'a Counts,
     pub(super) last_malformed: Option<Malformed>,
+    /// `EtherType` of this end, and of the other end if it differs.
+    pub(super) ethertypes: (u16, Option<u16>),
     pub(super) kernel_dropped: [u64; 2],
 }
 
@@ -55,6 +58,15 @@ impl Notices {
                 notify(&format!("malformed link frames arrive on `{link}`: {why}"));
             }
             Some(_) => {}
+        }
+        if let (own, Some(other)) = facts.ethertypes
+            && self.ethertype != Some(other)
+        {
+            self.ethertype = Some(other);
+            notify(&format!(
+                "the other end of `{link}` uses --ethertype {other:04x}, this end {own:04x}: no protection until both \
+                 use the same"
+            ));
         }
         if facts.counts.forged > 0 && first(&mut self.forged) {
             notify(&format!(

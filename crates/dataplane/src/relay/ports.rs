@@ -16,25 +16,27 @@ pub(super) struct Ports {
     pub(super) source: MacAddr,
     pub(super) rate: Rate,
     pub(super) frame_bytes_max: Bytes,
+    pub(super) lan_mtu: u32,
 }
 
-/// Link header, and a VLAN tag, which the MTU does not include.
-const MTU_EXTRA: u32 = 10 + 4;
+/// Link header, and two VLAN tags (IEEE 802.1ad), which the MTU does not include.
+const MTU_EXTRA: u32 = 10 + TAGS_BYTES;
 const RING_FRAMES: u32 = 4096;
 const ETHERNET_BYTES: u32 = 14;
-const TAG_BYTES: u32 = 4;
+const TAGS_BYTES: u32 = 8;
 const FCS_BYTES: u32 = 4;
 
 impl Ports {
     /// Checks and opens the ports. They may be down.
-    pub(super) fn open(settings: &Settings) -> Result<Self, RelayError> {
+    pub(super) fn open(settings: &Settings, notify: &dyn Fn(&str)) -> Result<Self, RelayError> {
         let [lan, link] = check(settings)?;
-        let frame_bytes_max = lan.mtu + ETHERNET_BYTES + TAG_BYTES + FCS_BYTES;
+        let frame_bytes_max = lan.mtu + ETHERNET_BYTES + TAGS_BYTES + FCS_BYTES;
         Ok(Self {
             source: MacAddr(link.mac.unwrap_or_default()),
             rate: rate(settings, &link)?,
-            lan: open(&lan, settings)?,
-            link: open(&link, settings)?,
+            lan_mtu: lan.mtu,
+            lan: open(&lan, settings, notify)?,
+            link: open(&link, settings, notify)?,
             frame_bytes_max: Bytes::new(u64::from(frame_bytes_max)),
         })
     }
@@ -45,11 +47,17 @@ pub(super) fn check(settings: &Settings) -> Result<[Interface; 2], RelayError> {
         return Err(RelayError::Same(settings.lan.clone()));
     }
     let (lan, link) = (check_unused(&settings.lan)?, check_unused(&settings.link)?);
-    if link.mtu < lan.mtu + MTU_EXTRA {
-        let needs = lan.mtu + MTU_EXTRA;
-        return Err(RelayError::Mtu { link: link.name, has: link.mtu, needs });
-    }
+    check_mtu(&lan, &link)?;
     Ok([lan, link])
+}
+
+/// Fails if the link cannot carry the frames of the LAN behind a header.
+pub(super) fn check_mtu(lan: &Interface, link: &Interface) -> Result<(), RelayError> {
+    let needs = lan.mtu + MTU_EXTRA;
+    if link.mtu < needs {
+        return Err(RelayError::Mtu { link: link.name.clone(), has: link.mtu, needs });
+    }
+    Ok(())
 }
 
 pub(super) fn check_ready(interface: &Interface) -> Result<(), RelayError> {
@@ -115,15 +123,19 @@ fn check_unused(name: &str) -> Result<Interface, RelayError> {
     Ok(interface)
 }
 
-fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, RelayError> {
+fn open(interface: &Interface, settings: &Settings, notify: &dyn Fn(&str)) -> Result<LinuxPort, RelayError> {
     match settings.port {
         PortKind::Xdp(mode) => open_xdp(interface, settings, mode),
         // XDP pays only with zero copy, which needs hardware. XDP loses VLAN tags that the hardware strips.
         PortKind::Auto if interface.kind.is_none() && keeps_tags(interface) => {
-            open_xdp(interface, settings, XdpMode::Native)
-                .ok()
-                .filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy()))
-                .map_or_else(|| open_packet(interface), Ok)
+            match open_xdp(interface, settings, XdpMode::Native) {
+                Ok(LinuxPort::Xdp(socket)) if socket.is_zero_copy() => Ok(LinuxPort::Xdp(socket)),
+                Ok(_) => open_packet(interface),
+                Err(why) => {
+                    notify(&format!("`{}` uses packet sockets: {why}", interface.name));
+                    open_packet(interface)
+                }
+            }
         }
         PortKind::Auto | PortKind::Packet => open_packet(interface),
     }
@@ -156,10 +168,14 @@ fn open_xdp(interface: &Interface, settings: &Settings, mode: XdpMode) -> Result
     XdpSocket::open(interface.index, queues as usize, settings.codec.ethertype, mode)
         .map(|socket| LinuxPort::Xdp(Box::new(socket)))
         .map_err(|error| {
-            refused(format!("the kernel refused XDP ({error}); use --port packet or --port xdp-generic"))
+            let other = match mode {
+                XdpMode::Native => "--port packet or --port xdp-generic",
+                XdpMode::Generic => "--port packet",
+            };
+            refused(format!("the kernel refused XDP ({error}), which needs CAP_BPF and AF_XDP; use {other}"))
         })
 }
 
 fn frame_bytes(interface: &Interface) -> u32 {
-    interface.mtu + ETHERNET_BYTES + TAG_BYTES
+    interface.mtu + ETHERNET_BYTES + TAGS_BYTES
 }

@@ -6,6 +6,8 @@ use wiremend_units::{Rate, Span, Time};
 use wiremend_wire::Malformed;
 
 use super::datapath::{DataPath, DataPathConfig};
+use super::handover::HandoverCounts;
+use super::mtu_watch::MtuWatch;
 use super::notices::{NoticeFacts, Notices};
 use super::ports::Ports;
 use super::status::{self, Class, Recovery, Request, Status};
@@ -27,6 +29,10 @@ pub struct Service {
     traffic_owner: TrafficOwner,
     inbox: Inbox<Request>,
     wanted: bool,
+    /// When to probe an idle peer.
+    probe_at: Time,
+    /// The MTUs of the ports, and why they prevent protection.
+    mtu: MtuWatch,
     kernel_dropped: [u64; 2],
     notices: Notices,
     /// Removes the control socket when dropped.
@@ -40,12 +46,22 @@ pub enum ExitReason {
     Stopped,
     /// The clock has expired: the supervisor starts another process.
     ClockExpired,
+    /// The MTU of the LAN has grown: another process needs larger buffers.
+    Resized,
 }
 
 /// Interval at which an endpoint without an answer sends another hello while protection is wanted.
 const RETRY: Span = Span::from_ms(100);
-/// Time limit for closing protection with the peer at shutdown.
-const SHUTDOWN_LIMIT: Span = Span::from_ms(300);
+/// Interval of probes to an idle peer.
+const PROBE_INTERVAL: Span = Span::from_ms(500);
+/// A peer that protects sends a probe at least at its interval. Without any frame for this long it is gone.
+const SILENCE_LIMIT: Span = Span::from_ms(3000);
+/// Time limit for closing protection in both directions at shutdown.
+const SHUTDOWN_LIMIT: Span = Span::from_ms(1000);
+/// Interval at which a stopping end asks the peer to end protection.
+const LEAVE_INTERVAL: Span = Span::from_ms(2);
+/// Time for which a stopping end still answers, because its last answer may be lost.
+const LINGER: Span = Span::from_ms(10);
 /// Number of busy iterations after which control requests are answered.
 const ITERATIONS_MAX: u32 = 256;
 /// The longest sleep, which bounds the delay until `stop` is polled.
@@ -54,12 +70,14 @@ const SLEEP_MAX: Span = Span::from_ms(200);
 impl Service {
     /// Opens the ports, drops capabilities, leaves traffic to the kernel and listens for control requests.
     ///
-    /// The supervisor must hold the [`InterfaceLease`](super::InterfaceLease).
-    pub fn start(mut settings: Settings) -> Result<Self, RelayError> {
+    /// Passes messages for the operator to `notify`. The supervisor must hold the [`InterfaceLease`](super::InterfaceLease).
+    pub fn start(mut settings: Settings, notify: &dyn Fn(&str)) -> Result<Self, RelayError> {
         if let Some(runtime_settings) = RuntimeSettings::load(&settings) {
             runtime_settings.apply(&mut settings).map_err(|error| RelayError::Settings(error.to_string()))?;
         }
-        let ports = Ports::open(&settings)?;
+        settings.check()?;
+        let ports = Ports::open(&settings, notify)?;
+        let mtu = MtuWatch::open(&settings, ports.lan_mtu)?;
         let link = settings.link_config(ports.rate, ports.frame_bytes_max);
         link.check().map_err(|error| RelayError::Settings(error.to_string()))?;
         let config = DataPathConfig {
@@ -85,13 +103,17 @@ impl Service {
         let path = settings.socket();
         let (server, inbox) = Server::listen(&path, settings.user)
             .map_err(RelayError::io(format!("open the control socket {}", path.display())))?;
+        let mut datapath = DataPath::new(ports.lan, ports.link, config);
+        datapath.endpoint_mut().set_host_confirms_close();
         Ok(Self {
             rate: ports.rate,
             clock: Clock::start(),
-            datapath: DataPath::new(ports.lan, ports.link, config),
+            datapath,
             traffic_owner,
             inbox,
             wanted: false,
+            probe_at: Time::ZERO,
+            mtu,
             kernel_dropped: [0; 2],
             notices: Notices::default(),
             _server: server,
@@ -112,7 +134,7 @@ impl Service {
         }
         let mut retry_at = Time::ZERO;
         let mut iterations = 0;
-        while !stop() && !self.clock.is_expired() {
+        while !stop() && !self.clock.is_expired() && !self.mtu.needs_resize() {
             let now = self.clock.now();
             let more = self.run_once(now)?;
             if retry_at <= now {
@@ -129,23 +151,45 @@ impl Service {
                 self.wait(retry_at)?;
             }
         }
-        let ended = if self.clock.is_expired() { ExitReason::ClockExpired } else { ExitReason::Stopped };
+        let ended = if self.clock.is_expired() {
+            ExitReason::ClockExpired
+        } else if self.mtu.needs_resize() {
+            ExitReason::Resized
+        } else {
+            ExitReason::Stopped
+        };
         self.shutdown()?;
+        let HandoverCounts { lost, late } = self.traffic_owner.counts();
+        if lost + late > 0 {
+            notify(&format!(
+                "when kernel and relay took over from each other, {lost} frames were lost and {late} may have been \
+                 overtaken"
+            ));
+        }
         Ok(ended)
     }
     /// Periodic work, ten times a second: retries hellos, reads kernel counters, notifies the operator.
     fn run_periodic(&mut self, now: Time, notify: &dyn Fn(&str)) {
-        if self.wanted {
+        self.follow_mtu(now, notify);
+        if self.wanted && self.mtu.held_back().is_none() {
             self.datapath.endpoint_mut().on_traffic(now);
+        }
+        if self.probe_at <= now {
+            self.probe_at = now + PROBE_INTERVAL;
+            self.datapath.endpoint_mut().probe(now);
+        }
+        if self.datapath.heard_at() + SILENCE_LIMIT <= now {
+            self.datapath.endpoint_mut().end_receiving(now);
         }
         self.count_kernel_drops();
         let facts = NoticeFacts {
             lan: &self.settings.lan,
             link: &self.settings.link,
             sending: self.datapath.endpoint().is_active(),
-            receiving: self.datapath.endpoint().is_receiving(),
+            receiving: self.datapath.is_receiving(),
             counts: &self.datapath.counts(),
             last_malformed: self.datapath.last_malformed(),
+            ethertypes: (self.settings.codec.ethertype, self.datapath.peer_ethertype()),
             kernel_dropped: self.kernel_dropped,
         };
         self.notices.report(&facts, notify);
@@ -164,18 +208,20 @@ impl Service {
         let more =
             result.map_err(|source| RelayError::Io { what: "receive or send frames".into(), source })?;
         let sockets = [self.datapath.lan(), self.datapath.link()];
-        let unsettled = self.traffic_owner.update(
-            self.datapath.endpoint(),
-            !more && self.datapath.is_empty(),
-            sockets,
-        )?;
-        Ok(more || unsettled)
+        let unsettled =
+            self.traffic_owner.update(self.datapath.endpoint(), self.datapath.is_drained(), sockets)?;
+        let closed = self.traffic_owner.is_link_returned() && self.datapath.endpoint_mut().confirm_closed();
+        Ok(more || unsettled || closed)
     }
 
     fn wait(&mut self, retry_at: Time) -> Result<(), RelayError> {
+        let is_idle = !self.wanted && self.datapath.endpoint().is_plain();
+        let latest = self.clock.now() + SLEEP_MAX;
+        self.wait_until(if is_idle { latest } else { latest.min(retry_at) })
+    }
+
+    fn wait_until(&mut self, latest: Time) -> Result<(), RelayError> {
         let now = self.clock.now();
-        let latest = now + SLEEP_MAX;
-        let latest = if self.wanted { latest.min(retry_at) } else { latest };
         let due = self.datapath.next_due(now).map_or(latest, |due| due.min(latest));
         let ports: [&dyn std::os::fd::AsFd; 2] = [self.datapath.lan(), self.datapath.link()];
         let ready = wait_for_frames(self.settings.poll, &self.clock, ports, self.inbox.waker(), Some(due))
@@ -191,20 +237,47 @@ impl Service {
 
     /// Closes protection with the peer and gives both directions back to the kernel.
     fn shutdown(&mut self) -> Result<(), RelayError> {
-        let until = self.clock.now() + SHUTDOWN_LIMIT;
+        let start = self.clock.now();
+        let mut until = start + SHUTDOWN_LIMIT;
+        let (mut leave_at, mut is_over) = (start, false);
         self.set_wanted(false);
         loop {
             let now = self.clock.now();
+            if leave_at <= now {
+                leave_at = now + LEAVE_INTERVAL;
+                self.datapath.endpoint_mut().leave();
+            }
             let more = self.run_once(now)?;
-            let over = self.datapath.endpoint().is_plain() && self.datapath.is_empty() && !more;
-            if over || now >= until {
+            let end = self.datapath.endpoint();
+            let settled = end.is_plain() && !end.is_receiving() && self.traffic_owner.is_all_returned();
+            if !is_over && settled && self.datapath.is_empty() && !more {
+                is_over = true;
+                until = until.min(now + LINGER);
+            }
+            if now >= until {
                 break;
             }
             if !more {
-                self.wait(now + Span::from_ms(1))?;
+                self.wait_until(leave_at)?;
             }
         }
         Ok(self.traffic_owner.give_all_to_kernel()?)
+    }
+
+    /// Follows changes of the MTU of either port.
+    fn follow_mtu(&mut self, now: Time, notify: &dyn Fn(&str)) {
+        if !self.mtu.update(&self.settings) {
+            return;
+        }
+        let end = self.datapath.endpoint_mut();
+        match self.mtu.held_back() {
+            Some(why) => {
+                notify(why);
+                end.deactivate(now);
+            }
+            None if self.wanted => end.activate(now, new_epoch()),
+            None => {}
+        }
     }
 
     fn set_wanted(&mut self, wanted: bool) {
@@ -236,7 +309,12 @@ impl Service {
             RuntimeSettings { active: self.wanted, ..RuntimeSettings::from_settings(&self.settings) };
         match request {
             Request::Status => return Ok(()),
-            Request::Activate => runtime_settings.active = true,
+            Request::Activate => {
+                if let Some(why) = self.mtu.held_back() {
+                    return Err(why.to_owned());
+                }
+                runtime_settings.active = true;
+            }
             Request::Deactivate => runtime_settings.active = false,
             Request::Set { mode, classes, copies, target } => {
                 runtime_settings.mode = mode.unwrap_or(runtime_settings.mode);
@@ -283,7 +361,7 @@ impl Service {
             uptime_s: self.clock.now().as_ns() as f64 / 1e9,
             wanted: self.wanted,
             sending: end.is_active(),
-            receiving: end.is_receiving(),
+            receiving: self.datapath.is_receiving(),
             protection_level: status::level_name(end).into(),
             mode: self.settings.classes.other(),
             classes: self
@@ -303,6 +381,10 @@ impl Service {
             kernel_dropped: self.kernel_dropped,
             kernel_forwarded: by_kernel.map(|counts| counts.redirected),
             kernel_redirect_failed: by_kernel.map(|counts| counts.redirect_failed),
+            handover_lost: self.traffic_owner.counts().lost,
+            handover_late: self.traffic_owner.counts().late,
+            held_back: self.mtu.held_back().map(str::to_owned),
+            peer_ethertype: self.datapath.peer_ethertype(),
             carrier: names.map(|name| Interface::by_name(name).is_ok_and(|port| port.up && port.carrier)),
             peer_version: match last_malformed {
                 Some(Malformed::LinkVersion(version)) => Some(version),

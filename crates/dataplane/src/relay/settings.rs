@@ -7,7 +7,7 @@ use wiremend_proto::link::{Config, CopyCount, LossRate};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::LinkCodec;
 
-use super::Classifier;
+use super::{Classifier, RelayError};
 use crate::event_loop::WaitMode;
 use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
@@ -81,6 +81,31 @@ const SILENCE_MAX: Span = Span::from_ms(80);
 /// Round trip time assumed until recoveries were measured: a process may be scheduled late.
 const RTT_AT_FIRST: Span = Span::from_us(500);
 
+const ETHERTYPE_MIN: u16 = 0x0600;
+/// Protocols that a link may carry.
+const ETHERTYPES_IN_USE: [(u16, &str); 15] = [
+    (0x0800, "IPv4"),
+    (0x0806, "ARP"),
+    (0x8100, "VLAN tags"),
+    (0x86DD, "IPv6"),
+    (0x8808, "flow control"),
+    (0x8809, "LACP"),
+    (0x8847, "MPLS"),
+    (0x8848, "MPLS multicast"),
+    (0x8863, "PPPoE discovery"),
+    (0x8864, "PPPoE"),
+    (0x888E, "802.1X"),
+    (0x88A8, "VLAN tags of providers"),
+    (0x88CC, "LLDP"),
+    (0x88F7, "PTP"),
+    (0x8915, "RoCE version 1"),
+];
+const RATE_MIN: Rate = Rate::from_bits_per_s(1_000_000);
+const GIVE_UP_MIN: Span = Span::from_ms(1);
+const GIVE_UP_MAX: Span = Span::from_ms(10_000);
+/// Two jumbo frames.
+const QUEUE_MIN: Bytes = Bytes::kib(32);
+
 impl Settings {
     /// Frame length from which the number of pool slots is computed.
     const FRAME_BYTES_TYPICAL: u64 = 512;
@@ -112,6 +137,36 @@ impl Settings {
             wait: false,
             release: false,
         }
+    }
+
+    /// Checks values that would make a link useless or that no link has.
+    pub fn check(&self) -> Result<(), RelayError> {
+        let refuse = |why: String| Err(RelayError::Settings(why));
+        let ethertype = self.codec.ethertype;
+        if let Some((_, protocol)) = ETHERTYPES_IN_USE.iter().find(|(used, _)| *used == ethertype) {
+            return refuse(format!(
+                "--ethertype {ethertype:04x} belongs to {protocol}, whose frames would be taken for link headers; use \
+                 88b5 or 88b6"
+            ));
+        }
+        if ethertype < ETHERTYPE_MIN {
+            return refuse(format!(
+                "--ethertype {ethertype:04x} is a length; EtherTypes begin at 0600; use 88b5 or 88b6"
+            ));
+        }
+        if let Some(rate) = self.rate.filter(|rate| *rate < RATE_MIN) {
+            return refuse(format!("--rate {rate} is too low: at least {RATE_MIN}"));
+        }
+        if !(GIVE_UP_MIN..=GIVE_UP_MAX).contains(&self.give_up) {
+            return refuse(format!(
+                "--give-up {} is out of range: {GIVE_UP_MIN} to {GIVE_UP_MAX}",
+                self.give_up
+            ));
+        }
+        if self.queue < QUEUE_MIN {
+            return refuse(format!("--queue {} is too small for a burst: at least {QUEUE_MIN}", self.queue));
+        }
+        Ok(())
     }
 
     /// Configuration of the endpoint. Buffers cover the time until a frame is given up, so that a process

@@ -90,6 +90,18 @@ pub struct Status {
     pub kernel_forwarded: [u64; 2],
     /// Of these, frames that the other interface did not accept.
     pub kernel_redirect_failed: [u64; 2],
+    /// Frames lost while a direction changed between the kernel and the relay.
+    #[serde(default)]
+    pub handover_lost: u64,
+    /// Frames that the kernel may have overtaken when it took a direction over.
+    #[serde(default)]
+    pub handover_late: u64,
+    /// Why protection is off although it is switched on.
+    #[serde(default)]
+    pub held_back: Option<String>,
+    /// `EtherType` of the link header of the other end, if it differs from ours.
+    #[serde(default)]
+    pub peer_ethertype: Option<u16>,
     /// Whether the LAN and the link have a carrier.
     pub carrier: [bool; 2],
     /// Version of the peer's link header, if it differs from ours.

@@ -13,7 +13,7 @@ use wiremend_units::{Span, Time};
 
 use super::carrier::{Carrier, PortState};
 use super::metrics::page;
-use super::{InterfaceLease, RelayError, RuntimeSettings, Settings};
+use super::{InterfaceLease, RESTART, RelayError, RuntimeSettings, Settings};
 use crate::event_loop::Clock;
 use crate::metrics::MetricsServer;
 use crate::net::{Interface, InterfaceWatch, NetError};
@@ -54,6 +54,7 @@ impl<'a> Supervisor<'a> {
         stop: &'a dyn Fn() -> bool,
         notify: &'a dyn Fn(&str),
     ) -> Result<Self, RelayError> {
+        settings.check()?;
         let lease = InterfaceLease::take(settings, stop)?;
         let restarts = Arc::new(AtomicU64::new(0));
         match Self::open_resources(settings, &restarts) {
@@ -120,6 +121,10 @@ impl<'a> Supervisor<'a> {
             let how = match self.watch_child(&mut child, exit_pipe) {
                 Ok(Some(status)) if status.code().is_some_and(is_final) || (self.stop)() => {
                     return Ok(status);
+                }
+                Ok(Some(status)) if status.code() == Some(RESTART) => {
+                    (self.notify)("another forwarding process starts; the kernel forwards until then");
+                    continue;
                 }
                 Ok(Some(status)) => status.to_string(),
                 Ok(None) => {

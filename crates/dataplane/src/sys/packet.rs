@@ -1,5 +1,6 @@
 //! Packet sockets with a receive ring shared with the kernel (`TPACKET_V2`). Sending bypasses the qdisc.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,7 +15,50 @@ use super::sockopt::{self, checked, owned};
 /// A packet socket on one interface, with a receive ring.
 pub struct PacketSocket {
     fd: OwnedFd,
+    /// Sends. The receiving socket would have to put a `virtio_net_hdr` before each frame.
+    sender: OwnedFd,
     ring: Ring,
+    /// Taken frames that are longer than an entry of the ring.
+    long: Vec<Vec<u8>>,
+    selection: Cell<Selection>,
+}
+
+/// Frames to take and then to skip at a hand-over, without counting link frames, which are all taken.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Selection {
+    /// `EtherType` of link frames.
+    pub ethertype: u16,
+    /// Number of frames to take.
+    pub keep: usize,
+    /// Number of frames to skip after those.
+    pub skip: usize,
+}
+
+/// Numbers of frames that wait in the ring.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct PendingFrames {
+    /// Untagged frames with the link's `EtherType`.
+    pub link: usize,
+    /// All others.
+    pub other: usize,
+}
+
+/// What a sender has left to its device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unfinished {
+    /// First covered byte of a checksum to fill in, and the place of its field from there.
+    pub checksum: Option<(u16, u16)>,
+    /// Set if the frame stands for several.
+    pub segmentation: Option<Segmentation>,
+}
+
+/// How to cut a frame into several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segmentation {
+    /// Payload of each frame but the last.
+    pub bytes: u16,
+    /// UDP, else TCP.
+    pub is_udp: bool,
 }
 
 /// The received frames that a socket captures.
@@ -24,6 +68,8 @@ pub enum CaptureFilter {
     All,
     /// Untagged frames of one `EtherType`.
     Only(u16),
+    /// As `Only`, and hellos of the link header with any other `EtherType`, which show that the ends differ.
+    LinkFrames(u16),
     /// No frames. Frames already in the ring remain.
     Nothing,
 }
@@ -37,6 +83,17 @@ pub struct RxFrame {
     pub tag: Option<[u8; 4]>,
     /// Whether the frame was too long for the ring and is truncated.
     pub truncated: bool,
+    /// Work that the sender has left to its device.
+    pub unfinished: Option<Unfinished>,
+    /// Place among the long frames that were taken.
+    long: Option<u8>,
+}
+
+impl RxFrame {
+    /// A complete frame.
+    pub fn new(index: u32, tag: Option<[u8; 4]>, truncated: bool) -> Self {
+        Self { index, tag, truncated, unfinished: None, long: None }
+    }
 }
 
 /// Kernel counters since the last query.
@@ -64,7 +121,10 @@ impl PacketSocket {
         // SAFETY: no pointers.
         let fd = owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         set(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
-        set(&fd, libc::PACKET_QDISC_BYPASS, &1i32)?;
+        set(&fd, libc::PACKET_VNET_HDR, &1i32)?;
+        // Frames that stand for several are longer than an entry and come through the queue of the socket.
+        set(&fd, libc::PACKET_COPY_THRESH, &1i32)?;
+        let _ = sockopt::set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &LONG_BYTES_MAX);
         set(&fd, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as c_int))?;
         let ring = Ring::new(&fd, frames, frame_bytes)?;
         // SAFETY: all fields are integers.
@@ -72,22 +132,17 @@ impl PacketSocket {
         membership.mr_ifindex = interface as c_int;
         membership.mr_type = libc::PACKET_MR_PROMISC as u16;
         set(&fd, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
-        Ok(Self { fd, ring })
+        // SAFETY: no pointers.
+        let sender = owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        set(&sender, libc::PACKET_QDISC_BYPASS, &1i32)?;
+        Ok(Self { fd, sender, ring, long: Vec::new(), selection: Cell::default() })
     }
 
     /// Starts receiving from the interface.
     pub fn bind(&self, index: u32) -> io::Result<()> {
-        // SAFETY: all fields are integers.
-        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = index as c_int;
-        // SAFETY: the address outlives the call and has the given length.
-        let done = unsafe {
-            let address = ptr::from_ref(&address).cast();
-            libc::bind(self.fd.as_raw_fd(), address, size_of::<libc::sockaddr_ll>() as socklen_t)
-        };
-        checked(done).map(drop)
+        // Without a protocol a socket receives nothing.
+        bind(&self.sender, index, 0)?;
+        bind(&self.fd, index, libc::ETH_P_ALL as u16)
     }
 
     /// Selects the frames to receive.
@@ -102,6 +157,16 @@ impl PacketSocket {
         match filter {
             CaptureFilter::All => self.filter(&[accept]),
             CaptureFilter::Nothing => self.filter(&[refuse]),
+            CaptureFilter::LinkFrames(ethertype) => {
+                let untagged = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 5, 0);
+                let compare =
+                    instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 2, 0, u32::from(ethertype));
+                let load_magic =
+                    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, HELLO_MAGIC_AT);
+                let magic = u32::from_be_bytes(HELLO_MAGIC);
+                let compare_magic = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, magic);
+                self.filter(&[load_tag, untagged, load, compare, load_magic, compare_magic, accept, refuse])
+            }
             CaptureFilter::Only(ethertype) => {
                 let compare =
                     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::from(ethertype));
@@ -113,19 +178,77 @@ impl PacketSocket {
     /// Takes the next received frame. Its bytes stay valid until [`PacketSocket::release`].
     #[inline]
     pub fn take(&mut self) -> Option<RxFrame> {
-        self.ring.take()
+        loop {
+            let mut rx_frame = self.ring.take()?;
+            if self.ring.is_copied(rx_frame.index) {
+                self.take_long(&mut rx_frame);
+            }
+            if self.selection.get() == Selection::default() || self.is_selected(&rx_frame) {
+                return Some(rx_frame);
+            }
+        }
+    }
+
+    /// Selects among the frames in the ring.
+    pub fn select(&self, selection: Selection) {
+        let selects = selection.keep + selection.skip > 0;
+        self.selection.set(if selects { selection } else { Selection::default() });
+    }
+
+    /// Counts the frames in the ring that were not taken.
+    pub fn pending(&self, ethertype: u16) -> PendingFrames {
+        self.ring.pending(ethertype)
+    }
+
+    #[cold]
+    fn is_selected(&self, rx_frame: &RxFrame) -> bool {
+        let mut selection = self.selection.get();
+        if is_link_frame(self.bytes(rx_frame), rx_frame.tag.is_some(), selection.ethertype) {
+            return true;
+        }
+        let keeps = selection.keep > 0;
+        if keeps {
+            selection.keep -= 1;
+        } else {
+            selection.skip = selection.skip.saturating_sub(1);
+        }
+        let done = selection.keep == 0 && selection.skip == 0;
+        self.selection.set(if done { Selection::default() } else { selection });
+        keeps
+    }
+
+    /// Takes a frame that is longer than an entry of the ring from the queue of the socket.
+    #[cold]
+    fn take_long(&mut self, rx_frame: &mut RxFrame) {
+        let mut frame = vec![0; VNET_HEADER_BYTES + LONG_FRAME_BYTES];
+        // SAFETY: pointer and length are those of a mutable slice.
+        let got = unsafe {
+            libc::recv(self.fd.as_raw_fd(), frame.as_mut_ptr().cast(), frame.len(), libc::MSG_DONTWAIT)
+        };
+        if let Ok(got) = usize::try_from(got)
+            && got > VNET_HEADER_BYTES
+        {
+            frame.truncate(got);
+            frame.drain(..VNET_HEADER_BYTES);
+            (rx_frame.truncated, rx_frame.long) = (false, u8::try_from(self.long.len()).ok());
+            self.long.push(frame);
+        }
     }
 
     /// The bytes of a frame.
     #[inline]
     pub fn bytes(&self, rx_frame: &RxFrame) -> &[u8] {
-        self.ring.bytes(rx_frame.index)
+        match rx_frame.long {
+            None => self.ring.bytes(rx_frame.index),
+            Some(long) => &self.long[usize::from(long)],
+        }
     }
 
     /// Returns the ring entries of all taken frames to the kernel.
     #[inline]
     pub fn release(&mut self) {
         self.ring.release();
+        self.long.clear();
     }
 
     /// Sends frames, each in pieces. Returns the number of accepted frames; 0 if the interface has no room.
@@ -140,7 +263,7 @@ impl PacketSocket {
         }
         // SAFETY: the first `count` headers point to pieces that outlive the call.
         let sent = unsafe {
-            libc::sendmmsg(self.fd.as_raw_fd(), messages.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
+            libc::sendmmsg(self.sender.as_raw_fd(), messages.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
         };
         match checked(sent) {
             Ok(sent) => Ok(sent as usize),
@@ -157,6 +280,7 @@ impl PacketSocket {
 
     /// Reads and clears the pending error of the socket, such as `ENETDOWN`.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        let _: c_int = sockopt::get(&self.sender, libc::SOL_SOCKET, libc::SO_ERROR)?;
         let value: c_int = sockopt::get(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR)?;
         Ok((value != 0).then(|| io::Error::from_raw_os_error(value)))
     }
@@ -223,13 +347,68 @@ impl Ring {
             let ([a, b], [c, d]) = (protocol.to_be_bytes(), header.tp_vlan_tci.to_be_bytes());
             [a, b, c, d]
         });
-        Some(RxFrame { index, tag, truncated: header.tp_len > header.tp_snaplen })
+        let truncated = header.tp_len > header.tp_snaplen;
+        Some(RxFrame { unfinished: self.unfinished(index, &header), ..RxFrame::new(index, tag, truncated) })
+    }
+
+    /// Reads the `virtio_net_hdr` before a frame.
+    #[inline]
+    fn unfinished(&self, index: u32, header: &libc::tpacket2_hdr) -> Option<Unfinished> {
+        let start = usize::from(header.tp_mac).checked_sub(VNET_HEADER_BYTES)?;
+        // SAFETY: the header lies within the entry, which belongs to this process until it is released.
+        let bytes: [u8; VNET_HEADER_BYTES] = unsafe { ptr::read_volatile(self.at(index).add(start).cast()) };
+        let [flags, kind, _, _, size @ .., start0, start1, offset0, offset1] = bytes;
+        if flags & VNET_NEEDS_CHECKSUM == 0 && kind == 0 {
+            return None;
+        }
+        let checksum = (flags & VNET_NEEDS_CHECKSUM != 0)
+            .then_some((u16::from_ne_bytes([start0, start1]), u16::from_ne_bytes([offset0, offset1])));
+        let bytes = u16::from_ne_bytes(size);
+        let segmentation = (kind != 0).then_some(match kind & !VNET_ECN {
+            VNET_TCP4 | VNET_TCP6 => Segmentation { bytes, is_udp: false },
+            VNET_UDP => Segmentation { bytes, is_udp: true },
+            // IP fragments of UDP: the kernel no longer makes these. Zero bytes cannot be cut.
+            _ => Segmentation { bytes: 0, is_udp: true },
+        });
+        Some(Unfinished { checksum, segmentation })
+    }
+
+    /// Whether the whole frame is in the queue of the socket.
+    #[inline]
+    fn is_copied(&self, index: u32) -> bool {
+        self.status(index).load(Ordering::Relaxed) & libc::TP_STATUS_COPY != 0
+    }
+
+    fn pending(&self, ethertype: u16) -> PendingFrames {
+        let mut pending = PendingFrames::default();
+        let mut at = self.taken;
+        while at.wrapping_sub(self.released) < self.entries {
+            let index = at & (self.entries - 1);
+            if self.status(index).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+                break;
+            }
+            let header = self.header(index);
+            let is_tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
+            if is_link_frame(self.content(index), is_tagged, ethertype) {
+                pending.link += 1;
+            } else {
+                pending.other += 1;
+            }
+            at = at.wrapping_add(1);
+        }
+        pending
     }
 
     #[inline]
     fn bytes(&self, index: u32) -> &[u8] {
         let age = self.taken.wrapping_sub(1).wrapping_sub(index) & (self.entries - 1);
         assert!(age < self.taken.wrapping_sub(self.released), "frame read after its release");
+        self.content(index)
+    }
+
+    /// The bytes of an entry that the kernel has filled.
+    #[inline]
+    fn content(&self, index: u32) -> &[u8] {
         let header = self.header(index);
         let start = usize::from(header.tp_mac);
         let len = (header.tp_snaplen as usize).min(self.entry_bytes.saturating_sub(start));
@@ -268,6 +447,39 @@ impl Ring {
 
 /// Space before a frame in its ring entry: header, address and alignment.
 const HEADROOM_BYTES: u32 = 128;
+
+/// Place and value of the magic number of a hello.
+const HELLO_MAGIC_AT: u32 = 18;
+const HELLO_MAGIC: [u8; 4] = *b"wmnd";
+/// Memory for frames that are longer than an entry of the ring.
+const LONG_BYTES_MAX: c_int = 8 << 20;
+/// Longest frame that stands for several: IP's limit with headers.
+const LONG_FRAME_BYTES: usize = (1 << 16) + 64;
+// `linux/virtio_net.h`.
+const VNET_HEADER_BYTES: usize = 10;
+const VNET_NEEDS_CHECKSUM: u8 = 1;
+const VNET_TCP4: u8 = 1;
+const VNET_TCP6: u8 = 4;
+const VNET_UDP: u8 = 5;
+const VNET_ECN: u8 = 0x80;
+
+fn is_link_frame(frame: &[u8], is_tagged: bool, ethertype: u16) -> bool {
+    !is_tagged && frame.get(12..14) == Some(&ethertype.to_be_bytes())
+}
+
+fn bind(fd: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
+    // SAFETY: all fields are integers.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = index as c_int;
+    // SAFETY: the address outlives the call and has the given length.
+    let done = unsafe {
+        let address = ptr::from_ref(&address).cast();
+        libc::bind(fd.as_raw_fd(), address, size_of::<libc::sockaddr_ll>() as socklen_t)
+    };
+    checked(done).map(drop)
+}
 
 fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }

@@ -237,3 +237,24 @@ fn truncated(recorded: &[Vec<u8>], state: &mut u64) -> Vec<u8> {
     frame.truncate(random(state) as usize % frame.len().max(1));
     frame
 }
+
+/// A host floods link-local addresses with more than the link carries: other frames keep a share.
+#[test]
+fn link_local_flood_does_not_starve_others() {
+    let mut pair = DataPathPair::new();
+    pair.activate();
+    let mut flood = frame(7, 1000);
+    flood[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
+    let mut arrived = 0;
+    for number in 0..200 {
+        for _ in 0..300 {
+            pair.ends[0].1.put(&flood);
+        }
+        pair.ends[0].1.put(&frame(number, 1000));
+        pair.run(Span::from_ms(1), &mut |_| false);
+        let delivered = std::iter::from_fn(|| pair.ends[1].1.next_sent());
+        arrived += delivered.filter(|delivered| delivered[0] == 2).count();
+    }
+    assert!(arrived >= 190, "{arrived} of 200 frames");
+    assert!(pair.ends[0].0.counts().link_local_excess > 10_000);
+}

@@ -6,5 +6,6 @@ mod corpus;
 mod datapath;
 mod datapath_pair;
 mod net;
+mod relay;
 mod statistics;
 mod xdp;

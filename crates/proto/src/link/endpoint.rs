@@ -32,6 +32,12 @@ pub struct Endpoint<F, const BITS: u32 = 20> {
     receiver: Receiver<F, BITS>,
     out: Outbox<F>,
     level: ProtectionLevel,
+    /// Reply to a close, which waits for [`Endpoint::confirm_closed`].
+    closed: Option<Hello>,
+    /// Whether the host calls [`Endpoint::confirm_closed`].
+    host_confirms_close: bool,
+    /// Whether this end stops: it refuses new starts of the other end.
+    leaving: bool,
     /// Earliest time of the next reply to an unknown epoch.
     unknown_reply_at: Time,
     config: Config,
@@ -60,6 +66,9 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             level: ProtectionLevel::default(),
             receiver: Receiver::new(&config),
             reply: None,
+            closed: None,
+            host_confirms_close: false,
+            leaving: false,
             unknown_reply_at: Time::ZERO,
             out: Outbox::new(),
             config,
@@ -77,6 +86,46 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// acknowledged.
     pub fn deactivate(&mut self, now: Time) {
         self.end(now, false);
+    }
+
+    /// Asks the other end to end the protection of arriving frames, and refuses new starts. The request may
+    /// get lost, so the host repeats the call until [`Endpoint::is_receiving`] is false.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+        if let Some(epoch) = self.receiver.epoch() {
+            self.reply = Some(Hello { kind: HelloKind::Leave, epoch, stamp_ns: 0, rtt_ns: 0 });
+        }
+    }
+
+    /// Announces that the host forwards frames of unprotected directions without this end, and that it calls
+    /// [`Endpoint::confirm_closed`]. Normal frames then wait until the other end has confirmed a close.
+    pub fn set_host_confirms_close(&mut self) {
+        self.host_confirms_close = true;
+        self.handshake.wait_for_closed();
+    }
+
+    /// Confirms that arriving frames without header bypass this end. Then the reply to a close leaves, after
+    /// which the other end sends such frames. Returns whether a reply waited.
+    pub fn confirm_closed(&mut self) -> bool {
+        let closed = self.closed.take();
+        let waited = closed.is_some();
+        self.reply = closed.or(self.reply);
+        waited
+    }
+
+    /// Ends the protection of arriving frames, because the host has heard nothing from the other end.
+    pub fn end_receiving(&mut self, now: Time) {
+        if self.receiver.epoch().is_some() {
+            self.receiver.stop(now, &mut self.out);
+        }
+    }
+
+    /// Sends a probe if leaving frames are protected and nothing is awaited from the other end, so that both
+    /// ends know that the other one lives.
+    pub fn probe(&mut self, now: Time) {
+        if self.is_active() {
+            self.sender.probe_idle(now);
+        }
     }
 
     /// Sets the target loss rate and the rule for copies.
@@ -403,6 +452,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.sender.fingerprint(&mut print);
         self.receiver.fingerprint(&mut print);
         print.add(self.reply.map(|hello| (hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns)));
+        print.add((self.closed.map(|hello| hello.epoch), self.leaving));
         print.add_limit(self.unknown_reply_at);
     }
 
@@ -464,7 +514,12 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                     self.receiver.on_dummy(now, hello.stamp_ns, &mut self.out);
                     self.receiver.stop(now, &mut self.out);
                 }
-                self.reply = Some(Hello { kind: HelloKind::Closed, ..*hello });
+                let closed = Some(Hello { kind: HelloKind::Closed, ..*hello });
+                if self.host_confirms_close {
+                    self.closed = closed;
+                } else {
+                    self.reply = closed;
+                }
             }
             HelloKind::Accept => {
                 if let Some(rtt) = self.handshake.on_accept(now, hello) {
@@ -478,12 +533,22 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                     self.on_peer_gone(now);
                 }
             }
+            HelloKind::Leave => {
+                if self.handshake.is_current(hello.epoch) {
+                    self.end(now, true);
+                }
+            }
         }
     }
 
     /// The other end starts. Even a measurement shows that its previous epoch is over, so held frames are
     /// delivered first.
     fn on_open(&mut self, now: Time, hello: &Hello) {
+        if self.leaving || !Handshake::is_plausible(hello.rtt_ns) {
+            self.out.counters.ignored += 1;
+            return;
+        }
+        self.closed = None;
         if self.receiver.epoch() != Some(hello.epoch) {
             if self.receiver.epoch().is_some() {
                 self.receiver.stop(now, &mut self.out);

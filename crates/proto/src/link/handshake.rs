@@ -19,6 +19,7 @@ use wiremend_units::{Span, Time};
 use super::fingerprint::Fingerprint;
 use super::{Config, Hello, HelloKind};
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handshake {
     state: State,
@@ -30,6 +31,8 @@ pub(super) struct Handshake {
     reopen: Option<u32>,
     rtt_known: Option<Span>,
     rtt_min: Span,
+    /// The other end confirms a close when its host forwards without it; frames wait until then.
+    waits_for_closed: bool,
     /// Measurements before a start, and those that remain.
     samples: u8,
     samples_left: u8,
@@ -81,11 +84,13 @@ pub(super) enum TimeoutOutcome {
 /// First wait for a reply without a known round trip, and the addition to four round trips otherwise.
 pub(super) const WAIT_UNKNOWN: Span = Span::from_us(100);
 const WAIT_EXTRA: Span = Span::from_us(10);
+/// First wait for a host that confirms a close.
+const WAIT_HOST: Span = Span::from_ms(2);
 const OPEN_TRIES: u8 = 10;
 const CLOSE_TRIES: u8 = 5;
 /// Minimum time between attempts that traffic starts.
 const RETRY: Span = Span::from_ms(100);
-/// Later replies are ignored.
+/// Later replies are ignored, and so are requests with a longer round trip.
 const RTT_NS_MAX: u32 = 1_000_000_000;
 
 impl Handshake {
@@ -98,6 +103,11 @@ impl Handshake {
             at: Time::MAX,
             ..Self::default()
         }
+    }
+
+    /// From now on frames wait until the other end has confirmed a close.
+    pub(super) fn wait_for_closed(&mut self) {
+        self.waits_for_closed = true;
     }
 
     pub(super) fn send_mode(&self) -> SendMode {
@@ -146,7 +156,7 @@ impl Handshake {
 
     pub(super) fn on_drained(&mut self) {
         if self.state == State::Draining {
-            self.close(false);
+            self.close(self.waits_for_closed);
         }
     }
 
@@ -195,6 +205,16 @@ impl Handshake {
         if hello.epoch == self.epoch && matches!(self.state, State::Closing { .. }) {
             self.become_dormant(now);
         }
+    }
+
+    /// Whether the epoch, with all its bits, is the current one.
+    pub(super) fn is_current(&self, epoch: u32) -> bool {
+        self.state != State::Dormant && self.epoch == epoch
+    }
+
+    /// Whether an `Open` may carry this round trip.
+    pub(super) fn is_plausible(rtt_ns: u32) -> bool {
+        rtt_ns <= RTT_NS_MAX
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -305,9 +325,13 @@ impl Handshake {
     }
 
     fn wait(&self) -> Span {
-        match self.rtt_ns {
+        let wait = match self.rtt_ns {
             0 => WAIT_UNKNOWN,
             rtt_ns => Span::from_ns(u64::from(rtt_ns)) * 4 + WAIT_EXTRA,
+        };
+        match self.state {
+            State::Closing { .. } if self.waits_for_closed => wait.max(WAIT_HOST),
+            _ => wait,
         }
     }
 }

@@ -257,6 +257,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         !self.retransmit_queue.is_empty()
     }
 
+    /// Sends a probe to a receiver from which nothing is awaited.
+    pub(super) fn probe_idle(&mut self, now: Time) {
+        if self.is_drained() && self.probe.at == Time::MAX {
+            self.probe = Probe { at: now + self.timing.probe, due: true, ..Probe::NONE };
+        }
+    }
+
     /// Whether a probe must leave before all other frames.
     pub(super) fn probe_due(&self) -> bool {
         self.probe.due

@@ -2,12 +2,14 @@
 
 mod barrier;
 mod fast_forward;
+mod limits;
 mod partition;
 mod pause_script;
 pub(crate) mod run;
 mod thread_choice;
 
+pub(crate) use limits::{Limits, MemoryLimit};
 pub(crate) use partition::Partition;
 pub(crate) use pause_script::{PauseScript, ScriptedPause};
+pub(crate) use run::RunOutcome;
 pub use run::{EndReason, Observer, Progress};
-pub(crate) use run::{Limits, MemoryLimit, RunOutcome};

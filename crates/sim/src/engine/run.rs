@@ -13,11 +13,12 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wiremend_measure::{Collector, FlowOutcome, FlowRow, JobPlan, SeriesRow, SkippedTime};
-use wiremend_units::{Span, Time};
+use wiremend_measure::{Collector, FlowOutcome, FlowRow, SeriesRow, SkippedTime};
+use wiremend_units::Time;
 
 use super::barrier::Barrier;
 use super::fast_forward::{Clock, FastForward, Partitions};
+use super::limits::Limits;
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
@@ -80,38 +81,6 @@ pub enum EndReason {
     MemoryLimit,
     /// Ports of lossless switches waited for each other in a cycle.
     Deadlock,
-}
-
-pub(crate) struct Limits {
-    /// Groups of flows that form jobs.
-    pub(crate) jobs: Vec<JobPlan>,
-    pub(crate) stop_at: Time,
-    pub(crate) lookahead: Span,
-    pub(crate) sample_every: Option<Span>,
-    /// When to check for deadlocks; `None`: never.
-    pub(crate) deadlock: Option<deadlock::DeadlockCheck>,
-    /// Memory limit for frames and flows in flight.
-    pub(crate) memory: MemoryLimit,
-    /// Events for each lane and frame in flight until a pattern is looked for; `None`: no time is skipped.
-    pub(crate) fast_forward_events: Option<u64>,
-    /// Events after which the number of threads is reconsidered; `None`: all threads simulate.
-    pub(crate) thread_choice_events: Option<u64>,
-}
-
-/// Available bytes, and worst-case bytes of a frame and of a flow in flight.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryLimit {
-    pub(crate) bytes_max: u64,
-    pub(crate) frame_bytes: u64,
-    pub(crate) flow_bytes: u64,
-}
-
-impl MemoryLimit {
-    pub(crate) fn fits(&self, frames: u64, flows: u64) -> bool {
-        let [frames, flows] =
-            [frames.saturating_mul(self.frame_bytes), flows.saturating_mul(self.flow_bytes)];
-        frames.saturating_add(flows) <= self.bytes_max
-    }
 }
 
 /// State that the partitions share.
@@ -309,7 +278,7 @@ impl Partitions for LockedPartitions<'_, '_> {
 fn simulate_window(partition: &mut Partition, shared: &Shared<'_>, window_end: Time) {
     let before = partition.events;
     partition.run(window_end);
-    if is_sample(shared.limits, window_end) {
+    if shared.limits.is_sample(window_end) {
         partition.sample(window_end);
     }
     let me = usize::from(partition.number);
@@ -380,26 +349,7 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, EndReason), Time
             ControlFlow::Break((limits.stop_at, EndReason::TimeLimit))
         };
     }
-    ControlFlow::Continue(next_window_end(limits, now, next))
-}
-
-/// Returns the end of the window with the next event.
-pub(super) fn next_window_end(limits: &Limits, now: Time, next: Time) -> Time {
-    let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
-    for every in [limits.sample_every, limits.deadlock.map(|check| check.every)].into_iter().flatten() {
-        end = end.min(next_multiple(now, every));
-    }
-    end
-}
-
-/// Returns the first multiple of `step` after `time`.
-fn next_multiple(time: Time, step: Span) -> Time {
-    let step = step.as_ps();
-    Time::from_ps((time.as_ps() / step + 1).saturating_mul(step))
-}
-
-fn is_sample(limits: &Limits, at: Time) -> bool {
-    limits.sample_every.is_some_and(|every| at > Time::ZERO && at.as_ps().is_multiple_of(every.as_ps()))
+    ControlFlow::Continue(limits.next_window_end(now, next))
 }
 
 /// State of the thread that also calls the observer.

@@ -13,10 +13,8 @@ use std::collections::VecDeque;
 use wiremend_units::{Span, Time};
 
 use super::class_queue::{ClassQueue, QueuedFrame};
-use super::{ClassPauses, PauseWindow, Schedule};
+use super::{CLASSES, ClassPauses, PauseWindow, Schedule};
 use crate::memory::prefetch;
-
-pub(crate) const CLASSES: usize = 8;
 
 /// The fields that every frame touches come first, in one cache line.
 #[repr(C, align(64))]

@@ -6,6 +6,9 @@ mod pause;
 mod schedule;
 
 pub(crate) use class_queue::QueuedFrame;
-pub(crate) use egress::{CLASSES, Egress, OfferOutcome};
+pub(crate) use egress::{Egress, OfferOutcome};
 pub(crate) use pause::{ClassPauses, PauseWindow};
 pub(crate) use schedule::Schedule;
+
+/// Traffic classes of a link.
+pub(crate) const CLASSES: usize = 8;

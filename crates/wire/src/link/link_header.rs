@@ -164,4 +164,6 @@ pub enum HelloKind {
     Closed,
     /// From the receiver: a numbered frame arrived with an unknown epoch.
     Unknown,
+    /// From the receiver, which is about to stop: asks the sender to end protection.
+    Leave,
 }

@@ -126,7 +126,7 @@ fn other_versions_are_refused() {
     let hello = LinkHeader::Hello(Hello { kind: HelloKind::Open, epoch: 1, stamp_ns: 2, rtt_ns: 3 });
     assert_eq!(refused(18, b'W', &hello), Malformed::LinkMagic(0x576D_6E64));
     assert_eq!(refused(22, 0, &hello), Malformed::LinkHello(0));
-    assert_eq!(refused(22, 6, &hello), Malformed::LinkHello(6));
+    assert_eq!(refused(22, 7, &hello), Malformed::LinkHello(7));
 }
 
 /// Reserved bits are ignored.

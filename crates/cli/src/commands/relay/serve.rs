@@ -28,10 +28,10 @@ pub(crate) fn run(args: &RelayRun) -> Result<Answer, Failure> {
 /// Forwards frames. The supervisor process stops it with one signal, and it always stops in order.
 fn carry(settings: Settings) -> Result<Answer, Failure> {
     signals::note()?;
-    let service = Service::start(settings).map_err(|why| unusable(&why))?;
+    let service = Service::start(settings, &terminal::print_message).map_err(|why| unusable(&why))?;
     match service.run(stop, &terminal::print_message).map_err(|why| unusable(&why))? {
         ExitReason::Stopped => Ok(Answer::Yes),
-        ExitReason::ClockExpired => std::process::exit(relay::CLOCK_EXPIRED),
+        ExitReason::ClockExpired | ExitReason::Resized => std::process::exit(relay::RESTART),
     }
 }
 

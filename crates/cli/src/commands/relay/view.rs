@@ -179,6 +179,9 @@ impl View {
             ("LAN full", counts.lan_refused),
             ("refused by an interface", counts.port_errors),
             ("reorder buffer full", end("overflowed")),
+            ("too many link-local frames", counts.link_local_excess),
+            ("checksum or segments of a tunnel", counts.unfinished),
+            ("at a change between kernel and relay", status.handover_lost),
             ("kernel, from the LAN", status.kernel_dropped[0]),
             ("kernel, from the link", status.kernel_dropped[1]),
             ("forwarded to a port that was down", status.kernel_redirect_failed.iter().sum()),
@@ -204,6 +207,13 @@ impl View {
             ));
         } else if let Some(why) = &status.malformed_because {
             warnings.push(format!("malformed link frames arrive on {}: {why}", status.link));
+        }
+        if let Some(why) = &status.held_back {
+            warnings.push(why.clone());
+        }
+        if let Some(ethertype) = status.peer_ethertype {
+            warnings
+                .push(format!("the other end uses --ethertype {ethertype:04x}: use the same at both ends"));
         }
         if status.counts.forged > 0 {
             warnings.push(format!(

@@ -29,12 +29,12 @@ fn unusable_ports_are_refused_with_the_remedy() {
         let listen = ["--lan", "l1", "--link", "w1", "--metrics-listen", "0.0.0.0:9469"];
         refused(&listen, "to allow that, add --metrics-public");
         let both = ["--lan", "l1", "--link", "w1", "--disable-offloads"];
-        net::set_mtu("w1", 1513).unwrap();
+        net::set_mtu("w1", 1517).unwrap();
         refused(
             &both,
-            "`w1` has MTU 1513; frames of the LAN plus a header need 1514: ip link set w1 mtu 1514",
+            "`w1` has MTU 1517; frames of the LAN plus a header need 1518: ip link set w1 mtu 1518",
         );
-        net::set_mtu("w1", 1514).unwrap();
+        net::set_mtu("w1", 1518).unwrap();
         let address = Address { ip: "198.18.0.9".parse().unwrap(), prefix: 24 };
         net::add_address("l1", address).unwrap();
         refused(&both, "it has the address 198.18.0.9; free it: ip addr flush dev l1");

@@ -60,7 +60,7 @@ impl Chain {
         }
         for name in ["h1", "l1", "w1", "w2", "l2", "h2"] {
             if LINKS.contains(&name) {
-                net::set_mtu(name, 1514).unwrap();
+                net::set_mtu(name, 1518).unwrap();
             }
             if name.starts_with('h') {
                 net::disable_link_local(name).unwrap();

@@ -2,6 +2,7 @@
 
 mod to_lan;
 mod to_link;
+mod unfinished;
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,6 +12,7 @@ use wiremend_units::{Bytes, Span, Time};
 use wiremend_wire::link::LinkCodec;
 use wiremend_wire::{MacAddr, Malformed};
 
+use super::policer::Policer;
 use super::queue::Queue;
 use super::{ClassCounts, Classifier, Counts, ProtectionMode};
 use crate::pacer::Pacer;
@@ -29,6 +31,7 @@ use to_link::Staged;
 ///
 /// A frame from the LAN is copied once, into the pool, where it stays until it is acknowledged. A frame from
 /// the link is sent straight from the receive ring, unless it must wait for others.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct DataPath<P> {
     lan: P,
     link: P,
@@ -41,6 +44,7 @@ pub struct DataPath<P> {
     classes_changed: bool,
     pool: Pool,
     queue: Queue,
+    link_local: Policer,
     pacer: Pacer,
     /// Frames for the link port, already numbered: no other frame may overtake them.
     staged: VecDeque<Staged>,
@@ -55,6 +59,12 @@ pub struct DataPath<P> {
     /// Whether the pacer stopped the last transmission and frames wait.
     paced_with_backlog: bool,
     last_malformed: Option<Malformed>,
+    /// `EtherType` of hellos that is not ours.
+    peer_ethertype: Option<u16>,
+    /// When the last valid link frame arrived.
+    heard_at: Time,
+    /// Whether a numbered frame has arrived since the other end protects.
+    is_numbered: bool,
 }
 
 /// Configuration of a data path.
@@ -87,11 +97,11 @@ const FULL_PORT_DELAY: Span = Span::from_us(20);
 impl<P: Port> DataPath<P> {
     /// Creates a data path that does not protect its link.
     pub fn new(lan: P, link: P, config: DataPathConfig) -> Self {
-        let frame_bytes_max = config.link.frame_bytes_max.get() as u32;
+        let (rate, frame_bytes_max) = (config.link.rate, config.link.frame_bytes_max.get() as u32);
         Self {
             lan,
             link,
-            pacer: Pacer::new(config.link.rate, config.device_frames, frame_bytes_max),
+            pacer: Pacer::new(rate, config.device_frames, frame_bytes_max),
             endpoint: Endpoint::new(config.link),
             codec: config.codec,
             source: config.source,
@@ -100,6 +110,7 @@ impl<P: Port> DataPath<P> {
             classes_changed: false,
             pool: Pool::new(config.slots, frame_bytes_max as usize),
             queue: Queue::new(config.queue_bytes_max),
+            link_local: Policer::new(rate),
             staged: VecDeque::with_capacity(SEND_MAX),
             backlog: VecDeque::new(),
             outgoing: Vec::with_capacity(BATCH_FRAMES * 2),
@@ -108,6 +119,9 @@ impl<P: Port> DataPath<P> {
             paced: false,
             paced_with_backlog: false,
             last_malformed: None,
+            peer_ethertype: None,
+            heard_at: Time::ZERO,
+            is_numbered: false,
         }
     }
 
@@ -115,7 +129,7 @@ impl<P: Port> DataPath<P> {
     /// while it sends. Returns true if there may be more to do.
     pub fn run_once(&mut self, now: Time) -> io::Result<bool> {
         let from_link = self.take_from_link(now)?;
-        let from_lan = self.take_from_lan();
+        let from_lan = self.take_from_lan(now);
         self.iterations_behind = if from_link { self.iterations_behind + 1 } else { 0 };
         // After a long sleep the missing frame may lie in the ring: read the ring before giving a frame up.
         let ring_read = self.iterations_behind.is_multiple_of(ITERATIONS_BEHIND_MAX);
@@ -137,7 +151,28 @@ impl<P: Port> DataPath<P> {
 
     /// Returns whether no frame waits for the link or for room on the LAN.
     pub fn is_empty(&self) -> bool {
-        self.staged.is_empty() && self.queue.front().is_none() && self.backlog.is_empty()
+        self.is_drained() == [true; 2]
+    }
+
+    /// Returns whether no frame from the LAN waits for the link, and whether no frame from the link waits for
+    /// room on the LAN.
+    pub fn is_drained(&self) -> [bool; 2] {
+        [self.staged.is_empty() && self.queue.front().is_none(), self.backlog.is_empty()]
+    }
+
+    /// `EtherType` of the hellos of the other end, if it differs from ours.
+    pub fn peer_ethertype(&self) -> Option<u16> {
+        self.peer_ethertype
+    }
+
+    /// When the last valid link frame arrived.
+    pub fn heard_at(&self) -> Time {
+        self.heard_at
+    }
+
+    /// Whether the other end protects and has shown it by a numbered frame, not only announced it.
+    pub fn is_receiving(&self) -> bool {
+        self.is_numbered && self.endpoint.is_receiving()
     }
 
     /// The endpoint of the link.

@@ -2,14 +2,16 @@
 
 use std::io::{self, IoSlice};
 
-use wiremend_proto::link::Disposal;
+use wiremend_proto::link::{Disposal, LinkHeader};
 use wiremend_units::Time;
+use wiremend_wire::MacAddr;
+use wiremend_wire::link::LinkCodec;
 
-use super::{ADDRESSES_BYTES, BATCH_FRAMES, DataPath, SendResult, ring_pieces, send, wire_len};
+use super::{ADDRESSES_BYTES, BATCH_FRAMES, DataPath, SendResult, ring_pieces, send, unfinished, wire_len};
 use crate::pool::Slot;
 use crate::port::Port;
 use crate::relay::Counts;
-use crate::sys::packet::{Pieces, RxFrame, SEND_MAX};
+use crate::sys::packet::{Pieces, RxFrame, SEND_MAX, Unfinished};
 
 #[derive(Clone, Copy)]
 pub(super) enum Outgoing {
@@ -50,6 +52,13 @@ impl<P: Port> DataPath<P> {
             return;
         }
         if rx_frame.tag.is_some() || !self.codec.recognises(frame) {
+            if rx_frame.tag.is_none()
+                && let Some(ethertype) = ethertype_of_hello(frame)
+            {
+                // The other end is set up differently. The frame is for the nearest bridge only.
+                self.peer_ethertype = Some(ethertype);
+                return;
+            }
             return self.on_plain(now, rx_frame);
         }
         let received = match self.codec.parse(frame) {
@@ -61,12 +70,15 @@ impl<P: Port> DataPath<P> {
             }
         };
         let header = received.header;
+        (self.heard_at, self.peer_ethertype) = (now, None);
         if !header.is_data() {
             if received.addresses[6..] == self.source.0 {
                 self.counts.echoed += 1;
                 return;
             }
             self.endpoint.on_signal(now, &header, None);
+            self.is_numbered = self.endpoint.is_receiving()
+                && (self.is_numbered || matches!(header, LinkHeader::Dummy { .. }));
             return self.apply_disposals(None);
         }
         let len = wire_len(ADDRESSES_BYTES + received.carried.len());
@@ -76,10 +88,14 @@ impl<P: Port> DataPath<P> {
             return;
         };
         self.endpoint.on_signal(now, &header, Some((slot, len)));
+        self.is_numbered = self.endpoint.is_receiving();
         self.store_if_kept(slot, rx_frame, header.added_len() as u8);
     }
 
     fn on_plain(&mut self, now: Time, rx_frame: RxFrame) {
+        if let Some(work) = &rx_frame.unfinished {
+            return self.on_unfinished_plain(now, &rx_frame, work);
+        }
         if !self.endpoint.is_receiving() {
             return self.deliver(Outgoing::InRing { rx_frame, added: 0 });
         }
@@ -89,6 +105,23 @@ impl<P: Port> DataPath<P> {
         };
         self.endpoint.on_plain(now, slot);
         self.store_if_kept(slot, rx_frame, 0);
+    }
+
+    /// The other end is not protected and is a virtual port, which passes unfinished frames on.
+    #[cold]
+    fn on_unfinished_plain(&mut self, now: Time, rx_frame: &RxFrame, work: &Unfinished) {
+        let Some(frames) = self.counts.finish(self.link.bytes(rx_frame), work) else { return };
+        for frame in frames {
+            let Some(slot) = self.pool.allocate() else {
+                self.counts.pool_empty += 1;
+                continue;
+            };
+            let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
+            let tag = rx_frame.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
+            self.counts.bad_length += u64::from(!self.pool.fill(slot, [addresses, tag, rest]));
+            self.endpoint.on_plain(now, slot);
+            self.apply_disposals(None);
+        }
     }
 
     /// Copies a frame from the ring to the pool if the endpoint keeps its `slot`. A frame that is too long
@@ -198,7 +231,29 @@ impl<P: Port> DataPath<P> {
     }
 }
 
+/// Returns the `EtherType` of a frame that is a hello but for its `EtherType`.
+fn ethertype_of_hello(frame: &[u8]) -> Option<u16> {
+    if frame[..MacAddr::NEAREST_BRIDGE.0.len()] != MacAddr::NEAREST_BRIDGE.0 {
+        return None;
+    }
+    let ethertype = u16::from_be_bytes(*frame[ADDRESSES_BYTES..].first_chunk()?);
+    let hello = LinkCodec { ethertype }.parse(frame).ok()?;
+    matches!(hello.header, LinkHeader::Hello(_)).then_some(ethertype)
+}
+
 impl Counts {
+    /// Finishes a frame that its sender has left to its device, and counts that.
+    #[cold]
+    pub(super) fn finish(&mut self, frame: &[u8], work: &Unfinished) -> Option<Vec<Vec<u8>>> {
+        let frames = unfinished::finish(frame, work);
+        match &frames {
+            None => self.unfinished += 1,
+            Some(_) if work.segmentation.is_some() => self.segmented += 1,
+            Some(_) => self.checksums_filled += 1,
+        }
+        frames
+    }
+
     fn add_to_lan(&mut self, batch: &[Pieces<'_>], result: SendResult) {
         self.lan_out += result.sent as u64;
         self.lan_out_bytes +=

@@ -7,10 +7,11 @@ use wiremend_units::Time;
 use wiremend_wire::Trailer;
 
 use super::{ADDRESSES_BYTES, BATCH_FRAMES, DataPath, ring_pieces, send, wire_len};
-use crate::pool::Slot;
+use crate::pool::{Pool, Slot};
 use crate::port::Port;
-use crate::relay::ProtectionMode;
-use crate::relay::queue::{Queued, Scope};
+use crate::relay::policer::Policer;
+use crate::relay::queue::{Queue, Queued, Scope};
+use crate::relay::{ClassCounts, Classifier, Counts, ProtectionMode};
 use crate::sys::packet::{Pieces, RxFrame, SEND_MAX};
 
 pub(super) struct Staged {
@@ -24,20 +25,35 @@ pub(super) struct Staged {
 /// Length of a control frame, without its FCS.
 const HEAD_BYTES: usize = 64;
 
+/// Borrows the parts of a data path, beside its ports.
+macro_rules! intake {
+    ($path:ident) => {
+        Intake {
+            counts: &mut $path.counts,
+            class_counts: &mut $path.class_counts,
+            classes: &$path.classes,
+            classes_changed: &mut $path.classes_changed,
+            pool: &mut $path.pool,
+            queue: &mut $path.queue,
+            link_local: &mut $path.link_local,
+        }
+    };
+}
+
 impl<P: Port> DataPath<P> {
-    pub(super) fn take_from_lan(&mut self) -> bool {
+    pub(super) fn take_from_lan(&mut self, now: Time) -> bool {
         let mut taken = 0;
         while taken < BATCH_FRAMES
             && let Some(rx_frame) = self.lan.take()
         {
             taken += 1;
-            self.on_lan_frame(&rx_frame);
+            self.on_lan_frame(now, &rx_frame);
         }
         self.lan.release();
         taken == BATCH_FRAMES
     }
 
-    fn on_lan_frame(&mut self, rx_frame: &RxFrame) {
+    fn on_lan_frame(&mut self, now: Time, rx_frame: &RxFrame) {
         let frame = self.lan.bytes(rx_frame);
         self.counts.lan_in += 1;
         self.counts.lan_in_bytes += frame.len() as u64;
@@ -49,39 +65,15 @@ impl<P: Port> DataPath<P> {
             self.counts.forged += 1;
             return;
         }
-        let class = self.classes.classify(frame, rx_frame.tag);
-        let class_counts = &mut self.class_counts[class];
-        let pieces = ring_pieces(&self.lan, rx_frame, 0);
-        let bytes = pieces.iter().map(|piece| piece.len() as u32).sum();
-        if !self.queue.has_room(bytes) {
-            self.counts.queue_dropped += 1;
-            class_counts.dropped += 1;
-            return;
-        }
-        let Some(slot) = self.pool.allocate() else {
-            self.counts.pool_empty += 1;
-            class_counts.dropped += 1;
-            return;
+        let Some(work) = &rx_frame.unfinished else {
+            let pieces = ring_pieces(&self.lan, rx_frame, 0);
+            return intake!(self).admit(now, frame, rx_frame.tag, pieces);
         };
-        if !self.pool.fill(slot, pieces) {
-            self.pool.release(slot);
-            self.counts.bad_length += 1;
-            return;
+        for frame in self.counts.finish(frame, work).into_iter().flatten() {
+            let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
+            let tag = rx_frame.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
+            intake!(self).admit(now, &frame, rx_frame.tag, [addresses, tag, rest]);
         }
-        class_counts.frames += 1;
-        class_counts.bytes += u64::from(bytes);
-        let scope = Scope::from_frame(frame);
-        let queued = match scope {
-            Scope::LinkLocal => {
-                Queued { slot, bytes, protection: ProtectionMode::NonBlocking, after_change: false }
-            }
-            Scope::Normal => {
-                let after_change = std::mem::take(&mut self.classes_changed);
-                Queued { slot, bytes, protection: self.classes.protection(class), after_change }
-            }
-        };
-        self.queue.push(scope, queued);
-        self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.queue.bytes());
     }
 
     /// Sends the control frames that the peer waits for.
@@ -205,5 +197,59 @@ impl<P: Port> DataPath<P> {
             }
         }
         Ok(true)
+    }
+}
+
+/// What a frame from the LAN passes on its way to the queue.
+struct Intake<'a> {
+    counts: &'a mut Counts,
+    class_counts: &'a mut [ClassCounts],
+    classes: &'a Classifier,
+    classes_changed: &'a mut bool,
+    pool: &'a mut Pool,
+    queue: &'a mut Queue,
+    link_local: &'a mut Policer,
+}
+
+impl Intake<'_> {
+    #[inline]
+    fn admit(self, now: Time, frame: &[u8], tag: Option<[u8; 4]>, pieces: [&[u8]; 3]) {
+        let class = self.classes.classify(frame, tag);
+        let class_counts = &mut self.class_counts[class];
+        let bytes = pieces.iter().map(|piece| piece.len() as u32).sum();
+        let scope = Scope::from_frame(frame);
+        if scope == Scope::LinkLocal && !self.link_local.admits(now, bytes) {
+            self.counts.link_local_excess += 1;
+            class_counts.dropped += 1;
+            return;
+        }
+        if !self.queue.has_room(bytes) {
+            self.counts.queue_dropped += 1;
+            class_counts.dropped += 1;
+            return;
+        }
+        let Some(slot) = self.pool.allocate() else {
+            self.counts.pool_empty += 1;
+            class_counts.dropped += 1;
+            return;
+        };
+        if !self.pool.fill(slot, pieces) {
+            self.pool.release(slot);
+            self.counts.bad_length += 1;
+            return;
+        }
+        class_counts.frames += 1;
+        class_counts.bytes += u64::from(bytes);
+        let queued = match scope {
+            Scope::LinkLocal => {
+                Queued { slot, bytes, protection: ProtectionMode::NonBlocking, after_change: false }
+            }
+            Scope::Normal => {
+                let after_change = std::mem::take(self.classes_changed);
+                Queued { slot, bytes, protection: self.classes.protection(class), after_change }
+            }
+        };
+        self.queue.push(scope, queued);
+        self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.queue.bytes());
     }
 }

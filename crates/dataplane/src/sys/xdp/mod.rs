@@ -60,8 +60,14 @@ impl XdpSocket {
         let (link, others) = match filter {
             CaptureFilter::All => (true, true),
             CaptureFilter::Nothing => (false, false),
-            CaptureFilter::Only(ethertype) if ethertype == self.ethertype => (true, false),
-            CaptureFilter::Only(_) => return Err(io::ErrorKind::InvalidInput.into()),
+            CaptureFilter::Only(ethertype) | CaptureFilter::LinkFrames(ethertype)
+                if ethertype == self.ethertype =>
+            {
+                (true, false)
+            }
+            CaptureFilter::Only(_) | CaptureFilter::LinkFrames(_) => {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
         };
         for (number, queue) in self.queues.iter().enumerate() {
             let fd = queue.as_fd();
@@ -83,11 +89,7 @@ impl XdpSocket {
         for _ in 0..count {
             let queue = self.next;
             if let Some(index) = self.queues[queue].take() {
-                return Some(RxFrame {
-                    index: (queue as u32) << FRAME_INDEX_BITS | index,
-                    tag: None,
-                    truncated: false,
-                });
+                return Some(RxFrame::new((queue as u32) << FRAME_INDEX_BITS | index, None, false));
             }
             self.next = (queue + 1) % count;
         }

@@ -4,6 +4,6 @@
 //! or fails if `CI` is set.
 
 mod interfaces;
-mod namespace;
+pub(crate) mod namespace;
 mod offloads;
 mod rules;

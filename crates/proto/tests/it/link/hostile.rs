@@ -174,8 +174,8 @@ fn random_signal(random: &mut Random) -> LinkHeader {
             LinkHeader::Missing(Missing { ack, upto: c, holes, hole_count: random.below(9) as u8 })
         }
         _ => {
-            use HelloKind::{Accept, Close, Closed, Open, Unknown};
-            let kind = random.pick(&[Open, Accept, Close, Closed, Unknown]);
+            use HelloKind::{Accept, Close, Closed, Leave, Open, Unknown};
+            let kind = random.pick(&[Open, Accept, Close, Closed, Unknown, Leave]);
             let rtt_ns = random.pick(&[0, 1, 2000, u32::MAX]);
             LinkHeader::Hello(Hello { kind, epoch: u32::from(epoch), stamp_ns: random.draw() as u32, rtt_ns })
         }

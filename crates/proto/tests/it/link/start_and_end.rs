@@ -147,6 +147,51 @@ fn epochs_are_never_reused() {
     assert_eq!(opens(&mut end).epoch, 9);
 }
 
+/// An end that stops asks the other to close; the other sends frames again when the host of the first forwards.
+#[test]
+fn leaving_end_confirms_the_close_when_its_host_forwards() {
+    let rtt = DELAY * 2;
+    let now = Time::from_ns(1);
+    let [mut sender, mut receiver] =
+        [0, 1].map(|_| Endpoint::<u32>::new(Config { rtt: Some(rtt), ..config() }));
+    for end in [&mut sender, &mut receiver] {
+        end.set_host_confirms_close();
+    }
+    let pass = |from: &mut Endpoint<u32>, to: &mut Endpoint<u32>| {
+        let Some(Transmit::Control(signal @ LinkHeader::Hello(hello))) = from.poll_transmit(now, None) else {
+            return None;
+        };
+        to.on_signal(now, &signal, None);
+        Some(hello.kind)
+    };
+    sender.activate(now, 7);
+    assert_eq!(pass(&mut sender, &mut receiver), Some(HelloKind::Open));
+    assert_eq!(pass(&mut receiver, &mut sender), Some(HelloKind::Accept));
+    assert!(sender.is_active() && receiver.is_receiving());
+
+    receiver.leave();
+    assert_eq!(pass(&mut receiver, &mut sender), Some(HelloKind::Leave));
+    assert_eq!(pass(&mut sender, &mut receiver), Some(HelloKind::Close));
+    assert!(!receiver.is_receiving());
+    assert_eq!(pass(&mut receiver, &mut sender), None, "the host does not forward yet");
+    assert!(!sender.is_plain(), "frames wait");
+    assert!(receiver.confirm_closed());
+    assert_eq!(pass(&mut receiver, &mut sender), Some(HelloKind::Closed));
+    assert!(sender.is_plain());
+    sender.activate(now, 8);
+    let open = Hello { kind: HelloKind::Open, epoch: 8, stamp_ns: 0, rtt_ns: 2000 };
+    receiver.on_signal(now, &LinkHeader::Hello(open), None);
+    assert!(!receiver.is_receiving(), "an end that leaves refuses a start");
+}
+
+#[test]
+fn start_with_an_impossible_round_trip_is_ignored() {
+    let mut end = Endpoint::<u32>::new(config());
+    let open = Hello { kind: HelloKind::Open, epoch: 3, stamp_ns: 0, rtt_ns: u32::MAX };
+    end.on_signal(Time::from_ns(1), &LinkHeader::Hello(open), None);
+    assert!(!end.is_receiving() && end.poll_transmit(Time::from_ns(1), None).is_none());
+}
+
 #[test]
 fn repeated_open_has_no_effect() {
     let mut end = Endpoint::<u32>::new(config());

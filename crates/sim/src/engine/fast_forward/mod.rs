@@ -17,7 +17,6 @@ use wiremend_units::{HostId, Span, Time};
 
 use self::period::{LaneWatch, PeriodFinder};
 use self::recorded_state::RecordedState;
-use crate::engine::run::next_window_end;
 use crate::engine::{Limits, Partition};
 use crate::link::Lanes;
 
@@ -175,7 +174,7 @@ impl<'a> FastForward<'a> {
             if open == 0 || next >= self.limits.stop_at || !self.limits.memory.fits(in_flight, open) {
                 return None;
             }
-            clock.window_end = next_window_end(self.limits, clock.now, next);
+            clock.window_end = self.limits.next_window_end(clock.now, next);
         }
         Some(())
     }
@@ -205,7 +204,7 @@ impl<'a> FastForward<'a> {
         let skipped = period * periods;
         clock.now += skipped;
         partitions.all().for_each(|partition| partition.jump(clock.now, skipped));
-        clock.window_end = next_window_end(self.limits, clock.now, next_event(partitions));
+        clock.window_end = self.limits.next_window_end(clock.now, next_event(partitions));
         self.skipped.jumps += 1;
         self.skipped.skipped_ps += skipped.as_ps();
         Some(())
