@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use wiremend_proto::Packet;
 use wiremend_proto::dcp::PullQueue;
 use wiremend_proto::engine::{
     Completion, Message, Op, Placement, ReadPlacement, Requester as _, Responder as _, Status, Work,
 };
 use wiremend_units::mix;
+use wiremend_wire::Opcode;
 
 use crate::protocol::{PayloadOrder, Protocol};
 
@@ -43,6 +45,8 @@ pub struct Host<P: Protocol> {
     pub(crate) pulls: PullQueue<()>,
     /// Path of the last request that arrived.
     pub(crate) last_path: u16,
+    /// Key of the last executed READ.
+    last_read: Option<u32>,
     /// Memory that the peer may read and write.
     pub(crate) memory: Vec<u8>,
     pub(crate) posted: Vec<Work>,
@@ -65,6 +69,7 @@ impl<P: Protocol> Host<P> {
             responder,
             pulls: PullQueue::new(),
             last_path: 0,
+            last_read: None,
             memory: Vec::new(),
             posted: Vec::new(),
             sinks: BTreeMap::new(),
@@ -122,6 +127,17 @@ impl<P: Protocol> Host<P> {
         }
         buffer.resize(buffer.len().max(offset + bytes.len()), 0);
         buffer[offset..offset + bytes.len()].copy_from_slice(&bytes);
+    }
+
+    /// Returns whether an executed packet is a dummy. An empty READ is one if it repeats the key of the last READ, since
+    /// each posted READ has its own.
+    pub(crate) fn is_dummy(&mut self, packet: &Packet) -> bool {
+        let Packet::Rc(request) = packet else { return packet.is_dummy() };
+        if request.opcode != Opcode::ReadRequest {
+            return packet.is_dummy();
+        }
+        let key = request.reth().map(|reth| reth.remote_key);
+        std::mem::replace(&mut self.last_read, key) == key && packet.is_dummy()
     }
 
     /// Completes a message. Messages complete in order, so the first buffer belongs to the first SEND with

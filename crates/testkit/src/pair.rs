@@ -303,7 +303,7 @@ impl<P: Protocol> Pair<P> {
             if let Some(place) = place {
                 host.place(self.protocol.payload_order(), P::is_send_opcode(packet), place, &payload);
             }
-            if let Some(message) = completed.filter(|_| !packet.into().is_dummy()) {
+            if let Some(message) = completed.filter(|_| !host.is_dummy(&packet.into())) {
                 host.complete(message);
             }
         }

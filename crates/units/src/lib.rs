@@ -1,6 +1,6 @@
 //! Integers with units: time in picoseconds, rates in bit/s, sizes in bytes, identifiers of distinct types,
 //! loss rates, and the 24-bit sequence numbers of `RoCE`. Also [`Settings`], the scenario values of
-//! registered algorithms, and [`unknown_name`], the error message for a name with a suggestion.
+//! registered algorithms, [`unknown_name`], the error message for a name with a suggestion, and [`Sha256`].
 //!
 //! All code below the statistics computes with these integers and without floating point, so that the same
 //! seed gives the same bytes on every machine.
@@ -13,6 +13,7 @@ mod psn;
 mod quantity;
 mod rate;
 mod settings;
+mod sha256;
 mod suggest;
 mod time;
 
@@ -24,5 +25,6 @@ pub use psn::Psn;
 pub use quantity::{BadQuantity, parse_probability};
 pub use rate::Rate;
 pub use settings::{BadSetting, FromSetting, Setting, Settings};
+pub use sha256::Sha256;
 pub use suggest::{canonical_name, nearest_name, nearest_names, unknown_name};
 pub use time::{Span, Time};

@@ -30,8 +30,8 @@ pub struct Config {
     pub rtt: Option<Span>,
     /// Lower bound of the round trip, however short a measurement was: a process sometimes answers late.
     pub rtt_min: Span,
-    /// Lower bound of the round trip until recoveries have shown how long they take. After that the measured
-    /// recovery time sets when to notify again, not earlier than `rtt_min`. 0: `rtt_min` applies from the
+    /// Lower bound of the agreed round trip. When to notify again follows the answers during the handshake, and
+    /// later the recoveries, not earlier than `rtt_min` requires. 0: `rtt_min` applies from the
     /// start.
     pub rtt_initial: Span,
     /// Round-trip measurements before a start. The shortest counts.
@@ -50,6 +50,9 @@ pub struct Config {
     pub backpressure: bool,
     /// Maximum share of the link's rate for retransmissions, in percent.
     pub resend_share_percent: u8,
+    /// How many numbers a frame may skip without a second one that confirms it. Set: longer jumps than the rate
+    /// allows are ignored too. Not set: every jump counts, as on a wire that nobody can insert frames into.
+    pub unconfirmed_jump_max: Option<u32>,
 }
 
 impl Config {
@@ -74,6 +77,7 @@ impl Config {
             resume_at: None,
             backpressure: true,
             resend_share_percent: 25,
+            unconfirmed_jump_max: None,
         };
         config.tx_bytes_max = config.tx_bytes_min(rtt) * 2;
         config.rx_bytes_max = config.rx_bytes_min(rtt);

@@ -207,6 +207,11 @@ impl Handshake {
         }
     }
 
+    /// The last epoch.
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Whether the epoch, with all its bits, is the current one.
     pub(super) fn is_current(&self, epoch: u32) -> bool {
         self.state != State::Dormant && self.epoch == epoch
@@ -262,6 +267,11 @@ impl Handshake {
 
     pub(super) fn rtt(&self) -> Option<Span> {
         (self.rtt_ns > 0).then(|| Span::from_ns(u64::from(self.rtt_ns)))
+    }
+
+    /// Shortest measurement before this start.
+    pub(super) fn measured(&self) -> Option<Span> {
+        (self.sample_ns < RTT_NS_MAX).then(|| Span::from_ns(u64::from(self.sample_ns)))
     }
 
     pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Fingerprint<H>) {

@@ -51,8 +51,8 @@
 //!
 //! # Files
 //!
-//! `sender` numbers, keeps and retransmits frames. `receiver` finds `holes`, sends notifications
-//! (`notification`), reorders and delivers. `handshake` starts and ends a direction. `protection_level`
+//! `sender` numbers, keeps and retransmits frames. `receiver` finds `holes`, ignores forged numbers
+//! (`jump_check`), sends notifications (`notification`), reorders and delivers. `handshake` starts and ends a direction. `protection_level`
 //! measures loss and chooses copies.
 //! `timing` derives times and sizes. `endpoint` schedules the wire.
 
@@ -64,7 +64,9 @@ mod delays;
 mod endpoint;
 mod fingerprint;
 mod handshake;
+mod hello_time;
 mod holes;
+mod jump_check;
 mod notification;
 mod outbox;
 mod protection_level;

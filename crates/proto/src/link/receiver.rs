@@ -10,7 +10,9 @@ use std::hash::{Hash, Hasher};
 use wiremend_units::{Span, Time};
 
 use super::fingerprint::Fingerprint;
+use super::hello_time::HelloTime;
 use super::holes::{Holes, RenotifyBackoff};
+use super::jump_check::JumpCheck;
 use super::notification::{self, NotificationSeries};
 use super::outbox::Outbox;
 use super::response_time::ResponseTime;
@@ -45,6 +47,8 @@ pub(super) struct Receiver<F, const BITS: u32> {
     held_bytes: u64,
     /// Time from the detection of a gap to the arrival of the missing frame.
     response_time: ResponseTime,
+    hello_time: HelloTime,
+    jump_check: JumpCheck,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +93,8 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             notifications: NotificationSeries::default(),
             renotify_at: Time::MAX,
             response_time: ResponseTime::default(),
+            hello_time: HelloTime::default(),
+            jump_check: JumpCheck::new(config),
             last_acked: 0,
             unacked_bytes: 0,
             acks_owed: 0,
@@ -109,9 +115,19 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
         debug_assert!(self.epoch.is_none(), "held frames are delivered before a start");
         self.timing = timing;
-        self.response_time = ResponseTime::default();
+        self.response_time = self.hello_time.take_estimate();
         self.epoch = Some(epoch);
         (self.next, self.seen, self.last_acked, self.unacked_bytes) = (0, 0, 0, 0);
+    }
+
+    /// The sender asks for a start, or for an answer that measures the round trip.
+    pub(super) fn on_open(&mut self, now: Time) {
+        self.hello_time.on_open(now);
+    }
+
+    /// The answer to a measurement leaves.
+    pub(super) fn on_accept_sent(&mut self, now: Time) {
+        self.hello_time.on_accept_sent(now);
     }
 
     /// Delivers held frames in order. Missing frames are lost.
@@ -170,6 +186,11 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     ) {
         let is_new = position >= self.seen;
         if is_new {
+            if !self.is_believed(position + 1) {
+                out.counters.ignored += 1;
+                out.push(Disposal::Discard(held.frame));
+                return;
+            }
             self.mark_missing(now, position, out);
             // The frame counts as missing until it is delivered or held.
             self.holes.open(position, position + 1, now);
@@ -230,7 +251,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         // A sender is at most this far ahead. The bound keeps forged numbers from opening holes without end.
         let last = self.next + u64::from(Seq::<BITS>::WINDOW_MAX);
         let position = Seq::<BITS>::new(next).position_near(self.seen).filter(|position| *position <= last);
-        let Some(position) = position else {
+        let Some(position) = position.filter(|position| self.is_believed(*position)) else {
             out.counters.ignored += 1;
             return false;
         };
@@ -239,6 +260,13 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             self.seen = position;
         }
         true
+    }
+
+    /// Whether a frame is believed that claims that all positions before `end` were sent.
+    fn is_believed(&mut self, end: u64) -> bool {
+        // A sender whose `give_up` is twice as long has twice the window.
+        let window = (self.timing.window * 2).min(u64::from(Seq::<BITS>::WINDOW_MAX));
+        self.jump_check.is_believed(end, self.seen, self.next + window + 1)
     }
 
     /// Returns a notification or a change of pause, which precedes all other frames.
@@ -337,8 +365,10 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.holes.fingerprint(print, self.timing.is_adaptive());
         if self.timing.is_adaptive() {
             self.response_time.fingerprint(print);
+            self.hello_time.fingerprint(print);
         }
         self.notifications.fingerprint(print);
+        self.jump_check.fingerprint(print);
         for position in (self.next..self.seen).filter(|_| self.held_count > 0) {
             print.add(self.held[position].map(|held| held.frame));
         }

@@ -116,7 +116,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         }
     }
 
-    pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
+    /// `measured`: round trip of the handshake.
+    pub(super) fn start(&mut self, epoch: u32, timing: Timing, measured: Option<Span>) {
         debug_assert!(self.is_drained(), "kept copies are released before a start");
         (self.acked, self.next, self.released_upto) = (0, 0, 0);
         self.epoch = epoch_bits(epoch);
@@ -125,6 +126,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.dummies_owed = 0;
         self.timing = timing;
         self.response_time = ResponseTime::default();
+        if let Some(measured) = measured {
+            self.response_time.add(measured);
+        }
         self.monitor.start();
     }
 
@@ -317,14 +321,19 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         }
         let mut stepped = false;
         let count = usize::from(missing.hole_count).min(Missing::HOLES_MAX);
-        let Some(upto) = self.unacked_position(missing.upto) else {
+        let reported = Seq::<BITS>::new(missing.upto).position_near(self.acked);
+        let Some(reported) = reported.filter(|reported| *reported >= self.acked) else {
             out.counters.ignored += 1;
             return false;
         };
+        // Forged frames may have told the receiver of numbers that were never sent.
+        let upto = reported.min(self.next);
+        let excess = reported - upto;
         let mut had_from = None;
         for hole in &missing.holes[..count] {
             let Some(first) = self.unacked_position(hole.first) else { break };
             let end = first + u64::from(hole.len);
+            let end = if excess > 0 { end.min(upto) } else { end };
             if end > upto || had_from.is_some_and(|from| first < from) {
                 break;
             }

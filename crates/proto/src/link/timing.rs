@@ -103,7 +103,8 @@ impl Timing {
     pub(super) fn renotify(&self, response_time: &ResponseTime) -> Span {
         let Some(least) = self.rtt_min.filter(|_| response_time.is_known()) else { return self.renotify };
         let rtt = response_time.mean().max(least);
-        (rtt + renotify_margin(rtt, self.frame).max(response_time.deviation() * 4)).min(self.renotify)
+        let late = (response_time.deviation() * 4).min(rtt * LATENESS_MAX);
+        (rtt + renotify_margin(rtt, self.frame).max(late)).min(self.renotify)
     }
 
     pub(super) fn renotify_max(&self) -> Span {
@@ -128,6 +129,9 @@ const WIRE_BYTES: u64 = 20 + 10;
 const FRAME_WIRE_BYTES_MIN: u64 = 84;
 /// Notifications of a hole before it is given up: two may be lost.
 const NOTIFICATIONS: u64 = 3;
+/// Lateness for which a receiver waits before it notifies again, in response times. One more notification costs
+/// little, so a few late responses must not delay those after them.
+const LATENESS_MAX: u64 = 2;
 const HYSTERESIS_FRAMES: u64 = 2;
 /// Keeps the TX buffer within 1/8 of its minimum.
 const ACKS_PER_RTT: u64 = 8;

@@ -1,8 +1,10 @@
 //! Dummies: empty packets after the last posted packet (JCST §4.3, §5.2).
 //!
 //! A dummy is an empty WRITE with address and key zero, which a responder does not check for an empty access.
-//! It takes a sequence number and requests an acknowledgement, so it reveals the loss of earlier packets and
-//! replaces a lost ACK. After a READ the dummies are empty READs, because there the responses can be lost.
+//! The peer's queue pair must permit WRITEs; a peer that does not answers with a NAK that ends the connection.
+//! A dummy takes a sequence number and requests an acknowledgement, so it reveals the loss of earlier packets and
+//! replaces a lost ACK. After a READ the dummies are empty READs of the same address and key, because there the
+//! responses can be lost, and the Linux kernel checks the key of a READ that it gets twice.
 //! Neither end reports the completion of a dummy.
 
 use wiremend_units::{Span, Time};

@@ -125,11 +125,15 @@ impl Packet {
         Some(RethRepr { address: (high as u64) << 32 | low as u64, remote_key, dma_len })
     }
 
-    /// Returns whether this is an empty WRITE or READ without a memory key: see [`crate::mend::Dummies`].
+    /// Returns whether this is an empty WRITE without a memory key, or an empty READ: see [`crate::mend::Dummies`].
     #[inline]
     pub const fn is_dummy(&self) -> bool {
         let [.., remote_key, dma_len] = self.extension;
-        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest) && remote_key == 0 && dma_len == 0
+        match self.opcode {
+            Opcode::WriteOnly => remote_key == 0 && dma_len == 0,
+            Opcode::ReadRequest => dma_len == 0,
+            _ => false,
+        }
     }
 
     /// Returns the AETH, if the opcode has one.

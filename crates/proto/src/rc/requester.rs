@@ -52,8 +52,11 @@ const _: () = assert!(size_of::<Requester>() <= 256);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Open,
-    /// Waiting until `deadline`: for a receive buffer of the peer, or for the fetch of a retransmission.
-    Waiting,
+    /// Waiting until `deadline` for the fetch of a retransmission.
+    Fetching,
+    /// Waiting until `deadline` for a receive buffer of the peer. Nothing but progress ends it earlier: a peer without
+    /// a buffer may ask for the packet itself with a second NAK.
+    NotReady,
     /// In error. The oldest work request ends with this status, all others are flushed.
     Failed(Status),
 }
@@ -103,7 +106,7 @@ impl engine::Requester for Requester {
         match self.state {
             State::Open if self.copies_left > 0 => true,
             State::Open => self.fits_window(config),
-            State::Waiting => now >= self.deadline && self.fits_window(config),
+            State::Fetching | State::NotReady => now >= self.deadline && self.fits_window(config),
             State::Failed(_) => false,
         }
     }
@@ -182,7 +185,7 @@ impl engine::Requester for Requester {
             return None;
         }
         self.deadline = Time::MAX;
-        if self.state == State::Waiting {
+        if matches!(self.state, State::Fetching | State::NotReady) {
             self.state = State::Open;
             return None;
         }
@@ -412,7 +415,7 @@ impl Requester {
         }
         self.rnr_retries = self.rnr_retries.saturating_add(1);
         self.rewind(self.flight.una);
-        self.state = State::Waiting;
+        self.state = State::NotReady;
         self.deadline = now.saturating_add(timer.span());
     }
 
@@ -523,11 +526,13 @@ impl Requester {
         let to = config.recovery.resume_seq(&self.flight, oldest);
         self.acceleration.on_loss(config);
         let fetched = now.saturating_add(config.resend_delay);
-        let earlier = if self.state == State::Waiting { self.deadline } else { Time::MAX };
+        let (waits_for, until) = (self.state, self.deadline);
         self.rewind(to);
-        if config.resend_delay > Span::ZERO {
-            self.state = State::Waiting;
-            self.deadline = fetched.min(earlier);
+        if waits_for == State::NotReady {
+            (self.state, self.deadline) = (State::NotReady, until);
+        } else if config.resend_delay > Span::ZERO {
+            self.state = State::Fetching;
+            self.deadline = if waits_for == State::Fetching { fetched.min(until) } else { fetched };
         }
     }
 

@@ -90,18 +90,19 @@ impl SendQueue {
     /// Adds `count` dummies after the last work item.
     #[cold]
     pub(crate) fn push_dummies(&mut self, count: u8) {
-        let Some(last) = self.items.back() else { return };
-        // After a READ, only responses can be lost.
-        let op = if last.op == Op::Read { Op::Read } else { Op::Write };
+        let Some(&last) = self.items.back() else { return };
+        // After a READ, only responses can be lost. A responder looks up the key of a repeated READ even if it is empty.
+        let (op, addr, rkey) =
+            if last.op == Op::Read { (Op::Read, last.addr, last.rkey) } else { (Op::Write, 0, 0) };
         for _ in 0..count {
             let first = self.end_seq;
             let nothing = WorkItem {
                 id: 0,
-                addr: 0,
+                addr,
                 first,
                 len: 0,
                 packets: 1,
-                rkey: 0,
+                rkey,
                 imm: 0,
                 has_imm: false,
                 op,

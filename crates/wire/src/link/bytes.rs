@@ -180,6 +180,7 @@ fn parse_hello(rest: &[u8]) -> Result<(Hello, &[u8]), Malformed> {
         4 => HelloKind::Closed,
         5 => HelloKind::Unknown,
         6 => HelloKind::Leave,
+        7 => HelloKind::Challenge,
         other => return Err(Malformed::LinkHello(other)),
     };
     let (epoch, stamp_ns, rtt_ns) = (view.epoch.get(), view.stamp_ns.get(), view.rtt_ns.get());
@@ -195,6 +196,7 @@ impl From<Hello> for HelloView {
             HelloKind::Closed => 4,
             HelloKind::Unknown => 5,
             HelloKind::Leave => 6,
+            HelloKind::Challenge => 7,
         };
         let (epoch, stamp_ns, rtt_ns) = (hello.epoch.into(), hello.stamp_ns.into(), hello.rtt_ns.into());
         Self { magic: MAGIC, kind, reserved: [0; 3], epoch, stamp_ns, rtt_ns }

@@ -166,4 +166,6 @@ pub enum HelloKind {
     Unknown,
     /// From the receiver, which is about to stop: asks the sender to end protection.
     Leave,
+    /// Asks for a sealed frame that echoes the counter of this one; see [`Seal`](super::Seal).
+    Challenge,
 }

@@ -34,7 +34,9 @@ pub mod prototype;
 mod bytes;
 mod codec;
 mod link_header;
+mod seal;
 
 pub use bytes::{EPOCH_BITS, NUMBER_BITS, VERSION};
 pub use codec::{LinkCodec, LinkFrame};
 pub use link_header::{Ack, Hello, HelloKind, Hole, LinkHeader, Missing};
+pub use seal::{Seal, TAG_BYTES};

@@ -1,7 +1,7 @@
 //! The link header: golden bytes, round trips, and refused headers.
 
 use proptest::prelude::*;
-use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkCodec, LinkHeader, Missing, NUMBER_BITS};
+use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkCodec, LinkHeader, Missing, NUMBER_BITS, Seal};
 use wiremend_wire::{MacAddr, Malformed, Trailer, fcs_matches};
 
 const LINK: LinkCodec = LinkCodec { ethertype: LinkCodec::LOCAL_EXPERIMENTAL };
@@ -62,6 +62,28 @@ fn control_frames_have_the_documented_bytes() {
         assert!(fcs_matches(&bytes));
         assert_eq!((bytes.len(), header.frame_len(0)), (64, 64));
     }
+}
+
+/// A seal follows the padding. An end without a key reads the frame as if it had none.
+#[test]
+fn seal_has_the_documented_bytes() {
+    let header = LinkHeader::Ack(Ack { epoch: 2, next: 0xF_FFFE, pause: false });
+    let unsealed = own(&header, Trailer::None);
+    let mut frame = [0; Seal::FRAME_BYTES];
+    frame[..60].copy_from_slice(&unsealed);
+    Seal::emit(&mut frame, 0x0102_0304_0506_0708, 9, |covered| {
+        assert_eq!(covered.len(), 80);
+        [0xEE; 16]
+    });
+    let seal = [b"seal", &[1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 9][..], &[0xEE; 16]].concat();
+    assert_eq!((&frame[..60], &frame[60..]), (&unsealed[..], &seal[..]));
+    let (seal, covered) = Seal::parse(&frame).unwrap();
+    assert_eq!(seal, Seal { counter: 0x0102_0304_0506_0708, echo: 9, tag: [0xEE; 16] });
+    assert_eq!(covered, &frame[..80]);
+    assert_eq!(LINK.parse(&frame).unwrap().header, header);
+    assert!((0..frame.len()).all(|len| Seal::parse(&frame[..len]).is_none()), "all of it, or none");
+    frame[60] = 0;
+    assert_eq!(Seal::parse(&frame), None, "padding");
 }
 
 #[test]
@@ -126,7 +148,7 @@ fn other_versions_are_refused() {
     let hello = LinkHeader::Hello(Hello { kind: HelloKind::Open, epoch: 1, stamp_ns: 2, rtt_ns: 3 });
     assert_eq!(refused(18, b'W', &hello), Malformed::LinkMagic(0x576D_6E64));
     assert_eq!(refused(22, 0, &hello), Malformed::LinkHello(0));
-    assert_eq!(refused(22, 7, &hello), Malformed::LinkHello(7));
+    assert_eq!(refused(22, 8, &hello), Malformed::LinkHello(8));
 }
 
 /// Reserved bits are ignored.
@@ -294,8 +316,8 @@ prop_compose! {
 }
 
 fn own_header() -> impl Strategy<Value = LinkHeader> {
-    use HelloKind::{Accept, Close, Closed, Open, Unknown};
-    let kind = prop::sample::select(vec![Open, Accept, Close, Closed, Unknown]);
+    use HelloKind::{Accept, Challenge, Close, Closed, Leave, Open, Unknown};
+    let kind = prop::sample::select(vec![Open, Accept, Close, Closed, Unknown, Leave, Challenge]);
     let hello = (kind, any::<(u32, u32, u32)>());
     prop_oneof![
         (0..16_u8, number(), prop::option::of(ack())).prop_map(|(epoch, next, ack)| LinkHeader::Dummy {

@@ -62,8 +62,9 @@ impl Requester {
     fn state_number(&self) -> u64 {
         match self.state {
             State::Open => 0,
-            State::Waiting => 1,
-            State::Failed(_) => 2,
+            State::Fetching => 1,
+            State::NotReady => 2,
+            State::Failed(_) => 3,
         }
     }
 }

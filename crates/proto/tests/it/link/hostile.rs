@@ -181,3 +181,43 @@ fn random_signal(random: &mut Random) -> LinkHeader {
         }
     }
 }
+
+/// The receiver of `config` has delivered `frames` frames.
+fn receiving(config: Config, frames: u32) -> Endpoint<u32> {
+    let mut end = Endpoint::new(config);
+    let open = Hello { kind: HelloKind::Open, epoch: 1, stamp_ns: 0, rtt_ns: 2000 };
+    end.on_signal(Time::ZERO, &LinkHeader::Hello(open), None);
+    (0..frames).for_each(|seq| assert_eq!(arrive(&mut end, seq), Some(Disposal::Deliver(seq))));
+    end
+}
+
+fn arrive(end: &mut Endpoint<u32>, seq: u32) -> Option<Disposal<u32>> {
+    let signal = LinkHeader::Data { epoch: 1, seq, ordered: true, retransmitted: false, ack: None };
+    end.on_signal(Time::from_ns(1), &signal, Some((seq, Bytes::new(100))));
+    end.poll()
+}
+
+#[test]
+fn number_far_ahead_needs_a_second_frame() {
+    let config = Config { unconfirmed_jump_max: Some(32), ..config() };
+    let mut end = receiving(config, 10);
+    for forged in [43, 1000, 90, 500_000] {
+        assert_eq!(arrive(&mut end, forged), Some(Disposal::Discard(forged)));
+        end.on_signal(Time::from_ns(1), &LinkHeader::Dummy { epoch: 1, next: forged + 70, ack: None }, None);
+    }
+    assert_eq!((end.counters().missed, end.counters().ignored), (0, 8));
+    assert_eq!(arrive(&mut end, 10), Some(Disposal::Deliver(10)));
+    // Forty frames are lost: the second one after the gap shows that.
+    assert_eq!(arrive(&mut end, 51), Some(Disposal::Discard(51)));
+    assert_eq!(arrive(&mut end, 52), None, "it waits for those before");
+    assert_eq!(end.counters().missed, 41);
+}
+
+/// Forged frames make a receiver report numbers that were never sent. What was sent is retransmitted.
+#[test]
+fn holes_beyond_the_last_frame_are_served_up_to_it() {
+    let mut end = active(10);
+    end.on_signal(Time::from_ns(10), &missing(7, 60, Hole { first: 7, len: 53 }), None);
+    assert_eq!(copies(&mut end, Time::from_ns(10)), 6, "two copies of each");
+    assert_eq!(end.counters().ignored, 0);
+}

@@ -89,9 +89,9 @@ fn lost_notification_is_repeated_by_the_timer() {
     assert_eq!((notifications.notifications, notifications.renotifications), (4, 2), "two copies each");
 }
 
-/// Measured recovery times replace an assumed round trip.
+/// The handshake, and later measured recovery times, replace an assumed round trip.
 #[test]
-fn measured_recovery_times_set_the_renotification_interval() {
+fn measured_times_set_the_renotification_interval() {
     let assumed = Span::from_us(500);
     let mut pair = active_pair(Config { rtt_initial: assumed, give_up: Some(Span::from_ms(20)), ..config() });
     let mut recovery_time = |number: u32| {
@@ -107,9 +107,9 @@ fn measured_recovery_times_set_the_renotification_interval() {
         pair.frames()[first + 2].delivered_at.expect("a delivered frame").since(start)
     };
     let took: Vec<_> = (0..12).map(|round| recovery_time(round * 3 + 1)).collect();
-    assert!(took[0] > assumed, "{} with notifications lost before anything was measured", took[0]);
+    assert!(took[0] < Span::from_us(20), "{} with notifications lost before any recovery", took[0]);
     assert!(took[1..10].iter().all(|took| *took < Span::from_us(4)), "{took:?}");
-    assert!(took[10] < Span::from_us(200), "{} with notifications lost", took[10]);
+    assert!(took[10] < Span::from_us(20), "{} with notifications lost", took[10]);
     assert_eq!(pair.counters(Side::B).renotifications, 4);
     assert_all_in_order(&pair);
 }

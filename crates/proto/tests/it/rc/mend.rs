@@ -1,8 +1,8 @@
 //! The effect of dummies and repeats on losses that otherwise cost a timeout (JCST §4, Figs. 6 to 9).
 
-use wiremend_proto::engine::Op;
+use wiremend_proto::engine::{Op, Requester as _, Work};
 use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
-use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Syndrome};
+use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Requester, RethRepr, Syndrome};
 use wiremend_testkit::{Direction, Pair, Side, TimeoutCause};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
@@ -103,6 +103,24 @@ fn dummies_after_a_read_cause_responses() {
         "{:?}",
         pair.trace()
     );
+}
+
+/// The Linux kernel looks up the key of a READ that it gets again, even of an empty one.
+#[test]
+fn dummies_carry_the_key_and_address_of_their_read() {
+    let config = dummies(2);
+    let mut requester = Requester::new(QpNum::new(1), Psn::new(0));
+    let work = Work { id: 1, op: Op::Read, len: 600, addr: 0x1000, rkey: 77, imm: None };
+    requester.post(&config, Time::ZERO, work);
+    let mut next = || requester.poll_transmit(&config, Time::ZERO).map(|sent| sent.packet);
+    let read = next().and_then(|packet| packet.reth());
+    assert_eq!(read, Some(RethRepr { address: 0x1000, remote_key: 77, dma_len: 600 }));
+    for _ in 0..2 {
+        let dummy = next().expect("two dummies follow");
+        assert!(dummy.is_dummy());
+        assert_eq!(dummy.reth(), Some(RethRepr { address: 0x1000, remote_key: 77, dma_len: 0 }));
+    }
+    assert_eq!(next(), None);
 }
 
 #[test]

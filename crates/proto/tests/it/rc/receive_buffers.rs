@@ -1,9 +1,9 @@
 //! Receive buffers and RNR NAKs (IBA 9.7.5).
 
 use wiremend_proto::engine::{Op, Requester as _, Status};
-use wiremend_proto::rc::{Config, Recovery, RnrTimer};
+use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Recovery, RnrTimer, Syndrome};
 use wiremend_testkit::{Direction, Pair, RunEnd, Side};
-use wiremend_units::Span;
+use wiremend_units::{QpNum, Span, Time};
 
 use super::config;
 
@@ -68,6 +68,28 @@ fn the_wait_is_that_of_the_rnr_nak() {
     pair.run_for(Span::from_ns(2_200));
     let refused_at = pair.now();
     assert_eq!(pair.host(Side::A).requester.next_timeout(), Some(refused_at + Span::from_us(60)));
+}
+
+/// The Linux kernel refuses the packet behind a refused one with a sequence NAK.
+#[test]
+fn a_sequence_nak_does_not_shorten_the_wait() {
+    for resend_delay in [Span::ZERO, Span::from_us(1)] {
+        let mut pair =
+            Pair::new(Config { rnr_timer: RnrTimer::from_code(5), resend_delay, ..waiting_config() });
+        pair.host(Side::B).responder.limit_receives(0);
+        pair.send(Side::A, 600);
+        pair.run_for(Span::from_us(5));
+        let requester = &mut pair.host(Side::A).requester;
+        let (oldest, until) = (requester.oldest(), requester.next_timeout());
+        let nak = AethRepr { syndrome: Syndrome::Nak(NakCode::PsnSequence), msn: 0 };
+        let now = Time::ZERO + Span::from_us(5);
+        let config = Config { resend_delay, ..waiting_config() };
+        requester.on_packet(&config, now, &Packet::acknowledge(QpNum::new(0), oldest, nak));
+        assert_eq!(requester.next_timeout(), until, "{resend_delay}");
+        assert!(!requester.ready(&config, now), "{resend_delay}");
+        pair.host(Side::B).responder.add_receives(1);
+        pair.run_until_delivered();
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! An end of a protected link: schedules the wire and dispatches arrivals.
 
+mod hellos;
+
 use std::hash::{Hash, Hasher};
 use std::mem::offset_of;
 use std::ops::Range;
@@ -10,8 +12,7 @@ use super::fingerprint::Fingerprint;
 use super::handshake::{Handshake, SendMode, TimeoutOutcome, WAIT_UNKNOWN};
 use super::outbox::Outbox;
 use super::receiver::Receiver;
-use super::sender::{Sender, epoch_bits};
-use super::timing::Timing;
+use super::sender::Sender;
 use super::{
     Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader,
     LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit, UsualTransmit,
@@ -426,6 +427,18 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.receiver.epoch().is_some()
     }
 
+    /// Epoch of leaving frames. Valid while they are numbered.
+    #[inline]
+    pub fn sending_epoch(&self) -> u32 {
+        self.handshake.epoch()
+    }
+
+    /// Epoch of arriving frames, while they are numbered.
+    #[inline]
+    pub fn receiving_epoch(&self) -> Option<u32> {
+        self.receiver.epoch()
+    }
+
     /// Round trip, if known.
     pub fn rtt(&self) -> Option<Span> {
         self.handshake.rtt()
@@ -458,6 +471,9 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
 
     fn poll_urgent(&mut self, now: Time) -> Option<LinkHeader> {
         if let Some(answer) = self.reply.take() {
+            if answer.kind == HelloKind::Accept && answer.rtt_ns == 0 {
+                self.receiver.on_accept_sent(now);
+            }
             return Some(LinkHeader::Hello(answer));
         }
         if self.handshake.is_due() {
@@ -504,61 +520,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             let epoch = u32::from(epoch);
             self.reply = Some(Hello { kind: HelloKind::Unknown, epoch, stamp_ns: 0, rtt_ns: 0 });
         }
-    }
-
-    fn on_hello(&mut self, now: Time, hello: &Hello) {
-        match hello.kind {
-            HelloKind::Open => self.on_open(now, hello),
-            HelloKind::Close => {
-                if self.receiver.epoch() == Some(hello.epoch) {
-                    self.receiver.on_dummy(now, hello.stamp_ns, &mut self.out);
-                    self.receiver.stop(now, &mut self.out);
-                }
-                let closed = Some(Hello { kind: HelloKind::Closed, ..*hello });
-                if self.host_confirms_close {
-                    self.closed = closed;
-                } else {
-                    self.reply = closed;
-                }
-            }
-            HelloKind::Accept => {
-                if let Some(rtt) = self.handshake.on_accept(now, hello) {
-                    self.sender.start(hello.epoch, Timing::new(&self.config, rtt));
-                    self.level = self.sender.protection_level();
-                }
-            }
-            HelloKind::Closed => self.handshake.on_closed(now, hello),
-            HelloKind::Unknown => {
-                if self.handshake.is_protecting() && epoch_bits(hello.epoch) == self.sender.epoch() {
-                    self.on_peer_gone(now);
-                }
-            }
-            HelloKind::Leave => {
-                if self.handshake.is_current(hello.epoch) {
-                    self.end(now, true);
-                }
-            }
-        }
-    }
-
-    /// The other end starts. Even a measurement shows that its previous epoch is over, so held frames are
-    /// delivered first.
-    fn on_open(&mut self, now: Time, hello: &Hello) {
-        if self.leaving || !Handshake::is_plausible(hello.rtt_ns) {
-            self.out.counters.ignored += 1;
-            return;
-        }
-        self.closed = None;
-        if self.receiver.epoch() != Some(hello.epoch) {
-            if self.receiver.epoch().is_some() {
-                self.receiver.stop(now, &mut self.out);
-            }
-            if hello.rtt_ns > 0 {
-                let rtt = Span::from_ns(u64::from(hello.rtt_ns));
-                self.receiver.start(hello.epoch, Timing::new(&self.config, rtt));
-            }
-        }
-        self.reply = Some(Hello { kind: HelloKind::Accept, ..*hello });
     }
 
     fn on_peer_gone(&mut self, now: Time) {
