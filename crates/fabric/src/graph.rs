@@ -153,12 +153,14 @@ impl Graph {
     }
 
     /// Returns the node number of a host.
+    #[inline]
     pub fn host_node(&self, host: HostId) -> NodeId {
         assert!(host.0 < self.hosts, "{host} is not in this graph");
         NodeId(host.0)
     }
 
     /// Returns the node number of a switch.
+    #[inline]
     pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         assert!(switch.index() < self.roles.len(), "{switch} is not in this graph");
         NodeId(self.hosts + switch.0)
@@ -173,26 +175,31 @@ impl Graph {
     }
 
     /// Returns the outgoing lanes of a node: port i sends on the i-th lane and receives on its reverse.
+    #[inline]
     pub fn ports(&self, node: NodeId) -> &[LaneId] {
         &self.ports[self.port_range(node)]
     }
 
+    #[inline]
     fn port_range(&self, node: NodeId) -> Range<usize> {
         self.port_starts[node.index()] as usize..self.port_starts[node.index() + 1] as usize
     }
 
     /// Returns the node where a lane starts.
+    #[inline]
     pub fn lane_from(&self, lane: LaneId) -> NodeId {
         self.lane_to(lane.reverse())
     }
 
     /// Returns the node where a lane ends.
+    #[inline]
     pub fn lane_to(&self, lane: LaneId) -> NodeId {
         let link = &self.links[lane.link().index()];
         if lane == lane.link().forward() { link.b } else { link.a }
     }
 
     /// Returns the lane on which a host sends.
+    #[inline]
     pub fn uplink(&self, host: HostId) -> LaneId {
         self.ports(self.host_node(host))[0]
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wiremend_fabric::tiers::{Bandwidths, Cut, PathCounts, Scope, ScopeId, Tiers};
+use wiremend_fabric::tiers::{Bandwidths, Cut, PathCounts, ScopeAmounts, ScopeId, Tiers};
 use wiremend_units::{LinkId, SwitchId, canonical_name, unknown_name};
 
 use crate::required::RequiredCapacity;
@@ -19,23 +19,7 @@ pub enum CapacityCount {
 }
 
 /// Capacity of a fabric over the links in service. With fewer links no scope has more capacity.
-pub trait Capacity {
-    /// Returns all scopes that are counted.
-    fn scopes(&self) -> Vec<ScopeId>;
-    /// Returns the scope with this number.
-    fn scope(&self, id: ScopeId) -> Scope;
-    /// Returns the number of scope numbers.
-    fn scope_count(&self) -> usize;
-    /// Returns the capacity of a scope.
-    fn amount(&mut self, scope: ScopeId) -> u64;
-    /// Returns whether a link is in service.
-    fn is_up(&self, link: LinkId) -> bool;
-    /// Takes a link out of service.
-    fn take_down(&mut self, link: LinkId);
-    /// Puts a link into service.
-    fn bring_up(&mut self, link: LinkId);
-    /// Returns the scopes that the last change may have affected.
-    fn changed(&self) -> &[ScopeId];
+pub trait Capacity: ScopeAmounts {
     /// Returns the scopes whose capacity may depend on one of these links, ascending.
     fn below(&self, links: &[LinkId]) -> Vec<ScopeId>;
     /// Returns conditions that every allowed selection of these candidates satisfies.
@@ -57,38 +41,6 @@ pub struct Relaxation {
 }
 
 impl Capacity for PathCounts<'_> {
-    fn scopes(&self) -> Vec<ScopeId> {
-        self.tiers().tors().iter().map(|tor| ScopeId::tor(*tor)).collect()
-    }
-
-    fn scope(&self, id: ScopeId) -> Scope {
-        Scope::Tor(SwitchId(id.index() as u32))
-    }
-
-    fn scope_count(&self) -> usize {
-        self.tiers().switch_count() as usize
-    }
-
-    fn amount(&mut self, scope: ScopeId) -> u64 {
-        self.count(SwitchId(scope.index() as u32))
-    }
-
-    fn is_up(&self, link: LinkId) -> bool {
-        self.is_up(link)
-    }
-
-    fn take_down(&mut self, link: LinkId) {
-        self.take_down(link);
-    }
-
-    fn bring_up(&mut self, link: LinkId) {
-        self.bring_up(link);
-    }
-
-    fn changed(&self) -> &[ScopeId] {
-        self.changed()
-    }
-
     fn below(&self, links: &[LinkId]) -> Vec<ScopeId> {
         let tors = tors_below(self.tiers(), links, |link| self.carries(link));
         tors.into_iter().map(ScopeId::tor).collect()
@@ -151,38 +103,6 @@ fn path_costs(
 }
 
 impl Capacity for Bandwidths<'_> {
-    fn scopes(&self) -> Vec<ScopeId> {
-        self.scopes()
-    }
-
-    fn scope(&self, id: ScopeId) -> Scope {
-        self.scope(id)
-    }
-
-    fn scope_count(&self) -> usize {
-        self.scope_count()
-    }
-
-    fn amount(&mut self, scope: ScopeId) -> u64 {
-        self.bps(scope)
-    }
-
-    fn is_up(&self, link: LinkId) -> bool {
-        self.is_up(link)
-    }
-
-    fn take_down(&mut self, link: LinkId) {
-        self.take_down(link);
-    }
-
-    fn bring_up(&mut self, link: LinkId) {
-        self.bring_up(link);
-    }
-
-    fn changed(&self) -> &[ScopeId] {
-        self.changed()
-    }
-
     fn below(&self, links: &[LinkId]) -> Vec<ScopeId> {
         let tors = tors_below(self.tiers(), links, |link| self.carries(link));
         let mut groups: Vec<ScopeId> = tors.iter().flat_map(|tor| self.groups(*tor)).collect();

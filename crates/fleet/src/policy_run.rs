@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_fabric::tiers::{PathCounts, ScopeId};
+use wiremend_fabric::tiers::{PathCounts, ScopeAmounts as _, ScopeId};
 use wiremend_units::{LinkId, SwitchId};
 
 use crate::metrics::{Meter, Shares, State};

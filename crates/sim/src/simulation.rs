@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, TimeoutCounts, TraceRecord, Trims,
-    VariantSummary,
+    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, Terms, TimeoutCounts, TraceRecord,
+    Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
@@ -27,6 +27,7 @@ pub struct Simulation {
     limits: Limits,
     net: Arc<Network>,
     notes: Vec<String>,
+    terms: Terms,
 }
 
 /// Results of a run.
@@ -69,6 +70,8 @@ pub struct Results {
     pub fast_forward_obstacle: Option<&'static str>,
     /// Remarks about the scenario for readers of the results.
     pub notes: Vec<String>,
+    /// What the scenario has beside its recovery scheme.
+    pub terms: Terms,
 }
 
 impl Simulation {
@@ -79,8 +82,8 @@ impl Simulation {
 
     /// Builds the simulation of a plan.
     pub fn new(plan: SimulationPlan<'_>) -> Self {
-        let AssembledRun { partitions, limits, net, notes } = plan.assemble();
-        Self { partitions, limits, net, notes }
+        let AssembledRun { partitions, limits, net, notes, terms } = plan.assemble();
+        Self { partitions, limits, net, notes, terms }
     }
 
     /// Returns the topology graph.
@@ -151,6 +154,7 @@ impl Simulation {
             in_flight,
             fast_forward_obstacle: obstacle,
             notes: self.notes,
+            terms: self.terms,
         }
     }
 
@@ -282,8 +286,12 @@ impl Simulation {
 impl Results {
     /// Returns the summary for tables and `summary.json`.
     pub fn summary(&self, name: &str) -> VariantSummary {
-        let (deadlock, notes) = (self.deadlock.clone(), self.notes.clone());
-        VariantSummary { first_deadlock: deadlock, notes, ..self.collector.summary(name, &self.counters) }
+        VariantSummary {
+            first_deadlock: self.deadlock.clone(),
+            notes: self.notes.clone(),
+            terms: self.terms.clone(),
+            ..self.collector.summary(name, &self.counters)
+        }
     }
 }
 

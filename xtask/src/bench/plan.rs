@@ -35,16 +35,18 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("plain", &[]),
     ("window", &["transport.window=160"]),
     ("go-back-n,loss", &["transport.window=160", LOSS]),
-    ("irn,loss", &["transport.recovery=irn", LOSS]),
+    ("irn,loss", &["transport.recovery=irn", PAPER, LOSS]),
     ("buffers", &["topology.buffer=1MB"]),
     ("pfc", &[LOSSLESS]),
     ("pfc,dcqcn,loss", &[LOSSLESS, RED, "transport.congestion=dcqcn-paper", LOSS]),
     ("cubic,loss", &["transport.protocol=tcp", LOSS]),
     ("dctcp,loss", &["transport.protocol=tcp", "transport.tcp.congestion=dctcp", STEP, LOSS]),
-    ("dcp", &["transport.recovery=dcp", "switch.trim={}"]),
-    ("dcp,loss", &["transport.recovery=dcp", "switch.trim={}", HINTS, LOSS]),
+    ("dcp", &["transport.recovery=dcp", PAPER, "switch.trim={}"]),
+    ("dcp,loss", &["transport.recovery=dcp", PAPER, "switch.trim={}", HINTS, LOSS]),
     ("protected,loss", &["protect=[{links=\"switches\",by=\"linkguardian\"}]", SWITCH_LOSS]),
 ];
+/// Each scheme's own window.
+const PAPER: &str = "transport.window=paper";
 const LOSS: &str = "impair=[{kind=\"frames\",links=\"all\",rate=0.001}]";
 const SWITCH_LOSS: &str = "impair=[{kind=\"frames\",links=\"switches\",rate=0.001}]";
 const LOSSLESS: &str = "switch.lossless={classes=[0],buffer=\"12MB\"}";

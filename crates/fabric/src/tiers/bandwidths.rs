@@ -8,6 +8,7 @@ use super::link_service::LinkService;
 use super::max_flow::{FlowNetwork, SINK, SOURCE};
 use super::network::Tiers;
 use super::scope::{Scope, ScopeId};
+use super::scope_amounts::ScopeAmounts;
 use super::trunks::Trunks;
 
 /// Maximum flow from every ToR, every pod and every domain to the top tier over links that carry traffic, in
@@ -132,93 +133,9 @@ impl<'a> Bandwidths<'a> {
         self.trunks.of_group(group, upper).expect("a group has a trunk to each switch above its ToRs")
     }
 
-    /// Returns the fabric.
-    pub fn tiers(&self) -> &'a Tiers {
-        self.tiers
-    }
-
-    /// Returns whether a link is in service.
-    pub fn is_up(&self, link: LinkId) -> bool {
-        self.service.is_up(link)
-    }
-
-    /// Returns whether a link carries traffic: it is in service, and its LAG has enough members.
-    pub fn carries(&self, link: LinkId) -> bool {
-        self.service.carries(link)
-    }
-
-    /// Returns the scopes that the last change may have affected.
-    pub fn changed(&self) -> &[ScopeId] {
-        &self.changed
-    }
-
-    /// Returns all scopes: ToRs, pods with several ToRs, domains with several pods.
-    pub fn scopes(&self) -> Vec<ScopeId> {
-        let pods = (0..self.tiers.pod_count()).map(|pod| ScopeId::pod(self.tiers, pod));
-        let mut tors = vec![0_u32; self.tiers.pod_count() as usize];
-        for pod in self.tiers.tors().iter().filter_map(|tor| self.tiers.pod(*tor)) {
-            tors[pod as usize] += 1;
-        }
-        let pods = pods.zip(tors).filter(|(_, tors)| *tors > 1).map(|(pod, _)| pod);
-        let domains = self.tiers.switch_count() + self.tiers.pod_count()..self.trunks.node_count() as u32;
-        let tors = self.tiers.tors().iter().map(|tor| ScopeId::tor(*tor));
-        tors.chain(pods).chain(domains.map(ScopeId::new)).collect()
-    }
-
-    /// Returns the scope with this number.
-    pub fn scope(&self, id: ScopeId) -> Scope {
-        self.trunks.scope(self.tiers, id)
-    }
-
-    /// Returns the number of scope numbers.
-    pub fn scope_count(&self) -> usize {
-        self.trunks.node_count()
-    }
-
     /// Returns the pod and the domain of a ToR.
     pub fn groups(&self, tor: SwitchId) -> impl Iterator<Item = ScopeId> + use<> {
         self.trunks.groups(self.tiers, tor).into_iter().flatten().map(ScopeId::new)
-    }
-
-    /// Returns the maximum flow of a scope in bit/s.
-    pub fn bps(&mut self, scope: ScopeId) -> u64 {
-        let node = scope.index();
-        if !self.is_sum[node] && self.is_stale[node] {
-            self.flows[node] = self.solve(node as u32);
-            self.is_stale[node] = false;
-        }
-        self.flows[node]
-    }
-
-    /// Takes a link out of service; no effect if it is out already.
-    pub fn take_down(&mut self, link: LinkId) {
-        self.set(link, false);
-    }
-
-    /// Puts a link into service; no effect if it is in service already.
-    pub fn bring_up(&mut self, link: LinkId) {
-        self.set(link, true);
-    }
-
-    fn set(&mut self, link: LinkId, up: bool) {
-        self.changed.clear();
-        self.service.set(link, up);
-        let bps: u64 =
-            self.service.changed().iter().map(|link| self.tiers.link(*link).rate.bits_per_s()).sum();
-        if bps == 0 {
-            return;
-        }
-        // All links that changed belong to the trunk of this one.
-        let trunk = self.trunks.of_link(link);
-        let lower = self.tiers.link(link).lower;
-        self.mark_stale(lower);
-        self.change(trunk, bps, up);
-        // A switch of the lowest tier without a path to the top tier is no ToR, and part of no group.
-        if self.tiers.tier(lower) == 0 && self.tiers.is_tor(lower) {
-            for group in self.trunks.groups(self.tiers, lower).into_iter().flatten() {
-                self.change(self.group_trunk(group, trunk), bps, up);
-            }
-        }
     }
 
     /// Changes the capacity of a trunk and the sums below it.
@@ -387,5 +304,71 @@ impl<'a> Bandwidths<'a> {
         };
         let is_part = trunk.is_some_and(|trunk| cut.trunks.binary_search(&trunk).is_ok());
         if is_part { self.tiers.link(link).rate.bits_per_s() } else { 0 }
+    }
+}
+
+impl ScopeAmounts for Bandwidths<'_> {
+    fn tiers(&self) -> &Tiers {
+        self.tiers
+    }
+
+    fn service(&self) -> &LinkService<'_> {
+        &self.service
+    }
+
+    fn set(&mut self, link: LinkId, up: bool) {
+        self.changed.clear();
+        self.service.set(link, up);
+        let bps: u64 =
+            self.service.changed().iter().map(|link| self.tiers.link(*link).rate.bits_per_s()).sum();
+        if bps == 0 {
+            return;
+        }
+        // All links that changed belong to the trunk of this one.
+        let trunk = self.trunks.of_link(link);
+        let lower = self.tiers.link(link).lower;
+        self.mark_stale(lower);
+        self.change(trunk, bps, up);
+        // A switch of the lowest tier without a path to the top tier is no ToR, and part of no group.
+        if self.tiers.tier(lower) == 0 && self.tiers.is_tor(lower) {
+            for group in self.trunks.groups(self.tiers, lower).into_iter().flatten() {
+                self.change(self.group_trunk(group, trunk), bps, up);
+            }
+        }
+    }
+
+    fn changed(&self) -> &[ScopeId] {
+        &self.changed
+    }
+
+    /// ToRs, pods with several ToRs, domains with several pods.
+    fn scopes(&self) -> Vec<ScopeId> {
+        let pods = (0..self.tiers.pod_count()).map(|pod| ScopeId::pod(self.tiers, pod));
+        let mut tors = vec![0_u32; self.tiers.pod_count() as usize];
+        for pod in self.tiers.tors().iter().filter_map(|tor| self.tiers.pod(*tor)) {
+            tors[pod as usize] += 1;
+        }
+        let pods = pods.zip(tors).filter(|(_, tors)| *tors > 1).map(|(pod, _)| pod);
+        let domains = self.tiers.switch_count() + self.tiers.pod_count()..self.trunks.node_count() as u32;
+        let tors = self.tiers.tors().iter().map(|tor| ScopeId::tor(*tor));
+        tors.chain(pods).chain(domains.map(ScopeId::new)).collect()
+    }
+
+    fn scope(&self, id: ScopeId) -> Scope {
+        self.trunks.scope(self.tiers, id)
+    }
+
+    fn scope_count(&self) -> usize {
+        self.trunks.node_count()
+    }
+
+    /// The maximum flow in bit/s.
+    fn amount(&mut self, scope: ScopeId) -> u64 {
+        let node = scope.index();
+        if !self.is_sum[node] && self.is_stale[node] {
+            self.flows[node] = self.solve(node as u32);
+            self.is_stale[node] = false;
+        }
+        self.flows[node]
     }
 }

@@ -23,7 +23,7 @@ impl MinLinks {
 /// Which links are in service, and which carry traffic: a link in service carries none while its LAG has
 /// fewer members in service than its minimum.
 #[derive(Clone, Debug)]
-pub(super) struct LinkService<'a> {
+pub struct LinkService<'a> {
     min_links: &'a MinLinks,
     /// Bits of each link.
     states: Vec<u8>,
@@ -47,11 +47,13 @@ impl<'a> LinkService<'a> {
         }
     }
 
-    pub(super) fn is_up(&self, link: LinkId) -> bool {
+    /// Returns whether a link is in service.
+    pub fn is_up(&self, link: LinkId) -> bool {
         self.states[link.index()] & UP != 0
     }
 
-    pub(super) fn carries(&self, link: LinkId) -> bool {
+    /// Returns whether a link carries traffic.
+    pub fn carries(&self, link: LinkId) -> bool {
         self.states[link.index()] & CARRIES != 0
     }
 

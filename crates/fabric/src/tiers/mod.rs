@@ -10,7 +10,7 @@
 //! switches below it. [`Bandwidths`] measures the maximum flow of every ToR, pod and domain to the top tier.
 //!
 //! ```
-//! use wiremend_fabric::tiers::{FabricShape, PathCounts};
+//! use wiremend_fabric::tiers::{FabricShape, PathCounts, ScopeAmounts as _};
 //! use wiremend_units::{LinkId, Rate};
 //!
 //! let tiers = FabricShape::FACEBOOK.build(Rate::gbps(100))?;
@@ -35,6 +35,7 @@ mod max_flow;
 mod network;
 mod path_counts;
 mod scope;
+mod scope_amounts;
 mod shape;
 mod trunks;
 
@@ -44,7 +45,9 @@ pub use csv::{parse_csv, read_csv};
 pub use error::{TiersError, TiersFault};
 pub use file::TiersFile;
 pub use json::{parse_json, read_json};
+pub use link_service::LinkService;
 pub use network::{Constraints, TierLink, Tiers};
 pub use path_counts::PathCounts;
 pub use scope::{Scope, ScopeId};
+pub use scope_amounts::ScopeAmounts;
 pub use shape::FabricShape;

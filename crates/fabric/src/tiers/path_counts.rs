@@ -7,7 +7,8 @@ use wiremend_units::{LinkId, SwitchId};
 use super::builder::PATHS_MAX;
 use super::link_service::LinkService;
 use super::network::Tiers;
-use super::scope::ScopeId;
+use super::scope::{Scope, ScopeId};
+use super::scope_amounts::ScopeAmounts;
 
 /// Number of paths from every switch to the top tier over links that are up: the sum over its uplinks of
 /// the counts of their upper ends. A change of a link affects only the switches below it.
@@ -39,39 +40,34 @@ impl<'a> PathCounts<'a> {
         }
     }
 
-    /// Returns the fabric.
-    pub fn tiers(&self) -> &'a Tiers {
-        self.tiers
-    }
-
     /// Returns the number of paths of a switch.
     pub fn count(&self, switch: SwitchId) -> u64 {
         self.counts[switch.index()]
     }
 
-    /// Returns whether a link is in service.
-    pub fn is_up(&self, link: LinkId) -> bool {
-        self.service.is_up(link)
+    fn add(&mut self, switch: SwitchId, delta: i64) {
+        if delta == 0 {
+            return;
+        }
+        let pending = &mut self.pending[switch.index()];
+        // All differences of one change have the same sign, so a pending difference never returns to 0.
+        if *pending == 0 {
+            match self.tiers.tier(switch) {
+                0 => self.changed.push(ScopeId::tor(switch)),
+                tier => self.queue.push((tier, switch.0)),
+            }
+        }
+        *pending += delta;
+    }
+}
+
+impl ScopeAmounts for PathCounts<'_> {
+    fn tiers(&self) -> &Tiers {
+        self.tiers
     }
 
-    /// Returns whether a link carries traffic: it is in service, and its LAG has enough members.
-    pub fn carries(&self, link: LinkId) -> bool {
-        self.service.carries(link)
-    }
-
-    /// Returns the ToRs whose count the last change affected.
-    pub fn changed(&self) -> &[ScopeId] {
-        &self.changed
-    }
-
-    /// Takes a link down; no effect if it is down already.
-    pub fn take_down(&mut self, link: LinkId) {
-        self.set(link, false);
-    }
-
-    /// Brings a link up; no effect if it is up already.
-    pub fn bring_up(&mut self, link: LinkId) {
-        self.set(link, true);
+    fn service(&self) -> &LinkService<'_> {
+        &self.service
     }
 
     fn set(&mut self, link: LinkId, up: bool) {
@@ -99,19 +95,24 @@ impl<'a> PathCounts<'a> {
         }
     }
 
-    fn add(&mut self, switch: SwitchId, delta: i64) {
-        if delta == 0 {
-            return;
-        }
-        let pending = &mut self.pending[switch.index()];
-        // All differences of one change have the same sign, so a pending difference never returns to 0.
-        if *pending == 0 {
-            match self.tiers.tier(switch) {
-                0 => self.changed.push(ScopeId::tor(switch)),
-                tier => self.queue.push((tier, switch.0)),
-            }
-        }
-        *pending += delta;
+    fn changed(&self) -> &[ScopeId] {
+        &self.changed
+    }
+
+    fn scopes(&self) -> Vec<ScopeId> {
+        self.tiers.tors().iter().map(|tor| ScopeId::tor(*tor)).collect()
+    }
+
+    fn scope(&self, id: ScopeId) -> Scope {
+        Scope::Tor(SwitchId(id.index() as u32))
+    }
+
+    fn scope_count(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn amount(&mut self, scope: ScopeId) -> u64 {
+        self.counts[scope.index()]
     }
 }
 

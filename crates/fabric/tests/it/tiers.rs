@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use wiremend_fabric::tiers::{
-    Bandwidths, FabricShape, PathCounts, ScopeId, Tiers, TiersFault, parse_csv, parse_json, read_csv,
-    read_json,
+    Bandwidths, FabricShape, PathCounts, ScopeAmounts as _, ScopeId, Tiers, TiersFault, parse_csv,
+    parse_json, read_csv, read_json,
 };
 use wiremend_units::{LinkId, Rate, SwitchId};
 
@@ -213,7 +213,7 @@ fn a_lag_below_its_minimum_is_down_as_a_whole() {
             paths.take_down(LinkId(link));
             bandwidths.take_down(LinkId(link));
         }
-        counted.push((paths.count(tor), bandwidths.bps(ScopeId::tor(tor)) / 1_000_000_000));
+        counted.push((paths.count(tor), bandwidths.amount(ScopeId::tor(tor)) / 1_000_000_000));
     }
     assert_eq!(counted, [(3, 600), (1, 100), (3, 300), (4, 700)]);
     assert!(paths.carries(LinkId(1)) && bandwidths.carries(LinkId(1)));

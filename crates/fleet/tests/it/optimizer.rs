@@ -2,7 +2,7 @@
 
 use crate::small::{any_small, path_count};
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{Bandwidths, FabricShape, PathCounts, ScopeId};
+use wiremend_fabric::tiers::{Bandwidths, FabricShape, PathCounts, ScopeAmounts as _, ScopeId};
 use wiremend_fleet::RequiredCapacity;
 use wiremend_fleet::optimize::{Candidate, STEPS_MAX, select, take_down_if_allowed};
 use wiremend_units::{LinkId, Rate, SwitchId};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use wiremend_fabric::tiers::{Bandwidths, PathCounts, Scope, ScopeId, Tiers, parse_csv};
+use wiremend_fabric::tiers::{Bandwidths, PathCounts, Scope, ScopeAmounts as _, ScopeId, Tiers, parse_csv};
 use wiremend_fleet::optimize::STEPS_MAX;
 use wiremend_fleet::plan::{CorruptingLink, DrainPlanner, DrainRefusal, FabricState};
 use wiremend_fleet::{Capacity, CapacityCount};
@@ -192,13 +192,13 @@ proptest! {
         let mut is_up = vec![true; tiers.link_count() as usize];
         let scopes = bandwidths.scopes();
         for (link, up) in changes {
-            let before: Vec<u64> = scopes.iter().map(|scope| bandwidths.bps(*scope)).collect();
+            let before: Vec<u64> = scopes.iter().map(|scope| bandwidths.amount(*scope)).collect();
             let link = LinkId(u32::from(link) % tiers.link_count());
             is_up[link.index()] = up;
             if up { bandwidths.bring_up(link) } else { bandwidths.take_down(link) }
             for (scope, before) in scopes.iter().zip(before) {
                 let changed = bandwidths.changed().contains(scope);
-                let bps = bandwidths.bps(*scope);
+                let bps = bandwidths.amount(*scope);
                 prop_assert_eq!(bps, weighted.bps(&tiers, &is_up, bandwidths.scope(*scope)));
                 prop_assert!(changed || bps == before);
                 let cut = bandwidths.min_cut(*scope);

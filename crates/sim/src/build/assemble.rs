@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wiremend_measure::Terms;
 use wiremend_proto::cc::AckFeedback;
 use wiremend_proto::pfc::Buffer;
 use wiremend_scenario::Ties;
 use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
 use super::plan::SimulationPlan;
+use super::validate::ValidScenario;
 use super::{balance, congestion, deadlock};
 use crate::engine::{Limits, Partition, PauseScript, ScriptedPause};
 use crate::event::{EventQueue, EventSources, NodeWindows};
@@ -32,6 +34,8 @@ pub(crate) struct AssembledRun {
     pub(crate) net: Arc<Network>,
     /// Remarks for readers of the results.
     pub(crate) notes: Vec<String>,
+    /// What the variant has beside its recovery scheme.
+    pub(crate) terms: Terms,
 }
 
 impl SimulationPlan<'_> {
@@ -51,7 +55,9 @@ impl SimulationPlan<'_> {
             partitions[self.owner(lane)].ports.track_loss_episodes(lane);
         }
         self.attach_recorders(&mut partitions);
-        AssembledRun { partitions, limits: self.limits(), net: self.valid.net, notes: self.valid.notes }
+        let limits = self.limits();
+        let ValidScenario { net, notes, terms, .. } = self.valid;
+        AssembledRun { partitions, limits, net, notes, terms }
     }
 
     fn partition(&mut self, number: u16, detours: Option<&Arc<ForwardingEntries>>) -> Partition {
@@ -167,7 +173,10 @@ impl SimulationPlan<'_> {
 
     fn lossy(&self, lanes: &mut Lanes, own: &[LaneId], protection: Protection) -> Lossy {
         let trimming = self.valid.trim.as_ref().map(super::trim_switch::TrimPlan::trimming);
-        let mut ports = Lossy::new(self.graph().lane_count() as usize, trimming, protection);
+        // Without trimming, time may be skipped, which needs an event for each departure to see ties.
+        let is_lazy = trimming.is_some() && lanes.queue.is_by_node();
+        let lazy_switches = is_lazy.then(|| self.graph().switch_count() as usize);
+        let mut ports = Lossy::new(self.graph().lane_count() as usize, lazy_switches, trimming, protection);
         for lane in own.iter().copied() {
             if let Some(end) = self.valid.protection.ends.get(&lane) {
                 let switch = self.valid.net.switch_at(lane.reverse());

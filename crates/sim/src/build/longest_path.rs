@@ -13,6 +13,9 @@ pub(super) struct LongestPath {
     pub(super) round_trip: Span,
     /// Full packets that the sender's port can send meanwhile.
     pub(super) packets: u32,
+    /// Packets without an offset, which are shorter, that fill the port meanwhile: with this window a connection alone
+    /// is as fast as its link.
+    pub(super) filling_packets: u32,
     pub(super) switches: u64,
 }
 
@@ -24,11 +27,13 @@ impl LongestPath {
         let hosts = net.graph.host_count();
         let full = u64::from(rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu));
         let full = Bytes::new(full + u64::from(RETH_BYTES) + GAP_BYTES);
+        let shorter = Bytes::new(full.get() - u64::from(RETH_BYTES));
         let ack =
             Bytes::new(u64::from(rc::frame_len(Opcode::Acknowledge, 0) + sr::ACK_EXTRA_BYTES) + GAP_BYTES);
-        let mut longest = Self { round_trip: Span::ZERO, packets: 1, switches: 0 };
+        let mut longest = Self { round_trip: Span::ZERO, packets: 1, filling_packets: 1, switches: 0 };
         for src in (0..hosts).filter(|src| hosts <= SMALL || *src == 0 || *src == hosts - 1).map(HostId) {
-            let own = net.lanes[net.uplink(src).index()].rate.serialize(full);
+            let rate = net.lanes[net.uplink(src).index()].rate;
+            let [own, own_shorter] = [full, shorter].map(|bytes| rate.serialize(bytes));
             for dst in (0..hosts).map(HostId).filter(|dst| *dst != src) {
                 let [there, back] =
                     [(src, dst), (dst, src)].map(|(src, dst)| net.path(FlowKey { src, dst, entropy: 0 }));
@@ -38,9 +43,12 @@ impl LongestPath {
                     (longest.round_trip, longest.switches) = (round_trip, there.len() as u64 - 1);
                 }
                 longest.packets = longest.packets.max(packets);
+                let filling = round_trip.as_ps().div_ceil(own_shorter.as_ps()) as u32;
+                longest.filling_packets = longest.filling_packets.max(filling);
             }
         }
         longest.packets = longest.packets.min(sr::Config::WINDOW_MAX);
+        longest.filling_packets = longest.filling_packets.min(sr::Config::WINDOW_MAX);
         longest
     }
 }

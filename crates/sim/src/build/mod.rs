@@ -16,11 +16,13 @@ mod protect;
 mod route;
 mod selective;
 mod tcp;
+mod terms;
 mod topology;
 mod transport;
 mod trim_switch;
 mod trim_transport;
 mod validate;
+mod window;
 mod workload;
 
 use wiremend_scenario::Place;

@@ -238,6 +238,7 @@ fn hardened_config(
         resume_at: protect.resume_at,
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
+        unconfirmed_jump_max: None,
     };
     config
         .check()

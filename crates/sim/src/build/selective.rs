@@ -5,6 +5,7 @@ use wiremend_scenario::{Placed, Recovery, SelectiveRepeat, Tracking, Transport, 
 use wiremend_units::Span;
 
 use super::longest_path::LongestPath;
+use super::window::windows;
 use super::{BuildError, trim_transport};
 use crate::network::{Engine, Network};
 use crate::registry::Registry;
@@ -39,9 +40,9 @@ fn configure(
     net: &Network,
 ) -> sr::Config {
     let longest = LongestPath::find(net);
-    let given = transport.window.max().map(|window| window.get().min(sr::Config::WINDOW_MAX));
-    let fallback = if *scheme == sr::Scheme::MpRdma { sr::Config::WINDOW_MAX } else { longest.packets };
-    let base = rc::Config { window: given.unwrap_or(fallback), ..net.transport.config.clone() };
+    let windows = windows(transport, &longest);
+    let window = windows.most.min(sr::Config::WINDOW_MAX);
+    let base = rc::Config { window, ..net.transport.config.clone() };
     let usual = sr::Config::new(scheme.clone(), base);
     let at_least = |usual: Span, trips: u64| usual.max(longest.round_trip * trips);
     let (low, high) = match scheme {
@@ -59,7 +60,7 @@ fn configure(
             Some(Tracking::LinkedChunks) => sr::TrackingKind::LinkedChunks,
         },
         tracked_packets: table.tracked.map_or(usual.tracked_packets, Within::get),
-        initial_window: given.unwrap_or(longest.packets),
+        initial_window: windows.first.min(sr::Config::WINDOW_MAX),
         lag_max: table.lag.map_or(usual.lag_max, Within::get),
         path_count: table.paths.map_or(usual.path_count, Within::get),
         ..usual

@@ -22,10 +22,8 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         rnr_retry: transport.rnr_retry.get(),
         rnr_timer: rc::Config::default().rnr_timer,
         resend_delay: transport.resend_delay,
-        window: transport
-            .window
-            .max()
-            .map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
+        // Set later: it depends on the paths.
+        window: rc::Config::WINDOW_MAX,
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
         recovery: match transport.recovery.value {

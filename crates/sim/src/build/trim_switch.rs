@@ -26,6 +26,8 @@ pub(super) struct TrimPlan {
     thresholds: Vec<Span>,
     /// Schedulers, by lane.
     schedules: Vec<Schedule>,
+    /// Smallest and largest threshold.
+    range: (Bytes, Bytes),
 }
 
 /// Wire bytes of packets.
@@ -46,6 +48,7 @@ pub(super) fn plan(
     let sizes = sizes(scenario, net, notes);
     let classes = shares(scenario, net.transport.needs);
     let (mut thresholds, mut schedules) = (Vec::new(), Vec::new());
+    let mut range = (Bytes::new(u64::MAX), Bytes::ZERO);
     let usual = trim.threshold.map_or_else(|| Err(base_round_trip(net)), Ok);
     for lane in net.graph.lanes() {
         let rate = net.lanes[lane.index()].rate;
@@ -60,6 +63,7 @@ pub(super) fn plan(
             );
             return Err(BuildError::at(trim.place, what));
         }
+        range = (range.0.min(threshold), range.1.max(threshold));
         thresholds.push(rate.serialize(threshold));
         let weight = net.switch_at(lane.reverse()).map_or(100, |switch| weight(trim, net, switch, sizes));
         schedules.push(schedule(&classes, trim.class.get(), weight));
@@ -77,10 +81,18 @@ pub(super) fn plan(
         share_parts: (trim.share.get() * (1_u64 << 32) as f64).round() as u64,
     };
     let seed = net.seed;
-    Ok(Some(TrimPlan { rule, seed, headers_bytes_max: trim.headers.get(), thresholds, schedules }))
+    Ok(Some(TrimPlan { rule, seed, headers_bytes_max: trim.headers.get(), thresholds, schedules, range }))
 }
 
 impl TrimPlan {
+    /// Returns the threshold of all ports, or the smallest and the largest, for readers.
+    pub(super) fn threshold(&self) -> String {
+        match self.range {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        }
+    }
+
     pub(super) fn trimming(&self) -> Trimming {
         Trimming::new(self.rule, self.seed, self.thresholds.iter().copied())
     }

@@ -7,6 +7,7 @@ use wiremend_units::Span;
 
 use super::BuildError;
 use super::longest_path::LongestPath;
+use super::window::windows;
 use crate::network::{Engine, Network};
 
 /// Default of the fallback timer: the longer of this time and this number of round trips.
@@ -16,7 +17,7 @@ const ROUND_TRIPS: u64 = 4;
 pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Engine, BuildError> {
     let table = transport.dcp.as_ref().map(|table| table.value).unwrap_or_default();
     let longest = LongestPath::find(net);
-    let window = transport.window.max().map_or(longest.packets, Within::get);
+    let window = windows(transport, &longest).most.min(rc::Config::WINDOW_MAX);
     let timeout = table.timeout.unwrap_or_else(|| TIMEOUT.max(longest.round_trip * ROUND_TRIPS));
     let base = rc::Config { window, timeout: Some(timeout), ..net.transport.config.clone() };
     let config = Config { base, parameters: parameters(&transport.recovery, &table, window) };

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use wiremend_impair::Impairments;
-use wiremend_measure::JobPlan;
+use wiremend_measure::{JobPlan, Terms};
 use wiremend_proto::pfc::Buffer;
+use wiremend_proto::rc;
 use wiremend_scenario::Scenario;
 use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
 use super::longest_path::LongestPath;
 use super::{
     BuildError, Files, Options, balance, buffer, collective, congestion, impair, lossless, pause, protect,
-    route, selective, tcp, topology, transport, trim_switch, trim_transport, workload,
+    route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window, workload,
 };
 use crate::app::PlacedApp;
 use crate::engine::{MemoryLimit, ScriptedPause};
@@ -38,6 +39,8 @@ pub(super) struct ValidScenario {
     pub(super) jobs: Vec<JobPlan>,
     /// Remarks for readers of the results.
     pub(super) notes: Vec<String>,
+    /// What the variant has beside its recovery scheme.
+    pub(super) terms: Terms,
 }
 
 /// Approximate bytes of state per lane and host, to reject topologies that cannot fit.
@@ -71,6 +74,7 @@ pub(super) fn validate(
     let forwarding_entries = route::place(scenario, &net.graph)?;
     let mut notes = notes(scenario, &net);
     let trim = trim_switch::plan(scenario, &net, &buffer_sizes, &mut notes)?;
+    let terms = terms::terms(scenario, &net, &buffer_sizes, trim.as_ref());
     let sampled = sampled(scenario, &net)?;
     let jobs = collective::jobs(scenario)?;
     Ok(ValidScenario {
@@ -88,6 +92,7 @@ pub(super) fn validate(
         sampled,
         jobs,
         notes,
+        terms,
     })
 }
 
@@ -103,6 +108,8 @@ fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError
     let mut net =
         Network::new(graph, latencies, transport::transport(scenario, &options.registry)?, options.seed);
     net.balanced = scenario.switch.balance.reorders();
+    let windows = window::windows(&scenario.transport, &LongestPath::find(&net));
+    net.transport.config.window = windows.most.min(rc::Config::WINDOW_MAX);
     net.transport.engine = selective::engine(&scenario.transport, &net, &options.registry)?;
     net.transport.tcp = tcp::tcp(scenario, &net)?;
     if net.transport.needs.path {

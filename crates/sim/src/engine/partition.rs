@@ -39,8 +39,8 @@ pub(crate) struct Partition {
     pub(crate) balancer: Option<Box<Balancer>>,
     /// Whether switches only forward along shortest paths.
     pub(crate) is_plain: bool,
-    /// Number of events. Polls of lossless and protected ports do not count: their number depends on windows,
-    /// and on which neighbours are in this partition.
+    /// Number of events. Those of switch ports do not count: their number depends on windows, and on which
+    /// neighbours are in this partition.
     pub(crate) events: u64,
     /// Lanes of the time series, and the samples since the last collection.
     pub(crate) sampled: Vec<LaneId>,
@@ -326,24 +326,24 @@ impl Partition {
     #[inline]
     fn forward(&mut self, now: Time, switch: SwitchId, id: FrameId, ingress: u16) {
         let frame = self.lanes.frame_mut(id);
+        let hop = self.net.transport.ttl.wrapping_sub(frame.ttl);
         frame.ttl -= 1;
-        frame.ingress = ingress;
         if frame.ttl == 0 {
             self.expire(now, switch, id);
             return;
         }
         let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
         if self.is_plain {
-            let out = self.net.next_hop(switch, key);
-            self.ports.on_frame(&mut self.lanes, now, out, id);
+            let out = self.net.forwarding_lane(switch, key, frame.ports, hop);
+            self.ports.on_frame(&mut self.lanes, now, out, id, ingress);
         } else {
-            self.forward_checked(now, switch, key, id);
+            self.forward_checked(now, switch, key, id, ingress);
         }
     }
 
     /// Forwards a frame at switches that check for loops, balance per packet, override routes, or make copies.
     #[inline(never)]
-    fn forward_checked(&mut self, now: Time, switch: SwitchId, key: FlowKey, id: FrameId) {
+    fn forward_checked(&mut self, now: Time, switch: SwitchId, key: FlowKey, id: FrameId, ingress: u16) {
         if let Some(transit) = &mut self.transit
             && transit.on_frame(now, switch, self.lanes.frame_mut(id)) == TransitVerdict::Drop
         {
@@ -366,22 +366,22 @@ impl Partition {
         if let Some(transit) = &mut self.transit {
             let frame = self.lanes.frame_mut(id);
             let ports = self.net.graph.ports(self.net.graph.switch_node(switch));
-            transit.on_forward(frame, ports[usize::from(frame.ingress)].reverse(), out);
+            transit.on_forward(frame, ports[usize::from(ingress)].reverse(), out);
         }
         if self.repeaters.is_some() {
-            self.forward_with_copies(now, switch, out, id);
+            self.forward_with_copies(now, switch, out, id, ingress);
         } else {
-            self.ports.on_frame(&mut self.lanes, now, out, id);
+            self.ports.on_frame(&mut self.lanes, now, out, id, ingress);
         }
     }
 
     /// Copies follow the original immediately, on the same lane.
-    fn forward_with_copies(&mut self, now: Time, switch: SwitchId, out: LaneId, id: FrameId) {
+    fn forward_with_copies(&mut self, now: Time, switch: SwitchId, out: LaneId, id: FrameId, ingress: u16) {
         let frame = *self.lanes.frame_mut(id);
         let copies = self.repeaters.as_mut().map_or(0, |all| all.copies(&self.net, switch, &frame));
-        self.ports.on_frame(&mut self.lanes, now, out, id);
+        self.ports.on_frame(&mut self.lanes, now, out, id, ingress);
         for _ in 0..copies {
-            self.ports.on_copy(&mut self.lanes, now, out, frame.replica());
+            self.ports.on_copy(&mut self.lanes, now, out, frame.replica(), ingress);
         }
     }
 
@@ -404,11 +404,8 @@ impl Partition {
             self.with_host(now, HostId(sender.0), Host::on_port_free);
             return;
         }
-        let freed = self.ports.on_free(&mut self.lanes, now, lane);
-        if freed.is_poll {
-            self.events -= 1;
-        }
-        if freed.has_delivered {
+        self.events -= 1;
+        if self.ports.on_free(&mut self.lanes, now, lane) {
             self.forward_delivered(now);
         }
     }

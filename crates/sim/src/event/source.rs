@@ -68,10 +68,15 @@ impl EventSources {
         EventSource(2 * self.lanes + 3 * self.hosts + switch.0)
     }
 
-    /// Returns the timer of a switch by its number among the nodes, in which hosts come first.
+    /// Returns the switch with this number among the nodes, in which hosts come first.
+    #[inline]
+    pub(crate) fn switch_of(self, node: NodeId) -> SwitchId {
+        SwitchId(node.0 - self.hosts)
+    }
+
     #[inline]
     pub(crate) fn switch_timer_of(self, node: NodeId) -> EventSource {
-        self.switch_timer(SwitchId(node.0 - self.hosts))
+        self.switch_timer(self.switch_of(node))
     }
 
     pub(crate) fn script(self, script: u32) -> EventSource {

@@ -12,10 +12,10 @@ impl EventQueue {
         self.is_by_node
     }
 
-    /// Returns the last instant of the current window.
+    /// Returns the last instant of the current window; zero before the first one.
     #[inline]
     pub(crate) fn window_end(&self) -> Time {
-        Time::from_ps(self.limit - 1)
+        Time::from_ps(self.limit.saturating_sub(1))
     }
 
     /// Returns whether the event being handled is that of `source`.

@@ -3,6 +3,7 @@
 mod carried;
 mod header;
 mod packed_header;
+mod path_ports;
 mod repeat_state;
 mod store;
 
@@ -10,6 +11,7 @@ pub(crate) use carried::{Carried, Content};
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
 pub(crate) use packed_header::PackedHeader;
+pub(crate) use path_ports::PathPorts;
 pub(crate) use repeat_state::{connection_sequence, frame_sequence};
 pub(crate) use store::{FrameId, FrameStore};
 
@@ -37,8 +39,6 @@ pub struct Frame {
     pub ip_id: u16,
     /// UDP source port: constant per connection, so that all its packets take one path.
     pub entropy: u16,
-    /// The ingress port at the current switch.
-    pub ingress: u16,
     /// Traffic class, ECN field, purpose and replica bit.
     pub(crate) tags: Tags,
     /// Remaining hops.
@@ -50,6 +50,10 @@ pub struct Frame {
     pub bounces: u8,
     /// Whether it has a link header, on a protected link.
     pub has_header: bool,
+    /// The output ports of its path.
+    pub(crate) ports: PathPorts,
+    /// Whether a switch has cut the payload off: the same as in the body, but found without branches.
+    pub(crate) trimmed: bool,
 }
 
 const _: () = assert!(size_of::<Frame>() <= 64);
@@ -105,12 +109,13 @@ impl Frame {
             len: MIN_FRAME_BYTES as u16,
             ip_id: 0,
             entropy: 0,
-            ingress: 0,
             tags: Tags::new(0, Ecn::NotEct, Purpose::New),
             ttl: 1,
             copy: 0,
             bounces: 0,
             has_header: false,
+            ports: PathPorts::default(),
+            trimmed: false,
         }
     }
 
@@ -192,11 +197,7 @@ impl Frame {
     /// Returns whether a switch has cut the payload off.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {
-        match &self.body {
-            Body::Packet(packet) => packet.is_trimmed(),
-            Body::Raw(raw) => matches!(raw, TrimState::Trimmed),
-            Body::Link | Body::Corrupted => false,
-        }
+        self.trimmed
     }
 
     /// Cuts the frame to its headers and sets its class. DCP's simulator marks trimmed packets as congested,
@@ -211,6 +212,7 @@ impl Frame {
             Body::Raw(raw) => *raw = TrimState::Trimmed,
             other => panic!("{other:?} cannot be trimmed"),
         }
+        self.trimmed = true;
         self.len = dcp::TRIMMED_BYTES;
         self.set_class(class);
         if self.ecn() != Ecn::NotEct {

@@ -26,7 +26,7 @@ impl Frame {
         visitor.exact(pair(self.src.0, self.dst.0));
         visitor.exact(pair(self.serial, u32::from(self.len) << 16 | u32::from(self.entropy)));
         let flags = u32::from_be_bytes([self.tags.0, self.copy, self.bounces, self.has_header.into()]);
-        visitor.exact(pair(flags, u32::from(self.ingress) << 16 | u32::from(self.ttl)));
+        visitor.exact(pair(flags, u32::from(self.ttl)));
         visitor.absent(!self.has_header);
         if let Some(host) = numbered_by {
             let kind = StateKind::Sequence { of: frame_sequence(host), bits: 16, room: u64::MAX };

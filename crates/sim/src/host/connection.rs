@@ -20,7 +20,9 @@ use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, Post};
 use crate::frame::{self, Frame, connection_sequence};
 use crate::memory::reserve_first;
-use crate::network::{DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose};
+use crate::network::{
+    ConnectionPath, DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose,
+};
 
 pub(super) struct Connection {
     pub(super) requester: RequesterEngine,
@@ -29,6 +31,7 @@ pub(super) struct Connection {
     pub(super) dst: HostId,
     pub(super) serial: u32,
     pub(super) entropy: u16,
+    pub(super) path: ConnectionPath,
     pub(super) class: u8,
     /// Port of the only application that uses it; `None` if all may use it.
     exclusive_port: Option<u16>,
@@ -176,6 +179,7 @@ impl Host {
             dst,
             serial,
             entropy,
+            path: ConnectionPath::default(),
             class,
             exclusive_port,
             queued: false,

@@ -14,9 +14,9 @@ use super::raw_queue::RawQueue;
 use super::responder::ResponderConnection;
 use super::{Context, Host};
 use crate::app::RawFrame;
-use crate::frame::{self, Body, Frame, Tags, TrimState};
+use crate::frame::{self, Body, Frame, PathPorts, Tags, TrimState};
 use crate::memory::{prefetch_all, reserve_first};
-use crate::network::Transport;
+use crate::network::{FlowKey, Network};
 use crate::port::{ClassPauses, PauseWindow};
 
 pub(super) struct Nic {
@@ -377,7 +377,7 @@ impl Host {
                 if transport.needs.ack_feedback != AckFeedback::None {
                     self.nic.echo = connection.echo.take();
                 }
-                return Some(response_frame(self.id, connection, packet, transport));
+                return Some(response_frame(self.id, connection, packet, cx.net));
             }
         }
         while let Some(sender) = self.nic.rings[index].ready.pop_front() {
@@ -418,6 +418,7 @@ impl Host {
                 },
             );
         }
+        let key = FlowKey { src: self.id, dst: connection.dst, entropy: connection.entropy ^ transmit.path };
         let frame = Frame {
             body: Body::Packet(transmit.packet),
             src: self.id,
@@ -425,13 +426,14 @@ impl Host {
             serial: connection.serial,
             len,
             ip_id: 0,
-            entropy: connection.entropy ^ transmit.path,
-            ingress: 0,
+            entropy: key.entropy,
             tags: Tags::new(connection.class, connection.requester.ecn(transport), transmit.purpose),
             ttl: transport.ttl,
             copy: transmit.copy,
             bounces: 0,
             has_header: false,
+            ports: connection.path.next(cx.net, key),
+            trimmed: false,
         };
         if connection.requester.ready(transport, cx.now) {
             self.nic.rings[index].ready.push_back(SenderId::requester(slot));
@@ -447,7 +449,7 @@ impl Host {
         let connection = self.responders.get_mut(slot);
         let packet = connection.responder.poll_transmit(transport);
         self.nic.echo = connection.echo.take();
-        let frame = packet.map(|packet| response_frame(self.id, connection, packet, transport));
+        let frame = packet.map(|packet| response_frame(self.id, connection, packet, cx.net));
         if connection.responder.has_output() {
             self.nic.rings[index].ready.push_back(SenderId::responder(slot));
         } else {
@@ -466,12 +468,13 @@ impl Host {
             len: raw.len,
             ip_id: 0,
             entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
-            ingress: 0,
             tags: Tags::new(raw.class, Ecn::Ect0, Purpose::New),
             ttl: raw.ttl,
             copy: 0,
             bounces: 0,
             has_header: false,
+            ports: PathPorts::default(),
+            trimmed: false,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
             self.try_send(cx);
@@ -487,14 +490,16 @@ pub(super) fn response_frame(
     from: HostId,
     connection: &mut ResponderConnection,
     (packet, path): (Packet, u16),
-    transport: &Transport,
+    net: &Network,
 ) -> Frame {
+    let key = FlowKey { src: from, dst: connection.peer, entropy: connection.entropy ^ path };
     let (copy, ecn) = match &packet {
         Packet::Rc(packet) if packet.opcode.is_read_response() => {
             (copy_of_response(connection, packet.psn), Ecn::Ect0)
         }
         _ => (0, Ecn::NotEct),
     };
+    let trimmed = packet.is_trimmed();
     Frame {
         body: Body::Packet(packet),
         src: from,
@@ -502,13 +507,14 @@ pub(super) fn response_frame(
         serial: connection.serial,
         len: packet.frame_len(),
         ip_id: 0,
-        entropy: connection.entropy ^ path,
-        ingress: 0,
+        entropy: key.entropy,
         tags: Tags::new(connection.class, ecn, if copy > 0 { Purpose::Retransmission } else { Purpose::New }),
-        ttl: transport.ttl,
+        ttl: net.transport.ttl,
         copy,
         bounces: 0,
         has_header: false,
+        ports: connection.path.next(net, key),
+        trimmed,
     }
 }
 

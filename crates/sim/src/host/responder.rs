@@ -17,7 +17,7 @@ use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::{Frame, connection_sequence};
 use crate::memory::{MixHasher, prefetch_all, reserve_first};
-use crate::network::{DeliveryNotice, NoticeKind};
+use crate::network::{ConnectionPath, DeliveryNotice, NoticeKind};
 
 /// A connection that ends at this host.
 pub(super) struct ResponderConnection {
@@ -30,6 +30,7 @@ pub(super) struct ResponderConnection {
     requester: QpNum,
     port: u16,
     pub(super) entropy: u16,
+    pub(super) path: ConnectionPath,
     /// The class of the last request; responses use it too.
     pub(super) class: u8,
     /// Segments since the last message that a link had to retransmit.
@@ -64,6 +65,7 @@ impl ResponderConnection {
             requester,
             port,
             entropy: 0,
+            path: ConnectionPath::default(),
             class,
             link_retransmits: 0,
             cnp_limiter: CnpLimiter::default(),
@@ -240,7 +242,7 @@ impl Host {
             let ring = self.nic.ring(connection.class);
             if !transport.coalesce_acks && !connection.responder.has_read_responses() {
                 let answer = connection.responder.poll_transmit(transport).expect("has_output was true");
-                let answer = super::nic::response_frame(self.id, connection, answer, transport);
+                let answer = super::nic::response_frame(self.id, connection, answer, cx.net);
                 ring.control.push_back(answer);
                 if transport.needs.ack_feedback != AckFeedback::None {
                     ring.echoes.push_back(connection.echo.take());
@@ -279,7 +281,7 @@ impl Host {
             return;
         }
         let packet = Packet::Rc(rc::Packet::cnp(connection.requester));
-        let answer = super::nic::response_frame(self.id, connection, (packet, 0), transport);
+        let answer = super::nic::response_frame(self.id, connection, (packet, 0), cx.net);
         let class = transport.cnp_class.unwrap_or(answer.class());
         self.counters.cnps_sent += 1;
         let ring = self.nic.ring(class);

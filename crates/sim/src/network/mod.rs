@@ -1,8 +1,10 @@
 //! The constant part of a run: the graph, its routes, latencies, and the settings that all connections share.
 
+mod connection_path;
 pub(crate) mod ideal;
 mod notice;
 
+pub(crate) use connection_path::ConnectionPath;
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
 use std::sync::Arc;
@@ -13,6 +15,8 @@ use wiremend_proto::{cc, dcp, rc, sr, tcp};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use wiremend_wire::Ecn;
+
+use crate::frame::PathPorts;
 
 /// Identifiers of random streams. Each purpose has its own stream, so that draws for one do not affect
 /// another.
@@ -37,6 +41,8 @@ pub(crate) struct Network {
     /// Whether frames of a connection may take different paths.
     pub(crate) balanced: bool,
     salts: Vec<u64>,
+    /// Bits of a port number in [`PathPorts`].
+    port_width: u8,
 }
 
 /// One direction of a link.
@@ -174,7 +180,9 @@ impl Network {
         let routes = Routes::shortest(&graph);
         let salts =
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
-        Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts }
+        let most_ports = graph.switches().map(|switch| graph.ports(graph.switch_node(switch)).len()).max();
+        let port_width = PathPorts::width(most_ports.unwrap_or(0));
+        Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts, port_width }
     }
 
     /// Returns the lane over which a switch forwards a frame: one of the shortest paths by a hash of the flow

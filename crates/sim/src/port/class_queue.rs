@@ -9,6 +9,7 @@ use crate::memory::{prefetch, prefetch_address};
 
 /// The queued frames of one class, and their transmission time. The first is stored inline, so that a
 /// departure does not wait for memory of the others.
+#[repr(align(64))]
 pub(super) struct ClassQueue {
     /// May be empty.
     first: QueuedFrame,

@@ -9,12 +9,19 @@
 use crate::port::CLASSES;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Schedule {
-    /// Quantum in bytes; 0 for a strict class.
-    quanta: [u32; CLASSES],
-    deficit: [u32; CLASSES],
-    current: usize,
+    shares: [Share; CLASSES],
+    current: u8,
     strict: u8,
+}
+
+/// The share of a class, in bytes.
+#[derive(Clone, Copy, Default, Debug)]
+struct Share {
+    /// 0 for a strict class.
+    quantum: u32,
+    deficit: u32,
 }
 
 /// Quantum of the class with the smallest weight: about one frame. A larger quantum makes all rounds longer;
@@ -24,7 +31,7 @@ const QUANTUM_BYTES_MIN: u32 = 2048;
 impl Schedule {
     /// Returns a schedule of strict classes.
     pub(crate) const fn all_strict() -> Self {
-        Self { quanta: [0; CLASSES], deficit: [0; CLASSES], current: 0, strict: u8::MAX }
+        Self { shares: [Share { quantum: 0, deficit: 0 }; CLASSES], current: 0, strict: u8::MAX }
     }
 
     /// Returns a schedule in which these classes share by weight and all others are strict.
@@ -32,7 +39,7 @@ impl Schedule {
         let mut schedule = Self::all_strict();
         let lightest = weights.iter().map(|(_, weight)| *weight).min().unwrap_or(1);
         for (class, weight) in weights {
-            schedule.quanta[usize::from(*class)] = weight * QUANTUM_BYTES_MIN.div_ceil(lightest);
+            schedule.shares[usize::from(*class)].quantum = weight * QUANTUM_BYTES_MIN.div_ceil(lightest);
             schedule.strict &= !(1 << class);
         }
         schedule
@@ -48,16 +55,16 @@ impl Schedule {
         if ready == 0 {
             return None;
         }
-        let mut class = self.current;
-        while ready & (1 << class) == 0 || self.deficit[class] < need(class) {
+        let mut class = usize::from(self.current);
+        while ready & (1 << class) == 0 || self.shares[class].deficit < need(class) {
             class = (class + CLASSES - 1) % CLASSES;
             // A class that a pause interrupted may have enough deficit, and then gets no quantum.
-            if ready & (1 << class) != 0 && self.deficit[class] < need(class) {
-                self.deficit[class] += self.quanta[class];
+            if ready & (1 << class) != 0 && self.shares[class].deficit < need(class) {
+                self.shares[class].deficit += self.shares[class].quantum;
             }
         }
-        self.current = class;
-        self.deficit[class] -= need(class);
+        self.current = class as u8;
+        self.shares[class].deficit -= need(class);
         Some(class)
     }
 
@@ -68,7 +75,7 @@ impl Schedule {
 
     /// Resets the deficit of a class whose queue is empty.
     pub(crate) fn on_empty(&mut self, class: usize) {
-        self.deficit[class] = 0;
+        self.shares[class].deficit = 0;
     }
 }
 

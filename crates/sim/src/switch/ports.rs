@@ -20,14 +20,6 @@ pub(crate) struct SwitchPorts {
     kind: Kind,
 }
 
-pub(crate) struct PortFreeResult {
-    /// Whether protected links have delivered frames.
-    pub(crate) has_delivered: bool,
-    /// Whether it was a poll of a lossless or protected port. Their number depends on windows, and on which
-    /// neighbours are in the partition.
-    pub(crate) is_poll: bool,
-}
-
 /// All switches of a network are of one kind.
 enum Kind {
     /// They drop frames when a buffer is full.
@@ -72,7 +64,7 @@ impl SwitchPorts {
 
     /// Hands a frame to the port that sends over `lane`.
     #[inline]
-    pub(crate) fn on_frame(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+    pub(crate) fn on_frame(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId, ingress: u16) {
         let port = &lanes.ports[lane.index()];
         if port.intake == Intake::Immediate {
             if let Some(marking) = &mut self.marking {
@@ -81,51 +73,49 @@ impl SwitchPorts {
             }
             lanes.transmit(now, lane, id);
         } else if port.intake == Intake::ImmediateIfFree && port.busy_until <= now {
-            Self::pass(lanes, now, lane, id);
+            self.pass(lanes, now, lane, id);
         } else {
-            self.offer(lanes, now, lane, id);
+            self.offer(lanes, now, lane, id, ingress);
         }
     }
 
-    /// Handles a frame at a lossless port with empty queues.
+    /// Handles a frame at a port with empty queues and a free wire.
     #[inline(never)]
-    fn pass(lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+    fn pass(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+        if let Kind::Lossy(ports) = &self.kind {
+            ports.on_pass(lanes, id);
+        }
         lanes.record_queue(lane, id, Span::ZERO);
         lanes.transmit(now, lane, id);
     }
 
     /// Handles a frame at a port whose kind decides.
     #[inline(never)]
-    fn offer(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+    fn offer(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId, ingress: u16) {
         let marking = self.marking.as_deref_mut();
         match &mut self.kind {
-            Kind::Lossy(ports) => ports.on_frame(lanes, marking, now, lane, id),
+            Kind::Lossy(ports) => ports.on_frame(lanes, marking, now, lane, id, ingress),
             Kind::Lossless(ports) => {
                 // Port, queue and buffer are not in the cache: all three are prefetched together.
-                let frame = lanes.frames.get(id);
-                ports.prefetch(lane, frame.ingress, frame.class());
-                ports.on_frame(lanes, marking, now, lane, id);
+                ports.prefetch(lane, ingress, lanes.frames.get(id).class());
+                ports.on_frame(lanes, marking, now, lane, id, ingress);
             }
         }
     }
 
     /// Hands a copy that a switch has made to one of its ports.
-    pub(crate) fn on_copy(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: Frame) {
+    pub(crate) fn on_copy(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: Frame, ingress: u16) {
         let id = lanes.frames.insert(frame);
-        self.on_frame(lanes, now, lane, id);
+        self.on_frame(lanes, now, lane, id, ingress);
     }
 
-    /// Handles a port that became free or asked for this event.
+    /// Handles a port that became free or asked for this event. Returns whether protected links have delivered
+    /// frames.
     #[inline]
-    pub(crate) fn on_free(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) -> PortFreeResult {
+    pub(crate) fn on_free(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) -> bool {
         match &mut self.kind {
-            Kind::Lossy(ports) => {
-                let is_poll = ports.protected(lane).is_some();
-                PortFreeResult { has_delivered: ports.on_free(lanes, now, lane), is_poll }
-            }
-            Kind::Lossless(ports) => {
-                PortFreeResult { has_delivered: ports.on_free(lanes, now, lane), is_poll: true }
-            }
+            Kind::Lossy(ports) => ports.on_free(lanes, now, lane),
+            Kind::Lossless(ports) => ports.on_free(lanes, now, lane),
         }
     }
 
@@ -237,8 +227,9 @@ impl SwitchPorts {
 
     /// Computes all past departures.
     pub(crate) fn catch_up(&mut self, lanes: &mut Lanes, now: Time) {
-        if let Kind::Lossless(ports) = &mut self.kind {
-            ports.catch_up_everywhere(lanes, now);
+        match &mut self.kind {
+            Kind::Lossy(ports) => ports.catch_up_everywhere(lanes, now),
+            Kind::Lossless(ports) => ports.catch_up_everywhere(lanes, now),
         }
     }
 

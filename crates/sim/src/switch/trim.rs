@@ -72,6 +72,17 @@ impl Trimming {
         self.ports[lane.index()].counts
     }
 
+    /// Returns whether a port without queued frames trims none.
+    pub(super) fn never_trims_when_idle(&self) -> bool {
+        self.rule.share_parts == 0
+    }
+
+    /// Sets the class of a frame that is not trimmed.
+    #[inline]
+    pub(super) fn on_pass(&self, frame: &mut Frame) {
+        self.rule.set_class(frame);
+    }
+
     /// Trims a frame on arrival at a port, or changes its class. Returns whether it may be queued; otherwise
     /// it was dropped.
     pub(crate) fn on_frame(
@@ -82,10 +93,20 @@ impl Trimming {
         lane: LaneId,
         id: FrameId,
     ) -> bool {
+        let port = &self.ports[lane.index()];
+        let frame = lanes.frame_mut(id);
+        self.rule.set_class(frame);
+        let is_long = egress.backlog_of(frame.class()) > port.threshold;
+        let may_stay = !is_long && self.rule.share_parts == 0;
+        may_stay && egress.has_room(now, frame.class(), frame.len) || self.trim(lanes, egress, now, lane, id)
+    }
+
+    #[inline(never)]
+    fn trim(&mut self, lanes: &mut Lanes, egress: &mut Egress, now: Time, lane: LaneId, id: FrameId) -> bool {
         let (rule, port) = (self.rule, &mut self.ports[lane.index()]);
         let frame = lanes.frame_mut(id);
-        let kind = rule.kind(frame);
         let is_long = egress.backlog_of(frame.class()) > port.threshold;
+        let kind = rule.kind(frame);
         match kind {
             TrimKind::Data
                 if is_long
@@ -95,8 +116,6 @@ impl Trimming {
                 frame.trim(rule.class);
                 port.counts.trimmed += 1;
             }
-            TrimKind::HeaderOnly => frame.set_class(rule.class),
-            TrimKind::Ack if rule.acks == AckHandling::Control => frame.set_class(rule.class),
             TrimKind::Ack if rule.acks == AckHandling::Drop && is_long => {
                 port.counts.acks_dropped += 1;
                 lanes.drop_frame(now, lane, id);
@@ -107,7 +126,7 @@ impl Trimming {
                 lanes.drop_frame(now, lane, id);
                 return false;
             }
-            TrimKind::Data | TrimKind::Ack | TrimKind::Other => {}
+            TrimKind::Data | TrimKind::HeaderOnly | TrimKind::Ack | TrimKind::Other => {}
         }
         if frame.is_trimmed() && !egress.has_room(now, frame.class(), frame.len) {
             port.counts.headers_dropped += 1;
@@ -130,6 +149,15 @@ impl TrimPort {
 }
 
 impl TrimRule {
+    /// Gives header-only packets their class, and acknowledgements if they have the same.
+    #[inline]
+    fn set_class(self, frame: &mut Frame) {
+        let is_control = self.acks == AckHandling::Control && self.kind(frame) == TrimKind::Ack;
+        if frame.is_trimmed() || is_control {
+            frame.set_class(self.class);
+        }
+    }
+
     fn kind(self, frame: &Frame) -> TrimKind {
         match &frame.body {
             _ if frame.is_trimmed() => TrimKind::HeaderOnly,

@@ -32,7 +32,7 @@ const LOSSLESS: &str = "[switch.lossless]\nclasses = [0]\nbuffer = \"12MB\"\n";
 fn streams(senders: u32, ms: u32, congestion: &str, starts_us: &[u32]) -> String {
     let text = format!(
         "title = \"streams\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = {senders}\n\
-         [transport]\nqp = \"per-pair\"\ncongestion = \"{congestion}\"\n[stop]\nafter = \"{ms}ms\"\n"
+         [transport]\nwindow = \"unlimited\"\nqp = \"per-pair\"\ncongestion = \"{congestion}\"\n[stop]\nafter = \"{ms}ms\"\n"
     );
     let stream = |sender: u32| {
         let start = starts_us.get(sender as usize).copied().unwrap_or(0);
@@ -79,7 +79,7 @@ fn two_flows_converge_to_fair_shares() {
 fn incast(more: &str) -> (Results, Vec<u64>) {
     let text = format!(
         "title = \"incast\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 8\nhosts_per_leaf = 16\nrate = \"40Gbps\"\n\
-         [transport]\nqp = \"per-pair\"\n{more}[[workload]]\nkind = \"flows\"\npattern = \"incast\"\nsrc = \"h16..h47\"\n\
+         [transport]\nwindow = \"unlimited\"\nqp = \"per-pair\"\n{more}[[workload]]\nkind = \"flows\"\npattern = \"incast\"\nsrc = \"h16..h47\"\n\
          dst = \"h0\"\nbytes = \"64kB\"\ncount = 100\n[stop]\nafter = \"25ms\"\n[series]\nevery = \"10us\"\nlinks = \"h0-leaf0\"\n{LOSSLESS}"
     );
     let (results, samples) = crate::common::series(&text, &Options::new(1));

@@ -178,6 +178,7 @@ delay = "500ns"
 classes = [3]
 buffer = "1MB"
 [transport]
+window = "unlimited"
 class = 3
 timeout = 14
 [[workload]]

@@ -30,7 +30,7 @@ fn all_finished(rows: &[FlowRow]) -> bool {
 
 /// Hosts of one leaf send to another; those of a third leaf send to neither.
 const FABRIC: &str = "title = \"lossless\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 8\n\
-    [transport]\nclass = 3\n[[workload]]\nkind = \"flows\"\npattern = \"incast\"\nbytes = \"1MB\"\n";
+    [transport]\nclass = 3\nwindow = \"unlimited\"\n[[workload]]\nkind = \"flows\"\npattern = \"incast\"\nbytes = \"1MB\"\n";
 
 fn lossless(more: &str) -> String {
     format!("[switch.lossless]\nclasses = [3]\nbuffer = \"2MB\"\n{more}")
@@ -142,7 +142,7 @@ fn headroom_suffices_if_pfc_frames_wait() {
 #[test]
 fn pauses_reach_the_hosts_and_a_victim() {
     let text = format!(
-        "title = \"cascade\"\n[topology]\nkind = \"chain\"\nswitches = 3\nhosts_per_end = 2\n[transport]\nclass = 3\n\
+        "title = \"cascade\"\n[topology]\nkind = \"chain\"\nswitches = 3\nhosts_per_end = 2\n[transport]\nclass = 3\nwindow = \"unlimited\"\n\
          [stop]\nafter = \"4ms\"\n\
          [[workload]]\nkind = \"cbr\"\nsrc = \"h0\"\ndst = \"h2\"\nclass = 3\nrate = \"90Gbps\"\nframe = 1500\nstop = \"1ms\"\n\
          [[workload]]\nkind = \"flows\"\nsrc = \"h1\"\ndst = \"h3\"\npattern = \"point-to-point\"\nbytes = \"1MB\"\nstart = \"200us\"\n\

@@ -9,7 +9,7 @@ use wiremend_units::LinkId;
 fn stream(tcp: &str, more: &str) -> String {
     format!(
         "title = \"t\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\nrate = \"10Gbps\"\nhost_rate = \"25Gbps\"\n\
-         delay = \"1us\"\nbuffer = \"500kB\"\n[transport]\nprotocol = \"tcp\"\nqp = \"per-pair\"\n[transport.tcp]\n\
+         delay = \"1us\"\nbuffer = \"500kB\"\n[transport]\nwindow = \"unlimited\"\nprotocol = \"tcp\"\nqp = \"per-pair\"\n[transport.tcp]\n\
          rto_min = \"5ms\"\n{tcp}\n[[workload]]\nkind = \"stream\"\nmessage = \"100kB\"\ndepth = 40\nsrc = \"h0\"\ndst = \"h2\"\n\
          [stop]\nafter = \"20ms\"\n{more}"
     )

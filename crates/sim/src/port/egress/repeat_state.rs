@@ -9,7 +9,7 @@ impl Egress {
     /// Visits the state. Ports with pauses or weighted classes are not supported.
     pub(crate) fn visit_state(&mut self, lanes: &mut Lanes, visitor: &mut impl StateVisitor) {
         self.forget_departed(visitor.now());
-        visitor.absent(self.maybe_paused == 0 && self.strict == u8::MAX);
+        visitor.absent(self.maybe_paused == 0 && self.schedule.strict() == u8::MAX);
         visitor.exact(self.occupied);
         visitor.exact(self.separate_bytes);
         visitor.exact(self.queued_bytes);

@@ -2,7 +2,7 @@
 //! between neighbours.
 //!
 //! A frame that cannot leave immediately counts against its ingress port
-//! ([`Frame::ingress`](crate::frame::Frame::ingress)) until its transmission starts. PFC frames leave a port
+//! ([`QueuedFrame::ingress`]) until its transmission starts. PFC frames leave a port
 //! ahead of its queues and arrive like any frame, so they need no special rule between threads.
 //! [`departures`] computes departure times, [`pfc`] sends and receives PFC frames, [`remedy`] resolves
 //! deadlocks, and [`pause_report`] collects paused ports for their detection.
@@ -297,13 +297,14 @@ impl Lossless {
         now: Time,
         lane: LaneId,
         id: FrameId,
+        ingress: u16,
     ) {
         let at = self.by_lane[lane.index()];
         self.catch_up(lanes, now, at);
         // A PFC frame leaves before a frame that arrives at the instant at which the port becomes free.
         self.send_pfc(lanes, now, at);
         let frame = lanes.frames.get(id);
-        let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
+        let (len, class) = (frame.len, frame.class());
         if marking.is_some() || lanes.has_telemetry() {
             let port = &self.switches[at.switch as usize].ports[usize::from(at.port)];
             let queue = lanes.transmit_left(now, lane) + port.egress(&self.protection).backlog_of(class);

@@ -1,5 +1,7 @@
 //! Ports of lossy switches, which drop frames when a buffer is full: plain, scheduled, or protected.
 
+mod departures;
+
 use wiremend_measure::Trims;
 use wiremend_proto::engine::StateVisitor;
 use wiremend_units::{LaneId, Span, SwitchId, Time};
@@ -10,11 +12,14 @@ use crate::link::{Intake, Lanes};
 use crate::memory::prefetch;
 use crate::port::{Egress, OfferOutcome, PauseWindow, QueuedFrame};
 use crate::protect::{LinkEnd, ProtectedId, Protection};
+use departures::{catch_up, intake_of_idle};
 
 /// The ports of a partition's lossy switches.
 pub(crate) struct Lossy {
     /// By lane; lanes of other senders have a plain entry.
     ports: Vec<LossyPort>,
+    /// By switch: the scheduled ports with queued frames. Empty if all departures have events.
+    occupied: Vec<Vec<LaneId>>,
     /// Trims packets when queues are long.
     trimming: Option<Box<Trimming>>,
     pub(super) protection: Protection,
@@ -30,13 +35,25 @@ enum LossyPort {
 }
 
 impl Lossy {
-    pub(crate) fn new(lanes: usize, trimming: Option<Trimming>, protection: Protection) -> Self {
+    /// `lazy_switches`: the number of switches, if departures need no events.
+    pub(crate) fn new(
+        lanes: usize,
+        lazy_switches: Option<usize>,
+        trimming: Option<Trimming>,
+        protection: Protection,
+    ) -> Self {
         let ports = (0..lanes).map(|_| LossyPort::Plain).collect();
-        Self { ports, trimming: trimming.map(Box::new), protection }
+        let occupied = vec![Vec::new(); lazy_switches.unwrap_or(0)];
+        Self { ports, occupied, trimming: trimming.map(Box::new), protection }
     }
 
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
-        lanes.set_intake(lane, if egress.is_immediate() { Intake::Admit } else { Intake::Queue });
+        let intake = match self.is_lazy() {
+            _ if egress.is_immediate() => Intake::Admit,
+            true => intake_of_idle(self.trimming.as_deref(), &egress),
+            false => Intake::Queue,
+        };
+        lanes.set_intake(lane, intake);
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
     }
 
@@ -89,6 +106,14 @@ impl Lossy {
         self.trimming.as_ref().map_or(Trims::default(), |trimming| trimming.counts(lane))
     }
 
+    /// Handles a frame that leaves a port immediately.
+    #[inline]
+    pub(super) fn on_pass(&self, lanes: &mut Lanes, id: FrameId) {
+        if let Some(trimming) = &self.trimming {
+            trimming.on_pass(lanes.frame_mut(id));
+        }
+    }
+
     /// Handles a frame that arrives at a port.
     pub(super) fn on_frame(
         &mut self,
@@ -97,10 +122,14 @@ impl Lossy {
         now: Time,
         lane: LaneId,
         id: FrameId,
+        ingress: u16,
     ) {
         let (egress, protected) = match &mut self.ports[lane.index()] {
             LossyPort::Plain => return plain(lanes, marking, now, lane, id),
-            LossyPort::Scheduled(egress) => (&mut **egress, None),
+            LossyPort::Scheduled(egress) => {
+                catch_up(lanes, egress, lane);
+                (&mut **egress, None)
+            }
             LossyPort::Protected(port) => {
                 self.protection.catch_up(lanes, *port);
                 (&mut self.protection.port_mut(*port).egress, Some(*port))
@@ -112,7 +141,7 @@ impl Lossy {
             return;
         }
         let frame = lanes.frames.get(id);
-        let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
+        let (len, class) = (frame.len, frame.class());
         let busy_until = lanes.busy_until(lane);
         if marking.is_some() || lanes.has_telemetry() {
             let queue = busy_until.since(now) + egress.backlog_of(class);
@@ -126,7 +155,7 @@ impl Lossy {
             return match egress.offer(now, waiting, class, busy_until) {
                 OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
                 OfferOutcome::Passed => lanes.transmit(now, lane, id),
-                OfferOutcome::Queued => arm(lanes, egress, now, lane),
+                OfferOutcome::Queued => self.await_departure(lanes, now, lane),
             };
         };
         match egress.admit(now, waiting, class) {
@@ -146,7 +175,7 @@ impl Lossy {
                 if let Some((_, waiting)) = egress.pop(now) {
                     lanes.depart(now, lane, waiting.frame, waiting.wire_time);
                 }
-                arm(lanes, egress, now, lane);
+                self.await_departure(lanes, now, lane);
                 false
             }
             LossyPort::Protected(id) => {
@@ -168,16 +197,20 @@ impl Lossy {
         class: u8,
         window: PauseWindow,
     ) {
-        let egress = match &mut self.ports[lane.index()] {
-            LossyPort::Plain => return,
-            LossyPort::Scheduled(egress) => &mut **egress,
+        match &mut self.ports[lane.index()] {
+            LossyPort::Plain => {}
+            LossyPort::Scheduled(egress) => {
+                catch_up(lanes, egress, lane);
+                egress.pause(class, window);
+                self.await_departure(lanes, now, lane);
+            }
             LossyPort::Protected(id) => {
                 self.protection.catch_up(lanes, *id);
-                &mut self.protection.port_mut(*id).egress
+                let egress = &mut self.protection.port_mut(*id).egress;
+                egress.pause(class, window);
+                arm(lanes, egress, now, lane);
             }
-        };
-        egress.pause(class, window);
-        arm(lanes, egress, now, lane);
+        }
     }
 
     /// Handles a frame with a link header that came in by the port that sends over `lane`. A port without a
@@ -204,14 +237,17 @@ impl Lossy {
             }
         }
         self.protection.end_window(lanes, now, switch);
+        self.end_window(lanes, now, switch);
         self.protection.arm_loopback(lanes, now, switch);
         has_looped
     }
 
     /// Returns the transmission time of the queued frames of a class at a port.
     pub(super) fn backlog_of(&mut self, lanes: &mut Lanes, lane: LaneId, class: u8) -> Span {
-        if let LossyPort::Protected(id) = self.ports[lane.index()] {
-            self.protection.catch_up(lanes, id);
+        match &mut self.ports[lane.index()] {
+            LossyPort::Plain => {}
+            LossyPort::Scheduled(egress) => catch_up(lanes, egress, lane),
+            LossyPort::Protected(id) => self.protection.catch_up(lanes, *id),
         }
         self.egress(lane).map_or(Span::ZERO, |egress| egress.backlog_of(class))
     }
@@ -221,7 +257,7 @@ impl Lossy {
     pub(super) fn prefetch(&self, lane: usize, is_next: bool) {
         match self.ports.get(lane) {
             Some(port) if !is_next => prefetch(port),
-            Some(LossyPort::Scheduled(egress)) => prefetch(&**egress),
+            Some(LossyPort::Scheduled(egress)) => egress.prefetch(),
             _ => {}
         }
     }
@@ -280,14 +316,14 @@ mod tests {
             let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
             lanes.add(&lane, None);
             lanes.add(&lane, None);
-            let mut ports = Lossy::new(2, None, Protection::default());
+            let mut ports = Lossy::new(2, None, None, Protection::default());
             ports.schedule(&mut lanes, LANE, Egress::scheduled(Schedule::all_strict(), None));
             Self { lanes, ports }
         }
 
         fn enqueue(&mut self, now: Time, class: u8) {
             let frame = self.lanes.frames.insert(Frame { len: 980, ..Frame::blank() }.with_class(class));
-            self.ports.on_frame(&mut self.lanes, None, now, LANE, frame);
+            self.ports.on_frame(&mut self.lanes, None, now, LANE, frame, 0);
         }
 
         fn pause(&mut self, now: Time, class: u8, window: PauseWindow) {
