@@ -3,22 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use wiremend_report::ledger::Origin;
-use wiremend_runner::machine::cores;
+use wiremend_runner::machine;
 
 /// The origin of results measured today on this machine by `command`.
 pub fn origin(command: String, version: &str) -> Origin {
-    Origin { command, version: version.to_owned(), date: today(), machine: kind() }
-}
-
-/// Cores, processor and operating system: `2 cores (some processor), linux`.
-fn kind() -> String {
-    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor(&text));
-    let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let cores = match cores() {
-        1 => "1 core".to_owned(),
-        cores => format!("{cores} cores"),
-    };
-    format!("{cores} ({processor}), {}", std::env::consts::OS)
+    Origin { command, version: version.to_owned(), date: today(), machine: machine::description() }
 }
 
 /// Today in UTC: `2025-01-31`.
@@ -41,13 +30,6 @@ fn date(days: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Name of the processor.
-fn processor(cpuinfo: &str) -> Option<String> {
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
-    let name = line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!name.is_empty()).then_some(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,12 +48,5 @@ mod tests {
             "2024-12-31",
         ];
         assert_eq!(dates, wanted);
-    }
-
-    #[test]
-    fn the_processor_is_named_in_one_line() {
-        let text = "processor\t: 0\nmodel name\t: Some  Kind @ 2.0GHz\nflags: x\n";
-        assert_eq!(processor(text).as_deref(), Some("Some Kind @ 2.0GHz"));
-        assert_eq!(processor("flags: x\n"), None);
     }
 }

@@ -6,7 +6,7 @@ use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
 use crate::{
     Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
-    Proportion, Protection, Quantiles, RowDigest, SkippedTime, TimeoutCounts, Trims, VariantSummary,
+    Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims, VariantSummary,
 };
 
 /// Aggregates the rows of one variant. Its memory does not grow with the number of flows. Collectors of
@@ -146,7 +146,7 @@ impl Collector {
             fct_ns: Quantiles::from_histogram(&self.fct_ps, 1e3),
             slowdown: Quantiles::from_histogram(&self.slowdown_milli, 1e3),
             timeouts: counters.timeouts,
-            flows_with_timeout: Proportion::new(self.flows_with_timeout, self.flows()),
+            flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
             packets_sent: counters.packets_sent,
             packet_hops: counters.packet_hops,
             events: counters.events,
@@ -161,12 +161,16 @@ impl Collector {
             deadlocks: counters.deadlocks,
             first_deadlock: None,
             notes: Vec::new(),
+            terms: Terms::default(),
+            seeds: Vec::new(),
+            over_seeds: BTreeMap::new(),
             jobs: self.jobs.summary(),
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
             dropped_frames: counters.dropped_frames,
-            goodput_bps: goodput_bps(self.finished_bytes, counters.simulated_ps),
+            goodput: None,
+            whole_run_goodput_bps: goodput_bps(self.finished_bytes, counters.simulated_ps),
             simulated_ns: counters.simulated_ps / 1_000,
             skipped: counters.skipped,
             digest: self.digest.to_string(),
@@ -224,14 +228,14 @@ mod tests {
             [4_000, 4_000, 2]
         );
         assert_eq!(summary.flows_with_timeout.count, 1);
-        assert_eq!(summary.goodput_bps, 4096 * 8 * 1_000);
+        assert_eq!(summary.whole_run_goodput_bps, 4096 * 8 * 1_000);
         assert_eq!(summary.simulated_ns, 1_000_000);
     }
 
     #[test]
     fn without_flows_there_are_no_numbers() {
         let summary = Collector::new().summary("idle", &Counters::default());
-        assert_eq!((summary.fct_ns, summary.slowdown, summary.goodput_bps), (None, None, 0));
+        assert_eq!((summary.fct_ns, summary.slowdown, summary.whole_run_goodput_bps), (None, None, 0));
         assert!(summary.fct_cdf.is_empty());
     }
 

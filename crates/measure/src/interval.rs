@@ -2,7 +2,8 @@
 //!
 //! [`wilson`] is for a proportion in a table: short, and close to its level on average. [`clopper_pearson`]
 //! is for a proportion whose level must be guaranteed. [`poisson`] is for a count of rare events whose number
-//! of trials is unknown or irrelevant. [`mean`] is for one value per seed.
+//! of trials is unknown or irrelevant. [`mean`] is for one value per seed, [`mean_of_skewed`] if rare events
+//! decide the values.
 //!
 //! `level` is the probability that the interval covers the true value: 0.95.
 
@@ -77,6 +78,31 @@ pub fn mean(samples: &[f64], level: f64) -> Option<(f64, Interval)> {
     Some((mean, Interval { low: mean - half, high: mean + half }))
 }
 
+/// Mean of independent samples, which may be skewed, and Hall's interval around it: Student's, with the skewness
+/// removed by a cubic transformation (Hall, J. R. Statist. Soc. B 54, 1992). A few seeds in which timers fired have a
+/// long upper tail, which Student's interval misses. Below five samples, which do not show their skewness, it is
+/// Student's. `None` for fewer than two samples.
+pub fn mean_of_skewed(samples: &[f64], level: f64) -> Option<(f64, Interval)> {
+    const FEW: usize = 5;
+    let (mean, student) = mean(samples, level)?;
+    let n = samples.len() as f64;
+    let power = |exponent: i32| samples.iter().map(|sample| (sample - mean).powi(exponent)).sum::<f64>();
+    let deviation = sqrt(power(2) / (n - 1.0));
+    if samples.len() < FEW || deviation == 0.0 {
+        return Some((mean, student));
+    }
+    let cubes = power(3) / (deviation * deviation * deviation);
+    let skewness = n / ((n - 1.0) * (n - 2.0)) * cubes;
+    let scaled = skewness / sqrt(n);
+    if scaled.abs() < 1e-6 {
+        return Some((mean, student));
+    }
+    let inverse = |t: f64| (libm::cbrt(1.0 + scaled * (t - scaled / 6.0)) - 1.0) * 3.0 / scaled;
+    let t = student_quantile(0.5 + level / 2.0, n - 1.0);
+    let error = deviation / sqrt(n);
+    Some((mean, Interval { low: mean - inverse(t) * error, high: mean - inverse(-t) * error }))
+}
+
 fn check(successes: u64, trials: u64, level: f64) {
     assert!(successes <= trials, "there are no more successes than trials");
     assert!(level > 0.0 && level < 1.0, "a level lies between 0 and 1");
@@ -122,6 +148,38 @@ mod tests {
         assert!((mean - 3.0).abs() < 1e-12);
         assert!((interval.high - 3.0 - 2.776_445 * 2.5_f64.sqrt() / 5_f64.sqrt()).abs() < 1e-5);
         assert_eq!(super::mean(&[1.0], 0.95), None);
+    }
+
+    /// Symmetric samples have Student's interval; a long upper tail moves both ends up.
+    #[test]
+    fn skewed_samples_have_a_longer_upper_side() {
+        let even: Vec<f64> = (0..9).map(f64::from).collect();
+        let (mean_of_even, interval) = mean_of_skewed(&even, 0.95).unwrap();
+        assert_eq!((mean_of_even, interval), mean(&even, 0.95).unwrap());
+        let tailed = [1.0, 1.1, 0.9, 1.0, 1.2, 0.8, 1.0, 1.1, 0.9, 9.0];
+        let ((centre, skewed), (_, student)) =
+            (mean_of_skewed(&tailed, 0.95).unwrap(), mean(&tailed, 0.95).unwrap());
+        assert!(skewed.low > student.low && skewed.high > student.high, "{skewed:?} {student:?}");
+        assert!(skewed.high - centre > 2.0 * (centre - skewed.low), "{skewed:?}");
+        assert_eq!(mean_of_skewed(&tailed[6..], 0.95), mean(&tailed[6..], 0.95));
+        assert_eq!(mean_of_skewed(&[2.0; 8], 0.95).unwrap().1, Interval { low: 2.0, high: 2.0 });
+        assert_eq!(mean_of_skewed(&[1.0], 0.95), None);
+    }
+
+    /// Coverage of an exponential variable, whose skewness is 2, by ten samples: nearer to 95 % than Student's.
+    #[test]
+    fn the_interval_of_skewed_samples_keeps_its_level_better() {
+        let draw = |number: u64| {
+            let uniform = (wiremend_units::mix(number) >> 11) as f64 / (1_u64 << 53) as f64;
+            -libm::log1p(-uniform)
+        };
+        let (mut student, mut hall) = (0, 0);
+        for trial in 0..4_000_u64 {
+            let samples: Vec<f64> = (0..10).map(|i| draw(trial * 10 + i + 1)).collect();
+            student += i32::from(mean(&samples, 0.95).unwrap().1.contains(1.0));
+            hall += i32::from(mean_of_skewed(&samples, 0.95).unwrap().1.contains(1.0));
+        }
+        assert!(student < 3_680 && (3_680..=3_920).contains(&hall), "{student} and {hall} of 4000");
     }
 
     /// Exact coverage, summed over all outcomes: at least the level.

@@ -17,12 +17,12 @@
 //! });
 //! let counters = Counters { simulated_ps: 100_000_000, ..Counters::default() };
 //! let summary = collector.summary("go-back-N", &counters);
-//! assert_eq!(summary.goodput_bps, 80_000_000_000);
+//! assert_eq!(summary.whole_run_goodput_bps, 80_000_000_000);
 //! assert_eq!(summary.fct_ns.unwrap().max, 90_000.0);
 //! ```
 //!
-//! Random results have an [`interval`]: Wilson and Clopper–Pearson for proportions, the exact Poisson
-//! interval for counts, Student's for means over seeds. Events too [`rare`] to count are estimated from
+//! Flows of one run are not independent: one timeout delays many. So intervals of results are over
+//! [seeds](SeedResult). For independent events there are [`interval`]s for proportions and counts. Events too [`rare`] to count are estimated from
 //! weighted episodes.
 //!
 //! [`SeriesRow`]s are samples over time. [`TraceRecord`]s describe one flow packet by packet, for a ladder
@@ -43,16 +43,20 @@ mod digest;
 mod extra_frames;
 mod flow;
 mod flow_control;
+mod goodput;
+mod headline;
 mod histogram;
 pub mod interval;
 mod jobs;
 mod median;
+mod origin;
 mod protection;
 pub mod rare;
 mod series;
 mod skipped_time;
 mod special;
 mod summary;
+mod terms;
 mod timeout_cause;
 mod trace;
 mod trims;
@@ -64,14 +68,18 @@ pub use digest::RowDigest;
 pub use extra_frames::{ExtraFrames, FrameCount};
 pub use flow::{FlowOutcome, FlowRow, TcpStats};
 pub use flow_control::FlowControl;
+pub use goodput::{Goodput, GoodputMeter};
+pub use headline::{Headline, MeanOverSeeds, SeedResult, over_seeds};
 pub use histogram::{CdfPoint, Histogram};
 pub use interval::Interval;
 pub use jobs::{GroupSummary, JobPlan, JobSummary};
 pub use median::median;
+pub use origin::{EffectiveScenario, InputFile, Origin};
 pub use protection::{DelayHistogram, Protection};
 pub use series::{Metric, SeriesRow};
 pub use skipped_time::SkippedTime;
-pub use summary::{DropCounts, Proportion, Quantiles, Summary, VariantSummary};
+pub use summary::{DropCounts, Percentile, Quantiles, Share, Summary, VariantSummary};
+pub use terms::Terms;
 pub use timeout_cause::{TimeoutCause, TimeoutCounts};
 pub use trace::{Fate, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord};
 pub use trims::Trims;

@@ -7,12 +7,13 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Histogram,
-    Interval, JobSummary, Protection, SkippedTime, TimeoutCounts, Trims, interval,
+    CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Goodput,
+    Headline, Histogram, JobSummary, MeanOverSeeds, Origin, Protection, SeedResult, SkippedTime, Terms,
+    TimeoutCounts, Trims,
 };
 
-/// All variants of one scenario: the content of `summary.json`. It does not depend on the machine, its clock
-/// or the number of threads.
+/// All variants of one scenario: the content of `summary.json`. Only its [`Origin`] depends on the machine and
+/// the number of threads.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
     /// Version of this layout. It increases when a field changes its meaning or is removed, not when one is
@@ -28,6 +29,8 @@ pub struct Summary {
     pub version: String,
     /// Variants in the order of the scenario.
     pub variants: Vec<VariantSummary>,
+    /// How the results were made.
+    pub origin: Origin,
 }
 
 /// Results of one variant. It can be read back from JSON without loss.
@@ -49,7 +52,7 @@ pub struct VariantSummary {
     /// Timers that fired, by cause.
     pub timeouts: TimeoutCounts,
     /// Flows with at least one timeout.
-    pub flows_with_timeout: Proportion,
+    pub flows_with_timeout: Share,
     /// Packets sent by hosts: data, acknowledgements, dummies.
     pub packets_sent: u64,
     /// Packets times the links they crossed.
@@ -89,6 +92,15 @@ pub struct VariantSummary {
     /// Conditions of the scenario that affect the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the variant has beside its recovery scheme.
+    #[serde(default)]
+    pub terms: Terms,
+    /// Headline numbers of each seed.
+    #[serde(skip_deserializing)]
+    pub seeds: Vec<SeedResult>,
+    /// Means of headline numbers over seeds, with 95 % intervals; empty for one seed.
+    #[serde(skip_deserializing)]
+    pub over_seeds: BTreeMap<Headline, MeanOverSeeds>,
     /// Original NAKs that requesters received; each reports a loss.
     pub naks: u64,
     /// NAK copies that requesters received.
@@ -97,8 +109,11 @@ pub struct VariantSummary {
     pub corrupted_frames: u64,
     /// Intact frames that nodes dropped.
     pub dropped_frames: DropCounts,
-    /// Payload bits of finished flows divided by simulated time.
-    pub goodput_bps: u64,
+    /// Goodput in the measurement window; the mean of all seeds.
+    #[serde(default)]
+    pub goodput: Option<Goodput>,
+    /// Payload bits of finished flows divided by simulated time: a few late flows decide it.
+    pub whole_run_goodput_bps: u64,
     /// Simulated time in nanoseconds, over all seeds.
     pub simulated_ns: u64,
     /// The part of it that was skipped because the network only repeated a pattern.
@@ -114,7 +129,7 @@ pub struct VariantSummary {
 
 impl Summary {
     /// Version of the layout that this code writes.
-    pub const SCHEMA: u32 = 1;
+    pub const SCHEMA: u32 = 2;
 }
 
 /// Percentiles, maximum and mean.
@@ -146,24 +161,56 @@ impl Quantiles {
     }
 }
 
-/// A proportion with its 95 % Wilson interval.
+/// A percentile that tables show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+}
+
+impl Percentile {
+    /// Whether a sample of `count` values carries the percentile: the sample has a value that exceeds it with a
+    /// confidence of 97.5 %, so that a 95 % interval of order statistics exists. That takes 6 values for the median,
+    /// 368 for the 99th percentile, and 3688 for the 99.9th.
+    pub const fn is_carried_by(self, count: u64) -> bool {
+        count
+            >= match self {
+                Self::P50 => 6,
+                Self::P99 => 368,
+                Self::P999 => 3_688,
+            }
+    }
+}
+
+impl Quantiles {
+    /// Returns a percentile if a sample of `count` values carries it.
+    pub fn carried(&self, percentile: Percentile, count: u64) -> Option<f64> {
+        let value = match percentile {
+            Percentile::P50 => self.p50,
+            Percentile::P99 => self.p99,
+            Percentile::P999 => self.p999,
+        };
+        percentile.is_carried_by(count).then_some(value)
+    }
+}
+
+/// A share of flows. It has no interval of its own: the flows of one run are not independent.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Proportion {
+pub struct Share {
     /// Number of cases.
     pub count: u64,
     /// Fraction of all; 0 if there are none.
     pub fraction: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
 }
 
-impl Proportion {
+impl Share {
     /// `count` of `all`.
     pub fn new(count: u64, all: u64) -> Self {
-        let Interval { low, high } = interval::wilson(count, all, 0.95);
-        Self { count, fraction: if all == 0 { 0.0 } else { count as f64 / all as f64 }, low, high }
+        Self { count, fraction: if all == 0 { 0.0 } else { count as f64 / all as f64 } }
     }
 }
 
@@ -184,6 +231,11 @@ pub struct DropCounts {
 add_counters!(DropCounts; sum buffer, ttl, no_connection, remedy);
 
 impl DropCounts {
+    /// Frames that were dropped on their way: late frames of a closed connection are not needed any more.
+    pub const fn lost(&self) -> u64 {
+        self.buffer + self.ttl + self.remedy
+    }
+
     /// Frames dropped for all reasons.
     pub const fn total(&self) -> u64 {
         self.buffer + self.ttl + self.no_connection + self.remedy
@@ -227,6 +279,17 @@ fn known_reasons<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
     use crate::{Collector, Counters, FlowRow, TimeoutCause};
+
+    /// The least counts are those at which the largest value exceeds the percentile with 97.5 %.
+    #[test]
+    fn a_percentile_needs_values_beyond_it() {
+        for (percentile, q) in
+            [(Percentile::P50, 0.5_f64), (Percentile::P99, 0.99), (Percentile::P999, 0.999)]
+        {
+            let least = (1..10_000).find(|count| percentile.is_carried_by(*count)).unwrap();
+            assert!(q.powi(least as i32) <= 0.025 && q.powi(least as i32 - 1) > 0.025, "{q}: {least}");
+        }
+    }
 
     #[test]
     fn a_summary_is_equal_after_writing_and_reading() {

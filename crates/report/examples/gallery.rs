@@ -34,14 +34,11 @@ fn main() -> std::io::Result<()> {
         "Most losses cost a round trip. A lost tail packet waits for the retransmission timer.".to_owned(),
         "Two dummies behind every message turn that timeout into a round trip.".to_owned(),
     ];
-    let scenario = "[topology]\nkind = \"fat-tree\"\nk = 4\n";
     let page = Page {
         drawings: &[],
         title: "Corruption with and without dummies",
         sentences: &sentences,
         summary: &summary,
-        scenario,
-        command: "wiremend run tour --seed 1 --out results",
     };
     write_atomic(&directory.join("report.html"), &page.html())?;
     let terminal = Terminal { width: 130, colour: true };

@@ -1,9 +1,11 @@
 //! Comparison of variants: the columns of the terminal table and of the page.
 
 use wiremend_measure::{
-    DeadlockReport, JobSummary, Quantiles, SkippedTime, TimeoutCause, TimeoutCounts, VariantSummary,
+    DeadlockReport, Headline, JobSummary, SeedResult, SkippedTime, TimeoutCause, TimeoutCounts,
+    VariantSummary,
 };
 
+use crate::headline_cell::{BYTES, COUNT, FACTOR, PERCENT, RATE, TIME, Unit};
 use crate::human;
 
 /// One column: a heading and a cell for each variant.
@@ -50,11 +52,26 @@ impl Columns<'_> {
         self.number(heading, meaning, |variant| human::bytes(value(variant) as f64));
     }
 
-    /// Adds a completion time; `–` if no flow finished.
-    fn fct(&mut self, heading: &'static str, meaning: &'static str, pick: impl Fn(&Quantiles) -> f64) {
-        self.number(heading, meaning, |variant| {
-            variant.fct_ns.as_ref().map_or_else(missing, |fct| human::time_ns(pick(fct)))
-        });
+    /// Adds a headline number, with its interval if there are several seeds; `–` if there is none.
+    fn headline(&mut self, heading: &'static str, meaning: &'static str, headline: Headline, unit: &Unit) {
+        self.number(heading, meaning, |variant| unit.cell(variant, headline));
+    }
+
+    /// Adds a headline number unless no variant has it.
+    fn headline_if_any(
+        &mut self,
+        heading: &'static str,
+        meaning: &'static str,
+        headline: Headline,
+        unit: &Unit,
+    ) {
+        if self.variants.iter().any(|variant| variant.pooled(headline).is_some()) {
+            self.headline(heading, meaning, headline, unit);
+        }
+    }
+
+    fn have_seeds(&self) -> bool {
+        self.variants.iter().any(|variant| variant.seeds.len() > 1)
     }
 
     fn any(&self, what: impl Fn(&VariantSummary) -> u64) -> bool {
@@ -67,52 +84,119 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
     let mut table = Columns { variants, columns: Vec::new() };
     table.text("variant", "name of the variant", |variant| variant.name.clone());
     table.number("finished", "finished flows of all flows", finished);
-    table.fct("p50", "median flow completion time", |fct| fct.p50);
-    table.fct("p99", "99th percentile of the flow completion time", |fct| fct.p99);
-    table.fct("p99.9", "99.9th percentile of the flow completion time", |fct| fct.p999);
-    table.fct("max", "longest flow completion time", |fct| fct.max);
-    table.number("slowdown p99", "completion time relative to the same bytes alone on the path", |variant| {
-        variant.slowdown.as_ref().map_or_else(missing, |slowdown| human::factor(slowdown.p99))
-    });
-    table.text("timeouts", "retransmission timers that fired, by cause", |variant| {
-        timeouts(&variant.timeouts)
-    });
-    table.bytes("resent", "frame bytes that hosts retransmitted", |variant| variant.retransmitted_bytes);
-    if table.any(|variant| variant.extra_bytes) {
-        table.bytes("extra", "frame bytes beyond the first copy of each packet and its ACKs", |variant| {
-            variant.extra_bytes
+    if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
+        jobs(&mut table);
+    }
+    table.headline_if_any("p50", "median flow completion time", Headline::FctP50, &TIME);
+    table.headline_if_any("p99", "99th percentile of the flow completion time", Headline::FctP99, &TIME);
+    table.headline_if_any("p99.9", "99.9th percentile of the flow completion time", Headline::FctP999, &TIME);
+    table.headline("max", "longest flow completion time", Headline::FctMax, &TIME);
+    table.headline_if_any(
+        "slowdown p99",
+        "completion time relative to the same bytes alone on the path",
+        Headline::SlowdownP99,
+        &FACTOR,
+    );
+    if table.have_seeds() {
+        table.headline("timeouts", "retransmission timers that fired, per seed", Headline::Timeouts, &COUNT);
+        table.text("causes", "causes of timeouts, over all seeds", |variant| causes(&variant.timeouts));
+    } else {
+        table.text("timeouts", "retransmission timers that fired, by cause", |variant| {
+            timeouts(&variant.timeouts)
         });
     }
+    if table.any(VariantSummary::lost_frames) {
+        let meaning = "frames that links corrupted or switches dropped, and packets that switches trimmed";
+        table.headline("lost", meaning, Headline::Lost, &COUNT);
+    }
+    table.headline("resent", "frame bytes that hosts retransmitted", Headline::Resent, &BYTES);
+    if table.any(|variant| variant.extra_bytes) {
+        let meaning = "frame bytes beyond the first copy of each packet and its ACKs";
+        table.headline("extra", meaning, Headline::Extra, &BYTES);
+    }
     if table.any(|variant| variant.flow_control.pauses) {
-        table
-            .count("pauses", "PFC pauses that lossless switches sent", |variant| variant.flow_control.pauses);
+        table.headline("pauses", "PFC pauses that lossless switches sent", Headline::Pauses, &COUNT);
     }
     if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
         trims(&mut table);
     }
-    if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
-        jobs(&mut table);
+    if table.variants.iter().any(|variant| variant.goodput.is_some()) {
+        let meaning = "payload bits of finished flows in the measurement window, divided by its length";
+        table.headline("goodput", meaning, Headline::Goodput, &RATE);
     }
-    table.number("goodput", "payload bits of finished flows divided by simulated time", |variant| {
-        human::rate_bps(variant.goodput_bps as f64)
-    });
     table.columns
+}
+
+/// The headline numbers of each seed: a row for each variant and seed.
+pub(crate) fn seed_columns(variants: &[VariantSummary]) -> Vec<Column> {
+    const SHOWN: [(&str, Headline, Unit); 9] = [
+        ("job max", Headline::JobMax, TIME),
+        ("p50", Headline::FctP50, TIME),
+        ("p99", Headline::FctP99, TIME),
+        ("p99.9", Headline::FctP999, TIME),
+        ("max", Headline::FctMax, TIME),
+        ("slowdown p99", Headline::SlowdownP99, FACTOR),
+        ("timeouts", Headline::Timeouts, COUNT),
+        ("resent", Headline::Resent, BYTES),
+        ("goodput", Headline::Goodput, RATE),
+    ];
+    let rows: Vec<_> =
+        variants.iter().flat_map(|variant| variant.seeds.iter().map(move |seed| (variant, seed))).collect();
+    let column = |heading, is_number, cells| Column { heading, meaning: "", cells, is_number };
+    let mut columns = vec![
+        column("variant", false, rows.iter().map(|(variant, _)| variant.name.clone()).collect()),
+        column("seed", true, rows.iter().map(|(_, seed)| seed.seed.to_string()).collect()),
+    ];
+    for (heading, headline, unit) in SHOWN {
+        let cell = |(_, seed): &(_, &SeedResult)| {
+            seed.values.get(&headline).map_or_else(missing, |value| (unit.alone)(*value))
+        };
+        let cells: Vec<String> = rows.iter().map(cell).collect();
+        if cells.iter().any(|cell| *cell != missing()) {
+            columns.push(column(heading, true, cells));
+        }
+    }
+    columns
+}
+
+/// Says what the intervals of a table are, or that there are none.
+pub fn interval_note(variants: &[VariantSummary]) -> String {
+    let seeds = variants.iter().map(|variant| variant.seeds.len()).max().unwrap_or(0);
+    if seeds < 2 {
+        return "One seed, so no intervals; --seeds N gives the mean over N seeds and its interval."
+            .to_owned();
+    }
+    let is_pooled = |variant: &VariantSummary| {
+        Headline::ALL
+            .into_iter()
+            .any(|headline| variant.pooled(headline).is_some() && !variant.over_seeds.contains_key(&headline))
+    };
+    let pooled = if variants.iter().any(is_pooled) {
+        " A number without interval is over the flows of all seeds, because single seeds have too few."
+    } else {
+        ""
+    };
+    format!("Mean over {seeds} seeds ± the longer side of its 95 % interval over seeds.{pooled}")
 }
 
 /// The columns under "More numbers".
 pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     let mut table = Columns { variants, columns: Vec::new() };
     table.text("variant", "name of the variant", |variant| variant.name.clone());
+    let meaning = "flows with at least one timeout";
+    table.headline("flows with a timeout", meaning, Headline::FlowsWithTimeout, &PERCENT);
+    table.headline("mean", "mean flow completion time", Headline::FctMean, &TIME);
+    table.headline("mean slowdown", "mean slowdown of flows", Headline::SlowdownMean, &FACTOR);
+    table.number("measured", "measurement window of the goodput", |variant| {
+        variant.goodput.map_or_else(missing, |goodput| {
+            format!("{} to {}", human::time_ns(goodput.from_ns), human::time_ns(goodput.until_ns))
+        })
+    });
     table.number(
-        "flows with a timeout",
-        "flows with at least one timeout, and the 95 % confidence interval",
-        |variant| {
-            let share = variant.flows_with_timeout;
-            let [fraction, low, high] = [share.fraction, share.low, share.high].map(human::percent);
-            format!("{fraction} % ({low}–{high} %)")
-        },
+        "whole-run goodput",
+        "payload bits of finished flows divided by the whole simulated time",
+        |variant| human::rate_bps(variant.whole_run_goodput_bps as f64),
     );
-    table.fct("mean", "mean flow completion time", |fct| fct.mean);
     table.count("packets", "packets sent by hosts", |variant| variant.packets_sent);
     table.count("packet-hops", "packets times the links they crossed", |variant| variant.packet_hops);
     table.count("corrupted", "frames that links corrupted", |variant| variant.corrupted_frames);
@@ -198,18 +282,8 @@ fn jobs(table: &mut Columns<'_>) {
         let sum = |value: fn(&JobSummary) -> u64| human::count(variant.jobs.iter().map(value).sum());
         format!("{}/{}", sum(|jobs| jobs.finished), sum(|jobs| jobs.jobs))
     });
-    table.number("job mean", "mean job completion time of each collective", |variant| {
-        job_times(variant, |times| times.mean)
-    });
-    table.number("job max", "longest job completion time of each collective", |variant| {
-        job_times(variant, |times| times.max)
-    });
-}
-
-fn job_times(variant: &VariantSummary, pick: fn(&Quantiles) -> f64) -> String {
-    let time =
-        |jobs: &JobSummary| jobs.jct_ns.as_ref().map_or_else(missing, |times| human::time_ns(pick(times)));
-    variant.jobs.iter().map(time).collect::<Vec<_>>().join(", ")
+    table.headline("job mean", "mean job completion time", Headline::JobMean, &TIME);
+    table.headline("job max", "longest job completion time", Headline::JobMax, &TIME);
 }
 
 /// One row per group of each collective: its name, and the completion times of its jobs.
@@ -231,7 +305,7 @@ pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
 
 /// Adds the counters of trimming switches.
 fn trims(table: &mut Columns<'_>) {
-    table.count("trimmed", "packets that switches trimmed to their headers", |variant| variant.trims.trimmed);
+    table.headline("trimmed", "packets that switches trimmed to their headers", Headline::Trimmed, &COUNT);
     table.count(
         "headers dropped",
         "header-only packets dropped because the control queue was full",
@@ -288,9 +362,10 @@ pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
     variants.iter().flat_map(lines).flatten().collect()
 }
 
-/// Notes of the variants. A note that all variants share appears once, without their names.
+/// Notes of the variants: first terms in which they differ. A note that all variants share appears once, without
+/// their names.
 pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = unequal_terms(variants);
     for variant in variants {
         if let Some(line) = skipped(variant) {
             lines.push(if variants.len() == 1 { line } else { format!("{}: {line}", variant.name) });
@@ -304,6 +379,25 @@ pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Each term in which variants differ: a comparison of them compares this too.
+fn unequal_terms(variants: &[VariantSummary]) -> Vec<String> {
+    let Some(first) = variants.first() else { return Vec::new() };
+    let unequal = |(number, (term, _)): (usize, (&'static str, &str))| {
+        let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+        for variant in variants {
+            let value = variant.terms.named()[number].1;
+            match groups.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, names)) => names.push(format!("\"{}\"", variant.name)),
+                None => groups.push((value, vec![format!("\"{}\"", variant.name)])),
+            }
+        }
+        let described = groups.iter().map(|(value, names)| format!("{value} with {}", names.join(", ")));
+        (groups.len() > 1)
+            .then(|| format!("the variants differ in {term}: {}", described.collect::<Vec<_>>().join("; ")))
+    };
+    first.terms.named().into_iter().enumerate().filter_map(unequal).collect()
 }
 
 /// Describes the simulated time that was skipped.
@@ -348,7 +442,7 @@ fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
     )
 }
 
-fn outcome_text(key: &str) -> &str {
+pub(crate) fn outcome_text(key: &str) -> &str {
     let known = wiremend_measure::FlowOutcome::ALL.into_iter().find(|outcome| outcome.key() == key);
     known.map_or(key, |outcome| outcome.reason())
 }
@@ -359,6 +453,13 @@ fn finished(variant: &VariantSummary) -> String {
 
 /// `12: 7 tail packet, 3 NAK, 2 retx`. Expiries with only dummies outstanding follow in brackets.
 fn timeouts(counts: &TimeoutCounts) -> String {
+    let several = TimeoutCause::ALL.into_iter().filter(|cause| counts.get(*cause) > 0).count() > 1;
+    let total = if several { format!("{}: ", human::count(counts.total())) } else { String::new() };
+    format!("{total}{}", causes(counts))
+}
+
+/// `7 tail packet, 3 NAK, 2 retx`.
+fn causes(counts: &TimeoutCounts) -> String {
     let causes = TimeoutCause::ALL.into_iter().filter(|&cause| counts.get(cause) > 0);
     // Short, so that a table of four causes fits 80 columns.
     let name =
@@ -370,13 +471,9 @@ fn timeouts(counts: &TimeoutCounts) -> String {
     } else {
         String::new()
     };
-    match causes.as_slice() {
-        [] => format!("none{dummies}"),
-        [only] => format!("{only}{dummies}"),
-        several => format!("{}: {}{dummies}", human::count(counts.total()), several.join(", ")),
-    }
+    if causes.is_empty() { format!("none{dummies}") } else { format!("{}{dummies}", causes.join(", ")) }
 }
 
-fn missing() -> String {
+pub(crate) fn missing() -> String {
     "–".to_owned()
 }

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
-use wiremend_measure::Summary;
+use wiremend_measure::{Origin, Percentile, Quantiles, Summary, VariantSummary};
 
 use crate::atomic_file::write_atomic;
 
@@ -13,11 +14,78 @@ pub fn to_json(summary: &Summary) -> String {
     use serde::Serialize as _;
     let mut bytes = Vec::new();
     let layout = Layout(PrettyFormatter::new());
+    let mut summary = summary.clone();
+    summary.variants.iter_mut().for_each(hide_percentiles);
     summary
         .serialize(&mut Serializer::with_formatter(&mut bytes, layout))
         .expect("a summary is plain values");
     bytes.push(b'\n');
     String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+/// Makes percentiles null that the sample does not carry: JSON has no number for NaN.
+fn hide_percentiles(variant: &mut VariantSummary) {
+    let flows = [&mut variant.fct_ns, &mut variant.slowdown].into_iter().map(|of| (variant.finished, of));
+    let jobs = variant.jobs.iter_mut().map(|jobs| (jobs.finished, &mut jobs.jct_ns));
+    for (count, quantiles) in flows.chain(jobs) {
+        let Some(quantiles) = quantiles else { continue };
+        let hidden = |percentile| quantiles.carried(percentile, count).unwrap_or(f64::NAN);
+        let [p50, p99, p999] = [Percentile::P50, Percentile::P99, Percentile::P999].map(hidden);
+        *quantiles = Quantiles { p50, p99, p999, ..*quantiles };
+    }
+}
+
+/// The origin of a run in one line of JSON, for the metadata of other files.
+pub(crate) fn origin_json(summary: &Summary) -> String {
+    let Summary { scenario, seed, seeds, version, origin, .. } = summary;
+    serde_json::json!({
+        "scenario": scenario, "seed": seed, "seeds": seeds, "version": version, "origin": origin,
+    })
+    .to_string()
+}
+
+/// What `summary.json` says about its run: enough to repeat and to compare it.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct RunRecord {
+    /// Version of the layout.
+    pub schema: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Number of seeds of each variant.
+    pub seeds: u64,
+    /// Version of the program.
+    pub version: String,
+    /// How the results were made.
+    pub origin: Origin,
+    variants: Vec<RecordedVariant>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+struct RecordedVariant {
+    name: String,
+    digest: String,
+}
+
+impl RunRecord {
+    /// Returns the digest of a variant.
+    pub fn digest(&self, variant: &str) -> Option<&str> {
+        self.variants.iter().find(|found| found.name == variant).map(|found| found.digest.as_str())
+    }
+}
+
+/// Reads the text of a `summary.json`. An error is a fragment: what is missing.
+pub fn read_json(text: &str) -> Result<RunRecord, String> {
+    #[derive(Deserialize)]
+    struct Layout {
+        schema: u32,
+    }
+    let layout: Layout =
+        serde_json::from_str(text).map_err(|error| format!("not a summary of a run: {error}"))?;
+    if layout.schema != Summary::SCHEMA {
+        let (found, known) = (layout.schema, Summary::SCHEMA);
+        return Err(format!("its layout is {found}, and this version reads layout {known}"));
+    }
+    serde_json::from_str(text).map_err(|error| format!("not a summary of a run: {error}"))
 }
 
 /// Writes `summary.json` atomically.
@@ -62,7 +130,7 @@ mod tests {
     fn documented_fields_exist() {
         let text = to_json(&sample::summary());
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value["schema"], 1);
+        assert_eq!(value["schema"], 2);
         let variant = &value["variants"][0];
         for field in ["p50", "p99", "p999", "max", "mean"] {
             assert!(variant["fct_ns"][field].is_number(), "{field}");
@@ -74,9 +142,15 @@ mod tests {
         for reason in ["buffer", "ttl", "no_connection"] {
             assert!(variant["dropped_frames"][reason].is_u64(), "{reason}");
         }
-        for count in
-            ["flows", "finished", "packets_sent", "packet_hops", "events", "goodput_bps", "simulated_ns"]
-        {
+        for count in [
+            "flows",
+            "finished",
+            "packets_sent",
+            "packet_hops",
+            "events",
+            "whole_run_goodput_bps",
+            "simulated_ns",
+        ] {
             assert!(variant[count].is_u64(), "{count}");
         }
         assert_eq!(variant["digest"].as_str().unwrap().len(), 32);
@@ -86,6 +160,18 @@ mod tests {
             text.lines().filter(|line| line.contains("fct_cdf")).count(),
             value["variants"].as_array().unwrap().len()
         );
+    }
+
+    /// 20 000 flows carry a 99.9th percentile; 600 carry a median and a 99th percentile only.
+    #[test]
+    fn a_percentile_that_flows_do_not_carry_is_null() {
+        let mut summary = sample::summary();
+        summary.variants = vec![sample::variant("many", 1, 0), sample::variant("few", 1, 0)];
+        summary.variants[1].finished = 600;
+        let value: Value = serde_json::from_str(&to_json(&summary)).unwrap();
+        let [many, few] = [0, 1].map(|number| &value["variants"][number]["fct_ns"]);
+        assert!(many["p999"].is_number() && few["p999"].is_null(), "{few}");
+        assert!(few["p99"].is_number() && few["p50"].is_number() && few["max"].is_number(), "{few}");
     }
 
     #[test]

@@ -16,7 +16,9 @@
 
 mod atomic_file;
 mod comparison;
+mod difference;
 mod document;
+mod headline_cell;
 pub mod human;
 mod json;
 pub mod lab;
@@ -39,9 +41,9 @@ pub mod terminal;
 mod text_table;
 
 pub use atomic_file::{AtomicFile, write_atomic};
-pub use comparison::notes;
+pub use comparison::{interval_note, notes};
 pub use document::{Document, DocumentPart};
-pub use json::{to_json, write_json};
+pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;
 pub use pause_timeline::{PauseTimeline, PausedPort};

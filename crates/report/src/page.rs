@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wiremend_measure::{Summary, VariantSummary};
+use wiremend_measure::{EffectiveScenario, Origin, Summary, VariantSummary};
 
 use crate::comparison::{self, Column};
 use crate::markup::Escaped;
@@ -20,10 +20,6 @@ pub struct Page<'a> {
     pub summary: &'a Summary,
     /// Drawings of single runs, each as SVG.
     pub drawings: &'a [String],
-    /// Text of the scenario file.
-    pub scenario: &'a str,
-    /// Command that repeats the run.
-    pub command: &'a str,
 }
 
 pub(crate) const LAYOUT: &str = "\
@@ -92,21 +88,42 @@ impl Page<'_> {
     }
 
     fn write_origin(&self, html: &mut String) {
-        let _ = writeln!(html, "<h2>Run it again</h2>\n<pre>{}</pre>", Escaped(self.command));
+        let Origin { command, overrides, threads, machine, scenario, variants, files } = &self.summary.origin;
+        let _ = writeln!(html, "<h2>How it was made</h2>\n<pre>{}</pre>", Escaped(command));
+        let plural = if *threads == 1 { "" } else { "s" };
+        let (version, machine) = (Escaped(&self.summary.version), Escaped(machine));
+        let _ = writeln!(html, "<p>wiremend {version} with {threads} thread{plural} on {machine}.</p>");
         html.push_str(
-            "<p class=\"faint\">The same version, seed and scenario give the same digests:</p>\n<pre>",
+            "<p class=\"faint\">The same version, seed and scenario give the same digests. <code>wiremend rerun DIR\
+             </code> repeats the run from the files of this directory and compares them.</p>\n<pre>",
         );
         for variant in &self.summary.variants {
             let _ = writeln!(html, "{}  {}", Escaped(&variant.digest), Escaped(&variant.name));
         }
-        let scenario = Escaped(self.scenario);
-        let _ = writeln!(
-            html,
-            "</pre>\n<details>\n<summary>The scenario file</summary>\n<pre>{scenario}</pre>\n</details>"
-        );
+        html.push_str("</pre>\n");
+        if !overrides.is_empty() {
+            let _ = writeln!(html, "<p>Overrides:</p>\n<pre>{}</pre>", Escaped(&overrides.join("\n")));
+        }
+        for file in files {
+            let (name, copy, hash) = (Escaped(&file.name), Escaped(&file.copy), Escaped(&file.sha256));
+            let _ = writeln!(html, "<p>File {name}, copied to {copy}: SHA-256 {hash}</p>");
+        }
+        write_details(html, "The scenario file", scenario);
+        for made in variants {
+            let EffectiveScenario { variant, seed, sha256, scenario } = made;
+            let title = format!("Every value of \"{variant}\", first seed {seed}, SHA-256 {sha256}");
+            write_details(html, &title, scenario);
+        }
     }
 }
 
+fn write_details(html: &mut String, title: &str, text: &str) {
+    let (title, text) = (Escaped(title), Escaped(text));
+    let _ = writeln!(html, "<details>\n<summary>{title}</summary>\n<pre>{text}</pre>\n</details>");
+}
+
+/// Most rows of the table of seeds on a page; `summary.json` has all.
+const SEED_ROWS_MAX: usize = 2000;
 /// Most groups of collectives on a page; `summary.json` has all.
 const GROUPS_MAX: usize = 1024;
 
@@ -119,12 +136,24 @@ fn write_table(html: &mut String, variants: &[VariantSummary]) {
     for line in comparison::notes(variants) {
         let _ = writeln!(html, "<p>Note: {}</p>", Escaped(&line));
     }
+    let _ = writeln!(html, "<p>{}</p>", Escaped(&comparison::interval_note(variants)));
     html.push_str(
         "<p class=\"faint\">Flow completion time: from the post to the requester's last completion. Only finished flows \
          count.</p>\n<details>\n<summary>More numbers</summary>\n",
     );
     write_columns(html, &comparison::more_columns(variants), variants.len());
     html.push_str("</details>\n");
+    if variants.iter().any(|variant| variant.seeds.len() > 1) {
+        html.push_str("<details>\n<summary>Each seed</summary>\n");
+        let columns = comparison::seed_columns(variants);
+        let rows = columns[0].cells.len();
+        write_columns(html, &columns, rows.min(SEED_ROWS_MAX));
+        if rows > SEED_ROWS_MAX {
+            let more = rows - SEED_ROWS_MAX;
+            let _ = writeln!(html, "<p class=\"faint\">and {more} more rows; summary.json has all</p>");
+        }
+        html.push_str("</details>\n");
+    }
     let groups = comparison::groups(variants);
     if !groups.is_empty() {
         html.push_str("<details>\n<summary>Job completion time of each group</summary>\n<table>\n");
@@ -161,10 +190,10 @@ mod tests {
     use crate::sample;
 
     fn page(scenario: &str, title: &str) -> String {
-        let summary = sample::summary();
+        let mut summary = sample::summary();
+        summary.origin.scenario = scenario.to_owned();
         let sentences = ["Corruption is rare & <expensive>.".to_owned()];
-        let command = "wiremend run 'tour'";
-        Page { title, sentences: &sentences, summary: &summary, drawings: &[], scenario, command }.html()
+        Page { title, sentences: &sentences, summary: &summary, drawings: &[] }.html()
     }
 
     #[test]
@@ -175,7 +204,16 @@ mod tests {
         // The SVG namespace is the only address in the page.
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
         assert!(!html.contains("<script") && html.contains("default-src 'none'"));
-        for text in ["seed 1", "wiremend 0.1.0", "wiremend run &#39;tour&#39;", "kind = &quot;pair&quot;"] {
+        for text in [
+            "seed 1",
+            "wiremend 0.1.0",
+            "wiremend run &#39;tour&#39;",
+            "kind = &quot;pair&quot;",
+            "2 threads on a machine",
+            "transport.retry=3",
+            "k = 4",
+            "cafe",
+        ] {
             assert!(html.contains(text), "{text}");
         }
     }

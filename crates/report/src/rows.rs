@@ -3,8 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use wiremend_measure::{FlowRow, SeriesRow, TcpStats};
+use wiremend_measure::{FlowRow, SeriesRow, Summary, TcpStats};
 
+use crate::json::origin_json;
 use crate::table::{Cell, Column, Format, Kind, Record, TableWriter};
 
 /// The run that a row belongs to.
@@ -33,6 +34,11 @@ impl FlowWriter {
     /// Appends a row.
     pub fn push(&mut self, run_id: RunId<'_>, row: &FlowRow) -> io::Result<()> {
         self.0.push(&Flow { run_id, row })
+    }
+
+    /// Stores how the rows were made in the metadata of a Parquet file, under the key `wiremend`.
+    pub fn set_origin(&mut self, summary: &Summary) {
+        self.0.set_metadata("wiremend", &origin_json(summary));
     }
 
     /// Completes the file.

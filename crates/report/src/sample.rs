@@ -1,8 +1,8 @@
 //! Made-up results for tests and for the gallery: a run with corruption, plain and protected.
 
 use wiremend_measure::{
-    Collector, Counters, DropCounts, FlowOutcome, FlowRow, Summary, TimeoutCause, TimeoutCounts,
-    VariantSummary,
+    Collector, Counters, DropCounts, EffectiveScenario, FlowOutcome, FlowRow, Goodput, Origin, Summary,
+    TimeoutCause, TimeoutCounts, VariantSummary,
 };
 use wiremend_units::mix;
 
@@ -19,6 +19,20 @@ pub(crate) fn summary() -> Summary {
             variant("go-back-N, timeout 1 ms", 1_048_576_000, 120),
             variant("go-back-N + 2 dummies", 67_108_864_000, 3),
         ],
+        origin: Origin {
+            command: "wiremend run 'tour'".to_owned(),
+            overrides: vec!["transport.retry=3".to_owned()],
+            threads: 2,
+            machine: "a machine".to_owned(),
+            scenario: "[topology]\nkind = \"fat-tree\"\n".to_owned(),
+            variants: vec![EffectiveScenario {
+                variant: "go-back-N, timeout 67 ms".to_owned(),
+                seed: 1,
+                sha256: "cafe".to_owned(),
+                scenario: "k = 4\n".to_owned(),
+            }],
+            files: Vec::new(),
+        },
     }
 }
 
@@ -45,7 +59,8 @@ pub(crate) fn variant(name: &str, timeout_ps: u64, per_20k: u64) -> VariantSumma
         simulated_ps: 80_000_000_000,
         ..Counters::default()
     };
-    collector.summary(name, &counters)
+    let goodput = Some(Goodput { bps: 90e9, from_ns: 8e6, until_ns: 72e6 });
+    VariantSummary { goodput, ..collector.summary(name, &counters) }
 }
 
 /// One flow; it waits for a timer if `late`.

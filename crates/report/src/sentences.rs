@@ -1,65 +1,206 @@
-//! Sentences that summarise the results of a run.
+//! Sentences that summarise the results of a run. Each follows from a rule over the numbers of the table.
 
 use std::fmt::Write as _;
 
-use wiremend_measure::{Quantiles, TimeoutCause, VariantSummary};
+use wiremend_measure::{Headline, TimeoutCause, VariantSummary};
 
+use crate::difference::{Difference, NOTABLE};
 use crate::human;
 
-/// At most three sentences, the most important first: deadlocks, failed flows, completion times, timeouts,
-/// drops of lossless switches, retransmitted bytes.
+/// At most four sentences, the most important first: deadlocks, failed flows, job completion times, flow completion
+/// times, timeouts, drops of lossless switches, retransmitted bytes.
 pub fn sentences(variants: &[VariantSummary]) -> Vec<String> {
     // Completion times of flows that a deadlock did not block say little.
-    let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).cloned().collect();
-    [deadlocks(variants), failures(&lived), times(&lived), timers(&lived), overruns(&lived), resent(&lived)]
-        .into_iter()
-        .flatten()
-        .take(3)
-        .collect()
+    let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).collect();
+    [
+        deadlocks(variants),
+        failures(&lived),
+        jobs(&lived),
+        times(&lived),
+        timers(&lived),
+        overruns(&lived),
+        resent(&lived),
+    ]
+    .into_iter()
+    .flatten()
+    .take(4)
+    .collect()
 }
 
-/// Smallest factor between two variants that is reported.
-const NOTABLE: f64 = 1.5;
+/// The slowest jobs of collectives.
+fn jobs(variants: &[&VariantSummary]) -> Option<String> {
+    let with: Vec<_> = variants.iter().copied().filter(|variant| !variant.jobs.is_empty()).collect();
+    let seeds = average(with.first()?);
+    if let [one] = with[..] {
+        let slowest = human::time_ns(one.headline(Headline::JobMax)?);
+        return Some(format!("The slowest job takes {slowest}{seeds}."));
+    }
+    let difference = Difference::largest(&with, &[Headline::JobMax, Headline::JobMean])?;
+    Some(if difference.is_notable() {
+        capitalised(&format!("{}{seeds}.", difference.described()))
+    } else {
+        format!("No job completion time differs by {NOTABLE}× or more between the variants.")
+    })
+}
 
-fn times(variants: &[VariantSummary]) -> Option<String> {
-    // The 99.9th percentile of a few flows would be the slowest flow.
-    let are_many = variants.iter().all(|variant| variant.fct_ns.is_none() || variant.finished >= 1000);
-    let tail = |fct: &Quantiles| if are_many { fct.p999 } else { fct.max };
-    let by_tail = |variant: &&VariantSummary| variant.fct_ns.as_ref().map_or(0, |fct| tail(fct) as u64);
-    let finished = variants.iter().filter(|variant| variant.fct_ns.is_some());
-    let worst = finished.clone().max_by_key(by_tail)?;
-    let best = finished.min_by_key(by_tail)?;
-    let (low, high) = (best.fct_ns.as_ref()?, worst.fct_ns.as_ref()?);
-    let [p50, longest] = [high.p50, tail(high)].map(human::time_ns);
-    if variants.len() == 1 {
-        return Some(match (worst.finished, are_many) {
-            (1, _) => format!("The flow took {longest}."),
-            (_, false) => format!("Half of the flows finished within {p50}, the slowest in {longest}."),
-            (_, true) => {
-                format!(
-                    "Half of the flows finished within {p50}, all but one in a thousand within {longest}."
-                )
+/// The largest difference of flow completion times.
+fn times(variants: &[&VariantSummary]) -> Option<String> {
+    const COMPARED: [Headline; 4] = [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax];
+    let timed: Vec<_> = variants.iter().copied().filter(|variant| variant.fct_ns.is_some()).collect();
+    let seeds = average(timed.first()?);
+    if let [one] = timed[..] {
+        return alone(one).map(|sentence| format!("{sentence}{seeds}."));
+    }
+    // The flows that survive are the fast ones, so a variant that lost some cannot be compared with one that did not.
+    let whole: Vec<_> = timed.iter().copied().filter(|variant| variant.finished == variant.flows).collect();
+    let (compared, of_whom) = match (whole.len(), timed.len()) {
+        (whole_count, all) if whole_count == all => (&timed, ""),
+        (0 | 1, _) => (&timed, "Of the flows that finished: "),
+        _ => (&whole, "Where all flows finished: "),
+    };
+    let difference = Difference::largest(compared, &COMPARED)?;
+    if !difference.is_notable() {
+        return Some(capitalised(&format!(
+            "{of_whom}no percentile of the flow completion time differs by {NOTABLE}× or more between the variants."
+        )));
+    }
+    let mut text = capitalised(&format!("{of_whom}{}{seeds}.", difference.described()));
+    if difference.headline != Headline::FctP50
+        && let Some(ratio) = difference.ratio_of(Headline::FctP50)
+    {
+        let median = match ratio {
+            ratio if ratio >= NOTABLE => format!(" The median is {} as long.", human::factor(ratio)),
+            ratio if ratio <= 1.0 / NOTABLE => {
+                format!(" The median is shorter, by {}.", human::factor(1.0 / ratio))
             }
-        });
+            _ => format!(" Their medians differ by less than {NOTABLE}×."),
+        };
+        text.push_str(&median);
     }
-    let (who, more) =
-        if are_many { ("One flow in a thousand", " or more") } else { ("The slowest flow", "") };
-    let [slower, median] = [tail(high) / tail(low), high.p50 / low.p50];
-    if slower < NOTABLE {
-        return Some(format!("{who} takes {longest}{more}, with little difference between variants."));
+    Some(text)
+}
+
+/// The completion times of a single variant.
+fn alone(variant: &VariantSummary) -> Option<String> {
+    let time = |headline| variant.headline(headline).map(human::time_ns);
+    let slowest = time(Headline::FctMax)?;
+    if variant.finished == 1 {
+        return Some(format!("The flow that finished took {slowest}"));
     }
-    Some(format!(
-        "{who} takes {}{more} with {}, and {longest}{more} with {}: {} as long. The median {}.",
-        human::time_ns(tail(low)),
-        quoted(best),
-        quoted(worst),
-        human::factor(slower),
-        if median < NOTABLE {
-            "changes little".to_owned()
+    let parts = [
+        time(Headline::FctP50).map(|time| format!("half of the flows finished within {time}")),
+        time(Headline::FctP99).map(|time| format!("99 % within {time}")),
+        time(Headline::FctP999).map(|time| format!("99.9 % within {time}")),
+        Some(format!("the slowest in {slowest}")),
+    ];
+    Some(capitalised(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
+}
+
+fn average(variant: &VariantSummary) -> String {
+    match variant.seeds.len() {
+        0 | 1 => String::new(),
+        seeds => format!(", on average over {seeds} seeds"),
+    }
+}
+
+/// Failed flows: how many, how they ended, and what the network did to their frames.
+fn failures(variants: &[&VariantSummary]) -> Option<String> {
+    if !variants.is_empty() && variants.iter().all(|variant| variant.packets_sent == 0) {
+        return Some("No packet was sent before the run ended.".to_owned());
+    }
+    let failed = |variant: &VariantSummary| variant.flows - variant.finished;
+    let share = |variant: &&&VariantSummary| {
+        u128::from(failed(variant)) * u128::from(u64::MAX) / u128::from(variant.flows.max(1))
+    };
+    let worst = variants.iter().rev().filter(|variant| failed(variant) > 0).max_by_key(share)?;
+    let how_many = match (failed(worst), worst.flows) {
+        (1, 1) => "the flow".to_owned(),
+        (count, all) if count == all => format!("all {} flows", human::count(all)),
+        (count, all) => format!("{} of {} flows", human::count(count), human::count(all)),
+    };
+    let ends: Vec<_> = worst.failed.iter().map(|(reason, count)| ended(reason, *count)).collect();
+    let with = if variants.len() == 1 { String::new() } else { format!("with {}, ", quoted(worst)) };
+    let mut text = capitalised(&format!("{with}{how_many} failed: {}", ends.join(", ")));
+    let losses = losses(worst);
+    if !losses.is_empty() {
+        let _ = write!(text, "; {}", losses.join(", "));
+    } else if worst.failed.contains_key("retry_exceeded") {
+        text.push_str("; no frame was lost: the timers expired before the acknowledgements arrived");
+    }
+    let others: Vec<_> = variants
+        .iter()
+        .filter(|variant| failed(variant) > 0 && variant.name != worst.name)
+        .map(|variant| quoted(variant))
+        .collect();
+    if !others.is_empty() {
+        let _ = write!(text, ". Flows also failed with {}", others.join(", "));
+    }
+    Some(text + ".")
+}
+
+fn ended(reason: &str, count: u64) -> String {
+    let [their, were] = if count == 1 { ["its", "was"] } else { ["their", "were"] };
+    let count = human::count(count);
+    match reason {
+        "retry_exceeded" => format!("{count} exhausted {their} retries"),
+        "time_limit" => format!("{count} {were} unfinished when the run ended"),
+        "stalled" => format!("{count} {were} stalled without a pending event"),
+        "deadlock" => format!("{count} {were} unfinished when a deadlock ended the run"),
+        other => format!("{count} {}", crate::comparison::outcome_text(other)),
+    }
+}
+
+/// What the network did to frames, where it did anything.
+fn losses(variant: &VariantSummary) -> Vec<String> {
+    let dropped = &variant.dropped_frames;
+    let each = [
+        (variant.corrupted_frames, "links corrupted", "frames"),
+        (dropped.buffer, "full queues dropped", "frames"),
+        (dropped.ttl, "expired TTLs cost", "frames"),
+        (dropped.remedy, "remedies against deadlocks and loops dropped", "frames"),
+        (variant.trims.trimmed, "switches trimmed", "packets"),
+    ];
+    let text = |(count, did, what): (u64, &str, &str)| {
+        let what = if count == 1 {
+            what.replacen("frames", "frame", 1).replacen("packets", "packet", 1)
         } else {
-            format!("grows by {}", human::factor(median))
-        },
-    ))
+            what.to_owned()
+        };
+        (count > 0).then(|| format!("{did} {} {what}", human::count(count)))
+    };
+    each.into_iter().filter_map(text).collect()
+}
+
+/// Bytes retransmitted for each frame that did not arrive whole.
+fn resent(variants: &[&VariantSummary]) -> Option<String> {
+    // Retransmitted by hosts or by a protected link.
+    let bytes = |variant: &VariantSummary| variant.retransmitted_bytes + variant.protection.resent.bytes;
+    let without_loss = variants.iter().filter(|variant| variant.lost_frames() == 0 && bytes(variant) > 0);
+    if let Some(spurious) = without_loss.max_by_key(|variant| bytes(variant)) {
+        let resent = human::bytes(bytes(spurious) as f64);
+        let with = if variants.len() == 1 { String::new() } else { format!("with {}, ", quoted(spurious)) };
+        return Some(capitalised(&format!("{with}{resent} were sent again although no frame was lost.")));
+    }
+    let lossy: Vec<_> =
+        variants.iter().filter(|variant| variant.lost_frames() > 0 && variant.flows > 0).collect();
+    let per_loss = |variant: &VariantSummary| bytes(variant) as f64 / variant.lost_frames() as f64;
+    let mut costs: Vec<_> = lossy.iter().map(|variant| (per_loss(variant), quoted(variant))).collect();
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ((least, by), (most, other)) = (costs.first()?, costs.last()?);
+    let ways = [
+        (lossy.iter().any(|variant| variant.corrupted_frames > 0), "corrupted"),
+        (lossy.iter().any(|variant| variant.dropped_frames.lost() > 0), "dropped"),
+        (lossy.iter().any(|variant| variant.trims.trimmed > 0), "trimmed"),
+    ];
+    let ways: Vec<_> = ways.into_iter().filter(|(happened, _)| *happened).map(|(_, way)| way).collect();
+    let (what, [least, most]) = (ways.join(" or "), [*least, *most].map(human::bytes));
+    Some(if costs.len() == 1 || least == most {
+        format!("For each {what} frame, {least} were sent again on average.")
+    } else {
+        format!(
+            "For each {what} frame, {least} were sent again on average with {by}, and {most} with {other}."
+        )
+    })
 }
 
 fn is_deadlocked(variant: &VariantSummary) -> bool {
@@ -107,23 +248,8 @@ fn deadlocks(variants: &[VariantSummary]) -> Option<String> {
     Some(text + ".")
 }
 
-/// Variants in which no flow finished.
-fn failures(variants: &[VariantSummary]) -> Option<String> {
-    if !variants.is_empty() && variants.iter().all(|variant| variant.packets_sent == 0) {
-        return Some("No packet was sent before the run ended.".to_owned());
-    }
-    let none: Vec<_> = variants.iter().filter(|variant| variant.flows > 0 && variant.finished == 0).collect();
-    match none.as_slice() {
-        [] => None,
-        [_] if variants.len() == 1 => Some("No flow finished.".to_owned()),
-        none => Some(format!(
-            "No flow finished with {}.",
-            none.iter().map(|variant| quoted(variant)).collect::<Vec<_>>().join(", ")
-        )),
-    }
-}
-
-fn timers(variants: &[VariantSummary]) -> Option<String> {
+/// Timers that fired, and their most frequent cause.
+fn timers(variants: &[&VariantSummary]) -> Option<String> {
     let worst = variants.iter().max_by_key(|variant| variant.timeouts.total())?;
     let total = worst.timeouts.total();
     if total == 0 {
@@ -143,14 +269,18 @@ fn timers(variants: &[VariantSummary]) -> Option<String> {
     let most = worst.timeouts.get(cause);
     let often = if most == total { String::new() } else { format!("{} times ", human::count(most)) };
     let times = if total == 1 { "once".to_owned() } else { format!("{} times", human::count(total)) };
+    let seeds = match worst.seeds.len() {
+        0 | 1 => String::new(),
+        seeds => format!(" in {seeds} seeds"),
+    };
     let meaning = meaning(cause);
     Some(capitalised(&format!(
-        "{with}retransmission timers fired {times} and delayed {held_up}, {often}{meaning}."
+        "{with}retransmission timers fired {times}{seeds} and delayed {held_up}, {often}{meaning}."
     )))
 }
 
 /// Drops of lossless switches: a PFC frame was corrupted, or the headroom is too small.
-fn overruns(variants: &[VariantSummary]) -> Option<String> {
+fn overruns(variants: &[&VariantSummary]) -> Option<String> {
     let worst = variants.iter().max_by_key(|variant| variant.flow_control.lossless_dropped)?;
     let counts = &worst.flow_control;
     if counts.lossless_dropped == 0 {
@@ -179,28 +309,6 @@ fn meaning(cause: TimeoutCause) -> &'static str {
     }
 }
 
-fn resent(variants: &[VariantSummary]) -> Option<String> {
-    let per_loss = |variant: &VariantSummary| {
-        let lost = variant.corrupted_frames + variant.dropped_frames.buffer;
-        // Retransmitted by hosts or by a protected link.
-        let resent_bytes = variant.retransmitted_bytes + variant.protection.resent.bytes;
-        (lost > 0 && variant.flows > 0).then(|| resent_bytes as f64 / lost as f64)
-    };
-    let mut costs: Vec<_> =
-        variants.iter().filter_map(|variant| Some((per_loss(variant)?, quoted(variant)))).collect();
-    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (least, by) = costs.first()?;
-    let (most, other) = costs.last()?;
-    let [least, most] = [*least, *most].map(human::bytes);
-    Some(if least == most {
-        format!("Each lost frame caused {least} of retransmissions on average.")
-    } else {
-        format!(
-            "Each lost frame caused {least} of retransmissions on average with {by}, and {most} with {other}."
-        )
-    })
-}
-
 fn quoted(variant: &VariantSummary) -> String {
     format!("\"{}\"", variant.name)
 }
@@ -209,3 +317,7 @@ fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
+
+#[cfg(test)]
+#[path = "sentences_tests.rs"]
+mod tests;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -98,6 +99,14 @@ impl TableWriter {
                 file.write_all(line.as_bytes())
             }
             Self::Parquet(table) => table.push(record),
+        }
+    }
+
+    /// Adds an entry to the metadata of the file. CSV has none.
+    pub(crate) fn set_metadata(&mut self, key: &str, value: &str) {
+        if let Self::Parquet(table) = self {
+            let entry = KeyValue::new(key.to_owned(), value.to_owned());
+            table.writer.append_key_value_metadata(entry);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wiremend_measure::{Quantiles, VariantSummary};
+use wiremend_measure::{Headline, VariantSummary};
 
 use crate::comparison::{self, Column};
 use crate::human;
@@ -47,6 +47,36 @@ pub fn table(variants: &[VariantSummary], terminal: Terminal) -> String {
     text
 }
 
+/// Most rows of the table of seeds; `summary.json` has all.
+const SEED_ROWS_MAX: usize = 60;
+
+/// Headline numbers of each variant and seed; empty for one seed.
+pub fn seed_table(variants: &[VariantSummary], terminal: Terminal) -> String {
+    if variants.iter().all(|variant| variant.seeds.len() < 2) {
+        return String::new();
+    }
+    let mut columns = comparison::seed_columns(variants);
+    let rows = columns[0].cells.len();
+    for column in &mut columns {
+        column.cells.truncate(SEED_ROWS_MAX);
+    }
+    for cell in &mut columns[0].cells {
+        *cell = elide_middle(cell, NAME_CHARS_MAX);
+    }
+    let mut text = String::new();
+    // Columns that do not fit are left out: each row is for one seed.
+    let mut used = 0;
+    let fitting = columns.iter().take_while(|column| {
+        used += width(column) + GAP.len();
+        used <= terminal.width + GAP.len()
+    });
+    draw_block(&mut text, &fitting.collect::<Vec<_>>(), terminal);
+    if rows > SEED_ROWS_MAX {
+        let _ = writeln!(text, "and {} more rows; summary.json has all", rows - SEED_ROWS_MAX);
+    }
+    text
+}
+
 fn draw_block(text: &mut String, columns: &[&Column], terminal: Terminal) {
     let headings: Vec<_> = columns.iter().map(|column| pad(column.heading, column)).collect();
     let _ = writeln!(text, "{}", paint(headings.join(GAP).trim_end(), BOLD, terminal));
@@ -69,16 +99,17 @@ fn pad(cell: &str, column: &Column) -> String {
 }
 
 /// Completion times, one line per variant on a logarithmic time axis: solid up to the median, then lighter up
-/// to the 99th percentile, the 99.9th percentile and the slowest flow.
+/// to the 99th percentile, the 99.9th percentile and the slowest flow. Percentiles that the flows do not carry
+/// are left out.
 pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
     let names = variants.iter().map(|variant| elide_middle(&variant.name, NAME_CHARS_MAX));
-    let drawn: Vec<_> =
-        names.zip(variants).filter_map(|(name, variant)| Some((name, variant.fct_ns?))).collect();
+    let bar = |(name, variant): (String, &VariantSummary)| Some((name, Bar::new(variant)?));
+    let drawn: Vec<_> = names.zip(variants).filter_map(bar).collect();
     if drawn.is_empty() {
         return String::new();
     }
     let name_width = drawn.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let ends = drawn.iter().map(|(_, fct)| (fct.p50, fct.max));
+    let ends = drawn.iter().map(|(_, bar)| (bar.start, bar.max));
     let (low, high) =
         ends.fold((f64::INFINITY, 1.0_f64), |(low, high), (p50, max)| (low.min(p50), high.max(max)));
     // From a decade below the fastest median, so that every bar is visible, to the next decade.
@@ -90,14 +121,17 @@ pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{:name_width$}  {}", "", paint(axis.labels().trim_end(), DIM, terminal));
     let _ = writeln!(text, "{:name_width$}  {}", "", paint(&axis.rule(), DIM, terminal));
-    for (i, (name, fct)) in drawn.iter().enumerate() {
+    for (i, (name, bar)) in drawn.iter().enumerate() {
         let _ = writeln!(
             text,
             "{name:<name_width$}  {}",
-            paint(&axis.bar(fct), COLOURS[i % COLOURS.len()], terminal)
+            paint(&axis.bar(bar), COLOURS[i % COLOURS.len()], terminal)
         );
     }
-    let legend = format!("{:name_width$}  █ to p50  ▓ to p99  ▒ to p99.9  ░ to the slowest", "");
+    let has = |shade| drawn.iter().any(|(_, bar)| bar.steps.iter().any(|(_, used)| *used == shade));
+    let parts =
+        SHADES.into_iter().filter(|(shade, _)| has(*shade)).map(|(shade, end)| format!("{shade} to {end}"));
+    let legend = format!("{:name_width$}  {}", "", parts.collect::<Vec<_>>().join("  "));
     let _ = writeln!(text, "{}", paint(&legend, DIM, terminal));
     text
 }
@@ -143,17 +177,39 @@ impl LogAxis {
         line.into_iter().collect()
     }
 
-    fn bar(&self, fct: &Quantiles) -> String {
-        let steps = [(fct.p50, '█'), (fct.p99, '▓'), (fct.p999, '▒'), (fct.max, '░')];
-        let mut bar = String::new();
+    fn bar(&self, bar: &Bar) -> String {
+        let mut drawn = String::new();
         let mut from = 0;
-        for (ns, shade) in steps {
-            let to = self.place(ns).max(from);
-            bar.extend(std::iter::repeat_n(shade, to - from));
+        for (ns, shade) in &bar.steps {
+            let to = self.place(*ns).max(from);
+            drawn.extend(std::iter::repeat_n(*shade, to - from));
             from = to;
         }
-        let _ = write!(bar, " {}", human::time_ns(fct.max));
-        bar
+        let _ = write!(drawn, " {}", human::time_ns(bar.max));
+        drawn
+    }
+}
+
+/// Shades of a bar, and where each ends.
+const SHADES: [(char, &str); 4] = [('█', "p50"), ('▓', "p99"), ('▒', "p99.9"), ('░', "the slowest")];
+
+/// The completion times of a variant: the percentiles that its flows carry, and the slowest flow.
+struct Bar {
+    steps: Vec<(f64, char)>,
+    start: f64,
+    max: f64,
+}
+
+impl Bar {
+    fn new(variant: &VariantSummary) -> Option<Self> {
+        let shown = [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax];
+        let steps = shown.into_iter().zip(SHADES);
+        let steps: Vec<_> = steps
+            .filter_map(|(headline, (shade, _))| {
+                Some((variant.headline(headline).or_else(|| variant.pooled(headline))?, shade))
+            })
+            .collect();
+        Some(Self { start: steps.first()?.0, max: steps.last()?.0, steps })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
-use wiremend_measure::{FlowOutcome, FlowRow, Metric, SeriesRow, TcpStats};
+use wiremend_measure::{FlowOutcome, FlowRow, Metric, Origin, SeriesRow, Summary, TcpStats};
 use wiremend_report::{FlowWriter, Format, RunId, SeriesWriter};
 
 const ORIGIN: RunId<'static> = RunId { variant: "plain, \"old\"", seed: 7 };
@@ -70,6 +70,33 @@ fn parquet_reads_back_over_several_row_groups() {
         assert_eq!(field(&read, "delivered_ps"), &delivered);
     }
     assert_eq!(reader.metadata().file_metadata().num_rows(), count as i64);
+}
+
+/// Programs that read the flows learn from the file itself how they were made.
+#[test]
+fn parquet_says_how_its_rows_were_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flows.parquet");
+    let mut writer = FlowWriter::create(&path, Format::Parquet).unwrap();
+    let origin = Origin { command: "wiremend run x".to_owned(), threads: 3, ..Origin::default() };
+    let summary = Summary {
+        schema: Summary::SCHEMA,
+        scenario: "x".to_owned(),
+        seed: 4,
+        seeds: 2,
+        version: "9.9".to_owned(),
+        variants: Vec::new(),
+        origin,
+    };
+    writer.set_origin(&summary);
+    writer.finish().unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let entries = reader.metadata().file_metadata().key_value_metadata().unwrap();
+    let entry = entries.iter().find(|entry| entry.key == "wiremend").unwrap();
+    let json: serde_json::Value = serde_json::from_str(entry.value.as_ref().unwrap()).unwrap();
+    assert_eq!((json["seeds"].as_u64(), json["version"].as_str()), (Some(2), Some("9.9")));
+    assert_eq!(json["origin"]["command"], "wiremend run x");
+    assert_eq!(json["origin"]["threads"], 3);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use wiremend_fabric::Graph;
 use wiremend_measure::{
-    Collector, Counters, DeadlockReport, FlowOutcome, FlowRow, SeriesRow, Summary, VariantSummary,
+    Collector, Counters, DeadlockReport, FlowOutcome, FlowRow, Goodput, GoodputMeter, Headline, SeedResult,
+    SeriesRow, Summary, Terms, VariantSummary, over_seeds,
 };
 use wiremend_report::{AtomicFile, Page, RunId, sentences};
 use wiremend_sim::{Capture, CapturedFrame, Observer};
@@ -74,26 +75,25 @@ impl Runner<'_> {
         let mut variants: Vec<VariantResults> =
             sums.into_iter().map(|sum| sum.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
         let (summaries, captures) = compare(request, &mut variants, ran);
-        let summary = Summary {
+        let mut summary = Summary {
             schema: Summary::SCHEMA,
             scenario: request.input.name.clone(),
             seed: request.first_seed(),
             seeds: request.seeds,
             version: self.version.to_owned(),
             variants: summaries,
+            origin: request.origin(self.threads),
         };
         let sentences = sentences(&summary.variants);
         let scenario = &request.input.file.scenario;
         if let Some(folder) = output.and_then(|output| output.into_inner().folder) {
-            let page = Page {
-                title: request.input.title(),
-                sentences: &[vec![unwrapped(&scenario.about)], sentences.clone()].concat(),
-                summary: &summary,
-                drawings: &drawings,
-                scenario: request.input.file.text(),
-                command: &request.command(),
-            };
-            folder.finish(&summary, &page).map_err(Error::File)?;
+            let (title, about) = (request.input.title(), unwrapped(&scenario.about));
+            let sentences = [vec![about], sentences.clone()].concat();
+            let page =
+                |summary: &_| Page { title, sentences: &sentences, summary, drawings: &drawings }.html();
+            folder.finish(&mut summary, request.input, page).map_err(Error::File)?;
+        } else {
+            summary.origin.files = request.input.files_read.describe(None).map_err(Error::File)?;
         }
         captures.into_iter().try_for_each(AtomicFile::finish).map_err(Error::File)?;
         Ok(Batch { summary, variants, sentences })
@@ -115,6 +115,10 @@ struct BatchRun<'a, 'r> {
 struct RunResult {
     variant: usize,
     failed: FailedFlows,
+    /// Its headline numbers.
+    seed: SeedResult,
+    goodput: Option<Goodput>,
+    terms: Terms,
     /// Complete capture files that do not have their final names yet.
     captures: Vec<AtomicFile>,
     /// Conditions of the run that affect its numbers.
@@ -149,23 +153,31 @@ impl BatchRun<'_, '_> {
             output.with(|output| output.labels[item.number()].lanes = lanes);
         }
         let feed = self.output.as_ref().map(|output| output.feed(item.number()));
-        let mut watcher = RunObserver { feed, captures, failed: FailedFlows::default() };
+        let measured = scenario.measure.as_ref().map(|window| (window.from.as_ps(), window.until.as_ps()));
+        let goodput = GoodputMeter::new(measured);
+        let mut watcher = RunObserver { feed, captures, failed: FailedFlows::default(), goodput };
         let results =
             item.run(simulation, self.request.input.file.source(), run.variant, &options, &mut watcher)?;
-        let RunObserver { feed, captures, failed } = watcher;
+        let RunObserver { feed, captures, failed, goodput } = watcher;
         feed.map_or(Ok(()), RowFeed::end)?;
         let captures = captures.into_iter().map(complete).collect::<io::Result<Vec<_>>>()?;
         let title = format!("Paused ports, {}, seed {}", run.variant.name, run.seed);
         let pauses = drawn
             .and_then(|graph| pause_timeline::pause_timeline(title, &graph, &results))
             .map(|picture| picture.svg());
+        let goodput = goodput.goodput();
+        let alone = VariantSummary { goodput, ..results.summary(&run.variant.name) };
+        let seed = SeedResult::new(run.seed, &alone);
         let mut sum = self.sums[run.number].lock().unwrap_or_else(PoisonError::into_inner);
         sum.collector.merge(&results.collector);
         sum.counters += results.counters;
         Ok(RunResult {
             variant: run.number,
+            seed,
+            goodput,
             failed,
             captures,
+            terms: results.terms,
             notes: results.notes,
             deadlock: results.deadlock,
             pauses,
@@ -189,6 +201,9 @@ fn compare(
         if summary.notes.is_empty() {
             summary.notes = one.notes;
         }
+        summary.terms = one.terms;
+        summary.goodput = summary.goodput.or(one.goodput);
+        summary.seeds.push(one.seed);
         // Of several seeds, report a deadlock that ended its run rather than one that did not.
         let known = summary.first_deadlock.as_ref().is_some_and(|found| found.ended_run);
         if !known
@@ -197,6 +212,15 @@ fn compare(
             summary.first_deadlock = one.deadlock;
         }
         captures.extend(one.captures);
+    }
+    for summary in &mut summaries {
+        summary.over_seeds = over_seeds(&summary.seeds);
+        // The window is that of the first seed: by default, it follows from the flows of each.
+        if let (Some(goodput), Some(over)) =
+            (&mut summary.goodput, summary.over_seeds.get(&Headline::Goodput))
+        {
+            goodput.bps = over.mean;
+        }
     }
     (summaries, captures)
 }
@@ -234,8 +258,7 @@ impl<'r> Output<'r> {
     ) -> Result<Option<OrderedRows<Self>>, Error> {
         let series = runs.iter().any(|run| run.variant.scenario.series.is_some());
         let wanted = OptionalFiles { csv: request.csv, series };
-        let folder = request.folder.as_deref().map(|path| OutputDir::create(path, wanted));
-        let folder = folder.transpose().map_err(Error::File)?;
+        let folder = request.folder.as_deref().map(|path| OutputDir::create(path, wanted)).transpose()?;
         if folder.is_none() && rows.is_none() {
             return Ok(None);
         }
@@ -282,11 +305,13 @@ struct RunObserver<'a, 'r> {
     feed: Option<RowFeed<'a, Output<'r>>>,
     captures: Vec<Capture<BufWriter<AtomicFile>>>,
     failed: FailedFlows,
+    goodput: GoodputMeter,
 }
 
 impl Observer for RunObserver<'_, '_> {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
         self.failed.note(row);
+        self.goodput.add(row);
         self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Flow(*row)))
     }
 

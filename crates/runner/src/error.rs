@@ -24,6 +24,10 @@ pub enum Error {
     UnknownVariant(String),
     /// The network has no such link.
     UnknownLink(String),
+    /// The directory holds no run that can be repeated.
+    NotARun(String),
+    /// The output directory holds files that are not of a run.
+    Occupied(String),
     /// Two captures have the same file.
     SameFile(PathBuf),
     /// The scenario is valid but cannot be simulated.
@@ -69,6 +73,8 @@ impl Error {
             | Self::NotText(_)
             | Self::UnknownVariant(_)
             | Self::UnknownLink(_)
+            | Self::NotARun(_)
+            | Self::Occupied(_)
             | Self::SameFile(_)
             | Self::Refused { environment: false, .. } => ErrorKind::Input,
             Self::Refused { environment: true, .. } | Self::Memory { .. } | Self::File(_) => {
@@ -86,6 +92,8 @@ impl fmt::Display for Error {
             | Self::NotText(what)
             | Self::UnknownVariant(what)
             | Self::UnknownLink(what)
+            | Self::NotARun(what)
+            | Self::Occupied(what)
             | Self::Refused { message: what, .. } => f.write_str(what),
             Self::Unreadable { name, source } => write!(f, "{name}: cannot be read: {source}"),
             Self::Scenario(error) => error.fmt(f),

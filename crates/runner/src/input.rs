@@ -1,5 +1,6 @@
 //! Scenarios and the files that they name.
 
+use std::collections::BTreeMap;
 use std::fs::File as FsFile;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use wiremend_sim::{BuildError, Files};
 use wiremend_units::canonical_name;
 
 use crate::error::Error;
+use crate::input_files::FilesRead;
 
 /// Largest scenario file.
 const SCENARIO_BYTES_MAX: u64 = 16 << 20;
@@ -23,6 +25,9 @@ pub struct Input {
     /// Overrides of its values.
     pub overrides: Vec<Override>,
     path: Option<PathBuf>,
+    pub(crate) files_read: FilesRead,
+    /// Copies to read in place of the files with these names.
+    copies: BTreeMap<String, PathBuf>,
 }
 
 impl Input {
@@ -54,7 +59,7 @@ impl Input {
             }
         };
         let file = wiremend_scenario::load_with(&source, &text, overrides, names)?;
-        Ok(Self { file, name: name.to_owned(), overrides: overrides.to_vec(), path })
+        Ok(Self::new(name, file, overrides, path))
     }
 
     /// Loads a scenario from text; `name` appears in messages.
@@ -69,7 +74,17 @@ impl Input {
         names: &RegisteredNames,
     ) -> Result<Self, Error> {
         let file = wiremend_scenario::load_with(name, text, overrides, names)?;
-        Ok(Self { file, name: name.to_owned(), overrides: overrides.to_vec(), path: None })
+        Ok(Self::new(name, file, overrides, None))
+    }
+
+    fn new(name: &str, file: File, overrides: &[Override], path: Option<PathBuf>) -> Self {
+        let (name, overrides) = (name.to_owned(), overrides.to_vec());
+        Self { file, name, overrides, path, files_read: FilesRead::default(), copies: BTreeMap::new() }
+    }
+
+    /// Reads copies in place of the files with these names.
+    pub(crate) fn with_copies(self, copies: BTreeMap<String, PathBuf>) -> Self {
+        Self { copies, ..self }
     }
 
     /// Title of the scenario.
@@ -100,9 +115,11 @@ impl Input {
 
 impl Files for Input {
     fn open(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
-        match builtin::locate(self.path.as_deref(), name) {
+        let copy = self.copies.get(name).map(|path| FileSource::Path(path.clone()));
+        match copy.unwrap_or_else(|| builtin::locate(self.path.as_deref(), name)) {
             FileSource::BuiltIn(text) => Ok(Box::new(text.as_bytes())),
             FileSource::Path(path) => {
+                self.files_read.note(name, &path);
                 let shown = path.display();
                 let file = FsFile::open(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
                 let is_folder = file.metadata().is_ok_and(|found| found.is_dir());

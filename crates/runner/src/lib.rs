@@ -15,6 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The summary says [how](wiremend_measure::Origin) the results were made. A [`RecordedRun`] repeats a run from the
+//! files of its output directory and compares the digests.
+//!
 //! # Rows
 //!
 //! A summary aggregates flows. To get the rows of the flows, pass a [`RowSink`] to [`Runner::run_with`], or
@@ -69,6 +72,7 @@
 mod batch;
 mod error;
 mod input;
+mod input_files;
 pub mod machine;
 mod ordered_rows;
 mod output_dir;
@@ -76,6 +80,7 @@ mod pause_timeline;
 mod pool;
 mod progress;
 mod request;
+mod rerun;
 mod row_sink;
 pub mod years;
 
@@ -85,5 +90,6 @@ pub use input::Input;
 pub use pool::{Runner, WorkItem};
 pub use progress::Progress;
 pub use request::Request;
+pub use rerun::{RecordedRun, Repeated};
 pub use row_sink::RowSink;
 pub use wiremend_sim::Registry;

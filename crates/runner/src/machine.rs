@@ -1,4 +1,4 @@
-//! Properties of the machine: cores, free memory, CPU time of a thread.
+//! Properties of the machine: cores, processor, free memory, CPU time of a thread.
 
 use std::num::NonZero;
 
@@ -20,10 +20,28 @@ pub fn memory_bytes_max() -> Option<u64> {
     Some(least / 2)
 }
 
+/// Cores, processor and operating system: `2 cores (some processor), linux`.
+pub fn description() -> String {
+    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor(&text));
+    let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let cores = match cores() {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    };
+    format!("{cores} ({processor}), {}", std::env::consts::OS)
+}
+
 /// CPU time of this thread in seconds: the cost of a run, independent of other programs.
 pub fn cpu_time_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Name of the processor.
+fn processor(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
+    let name = line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!name.is_empty()).then_some(name)
 }
 
 /// `MemAvailable` in bytes.
@@ -41,13 +59,20 @@ fn address_space(limits: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{address_space, available};
+    use super::{address_space, available, processor};
 
     #[test]
     fn free_memory_is_read_from_memavailable() {
         let text = "MemTotal:       24620736 kB\nMemFree:  1 kB\nMemAvailable:   23 kB\n";
         assert_eq!(available(text), Some(23 * 1024));
         assert_eq!(available("MemFree: 5 kB\n"), None);
+    }
+
+    #[test]
+    fn the_processor_is_named_in_one_line() {
+        let text = "processor\t: 0\nmodel name\t: Some  Kind @ 2.0GHz\nflags: x\n";
+        assert_eq!(processor(text).as_deref(), Some("Some Kind @ 2.0GHz"));
+        assert_eq!(processor("flags: x\n"), None);
     }
 
     #[test]

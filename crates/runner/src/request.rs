@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use wiremend_measure::{EffectiveScenario, Origin};
 use wiremend_report::shell_quoted;
 use wiremend_scenario::Variant;
 use wiremend_sim::SimulationPlan;
@@ -10,6 +11,7 @@ use wiremend_units::{LinkId, nearest_name};
 
 use crate::error::Error;
 use crate::input::Input;
+use crate::machine;
 use crate::pool::Runner;
 
 /// The variants, seeds and output files of a run.
@@ -103,6 +105,30 @@ impl<'a> Request<'a> {
         words.join(" ")
     }
 
+    /// How the results of this request are made. The files that it reads are known only later.
+    pub(crate) fn origin(&self, threads: usize) -> Origin {
+        let effective = |variant: &&Variant| EffectiveScenario {
+            variant: variant.name.clone(),
+            seed: self.first_seed_of(variant),
+            sha256: variant.scenario.sha256(),
+            scenario: variant.scenario.to_toml(),
+        };
+        let sets = self.input.overrides.iter();
+        Origin {
+            command: self.command(),
+            overrides: sets.map(|set| format!("{}={}", set.path, set.value)).collect(),
+            threads: threads as u64,
+            machine: machine::description(),
+            scenario: self.input.file.text().to_owned(),
+            variants: self.variants.iter().map(effective).collect(),
+            files: Vec::new(),
+        }
+    }
+
+    fn first_seed_of(&self, variant: &Variant) -> u64 {
+        self.seed.unwrap_or_else(|| variant.scenario.seed.get())
+    }
+
     /// All runs, ordered by variant. Errors of all variants are found before the first run.
     pub(crate) fn runs(&self, runner: &Runner<'_>) -> Result<Vec<Run<'a>>, Error> {
         let is_one = self.variants.len() == 1 && self.seeds == 1;
@@ -110,7 +136,7 @@ impl<'a> Request<'a> {
         for (number, variant) in self.variants.iter().copied().enumerate() {
             let is_checked_by_running = self.captures.is_empty() && self.variants.len() == 1;
             let links = if is_checked_by_running { Vec::new() } else { self.links(runner, variant)? };
-            let first = self.seed.unwrap_or_else(|| variant.scenario.seed.get());
+            let first = self.first_seed_of(variant);
             for seed in (0..self.seeds).map(|number| first.wrapping_add(number)) {
                 let path = |(_, path): &(String, PathBuf)| {
                     if is_one {

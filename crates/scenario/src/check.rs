@@ -12,6 +12,7 @@ use crate::ecn::Ecn;
 use crate::error::LocatedError;
 use crate::impair::{Impair, ImpairmentKind, Script};
 use crate::lossless::Lossless;
+use crate::measure::Measure;
 use crate::name::{Host, Sizes};
 use crate::pattern::{CheckError, Endpoints, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
@@ -66,6 +67,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
         check_ends(route.start, route.stop).map_err(in_table(route.place))?;
     }
     check_remedies(scenario)?;
+    if let Some(measure) = &scenario.measure {
+        check_measure(scenario, measure).map_err(in_table(measure.place))?;
+    }
     for protect in &scenario.protects {
         check_protect(protect).map_err(in_table(protect.place))?;
     }
@@ -81,6 +85,19 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
 
 fn inconsistent(why: impl Into<String>) -> Result<(), CheckError> {
     Err((Place(None), why.into()))
+}
+
+fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), CheckError> {
+    if measure.until <= measure.from {
+        return inconsistent("`until` is not later than `from`; set a later time");
+    }
+    if measure.until > Time::ZERO + scenario.stop.after {
+        let after = scenario.stop.after;
+        return inconsistent(format!(
+            "`until` is after the end of the run, {after} (stop.after); set an earlier time"
+        ));
+    }
+    Ok(())
 }
 
 /// A repeated request of a READ would make the responder start over while it still responds.

@@ -16,8 +16,7 @@ use crate::value::{self, Place, SchemaOf};
 ///
 /// Packets are longer than usual: by 4 B in the first packet of a WRITE, 20 B in later ones, 12 B in packets
 /// of a SEND, 8 B more in the last packet, and 12 B in an acknowledgement. These schemes have their own timer
-/// and ignore `transport.timeout`; they use `transport.retry`. The default of `transport.window` is the
-/// bandwidth-delay product of the longest path of the empty network.
+/// and ignore `transport.timeout`; they use `transport.retry`.
 ///
 /// Plain DCP cannot detect corruption, because a corrupted packet leaves no header. `allowance` and `probe`
 /// add two ways to detect it, which work together.

@@ -49,10 +49,12 @@ mod congestion;
 mod dcp;
 mod deadlock;
 mod ecn;
+mod effective;
 mod error;
 mod impair;
 mod load;
 mod lossless;
+mod measure;
 mod mend;
 mod name;
 mod pattern;
@@ -73,6 +75,7 @@ mod transport;
 mod tree;
 mod trim;
 mod value;
+mod window;
 mod workload;
 
 pub use acceleration::Acceleration;
@@ -83,6 +86,7 @@ pub use congestion::{Congestion, Dcqcn, Swift};
 pub use dcp::{Dcp, DcpTracking};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
+pub use effective::spelled;
 pub use error::Error;
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,
@@ -90,6 +94,7 @@ pub use impair::{
 };
 pub use load::{File, Override, Variant, load, load_with};
 pub use lossless::Lossless;
+pub use measure::Measure;
 pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
 pub use pattern::{Endpoints, Pairs, Pattern};
@@ -110,4 +115,5 @@ pub use topology::{
 pub use transport::{Mtu, Operation, QueuePairs, Transport};
 pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};
+pub use window::{Window, WindowPackets};
 pub use workload::{App, Cbr, Flows, List, PingPong, Poisson, Stream, Workload};

@@ -167,8 +167,7 @@ impl Recovery {
 /// Every packet carries its offset, which takes 16 B more in the middle and last packets of a WRITE and 8 B
 /// more in those of a SEND. Every packet is acknowledged separately, by an acknowledgement that is 4 B longer
 /// than usual. These schemes have their own timers and ignore `transport.timeout`; they use
-/// `transport.retry`. The default of `transport.window` is the bandwidth-delay product of the longest path of
-/// the empty network, for `mp-rdma` only as the initial window.
+/// `transport.retry`.
 ///
 /// ```toml
 /// [transport]

@@ -14,6 +14,7 @@ use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::impair::Impair;
 use crate::lossless::Lossless;
+use crate::measure::Measure;
 use crate::mend::Mend;
 use crate::pause::Pause;
 use crate::protect::Protect;
@@ -127,6 +128,7 @@ const SECTIONS: &[(usize, &str, PushSection)] = &[
     (MAIN, "[[protect]]", push_section::<Protect>),
     (MAIN, "[[variant]]", push_section::<VariantTable>),
     (MAIN, "[stop]", push_section::<Stop>),
+    (MAIN, "[measure]", push_section::<Measure>),
     (MAIN, "[series]", push_section::<Series>),
     (MAIN, "[engine]", push_section::<Engine>),
 ];

@@ -6,6 +6,7 @@ use wiremend_units::Span;
 
 use crate::deadlock::Deadlock;
 use crate::impair::Impair;
+use crate::measure::Measure;
 use crate::mend::Mend;
 use crate::name::{Line, LinkSet};
 use crate::pause::Pause;
@@ -65,6 +66,9 @@ pub struct Scenario {
     /// Protection of links.
     #[serde(rename = "protect", default, skip_serializing_if = "Vec::is_empty")]
     pub protects: Vec<Placed<Protect>>,
+    /// The time over which goodput is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Placed<Measure>>,
     /// Recording over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,

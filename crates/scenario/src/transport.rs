@@ -7,10 +7,11 @@ use wiremend_units::Span;
 use crate::acceleration::Acceleration;
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::dcp::Dcp;
-use crate::quantity::{Limit, Pace, Within};
+use crate::quantity::{Pace, Within};
 use crate::recovery::{Recovery, SelectiveRepeat};
 use crate::tcp::{Protocol, Tcp};
 use crate::value::{self, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
+use crate::window::Window;
 
 /// The transport of all queue pairs.
 ///
@@ -47,8 +48,12 @@ pub struct Transport {
     #[schemars(with = "SchemaOf<Span>")]
     #[schemars(extend("x-advanced" = true))]
     pub resend_delay: Span,
-    /// Number of packets that may be unacknowledged.
-    pub window: Limit<Within<u32, 1, 8_388_607>>,
+    /// Number of packets that may be unacknowledged. `bdp`, for all recovery schemes alike: as many as the sender's
+    /// link carries in one round trip of the longest path of the empty network, so that a connection alone fills
+    /// its link and a scheme does not win by a larger window. Only a READ, which takes as many numbers as its response
+    /// has packets, is then unlimited. `paper`: what the paper of the scheme uses, unlimited for `go-back-n`,
+    /// `go-back-0` and `mp-rdma` (which adapts it, from a `bdp` on), and `bdp` for all others.
+    pub window: Window,
     /// The sender requests an acknowledgement with the last packet of a message, with the packet that fills
     /// the window, and with at least one packet in this number.
     #[schemars(extend("x-advanced" = true))]
@@ -108,7 +113,7 @@ impl Default for Transport {
             retry: Within::fixed(7),
             rnr_retry: Within::fixed(7),
             resend_delay: Span::ZERO,
-            window: Limit::Unlimited,
+            window: Window::Bdp,
             ack_every: Within::fixed(1),
             ack_coalescing: false,
             qp: QueuePairs::PerFlow,

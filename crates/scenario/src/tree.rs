@@ -145,7 +145,7 @@ pub(crate) fn value_count(node: &Node) -> usize {
 
 pub(crate) const KIND: &str = "kind";
 /// The variant of serde for kinds that programs register.
-const REGISTERED: &str = "registered";
+pub(crate) const REGISTERED: &str = "registered";
 
 /// Gives every table with a kind the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read
 /// the flat form of the file only through a buffer that loses places. Refuses a table in place of a list, and

@@ -1,10 +1,9 @@
 //! L20: Joshi et al. (SIGCOMM 2023), appendix C: daemons that detect a corrupting link and start its
 //! protection.
 
-use serde_json::Value;
 use wiremend_monitor::{Detector, FrameSample, Thresholds};
 use wiremend_report::human;
-use wiremend_report::lab::AutoRun;
+use wiremend_report::lab::{AutoRun, Decision};
 
 use super::joshi::source;
 use crate::ledger::number::number;
@@ -77,14 +76,15 @@ fn judge(results: &Results<'_>) -> Finding {
 
 /// Time from the detection at one end to the reaction of the other, in the slower direction.
 fn reaction_s(run: &AutoRun) -> Option<f64> {
-    let first = |node: &str, matches: &dyn Fn(&Value) -> bool| {
-        let decision = run.decisions.iter().find(|one| one.entry["node"] == node && matches(&one.entry));
+    let first = |node: &str, matches: &dyn Fn(&Decision) -> bool| {
+        let decision = run.decisions.iter().find(|one| one.entry["node"] == node && matches(one));
         decision.map(|decision| decision.at_s)
     };
-    let detects = |entry: &Value| entry["event"] == "verdict" && !entry["corrupting"].is_null();
-    let protects = |entry: &Value| entry["event"] == "action" && entry["action"].get("protect").is_some();
+    let protects = |decision: &Decision| decision.copies().is_some_and(|copies| copies > 0);
     let [a, b] = AutoRun::NODES;
-    let from = |detector: &str, actor: &str| Some(first(actor, &protects)? - first(detector, &detects)?);
+    let from = |detector: &str, actor: &str| {
+        Some(first(actor, &protects)? - first(detector, &Decision::is_detection)?)
+    };
     Some(from(a, b)?.max(from(b, a)?))
 }
 

@@ -162,7 +162,8 @@ fn pair(
     state: LinkState,
 ) -> Option<Pair> {
     let effort = results.effort();
-    let goodput = |state, seed| results.outcome(&run(control, loss, state, seed)).summary.goodput_bps as f64;
+    let goodput =
+        |state, seed| results.outcome(&run(control, loss, state, seed)).summary.whole_run_goodput_bps as f64;
     let simulated: Vec<_> =
         seeds(effort).map(|seed| goodput(state, seed) / goodput(LinkState::Clean, seed)).collect();
     let kernel = Share::from_samples(&shares_of_clean(lab, control, state)?)?;

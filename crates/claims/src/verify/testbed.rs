@@ -151,7 +151,7 @@ impl<'a> Testbed<'a> {
         let mut text = format!(
             "title = \"verification of tune\"\n\n\
              [topology]\nkind = \"chain\"\nswitches = {}\nrate = \"{}bps\"\ndelay = \"{}\"\n\n\
-             [transport]\noperation = \"{operation}\"\nmtu = {}\ntimeout = {}\nqp = \"{qp}\"\nresend_delay = \"{}\"\n\n\
+             [transport]\nwindow = \"unlimited\"\noperation = \"{operation}\"\nmtu = {}\ntimeout = {}\nqp = \"{qp}\"\nresend_delay = \"{}\"\n\n\
              [mend]\ndummies = {}\nnak_copies = {}\nretransmission_copies = {}\ndummies_after = \"{}\"\n\n\
              [stop]\nafter = \"{SIMULATED_MAX}s\"\n",
             subject.path.links + 1,

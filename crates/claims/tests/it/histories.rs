@@ -161,7 +161,8 @@ impl History {
 
     fn text(&self) -> String {
         let congestion = if self.more == MARKING { "congestion = \"dcqcn-paper\"\n" } else { "" };
-        let mut text = format!("{TOPOLOGY}{}[transport]\ntimeout = 8\n{congestion}", self.more);
+        let mut text =
+            format!("{TOPOLOGY}{}[transport]\ntimeout = 8\nwindow = \"unlimited\"\n{congestion}", self.more);
         for sender in self.senders {
             let _ = write!(
                 text,

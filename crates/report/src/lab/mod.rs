@@ -87,6 +87,18 @@ pub struct Decision {
     pub entry: Value,
 }
 
+impl Decision {
+    /// Whether a daemon found that its link corrupts.
+    pub fn is_detection(&self) -> bool {
+        self.entry["event"] == "verdict" && self.entry["corrupting"] == true
+    }
+
+    /// Copies per retransmission of an action on a link; 0 for an end of protection.
+    pub fn copies(&self) -> Option<u64> {
+        self.entry["copies"].as_u64().filter(|_| self.entry["event"] == "action")
+    }
+}
+
 impl AutoRun {
     /// Node names of the two ends.
     pub const NODES: [&str; 2] = ["host-a", "host-b"];

@@ -1,5 +1,8 @@
 //! Tests of the public interface.
 
+mod numbers;
+mod records;
+
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -64,7 +64,7 @@ fn a_wrong_value_is_refused_where_it_stands() {
         mtu = 1024 | timeout = 1.5 | s.toml:7:11: found the number `1.5`; expected a whole number from 0 to 31
         mtu = 1024 | retry = 8 | s.toml:7:9: 8 is out of range; expected a whole number from 0 to 7
         mtu = 1024 | window = 0 | s.toml:7:10: 0 is out of range; expected a whole number from 1 to 8388607
-        mtu = 1024 | window = "wide" | s.toml:7:10: found the text `wide`; expected "unlimited" or a whole number from 1 to 8388607
+        mtu = 1024 | window = "wide" | s.toml:7:10: found the text `wide`; expected "bdp", "paper", "unlimited" or a whole number from 1 to 8388607
         mtu = 1024 | ttl = 0 | s.toml:7:7: 0 is out of range; expected a whole number from 1 to 255
         mtu = 1024 | recovery = "go-back-m" | s.toml:7:12: unknown value `go-back-m`; did you mean `go-back-n`? allowed: go-back-n, go-back-0, selective-repeat, timeout-only, rack-tlp, mp-rdma, dcp, ndp, cp
         mtu = 1024 | operation = "atomic" | s.toml:7:13: unknown value `atomic`; allowed: write, send, read
@@ -108,7 +108,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         kind = "poisson" | kind = 7 | s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr, allreduce, alltoall
         kind = "frames" | kind = "bit-error" | s.toml:14:8: unknown kind `bit-error`; did you mean `bit-errors`? allowed: bit-errors, frames, bursts, gilbert-elliott, every, ip-id, script, tilted
         load = 0.5 | load = 0.5\nlaod = 0.5 | s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class, protocol, subflows
-        [topology] | [topologie] | s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant
+        [topology] | [topologie] | s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, measure, series, variant
         mtu = 1024 | "`, expected `x" = 1024 | s.toml:7:1: unknown field ``, expected `x`; allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
         [[workload]] | [workload] | s.toml:8:1: `workload` has the wrong form; begin it with [[workload]]
     "#,

@@ -22,6 +22,52 @@ fn every_built_in_scenario_is_valid_and_described() {
     }
 }
 
+/// The effective text is the scenario: nothing is lost, and it is its own effective text.
+#[test]
+fn the_effective_text_of_every_variant_loads_to_the_same_scenario() {
+    for name in builtin::names() {
+        let file = load(name, builtin::get(name).unwrap(), &[]).unwrap();
+        for variant in &file.variants {
+            let text = variant.scenario.to_toml();
+            let again = load(name, &text, &[]).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+            assert_eq!(again.variants[0].scenario, variant.scenario, "{name}, {}\n{text}", variant.name);
+            assert_eq!(again.variants[0].scenario.sha256(), variant.scenario.sha256());
+        }
+    }
+}
+
+#[test]
+fn the_hash_is_that_of_the_values_and_not_of_their_spelling() {
+    let hash = |text: &str, sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        load("x", text, &sets).unwrap().scenario.sha256()
+    };
+    let text =
+        "title = \"x\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"stream\"\nmessage = \"1MB\"\n";
+    let spelled = text.replace("1MB", "1000kB").replace("\"pair\"", "\"pair\"\ndelay = \"1us\" # as always");
+    assert_eq!(hash(text, &[]), hash(&spelled, &["transport.timeout=14"]));
+    assert_ne!(hash(text, &[]), hash(text, &["transport.timeout=15"]));
+    assert_ne!(hash(text, &[]), hash(text, &["seed=2"]));
+}
+
+#[test]
+fn a_measurement_window_lies_within_the_run() {
+    let load = |window: &str| {
+        let text = "title = \"x\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"stream\"\nmessage = \"1MB\"\n[stop]\nafter = \"9ms\"\n";
+        load("x", &format!("{text}[measure]\n{window}\n"), &[])
+            .map(|file| file.scenario.measure.unwrap().until)
+    };
+    assert_eq!(load("from = \"1ms\"\nuntil = \"9ms\"").unwrap().as_ps(), 9_000_000_000);
+    for (window, why) in [
+        ("from = \"2ms\"\nuntil = \"2ms\"", "`until` is not later than `from`; set a later time"),
+        ("until = \"10ms\"", "`until` is after the end of the run, 9ms (stop.after); set an earlier time"),
+        ("from = \"2ms\"", "missing field `until`; it has no default"),
+    ] {
+        let error = load(window).unwrap_err().to_string();
+        assert!(error.starts_with("x:9:1: ") && error.ends_with(why), "{error}");
+    }
+}
+
 #[test]
 fn the_tour_compares_a_clean_network_with_losses_and_with_two_ways_to_mend_them() {
     let tour = load("tour", builtin::get("tour").unwrap(), &[]).unwrap();

@@ -146,7 +146,7 @@ fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
     judgement.must("flows of WebSearch", count(summary.finished).is(flows));
     judgement.must("dummies of WebSearch", count(summary.extra_frames.dummies.frames).is(flows));
     // Payload of the drawn flows, and the header bytes of their packets.
-    let payload = summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9;
+    let payload = summary.whole_run_goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9;
     let data_bytes = payload * f64::from(sizes().middle()) / f64::from(MTU);
     let share = summary.extra_frames.dummies.bytes as f64 / data_bytes.max(1.0);
     let inverse = table.mean_inverse_packets(Bytes::new(u64::from(MTU)));

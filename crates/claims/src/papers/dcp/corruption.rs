@@ -70,7 +70,7 @@ fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Ou
 /// Mean, minimum and maximum over seeds.
 fn goodput(results: &Results<'_>, scheme: &str, rate: f64) -> [f64; 3] {
     let all = outcomes(results, scheme, rate);
-    spread(all.iter().map(|outcome| outcome.summary.goodput_bps as f64))
+    spread(all.iter().map(|outcome| outcome.summary.whole_run_goodput_bps as f64))
 }
 
 fn share_of_clean(results: &Results<'_>, scheme: &str, rate: f64) -> f64 {

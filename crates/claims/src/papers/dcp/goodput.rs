@@ -74,7 +74,7 @@ fn runs(effort: Effort) -> Vec<Run> {
 }
 
 fn goodput(results: &Results<'_>, scheme: &'static str, loss: f64) -> f64 {
-    outcome(results, scheme, loss).summary.goodput_bps as f64
+    outcome(results, scheme, loss).summary.whole_run_goodput_bps as f64
 }
 
 fn outcome<'a>(results: &'a Results<'_>, scheme: &'static str, loss: f64) -> &'a Outcome {

@@ -124,10 +124,10 @@ fn judge(results: &Results<'_>) -> Finding {
         "retransmissions per packet without backpressure, divided by those without protection",
         number(without / with.max(1e-9)).at_least(1.0),
     );
-    let goodput = outcome(WITHOUT).summary.goodput_bps as f64;
+    let goodput = outcome(WITHOUT).summary.whole_run_goodput_bps as f64;
     judgement.must(
         "goodput without backpressure",
-        rate_bps(goodput).below(outcome(WITH).summary.goodput_bps as f64),
+        rate_bps(goodput).below(outcome(WITH).summary.whole_run_goodput_bps as f64),
     );
     over_time(&mut judgement, results);
     streams(&mut judgement, results);
@@ -135,7 +135,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let summary = &outcome(variant).summary;
         vec![
             format!("WRITEs, {variant}"),
-            human::rate_bps(summary.goodput_bps as f64),
+            human::rate_bps(summary.whole_run_goodput_bps as f64),
             human::count(summary.retransmitted_packets),
             human::count(summary.protection.overflowed),
             human::bytes(summary.protection.rx_buffer_bytes_max as f64),
@@ -169,7 +169,7 @@ fn judge(results: &Results<'_>) -> Finding {
             human::count(overflowed),
             human::count(outcome(WITHOUT).summary.retransmitted_packets),
             human::rate_bps(goodput),
-            human::rate_bps(outcome(WITH).summary.goodput_bps as f64)
+            human::rate_bps(outcome(WITH).summary.whole_run_goodput_bps as f64)
         ),
         "The receiver of the link requests no retransmission of frames that overflowed: each stalls delivery for a \
          whole ackNoTimeout, during which more frames queue up. Go-back-N does not slow down as DCTCP does, so that \

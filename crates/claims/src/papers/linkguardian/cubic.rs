@@ -152,7 +152,7 @@ impl Trial {
 
     /// Mean, minimum and maximum over all seeds, in bits per second.
     fn goodput(&self, results: &Results<'_>) -> [f64; 3] {
-        spread(self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64))
+        spread(self.outcomes(results).iter().map(|outcome| outcome.summary.whole_run_goodput_bps as f64))
     }
 
     /// Share of the goodput that is possible without loss.

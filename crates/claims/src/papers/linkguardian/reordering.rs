@@ -199,7 +199,8 @@ fn measured(results: &Results<'_>) -> String {
     let sent =
         |case| DETECTIONS.map(|detection| shown(per_link_retransmission(of(case, detection)))).join(", ");
     let at = |case, detection| human::time_ns(exact_ns(of(case, detection), 0.999));
-    let goodput = |detection| human::rate_bps(of(Case::Stream, detection).summary.goodput_bps as f64);
+    let goodput =
+        |detection| human::rate_bps(of(Case::Stream, detection).summary.whole_run_goodput_bps as f64);
     let in_order = |case: Case| results.outcome(&case.run(results.effort(), "dctcp", HARDENED));
     let cases = [Case::ShortEach, Case::Short, Case::LongEach, Case::Long, Case::Stream, Case::Near];
     let [short_each, short, long_each, long, stream, near] = cases.map(sent);
@@ -215,7 +216,7 @@ fn measured(results: &Results<'_>) -> String {
         at(Case::LongEach, ADAPTIVE),
         at(Case::LongEach, TIME),
         human::time_ns(exact_ns(in_order(Case::LongEach), 0.999)),
-        human::rate_bps(in_order(Case::Stream).summary.goodput_bps as f64),
+        human::rate_bps(in_order(Case::Stream).summary.whole_run_goodput_bps as f64),
     )
 }
 
@@ -272,7 +273,8 @@ fn against_order(
         judgement.must(what, time_ns(late).at_most(order * (1.0 + ORDERED_TOLERANCE)));
     }
     if case == Case::Stream {
-        let [time, segments, ordered] = [time, segments, ordered].map(|of| of.summary.goodput_bps as f64);
+        let [time, segments, ordered] =
+            [time, segments, ordered].map(|of| of.summary.whole_run_goodput_bps as f64);
         judgement.must(
             format!("goodput, {name}, {TIME}"),
             rate_bps(time).at_least(ordered * (1.0 - ORDERED_TOLERANCE)),
@@ -295,6 +297,6 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
         human::count(outcome.tcp.undone),
     ];
     row.extend([0.5, 0.999, 1.0].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
-    row.push(human::rate_bps(summary.goodput_bps as f64));
+    row.push(human::rate_bps(summary.whole_run_goodput_bps as f64));
     row
 }

@@ -44,15 +44,16 @@ fn judge(results: &Results<'_>) -> Finding {
         let (zero, n) = (outcome("go-back-0"), outcome("go-back-N"));
         let link_bps = n.lane("h0>tor").rate_bps as f64;
         let what = format!("goodput, go-back-0 {operation}");
-        judgement.must(what, rate_bps(zero.summary.goodput_bps as f64).at_most(0.0));
+        judgement.must(what, rate_bps(zero.summary.whole_run_goodput_bps as f64).at_most(0.0));
         judgement.must(
             format!("link utilisation, go-back-0 {operation}"),
             fraction(busy(zero)).at_least(UTILISATION_MIN),
         );
         let what = format!("goodput, go-back-N {operation}");
-        judgement.must(what, rate_bps(n.summary.goodput_bps as f64).at_least(GOODPUT_MIN * link_bps));
+        judgement
+            .must(what, rate_bps(n.summary.whole_run_goodput_bps as f64).at_least(GOODPUT_MIN * link_bps));
         for outcome in [zero, n] {
-            let goodput = human::rate_bps(outcome.summary.goodput_bps as f64);
+            let goodput = human::rate_bps(outcome.summary.whole_run_goodput_bps as f64);
             let busy = human::percent(busy(outcome));
             summaries.push(format!("{}: goodput {goodput}, link {busy} % used", outcome.summary.name));
         }
@@ -74,7 +75,7 @@ fn figure(results: &Results<'_>) -> Bars {
     let bar = |run: &Run| {
         let outcome = results.outcome(run);
         let link_bps = outcome.lane("h0>tor").rate_bps as f64;
-        let useful = outcome.summary.goodput_bps / 1_000_000;
+        let useful = outcome.summary.whole_run_goodput_bps / 1_000_000;
         let carried = (busy(outcome) * link_bps / 1e6).round() as u64;
         Bar { name: outcome.summary.name.clone(), counts: vec![useful, carried.saturating_sub(useful)] }
     };

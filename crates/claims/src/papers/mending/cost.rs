@@ -81,7 +81,7 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 /// Payload of the finished flows.
 fn payload(summary: &VariantSummary) -> f64 {
-    summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9
+    summary.whole_run_goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9
 }
 
 /// Added bytes divided by the bytes of the flows' own frames, computed from payload and header share.
