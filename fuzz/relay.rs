@@ -1,7 +1,7 @@
 //! Shared parts of the relay fuzzers: a relay between two ports in memory, and frames of all kinds.
 
 use wiremend_dataplane::memory_port::MemoryPort;
-use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, ProtectionMode};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, ProtectionMode, Trust};
 use wiremend_proto::link::{Config, CopyCount};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
@@ -65,6 +65,7 @@ impl Side {
             link: config,
             codec: LinkCodec::default(),
             source: MacAddr([2, 0, 0, 0, 0, number]),
+            trust: Trust::PeerAddress,
             classes: Classifier::default(),
             queue_bytes_max: sizes.queue_bytes_max,
             slots: sizes.slots,

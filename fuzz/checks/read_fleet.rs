@@ -1,6 +1,6 @@
 //! Any file may be passed as a fabric, its state, or a trace.
 
-use wiremend_fabric::tiers::{FabricShape, PathCounts, Tiers, read_csv, read_json};
+use wiremend_fabric::tiers::{FabricShape, PathCounts, ScopeAmounts as _, Tiers, read_csv, read_json};
 use wiremend_fleet::plan::{DrainPlanner, FabricState};
 use wiremend_fleet::{CapacityCount, Trace};
 use wiremend_units::Rate;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use wiremend_units::Time;
@@ -33,6 +34,31 @@ impl Clock {
     /// Returns whether the clock has reached its [`Clock::LIFETIME`].
     pub fn is_expired(&self) -> bool {
         self.start.elapsed() > Self::LIFETIME
+    }
+}
+
+/// When a loop turned last, for health checks by other threads.
+#[derive(Debug)]
+pub struct Heartbeat {
+    start: Instant,
+    beat_ns: AtomicU64,
+}
+
+impl Heartbeat {
+    /// Starts with a beat.
+    #[expect(clippy::disallowed_methods, reason = "a clock of months, which the protocol cores do not see")]
+    pub fn start() -> Self {
+        Self { start: Instant::now(), beat_ns: AtomicU64::new(0) }
+    }
+
+    /// Records a turn of the loop.
+    pub fn beat(&self) {
+        self.beat_ns.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Time since the last beat.
+    pub fn age(&self) -> Duration {
+        self.start.elapsed().saturating_sub(Duration::from_nanos(self.beat_ns.load(Ordering::Relaxed)))
     }
 }
 

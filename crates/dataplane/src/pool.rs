@@ -27,6 +27,11 @@ impl Pool {
         }
     }
 
+    /// Memory in bytes if all slots are used.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes.len() + self.lens.len() * (size_of::<u32>() * 2 + size_of::<u8>())
+    }
+
     /// Takes an empty slot with one reference. Returns `None` if all slots are in use.
     #[inline]
     pub fn allocate(&mut self) -> Option<Slot> {

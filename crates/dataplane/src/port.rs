@@ -71,6 +71,14 @@ impl LinuxPort {
         }
     }
 
+    /// Memory shared with the kernel.
+    pub fn ring_bytes(&self) -> usize {
+        match self {
+            Self::Packet(socket) => socket.ring_bytes(),
+            Self::Xdp(socket) => socket.ring_bytes(),
+        }
+    }
+
     /// Counts the received frames that were not taken, if the port can tell.
     pub fn pending(&self, ethertype: u16) -> Option<PendingFrames> {
         match self {

@@ -79,7 +79,7 @@ impl AutoProtection {
             rate_bps: self.chain.rate.map_or(0, wiremend_units::Rate::bits_per_s),
             corrupts_s: state.corrupts.unwrap_or_default().as_secs_f64(),
             repaired_s: state.repaired.unwrap_or_default().as_secs_f64(),
-            detected_s: decisions.iter().find(|one| is_detection(one)).map(|one| one.at_s),
+            detected_s: decisions.iter().find(|one| one.is_detection()).map(|one| one.at_s),
             protected_s: state.protected_s,
             unprotected_s: state.unprotected_s,
             decisions,
@@ -105,20 +105,16 @@ struct LoopProgress {
 
 impl LoopProgress {
     fn update(&mut self, decisions: &[Decision]) {
-        self.protected_s = last_of_both(decisions, |action| action.get("protect").is_some());
-        self.unprotected_s = last_of_both(decisions, |action| action == "nothing");
+        self.protected_s = last_of_both(decisions, |copies| copies > 0);
+        self.unprotected_s = last_of_both(decisions, |copies| copies == 0);
     }
 }
 
-fn is_detection(decision: &Decision) -> bool {
-    decision.entry["event"] == "verdict" && !decision.entry["corrupting"].is_null()
-}
-
-/// Time at which the later of the two nodes first did it.
-fn last_of_both(decisions: &[Decision], matches: impl Fn(&Value) -> bool) -> Option<f64> {
+/// Time at which the later of the two nodes first acted with such a number of copies.
+fn last_of_both(decisions: &[Decision], matches: impl Fn(u64) -> bool) -> Option<f64> {
     let first = |node: &str| {
-        let of_node = |one: &&Decision| one.entry["event"] == "action" && one.entry["node"] == node;
-        decisions.iter().filter(of_node).find(|one| matches(&one.entry["action"])).map(|one| one.at_s)
+        let mut of_node = decisions.iter().filter(|one| one.entry["node"] == node);
+        of_node.find(|one| one.copies().is_some_and(&matches)).map(|one| one.at_s)
     };
     let [(a, _), (b, _)] = ENDS;
     Some(first(a)?.max(first(b)?))
@@ -133,12 +129,27 @@ fn decisions(daemons: &[LabProcess], began: Duration) -> Result<Vec<Decision>, E
             let Ok(entry) = serde_json::from_str::<Value>(line) else {
                 return Err(Error::Environment(format!("a daemon of the lab failed: {line}")));
             };
-            let at_s = entry["time_s"].as_f64().unwrap_or(0.0) - began.as_secs_f64();
+            let Some(time_s) = entry["timestamp"].as_str().and_then(second_of_day) else {
+                return Err(Error::Environment(format!(
+                    "a line without a time in the log of a daemon: {line}"
+                )));
+            };
+            // A run may pass midnight.
+            let since = (time_s - began.as_secs_f64()).rem_euclid(DAY_S);
+            let at_s = if since < DAY_S / 2.0 { since } else { since - DAY_S };
             decisions.push(Decision { at_s, entry });
         }
     }
     decisions.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     Ok(decisions)
+}
+
+const DAY_S: f64 = 86_400.0;
+
+/// Seconds since midnight of a time such as `2026-11-19T03:34:57.123456Z`.
+fn second_of_day(timestamp: &str) -> Option<f64> {
+    let (_, time) = timestamp.strip_suffix('Z')?.split_once('T')?;
+    time.split(':').try_fold(0.0, |sum, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))
 }
 
 /// Starts a daemon in the mode `act` at one end. Its counters are those of the wire towards that end.

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
 use wiremend_dataplane::port::{ImpairedPort, LinuxPort, Port};
-use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, Trust};
 use wiremend_dataplane::sys::packet::{Pieces, RxFrame, SEND_MAX};
 use wiremend_dataplane::wire::ImpairmentSettings;
 use wiremend_proto::link::Config;
@@ -133,6 +133,7 @@ fn config(side: usize) -> DataPathConfig {
         link,
         codec: LinkCodec::default(),
         source: MacAddr([2, 0, 0, 0, 1, side as u8]),
+        trust: Trust::PeerAddress,
         classes: Classifier::default(),
         queue_bytes_max: 4 << 20,
         slots: 32_768,

@@ -4,4 +4,4 @@ mod exposition;
 mod server;
 
 pub use exposition::Exposition;
-pub use server::MetricsServer;
+pub use server::{MetricsServer, Pages};

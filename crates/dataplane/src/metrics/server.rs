@@ -1,4 +1,4 @@
-//! A minimal HTTP server for Prometheus.
+//! A minimal HTTP server for Prometheus and health checks.
 //!
 //! Its threads drop all capabilities. It limits the number of connections and the time of each.
 
@@ -12,6 +12,18 @@ use std::time::Duration;
 use crate::event_loop::Clock;
 use crate::sys::capability;
 
+/// What a server serves; called for every request, by several threads.
+pub trait Pages: Send + Sync + 'static {
+    /// The metrics, at `/metrics`.
+    fn metrics(&self) -> String;
+
+    /// Whether the program works, at `/healthz`; `Err` with what does not, which a restart may mend.
+    fn health(&self) -> Result<(), String>;
+
+    /// Whether the program does its task now, at `/readyz`; `Err` with what it waits for.
+    fn readiness(&self) -> Result<(), String>;
+}
+
 /// Serves metrics until it is dropped.
 pub struct MetricsServer {
     address: SocketAddr,
@@ -19,7 +31,7 @@ pub struct MetricsServer {
 }
 
 struct Listener<P> {
-    page: P,
+    pages: Arc<P>,
     open: AtomicUsize,
     stopped: Arc<AtomicBool>,
 }
@@ -30,15 +42,12 @@ const REQUEST_BYTES_MAX: usize = 8192;
 const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl MetricsServer {
-    /// Serves the text that `page` returns, called for every request.
-    pub fn serve<P: Fn() -> String + Send + Sync + 'static>(
-        address: SocketAddr,
-        page: P,
-    ) -> io::Result<Self> {
+    /// Serves these pages.
+    pub fn serve<P: Pages>(address: SocketAddr, pages: Arc<P>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let stopped = Arc::new(AtomicBool::new(false));
-        let state = Arc::new(Listener { page, open: AtomicUsize::new(0), stopped: Arc::clone(&stopped) });
+        let state = Arc::new(Listener { pages, open: AtomicUsize::new(0), stopped: Arc::clone(&stopped) });
         thread::Builder::new().name("metrics".into()).spawn(move || state.serve(&listener))?;
         Ok(Self { address, stopped })
     }
@@ -57,7 +66,7 @@ impl Drop for MetricsServer {
     }
 }
 
-impl<P: Fn() -> String + Send + Sync + 'static> Listener<P> {
+impl<P: Pages> Listener<P> {
     fn serve(self: Arc<Self>, listener: &TcpListener) {
         if capability::keep_only(&[]).is_err() {
             return;
@@ -105,8 +114,10 @@ impl<P: Fn() -> String + Send + Sync + 'static> Listener<P> {
         }
         let path = target.unwrap_or_default().split('?').next().unwrap_or_default();
         match (method, path) {
-            (Some("GET"), "/metrics") => response("200 OK", &(self.page)()),
-            (Some("GET"), _) => response("404 Not Found", "the metrics are at /metrics\n"),
+            (Some("GET"), "/metrics") => response("200 OK", &self.pages.metrics()),
+            (Some("GET"), "/healthz") => verdict(self.pages.health()),
+            (Some("GET"), "/readyz") => verdict(self.pages.readiness()),
+            (Some("GET"), _) => response("404 Not Found", "pages: /metrics, /healthz, /readyz\n"),
             _ => response("405 Method Not Allowed", "use GET\n"),
         }
     }
@@ -128,6 +139,13 @@ fn read_head(stream: &mut TcpStream) -> io::Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+fn verdict(verdict: Result<(), String>) -> String {
+    match verdict {
+        Ok(()) => response("200 OK", "ok\n"),
+        Err(why) => response("503 Service Unavailable", &format!("{why}\n")),
+    }
 }
 
 fn response(status: &str, body: &str) -> String {

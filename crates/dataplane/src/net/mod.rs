@@ -18,6 +18,7 @@ mod interface;
 mod namespace;
 mod program;
 mod saved_config;
+mod standard_statistics;
 mod statistics;
 mod watch;
 
@@ -30,5 +31,6 @@ pub use flow_control::PortFlowControl;
 pub use interface::{Address, Counters, Interface};
 pub use namespace::NetNs;
 pub use saved_config::SavedConfig;
+pub use standard_statistics::{FecBin, StandardStatistics, StatisticsReader};
 pub use statistics::statistics;
 pub use watch::{InterfaceChange, InterfaceWatch};

@@ -39,6 +39,18 @@ pub struct Counts {
     /// Control frames with our own source address: the link is a loop, or another port has the same address.
     #[serde(default)]
     pub echoed: u64,
+    /// Control frames from another address than that of the other end.
+    #[serde(default)]
+    pub foreign_address: u64,
+    /// Control frames without a seal, although this end has a key.
+    #[serde(default)]
+    pub no_seal: u64,
+    /// Control frames whose seal is not of our key.
+    #[serde(default)]
+    pub wrong_seal: u64,
+    /// Control frames whose seal is valid but old: somebody repeats them, or the other end has just started.
+    #[serde(default)]
+    pub old_seal: u64,
     /// Frames with the link's `EtherType` that cannot be parsed.
     pub malformed: u64,
     /// Frames that are too short for their addresses, or longer than the port accepts.

@@ -4,13 +4,10 @@
 //! of the whole relay have the link interface.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::metrics::Exposition;
 
-use super::{Class, ProtectionMode, Recovery, Request, Settings, Status};
-use crate::control::send_request;
+use super::{Class, ProtectionMode, Recovery, Status};
 
 /// Renders the metrics of the relay on the link `device`. `status` is `None` if the relay does not answer.
 pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>) -> String {
@@ -29,18 +26,6 @@ pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>)
         page.recovery(&status.link, &status.recovery);
     }
     page.0.finish()
-}
-
-/// Returns a function that requests the status over the control socket and renders it.
-pub(super) fn page(
-    settings: &Settings,
-    restarts: Arc<AtomicU64>,
-) -> impl Fn() -> String + Send + Sync + use<> {
-    let (socket, device, version) = (settings.socket(), settings.link.clone(), settings.version.clone());
-    move || {
-        let status: Option<Status> = send_request(&socket, &Request::Status).ok();
-        text(&version, &device, restarts.load(Ordering::Relaxed), status.as_ref())
-    }
 }
 
 /// Bucket edges of the histogram, as powers of two in nanoseconds: 1 µs to 2 s.
@@ -135,6 +120,10 @@ impl Page {
             (lan, "forged", counts.forged),
             (link, "echoed", counts.echoed),
             (link, "malformed", counts.malformed),
+            (link, "foreign_address", counts.foreign_address),
+            (link, "no_seal", counts.no_seal),
+            (link, "wrong_seal", counts.wrong_seal),
+            (link, "old_seal", counts.old_seal),
             (link, "bad_length", counts.bad_length),
             (link, "memory", counts.pool_empty),
             (link, "lan_full", counts.lan_refused),
@@ -181,6 +170,12 @@ impl Page {
             }
         }
         self.one("frames_in_memory", "Frames in the frame memory.", &status.link, status.pool_used);
+        self.one(
+            "memory_max_bytes",
+            "Memory for frames if all of it is used.",
+            &status.link,
+            status.memory_max,
+        );
     }
 
     fn recovery(&mut self, device: &str, recovery: &Recovery) {

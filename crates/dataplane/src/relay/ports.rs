@@ -1,5 +1,6 @@
 //! Checks and opens the two ports of a relay.
 
+use tracing::warn;
 use wiremend_units::{Bytes, Rate};
 use wiremend_wire::MacAddr;
 
@@ -28,15 +29,15 @@ const FCS_BYTES: u32 = 4;
 
 impl Ports {
     /// Checks and opens the ports. They may be down.
-    pub(super) fn open(settings: &Settings, notify: &dyn Fn(&str)) -> Result<Self, RelayError> {
+    pub(super) fn open(settings: &Settings) -> Result<Self, RelayError> {
         let [lan, link] = check(settings)?;
         let frame_bytes_max = lan.mtu + ETHERNET_BYTES + TAGS_BYTES + FCS_BYTES;
         Ok(Self {
             source: MacAddr(link.mac.unwrap_or_default()),
             rate: rate(settings, &link)?,
             lan_mtu: lan.mtu,
-            lan: open(&lan, settings, notify)?,
-            link: open(&link, settings, notify)?,
+            lan: open(&lan, settings)?,
+            link: open(&link, settings)?,
             frame_bytes_max: Bytes::new(u64::from(frame_bytes_max)),
         })
     }
@@ -123,7 +124,7 @@ fn check_unused(name: &str) -> Result<Interface, RelayError> {
     Ok(interface)
 }
 
-fn open(interface: &Interface, settings: &Settings, notify: &dyn Fn(&str)) -> Result<LinuxPort, RelayError> {
+fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, RelayError> {
     match settings.port {
         PortKind::Xdp(mode) => open_xdp(interface, settings, mode),
         // XDP pays only with zero copy, which needs hardware. XDP loses VLAN tags that the hardware strips.
@@ -132,7 +133,7 @@ fn open(interface: &Interface, settings: &Settings, notify: &dyn Fn(&str)) -> Re
                 Ok(LinuxPort::Xdp(socket)) if socket.is_zero_copy() => Ok(LinuxPort::Xdp(socket)),
                 Ok(_) => open_packet(interface),
                 Err(why) => {
-                    notify(&format!("`{}` uses packet sockets: {why}", interface.name));
+                    warn!(link = settings.link, "`{}` uses packet sockets: {why}", interface.name);
                     open_packet(interface)
                 }
             }

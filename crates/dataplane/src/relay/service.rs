@@ -1,7 +1,10 @@
 //! The forwarding process: runs the data path on real ports and answers control requests.
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ring::rand::{SecureRandom, SystemRandom};
+use tracing::{info, warn};
 use wiremend_units::{Rate, Span, Time};
 use wiremend_wire::Malformed;
 
@@ -12,7 +15,7 @@ use super::notices::{NoticeFacts, Notices};
 use super::ports::Ports;
 use super::status::{self, Class, Recovery, Request, Status};
 use super::traffic_owner::TrafficOwner;
-use super::{RelayError, RuntimeSettings, Settings};
+use super::{RelayError, RuntimeSettings, Settings, Trust};
 use crate::control::{Inbox, PendingRequest, Response, Server};
 use crate::event_loop::{Clock, wait_for_frames};
 use crate::net::{Interface, tc};
@@ -70,13 +73,13 @@ const SLEEP_MAX: Span = Span::from_ms(200);
 impl Service {
     /// Opens the ports, drops capabilities, leaves traffic to the kernel and listens for control requests.
     ///
-    /// Passes messages for the operator to `notify`. The supervisor must hold the [`InterfaceLease`](super::InterfaceLease).
-    pub fn start(mut settings: Settings, notify: &dyn Fn(&str)) -> Result<Self, RelayError> {
+    /// The supervisor must hold the [`InterfaceLease`](super::InterfaceLease).
+    pub fn start(mut settings: Settings) -> Result<Self, RelayError> {
         if let Some(runtime_settings) = RuntimeSettings::load(&settings) {
             runtime_settings.apply(&mut settings).map_err(|error| RelayError::Settings(error.to_string()))?;
         }
         settings.check()?;
-        let ports = Ports::open(&settings, notify)?;
+        let ports = Ports::open(&settings)?;
         let mtu = MtuWatch::open(&settings, ports.lan_mtu)?;
         let link = settings.link_config(ports.rate, ports.frame_bytes_max);
         link.check().map_err(|error| RelayError::Settings(error.to_string()))?;
@@ -85,6 +88,7 @@ impl Service {
             link,
             codec: settings.codec,
             source: ports.source,
+            trust: trust(&settings)?,
             classes: settings.classes.clone(),
             queue_bytes_max: settings.queue.get(),
             device_frames: settings.device_frames,
@@ -105,6 +109,13 @@ impl Service {
             .map_err(RelayError::io(format!("open the control socket {}", path.display())))?;
         let mut datapath = DataPath::new(ports.lan, ports.link, config);
         datapath.endpoint_mut().set_host_confirms_close();
+        let memory_max = memory_max(&datapath);
+        info!(
+            link = settings.link,
+            memory_max,
+            "frames take at most {} MiB of memory, rings included",
+            memory_max.div_ceil(1 << 20)
+        );
         Ok(Self {
             rate: ports.rate,
             clock: Clock::start(),
@@ -121,9 +132,8 @@ impl Service {
         })
     }
 
-    /// Forwards frames until `stop` returns true, and passes messages for the operator to `notify`. Then it
-    /// hands traffic back to the kernel.
-    pub fn run(mut self, stop: impl Fn() -> bool, notify: &dyn Fn(&str)) -> Result<ExitReason, RelayError> {
+    /// Forwards frames until `stop` returns true. Then it hands traffic back to the kernel.
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<ExitReason, RelayError> {
         wait::set_precise_timers();
         sched::request_short_slices();
         if let Some(cpu) = self.settings.cpu {
@@ -139,7 +149,7 @@ impl Service {
             let more = self.run_once(now)?;
             if retry_at <= now {
                 retry_at = now + RETRY;
-                self.run_periodic(now, notify);
+                self.run_periodic(now);
             }
             iterations += 1;
             if more && iterations < ITERATIONS_MAX {
@@ -161,16 +171,19 @@ impl Service {
         self.shutdown()?;
         let HandoverCounts { lost, late } = self.traffic_owner.counts();
         if lost + late > 0 {
-            notify(&format!(
+            warn!(
+                link = self.settings.link,
+                lost,
+                late,
                 "when kernel and relay took over from each other, {lost} frames were lost and {late} may have been \
                  overtaken"
-            ));
+            );
         }
         Ok(ended)
     }
-    /// Periodic work, ten times a second: retries hellos, reads kernel counters, notifies the operator.
-    fn run_periodic(&mut self, now: Time, notify: &dyn Fn(&str)) {
-        self.follow_mtu(now, notify);
+    /// Periodic work, ten times a second: retries hellos, reads kernel counters, logs changes.
+    fn run_periodic(&mut self, now: Time) {
+        self.follow_mtu(now);
         if self.wanted && self.mtu.held_back().is_none() {
             self.datapath.endpoint_mut().on_traffic(now);
         }
@@ -190,9 +203,10 @@ impl Service {
             counts: &self.datapath.counts(),
             last_malformed: self.datapath.last_malformed(),
             ethertypes: (self.settings.codec.ethertype, self.datapath.peer_ethertype()),
+            key_mismatch: self.datapath.key_mismatch(),
             kernel_dropped: self.kernel_dropped,
         };
-        self.notices.report(&facts, notify);
+        self.notices.report(&facts);
     }
 
     fn count_kernel_drops(&mut self) {
@@ -265,14 +279,14 @@ impl Service {
     }
 
     /// Follows changes of the MTU of either port.
-    fn follow_mtu(&mut self, now: Time, notify: &dyn Fn(&str)) {
+    fn follow_mtu(&mut self, now: Time) {
         if !self.mtu.update(&self.settings) {
             return;
         }
         let end = self.datapath.endpoint_mut();
         match self.mtu.held_back() {
             Some(why) => {
-                notify(why);
+                warn!(link = self.settings.link, "{why}");
                 end.deactivate(now);
             }
             None if self.wanted => end.activate(now, new_epoch()),
@@ -341,6 +355,7 @@ impl Service {
         if runtime_settings.active != self.wanted {
             self.set_wanted(runtime_settings.active);
         }
+        info!(link = self.settings.link, "request: {request}");
         runtime_settings
             .store(&self.settings)
             .map_err(|error| format!("applied, but a restarted process will not use it: {error}"))
@@ -378,6 +393,7 @@ impl Service {
             tx_buffer_bytes: end.counters().tx_bytes,
             rx_buffer_bytes: end.counters().rx_bytes,
             pool_used: self.datapath.pool_used() as u64,
+            memory_max: memory_max(&self.datapath) as u64,
             kernel_dropped: self.kernel_dropped,
             kernel_forwarded: by_kernel.map(|counts| counts.redirected),
             kernel_redirect_failed: by_kernel.map(|counts| counts.redirect_failed),
@@ -385,6 +401,9 @@ impl Service {
             handover_late: self.traffic_owner.counts().late,
             held_back: self.mtu.held_back().map(str::to_owned),
             peer_ethertype: self.datapath.peer_ethertype(),
+            peer_address: self.datapath.peer_address().map(|address| address.to_string()),
+            keyed: self.settings.key.is_some(),
+            key_mismatch: self.datapath.key_mismatch(),
             carrier: names.map(|name| Interface::by_name(name).is_ok_and(|port| port.up && port.carrier)),
             peer_version: match last_malformed {
                 Some(Malformed::LinkVersion(version)) => Some(version),
@@ -394,6 +413,20 @@ impl Service {
             recovery: Recovery::from_delays(end.delays()),
         }
     }
+}
+
+/// Memory for frames in bytes, in the pool and in the rings of both ports.
+fn memory_max(datapath: &DataPath<LinuxPort>) -> usize {
+    datapath.memory_max() + datapath.lan().ring_bytes() + datapath.link().ring_bytes()
+}
+
+fn trust(settings: &Settings) -> Result<Trust, RelayError> {
+    let Some(key) = settings.key.clone() else { return Ok(Trust::PeerAddress) };
+    let mut start = [0; 8];
+    SystemRandom::new()
+        .fill(&mut start)
+        .map_err(|_| RelayError::io("draw a random number")(io::ErrorKind::Other.into()))?;
+    Ok(Trust::Key { key, start: u64::from_ne_bytes(start) })
 }
 
 /// Returns an epoch that no earlier start has used: the wall clock in milliseconds.

@@ -7,7 +7,7 @@ use wiremend_proto::link::{Config, CopyCount, LossRate};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::LinkCodec;
 
-use super::{Classifier, RelayError};
+use super::{Classifier, LinkKey, RelayError};
 use crate::event_loop::WaitMode;
 use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub copies: CopyCount,
     /// Wire format of the header.
     pub codec: LinkCodec,
+    /// The key that both ends share.
+    pub key: Option<LinkKey>,
     /// Size of the queue before the link.
     pub queue: Bytes,
     /// Maximum number of frames that the device holds ahead of the link rate.
@@ -81,6 +83,9 @@ const SILENCE_MAX: Span = Span::from_ms(80);
 /// Round trip time assumed until recoveries were measured: a process may be scheduled late.
 const RTT_AT_FIRST: Span = Span::from_us(500);
 
+/// Losses in a row after which a second frame must confirm that so many are missing.
+const UNCONFIRMED_JUMP_MAX: u32 = 32;
+
 const ETHERTYPE_MIN: u16 = 0x0600;
 /// Protocols that a link may carry.
 const ETHERTYPES_IN_USE: [(u16, &str); 15] = [
@@ -121,6 +126,7 @@ impl Settings {
             target: LossRate::from_parts_per_trillion(10_000),
             copies: CopyCount::Measured(LossRate::from_parts_per_trillion(1_000_000_000)),
             codec: LinkCodec::default(),
+            key: None,
             queue: Bytes::kib(1024),
             device_frames: 64,
             rtt_min: None,
@@ -183,6 +189,7 @@ impl Settings {
             rtt_samples: 5,
             give_up: Some(self.give_up),
             silence_max: Some(SILENCE_MAX),
+            unconfirmed_jump_max: Some(UNCONFIRMED_JUMP_MAX),
             // When a gap is filled, the frames behind it are delivered at once, not at the rate of the link.
             // A pause is needed only when the buffer fills up; an earlier one would leave the link idle.
             pause_at: Some(Bytes::new(link.rx_bytes_max.get() / 2)),

@@ -1,12 +1,13 @@
 //! Control requests to a relay, and its status.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wiremend_proto::link::{Endpoint, ProtectionLevel, RecoveryDelays};
 use wiremend_units::Span;
 
-use super::{ClassCounts, ClassRule, Counts, ProtectionMode};
+use super::{ClassCounts, ClassRule, Counts, KeyMismatch, ProtectionMode};
 use crate::control;
 use crate::pool::Slot;
 
@@ -39,8 +40,35 @@ impl control::Request for Request {
     }
 }
 
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Set { mode, classes, copies, target } = self else {
+            return f.write_str(match self {
+                Self::Activate => "protect what is sent",
+                Self::Deactivate => "do not protect what is sent",
+                Self::Status | Self::Set { .. } => "status",
+            });
+        };
+        f.write_str("set")?;
+        if let Some(mode) = mode {
+            write!(f, " mode={}", mode.name())?;
+        }
+        if let Some(classes) = classes {
+            let words: Vec<_> = classes.iter().map(ToString::to_string).collect();
+            write!(f, " class={}", if words.is_empty() { "none".to_owned() } else { words.join(",") })?;
+        }
+        match copies {
+            Some(0) => f.write_str(" copies=measured")?,
+            Some(copies) => write!(f, " copies={copies}")?,
+            None => {}
+        }
+        target.map_or(Ok(()), |target| write!(f, " target-loss={target:e}"))
+    }
+}
+
 /// Status of a relay.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Status {
     /// Version of the program.
     pub version: String,
@@ -84,6 +112,9 @@ pub struct Status {
     pub rx_buffer_bytes: u64,
     /// Number of frames in the pool.
     pub pool_used: u64,
+    /// Memory for frames in bytes if all of it is used, with the rings of the ports.
+    #[serde(default)]
+    pub memory_max: u64,
     /// Frames dropped because the receive ring was full, from the LAN and from the link.
     pub kernel_dropped: [u64; 2],
     /// Frames that the kernel forwarded from the LAN and from the link since protection last ended.
@@ -102,6 +133,15 @@ pub struct Status {
     /// `EtherType` of the link header of the other end, if it differs from ours.
     #[serde(default)]
     pub peer_ethertype: Option<u16>,
+    /// Address of the other end, if control frames from others do not count.
+    #[serde(default)]
+    pub peer_address: Option<String>,
+    /// Whether control frames of the link need a seal.
+    #[serde(default)]
+    pub keyed: bool,
+    /// How the key of the other end differs from ours, if that may be why no direction is protected.
+    #[serde(default)]
+    pub key_mismatch: Option<KeyMismatch>,
     /// Whether the LAN and the link have a carrier.
     pub carrier: [bool; 2],
     /// Version of the peer's link header, if it differs from ours.

@@ -6,13 +6,14 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tracing::{error, info, warn};
 use wiremend_units::{Span, Time};
 
 use super::carrier::{Carrier, PortState};
-use super::metrics::page;
+use super::health::Health;
+use super::reload::{Reload, restart_options};
 use super::{InterfaceLease, RESTART, RelayError, RuntimeSettings, Settings};
 use crate::event_loop::Clock;
 use crate::metrics::MetricsServer;
@@ -30,12 +31,21 @@ pub struct Supervisor<'a> {
     clock: Clock,
     watch: InterfaceWatch,
     carrier: Carrier,
-    restarts: Arc<AtomicU64>,
     /// Processes that were killed and whose resources the kernel has not freed yet.
     dying: Vec<Child>,
-    stop: &'a dyn Fn() -> bool,
-    notify: &'a dyn Fn(&str),
+    signals: &'a SupervisorSignals<'a>,
+    /// The settings that a reload may change, as last configured.
+    configured: RuntimeSettings,
+    health: Arc<Health>,
     _metrics: Option<MetricsServer>,
+}
+
+/// What the operator asks of a running supervisor.
+pub struct SupervisorSignals<'a> {
+    /// Whether the relay must stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// The new configuration, or why it is unusable, if it must be read again.
+    pub reload: &'a dyn Fn() -> Option<Result<Settings, String>>,
 }
 
 /// If a process dies sooner than this, the next start is delayed.
@@ -48,26 +58,22 @@ fn is_final(code: i32) -> bool {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Leases the interfaces. The supervisor polls `stop` and passes messages for the operator to `notify`.
-    pub fn start(
-        settings: &'a Settings,
-        stop: &'a dyn Fn() -> bool,
-        notify: &'a dyn Fn(&str),
-    ) -> Result<Self, RelayError> {
+    /// Leases the interfaces.
+    pub fn start(settings: &'a Settings, signals: &'a SupervisorSignals<'a>) -> Result<Self, RelayError> {
         settings.check()?;
-        let lease = InterfaceLease::take(settings, stop)?;
-        let restarts = Arc::new(AtomicU64::new(0));
-        match Self::open_resources(settings, &restarts) {
+        let lease = InterfaceLease::take(settings, signals.stop)?;
+        let health = Arc::new(Health::new(settings));
+        match Self::open_resources(settings, &health) {
             Ok((watch, metrics)) => Ok(Self {
                 lease,
                 settings,
                 clock: Clock::start(),
                 watch,
                 carrier: Carrier::new(),
-                restarts,
                 dying: Vec::new(),
-                stop,
-                notify,
+                signals,
+                configured: RuntimeSettings::from_settings(settings),
+                health,
                 _metrics: metrics,
             }),
             Err(why) => {
@@ -80,12 +86,12 @@ impl<'a> Supervisor<'a> {
 
     fn open_resources(
         settings: &Settings,
-        restarts: &Arc<AtomicU64>,
+        health: &Arc<Health>,
     ) -> Result<(InterfaceWatch, Option<MetricsServer>), RelayError> {
         RuntimeSettings::remove(settings);
         let watch = InterfaceWatch::open()?;
         let serve = |address| {
-            let served = MetricsServer::serve(address, page(settings, Arc::clone(restarts)));
+            let served = MetricsServer::serve(address, Arc::clone(health));
             served.map_err(RelayError::io(format!("metrics at {address}")))
         };
         Ok((watch, settings.metrics.map(serve).transpose()?))
@@ -105,7 +111,7 @@ impl<'a> Supervisor<'a> {
             }
             Ok(status) if status.success() || status.code().is_none() => self.lease.hand_to_kernel()?,
             Err(RelayError::Net(NetError::NoSuchInterface { .. })) => self.lease.restore_all()?,
-            _ if self.restarts.load(Ordering::Relaxed) > 0 => self.lease.hand_to_kernel()?,
+            _ if self.health.restarts() > 0 => self.lease.hand_to_kernel()?,
             _ => self.lease.cancel()?,
         }
         outcome
@@ -119,11 +125,14 @@ impl<'a> Supervisor<'a> {
             let (mut child, exit_pipe) =
                 self.spawn(command()).map_err(RelayError::io("start the forwarding process"))?;
             let how = match self.watch_child(&mut child, exit_pipe) {
-                Ok(Some(status)) if status.code().is_some_and(is_final) || (self.stop)() => {
+                Ok(Some(status)) if status.code().is_some_and(is_final) || (self.signals.stop)() => {
                     return Ok(status);
                 }
                 Ok(Some(status)) if status.code() == Some(RESTART) => {
-                    (self.notify)("another forwarding process starts; the kernel forwards until then");
+                    info!(
+                        link = self.settings.link,
+                        "another forwarding process starts; the kernel forwards until then"
+                    );
                     continue;
                 }
                 Ok(Some(status)) => status.to_string(),
@@ -137,10 +146,11 @@ impl<'a> Supervisor<'a> {
                     return Err(why);
                 }
             };
-            self.restarts.fetch_add(1, Ordering::Relaxed);
-            (self.notify)(&format!(
+            self.health.on_restart();
+            error!(
+                link = self.settings.link,
                 "the forwarding process died ({how}); the kernel forwards until the next one has started"
-            ));
+            );
             let now = self.clock.now();
             early_deaths = if now < started + LIFETIME_MIN { early_deaths + 1 } else { 0 };
             if early_deaths > 0 {
@@ -175,7 +185,11 @@ impl<'a> Supervisor<'a> {
                 return Ok(Some(status));
             }
             self.dying.retain_mut(|dying| matches!(dying.try_wait(), Ok(None)));
-            if (self.stop)() && !terminated {
+            self.health.on_turn();
+            if let Some(read) = (self.signals.reload)() {
+                self.reload(read);
+            }
+            if (self.signals.stop)() && !terminated {
                 terminated = true;
                 process::terminate(child.id()).map_err(RelayError::io("terminate the forwarding process"))?;
             }
@@ -186,7 +200,7 @@ impl<'a> Supervisor<'a> {
             if died.error && exit_pipe.take().is_some() {
                 self.lease.forward()?;
                 // A process that exits in order removes its socket.
-                if !(self.stop)() && fs::remove_file(self.settings.socket()).is_ok() {
+                if !(self.signals.stop)() && fs::remove_file(self.settings.socket()).is_ok() {
                     return Ok(None);
                 }
             }
@@ -197,7 +211,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn back_off(&mut self, until: Time) -> Result<(), RelayError> {
-        while self.clock.now() < until && !(self.stop)() {
+        while self.clock.now() < until && !(self.signals.stop)() {
             let [changed] = wait([(self.watch.as_fd(), false)], Some(POLL_INTERVAL))
                 .map_err(RelayError::io("wait for events"))?;
             if changed.read {
@@ -205,6 +219,32 @@ impl<'a> Supervisor<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Applies what may change while frames flow, and names what needs a restart.
+    fn reload(&mut self, read: Result<Settings, String>) {
+        let link = &self.settings.link;
+        let new = match read {
+            Ok(new) => new,
+            Err(why) => {
+                error!(link, "the configuration is not reloaded, the previous one stays in effect: {why}");
+                return;
+            }
+        };
+        let configured = RuntimeSettings::from_settings(&new);
+        match Reload::between(&self.configured, &configured).send(&self.settings.socket()) {
+            Ok(0) => info!(link, "the configuration is reloaded: nothing to change in the running relay"),
+            Ok(_) => info!(link, "the configuration is reloaded"),
+            Err(why) => {
+                error!(link, "the configuration is not reloaded, reload it again: {why}");
+                return;
+            }
+        }
+        self.configured = configured;
+        let fixed = restart_options(self.settings, &new);
+        if !fixed.is_empty() {
+            warn!(link, "a restart of the relay is needed for {}", fixed.join(", "));
+        }
     }
 
     fn propagate_carrier(&mut self) -> Result<(), RelayError> {
@@ -217,11 +257,15 @@ impl<'a> Supervisor<'a> {
         }
         let Some(change) = self.carrier.update(self.clock.now(), ports) else { return Ok(()) };
         let (followed, follows) = (names[1 - change.port], names[change.port]);
-        (self.notify)(&if change.up {
-            format!("`{followed}` has a carrier again: `{follows}` is brought up")
+        let link = &self.settings.link;
+        if change.up {
+            info!(link, "`{followed}` has a carrier again: `{follows}` is brought up");
         } else {
-            format!("`{followed}` has lost its carrier: `{follows}` is taken down until the carrier returns")
-        });
+            warn!(
+                link,
+                "`{followed}` has lost its carrier: `{follows}` is taken down until the carrier returns"
+            );
+        }
         self.lease.set_up(change.port, change.up)
     }
 }

@@ -1,14 +1,16 @@
-//! Netlink messages about interfaces, filters and addresses (rtnetlink, RFC 3549).
+//! Netlink messages about interfaces, filters and addresses (rtnetlink, RFC 3549), and to generic families.
 //!
 //! A [`Message`] is built attribute by attribute. A [`Socket`] sends it and returns the replies. A
 //! [`Listener`] receives notifications. A [`NetlinkError`] carries the kernel's message where there is one.
 //! [`Attributes`] are parsed by length: a truncated attribute ends the parsing.
 
+mod generic;
 mod socket;
 
 use std::fmt;
 use std::io;
 
+pub use generic::GenericFamily;
 pub use socket::{Listener, Socket};
 
 /// Bytes of `struct nlmsghdr`: length, kind, flags, sequence, port.
@@ -67,6 +69,15 @@ impl Message {
             u16::try_from(self.bytes.len() - start).expect("attributes are built from bounded values");
         self.bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
         self
+    }
+
+    /// Returns the message as the reply that a kernel would send.
+    #[cfg(test)]
+    pub fn into_reply(self) -> Reply {
+        Reply {
+            kind: u16::from_ne_bytes([self.bytes[4], self.bytes[5]]),
+            payload: self.bytes[HEADER..].to_vec(),
+        }
     }
 
     fn flags(&self) -> i32 {
@@ -208,7 +219,7 @@ mod tests {
         message.put_u32(5, 77).put_text(6, "veth").nest(7, |inner| {
             inner.put(1, &[9; 5]).put_u32(2, 8);
         });
-        let reply = Reply { kind: 16, payload: message.bytes[HEADER..].to_vec() };
+        let reply = message.into_reply();
         let (body, attributes) = reply.split(4).unwrap();
         assert_eq!(body, [1, 2, 3, 0]);
         assert_eq!(attributes.u32(5), Some(77));

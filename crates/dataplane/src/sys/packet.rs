@@ -175,6 +175,11 @@ impl PacketSocket {
         }
     }
 
+    /// Size of the receive ring.
+    pub fn ring_bytes(&self) -> usize {
+        self.ring.memory.len()
+    }
+
     /// Takes the next received frame. Its bytes stay valid until [`PacketSocket::release`].
     #[inline]
     pub fn take(&mut self) -> Option<RxFrame> {

@@ -1,7 +1,7 @@
 //! Two data paths with an in-memory lossy link between them, on a fake clock.
 
 use wiremend_dataplane::memory_port::MemoryPort;
-use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, Trust};
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;
@@ -25,6 +25,7 @@ impl DataPathPair {
                 link: Config::for_link(Rate::gbps(1), Bytes::new(1518), RTT),
                 codec: LinkCodec::default(),
                 source: MacAddr([2, 0, 0, 0, 0, number]),
+                trust: Trust::PeerAddress,
                 classes: Classifier::default(),
                 queue_bytes_max: 1 << 20,
                 slots: 4096,

@@ -12,9 +12,10 @@ use wiremend_units::{Bytes, Span, Time};
 use wiremend_wire::link::LinkCodec;
 use wiremend_wire::{MacAddr, Malformed};
 
+use super::guard::{Epochs, Guard};
 use super::policer::Policer;
 use super::queue::Queue;
-use super::{ClassCounts, Classifier, Counts, ProtectionMode};
+use super::{ClassCounts, Classifier, Counts, KeyMismatch, ProtectionMode, Trust};
 use crate::pacer::Pacer;
 use crate::pool::{Pool, Slot};
 use crate::port::Port;
@@ -36,6 +37,7 @@ pub struct DataPath<P> {
     lan: P,
     link: P,
     endpoint: Endpoint<Slot>,
+    guard: Guard,
     codec: LinkCodec,
     /// Address of the link port, the source address of control frames.
     source: MacAddr,
@@ -76,6 +78,8 @@ pub struct DataPathConfig {
     pub codec: LinkCodec,
     /// Address of the link port.
     pub source: MacAddr,
+    /// Whose control frames count.
+    pub trust: Trust,
     /// Classes of frames and their protection modes.
     pub classes: Classifier,
     /// Size of the queue before the link.
@@ -103,6 +107,7 @@ impl<P: Port> DataPath<P> {
             link,
             pacer: Pacer::new(rate, config.device_frames, frame_bytes_max),
             endpoint: Endpoint::new(config.link),
+            guard: Guard::new(config.trust),
             codec: config.codec,
             source: config.source,
             class_counts: vec![ClassCounts::default(); config.classes.count()],
@@ -123,6 +128,11 @@ impl<P: Port> DataPath<P> {
             heard_at: Time::ZERO,
             is_numbered: false,
         }
+    }
+
+    /// Memory for frames in bytes if all of it is used.
+    pub fn memory_max(&self) -> usize {
+        self.pool.bytes_max()
     }
 
     /// Takes received frames and sends pending ones, at most one batch each, because it receives nothing
@@ -165,6 +175,17 @@ impl<P: Port> DataPath<P> {
         self.peer_ethertype
     }
 
+    /// Address of the other end, if control frames from others do not count.
+    pub fn peer_address(&self) -> Option<MacAddr> {
+        self.guard.peer_address()
+    }
+
+    /// How the key of the other end differs from ours, if that may be why no direction is protected.
+    pub fn key_mismatch(&self) -> Option<KeyMismatch> {
+        let is_protected = self.endpoint.is_active() || self.is_receiving();
+        self.guard.mismatch().filter(|_| !is_protected)
+    }
+
     /// When the last valid link frame arrived.
     pub fn heard_at(&self) -> Time {
         self.heard_at
@@ -173,6 +194,11 @@ impl<P: Port> DataPath<P> {
     /// Whether the other end protects and has shown it by a numbered frame, not only announced it.
     pub fn is_receiving(&self) -> bool {
         self.is_numbered && self.endpoint.is_receiving()
+    }
+
+    #[inline]
+    fn epochs(&self) -> Epochs {
+        [Some(self.endpoint.sending_epoch()), self.endpoint.receiving_epoch()]
     }
 
     /// The endpoint of the link.

@@ -3,9 +3,9 @@
 use std::io::{self, IoSlice};
 
 use wiremend_proto::link::{Disposal, LinkHeader};
-use wiremend_units::Time;
+use wiremend_units::{Span, Time};
 use wiremend_wire::MacAddr;
-use wiremend_wire::link::LinkCodec;
+use wiremend_wire::link::{EPOCH_BITS, LinkCodec};
 
 use super::{ADDRESSES_BYTES, BATCH_FRAMES, DataPath, SendResult, ring_pieces, send, unfinished, wire_len};
 use crate::pool::Slot;
@@ -25,6 +25,9 @@ pub(super) enum Outgoing {
 
 /// Maximum backlog for the LAN: the length of a device ring.
 const BACKLOG_MAX: usize = 4096;
+const EPOCH_MASK: u8 = (1 << EPOCH_BITS) - 1;
+/// Another address may be that of the other end after this silence.
+const PEER_SILENCE: Span = Span::from_ms(3000);
 
 impl<P: Port> DataPath<P> {
     pub(super) fn take_from_link(&mut self, now: Time) -> io::Result<bool> {
@@ -70,17 +73,15 @@ impl<P: Port> DataPath<P> {
             }
         };
         let header = received.header;
-        (self.heard_at, self.peer_ethertype) = (now, None);
         if !header.is_data() {
             if received.addresses[6..] == self.source.0 {
                 self.counts.echoed += 1;
                 return;
             }
-            self.endpoint.on_signal(now, &header, None);
-            self.is_numbered = self.endpoint.is_receiving()
-                && (self.is_numbered || matches!(header, LinkHeader::Dummy { .. }));
-            return self.apply_disposals(None);
+            return self.on_control(now, rx_frame, header);
         }
+        let header = self.guard.reveal_numbers(header, self.epochs());
+        (self.heard_at, self.peer_ethertype) = (now, None);
         let len = wire_len(ADDRESSES_BYTES + received.carried.len());
         let Some(slot) = self.pool.allocate() else {
             // The endpoint treats the frame as lost and requests it again.
@@ -90,6 +91,32 @@ impl<P: Port> DataPath<P> {
         self.endpoint.on_signal(now, &header, Some((slot, len)));
         self.is_numbered = self.endpoint.is_receiving();
         self.store_if_kept(slot, rx_frame, header.added_len() as u8);
+    }
+
+    fn on_control(&mut self, now: Time, rx_frame: RxFrame, header: LinkHeader) {
+        let was_active = self.endpoint.is_active();
+        if !was_active && !self.endpoint.is_receiving() || self.heard_at + PEER_SILENCE <= now {
+            self.guard.forget_peer();
+        }
+        if !self.guard.admits(now, self.link.bytes(&rx_frame), &mut self.counts) {
+            return;
+        }
+        let header = self.guard.reveal_numbers(header, self.epochs());
+        (self.heard_at, self.peer_ethertype) = (now, None);
+        self.endpoint.on_signal(now, &header, None);
+        self.is_numbered =
+            self.endpoint.is_receiving() && (self.is_numbered || matches!(header, LinkHeader::Dummy { .. }));
+        // Only the other end knows the epoch.
+        let knows_epoch = match header {
+            LinkHeader::Dummy { epoch, .. } => {
+                self.endpoint.receiving_epoch().is_some_and(|known| known as u8 & EPOCH_MASK == epoch)
+            }
+            _ => !was_active && self.endpoint.is_active(),
+        };
+        if knows_epoch {
+            self.guard.on_peer_shown(self.link.bytes(&rx_frame));
+        }
+        self.apply_disposals(None);
     }
 
     fn on_plain(&mut self, now: Time, rx_frame: RxFrame) {

@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use wiremend_proto::link::{LinkHeader, QueueHead, Transmit, UnprotectedTransmit};
 use wiremend_units::Time;
 use wiremend_wire::Trailer;
+use wiremend_wire::link::Seal;
 
 use super::{ADDRESSES_BYTES, BATCH_FRAMES, DataPath, ring_pieces, send, wire_len};
 use crate::pool::{Pool, Slot};
@@ -22,8 +23,8 @@ pub(super) struct Staged {
     skip: u8,
 }
 
-/// Length of a control frame, without its FCS.
-const HEAD_BYTES: usize = 64;
+/// Length of a control frame with a seal.
+const HEAD_BYTES: usize = Seal::FRAME_BYTES;
 
 /// Borrows the parts of a data path, beside its ports.
 macro_rules! intake {
@@ -78,7 +79,10 @@ impl<P: Port> DataPath<P> {
 
     /// Sends the control frames that the peer waits for.
     pub(super) fn send_urgent(&mut self, now: Time) -> io::Result<()> {
-        while self.endpoint.is_urgent() && self.staged.len() < SEND_MAX && self.pacer.may_send(now) {
+        while (self.endpoint.is_urgent() || self.guard.is_urgent())
+            && self.staged.len() < SEND_MAX
+            && self.pacer.may_send(now)
+        {
             if !self.stage_next(now) {
                 break;
             }
@@ -113,6 +117,13 @@ impl<P: Port> DataPath<P> {
 
     /// Stages the next frame for the link. Returns false if there is none.
     fn stage_next(&mut self, now: Time) -> bool {
+        if self.guard.is_urgent()
+            && let Some((challenge, echo)) = self.guard.poll()
+        {
+            let staged = self.stage_control(challenge, Some(echo));
+            self.push_staged(now, staged);
+            return true;
+        }
         let front = self.queue.front().filter(|frame| !frame.after_change || self.endpoint.is_settled());
         let staged = if front.is_some_and(|frame| frame.protection == ProtectionMode::Off) {
             match self.endpoint.poll_unprotected(now) {
@@ -132,14 +143,18 @@ impl<P: Port> DataPath<P> {
             let Some(transmit) = self.endpoint.poll_transmit(now, waiting) else { return false };
             self.stage(now, transmit)
         };
+        self.push_staged(now, staged);
+        self.apply_disposals(None);
+        true
+    }
+
+    fn push_staged(&mut self, now: Time, staged: Staged) {
         let bytes = usize::from(staged.head_len)
             + staged.body.map_or(0, |slot| self.pool.frame(slot).len() - usize::from(staged.skip));
         self.pacer.on_sent(now, bytes);
         self.counts.link_out += 1;
         self.counts.link_out_bytes += bytes as u64;
         self.staged.push_back(staged);
-        self.apply_disposals(None);
-        true
     }
 
     fn stage(&mut self, now: Time, transmit: Transmit<Slot>) -> Staged {
@@ -158,16 +173,22 @@ impl<P: Port> DataPath<P> {
                 self.pool.retain(slot);
                 self.stage_with_header(&header, slot)
             }
-            Transmit::Control(header) => {
-                let mut head = [0; HEAD_BYTES];
-                let len = self.codec.control_len(Trailer::None);
-                self.codec.emit_control(&header, self.source, Trailer::None, &mut head[..len]);
-                Staged { head, head_len: len as u8, body: None, skip: 0 }
-            }
+            Transmit::Control(header) => self.stage_control(header, None),
         }
     }
 
-    fn stage_with_header(&self, header: &LinkHeader, slot: Slot) -> Staged {
+    /// `echo`: the counter that the seal echoes, if not the last of the other end.
+    fn stage_control(&mut self, header: LinkHeader, echo: Option<u64>) -> Staged {
+        let header = self.guard.hide_numbers(header, self.epochs());
+        let mut head = [0; HEAD_BYTES];
+        let len = self.codec.control_len(Trailer::None);
+        self.codec.emit_control(&header, self.source, Trailer::None, &mut head[..len]);
+        let len = self.guard.seal(&mut head, len, echo);
+        Staged { head, head_len: len as u8, body: None, skip: 0 }
+    }
+
+    fn stage_with_header(&mut self, header: &LinkHeader, slot: Slot) -> Staged {
+        let header = &self.guard.hide_numbers(*header, self.epochs());
         let mut head = [0; HEAD_BYTES];
         let addresses = self.pool.frame(slot).first_chunk().expect("short frames were dropped");
         let head_len = ADDRESSES_BYTES + header.added_len() as usize;

@@ -20,11 +20,16 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket. Needs no capability; changes do.
+    /// Opens a socket for interfaces, filters and addresses. Needs no capability; changes do.
     pub fn open() -> io::Result<Self> {
+        Self::open_protocol(libc::NETLINK_ROUTE)
+    }
+
+    /// Opens a socket of `protocol` (`NETLINK_…`).
+    pub(super) fn open_protocol(protocol: i32) -> io::Result<Self> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: plain call without pointers.
-        let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
+        let fd = unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }

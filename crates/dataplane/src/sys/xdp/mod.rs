@@ -77,6 +77,11 @@ impl XdpSocket {
         Ok(())
     }
 
+    /// Size of the memory for frames of all queues.
+    pub fn ring_bytes(&self) -> usize {
+        self.queues.iter().map(Queue::memory_bytes).sum()
+    }
+
     /// Returns whether the driver uses zero copy.
     pub fn is_zero_copy(&self) -> bool {
         self.queues.iter().all(Queue::is_zero_copy)

@@ -88,6 +88,11 @@ impl Queue {
         checked(done).map(drop)
     }
 
+    /// Size of the memory for frames.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory.len()
+    }
+
     pub(super) fn is_zero_copy(&self) -> bool {
         self.zero_copy
     }

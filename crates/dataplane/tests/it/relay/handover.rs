@@ -58,7 +58,7 @@ fn switching_on_and_off_loses_and_repeats_nothing() {
 }
 
 /// Frames that the kernel may have overtaken, by the last words of a relay. None is lost.
-fn counted(notices: &[String]) -> u64 {
+pub(super) fn counted(notices: &[String]) -> u64 {
     let Some(words) =
         notices.iter().find_map(|notice| notice.strip_prefix("when kernel and relay took over"))
     else {
@@ -69,7 +69,7 @@ fn counted(notices: &[String]) -> u64 {
     numbers[1]
 }
 
-fn in_status(relay: &Relay) -> u64 {
+pub(super) fn in_status(relay: &Relay) -> u64 {
     let status = relay.ask(&Request::Status);
     assert_eq!(status.handover_lost, 0);
     status.handover_late

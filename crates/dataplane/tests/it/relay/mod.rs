@@ -11,12 +11,17 @@ mod hosts;
 mod mtu;
 mod starts;
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tracing::field::Field;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::with_default;
+use tracing::{Event, Metadata, Subscriber};
 use wiremend_dataplane::control::{ControlError, send_request};
 use wiremend_dataplane::net::{self, Interface, VethEnd};
 use wiremend_dataplane::relay::{ExitReason, InterfaceLease, Request, Service, Settings, Status};
@@ -99,6 +104,35 @@ pub(crate) fn settings(end: usize) -> Settings {
     }
 }
 
+/// Keeps the messages of a log.
+struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Notices {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            if field.name() == "message" {
+                self.0.lock().unwrap().push(format!("{value:?}"));
+            }
+        });
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
 impl Relay {
     /// Starts a relay at one end and waits until it answers.
     pub(crate) fn start(end: usize, active: bool) -> Self {
@@ -119,12 +153,9 @@ impl Relay {
                 let (asked, told) = (Arc::clone(&asked), Arc::clone(&told));
                 // A service drops the capabilities of its thread.
                 let service = thread::spawn(move || {
-                    Service::start(with, &|_| ())
-                        .unwrap()
-                        .run(|| asked.load(Ordering::Relaxed), &|text| {
-                            told.lock().unwrap().push(text.to_owned());
-                        })
-                        .unwrap()
+                    with_default(Notices(told), || {
+                        Service::start(with).unwrap().run(|| asked.load(Ordering::Relaxed)).unwrap()
+                    })
                 });
                 if service.join().unwrap() == ExitReason::Stopped {
                     break;
