@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wiremend_units::Span;
 
-use crate::decision::{ActionConfig, LinkConfig, Protector};
+use crate::decision::{ActionConfig, LinkConfig, Protector, span_text};
 use crate::detector::Thresholds;
 use crate::name::{Name, PortName};
 use crate::redis::{RedisServer, ServerAddress, TlsClient, TlsConfig, TlsFileError};
-use crate::source::SonicCounters;
+use crate::snapshot::RecordedSnapshot;
+use crate::source::{CounterFile, CounterFileFormat, SonicCounters};
 
 /// Configuration of a daemon.
 #[derive(Clone, PartialEq, Debug)]
@@ -88,6 +89,27 @@ pub enum CounterSource {
         /// Name of the port on the switch. Default: `port` of this `[[link]]`.
         name: Option<String>,
     },
+    /// A file of Prometheus text with the metrics of `node_exporter`.
+    NodeExporter {
+        /// The file.
+        file: PathBuf,
+        /// Value of the label `device`. Default: `port` of this `[[link]]`.
+        device: Option<String>,
+        /// Age from which the file is stale.
+        #[serde(with = "span_text", default = "max_age")]
+        max_age: Span,
+    },
+    /// A JSON file with the structure of `OpenConfig`.
+    #[serde(rename = "openconfig")]
+    OpenConfig {
+        /// The file.
+        file: PathBuf,
+        /// Name of the interface. Default: `port` of this `[[link]]`.
+        interface: Option<String>,
+        /// Age from which the file is stale.
+        #[serde(with = "span_text", default = "max_age")]
+        max_age: Span,
+    },
     /// A wire of the lab.
     Wire {
         /// Control socket of the wire.
@@ -95,6 +117,62 @@ pub enum CounterSource {
         /// Whether this port receives the frames of direction A to B.
         a_to_b: bool,
     },
+}
+
+/// A counter file, without the names of its ports.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CounterFileKey {
+    path: PathBuf,
+    format: CounterFileFormat,
+    max_age: Span,
+}
+
+impl CounterFileKey {
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates a reader of these ports.
+    pub fn open(self, names: impl IntoIterator<Item = String>) -> CounterFile {
+        CounterFile::new(self.path, self.format, self.max_age, names)
+    }
+}
+
+impl CounterSource {
+    /// Returns the file, and the name of the port in it, if the counters of `port` are in a file.
+    pub fn file(&self, port: &str) -> Option<(CounterFileKey, String)> {
+        let (path, format, name, max_age) = match self {
+            Self::NodeExporter { file, device, max_age } => {
+                (file, CounterFileFormat::NodeExporter, device, *max_age)
+            }
+            Self::OpenConfig { file, interface, max_age } => {
+                (file, CounterFileFormat::OpenConfig, interface, *max_age)
+            }
+            Self::Sysfs | Self::Sonic { .. } | Self::Wire { .. } => return None,
+        };
+        let name = name.clone().unwrap_or_else(|| port.to_owned());
+        Some((CounterFileKey { path: path.clone(), format, max_age }, name))
+    }
+
+    fn check(&self, port: &str, redis: &RedisConfig) -> Result<(), String> {
+        if let Self::Sonic { address, .. } = self {
+            address.parse::<ServerAddress>()?;
+            if *address == redis.address {
+                return Err("the Redis of a switch cannot be the server of [redis]".to_owned());
+            }
+        }
+        let Some((CounterFileKey { path, max_age, .. }, name)) = self.file(port) else { return Ok(()) };
+        RecordedSnapshot::check_name(&name)
+            .map_err(|reason| format!("`{}`: {reason}", name.escape_debug()))?;
+        if !path.is_absolute() {
+            return Err(format!("file: `{}` is not an absolute path", path.display()));
+        }
+        if !(Span::from_ms(1_000)..=Span::from_ms(24 * 3_600_000)).contains(&max_age) {
+            return Err(format!("max_age: {max_age} is not between 1s and 24h"));
+        }
+        Ok(())
+    }
 }
 
 /// Why a configuration is invalid.
@@ -184,16 +262,9 @@ impl File {
             if !peers.insert(peer.clone()) {
                 return Err(format!("link {port}: peer {peer} is already used by another link"));
             }
-            if let CounterSource::Sonic { address, .. } = &source {
-                address
-                    .parse::<ServerAddress>()
-                    .map_err(|reason| format!("link {port}: source: {reason}"))?;
-                if *address == self.redis.address {
-                    return Err(format!(
-                        "link {port}: source: the Redis of a switch cannot be the server of [redis]"
-                    ));
-                }
-            }
+            source
+                .check(port.as_str(), &self.redis)
+                .map_err(|reason| format!("link {port}: source: {reason}"))?;
             links.push(LinkConfig { port, peer, protect });
             sources.push(source);
         }
@@ -208,6 +279,10 @@ impl File {
 
 fn sonic_socket() -> String {
     SonicCounters::SOCKET.to_owned()
+}
+
+fn max_age() -> Span {
+    CounterFile::MAX_AGE
 }
 
 fn second() -> String {
@@ -277,6 +352,27 @@ protect = "relay"
             ("node", "poll = \"1ms\"\nnode", "not between 10ms and 1h"),
             ("[act]", "[act]\nhold_down = \"soon\"", "8:13: "),
             ("[act]", "[act]\nmanual_hold = \"48h\"", "longer than 24h"),
+            ("protect", "source = { node_exporter = {} }\nprotect", "missing field `file`"),
+            (
+                "protect",
+                "source = { openconfig = { device = \"a\" } }\nprotect",
+                "available keys: file, interface, max_age",
+            ),
+            (
+                "protect",
+                "source = { node_exporter = { file = \"x.prom\" } }\nprotect",
+                "link eth0: source: file: `x.prom` is not an absolute path",
+            ),
+            (
+                "protect",
+                "source = { openconfig = { file = \"/x\", interface = \"\" } }\nprotect",
+                "link eth0: source: ``: a name has 1 to 256 bytes",
+            ),
+            (
+                "protect",
+                "source = { openconfig = { file = \"/x\", max_age = \"1ms\" } }\nprotect",
+                "link eth0: source: max_age: 1ms is not between 1s and 24h",
+            ),
         ] {
             let error = DaemonConfig::parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(message), "`{message}` in {error}");

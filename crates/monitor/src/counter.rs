@@ -80,6 +80,10 @@ counters! {
     FecCorrectedBits = "fec_corrected_bits",
     /// All bits received on the line.
     RxBits = "rx_bits",
+    /// Received frames with a wrong FCS that the link itself requests again (Ultra Ethernet LLR).
+    LlrCorrupted = "llr_corrupted",
+    /// Repetitions of sent frames, because the other end requested them (Ultra Ethernet LLR).
+    LlrReplays = "llr_replays",
     /// RoCE packets with a correct FCS and a wrong ICRC: corrupted inside a device.
     RxIcrc = "rx_icrc",
     /// Received frames that are too long, too short, or contradict their length field.

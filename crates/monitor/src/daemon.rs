@@ -5,6 +5,8 @@
 //! with the stored records. Without Redis the daemon keeps reading ports, leaves all protection unchanged,
 //! and publishes changes once Redis is back.
 
+mod reconfigure;
+
 use std::time::Duration;
 
 use wiremend_units::{Span, Time};

@@ -68,16 +68,16 @@ impl Default for ActionConfig {
 }
 
 /// A time span as text, such as `10s`.
-mod span_text {
+pub(crate) mod span_text {
     use serde::{Deserialize as _, Deserializer, Serializer};
     use wiremend_units::Span;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-    pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(span)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Span, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }

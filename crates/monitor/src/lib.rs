@@ -26,7 +26,7 @@ pub mod service;
 mod snapshot;
 mod source;
 
-pub use config::{BadConfig, CounterSource, DaemonConfig, RedisConfig};
+pub use config::{BadConfig, CounterFileKey, CounterSource, DaemonConfig, RedisConfig};
 pub use counter::{Counter, Counters};
 pub use counter_delta::{CounterDelta, MaxFrameRate, counter_delta};
 pub use daemon::{ActionCounts, Daemon, Machine, RelayState};
@@ -40,4 +40,9 @@ pub use name::{Name, PortName};
 pub use port_monitor::{FrameCounts, PortMonitor, PortReading, UnusedReadings};
 pub use protection_damper::ProtectionDamper;
 pub use snapshot::{BadRecording, PortSnapshot, RecordedSnapshot};
-pub use source::{CounterGroup, SonicCounters, SysfsCounters, UnreadableCounter, counter_for_name};
+#[cfg(target_os = "linux")]
+pub use source::DriverCounters;
+pub use source::{
+    CounterFile, CounterFileFormat, CounterGroup, SonicCounters, SysfsCounters, UnreadableCounter,
+    counter_for_name,
+};

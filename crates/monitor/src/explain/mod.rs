@@ -145,11 +145,26 @@ impl EndCheck<'_> {
         if lost > 0 && self.here.flaps == 0 {
             self.add_reason(SlowLinkCause::Corruption, format!("FEC could not correct {lost} codewords"));
         }
+        self.corruption_repaired_by_link();
         let inside = self.here.get_or_zero(Counter::RxIcrc);
         if inside > 0 {
             self.add_reason(
                 SlowLinkCause::Corruption,
                 format!("{inside} packets with a wrong ICRC in intact frames: a device on the path corrupts them, not a cable"),
+            );
+        }
+    }
+
+    /// Link-level retry hides the loss, but each repetition costs a round trip.
+    fn corruption_repaired_by_link(&mut self) {
+        let errors = self.here.get_or_zero(Counter::LlrCorrupted);
+        let frames = self.here.frames().saturating_add(errors);
+        let LossEstimate { loss, low, .. } = LossEstimate::from_sample(FrameSample { frames, errors });
+        if errors >= crate::detector::Detector::ERRORS_MIN && low > self.thresholds.loss {
+            let replays = self.there.get_or_zero(Counter::LlrReplays);
+            self.add_reason(
+                SlowLinkCause::Corruption,
+                format!("{errors} of {frames} frames corrupted on the link: loss {loss:.1e} before link-level retry, {replays} repetitions by the other end"),
             );
         }
     }

@@ -1,71 +1,150 @@
 //! The main loop of a node's daemon.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::{error, info, warn};
 use wiremend_dataplane::event_loop::Clock;
 use wiremend_units::{Span, Time};
 
-use super::exporter::Exporter;
+use super::exporter::{Exporter, Metrics};
 use super::local_machine::LocalMachine;
 use super::log::NodeLog;
 use super::metrics::DaemonMetrics;
 use super::retry::Retry;
-use super::{Error, LoopEnd, Service, WAIT_MAX};
+use super::{Error, Load, LoopEnd, Service, WAIT_MAX};
 use crate::config::DaemonConfig;
 use crate::daemon::Daemon;
 use crate::daemon_event::DaemonEvent;
+use crate::decision::LinkConfig;
 use crate::name::Name;
 use crate::redis::{ChangeNotifier, RedisServer, Store, UnusableServer};
 
+/// The configuration of a node's daemon, and the Redis server with the secrets that it names.
+pub struct NodeSetup {
+    /// The configuration.
+    pub config: DaemonConfig,
+    /// The Redis server.
+    pub server: RedisServer,
+}
+
+/// Where a daemon finds the machine.
+#[derive(Clone, Copy)]
+pub struct NodePaths<'a> {
+    /// Mount point of sysfs.
+    pub sysfs: &'a Path,
+    /// Directory of the relays' sockets.
+    pub run_dir: &'a Path,
+}
+
+impl NodeSetup {
+    fn daemon(&self, service: &Service<'_>) -> Daemon {
+        let DaemonConfig { links, thresholds, act, node, .. } = &self.config;
+        Daemon::new(links.clone(), *thresholds, *act, service.holder(node))
+    }
+
+    /// Gives a daemon of this setup another configuration. Links that stay keep what they measured, unless
+    /// it was measured in another way.
+    fn reconfigured(&self, daemon: Daemon, new: &DaemonConfig) -> Daemon {
+        let source = |config: &DaemonConfig, link: &LinkConfig| {
+            let at = config.links.iter().position(|one| one.port == link.port)?;
+            config.sources.get(at).cloned()
+        };
+        let same_thresholds = self.config.thresholds == new.thresholds;
+        let keeps = |link: &LinkConfig| same_thresholds && source(&self.config, link) == source(new, link);
+        daemon.reconfigured(new.links.clone(), new.thresholds, new.act, keeps)
+    }
+
+    fn log(&self, event: &str, missing: &[String]) {
+        let (node, links) = (self.config.node.as_str(), self.config.links.len());
+        let does = self.config.act.mode.description();
+        let reloaded = if event == "reload" { "the configuration is reloaded: " } else { "" };
+        info!(event, node, links, "{reloaded}`{node}` {does}; monitored links: {links}");
+        for reason in missing {
+            warn!(event = "missing", node, "{reason}; the daemon goes on with the other ports");
+        }
+    }
+}
+
+/// Published metrics of a daemon, with the names of its ports.
+struct NodeMetrics {
+    metrics: DaemonMetrics,
+    version: &'static str,
+    devices: Arc<[String]>,
+}
+
+impl Metrics for NodeMetrics {
+    fn page(&self) -> String {
+        self.metrics.page(self.version, &self.devices)
+    }
+
+    fn waits_for(&self) -> Option<&'static str> {
+        match &self.metrics {
+            DaemonMetrics { connected: false, .. } => Some("Redis"),
+            DaemonMetrics { holds_lease: false, .. } => {
+                Some("the lease, which another daemon of this node holds")
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Service<'_> {
-    /// Runs a node's daemon. `sysfs` is the sysfs mount point, `run_dir` contains the relays' sockets.
+    /// Runs a node's daemon with this setup, and with the one that `load` returns after a reload.
     pub fn run_node(
         &self,
-        config: &DaemonConfig,
-        server: RedisServer,
-        sysfs: &Path,
-        run_dir: &Path,
+        mut setup: NodeSetup,
+        load: Load<'_, NodeSetup>,
+        paths: NodePaths<'_>,
     ) -> Result<(), Error> {
-        let missing = LocalMachine::check(config, sysfs)?;
+        let missing = LocalMachine::check(&setup.config, paths.sysfs)?;
         let _lock = self.lock()?;
-        let log = NodeLog::new(config, self.log);
-        let devices: Vec<String> = config.links.iter().map(|link| link.port.to_string()).collect();
-        let version = self.version;
-        let mut exporter =
-            Exporter::open(&self.metrics, move |metrics: &DaemonMetrics| metrics.page(version, &devices))?;
-        let (links, does) = (config.links.len(), config.act.mode.description());
-        log.message(&format!("`{}` {does}; monitored links: {links}", config.node));
-        for reason in missing {
-            log.message(&format!("{reason}; the daemon goes on with the other ports"));
+        let mut exporter = Exporter::open(&self.metrics)?;
+        let node = setup.config.node.clone();
+        let load = || {
+            let setup = load()?;
+            self.check_name(&node, &setup.config.node)?;
+            let missing = LocalMachine::check(&setup.config, paths.sysfs).map_err(|why| why.to_string())?;
+            Ok((setup, missing))
+        };
+        let mut clock = Clock::start();
+        let mut daemon = setup.daemon(self);
+        setup.log("start", &missing);
+        loop {
+            match self.serve_node(&clock, &setup, &mut daemon, &load, paths, &mut exporter) {
+                LoopEnd::Stopped => return Ok(()),
+                // The clock expires after some months. The next daemon restores its state from Redis.
+                LoopEnd::ClockExpired => (clock, daemon) = (Clock::start(), setup.daemon(self)),
+                LoopEnd::Reloaded((next, missing)) => {
+                    daemon = setup.reconfigured(daemon, &next.config);
+                    setup = next;
+                    setup.log("reload", &missing);
+                }
+            }
         }
-        let mut redis = RedisSession::new(server, config, &log);
-        let machine = |clock| LocalMachine::new(config, sysfs.to_owned(), run_dir.to_owned(), clock);
-        // The clock expires after some months. The next daemon restores its state from Redis.
-        while self.serve_node(config, &log, &mut redis, &mut exporter, machine) == LoopEnd::ClockExpired {
-            redis.retry = Retry::default();
-        }
-        Ok(())
     }
 
     fn serve_node(
         &self,
-        config: &DaemonConfig,
-        log: &NodeLog<'_>,
-        redis: &mut RedisSession<'_>,
-        exporter: &mut Exporter<'_, DaemonMetrics>,
-        machine: impl Fn(Clock) -> LocalMachine,
-    ) -> LoopEnd {
-        let clock = Clock::start();
-        let mut machine = machine(clock);
-        let holder = self.holder(&config.node);
-        let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.act, holder);
+        clock: &Clock,
+        NodeSetup { config, server }: &NodeSetup,
+        daemon: &mut Daemon,
+        load: Load<'_, (NodeSetup, Vec<String>)>,
+        NodePaths { sysfs, run_dir }: NodePaths<'_>,
+        exporter: &mut Exporter<'_, NodeMetrics>,
+    ) -> LoopEnd<(NodeSetup, Vec<String>)> {
+        let log = NodeLog::new(config);
+        let mut redis = RedisSession::new(server, config);
+        let mut machine = LocalMachine::new(config, sysfs.to_owned(), run_dir.to_owned(), *clock);
+        let devices: Arc<[String]> = config.links.iter().map(|link| link.port.to_string()).collect();
+        exporter.expect_every(config.poll);
         let mut due = clock.now();
-        let end = self.duration.map(|span| due.saturating_add(span));
+        let end = self.end(clock);
         let (mut polls, mut poll_seconds) = (0, 0.0);
         loop {
             let now = clock.now();
-            if let Some(loop_end) = self.loop_end(&clock, now, end) {
+            if let Some(loop_end) = self.loop_end(clock, now, end, load) {
                 return loop_end;
             }
             if now >= due {
@@ -75,23 +154,24 @@ impl Service<'_> {
                 polls += 1;
                 poll_seconds += clock.now().since(now).as_ns() as f64 / 1e9;
                 log.write(&events);
-                for messages in machine.take_messages() {
-                    log.message(&messages);
+                for message in machine.take_messages() {
+                    warn!(event = "counters", node = config.node.as_str(), "{message}");
                 }
-                log.write(&redis.sync(now, &mut daemon, &mut machine, false));
+                log.write(&redis.sync(now, daemon, &mut machine, false));
                 let (connected, disconnects) = (redis.open.is_some(), redis.disconnects);
                 let metrics = DaemonMetrics {
                     polls,
                     poll_seconds,
                     connected,
                     disconnects,
-                    ..DaemonMetrics::from_daemon(&daemon)
+                    ..DaemonMetrics::from_daemon(daemon)
                 };
-                exporter.publish(now, metrics);
+                let (version, devices) = (self.version, Arc::clone(&devices));
+                exporter.publish(NodeMetrics { metrics, version, devices });
             }
             let left = Duration::from_nanos(due.since(clock.now().min(due)).as_ns());
-            if redis.wait(clock.now(), &mut daemon, left.min(WAIT_MAX)) {
-                log.write(&redis.sync(clock.now(), &mut daemon, &mut machine, true));
+            if redis.wait(clock.now(), daemon, left.min(WAIT_MAX)) {
+                log.write(&redis.sync(clock.now(), daemon, &mut machine, true));
             }
         }
     }
@@ -99,8 +179,7 @@ impl Service<'_> {
 
 /// The connections of the daemon to Redis, with reconnection.
 struct RedisSession<'a> {
-    log: &'a NodeLog<'a>,
-    server: RedisServer,
+    server: &'a RedisServer,
     node: Name,
     peers: Vec<Name>,
     open: Option<(Store, ChangeNotifier)>,
@@ -109,10 +188,10 @@ struct RedisSession<'a> {
 }
 
 impl<'a> RedisSession<'a> {
-    fn new(server: RedisServer, config: &DaemonConfig, log: &'a NodeLog<'a>) -> Self {
+    fn new(server: &'a RedisServer, config: &DaemonConfig) -> Self {
         let node = config.node.clone();
         let peers = config.links.iter().map(|link| link.peer.node.clone()).collect();
-        Self { log, server, node, peers, open: None, retry: Retry::default(), disconnects: 0 }
+        Self { server, node, peers, open: None, retry: Retry::default(), disconnects: 0 }
     }
 
     fn sync(
@@ -135,7 +214,7 @@ impl<'a> RedisSession<'a> {
         match daemon.sync(now, store, machine, notified) {
             Ok(events) => {
                 if self.retry.on_success() {
-                    self.log.message("Redis is reachable again");
+                    info!(event = "redis", node = self.node.as_str(), "Redis is reachable again");
                 }
                 events
             }
@@ -162,8 +241,8 @@ impl<'a> RedisSession<'a> {
     }
 
     fn connect(&self) -> Result<(Store, ChangeNotifier), UnusableServer> {
-        let store = Store::open(&self.server, self.node.clone())?;
-        let notifier = ChangeNotifier::open(&self.server, &self.node, &self.peers)?;
+        let store = Store::open(self.server, self.node.clone())?;
+        let notifier = ChangeNotifier::open(self.server, &self.node, &self.peers)?;
         Ok((store, notifier))
     }
 
@@ -171,7 +250,11 @@ impl<'a> RedisSession<'a> {
         self.disconnects += u64::from(self.open.take().is_some());
         daemon.on_connection_change();
         if let Some(reason) = self.retry.on_failure(now, reason) {
-            self.log.message(&format!("{reason}; the daemon keeps reading ports and changes no protection"));
+            error!(
+                event = "redis",
+                node = self.node.as_str(),
+                "{reason}; the daemon keeps reading ports and changes no protection"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use wiremend_dataplane::control::{ControlError, send_request};
 use wiremend_dataplane::event_loop::Clock;
@@ -11,13 +11,13 @@ use wiremend_dataplane::wire::{WireRequest, WireStatus};
 use wiremend_units::Span;
 
 use super::Error;
-use crate::config::{CounterSource, DaemonConfig};
+use crate::config::{CounterFileKey, CounterSource, DaemonConfig};
 use crate::counter::Counters;
 use crate::daemon::{Machine, RelayState};
 use crate::forecast::FecCounts;
 use crate::port_monitor::{FrameCounts, PortReading};
 use crate::redis::{LinkAction, RedisServer};
-use crate::source::{CounterGroup, SonicCounters, SysfsCounters, counter_for_name};
+use crate::source::{CounterFile, DriverCounters, SonicCounters, SysfsCounters};
 
 /// The local machine.
 pub(crate) struct LocalMachine {
@@ -25,6 +25,9 @@ pub(crate) struct LocalMachine {
     sysfs: SysfsCounters,
     /// By address: a switch with several chips has several servers.
     sonics: BTreeMap<String, SonicCounters>,
+    /// By source without the name of the port: a file may have the counters of many ports.
+    files: BTreeMap<CounterFileKey, CounterFile>,
+    driver: DriverCounters,
     /// Whether `sysfs` is the kernel's tree, so that driver statistics belong to the same ports.
     is_kernel_tree: bool,
     run_dir: PathBuf,
@@ -35,10 +38,13 @@ impl LocalMachine {
     pub(crate) fn new(config: &DaemonConfig, sysfs: PathBuf, run_dir: PathBuf, clock: Clock) -> Self {
         let is_kernel_tree = sysfs.as_os_str() == SysfsCounters::ROOT;
         let sonics = sonic_sources(config);
+        let files = file_sources(config);
         Self {
             config: config.clone(),
             sysfs: SysfsCounters::new(sysfs),
             sonics,
+            files,
+            driver: DriverCounters::default(),
             is_kernel_tree,
             run_dir,
             clock,
@@ -87,6 +93,9 @@ impl LocalMachine {
         for (address, sonic) in &mut self.sonics {
             messages.extend(sonic.take_messages().into_iter().map(|reason| format!("{address}: {reason}")));
         }
+        for file in self.files.values_mut() {
+            messages.extend(file.take_messages());
+        }
         messages
     }
 
@@ -108,7 +117,7 @@ impl Machine for LocalMachine {
         let port = self.config.links[at].port.as_str();
         match &self.config.sources[at] {
             CounterSource::Sysfs => {
-                let driver = if self.is_kernel_tree { driver_counters(port) } else { Counters::default() };
+                let driver = if self.is_kernel_tree { self.driver.read(port) } else { Counters::default() };
                 self.sysfs.read_frames(port, driver).ok()?.reading(self.clock.now())
             }
             CounterSource::Wire { socket, a_to_b } => {
@@ -121,6 +130,16 @@ impl Machine for LocalMachine {
             CounterSource::Sonic { address, name } => {
                 let port = name.as_deref().unwrap_or(port);
                 let (at, snapshot) = self.sonics.get_mut(address)?.read(port, self.clock.now())?;
+                snapshot.reading(at)
+            }
+            CounterSource::NodeExporter { .. } | CounterSource::OpenConfig { .. } => {
+                let (key, name) = self.config.sources[at].file(port)?;
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the age of a file, which no result depends on"
+                )]
+                let wall = SystemTime::now();
+                let (at, snapshot) = self.files.get_mut(&key)?.read(&name, self.clock.now(), wall)?;
                 snapshot.reading(at)
             }
         }
@@ -169,18 +188,18 @@ fn sonic_sources(config: &DaemonConfig) -> BTreeMap<String, SonicCounters> {
     ports.into_iter().map(sonic).collect()
 }
 
+/// Returns the readers of all files.
+fn file_sources(config: &DaemonConfig) -> BTreeMap<CounterFileKey, CounterFile> {
+    let mut names: BTreeMap<CounterFileKey, Vec<String>> = BTreeMap::new();
+    for (link, source) in config.links.iter().zip(&config.sources) {
+        if let Some((key, name)) = source.file(link.port.as_str()) {
+            names.entry(key).or_default().push(name);
+        }
+    }
+    names.into_iter().map(|(key, names)| (key.clone(), key.open(names))).collect()
+}
+
 /// Slightly below the switch's poll interval, so that a daemon's poll of one second is never early.
 const SONIC_INTERVAL_MIN: Span = Span::from_ms(900);
 /// The server is local, and all ports wait for it.
 const SONIC_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Reads the driver statistics of an interface; none if the driver does not answer.
-pub fn driver_counters(interface: &str) -> Counters {
-    let mut counters = Counters::default();
-    for (name, value) in wiremend_dataplane::net::statistics(interface).unwrap_or_default() {
-        if let Some(counter) = counter_for_name(CounterGroup::Driver, &name) {
-            counters.add(counter, value);
-        }
-    }
-    counters
-}

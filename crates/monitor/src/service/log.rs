@@ -1,87 +1,78 @@
-//! Log lines of the services, as text or JSON.
+//! Log lines of the services: a text, and its facts as fields.
 
 use std::fmt::Display;
 
 use serde_json::{Value, json};
+use tracing::{error, info, warn};
 
 use crate::config::DaemonConfig;
 use crate::daemon_event::DaemonEvent;
 use crate::decision::LinkConfig;
 use crate::detector::LinkVerdict;
 use crate::forecast::ForecastChange;
-use crate::name::Name;
 use crate::planner::{NamedFabric, PlannerEvent};
 use crate::redis::LinkAction;
-
-/// Output of the log.
-#[derive(Clone, Copy)]
-pub enum Log<'a> {
-    /// One line of text per event.
-    Text(&'a dyn Fn(&str)),
-    /// One JSON object per event.
-    Json(&'a dyn Fn(Value)),
-}
 
 /// The log of a node's daemon.
 pub(super) struct NodeLog<'a> {
     config: &'a DaemonConfig,
-    log: Log<'a>,
 }
 
 impl<'a> NodeLog<'a> {
-    pub(super) fn new(config: &'a DaemonConfig, log: Log<'a>) -> Self {
-        Self { config, log }
+    pub(super) fn new(config: &'a DaemonConfig) -> Self {
+        Self { config }
     }
 
     pub(super) fn write(&self, events: &[DaemonEvent]) {
         for event in events {
-            match self.log {
-                Log::Text(write) => write(&self.text(event)),
-                Log::Json(write) => write(self.with_node(self.json(event))),
-            }
+            self.write_one(event, &self.text(event));
         }
     }
 
-    /// Writes a message that is not about a link.
-    pub(super) fn message(&self, text: &str) {
-        match self.log {
-            Log::Text(write) => write(text),
-            Log::Json(write) => write(self.with_node(json!({ "event": "message", "text": text }))),
-        }
-    }
-
-    fn with_node(&self, mut value: Value) -> Value {
-        value["node"] = json!(self.config.node);
-        value
-    }
-
-    fn json(&self, event: &DaemonEvent) -> Value {
-        let port = |link: &usize| &self.config.links[*link].port;
+    fn write_one(&self, event: &DaemonEvent, text: &str) {
+        let node = self.config.node.as_str();
+        let port = |link: usize| self.config.links[link].port.as_str();
         match event {
-            DaemonEvent::VerdictChanged { link, verdict } => with_port(verdict_json(verdict), port(link)),
-            DaemonEvent::ForecastChanged { link, change } => with_port(forecast_json(change), port(link)),
+            DaemonEvent::VerdictChanged { link, verdict } => log_verdict(node, port(*link), verdict, text),
+            DaemonEvent::ForecastChanged { link, change } => match change {
+                ForecastChange::Raised(forecast) => {
+                    let (port, expected_loss) = (port(*link), forecast.frame_loss);
+                    warn!(event = "forecast", node, port, raised = true, expected_loss, "{text}");
+                }
+                ForecastChange::Cleared(forecast) => {
+                    let (port, expected_loss) = (port(*link), forecast.frame_loss);
+                    info!(event = "forecast", node, port, raised = false, expected_loss, "{text}");
+                }
+            },
             DaemonEvent::Acted { link, action } => {
-                json!({ "event": "action", "port": port(link), "action": action })
+                info!(event = "action", node, port = port(*link), copies = copies(action), "{text}");
             }
             DaemonEvent::ActionFailed { link, reason } => {
-                json!({ "event": "action_failed", "port": port(link), "reason": reason })
+                error!(event = "action_failed", node, port = port(*link), reason, "{text}");
             }
             DaemonEvent::ChangedByHand { link, action, hold } => {
-                let hold_s = hold.as_ns() / 1_000_000_000;
-                json!({ "event": "changed_by_hand", "port": port(link), "action": action, "hold_s": hold_s })
+                let (port, hold_s) = (port(*link), hold.as_ns() / 1_000_000_000);
+                info!(event = "changed_by_hand", node, port, copies = copies(action), hold_s, "{text}");
             }
             DaemonEvent::HoldChanged { link, why } => {
-                json!({ "event": "hold", "port": port(link), "why": why })
+                info!(event = "hold", node, port = port(*link), held = why.is_some(), "{text}");
             }
-            DaemonEvent::PeerSilent { link, silent } => {
-                let peer = &self.config.links[*link].peer;
-                json!({ "event": "peer_silent", "port": port(link), "peer": peer.to_string(), "silent": silent })
+            DaemonEvent::PeerSilent { link, silent: true } => {
+                let peer = self.config.links[*link].peer.to_string();
+                warn!(event = "peer_silent", node, port = port(*link), peer, silent = true, "{text}");
             }
-            DaemonEvent::PortUnread { link, unread } => {
-                json!({ "event": "port_unread", "port": port(link), "unread": unread })
+            DaemonEvent::PeerSilent { link, silent: false } => {
+                let peer = self.config.links[*link].peer.to_string();
+                info!(event = "peer_silent", node, port = port(*link), peer, silent = false, "{text}");
             }
-            DaemonEvent::LeaseRefused => json!({ "event": "lease_refused" }),
-            DaemonEvent::InvalidRecords(count) => json!({ "event": "invalid_records", "count": count }),
+            DaemonEvent::PortUnread { link, unread: true } => {
+                warn!(event = "port_unread", node, port = port(*link), unread = true, "{text}");
+            }
+            DaemonEvent::PortUnread { link, unread: false } => {
+                info!(event = "port_unread", node, port = port(*link), unread = false, "{text}");
+            }
+            DaemonEvent::LeaseRefused => warn!(event = "lease_refused", node, "{text}"),
+            DaemonEvent::InvalidRecords(count) => warn!(event = "invalid_records", node, count, "{text}"),
         }
     }
 
@@ -145,6 +136,27 @@ impl<'a> NodeLog<'a> {
     }
 }
 
+fn log_verdict(node: &str, port: &str, verdict: &LinkVerdict, text: &str) {
+    match verdict {
+        LinkVerdict::Raised(estimate) => {
+            let (loss, errors, frames) = (estimate.loss, estimate.errors, estimate.frames);
+            warn!(event = "verdict", node, port, corrupting = true, loss, errors, frames, "{text}");
+        }
+        LinkVerdict::Moved(estimate) => {
+            let (loss, errors, frames) = (estimate.loss, estimate.errors, estimate.frames);
+            info!(event = "verdict", node, port, corrupting = true, loss, errors, frames, "{text}");
+        }
+        LinkVerdict::Cleared { clean_frames } => {
+            info!(event = "verdict", node, port, corrupting = false, frames = clean_frames, "{text}");
+        }
+    }
+}
+
+/// Copies per retransmission; 0 without protection.
+fn copies(action: &LinkAction) -> u8 {
+    if let LinkAction::Protect { copies } = action { *copies } else { 0 }
+}
+
 /// Describes a verdict as text.
 pub fn verdict_text(port: &impl Display, verdict: &LinkVerdict) -> String {
     match verdict {
@@ -188,35 +200,38 @@ pub fn forecast_json(change: &ForecastChange) -> Value {
     json!({ "event": "forecast", "raised": raised, "forecast": forecast })
 }
 
-fn with_port(mut value: Value, port: &Name) -> Value {
-    value["port"] = json!(port);
-    value
-}
-
 /// The log of a planner.
 pub(super) struct PlannerLog<'a> {
     fabric: &'a NamedFabric,
-    log: Log<'a>,
 }
 
 impl<'a> PlannerLog<'a> {
-    pub(super) fn new(fabric: &'a NamedFabric, log: Log<'a>) -> Self {
-        Self { fabric, log }
+    pub(super) fn new(fabric: &'a NamedFabric) -> Self {
+        Self { fabric }
     }
 
     pub(super) fn write(&self, events: &[PlannerEvent]) {
         for event in events {
-            match self.log {
-                Log::Text(write) => write(&self.text(event)),
-                Log::Json(write) => write(self.json(event)),
+            let text = self.text(event);
+            match event {
+                PlannerEvent::Leading => info!(event = "leading", "{text}"),
+                PlannerEvent::Following => info!(event = "following", "{text}"),
+                PlannerEvent::Advised { link, action, reason } => {
+                    let link = self.fabric.tiers().link_name(*link);
+                    info!(event = "advised", link, action = action.name(), reason, "{text}");
+                }
+                PlannerEvent::Halted(reason) => error!(event = "halted", reason, "{text}"),
+                PlannerEvent::Distrusted(node) => {
+                    error!(event = "distrusted", node = node.as_str(), "{text}");
+                }
+                PlannerEvent::NodeSilent { node, silent: true } => {
+                    warn!(event = "node_silent", node = node.as_str(), silent = true, "{text}");
+                }
+                PlannerEvent::NodeSilent { node, silent: false } => {
+                    info!(event = "node_silent", node = node.as_str(), silent = false, "{text}");
+                }
+                PlannerEvent::Released => info!(event = "released", "{text}"),
             }
-        }
-    }
-
-    pub(super) fn message(&self, text: &str) {
-        match self.log {
-            Log::Text(write) => write(text),
-            Log::Json(write) => write(json!({ "event": "message", "text": text })),
         }
     }
 
@@ -238,23 +253,6 @@ impl<'a> PlannerLog<'a> {
             }
             PlannerEvent::NodeSilent { node, silent: false } => format!("{node}: its daemon reports again"),
             PlannerEvent::Released => "an operator released the halt".to_owned(),
-        }
-    }
-
-    fn json(&self, event: &PlannerEvent) -> Value {
-        match event {
-            PlannerEvent::Leading => json!({ "event": "leading" }),
-            PlannerEvent::Following => json!({ "event": "following" }),
-            PlannerEvent::Advised { link, action, reason } => {
-                let name = self.fabric.tiers().link_name(*link);
-                json!({ "event": "advised", "link": name, "action": action, "reason": reason })
-            }
-            PlannerEvent::Halted(reason) => json!({ "event": "halted", "reason": reason }),
-            PlannerEvent::Distrusted(node) => json!({ "event": "distrusted", "node": node }),
-            PlannerEvent::NodeSilent { node, silent } => {
-                json!({ "event": "node_silent", "node": node, "silent": silent })
-            }
-            PlannerEvent::Released => json!({ "event": "released" }),
         }
     }
 }

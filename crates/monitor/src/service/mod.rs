@@ -1,7 +1,7 @@
 //! Services on Linux: the daemon of a node and the planner of a fabric, in real time.
 //!
-//! They neither read files nor print: the caller of [`Service`] provides a checked configuration, a [`Log`]
-//! and a stop flag.
+//! They neither read files nor print: the caller of [`Service`] provides a checked configuration, reads it
+//! again on request, and sets a stop flag. Events go to the subscriber of `tracing`.
 
 mod daemon;
 mod exporter;
@@ -17,15 +17,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tracing::error;
 use wiremend_dataplane::event_loop::Clock;
 use wiremend_units::{Span, Time};
 
 use crate::name::Name;
 
+pub use daemon::{NodePaths, NodeSetup};
 pub use exporter::{MetricsOutput, PageSink};
-pub use local_machine::driver_counters;
-pub use log::{Log, forecast_json, forecast_text, verdict_json, verdict_text};
+pub use log::{forecast_json, forecast_text, verdict_json, verdict_text};
 pub use metrics::{AdvisedLinkMetrics, DaemonMetrics, PlannerMetrics, PortMetrics};
+pub use planner::PlannerSetup;
 
 /// Longest wait before the stop flag is checked.
 const WAIT_MAX: Duration = Duration::from_millis(100);
@@ -36,15 +38,18 @@ pub struct Service<'a> {
     pub file: &'a Path,
     /// Run time; `None` for no limit.
     pub duration: Option<Span>,
-    /// Log output.
-    pub log: Log<'a>,
     /// Metrics outputs.
     pub metrics: MetricsOutput,
     /// Version of the program.
     pub version: &'static str,
     /// The service ends when this flag is set.
     pub stop: &'a AtomicBool,
+    /// The service reads its configuration again when this flag is set, and clears it.
+    pub reload: &'a AtomicBool,
 }
+
+/// Reads and checks a configuration again; `Err` with the reason if it is unusable.
+pub type Load<'a, C> = &'a dyn Fn() -> Result<C, String>;
 
 /// Why a service cannot start.
 #[derive(Debug)]
@@ -66,20 +71,50 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Why a loop ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LoopEnd {
+enum LoopEnd<C> {
     Stopped,
     /// The clock reached its end and must be restarted.
     ClockExpired,
+    /// A new configuration was read.
+    Reloaded(C),
 }
 
 impl Service<'_> {
-    /// Returns whether the loop must end, and why.
-    fn loop_end(&self, clock: &Clock, now: Time, end: Option<Time>) -> Option<LoopEnd> {
+    /// Returns whether the loop must end, and why. A new configuration that is unusable is reported, and the
+    /// loop goes on with the previous one.
+    fn loop_end<C>(
+        &self,
+        clock: &Clock,
+        now: Time,
+        end: Option<Time>,
+        load: Load<'_, C>,
+    ) -> Option<LoopEnd<C>> {
         if self.stop.load(Ordering::Relaxed) || end.is_some_and(|end| now >= end) {
             return Some(LoopEnd::Stopped);
         }
+        if self.reload.swap(false, Ordering::Relaxed) {
+            match load() {
+                Ok(new) => return Some(LoopEnd::Reloaded(new)),
+                Err(why) => error!(
+                    event = "not_reloaded",
+                    "the configuration is not reloaded, the previous one stays in effect: {why}"
+                ),
+            }
+        }
         clock.is_expired().then_some(LoopEnd::ClockExpired)
+    }
+
+    /// A service holds its lease by its name.
+    fn check_name(&self, old: &Name, new: &Name) -> Result<(), String> {
+        if old == new {
+            return Ok(());
+        }
+        Err(format!("{}: `{old}` has become `{new}`, which needs a restart", self.file.display()))
+    }
+
+    /// When the service ends by itself.
+    fn end(&self, clock: &Clock) -> Option<Time> {
+        self.duration.map(|span| clock.now().saturating_add(span))
     }
 
     /// Locks the configuration file.

@@ -9,10 +9,39 @@ pub enum CounterGroup {
     Interface,
     /// Driver statistics, as listed by `ethtool -S`.
     Driver,
+    /// Statistics that the kernel names alike for all drivers (ethtool netlink).
+    Standard,
     /// Counters of RDMA devices (`hw_counters`).
     Rdma,
     /// Statistics of switch chips (SAI), as `SONiC` keeps them.
     Switch,
+    /// Interface statistics in the metrics of `node_exporter`.
+    NodeExporter,
+    /// `OpenConfig`: `state/counters` of an interface.
+    OpenConfigInterface,
+    /// `OpenConfig`: `ethernet/state/counters` of an interface.
+    OpenConfigEthernet,
+    /// `OpenConfig`: `transceiver/state` of a component.
+    OpenConfigTransceiver,
+}
+
+impl CounterGroup {
+    /// Returns the known names.
+    pub(super) fn names(self) -> impl Iterator<Item = (&'static str, Counter)> {
+        let (table, more): (_, &[_]) = match self {
+            Self::Interface => (INTERFACE, &[]),
+            // Some drivers list counters by the names of IEEE 802.3.
+            Self::Driver => (DRIVER, IEEE),
+            Self::Standard => (IEEE, STANDARD),
+            Self::Rdma => (RDMA, &[]),
+            Self::Switch => (SWITCH, &[]),
+            Self::NodeExporter => (NODE_EXPORTER, &[]),
+            Self::OpenConfigInterface => (OPENCONFIG_INTERFACE, &[]),
+            Self::OpenConfigEthernet => (OPENCONFIG_ETHERNET, &[]),
+            Self::OpenConfigTransceiver => (OPENCONFIG_TRANSCEIVER, &[]),
+        };
+        table.iter().chain(more).copied()
+    }
 }
 
 /// Returns the counter with this name.
@@ -21,13 +50,7 @@ pub enum CounterGroup {
 /// added. Between origins the driver has precedence over the interface statistics, because it is closer to
 /// the hardware.
 pub fn counter_for_name(group: CounterGroup, name: &str) -> Option<Counter> {
-    let table = match group {
-        CounterGroup::Interface => INTERFACE,
-        CounterGroup::Driver => DRIVER,
-        CounterGroup::Rdma => RDMA,
-        CounterGroup::Switch => SWITCH,
-    };
-    table.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)
+    group.names().find(|(known, _)| *known == name).map(|(_, counter)| counter)
 }
 
 /// Kernel names (`Documentation/networking/statistics`); `rx_packets` counts good frames.
@@ -79,7 +102,10 @@ const DRIVER: &[(&str, Counter)] = &[
     ("tx_pfc_frames", Counter::TxPauses),
     ("rx_fec_corrected_blocks", Counter::FecCorrected),
     ("rx_fec_uncorrectable_blocks", Counter::FecUncorrectable),
-    // IEEE 802.3 clause 30 names of the standard statistics groups.
+];
+
+/// IEEE 802.3, clause 30.
+const IEEE: &[(&str, Counter)] = &[
     ("FramesReceivedOK", Counter::RxGood),
     ("FramesTransmittedOK", Counter::TxGood),
     ("FrameCheckSequenceErrors", Counter::RxCrc),
@@ -89,6 +115,17 @@ const DRIVER: &[(&str, Counter)] = &[
     ("FrameTooLongErrors", Counter::RxLength),
     ("FECCorrectedBlocks", Counter::FecCorrected),
     ("FECUncorrectableBlocks", Counter::FecUncorrectable),
+];
+
+/// Further names of the kernel's standard statistics. MAC control frames are pause and PFC frames. Oversize
+/// frames of RMON are longer than 1518 bytes: jumbo frames are among them.
+const STANDARD: &[(&str, Counter)] = &[
+    ("etherStatsUndersizePkts", Counter::RxLength),
+    ("MACControlFramesReceived", Counter::RxPauses),
+    ("MACControlFramesTransmitted", Counter::TxPauses),
+    ("corrected_blocks", Counter::FecCorrected),
+    ("uncorrectable_blocks", Counter::FecUncorrectable),
+    ("corrected_bits", Counter::FecCorrectedBits),
 ];
 
 const RDMA: &[(&str, Counter)] = &[
@@ -163,6 +200,50 @@ pub(super) const SWITCH: &[(&str, Counter)] = &[
     ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S13", Counter::FecSymbols13),
     ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S14", Counter::FecSymbols14),
     ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S15", Counter::FecSymbols15),
+    ("SAI_PORT_STAT_LLR_RX_BAD", Counter::LlrCorrupted),
+    ("SAI_PORT_STAT_LLR_TX_REPLAY", Counter::LlrReplays),
+];
+
+/// The collector `netdev` has two sets of names: by default those of `/proc/net/dev`, without CRC errors, else
+/// (`--collector.netdev.enable-detailed-metrics`) those of the kernel.
+const NODE_EXPORTER: &[(&str, Counter)] = &[
+    ("node_network_receive_packets_total", Counter::RxGood),
+    ("node_network_transmit_packets_total", Counter::TxGood),
+    ("node_network_receive_errs_total", Counter::RxErrors),
+    ("node_network_transmit_drop_total", Counter::TxDiscards),
+    ("node_network_receive_errors_total", Counter::RxErrors),
+    ("node_network_receive_crc_errors_total", Counter::RxCrc),
+    ("node_network_receive_length_errors_total", Counter::RxLength),
+    ("node_network_receive_missed_errors_total", Counter::RxDiscards),
+    ("node_network_transmit_dropped_total", Counter::TxDiscards),
+];
+
+/// The model has `in-pkts` too, which contains bad frames on some devices and not on others.
+const OPENCONFIG_INTERFACE: &[(&str, Counter)] = &[
+    ("in-unicast-pkts", Counter::RxGood),
+    ("in-multicast-pkts", Counter::RxGood),
+    ("in-broadcast-pkts", Counter::RxGood),
+    ("out-unicast-pkts", Counter::TxGood),
+    ("out-multicast-pkts", Counter::TxGood),
+    ("out-broadcast-pkts", Counter::TxGood),
+    ("in-fcs-errors", Counter::RxCrc),
+    ("in-errors", Counter::RxErrors),
+    ("in-discards", Counter::RxDiscards),
+    ("out-discards", Counter::TxDiscards),
+];
+
+const OPENCONFIG_ETHERNET: &[(&str, Counter)] = &[
+    ("in-crc-errors", Counter::RxCrc),
+    ("in-symbol-error", Counter::RxSymbol),
+    ("in-oversize-frames", Counter::RxLength),
+    ("in-undersize-frames", Counter::RxLength),
+    ("in-mac-pause-frames", Counter::RxPauses),
+    ("out-mac-pause-frames", Counter::TxPauses),
+];
+
+const OPENCONFIG_TRANSCEIVER: &[(&str, Counter)] = &[
+    ("fec-uncorrectable-blocks", Counter::FecUncorrectable),
+    ("fec-corrected-bits", Counter::FecCorrectedBits),
 ];
 
 #[cfg(test)]
@@ -171,9 +252,20 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        for table in [INTERFACE, DRIVER, RDMA, SWITCH] {
-            for (at, (name, _)) in table.iter().enumerate() {
-                assert!(table[..at].iter().all(|(before, _)| before != name), "{name}");
+        for group in [
+            CounterGroup::Interface,
+            CounterGroup::Driver,
+            CounterGroup::Standard,
+            CounterGroup::Rdma,
+            CounterGroup::Switch,
+            CounterGroup::NodeExporter,
+            CounterGroup::OpenConfigInterface,
+            CounterGroup::OpenConfigEthernet,
+            CounterGroup::OpenConfigTransceiver,
+        ] {
+            let names: Vec<&str> = group.names().map(|(name, _)| name).collect();
+            for (at, name) in names.iter().enumerate() {
+                assert!(!names[..at].contains(name), "{name}");
             }
         }
     }

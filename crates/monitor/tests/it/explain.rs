@@ -25,6 +25,16 @@ fn corrupted_frames_mean_corruption_towards_the_counting_end() {
     assert_eq!(explanation.loss_to_a.unwrap().errors, 0);
 }
 
+/// Link-level retry repairs the loss, so no frame is missing, but the cable is bad.
+#[test]
+fn frames_repaired_by_the_link_mean_corruption() {
+    let explanation = explained(&[(Counter::LlrReplays, 990)], &[(Counter::LlrCorrupted, 1_000)]);
+    assert_eq!(explanation.cause, SlowLinkCause::Corruption);
+    let text = &explanation.reasons[0].text;
+    assert!(text.starts_with("1000 of ") && text.ends_with("990 repetitions by the other end"), "{text}");
+    assert_eq!(explained(&[], &[(Counter::LlrCorrupted, 2)]).cause, SlowLinkCause::Healthy);
+}
+
 /// Two corrupted frames in ten million are not significant.
 #[test]
 fn two_corrupted_frames_are_not_corruption() {

@@ -1,6 +1,7 @@
 //! Integration tests of the monitor: ports read once a second, links with a known cause, a real Redis.
 
 mod corpus;
+mod counter_file;
 mod daemons;
 mod detector;
 mod explain;

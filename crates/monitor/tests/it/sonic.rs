@@ -15,7 +15,16 @@ fn ports_are_read_by_their_names() {
         "oid:0x1",
         &[("IF_IN_UCAST_PKTS", 900), ("IF_IN_NON_UCAST_PKTS", 90), ("IF_IN_ERRORS", 10)],
     );
-    chip.port("Ethernet4", "oid:0x2", &[("IF_IN_UCAST_PKTS", 5), ("IF_IN_FEC_CODEWORD_ERRORS_S0", 7)]);
+    chip.port(
+        "Ethernet4",
+        "oid:0x2",
+        &[
+            ("IF_IN_UCAST_PKTS", 5),
+            ("IF_IN_FEC_CODEWORD_ERRORS_S0", 7),
+            ("LLR_RX_BAD", 4),
+            ("LLR_TX_REPLAY", 3),
+        ],
+    );
     let ports = ["Ethernet0", "Ethernet4", "Ethernet9"].map(str::to_owned).to_vec();
     let mut sonic = SonicCounters::new(redis.server(), ports, Span::from_ms(1_000));
     let (at, port) = sonic.read("Ethernet0", second(1)).unwrap();
@@ -25,6 +34,8 @@ fn ports_are_read_by_their_names() {
     assert_eq!(reading.counted, FrameCounts::GoodAndErrors { good: 990, errors: 10, lengths: 0 });
     let (at, port) = sonic.read("Ethernet4", second(1)).unwrap();
     assert_eq!(port.counters.get(Counter::FecSymbols0), Some(7));
+    assert_eq!(port.counters.get(Counter::LlrCorrupted), Some(4));
+    assert_eq!(port.counters.get(Counter::LlrReplays), Some(3));
     assert!(port.reading(at).is_none(), "the port does not count errors");
     assert!(sonic.read("Ethernet9", second(1)).is_none());
     assert_eq!(sonic.take_messages(), ["port `Ethernet9` omitted: the switch does not have it"]);
