@@ -5,13 +5,15 @@
 //! | `test` | all checks; `--install` installs the required programs | [`mod@test`] |
 //! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`mod@bench`] |
 //! | `lab` | performance on real interfaces; needs an idle machine | [`lab`] |
+//! | `attack` | attacks a protected link and prints the damage, and what the defence costs | [`attack`] |
 //! | `docs` | rewrites generated documents | [`docs`] |
 //! | `ledger` | measures claims in full and rewrites `docs/validation` | [`ledger`] |
-//! | `dist` | a static tarball and a Debian package | [`dist`] |
+//! | `dist` | a static tarball, a Debian package, a bill of materials | [`dist`] |
 //!
 //! A task runs existing programs (cargo, git, tar, dpkg-deb) and adds only missing functions. Exit status: 0
 //! on success, 1 on failure, 2 for a wrong argument, 3 if the machine lacks a program.
 
+mod attack;
 mod bench;
 mod dist;
 mod docs;
@@ -40,11 +42,13 @@ usage: cargo xtask TASK
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
   lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce and
                          claims; needs an idle machine and root
+  attack                 attack a protected link from the LAN and from the link: loss without and with each defence, and
+                         what the defence costs; part of it needs root
   docs                   rewrite docs/reference/scenarios.md; write man pages and completions to target/docs
   ledger [ID…]           measure all claims in full, or only these, and rewrite docs/validation; continues after an
                          interruption
   ledger --pages         rewrite the pages of docs/validation from its ledger.json, without measuring
-  dist                   static tarball and Debian package, in target/dist";
+  dist                   static tarball, Debian package and bill of materials, in target/dist";
 
 /// Why a task failed.
 #[derive(Debug)]
@@ -92,11 +96,14 @@ fn run_task(args: &[String]) -> Result<(), TaskError> {
             Some(part) => Err(TaskError::Usage(format!("`lab` has no part `{part}`"))),
             None => Ok(lab::run(args)?),
         },
+        "attack" if args.is_empty() => Ok(attack::run()?),
         "docs" if args.is_empty() => Ok(docs::run()?),
         "ledger" if args == ["--pages"] => Ok(ledger::run_pages()?),
         "ledger" => Ok(ledger::run(args)?),
         "dist" if args.is_empty() => Ok(dist::run()?),
-        "docs" | "dist" => Err(TaskError::Usage(format!("`{name}` takes no arguments, not {args:?}"))),
+        "attack" | "docs" | "dist" => {
+            Err(TaskError::Usage(format!("`{name}` takes no arguments, not {args:?}")))
+        }
         "-h" | "--help" | "help" => {
             println!("{USAGE}");
             Ok(())

@@ -60,6 +60,15 @@ fn host() -> Result<String> {
     Ok(host.context("rustc prints no host target")?.to_owned())
 }
 
+/// Compiles a static program that prints a version, built like the released one, for tests of packages.
+#[cfg(test)]
+pub(super) fn trial(path: &std::path::Path) {
+    let source = path.with_extension("rs");
+    std::fs::write(&source, "fn main() { println!(\"wiremend 1.2.3\") }\n").unwrap();
+    let mut rustc = command("rustc -Ctarget-feature=+crt-static -Cstrip=debuginfo --crate-name wiremend");
+    shell::run(rustc.arg(&source).arg("-o").arg(path)).unwrap();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
-//! `cargo xtask dist`: a tarball and a Debian package with one static binary.
+//! `cargo xtask dist`: a tarball and a Debian package with one static binary, and the bill of its materials.
 //!
 //! The same commit gives the same bytes: the binary contains no path of the machine, file times are those of
 //! the commit, and owners, modes and order of files are fixed.
 
 mod binary;
 mod debian;
+mod image;
+mod sbom;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,8 @@ const DOCUMENTS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENS
 struct Contents {
     binary: Binary,
     version: String,
-    description: String,
+    /// Software bill of materials.
+    bill: PathBuf,
     /// Man pages in `man1/`, completions in `completions/`.
     pages: PathBuf,
     /// Time of the commit in seconds since 1970, for all files.
@@ -41,15 +44,20 @@ pub(crate) fn run() -> Result<()> {
     let pages = dist.join("pages");
     let binary = Binary::build()?;
     docs::write_pages(&binary.path, &pages)?;
-    let (version, description) = describe()?;
-    let contents = Contents { binary, version, description, pages, epoch: commit_time()? };
+    let (version, epoch) = (version()?, commit_time()?);
+    let bill = dist.join(format!("wiremend-{version}-{}.cdx.json", binary.target));
+    fs::write(&bill, format!("{:#}\n", sbom::describe(&binary.target, &epoch)?))?;
+    let contents = Contents { binary, version, bill, pages, epoch };
 
     let tarball = pack_tarball(&dist, &contents)?;
     try_tarball(&dist, &tarball, &contents)?;
     let package = debian::pack(&dist, &contents)?;
+    debian::lint(&package)?;
+    image::check(&dist, &contents.binary.path)?;
+    image::build()?;
     fs::remove_dir_all(&contents.pages).context("cannot remove the pages")?;
 
-    let names = [&tarball, &package].map(|path| file_name(path));
+    let names = [&tarball, &package, &contents.bill].map(|path| file_name(path));
     let sums = shell::output(command("sha256sum --").args(names).current_dir(&dist))?;
     fs::write(dist.join("SHA256SUMS"), &sums).context("cannot write SHA256SUMS")?;
     print!("{sums}");
@@ -116,13 +124,12 @@ fn file_name(path: &Path) -> &Path {
     path.file_name().expect("a path that we made ends with a name").as_ref()
 }
 
-/// Version and description of the program.
-fn describe() -> Result<(String, String)> {
+/// Version of the program.
+fn version() -> Result<String> {
     let metadata = shell::metadata()?;
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let package = packages.find(|package| package["name"] == "wiremend").context("no package `wiremend`")?;
-    let text = |key: &str| Some(package[key].as_str()?.to_owned());
-    text("version").zip(text("description")).context("`wiremend` has no version or description")
+    Ok(package["version"].as_str().context("`wiremend` has no version")?.to_owned())
 }
 
 fn commit_time() -> Result<String> {
