@@ -11,13 +11,15 @@ local link = Proto("wiremend", "wiremend protected link")
 link.prefs.ethertype = Pref.string("EtherType", "0x88b5", "EtherType of the link header; the same at both ends")
 
 local KINDS = { [0] = "Data", [1] = "Dummy", [2] = "Ack", [3] = "Missing", [4] = "Hello", [5] = "Unprotected" }
-local HELLOS = { [1] = "open", [2] = "accept", [3] = "close", [4] = "closed", [5] = "unknown epoch", [6] = "leave" }
+local HELLOS = { [1] = "open", [2] = "accept", [3] = "close", [4] = "closed", [5] = "unknown epoch", [6] = "leave",
+    [7] = "challenge" }
 local DATA, DUMMY, ACK, MISSING, HELLO, UNPROTECTED = 0, 1, 2, 3, 4, 5
 local HELLO_CLOSE = 3
 
 local VERSION = 1
 local MAGIC = 0x776d6e64
 local HOLES_MAX = 6
+local SEAL_MARK, SEAL_AT, SEAL_BYTES = 0x7365616c, 46, 36
 local NUMBERS = 2 ^ 20
 local NEAREST_BRIDGE = "01:80:c2:00:00:0e"
 -- IEEE 802.3: smaller values are the length of an LLC frame.
@@ -59,6 +61,11 @@ local field = {
     hello_stamp = ProtoField.uint32("wiremend.hello.stamp", "Stamp (ns)", DEC),
     hello_next = ProtoField.uint32("wiremend.hello.next", "Number of the next frame that would have been sent", DEC),
     hello_rtt = ProtoField.uint32("wiremend.hello.rtt", "Round trip (ns), 0 if unknown", DEC),
+
+    seal = ProtoField.none("wiremend.seal", "Seal"),
+    seal_counter = ProtoField.uint64("wiremend.seal.counter", "Counter", DEC),
+    seal_echo = ProtoField.uint64("wiremend.seal.echo", "Latest counter of the other end", DEC),
+    seal_tag = ProtoField.bytes("wiremend.seal.tag", "Tag"),
 
     carried = ProtoField.uint16("wiremend.carried", "EtherType, tag or length carried", HEX),
 }
@@ -163,7 +170,7 @@ local function add_hello(tree, reader)
     if range(0, 4):uint() ~= MAGIC then
         refuse("wrong magic: another protocol uses this EtherType")
     elseif not HELLOS[kind] then
-        refuse(("unknown hello kind %d, known are 1 to 5"):format(kind))
+        refuse(("unknown hello kind %d, known are 1 to 7"):format(kind))
     end
     return (" %s, epoch %d"):format(HELLOS[kind], range(8, 4):uint())
 end
@@ -234,6 +241,17 @@ local function check_destination()
     end
 end
 
+-- A control frame of a link with a key has a seal after its 46 bytes.
+local function add_seal(tree, tvb)
+    if tvb:len() < SEAL_AT + SEAL_BYTES or tvb(SEAL_AT, 4):uint() ~= SEAL_MARK then
+        return
+    end
+    local seal = tree:add(field.seal, tvb(SEAL_AT, SEAL_BYTES))
+    seal:add(field.seal_counter, tvb(SEAL_AT + 4, 8))
+    seal:add(field.seal_echo, tvb(SEAL_AT + 12, 8))
+    seal:add(field.seal_tag, tvb(SEAL_AT + 20, 16))
+end
+
 -- Dissects the frame after a Data or Unprotected header as if the header were not there.
 local function dissect_carried(tvb, pinfo, root, ethertype)
     if ethertype >= ETHERTYPE_MIN then
@@ -253,6 +271,7 @@ function link.dissector(tvb, pinfo, root)
         local kind = add_header(tree, reader, summary)
         if kind ~= DATA and kind ~= UNPROTECTED then
             check_destination()
+            add_seal(tree, tvb)
             return nil
         end
         local range = reader:take(2, "EtherType of the carried frame")

@@ -3,10 +3,13 @@
 mod choice;
 pub(crate) mod explain;
 pub(crate) mod fleet;
+pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;
+mod option_file;
 mod refusal;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -31,6 +34,7 @@ Usage: wiremend [COMMAND]
 
 Simulate:
   run          Run a scenario and compare its variants
+  rerun        Repeat a run from its own files and compare the digests
   trace        Draw the packets of one flow over time
   repro        Measure the claims of papers and judge them
   list         List the built-in scenarios
@@ -59,7 +63,6 @@ Options:
 const EXAMPLES: &str = "\
 Examples:
   wiremend                         run the scenario `tour`
-  wiremend trace nak               show how a lost NAK is recovered, packet by packet
 
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
@@ -80,6 +83,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Run(Run),
+    Rerun(Rerun),
     Trace(Trace),
     Repro(Repro),
     List(List),
@@ -147,6 +151,23 @@ pub(crate) struct Run {
     /// Print summary.json instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Repeat a run from its own files and compare the digests
+///
+/// Reads the scenario of each variant, the seeds and copies of flow lists from the directory that `run --out` wrote,
+/// and nothing else. The exit status is 1 if a digest differs.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend run tour --out results && wiremend rerun results")]
+pub(crate) struct Rerun {
+    /// The output directory of a run
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Number of threads; does not change results [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Whether to skip simulated time in which the network only repeats a pattern.
@@ -431,17 +452,41 @@ pub(crate) fn command() -> clap::Command {
 
 /// The arguments of this process.
 pub(crate) fn parse() -> Result<Arguments, Failure> {
-    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
-    parsed.map_err(|error| match error.kind() {
-        // Not an error: the user asked for this text.
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            crate::terminal::written(error.print()).err().unwrap_or(Failure::Done)
-        }
-        _ => {
-            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-            Failure::Input(refusal::rendered(&error, &words.collect::<Vec<_>>()))
-        }
-    })
+    parse_words(std::env::args_os().collect())
+}
+
+/// Reads the option file of `relay run` again, with the options of this process's command line.
+pub(crate) fn parse_again() -> Result<operate::RelayRun, Failure> {
+    match parse()?.command {
+        Some(Command::Relay(operate::Relay { command: operate::RelayCommand::Run(run) })) => Ok(*run),
+        _ => unreachable!("the arguments of a process do not change"),
+    }
+}
+
+fn parse_words(words: Vec<OsString>) -> Result<Arguments, Failure> {
+    let all = command();
+    let expanded = option_file::Expanded::new(&all, words)?;
+    let matches = all.try_get_matches_from(&expanded.words);
+    let mut arguments =
+        matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(|error| {
+            match error.kind() {
+                // Not an error: the user asked for this text.
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                    crate::terminal::written(error.print()).err().unwrap_or(Failure::Done)
+                }
+                _ => {
+                    let words = expanded.words.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+                    let refusal = refusal::rendered(&error, &words.collect::<Vec<_>>());
+                    Failure::Input(expanded.place(refusal))
+                }
+            }
+        })?;
+    if let Some(Command::Relay(operate::Relay { command: operate::RelayCommand::Run(run) })) =
+        &mut arguments.command
+    {
+        run.words = expanded.words;
+    }
+    Ok(arguments)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! `args` defines the arguments, and `commands` has one file per command. The other modules are shared by commands:
 //! conversion of arguments to model input (`model_input`), the progress bar (`progress`), Ctrl-C (`signals`), output
-//! (`terminal`) and the directory of sockets (`rundir`). Libraries do the work: `wiremend-runner` runs scenarios, `wiremend-claims` judges
+//! (`terminal`), the log of services (`log`) and the directory of sockets (`rundir`). Libraries do the work: `wiremend-runner` runs scenarios, `wiremend-claims` judges
 //! claims, and `wiremend-lab` runs the lab.
 //!
 //! Data go to stdout, everything else to stderr. `failure` defines the exit codes.
@@ -10,7 +10,9 @@
 mod args;
 mod commands;
 mod failure;
+mod input_file;
 mod libraries;
+mod log;
 mod model_input;
 mod progress;
 mod rundir;
@@ -42,6 +44,10 @@ fn report(failure: Failure) -> ExitCode {
         }
         Failure::ClosedPipe | Failure::Done => return ExitCode::SUCCESS,
     };
-    terminal::print_message(&message);
+    if log::is_started() {
+        tracing::error!("{message}");
+    } else {
+        terminal::print_message(&message);
+    }
     ExitCode::from(code)
 }

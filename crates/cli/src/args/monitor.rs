@@ -3,13 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use wiremend_monitor::redis::HoldRecord;
 use wiremend_monitor::{Name, Thresholds};
 use wiremend_units::{Span, parse_probability};
 
 use super::ADVANCED;
-use super::choice::choice;
 
 /// Find links that corrupt packets, and explain slow links
 #[derive(Args, Debug)]
@@ -71,9 +70,8 @@ pub(crate) struct Service {
     /// Stop after this time [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
     pub(crate) duration: Option<Span>,
-    /// Format of the log
-    #[arg(long, default_value = "text", value_parser = choice::<Log>())]
-    pub(crate) log: Log,
+    #[command(flatten)]
+    pub(crate) log: super::log::LogOptions,
     #[command(flatten)]
     pub(crate) metrics: Prometheus,
 }
@@ -124,15 +122,6 @@ pub(crate) struct MonitorRelease {
     /// Configuration file of a planner
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-}
-
-/// Format of the log.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Log {
-    /// One line of text per event
-    Text,
-    /// One line of JSON per event, with its time
-    Json,
 }
 
 /// Check a configuration file and print its settings

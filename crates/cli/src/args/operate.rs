@@ -69,6 +69,9 @@ pub(crate) struct RelayRun {
     /// The interface of the link
     #[arg(long, value_name = "IF")]
     pub(crate) link: String,
+    /// File with options such as `mode = "ordered"`, which SIGHUP reads again
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Protect from the start [default: from `relay activate` on]
     #[arg(long)]
     pub(crate) active: bool,
@@ -96,6 +99,9 @@ pub(crate) struct RelayRun {
     /// Wait for interfaces that are down or have no carrier
     #[arg(long)]
     pub(crate) wait: bool,
+    /// Secret that both ends share
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
     /// Size of the queue to the link
     #[arg(long, value_name = "SIZE", default_value = "1MiB", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) queue: Bytes,
@@ -121,7 +127,7 @@ pub(crate) struct RelayRun {
     #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) ethertype: u16,
     /// User who may change settings, besides root and the user that runs the relay
-    #[arg(long, value_name = "UID", help_heading = ADVANCED, hide_short_help = true)]
+    #[arg(long, value_name = "USER", value_parser = parse_user, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) user: Option<u32>,
     /// Allow --metrics-listen with an address that other machines reach
     #[arg(long, requires = "metrics_listen", help_heading = ADVANCED, hide_short_help = true)]
@@ -133,7 +139,12 @@ pub(crate) struct RelayRun {
     #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) release: bool,
     #[command(flatten)]
+    pub(crate) log: super::log::LogOptions,
+    #[command(flatten)]
     pub(crate) place: RunDir,
+    /// The words of the command line, with those of the file
+    #[arg(skip)]
+    pub(crate) words: Vec<OsString>,
     /// Forward frames in this process, which another process supervises
     #[arg(long, hide = true)]
     pub(crate) watched: bool,
@@ -556,6 +567,14 @@ pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
             text.parse().map_err(|_| "a port such as 9469, or an address with one, such as [::1]:9469".into())
         }
     }
+}
+
+/// A user id, or a name in `/etc/passwd`.
+fn parse_user(text: &str) -> Result<u32, String> {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut rows = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let found = rows.find(|row| row[0] == text).and_then(|row| row.get(2)?.parse().ok());
+    found.or_else(|| text.parse().ok()).ok_or_else(|| "no such user".to_owned())
 }
 
 fn parse_ethertype(text: &str) -> Result<u16, String> {

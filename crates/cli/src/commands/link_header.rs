@@ -25,6 +25,7 @@ pub(super) fn describe(signal: &LinkHeader) -> String {
                 HelloKind::Closed => "closed",
                 HelloKind::Unknown => "unknown",
                 HelloKind::Leave => "leave",
+                HelloKind::Challenge => "challenge",
             };
             format!("link hello, {kind}, epoch {}, round trip {} ns", hello.epoch, hello.rtt_ns)
         }

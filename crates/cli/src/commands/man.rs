@@ -19,7 +19,7 @@ pub(super) fn run(args: &Man) -> Result<Answer, Failure> {
     all.build();
     if args.markdown {
         let mut pages: Vec<_> = reference().into_iter().map(|page| (page.file, page.text)).collect();
-        pages.push(("cli.md", command_page(&all)));
+        pages.extend(command_pages(&all));
         for (file, text) in pages {
             write_atomic(&directory.join(file), &text).map_err(|error| Failure::file(&error))?;
         }
@@ -46,23 +46,33 @@ fn with_parts(command: &clap::Command) -> Vec<&clap::Command> {
 /// Width of help texts in the page.
 const WIDTH: usize = 116;
 
-/// The help of all commands on one page.
-fn command_page(all: &clap::Command) -> String {
-    let mut page =
-        "# Command line\n\n<!-- Written by `cargo xtask docs` from the definitions of the options. -->\n\n\
-                    Terms are in the [glossary](../glossary.md).\n\
-                    Every command has `--help` (or `-h`), which prints its common options and examples, and\n\
-                    `--help-all`, which prints the text below.\n"
-            .to_owned();
+/// Commands whose help has a page of its own.
+const OPERATE: [&str; 4] = ["relay", "monitor", "fleet", "lab"];
+
+/// The help of all commands, on two pages.
+fn command_pages(all: &clap::Command) -> [(&'static str, String); 2] {
+    let intro = |title: &str, other: &str| {
+        format!(
+            "# {title}\n\n<!-- Written by `cargo xtask docs` from the definitions of the options. -->\n\n\
+             Terms are in the [glossary](../glossary.md).\n{other}\n\
+             Every command has `--help` (or `-h`), which prints its common options and examples, and\n\
+             `--help-all`, which prints the text below.\n"
+        )
+    };
+    let here = "`relay`, `monitor`, `fleet` and `lab` are [on a page of their own](cli-operate.md).";
+    let mut page = intro("Command line", here);
+    let mut operate = intro("Command line: operate", "The other commands are [here](cli.md).");
     for command in with_parts(all) {
         let name = command.get_bin_name().unwrap_or("wiremend");
+        let is_operation = name.split(' ').nth(1).is_some_and(|first| OPERATE.contains(&first));
         let command = command.clone().mut_args(|arg| {
             let is_help = ["help", "help_all"].contains(&arg.get_id().as_str());
             if is_help { arg.hide(true) } else { arg }
         });
         let help = command.term_width(WIDTH).render_long_help().to_string();
         let lines: Vec<_> = help.lines().map(str::trim_end).collect();
+        let page = if is_operation { &mut operate } else { &mut page };
         write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim()).expect("a string grows");
     }
-    page
+    [("cli.md", page), ("cli-operate.md", operate)]
 }

@@ -13,6 +13,7 @@ mod monitor;
 mod phy;
 mod relay;
 mod repro;
+mod rerun;
 mod run;
 mod schema;
 mod show;
@@ -38,6 +39,7 @@ fn runner<'a>(threads: Option<u16>, progress: &'a Progress, stop: &'a AtomicBool
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Rerun(args)) => rerun::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Repro(args)) => repro::run(&args),
         Some(Command::List(args)) => list::run(&args),

@@ -77,8 +77,13 @@ fn rendered(input: &Input, batch: &Batch) -> String {
             let _ = writeln!(text, "{}: first flows with \"{reason}\": {}", variant.name, flows.join(", "));
         }
     }
+    text.push_str(&wrap(&wiremend_report::interval_note(&summary.variants), prose));
     for note in wiremend_report::notes(&summary.variants) {
         text.push_str(&wrap(&format!("note: {note}"), prose));
+    }
+    let seeds = draw::seed_table(&summary.variants, screen);
+    if !seeds.is_empty() {
+        let _ = write!(text, "\nEach seed\n{seeds}");
     }
     let plot = draw::tail_plot(&summary.variants, screen);
     if !plot.is_empty() {

@@ -371,7 +371,7 @@ fn a_run_that_can_never_finish_ends_and_names_its_flows() {
     let text = wiremend_with(&lossy, &["run", "-"]).ok();
     assert!(text.contains("0/1") && text.contains("failed: 1 retries exhausted"), "{text}");
     assert!(text.contains("first flows with \"retries exhausted\": 0"), "{text}");
-    assert!(text.contains("No flow finished."), "{text}");
+    assert!(text.contains("The flow failed: 1 exhausted its retries; links corrupted 80 frames."), "{text}");
     let summary = wiremend_with(&lossy, &["run", "-", "--json"]).json();
     assert_eq!(summary["variants"][0]["finished"], 0);
     assert_eq!(summary["variants"][0]["failed"]["retry_exceeded"], 1);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::tempdir;
-use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkCodec, LinkHeader, Missing};
+use wiremend_wire::link::{Ack, Hello, HelloKind, Hole, LinkCodec, LinkHeader, Missing, Seal};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{MacAddr, RoceFrame, Trailer};
 
@@ -170,6 +170,26 @@ fn whatever_is_carried_is_dissected_behind_its_header() {
     );
 }
 
+#[test]
+fn seal_is_dissected_behind_a_control_frame() {
+    if !has_tshark() {
+        return;
+    }
+    let mut frame = [0; Seal::FRAME_BYTES];
+    let header = LinkHeader::Ack(Ack { epoch: 1, next: 2, pause: false });
+    let len = LinkCodec::default().control_len(Trailer::None);
+    LinkCodec::default().emit_control(&header, MacAddr::local(3), Trailer::None, &mut frame[..len]);
+    let unsealed = frame[..len].to_vec();
+    Seal::emit(&mut frame, 0x0123_4567_89AB_CDEF, 77, |_| [0xAB; 16]);
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("sealed.pcapng");
+    fs::write(&path, capture(&[frame.to_vec(), unsealed])).unwrap();
+    let fields = ["-e", "wiremend.seal.counter", "-e", "wiremend.seal.echo", "-e", "wiremend.seal.tag"];
+    let output = tshark(&path).args(fields).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap().replace(':', "");
+    assert_eq!(text, format!("81985529216486895\t77\t{}\n\t\t\n", "ab".repeat(16)));
+}
+
 /// The output of tshark for a frame.
 struct Dissected {
     header: Vec<String>,
@@ -179,12 +199,18 @@ struct Dissected {
     psn: String,
 }
 
-fn dissect(path: &Path) -> Vec<Dissected> {
+/// Returns a call of tshark that prints fields of a capture.
+fn tshark(path: &Path) -> Command {
     let script: PathBuf =
         [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "reference", "wiremend-link.lua"].iter().collect();
     let mut command = Command::new("tshark");
     command.arg("-X").arg(format!("lua_script:{}", script.display()));
     command.arg("-r").arg(path).args(["-n", "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,"]);
+    command
+}
+
+fn dissect(path: &Path) -> Vec<Dissected> {
+    let mut command = tshark(path);
     // A note of the file's and one of another protocol have the same field as ours.
     let others = ["wiremend.malformed", "frame.protocols", "infiniband.bth.psn"];
     command.args(FIELDS.iter().chain(&others).flat_map(|name| ["-e", name]));
@@ -265,13 +291,14 @@ fn kind(signal: &LinkHeader) -> usize {
     }
 }
 
-const HELLOS: [HelloKind; 6] = [
+const HELLOS: [HelloKind; 7] = [
     HelloKind::Open,
     HelloKind::Accept,
     HelloKind::Close,
     HelloKind::Closed,
     HelloKind::Unknown,
     HelloKind::Leave,
+    HelloKind::Challenge,
 ];
 
 /// A frame of every kind, with numbers that wrap.

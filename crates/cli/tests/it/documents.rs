@@ -60,7 +60,10 @@ fn the_reference_pages_are_up_to_date() {
     wiremend(&["man", path, "--markdown"]).ok();
     let mut files: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["cli.md", "scenario-switches.md", "scenario-transport.md", "scenarios.md"]);
+    assert_eq!(
+        files,
+        ["cli-operate.md", "cli.md", "scenario-switches.md", "scenario-transport.md", "scenarios.md"]
+    );
     for file in files {
         let (file, written) =
             (file.to_str().unwrap(), fs::read_to_string(directory.path().join(&file)).unwrap());

@@ -324,16 +324,21 @@ impl Daemon {
         Self { child, lines }
     }
 
-    pub(crate) fn await_log(&mut self, part: &str) {
+    /// Waits for a line with this part, and returns it.
+    pub(crate) fn await_log(&mut self, part: &str) -> String {
         let deadline = Instant::now() + Duration::from_mins(5);
         let mut log = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             if line.contains(part) {
-                return;
+                return line;
             }
             log.push(line);
         }
         panic!("`{part}` is not in the log: {log:?}");
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn ends(&mut self) {

@@ -46,8 +46,10 @@ fn a_planner_publishes_advice() {
     );
     let advice = || cli(directory.path(), &["HGET", "wiremend:advice:leaf-1:eth0", "body"]);
     await_that(|| advice().contains("no relay runs on the sending port"));
-    await_that(|| get(planner_port).contains("wiremend_planner_link_advice{node=\"leaf-1\",device=\"eth0\""));
-    await_that(|| get(leaf_port).contains("wiremend_monitor_corrupting{device=\"eth0\"} 1\n"));
+    await_that(|| {
+        get(planner_port, "/metrics").contains("wiremend_planner_link_advice{node=\"leaf-1\",device=\"eth0\"")
+    });
+    await_that(|| get(leaf_port, "/metrics").contains("wiremend_monitor_corrupting{device=\"eth0\"} 1\n"));
     await_that(|| {
         fs::read_to_string(&textfile).is_ok_and(|text| text.contains("wiremend_monitor_polls_total"))
     });
@@ -138,7 +140,7 @@ fn a_missing_requirement_is_reported_with_the_remedy() {
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
 }
 
-fn config(directory: &Path) -> std::path::PathBuf {
+pub(crate) fn config(directory: &Path) -> std::path::PathBuf {
     let file = directory.join("leaf-1.toml");
     let socket = directory.join("redis.sock");
     let text = format!(
@@ -149,21 +151,21 @@ fn config(directory: &Path) -> std::path::PathBuf {
     file
 }
 
-fn planner_config(directory: &Path, more: &str) -> std::path::PathBuf {
+pub(crate) fn planner_config(directory: &Path, more: &str) -> std::path::PathBuf {
     let file = directory.join("planner.toml");
     let socket = directory.join("redis.sock");
     fs::write(&file, format!("{more}[redis]\naddress = \"{}\"\n{FABRIC}", socket.display())).unwrap();
     file
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn get(port: u16) -> String {
+pub(crate) fn get(port: u16, path: &str) -> String {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
     let mut answer = String::new();
-    let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n");
+    let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes());
     let _ = stream.read_to_string(&mut answer);
     answer
 }

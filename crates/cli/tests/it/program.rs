@@ -61,12 +61,15 @@ impl Ended {
         serde_json::from_str(&self.ok()).expect("stdout is JSON")
     }
 
-    /// Asserts that it failed with this code and one line on stderr, and returns the line.
+    /// Asserts that it failed with this code and one line on stderr, and returns the line. Services log it with its
+    /// time.
     pub(crate) fn refused(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stdout, "");
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
-        assert!(self.stderr.starts_with("wiremend: ") && self.stderr.ends_with('\n'), "{}", self.stderr);
+        let is_logged = self.stderr.get(27..).is_some_and(|line| line.starts_with(" ERROR "));
+        assert!(self.stderr.starts_with("wiremend: ") || is_logged, "{}", self.stderr);
+        assert!(self.stderr.ends_with('\n'), "{}", self.stderr);
         self.stderr
     }
 

@@ -3,18 +3,19 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
 use wiremend_monitor::redis::RedisServer;
 use wiremend_monitor::{BadConfig, DaemonConfig, Name, Protector, RedisConfig};
+use wiremend_units::Time;
 
 use crate::args::monitor::MonitorCheck;
 use crate::commands::fleet::{SkippedItem, load_tiers};
 use crate::failure::{Answer, Failure};
+use crate::input_file::{CONFIG_BYTES_MAX, read};
 use crate::terminal;
 
-/// Maximum length of a configuration file.
-const CONFIG_BYTES_MAX: u64 = 16 << 20;
 const PASSWORD_BYTES_MAX: u64 = 512;
 
 pub(super) fn run(args: &MonitorCheck) -> Result<Answer, Failure> {
@@ -26,6 +27,7 @@ pub(super) fn run(args: &MonitorCheck) -> Result<Answer, Failure> {
     } else {
         let config = load(&args.config)?;
         check_secrets(&config.redis)?;
+        check_counter_files(&config)?;
         server(&config.redis, &config.node)?;
         meaning(&config)
     };
@@ -80,6 +82,19 @@ fn check_secrets(redis: &RedisConfig) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a counter file that cannot be read, is stale, or does not have the port.
+fn check_counter_files(config: &DaemonConfig) -> Result<(), Failure> {
+    for (link, source) in config.links.iter().zip(&config.sources) {
+        let Some((file, name)) = source.file(link.port.as_str()) else { continue };
+        let mut file = file.open([name.clone()]);
+        if file.read(&name, Time::ZERO, SystemTime::now()).is_none() {
+            let reasons = file.take_messages().join("; ");
+            return Err(Failure::Input(format!("link {}: source: {reasons}", link.port)));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(unix)]
 fn mode(path: &Path) -> std::io::Result<u32> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -107,16 +122,6 @@ pub(super) fn password(path: &Path) -> Result<String, Failure> {
     Ok(password.to_owned())
 }
 
-fn read(path: &Path, bytes_max: u64) -> Result<String, Failure> {
-    let shown = path.display();
-    let refused = |why: &dyn std::fmt::Display| Failure::Input(format!("{shown}: {why}"));
-    let length = fs::metadata(path).map_err(|error| refused(&error))?.len();
-    if length > bytes_max {
-        return Err(refused(&format!("longer than {bytes_max} bytes")));
-    }
-    fs::read_to_string(path).map_err(|error| refused(&error))
-}
-
 fn meaning(config: &DaemonConfig) -> String {
     let DaemonConfig { node, redis, thresholds, act, links, .. } = config;
     let mut text = String::new();
@@ -134,12 +139,16 @@ fn meaning(config: &DaemonConfig) -> String {
         thresholds.window_frames,
         thresholds.clean_frames()
     );
-    for link in links {
+    for (link, source) in links.iter().zip(&config.sources) {
         let by = match link.protect {
             Protector::None => "not protected: no relay here",
             Protector::Relay => "protected by a relay while it corrupts",
         };
-        let _ = writeln!(text, "  {}:{} - {}: {by}", node, link.port, link.peer);
+        let _ = write!(text, "  {}:{} - {}: {by}", node, link.port, link.peer);
+        if let Some((file, name)) = source.file(link.port.as_str()) {
+            let _ = write!(text, "; counters of `{name}` in {}", file.path().display());
+        }
+        text.push('\n');
     }
     text
 }

@@ -2,29 +2,36 @@
 
 use std::fmt::Write as _;
 
-use wiremend_monitor::planner::{AdviceChange, NamedFabric, PlannerConfig, PlannerLeader};
-use wiremend_monitor::redis::{PlannerStore, RedisServer};
+use wiremend_monitor::planner::{AdviceChange, PlannerLeader};
+use wiremend_monitor::redis::PlannerStore;
+use wiremend_monitor::service::PlannerSetup;
 
 use super::config;
-use super::service::serve;
+use super::service::{reason, serve};
 use crate::args::monitor::MonitorPlanner;
 use crate::failure::{Answer, Failure};
-use crate::terminal;
+use crate::{log, terminal};
 
 pub(super) fn run(args: &MonitorPlanner) -> Result<Answer, Failure> {
-    let (config, topology, skipped) = config::load_planner(&args.service.config)?;
-    for item in &skipped {
-        terminal::print_message(&format!("skipped: {item}"));
-    }
-    let server = config::server(&config.redis, &config.user)?;
     if args.dry_run {
-        return dry_run(&config, &topology, &server);
+        return dry_run(&load(args)?);
     }
-    serve(&args.service, |service| service.run_planner(&config, &topology, &server))
+    log::start(args.service.log);
+    let first = load(args)?;
+    serve(&args.service, |service| service.run_planner(first, &|| load(args).map_err(reason)))
+}
+
+fn load(args: &MonitorPlanner) -> Result<PlannerSetup, Failure> {
+    let (config, fabric, skipped) = config::load_planner(&args.service.config)?;
+    let server = config::server(&config.redis, &config.user)?;
+    Ok(PlannerSetup { config, fabric, skipped: skipped.iter().map(ToString::to_string).collect(), server })
 }
 
 /// Prints how the stored advice would change. Answers no if it would.
-fn dry_run(config: &PlannerConfig, fabric: &NamedFabric, server: &RedisServer) -> Result<Answer, Failure> {
+fn dry_run(PlannerSetup { config, fabric, skipped, server }: &PlannerSetup) -> Result<Answer, Failure> {
+    for item in skipped {
+        terminal::print_message(&format!("skipped: {item}"));
+    }
     let failed = |why: &dyn std::fmt::Display| config::redis_failure(&config.redis, why);
     let mut store = PlannerStore::open(server).map_err(|why| failed(&why))?;
     let changes = PlannerLeader::dry_run(fabric, config.limits, &mut store).map_err(|why| failed(&why))?;

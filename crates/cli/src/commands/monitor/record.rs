@@ -4,8 +4,7 @@ use std::io::{self, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wiremend_monitor::service::driver_counters;
-use wiremend_monitor::{Counters, RecordedSnapshot, SysfsCounters};
+use wiremend_monitor::{Counters, DriverCounters, RecordedSnapshot, SysfsCounters};
 use wiremend_units::Span;
 
 use crate::args::monitor::MonitorRecord;
@@ -21,6 +20,7 @@ pub(super) fn run(args: &MonitorRecord) -> Result<Answer, Failure> {
     let interfaces = interfaces(args, &sysfs)?;
     let node = args.node.clone().map_or_else(host_name, Ok)?;
     RecordedSnapshot::check_name(&node).map_err(|why| Failure::Input(format!("--node: {why}")))?;
+    let mut driver = DriverCounters::default();
     let is_own = args.sysfs.as_os_str() == SysfsCounters::ROOT;
     let begun = Instant::now();
     for round in 0.. {
@@ -30,7 +30,7 @@ pub(super) fn run(args: &MonitorRecord) -> Result<Answer, Failure> {
             break;
         }
         for name in &interfaces {
-            let driver = if is_own { driver_counters(name) } else { Counters::default() };
+            let driver = if is_own { driver.read(name) } else { Counters::default() };
             let read = sysfs.read(name, driver).map_err(|error| unread(args, name, &error))?;
             write(&RecordedSnapshot {
                 time_s: begun.elapsed().as_secs_f64(),

@@ -1,35 +1,43 @@
 //! Runs a relay, and resets the interfaces of one that has ended.
 
 use std::process::Command;
+use std::sync::atomic::Ordering;
 
+use tracing::info;
 use wiremend_dataplane::event_loop::WaitMode;
 use wiremend_dataplane::relay::{
-    self, Classifier, ExitReason, PortKind, RelayError, Restored, Service, Settings, Supervisor,
+    self, Classifier, ExitReason, LinkKey, PortKind, RelayError, Restored, Service, Settings, Supervisor,
+    SupervisorSignals,
 };
 use wiremend_dataplane::sys::xdp::XdpMode;
 use wiremend_units::{CopyCount, LossRate};
 use wiremend_wire::link::LinkCodec;
 
 use super::{class_error, protection_mode, rules};
-use crate::args::VERSION;
 use crate::args::operate::{PollMode, PortChoice, RelayRestore, RelayRun};
+use crate::args::{self, VERSION};
 use crate::failure::{Answer, Failure};
-use crate::{rundir, signals, terminal};
+use crate::{log, rundir, signals, terminal};
 
 pub(crate) fn run(args: &RelayRun) -> Result<Answer, Failure> {
+    log::start(args.log);
     let settings = settings(args)?;
     if args.watched {
         return carry(settings);
     }
-    signals::catch()?;
+    if args.config.is_some() {
+        signals::catch_with_reload()?;
+    } else {
+        signals::catch()?;
+    }
     watch(args, &settings)
 }
 
 /// Forwards frames. The supervisor process stops it with one signal, and it always stops in order.
 fn carry(settings: Settings) -> Result<Answer, Failure> {
     signals::note()?;
-    let service = Service::start(settings, &terminal::print_message).map_err(|why| unusable(&why))?;
-    match service.run(stop, &terminal::print_message).map_err(|why| unusable(&why))? {
+    let service = Service::start(settings).map_err(|why| unusable(&why))?;
+    match service.run(stop).map_err(|why| unusable(&why))? {
         ExitReason::Stopped => Ok(Answer::Yes),
         ExitReason::ClockExpired | ExitReason::Resized => std::process::exit(relay::RESTART),
     }
@@ -37,40 +45,48 @@ fn carry(settings: Settings) -> Result<Answer, Failure> {
 
 /// Runs the relay in a child process, so that the link continues to work if it crashes.
 fn watch(args: &RelayRun, settings: &Settings) -> Result<Answer, Failure> {
-    let supervisor =
-        Supervisor::start(settings, &stop, &terminal::print_message).map_err(|why| unusable(&why))?;
+    let signals = SupervisorSignals { stop: &stop, reload: &reload };
+    let supervisor = Supervisor::start(settings, &signals).map_err(|why| unusable(&why))?;
     let program = std::env::current_exe().map_err(|error| Failure::file(&error))?;
     let rate = supervisor.rate();
     let command = || {
         let mut command = Command::new(&program);
-        command.args(std::env::args_os().skip(1)).arg("--watched");
+        command.args(&args.words[1..]).arg("--watched");
         if args.rate.is_none() {
             // An interface that is down does not report its rate.
             command.args(["--rate", &format!("{}bps", rate.bits_per_s())]);
         }
         command
     };
-    terminal::print_message(&format!(
-        "between `{}` and `{}` at {}; the kernel forwards until protection starts",
-        args.lan, args.link, rate
-    ));
+    let RelayRun { lan, link, .. } = args;
+    info!(link, lan, "between `{lan}` and `{link}` at {rate}; the kernel forwards until protection starts");
     match supervisor.run(command).map_err(|why| unusable(&why))?.code() {
+        Some(0) if args.release => info!(link, lan, "stopped; both interfaces are reset"),
         Some(0) => {
-            terminal::print_message(&if args.release {
-                "stopped; both interfaces are reset".to_owned()
-            } else {
-                format!("stopped; the kernel forwards until: wiremend relay restore --link {}", args.link)
-            });
-            Ok(Answer::Yes)
+            info!(link, lan, "stopped; the kernel forwards until: wiremend relay restore --link {link}");
         }
-        // The child has printed the reason.
+        // The child has logged the reason.
         Some(code) => std::process::exit(code),
-        None => Err(Failure::Environment("the relay was killed; the kernel forwards".to_owned())),
+        None => return Err(Failure::Environment("the relay was killed; the kernel forwards".to_owned())),
     }
+    Ok(Answer::Yes)
 }
 
 fn stop() -> bool {
     signals::caught().is_some()
+}
+
+/// Reads the options again after SIGHUP.
+fn reload() -> Option<Result<Settings, String>> {
+    if !signals::reload().swap(false, Ordering::Relaxed) {
+        return None;
+    }
+    let read = args::parse_again().and_then(|args| settings(&args));
+    Some(match read {
+        Ok(settings) => settings.check().map(|()| settings).map_err(|why| why.to_string()),
+        Err(Failure::Input(why) | Failure::Environment(why)) => Err(why),
+        Err(failure) => Err(format!("{failure:?}")),
+    })
 }
 
 fn settings(args: &RelayRun) -> Result<Settings, Failure> {
@@ -93,6 +109,7 @@ fn settings(args: &RelayRun) -> Result<Settings, Failure> {
             None => CopyCount::Measured(LossRate::from_parts_per_trillion(1_000_000_000)),
         },
         codec: LinkCodec { ethertype: args.ethertype },
+        key: key(args)?,
         queue: args.queue,
         device_frames: args.device_frames,
         rtt_min: args.rtt_min,
@@ -115,6 +132,11 @@ fn settings(args: &RelayRun) -> Result<Settings, Failure> {
         release: args.release,
         ..Settings::new(&args.lan, &args.link)
     })
+}
+
+fn key(args: &RelayRun) -> Result<Option<LinkKey>, Failure> {
+    let key = args.key_file.as_deref().map(LinkKey::load).transpose();
+    key.map_err(|error| Failure::Input(error.to_string()))
 }
 
 pub(crate) fn poll(mode: PollMode) -> WaitMode {

@@ -71,6 +71,11 @@ impl View {
             copies => format!("{copies} copies per retransmission"),
         });
         self.line("link", &link.join(", "));
+        match &status.peer_address {
+            _ if status.keyed => self.line("other end", "has the key"),
+            Some(address) => self.line("other end", address),
+            None => {}
+        }
         let without = [(&status.lan, status.carrier[0]), (&status.link, status.carrier[1])];
         for (name, _) in without.into_iter().filter(|(_, carrier)| !carrier) {
             let text = self.painted(&format!("{name} has no carrier"), "31");
@@ -179,6 +184,10 @@ impl View {
             ("LAN full", counts.lan_refused),
             ("refused by an interface", counts.port_errors),
             ("reorder buffer full", end("overflowed")),
+            ("control frames from another address", counts.foreign_address),
+            ("control frames without a seal", counts.no_seal),
+            ("control frames with a wrong seal", counts.wrong_seal),
+            ("control frames with an old seal", counts.old_seal),
             ("too many link-local frames", counts.link_local_excess),
             ("checksum or segments of a tunnel", counts.unfinished),
             ("at a change between kernel and relay", status.handover_lost),
@@ -214,6 +223,9 @@ impl View {
         if let Some(ethertype) = status.peer_ethertype {
             warnings
                 .push(format!("the other end uses --ethertype {ethertype:04x}: use the same at both ends"));
+        }
+        if let Some(mismatch) = status.key_mismatch {
+            warnings.push(mismatch.advice().to_owned());
         }
         if status.counts.forged > 0 {
             warnings.push(format!(

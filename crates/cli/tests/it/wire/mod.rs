@@ -11,7 +11,9 @@ mod relay;
 mod relay_classes;
 mod relay_metrics;
 mod relay_net;
+mod relay_reload;
 mod two_hosts;
+mod units;
 
 use std::fs::File;
 use std::path::Path;

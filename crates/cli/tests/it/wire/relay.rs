@@ -1,6 +1,7 @@
 //! Operation of a relay: errors with a remedy, kills at any moment, permissions.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -46,6 +47,47 @@ fn unusable_ports_are_refused_with_the_remedy() {
         refused(&[&both[..], &["--copies", "9"]].concat(), "copies");
         assert!(tc::IngressRule::read("w1").unwrap().is_none(), "nothing was changed");
         assert!(!offload::enabled("w1", &offload::Offload::FOR_PACKET_SOCKET).unwrap().is_empty());
+    });
+}
+
+#[test]
+fn unusable_key_files_are_refused_with_the_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("link.key");
+    let refused = |reason: &str| {
+        let mut call = command();
+        call.args(["relay", "run", "--lan", "l1", "--link", "w1", "--key-file"]).arg(&path);
+        let line = ended(call.output().unwrap()).refused(2);
+        assert!(line.contains(&format!("key file {}: ", path.display())) && line.contains(reason), "{line}");
+    };
+    refused(
+        "no such file; create one and copy it to the other end: (umask 077; head -c 32 /dev/urandom | base64 >",
+    );
+    fs::write(&path, [b'k'; 44]).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    refused("others than its owner may read it (mode 640): chmod 600 ");
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&path, "too short\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n").unwrap();
+    refused("9 bytes are too short, at least 32 random ones");
+    fs::write(&path, [b'k'; 5000]).unwrap();
+    refused("longer than 4096 bytes");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    refused("not a file");
+}
+
+#[test]
+fn relays_with_a_key_protect_each_other() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let path = chain.run_dir(0).with_extension("key");
+        fs::write(&path, [b'k'; 44]).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let _relays = [0, 1].map(|end| chain.start(end, &["--active", "--key-file", path.to_str().unwrap()]));
+        chain.await_protection();
+        assert!(chain.crosses());
+        let text = chain.ask(0, &["status"]);
+        assert!(text.stdout.contains("other end     has the key"), "{}", text.stdout);
     });
 }
 

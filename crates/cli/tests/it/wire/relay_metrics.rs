@@ -1,9 +1,13 @@
 //! The Prometheus metrics of a relay.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 
+use serde_json::Value;
 use wiremend_dataplane::net;
+use wiremend_dataplane::relay::{self, Status};
 
 use super::relay_net::{Chain, in_own_network, signal};
 use super::{PATIENCE, eventually};
@@ -36,6 +40,14 @@ fn metrics_are_what_prometheus_reads() {
         assert!(value("wiremend_relay_receive_frames_total", "device=\"l1\"") != "0");
         assert_eq!(value("wiremend_relay_carrier", "device=\"l1\""), "1");
         assert_eq!(value("wiremend_relay_recovery_delay_seconds_bucket", "device=\"w1\",le=\"+Inf\""), "0");
+        // A link that loses nothing has no loss ratio.
+        let mut status: Status = serde_json::from_value(chain.await_status(0, |_| true)).unwrap();
+        status.loss = Some(1e-3);
+        let missing = missing_in(&parsed(&relay::metrics::text("1", "w1", 0, Some(&status))));
+        assert!(
+            missing.is_empty(),
+            "alerts and dashboard ask for {missing:?}, which the relay does not export"
+        );
         for (request, code) in [
             ("GET / HTTP/1.1\r\n\r\n", "404"),
             ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
@@ -55,10 +67,49 @@ fn metrics_are_what_prometheus_reads() {
     });
 }
 
+/// Metrics that alerts and the dashboard of relays ask for and these samples lack. Checks labels of legends, too.
+fn missing_in(samples: &[Sample]) -> Vec<String> {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    let read = |file: &str| fs::read_to_string(deploy.join(file)).unwrap();
+    let rules = read("prometheus/wiremend.rules.yml");
+    let mut queries: Vec<String> = rules
+        .lines()
+        .filter_map(|line| line.split_once("expr: "))
+        .map(|(_, query)| query.to_owned())
+        .collect();
+    let dashboard: Value = serde_json::from_str(&read("grafana/wiremend-relays.json")).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    for target in targets {
+        let query = target["expr"].as_str().unwrap();
+        assert!(query.contains("wiremend_relay_"), "{query}");
+        queries.push(query.to_owned());
+        // A legend shows a label of the samples, or the machine, which Prometheus adds.
+        for label in target["legendFormat"].as_str().unwrap().split("{{").skip(1) {
+            let (label, _) = label.split_once("}}").unwrap();
+            let known = |labels: &str| labels.split(',').any(|one| one.starts_with(&format!("{label}=\"")));
+            let name = names(query).remove(0);
+            assert!(
+                label == "instance" || samples.iter().any(|sample| sample.0 == name && known(&sample.1)),
+                "{name} has no label {label}"
+            );
+        }
+    }
+    assert!(panels.len() > 12);
+    let asked = queries.iter().flat_map(|query| names(query));
+    asked.filter(|name| samples.iter().all(|sample| sample.0 != *name)).collect()
+}
+
+/// Names of metrics of relays in a query.
+fn names(query: &str) -> Vec<String> {
+    let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.starts_with("wiremend_relay_")).map(str::to_owned).collect()
+}
+
 /// A name, its labels and a value.
 type Sample = (String, String, String);
 
-fn get(request: &str) -> (String, String) {
+pub(super) fn get(request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", 9469)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::thread;
 
 use wiremend_dataplane::net::{self, Interface, VethEnd};
-use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig};
+use wiremend_dataplane::relay::{Classifier, DataPath, DataPathConfig, Trust};
 use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket};
 use wiremend_dataplane::wire::{
     Direction, FaultInjector, FaultList, FaultRecorder, ImpairmentSettings, LaneConfig, Wire,
@@ -225,6 +225,7 @@ fn relay(lan: &str, link: &str, number: u8) -> DataPath<PacketSocket> {
         link: config,
         codec: LinkCodec::default(),
         source: MacAddr([2, 0, 0, 0, 1, number]),
+        trust: Trust::PeerAddress,
         classes: Classifier::default(),
         queue_bytes_max: BUFFER.get(),
         slots: 8192,
