@@ -60,8 +60,8 @@ impl Console {
         let seconds = limit.as_secs().max(1);
         self.count += 1;
         let until = Instant::now() + limit + REPLY_EXTRA_TIME;
-        writeln!(self.line.get_mut(), "{} {seconds} {command}", self.count)
-            .map_err(|_| ConsoleError::Closed)?;
+        let request = format!("{} {seconds} {command}\n", self.count);
+        self.line.get_mut().write_all(request.as_bytes()).map_err(|_| ConsoleError::Closed)?;
         let line = self.read_line(until)?;
         let (number, status, len) =
             parse_reply(&line).ok_or_else(|| ConsoleError::Malformed(line.clone()))?;
