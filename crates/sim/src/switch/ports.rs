@@ -177,7 +177,7 @@ impl SwitchPorts {
         if let Kind::Lossy(ports) = &mut self.kind
             && let Some(id) = ports.protected(lane)
         {
-            ports.protection.catch_up_arrivals(lanes, id);
+            ports.protection.catch_up(lanes, id);
         }
     }
 
