@@ -93,7 +93,7 @@ impl Lossless {
         if !port.has(LosslessPort::OCCUPIED) {
             return;
         }
-        let is_lazy = self.lazy && lanes.ports[lane.index()].flags.is_plain();
+        let is_lazy = self.lazy && lanes.ports[lane.index()].flags.is_plain_or_impaired();
         if (!is_lazy || switch.buffer.is_pausing())
             && let Some(start) = egress.next_start(busy_until)
         {
