@@ -54,7 +54,8 @@ impl PackedHeader {
 
     #[inline]
     pub(crate) fn control(header: ControlHeader) -> Self {
-        let of_dummy = u64::from(header.is_dummy).wrapping_neg() & (DUMMY ^ ACK | numbered(header.epoch, header.next));
+        let of_dummy =
+            u64::from(header.is_dummy).wrapping_neg() & (DUMMY ^ ACK | numbered(header.epoch, header.next));
         Self(ACK ^ of_dummy | header.ack.map_or(0, ack_bits))
     }
 
@@ -99,7 +100,11 @@ impl PackedHeader {
         if let Some(data) = self.as_data() {
             return Header::Link(data.into());
         }
-        if self.0 & KIND == UNPROTECTED { Header::Unprotected } else { Header::Link(self.as_control().into()) }
+        if self.0 & KIND == UNPROTECTED {
+            Header::Unprotected
+        } else {
+            Header::Link(self.as_control().into())
+        }
     }
 }
 

@@ -160,9 +160,8 @@ mod tests {
                 } else {
                     assert_eq!(expected, short.next(ready, need));
                 }
-                let state = |schedule: &Schedule| {
-                    (schedule.current, schedule.shares.map(|share| share.deficit))
-                };
+                let state =
+                    |schedule: &Schedule| (schedule.current, schedule.shares.map(|share| share.deficit));
                 assert_eq!(state(&round), state(&short), "step {step}");
             }
         }

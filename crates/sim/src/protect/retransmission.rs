@@ -1,7 +1,9 @@
 //! One end of a link with link-local retransmission: an endpoint of [`proto::link`](wiremend_proto::link)
 //! whose handles are frame ids.
 
-use wiremend_proto::link::{ControlHeader, DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit};
+use wiremend_proto::link::{
+    ControlHeader, DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit,
+};
 use wiremend_units::{Bytes, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
@@ -30,7 +32,12 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
 
 /// Sends a dummy or an ACK frame. Returns when it has left.
 #[inline]
-pub(super) fn send_control(lanes: &mut Lanes, state: &mut EndState, now: Time, header: ControlHeader) -> Time {
+pub(super) fn send_control(
+    lanes: &mut Lanes,
+    state: &mut EndState,
+    now: Time,
+    header: ControlHeader,
+) -> Time {
     state.costs.own.add(u64::from(MIN_FRAME_BYTES));
     lanes.transmit_control(now, state.lane, PackedHeader::control(header))
 }

@@ -14,8 +14,9 @@ use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{
-    Ack, Config, ConfigError, ControlHeader, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader,
-    LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit, UsualTransmit,
+    Ack, Config, ConfigError, ControlHeader, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind,
+    LinkHeader, LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
+    UsualTransmit,
 };
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
