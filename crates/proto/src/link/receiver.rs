@@ -148,6 +148,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.pause = Pause::NONE;
     }
 
+    /// Returns the frame if it is delivered at once, before all disposals: usually no frame is missing.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -157,23 +158,22 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         frame: F,
         len: u64,
         out: &mut Outbox<F>,
-    ) {
+    ) -> Option<F> {
         let Some(position) =
             Seq::<BITS>::new(seq).position_near(self.next).filter(|position| *position >= self.next)
         else {
             out.counters.duplicates += 1;
             out.push(Disposal::Discard(frame));
-            return;
+            return None;
         };
         self.unacked_bytes += len;
         if position == self.next && position == self.seen {
-            // The usual case: no frame is missing.
             self.next += 1;
             self.seen += 1;
-            out.push(Disposal::Deliver(frame));
-            return;
+            return Some(frame);
         }
         self.on_data_around_holes(now, position, ordered, Held { frame, len: len as u32 }, out);
+        None
     }
 
     fn on_data_around_holes(

@@ -19,6 +19,7 @@ use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers,
 use crate::memory::prefetch;
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
+use crate::port::QueuedFrame;
 
 /// The lanes of a partition, and the frames in flight on them.
 pub(crate) struct Lanes {
@@ -323,17 +324,17 @@ impl Lanes {
         self.frames.remove(id)
     }
 
-    /// Fixes the departure of a frame at a known start time and transmission time.
+    /// Fixes the departure of a queued frame at a known start time.
     #[inline]
-    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, cost: Span) {
+    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, waiting: &QueuedFrame) {
         let port = &mut self.ports[lane.index()];
-        let done = start + cost;
+        let done = start + waiting.wire_time;
         port.busy_until = done;
-        let (at, flags) = (done + port.delay, port.flags);
-        if flags.is_plain() {
-            self.carry(lane, at, frame);
+        let at = done + port.delay;
+        if port.certainly_passes(waiting.len) {
+            self.carry(lane, at, waiting.frame);
         } else {
-            self.carry_flagged(start, lane, at, frame);
+            self.carry_flagged(start, lane, at, waiting.frame);
         }
     }
 

@@ -159,8 +159,13 @@ impl ProtectedPort {
         }
         lanes.count_controls(lane.reverse(), arrived);
         debug_assert!(shared.delivered.len() == delivered, "a lazy port delivers nothing");
-        let due = self.link_end.next_due(now);
-        debug_assert!(due > lanes.queue.window_end() || due >= self.armed, "timers of a window have events");
+        debug_assert!(
+            {
+                let due = self.link_end.next_due(now);
+                due > lanes.queue.window_end() || due >= self.armed
+            },
+            "timers of a window have events"
+        );
     }
 
     /// Gives what happens after a window an event.

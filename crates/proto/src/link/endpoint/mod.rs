@@ -284,7 +284,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
         match (signal, frame) {
             (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
-                self.on_data(now, DataHeader { epoch, seq, ordered, retransmitted, ack }, frame, len);
+                let header = DataHeader { epoch, seq, ordered, retransmitted, ack };
+                let delivered = self.receive(now, header, frame, len).map(Disposal::Deliver);
+                delivered.into_iter().for_each(|disposal| self.out.push(disposal));
+                self.on_ack(now, ack);
             }
             (&LinkHeader::Dummy { epoch, next, ack }, None) => self.on_dummy(now, epoch, next, ack),
             (&LinkHeader::Ack(ack), None) => self.on_ack(now, Some(ack)),
@@ -315,16 +318,23 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
-    /// A numbered frame has arrived; see [`Endpoint::on_signal`].
+    /// A numbered frame has arrived; see [`Endpoint::on_signal`]. Returns the frame if the host must forward it now,
+    /// before all disposals.
     #[inline]
-    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) {
-        let DataHeader { epoch, seq, ordered, retransmitted, ack } = header;
+    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) -> Option<F> {
+        let delivered = self.receive(now, header, frame, len);
+        self.on_ack(now, header.ack);
+        delivered
+    }
+
+    #[inline]
+    fn receive(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) -> Option<F> {
+        let DataHeader { epoch, seq, ordered, retransmitted, .. } = header;
         if self.receiver.is_epoch(epoch) {
-            self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
-        } else {
-            self.on_unknown(now, epoch, Some((frame, retransmitted)));
+            return self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
         }
-        self.on_ack(now, ack);
+        self.on_unknown(now, epoch, Some((frame, retransmitted)));
+        None
     }
 
     #[inline(never)]
