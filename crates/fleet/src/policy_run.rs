@@ -67,7 +67,7 @@ struct Repair {
     link: LinkId,
     corruption: Corruption,
     /// The change of its part with which it left.
-    sent_by: usize,
+    sent_by: u32,
 }
 
 /// A ToR: where its share of its paths is, and how many it has in a clean fabric.
@@ -110,9 +110,9 @@ pub(crate) struct PolicyRun<'a> {
 }
 
 /// Links of a part, whose state then fits into the caches of a core.
-pub(crate) const PART_LINKS: u32 = 1 << 14;
-/// Events of the trace until the changes of all parts are merged.
-const EVENTS_PER_MERGE: usize = 1 << 15;
+pub(crate) const PART_LINKS: u32 = 1 << 12;
+/// Events of the trace until the changes of all parts are merged: their log takes some tens of megabytes.
+const EVENTS_PER_MERGE: usize = 1 << 17;
 
 impl<'a> PolicyRun<'a> {
     pub(crate) fn new(
@@ -174,18 +174,18 @@ impl<'a> PolicyRun<'a> {
         let events = self.setup.trace.events();
         let mut from = 0;
         loop {
-            if !keep_going(from as f64 / events.len().max(1) as f64) {
-                return false;
-            }
             let upto = events.len().min(from + EVENTS_PER_MERGE);
             for (event, number) in events[from..upto].iter().zip(from as u32..) {
                 let lower = self.setup.tiers.link(event.link).lower;
                 self.arrivals[self.parts.of_switch(lower.index())].push(number);
             }
             let until = events.get(upto).map(|event| event.at);
+            let mut done = from;
             for part in 0..self.parts.count() {
                 self.part = part;
-                self.simulate_part(until);
+                if !self.simulate_part(until, &mut done, keep_going) {
+                    return false;
+                }
             }
             self.timeline.merge(&mut self.logs);
             if upto == events.len() {
@@ -201,16 +201,29 @@ impl<'a> PolicyRun<'a> {
     }
 
     /// Simulates the events of a part, and returns from repair up to `until`; all if there is no later event.
-    fn simulate_part(&mut self, until: Option<TraceTime>) {
-        let arrivals = std::mem::take(&mut self.arrivals[self.part]);
-        for number in &arrivals {
-            let event = self.setup.trace.events()[*number as usize];
+    /// `done`: events of all parts.
+    fn simulate_part(
+        &mut self,
+        until: Option<TraceTime>,
+        done: &mut usize,
+        keep_going: &dyn Fn(f64) -> bool,
+    ) -> bool {
+        /// Number of events between two calls of `keep_going`.
+        const EVENTS_PER_CALL: usize = 4096;
+        let events = self.setup.trace.events();
+        let mut arrivals = std::mem::take(&mut self.arrivals[self.part]);
+        for number in arrivals.drain(..) {
+            if done.is_multiple_of(EVENTS_PER_CALL) && !keep_going(*done as f64 / events.len() as f64) {
+                return false;
+            }
+            *done += 1;
+            let event = &events[number as usize];
             self.recover_until(Some(event.at));
-            self.arrive(*number, &event);
+            self.arrive(number, event);
         }
-        self.recover_until(until);
         self.arrivals[self.part] = arrivals;
-        self.arrivals[self.part].clear();
+        self.recover_until(until);
+        true
     }
 
     /// Returns links of the part from repair. At equal times they come before events.

@@ -9,7 +9,7 @@ use crate::pod_capacity::PodCapacities;
 use crate::policy::Protection;
 use crate::protection_effect::ProtectionEffect;
 use crate::random::{Purpose, RandomStream};
-use crate::timeline::ViewChange;
+use crate::timeline::{ViewChange, difference};
 
 /// State of a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -111,7 +111,7 @@ impl<'a> ProtectionView<'a> {
         protected.append(&mut self.protected);
         ViewChange {
             penalty: now.0.wrapping_sub(before.0),
-            capacity: now.1.wrapping_sub(before.1),
+            capacity: difference(now.1, before.1),
             least_capacity: self.capacities.least(part),
             protected: count,
         }

@@ -24,7 +24,7 @@ pub(crate) enum Cause {
     /// A link returned that had left with this change of its part.
     Return {
         /// Number of the change in its part.
-        sent_by: usize,
+        sent_by: u32,
     },
     /// This event of the trace.
     Event(u32),
@@ -43,7 +43,7 @@ pub(crate) struct Totals {
 struct Change {
     at: TraceTime,
     cause: Cause,
-    paths: u128,
+    paths: i64,
     least_paths: u64,
     disabled: u32,
     active: u32,
@@ -53,7 +53,7 @@ struct Change {
 #[derive(Debug)]
 pub(crate) struct ViewChange {
     pub(crate) penalty: u128,
-    pub(crate) capacity: u128,
+    pub(crate) capacity: i64,
     pub(crate) least_capacity: u64,
     /// Number of links whose protection has started or ended.
     pub(crate) protected: u32,
@@ -72,8 +72,8 @@ pub(crate) struct PartLog {
 
 impl PartLog {
     /// Returns the number that the next change of this part will have.
-    pub(crate) fn next_number(&self) -> usize {
-        self.ranks.len() + self.changes.len()
+    pub(crate) fn next_number(&self) -> u32 {
+        u32::try_from(self.ranks.len() + self.changes.len()).expect("a part has few changes")
     }
 
     /// Adds a change between these totals. The same under each kind of protection must follow.
@@ -86,7 +86,7 @@ impl PartLog {
         self.changes.push(Change {
             at,
             cause,
-            paths: after.paths.wrapping_sub(before.paths),
+            paths: difference(after.paths, before.paths),
             least_paths,
             disabled: after.disabled.wrapping_sub(before.disabled),
             active: after.active.wrapping_sub(before.active),
@@ -102,10 +102,15 @@ impl PartLog {
     fn order(&self, number: usize) -> (TraceTime, bool, u64) {
         let Change { at, cause, .. } = self.changes[number];
         match cause {
-            Cause::Return { sent_by } => (at, false, self.ranks[sent_by]),
+            Cause::Return { sent_by } => (at, false, self.ranks[sent_by as usize]),
             Cause::Event(event) => (at, true, u64::from(event)),
         }
     }
+}
+
+/// Returns the change of a sum of shares by one event, which is small.
+pub(crate) fn difference(after: u128, before: u128) -> i64 {
+    after.wrapping_sub(before) as i64
 }
 
 /// The state of the whole fabric.
@@ -199,14 +204,14 @@ impl Timeline {
 
     fn apply(&mut self, part: usize, log: &PartLog, number: usize, protected: &mut usize) {
         let change = &log.changes[number];
-        self.paths = self.paths.wrapping_add(change.paths);
+        self.paths = self.paths.wrapping_add_signed(i128::from(change.paths));
         self.least_paths.set(part, change.least_paths);
         self.disabled = self.disabled.wrapping_add(change.disabled);
         self.active = self.active.wrapping_add(change.active);
         let count = self.views.len();
         for (view, of_view) in self.views.iter_mut().zip(&log.views[number * count..]) {
             view.penalty = view.penalty.wrapping_add(of_view.penalty);
-            view.capacity = view.capacity.wrapping_add(of_view.capacity);
+            view.capacity = view.capacity.wrapping_add_signed(i128::from(of_view.capacity));
             view.least_capacity.set(part, of_view.least_capacity);
             let upto = *protected + of_view.protected as usize;
             for (link, is_protected) in &log.protected[*protected..upto] {
