@@ -111,8 +111,9 @@ pub(crate) struct PolicyRun<'a> {
 
 /// Links of a part, whose state then fits into the caches of a core.
 pub(crate) const PART_LINKS: u32 = 1 << 12;
-/// Events of the trace until the changes of all parts are merged: their log takes some tens of megabytes.
-const EVENTS_PER_MERGE: usize = 1 << 17;
+/// Events of the trace for each part until the changes of all parts are merged: the state of a part serves so
+/// many, and the log of the largest fabrics takes some tens of megabytes.
+const PART_EVENTS: usize = 1 << 9;
 
 impl<'a> PolicyRun<'a> {
     pub(crate) fn new(
@@ -174,7 +175,7 @@ impl<'a> PolicyRun<'a> {
         let events = self.setup.trace.events();
         let mut from = 0;
         loop {
-            let upto = events.len().min(from + EVENTS_PER_MERGE);
+            let upto = events.len().min(from + PART_EVENTS * self.parts.count());
             for (event, number) in events[from..upto].iter().zip(from as u32..) {
                 let lower = self.setup.tiers.link(event.link).lower;
                 self.arrivals[self.parts.of_switch(lower.index())].push(number);
