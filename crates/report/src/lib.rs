@@ -39,6 +39,7 @@ mod shell;
 mod table;
 pub mod terminal;
 mod text_table;
+mod tidy;
 
 pub use atomic_file::{AtomicFile, write_atomic};
 pub use comparison::{interval_note, notes};
@@ -52,3 +53,4 @@ pub use sentences::sentences;
 pub use shell::shell_quoted;
 pub use table::Format;
 pub use text_table::text_table;
+pub use tidy::{TidyColumn, TidyTable};
