@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    // The Python package uses this script too.
+    println!("cargo:rerun-if-changed=Cargo.toml");
     let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     let version = match git(&["rev-parse", "--short=9", "HEAD"]) {
         Some(commit) => format!("{version} ({commit})"),

@@ -8,6 +8,7 @@
 //! | `attack` | attacks a protected link and prints the damage, and what the defence costs | [`attack`] |
 //! | `docs` | rewrites generated documents | [`docs`] |
 //! | `ledger` | measures claims in full and rewrites `docs/validation` | [`ledger`] |
+//! | `python` | the Python package as a wheel | [`python`] |
 //! | `dist` | a static tarball, a Debian package, a bill of materials | [`dist`] |
 //!
 //! A task runs existing programs (cargo, git, tar, dpkg-deb) and adds only missing functions. Exit status: 0
@@ -20,6 +21,7 @@ mod docs;
 mod lab;
 mod ledger;
 mod process;
+mod python;
 mod shell;
 mod test;
 
@@ -49,6 +51,7 @@ usage: cargo xtask TASK
   ledger [ID…]           measure all claims in full, or only these, and rewrite docs/validation; continues after an
                          interruption
   ledger --pages         rewrite the pages of docs/validation from its ledger.json, without measuring
+  python                 the Python package as a wheel, in target/wheels; needs maturin
   dist                   static tarball, Debian package and bill of materials, in target/dist";
 
 /// Why a task failed.
@@ -102,7 +105,8 @@ fn run_task(args: &[String]) -> Result<(), TaskError> {
         "ledger" if args == ["--pages"] => Ok(ledger::run_pages()?),
         "ledger" => Ok(ledger::run(args)?),
         "dist" if args.is_empty() => Ok(dist::run()?),
-        "attack" | "docs" | "dist" => {
+        "python" if args.is_empty() => python::run(),
+        "attack" | "docs" | "dist" | "python" => {
             Err(TaskError::Usage(format!("`{name}` takes no arguments, not {args:?}")))
         }
         "-h" | "--help" | "help" => {

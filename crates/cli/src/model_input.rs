@@ -1,13 +1,12 @@
 //! Arguments about links, flows and times as input of the model.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use wiremend_claims::verify::{FlowSource, PredictionSetting};
 use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
     ConnectionTimes, Corruption, FlowSize, FrameSizes, MendCounts, ModelSetting, NakReaction, NextFlow, Nic,
-    Operation, Path, bits, flow,
+    Operation, Path, bits,
 };
 use wiremend_units::Bytes;
 
@@ -145,8 +144,10 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
         }
         None => (flows.workload.clone(), workload(&flows.workload)?.table()),
     };
-    let groups = table.groups(Bytes::new(u64::from(flows.mtu)), grain.exact_packets, grain.ratio);
-    Ok((name, merged(&groups, grain)))
+    let groups =
+        table.merged_groups(Bytes::new(u64::from(flows.mtu)), grain.exact_packets, grain.ratio).into_iter();
+    let size = |SizeGroup { packets, bytes, probability }| FlowSize { packets, bytes, probability };
+    Ok((name, groups.map(size).collect()))
 }
 
 fn workload(name: &str) -> Result<&'static Workload, Failure> {
@@ -155,29 +156,6 @@ fn workload(name: &str) -> Result<&'static Workload, Failure> {
         let what = wiremend_units::unknown_name("workload", name, &names);
         Failure::Input(format!("--workload: {what}; `wiremend list` shows all"))
     })
-}
-
-/// Merges groups of similar size: a table of many points has many small groups.
-fn merged(groups: &[SizeGroup], grain: Grain) -> Vec<FlowSize> {
-    let mut sums: BTreeMap<u64, FlowSize> = BTreeMap::new();
-    for group in groups {
-        let exact = grain.exact_packets as f64;
-        let place = if group.packets <= exact {
-            group.packets.round()
-        } else {
-            exact + ((group.packets / exact).ln() / grain.ratio.ln()).ceil()
-        };
-        let sum = sums.entry(place as u64).or_insert(FlowSize { packets: 0.0, bytes: 0.0, probability: 0.0 });
-        sum.probability += group.probability;
-        sum.packets += group.probability * group.packets;
-        sum.bytes += group.probability * group.bytes;
-    }
-    let mean = |sum: FlowSize| FlowSize {
-        packets: sum.packets / sum.probability,
-        bytes: sum.bytes / sum.probability,
-        ..sum
-    };
-    sums.into_values().filter(|sum| sum.probability > 0.0).map(mean).collect()
 }
 
 fn times(args: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Result<ConnectionTimes, Failure> {
@@ -197,13 +175,7 @@ fn times(args: &explain::Times, sizes: &FrameSizes, flows: &[FlowSize]) -> Resul
         times.gap = Some(positive("gap", gap.as_secs_f64())?);
     }
     if let Some(load) = args.load {
-        // Poisson arrivals at one sender: a flow leaves the queue empty with probability 1 − U, and the next one arrives
-        // after the mean interarrival time.
-        let alone: f64 =
-            flows.iter().map(|flow| flow.probability * (times.alone(sizes, flow) - times.rtt)).sum();
-        let payload = 8.0 * flow::mean_bytes(flows) / times.rate;
-        times.gap = Some(payload / load);
-        times.busy = (load * alone / payload).min(1.0);
+        times = times.at_load(load, sizes, flows);
     }
     Ok(times)
 }

@@ -1,5 +1,6 @@
 //! Distributions of flow sizes, given by points of the cumulative distribution.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use wiremend_units::Bytes;
@@ -130,6 +131,30 @@ impl SizeTable {
     pub fn groups(&self, mtu: Bytes, exact_packets: u64, ratio: f64) -> Vec<SizeGroup> {
         assert!(mtu > Bytes::ZERO && ratio > 1.0, "the MTU is positive and groups grow");
         self.segments.iter().flat_map(|segment| segment.groups(mtu.get(), exact_packets, ratio)).collect()
+    }
+
+    /// Returns the same with groups of similar size merged: a table of many points has many small groups.
+    pub fn merged_groups(&self, mtu: Bytes, exact_packets: u64, ratio: f64) -> Vec<SizeGroup> {
+        let exact = exact_packets as f64;
+        let mut sums: BTreeMap<u64, SizeGroup> = BTreeMap::new();
+        for group in self.groups(mtu, exact_packets, ratio) {
+            let place = if group.packets <= exact {
+                group.packets.round()
+            } else {
+                exact + ((group.packets / exact).ln() / ratio.ln()).ceil()
+            };
+            let empty = SizeGroup { packets: 0.0, bytes: 0.0, probability: 0.0 };
+            let sum = sums.entry(place as u64).or_insert(empty);
+            sum.probability += group.probability;
+            sum.packets += group.probability * group.packets;
+            sum.bytes += group.probability * group.bytes;
+        }
+        let mean = |sum: SizeGroup| SizeGroup {
+            packets: sum.packets / sum.probability,
+            bytes: sum.bytes / sum.probability,
+            ..sum
+        };
+        sums.into_values().filter(|sum| sum.probability > 0.0).map(mean).collect()
     }
 
     /// Returns the mean of 1/S, where S is the number of packets of a flow: the mean share of the last

@@ -1,6 +1,6 @@
 //! Time that losses cost.
 
-use crate::flow::FlowSize;
+use crate::flow::{FlowSize, mean_bytes};
 use crate::frame::{FrameSizes, GAP_BYTES};
 use crate::path::Path;
 use crate::setting::{ModelSetting, NextFlow};
@@ -24,6 +24,15 @@ pub struct ConnectionTimes {
 }
 
 impl ConnectionTimes {
+    /// Gaps of flows that arrive at random on one queue pair with this load. A flow leaves the queue empty with
+    /// probability 1 − U, and the next one arrives after the mean interarrival time.
+    pub fn at_load(self, load: f64, sizes: &FrameSizes, flows: &[FlowSize]) -> Self {
+        let alone: f64 =
+            flows.iter().map(|flow| flow.probability * (self.alone(sizes, flow) - self.rtt)).sum();
+        let payload = 8.0 * mean_bytes(flows) / self.rate;
+        Self { gap: Some(payload / load), busy: (load * alone / payload).min(1.0), ..self }
+    }
+
     /// Probabilities of the next flow, from the gap.
     pub fn next(&self) -> NextFlow {
         let after = self.gap.map_or(NextFlow::NEVER, |gap| NextFlow::after(gap, self.rto));

@@ -1,7 +1,7 @@
 //! Reports of results, for readers and for programs.
 //!
 //! Files for programs: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
-//! writes `summary.json`. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
+//! writes `summary.json`. A [`Record`] has the columns of such a row for tables elsewhere. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
 //! Every error names the path.
 //!
 //! Reports for readers: [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one
@@ -48,9 +48,9 @@ pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;
 pub use pause_timeline::{PauseTimeline, PausedPort};
-pub use rows::{FlowWriter, RunId, SeriesWriter};
+pub use rows::{FlowRecord, FlowWriter, RunId, SampleRecord, SeriesWriter};
 pub use sentences::sentences;
 pub use shell::shell_quoted;
-pub use table::Format;
+pub use table::{Cell, Column, Format, Kind, Record};
 pub use text_table::text_table;
 pub use tidy::{TidyColumn, TidyTable};

@@ -28,12 +28,12 @@ pub struct FlowWriter(TableWriter);
 impl FlowWriter {
     /// Starts the file.
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        TableWriter::create::<Flow<'_>>(path, format).map(Self)
+        TableWriter::create::<FlowRecord<'_>>(path, format).map(Self)
     }
 
     /// Appends a row.
     pub fn push(&mut self, run_id: RunId<'_>, row: &FlowRow) -> io::Result<()> {
-        self.0.push(&Flow { run_id, row })
+        self.0.push(&FlowRecord { run_id, row })
     }
 
     /// Stores how the rows were made in the metadata of a Parquet file, under the key `wiremend`.
@@ -53,12 +53,12 @@ pub struct SeriesWriter(TableWriter);
 impl SeriesWriter {
     /// Starts the file.
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        TableWriter::create::<Sample<'_>>(path, format).map(Self)
+        TableWriter::create::<SampleRecord<'_>>(path, format).map(Self)
     }
 
     /// Appends a sample; `entity` is the name of the sampled link direction.
     pub fn push(&mut self, run_id: RunId<'_>, entity: &str, row: &SeriesRow) -> io::Result<()> {
-        self.0.push(&Sample { run_id, entity, row })
+        self.0.push(&SampleRecord { run_id, entity, row })
     }
 
     /// Completes the file.
@@ -67,12 +67,16 @@ impl SeriesWriter {
     }
 }
 
-struct Flow<'a> {
-    run_id: RunId<'a>,
-    row: &'a FlowRow,
+/// A row of the table of flows.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRecord<'a> {
+    /// Its run.
+    pub run_id: RunId<'a>,
+    /// The flow.
+    pub row: &'a FlowRow,
 }
 
-impl Record for Flow<'_> {
+impl Record for FlowRecord<'_> {
     const COLUMNS: &'static [Column] = &[
         text("variant"),
         int("seed"),
@@ -136,13 +140,18 @@ impl Record for Flow<'_> {
     }
 }
 
-struct Sample<'a> {
-    run_id: RunId<'a>,
-    entity: &'a str,
-    row: &'a SeriesRow,
+/// A row of the table of samples.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleRecord<'a> {
+    /// Its run.
+    pub run_id: RunId<'a>,
+    /// Name of the sampled link direction.
+    pub entity: &'a str,
+    /// The sample.
+    pub row: &'a SeriesRow,
 }
 
-impl Record for Sample<'_> {
+impl Record for SampleRecord<'_> {
     const COLUMNS: &'static [Column] =
         &[text("variant"), int("seed"), int("time_ps"), text("entity"), text("metric"), int("value")];
 

@@ -34,32 +34,44 @@ impl Format {
 }
 
 /// Name and type of a column.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
 }
 
 /// Type of a column. Integers are signed 64-bit in Parquet, which every reader supports; larger values
 /// saturate.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A whole number.
     Int,
+    /// A whole number or nothing.
     OptionalInt,
+    /// A number.
     Float,
+    /// A text.
     Text,
 }
 
 /// A value of the column's type.
-#[derive(Clone, Copy)]
-pub(crate) enum Cell<'a> {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell<'a> {
+    /// Of [`Kind::Int`].
     Int(u64),
+    /// Of [`Kind::OptionalInt`].
     OptionalInt(Option<u64>),
+    /// Of [`Kind::Float`].
     Float(f64),
+    /// Of [`Kind::Text`].
     Text(&'a str),
 }
 
-/// A row of a table.
-pub(crate) trait Record {
+/// A row of a table, for files and for other tables with the same columns.
+pub trait Record {
+    /// The columns in order.
     const COLUMNS: &'static [Column];
 
     /// Passes one cell per column to `put`, in order.

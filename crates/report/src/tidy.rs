@@ -62,6 +62,11 @@ impl TidyTable {
         self.columns.push((name, column));
     }
 
+    /// Names and cells of the columns in order.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &TidyColumn)> {
+        self.columns.iter().map(|(name, column)| (name.as_str(), column))
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())

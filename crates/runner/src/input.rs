@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File as FsFile;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use wiremend_scenario::builtin::{self, FileSource};
@@ -11,7 +11,7 @@ use wiremend_sim::{BuildError, Files};
 use wiremend_units::canonical_name;
 
 use crate::error::Error;
-use crate::input_files::FilesRead;
+use crate::input_files::{Content, FilesRead};
 
 /// Largest scenario file.
 const SCENARIO_BYTES_MAX: u64 = 16 << 20;
@@ -26,8 +26,8 @@ pub struct Input {
     pub overrides: Vec<Override>,
     path: Option<PathBuf>,
     pub(crate) files_read: FilesRead,
-    /// Copies to read in place of the files with these names.
-    copies: BTreeMap<String, PathBuf>,
+    /// Contents to read in place of the files with these names.
+    contents: BTreeMap<String, Content>,
 }
 
 impl Input {
@@ -120,12 +120,20 @@ impl Input {
 
     fn new(name: &str, file: File, overrides: &[Override], path: Option<PathBuf>) -> Self {
         let (name, overrides) = (name.to_owned(), overrides.to_vec());
-        Self { file, name, overrides, path, files_read: FilesRead::default(), copies: BTreeMap::new() }
+        Self { file, name, overrides, path, files_read: FilesRead::default(), contents: BTreeMap::new() }
     }
 
     /// Reads copies in place of the files with these names.
     pub(crate) fn with_copies(self, copies: BTreeMap<String, PathBuf>) -> Self {
-        Self { copies, ..self }
+        let contents = copies.into_iter().map(|(name, path)| (name, Content::Path(path))).collect();
+        Self { contents, ..self }
+    }
+
+    /// Uses this text in place of a file that the scenario names, such as a flow list. An output directory has a copy
+    /// of it.
+    pub fn with_file(mut self, name: impl Into<String>, text: impl Into<Vec<u8>>) -> Self {
+        self.contents.insert(name.into(), Content::Text(text.into().into()));
+        self
     }
 
     /// Title of the scenario.
@@ -156,20 +164,25 @@ impl Input {
 
 impl Files for Input {
     fn open(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
-        let copy = self.copies.get(name).map(|path| FileSource::Path(path.clone()));
-        match copy.unwrap_or_else(|| builtin::locate(self.path.as_deref(), name)) {
-            FileSource::BuiltIn(text) => Ok(Box::new(text.as_bytes())),
-            FileSource::Path(path) => {
-                self.files_read.note(name, &path);
-                let shown = path.display();
-                let file = FsFile::open(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
-                let is_folder = file.metadata().is_ok_and(|found| found.is_dir());
-                if is_folder {
-                    return Err(format!("cannot read `{shown}`: it is a directory"));
-                }
-                Ok(Box::new(BufReader::new(file)))
-            }
+        let content = match self.contents.get(name).cloned() {
+            Some(content) => content,
+            None => match builtin::locate(self.path.as_deref(), name) {
+                FileSource::BuiltIn(text) => return Ok(Box::new(text.as_bytes())),
+                FileSource::Path(path) => Content::Path(path),
+            },
+        };
+        self.files_read.note(name, &content);
+        let path = match content {
+            Content::Text(text) => return Ok(Box::new(Cursor::new(text))),
+            Content::Path(path) => path,
+        };
+        let shown = path.display();
+        let file = FsFile::open(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+        let is_folder = file.metadata().is_ok_and(|found| found.is_dir());
+        if is_folder {
+            return Err(format!("cannot read `{shown}`: it is a directory"));
         }
+        Ok(Box::new(BufReader::new(file)))
     }
 }
 

@@ -4,44 +4,65 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wiremend_measure::InputFile;
 use wiremend_report::AtomicFile;
 use wiremend_units::Sha256;
 
+/// Where the content of a file is that a scenario names.
+#[derive(Clone)]
+pub(crate) enum Content {
+    /// In a file.
+    Path(PathBuf),
+    /// In memory.
+    Text(Arc<[u8]>),
+}
+
 /// Files that runs have read, by their names in the scenario.
 #[derive(Default)]
-pub(crate) struct FilesRead(Mutex<BTreeMap<String, PathBuf>>);
+pub(crate) struct FilesRead(Mutex<BTreeMap<String, Content>>);
 
 impl FilesRead {
-    pub(crate) fn note(&self, name: &str, path: &Path) {
+    pub(crate) fn note(&self, name: &str, content: &Content) {
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        read.entry(name.to_owned()).or_insert_with(|| path.to_owned());
+        read.entry(name.to_owned()).or_insert_with(|| content.clone());
     }
 
     /// Returns names and hashes of the files; copies them into `folder` if there is one. What is not a regular
     /// file, such as a pipe, can be read only once, so it has neither.
     pub(crate) fn describe(&self, folder: Option<&Path>) -> io::Result<Vec<InputFile>> {
         let read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let describe = |(number, (name, path)): (usize, (&String, &PathBuf))| {
+        let describe = |(number, (name, content)): (usize, (&String, &Content))| {
             let mut file = InputFile { name: name.clone(), ..InputFile::default() };
-            if !path.is_file() {
-                return Ok(file);
-            }
+            let path = match content {
+                Content::Path(path) if !path.is_file() => return Ok(file),
+                Content::Path(path) => path,
+                Content::Text(_) => Path::new(name),
+            };
             let Some(folder) = folder else {
-                file.sha256 = sha256(path)?;
+                file.sha256 = content.read_hashed(|_| Ok(()))?;
                 return Ok(file);
             };
             let own = path.file_name().unwrap_or_default().to_string_lossy();
             file.copy = format!("{COPIES}/{number}-{own}");
             std::fs::create_dir_all(folder.join(COPIES))?;
             let mut copy = AtomicFile::create(&folder.join(&file.copy))?;
-            file.sha256 = read_hashed(path, |bytes| copy.write_all(bytes))?;
+            file.sha256 = content.read_hashed(|bytes| copy.write_all(bytes))?;
             copy.finish()?;
             Ok(file)
         };
         read.iter().enumerate().map(describe).collect()
+    }
+}
+
+impl Content {
+    /// Passes the content on and returns its hash.
+    fn read_hashed(&self, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<String> {
+        match self {
+            Self::Path(path) => read_hashed(path, each),
+            Self::Text(text) => each(text).map(|()| Sha256::of(text)),
+        }
     }
 }
 

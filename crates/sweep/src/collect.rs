@@ -50,6 +50,12 @@ pub fn collect(sweep: &Sweep) -> Result<Collected, Error> {
     Ok(Collected { cells: plan.cells().len(), missing, failed, files })
 }
 
+/// The table of all results, as [`collect`] writes it.
+pub fn cells(sweep: &Sweep) -> Result<TidyTable, Error> {
+    let results = sweep.results()?;
+    Ok(table(sweep.plan(), &results, &PointResult::all(sweep.plan(), &results)))
+}
+
 /// How the table was made. Nothing in it depends on the machine.
 fn metadata(plan: &Plan) -> String {
     serde_json::json!({

@@ -58,7 +58,7 @@ pub mod submit;
 mod sweep;
 mod worker;
 
-pub use collect::{Collected, collect};
+pub use collect::{Collected, cells, collect};
 pub use cost::Cost;
 pub use error::Error;
 pub use folder::Folder;

@@ -1,4 +1,4 @@
-//! Checks on the built program: the quick ledger, and equal digests of debug and optimised builds.
+//! Checks on the built program: the quick ledger, the Python package, and equal digests of debug and optimised builds.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,8 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::runner;
+use super::tally::Tally;
 use crate::ledger;
 use crate::process;
+use crate::python;
 use crate::shell::{self, call, command};
 
 /// Time limit of the digests of one build. The debug build takes half a minute.
@@ -16,6 +18,15 @@ const DIGESTS_TIME_MAX: Duration = Duration::from_mins(15);
 /// Every claim has the verdict that is documented.
 pub(super) fn check_ledger() -> Result<()> {
     ledger::check(&optimised()?)
+}
+
+/// The Python package computes the same as the command line.
+pub(super) fn check_python(tally: &mut Tally) -> Result<()> {
+    let (passed, failed) = python::test(&optimised()?)?;
+    *tally += Tally { passed, failed, skipped: 0 };
+    ensure!(passed > 0 && failed == 0, "{passed} tests of the Python package passed and {failed} failed");
+    println!("{passed} tests");
+    Ok(())
 }
 
 /// A debug build computes the same as an optimised one. An example is enough and builds in half the time.

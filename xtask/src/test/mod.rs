@@ -43,6 +43,7 @@ const CHECKS: &[Check] = &[
     ("portable crates compile for WebAssembly", |_| portable::check()),
     ("tests", runner::run),
     ("examples run", |_| examples::run()),
+    ("Python package", builds::check_python),
     ("ledger, quick", |_| builds::check_ledger()),
     ("debug and release agree", |_| builds::compare_digests()),
     ("instructions and cache misses per packet-hop", |_| crate::bench::check_counts(false)),

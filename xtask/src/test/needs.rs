@@ -1,13 +1,13 @@
 //! Programs that the checks need.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use super::portable;
 use crate::TaskError;
+use crate::python;
 use crate::shell::{self, command};
 
 /// A required program, its use, and its source.
@@ -93,21 +93,18 @@ const NEEDS: &[Need] = &[
     },
     Need {
         what: "Python packages",
-        why: "draw the figure of the guide, and run sweeps by HyperQueue",
+        why: "draw the figure of the guide, run sweeps by HyperQueue, and build and test the Python package",
         probe: Probe::Holds(has_python_packages),
         from: Source::Python,
     },
 ];
 
-/// The virtual environment of the tests.
-fn python_environment() -> Result<PathBuf> {
-    Ok(shell::target_dir()?.join("python"))
-}
-
 fn has_python_packages() -> bool {
-    python_environment().is_ok_and(|environment| {
+    python::environment().is_ok_and(|environment| {
         let mut python = Command::new(environment.join("bin/python"));
-        shell::succeeds(python.args(["-c", "import hyperqueue, matplotlib, polars"]))
+        shell::succeeds(
+            python.args(["-c", "import hyperqueue, matplotlib, maturin, pandas, polars, pyarrow, pytest"]),
+        )
     })
 }
 
@@ -179,7 +176,7 @@ impl Source {
 }
 
 fn install_python_packages() -> Result<()> {
-    let environment = python_environment()?;
+    let environment = python::environment()?;
     shell::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     let mut pip = Command::new(environment.join("bin/pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);

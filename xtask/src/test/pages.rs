@@ -16,7 +16,7 @@ const LINE_CHARS_MAX: usize = 120;
 const PAGE_BYTES_MAX: usize = 60_000;
 /// Folders whose paths are checked wherever a page names them in backquotes.
 const FOLDERS: &[&str] =
-    &["crates/", "docs/", "examples/", "scenarios/", "deploy/", "xtask/", "fuzz/", ".ci/"];
+    &["crates/", "docs/", "examples/", "scenarios/", "deploy/", "xtask/", "fuzz/", "python/", ".ci/"];
 
 /// Documents without terms of our own, the list of documents and the glossary itself.
 const WITHOUT_GLOSSARY: &[&str] = &["docs/README.md", "docs/glossary.md"];
