@@ -108,8 +108,9 @@ pub(crate) enum Command {
 ///
 ///   summary.json    all numbers of the table and more
 ///   flows.parquet   one row per flow, in order of variant and seed
-///   flows.csv       the same as text, with --csv
-///   series.csv      counters of links over time, if the scenario has a table `series`
+///   links.parquet   totals of each direction of a link
+///   series.parquet  queues and counters over time, if the scenario has a table `series`
+///   *.csv           the same tables as text, with --csv
 ///   report.html     table, plots and conclusions in one page
 ///
 /// The run counts and lists flows that fail (retries exhausted, time limit);
@@ -141,7 +142,7 @@ pub(crate) struct Run {
     /// Write the results into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write flows.csv too
+    /// Write the tables as CSV too
     #[arg(long, requires = "out")]
     pub(crate) csv: bool,
     /// Capture the frames of a link, such as h0-tor or edge0-0-agg0-1, in a pcapng file; repeatable. With several

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
+use crate::size_bins::SizeBins;
 use crate::{
     Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
     Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims, VariantSummary,
@@ -16,6 +17,7 @@ pub struct Collector {
     by_outcome: [u64; FlowOutcome::ALL.len()],
     fct_ps: Histogram,
     slowdown_milli: Histogram,
+    by_size: SizeBins,
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
@@ -90,6 +92,7 @@ impl Collector {
             self.finished_bytes += u128::from(row.bytes);
             self.fct_ps.record(row.fct().as_ps());
             self.slowdown_milli.record(row.slowdown_milli());
+            self.by_size.add(row);
         }
     }
 
@@ -105,6 +108,7 @@ impl Collector {
         }
         self.fct_ps.merge(&other.fct_ps);
         self.slowdown_milli.merge(&other.slowdown_milli);
+        self.by_size.merge(&other.by_size);
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
         self.digest.merge(&other.digest);
@@ -145,6 +149,7 @@ impl Collector {
             failed,
             fct_ns: Quantiles::from_histogram(&self.fct_ps, 1e3),
             slowdown: Quantiles::from_histogram(&self.slowdown_milli, 1e3),
+            slowdown_by_size: self.by_size.summary(),
             timeouts: counters.timeouts,
             flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
             packets_sent: counters.packets_sent,

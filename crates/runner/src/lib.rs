@@ -70,11 +70,14 @@
 //! a command maps it to an exit status.
 
 mod batch;
+mod contents;
 mod error;
+mod flow_recorder;
 mod input;
 mod input_files;
 pub mod machine;
 mod ordered_rows;
+mod output;
 mod output_dir;
 mod pause_timeline;
 mod pool;

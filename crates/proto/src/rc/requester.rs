@@ -284,8 +284,9 @@ impl Requester {
         }
     }
 
+    /// Packets that may be outstanding now.
     #[inline]
-    fn window(&self, config: &Config) -> u64 {
+    pub fn window(&self, config: &Config) -> u64 {
         u64::from(config.window.min(self.cc_window).min(self.acceleration.window()))
     }
 

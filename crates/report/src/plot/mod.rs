@@ -13,9 +13,11 @@ pub(crate) mod drawing;
 pub mod figures;
 pub(crate) mod style;
 mod ticks;
+mod width;
 
 pub(crate) use axis::fitted_ticks;
 pub use axis::{Axis, Scale, Unit};
 pub use bars::{Bar, Bars};
 pub use curves::{Curve, Line, Plot};
 pub use style::standalone;
+pub use width::{Drawing, Width};

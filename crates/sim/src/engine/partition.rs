@@ -171,6 +171,10 @@ impl Partition {
     }
 
     pub(crate) fn sample(&mut self, now: Time) {
+        if let Some(watch) = &mut self.tally.watch {
+            let hosts = &self.hosts;
+            watch.sample(now, |flow| hosts[flow.host.index()].sending_state(&self.net, flow.slot));
+        }
         self.ports.catch_up(&mut self.lanes, now);
         self.last_sample.resize(self.sampled.len(), (LaneCounters::default(), 0));
         for (lane, (last, last_again)) in self.sampled.iter().zip(&mut self.last_sample) {
