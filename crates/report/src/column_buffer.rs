@@ -1,6 +1,7 @@
 //! The values of one Parquet column of the current row group.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -25,7 +26,8 @@ const ELEMENT: i16 = 2;
 /// Texts that repeat: each is stored once.
 #[derive(Default)]
 pub(crate) struct Names {
-    known: BTreeMap<Box<str>, u32>,
+    /// A path has a dozen of them in each row. The map is never iterated.
+    known: HashMap<Box<str>, u32, BuildHasherDefault<DefaultHasher>>,
     texts: Vec<ByteArray>,
     values: Vec<u32>,
 }

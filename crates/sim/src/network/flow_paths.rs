@@ -56,7 +56,8 @@ impl Network {
     /// Returns the lanes that all packets from a host to another take; `None` if there are several shortest paths and
     /// no entropy that decides.
     fn only_path(&self, src: HostId, dst: HostId, entropy: Option<u16>) -> Option<Vec<LaneId>> {
-        let mut path = vec![self.uplink(src)];
+        let mut path = Vec::with_capacity(8);
+        path.push(self.uplink(src));
         while let Some(switch) = self.switch_at(path[path.len() - 1]) {
             let lanes = self.routes.next_hops(switch, dst);
             let key = entropy.map(|entropy| FlowKey { src, dst, entropy });
