@@ -1,7 +1,5 @@
 //! Slowdown by flow size.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{FlowRow, Histogram, Quantiles};
@@ -19,33 +17,51 @@ pub struct SizeBin {
     pub slowdown: Quantiles,
 }
 
-/// Aggregates slowdowns in two bins for each decade of size: 1 to 3 kB, 3 to 10 kB, and so on.
+/// Aggregates slowdowns in two bins for each decade of size: 1 to 3 kB, 3 to 10 kB, and so on. Together they are the
+/// slowdowns of all flows, so that each flow is counted once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SizeBins(BTreeMap<u8, Histogram>);
+pub(crate) struct SizeBins(Vec<Option<Box<Histogram>>>);
 
 impl SizeBins {
     /// Adds a finished flow.
     pub(crate) fn add(&mut self, row: &FlowRow) {
-        self.0.entry(bin(row.bytes)).or_default().record(row.slowdown_milli());
+        self.bin_mut(usize::from(bin(row.bytes))).record(row.slowdown_milli());
+    }
+
+    fn bin_mut(&mut self, bin: usize) -> &mut Histogram {
+        if self.0.len() <= bin {
+            self.0.resize(bin + 1, None);
+        }
+        self.0[bin].get_or_insert_default()
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (bin, slowdowns) in &other.0 {
-            self.0.entry(*bin).or_default().merge(slowdowns);
+        for (bin, slowdowns) in other.0.iter().enumerate() {
+            if let Some(slowdowns) = slowdowns {
+                self.bin_mut(bin).merge(slowdowns);
+            }
         }
+    }
+
+    /// The slowdowns of all flows.
+    pub(crate) fn all(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.0.iter().flatten().for_each(|slowdowns| all.merge(slowdowns));
+        all
     }
 
     /// The bins with flows, in the order of sizes.
     pub(crate) fn summary(&self) -> Vec<SizeBin> {
-        let bin = |(bin, slowdowns): (&u8, &Histogram)| {
+        let bin = |(bin, slowdowns): (u8, &Option<Box<Histogram>>)| {
+            let slowdowns = slowdowns.as_ref()?;
             Some(SizeBin {
-                from_bytes: edge(*bin),
-                below_bytes: edge(*bin + 1),
+                from_bytes: edge(bin),
+                below_bytes: edge(bin + 1),
                 flows: slowdowns.count(),
                 slowdown: Quantiles::from_histogram(slowdowns, 1e3)?,
             })
         };
-        self.0.iter().filter_map(bin).collect()
+        (0..).zip(&self.0).filter_map(bin).collect()
     }
 }
 
@@ -89,6 +105,7 @@ mod tests {
         assert_eq!(odd.summary(), whole.summary());
         let bins = whole.summary();
         assert_eq!(bins.iter().map(|bin| bin.flows).sum::<u64>(), 200);
+        assert_eq!((whole.all().count(), whole.all().max()), (200, odd.all().max()));
         let edges: Vec<_> = bins.iter().map(|bin| (bin.from_bytes, bin.below_bytes)).collect();
         assert_eq!(edges[..3], [(0, 3), (300, 1_000), (1_000, 3_000)]);
         assert!(bins.windows(2).all(|two| two[0].slowdown.mean < two[1].slowdown.mean));
