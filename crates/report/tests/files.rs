@@ -141,7 +141,7 @@ fn names_are_a_dictionary_and_paths_are_lists() {
     let names: Vec<String> = (0..12).map(|lane| format!("s{lane}>s{}", lane + 1)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let lanes = |flow: u64| FlowLanes {
-        path: &names[..1 + flow as usize % 12],
+        path: &names[..=flow as usize % 12],
         return_path: &names[11..],
         crossed_corrupting: flow.is_multiple_of(2),
         return_crossed_corrupting: false,
