@@ -110,7 +110,7 @@ pub(crate) enum Command {
 ///   flows.parquet   one row per flow, in order of variant and seed
 ///   links.parquet   totals of each direction of a link
 ///   series.parquet  queues and counters over time, if the scenario has a table `series`
-///   flow_series.parquet  rates of flows over time, if that table names flows
+///                   and `flow_series.parquet`, rates of flows, if that table names flows
 ///   *.csv           the same tables as text, with --csv
 ///   report.html     table, plots and conclusions in one page
 ///
