@@ -19,7 +19,6 @@ use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers,
 use crate::memory::prefetch;
 use crate::network::{Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
-use crate::port::QueuedFrame;
 
 /// The lanes of a partition, and the frames in flight on them.
 pub(crate) struct Lanes {
@@ -324,17 +323,17 @@ impl Lanes {
         self.frames.remove(id)
     }
 
-    /// Fixes the departure of a queued frame at a known start time.
+    /// Fixes the departure of a frame at a known start time. `cost`: its length and transmission time.
     #[inline]
-    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, waiting: &QueuedFrame) {
+    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, (len, cost): (u16, Span)) {
         let port = &mut self.ports[lane.index()];
-        let done = start + waiting.wire_time;
+        let done = start + cost;
         port.busy_until = done;
         let at = done + port.delay;
-        if port.certainly_passes(waiting.len) {
-            self.carry(lane, at, waiting.frame);
+        if port.certainly_passes(len) {
+            self.carry(lane, at, frame);
         } else {
-            self.carry_flagged(start, lane, at, waiting.frame);
+            self.carry_flagged(start, lane, at, frame);
         }
     }
 
