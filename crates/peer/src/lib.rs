@@ -11,17 +11,27 @@
 //!  frames of the wire ─► on_frame ─►└──────────┘─► poll_transmit ─► frames for the wire
 //! ```
 //!
+//! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest and
+//! `ibv_rc_pingpong` ([`perftest`]) as server or client.
+//!
 //! Everything is bounded: queue pairs, regions, posted work, receive buffers. A peer that sends wrong keys, lengths,
 //! sequence numbers or operations gets the NAK of the specification, and frames with a wrong ICRC, unknown queue pairs
 //! or foreign addresses are counted and dropped.
 
+mod drops;
 mod endpoint;
 mod event;
+#[cfg(target_os = "linux")]
+pub mod host;
 mod path;
+pub mod perftest;
 mod queue_pair;
 mod region;
+#[cfg(target_os = "linux")]
+pub mod session;
 mod timers;
 
+pub use drops::{Direction, DropRule, Drops, StallCause};
 pub use endpoint::{
     Counters, Endpoint, FRAME_BYTES_MAX, PAIRS_MAX, POSTED_MAX, PairSettings, PostError, Settings,
 };

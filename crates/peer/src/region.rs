@@ -50,10 +50,12 @@ struct Region {
     is_valid: bool,
 }
 
-/// The regions of an endpoint. They stay until the endpoint ends; keys can be invalidated.
+/// The regions of an endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Regions {
     regions: Vec<Region>,
+    /// Indexes of released regions.
+    free: Vec<u32>,
 }
 
 /// Regions of one endpoint. Keys have 24 bits for them.
@@ -64,6 +66,12 @@ const VARIANT_BITS: u32 = 8;
 impl Regions {
     /// Registers zeroed memory.
     pub(crate) fn register(&mut self, len: u64, access: Access) -> RegionId {
+        if let Some(index) = self.free.pop() {
+            let region = &mut self.regions[index as usize];
+            (region.bytes, region.access) = (vec![0; len as usize].into(), access);
+            self.renew_key(RegionId(index));
+            return RegionId(index);
+        }
         assert!(self.regions.len() < REGIONS_MAX, "an endpoint has at most {REGIONS_MAX} regions");
         let index = self.regions.len() as u32;
         self.regions.push(Region {
@@ -75,6 +83,13 @@ impl Regions {
             is_valid: true,
         });
         RegionId(index)
+    }
+
+    /// Returns the memory of a region. Its key is invalid from now on, and nothing may use it any more.
+    pub(crate) fn release(&mut self, id: RegionId) {
+        let region = &mut self.regions[id.0 as usize];
+        (region.bytes, region.is_valid) = (Box::default(), false);
+        self.free.push(id.0);
     }
 
     /// Address and key for the peer.
@@ -179,5 +194,10 @@ mod tests {
         let new = regions.renew_key(id);
         assert!(new != key && regions.remote(new, address, 8, Access::NONE).is_some());
         assert!(!regions.is_valid(key));
+        regions.release(id);
+        assert!(!regions.is_valid(new));
+        let reused = regions.register(20, Access::ALL);
+        let (_, last) = regions.address_and_key(reused);
+        assert!(reused == id && last != new && regions.remote(last, address, 20, Access::ALL).is_some());
     }
 }

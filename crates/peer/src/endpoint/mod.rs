@@ -124,6 +124,11 @@ impl Endpoint {
         self.regions.address_and_key(region)
     }
 
+    /// Releases the memory of a region. No queue pair may use it any more.
+    pub fn release(&mut self, region: RegionId) {
+        self.regions.release(region);
+    }
+
     /// The bytes of a region.
     pub fn memory(&self, region: RegionId) -> &[u8] {
         self.regions.bytes(region)
