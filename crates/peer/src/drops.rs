@@ -171,11 +171,8 @@ impl Drops {
     pub fn drops(&mut self, direction: Direction, received: &ReceivedFrame<'_>) -> bool {
         let frame = &received.frame;
         let kind = kind(received);
-        let facts = FrameFacts {
-            kind,
-            psn: Some(frame.bth.psn),
-            ..FrameFacts::bare(received.original_frame_len())
-        };
+        let facts =
+            FrameFacts { kind, psn: Some(frame.bth.psn), ..FrameFacts::bare(received.original_frame_len()) };
         let mut is_dropped = self.scripts[direction as usize].corrupts(&facts);
         for loss in &mut self.losses[direction as usize] {
             is_dropped |= loss.corrupts(&facts);
@@ -197,7 +194,8 @@ impl Drops {
         }
         let last = expiry.end.ahead(0_u32.wrapping_sub(1));
         let times = |direction, kinds: &[FrameKind], psn: Psn| {
-            let is_it = |one: &&Dropped| one.direction == direction && kinds.contains(&one.kind) && one.psn == psn;
+            let is_it =
+                |one: &&Dropped| one.direction == direction && kinds.contains(&one.kind) && one.psn == psn;
             self.dropped.iter().filter(is_it).count()
         };
         let sent = [FrameKind::Data, FrameKind::ReadRequest];
@@ -245,7 +243,9 @@ mod tests {
         let naks = Rule::nth_frame(1).of_kind(FrameKind::Nak).times(3);
         assert_eq!(rule("in nak 1 3"), Ok(DropRule { direction: Direction::In, what: What::Script(naks) }));
         assert_eq!(rule("in 1/4"), Ok(DropRule { direction: Direction::In, what: What::Random(0.25) }));
-        for wrong in ["", "out", "up data 1", "out data 0", "out data x", "out 2", "out data 1 0", "out data 1 2 3"] {
+        for wrong in
+            ["", "out", "up data 1", "out data 0", "out data x", "out 2", "out data 1 0", "out data 1 2 3"]
+        {
             assert!(rule(wrong).unwrap_err().contains("is not a rule"), "{wrong}");
         }
         assert!(rule("out dat 1").unwrap_err().contains("allowed: any, data"));

@@ -30,7 +30,12 @@ impl Capture {
     }
 
     /// Adds a frame. Dropped ones have a comment.
-    pub(super) fn write(&mut self, direction: Direction, bytes: &[u8], is_dropped: bool) -> Result<(), PeerError> {
+    pub(super) fn write(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        is_dropped: bool,
+    ) -> Result<(), PeerError> {
         let comment = match (direction, is_dropped) {
             (Direction::In, true) => Some("received and dropped"),
             (Direction::Out, true) => Some("dropped instead of sent"),

@@ -95,7 +95,10 @@ impl fmt::Display for PeerError {
         match self {
             Self::NoInterface(ip) => write!(f, "no interface has the address {ip}: ip -brief address"),
             Self::SameMachine(ip) => {
-                write!(f, "{ip} belongs to this machine; start the peer in another network namespace or machine")
+                write!(
+                    f,
+                    "{ip} belongs to this machine; start the peer in another network namespace or machine"
+                )
             }
             Self::NotPermitted(name) => {
                 write!(f, "packet sockets on `{name}` are not permitted: run as root or with CAP_NET_RAW")
@@ -110,16 +113,24 @@ impl fmt::Display for PeerError {
             }
             Self::Down(name) => write!(f, "`{name}` is down: ip link set {name} up"),
             Self::NotEthernet(name) => write!(f, "`{name}` is not an Ethernet interface; name another one"),
-            Self::NoNeighbour { ip, name } => write!(f, "{ip} does not answer on `{name}`: ip neighbour show dev {name}"),
+            Self::NoNeighbour { ip, name } => {
+                write!(f, "{ip} does not answer on `{name}`: ip neighbour show dev {name}")
+            }
             Self::NoServer(address, error) => write!(
                 f,
                 "no server at {address}: {error}; start one there, such as `ib_write_bw -x 1 -F` or `wiremend peer serve`"
             ),
             Self::Listen(address, error) => {
-                write!(f, "cannot listen at {address}: {error}; end the other server or choose another port with --port")
+                write!(
+                    f,
+                    "cannot listen at {address}: {error}; end the other server or choose another port with --port"
+                )
             }
             Self::Silent { peer, awaited } => {
-                write!(f, "{peer} is silent; {awaited} did not come. Tool, size and iterations must be the same at both ends")
+                write!(
+                    f,
+                    "{peer} is silent; {awaited} did not come. Tool, size and iterations must be the same at both ends"
+                )
             }
             Self::Closed { peer, awaited } => {
                 write!(f, "{peer} closed the connection before {awaited}; its own message says why")

@@ -107,7 +107,8 @@ impl LocalInterface {
                 return Err(PeerError::Stopped);
             }
             // An empty datagram makes the kernel ask for the address; whether it arrives does not matter.
-            let _ = UdpSocket::bind((self.ip, 0)).and_then(|socket| socket.send_to(&[], (remote, DISCARD_PORT)));
+            let _ =
+                UdpSocket::bind((self.ip, 0)).and_then(|socket| socket.send_to(&[], (remote, DISCARD_PORT)));
             park_timeout(STEP);
         }
         Err(PeerError::NoNeighbour { ip: hop, name: self.name.clone() })

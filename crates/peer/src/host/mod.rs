@@ -85,7 +85,10 @@ impl Host {
         })?;
         let held = hold_port(interface.ip, ROCE_PORT).map_err(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => PeerError::PortTaken(interface.ip),
-            _ => PeerError::Io { what: format!("hold UDP port {ROCE_PORT} of {}", interface.ip), source: error },
+            _ => PeerError::Io {
+                what: format!("hold UDP port {ROCE_PORT} of {}", interface.ip),
+                source: error,
+            },
         })?;
         let usable = socket.set_filter(CaptureFilter::UdpPort(ROCE_PORT));
         usable

@@ -13,8 +13,7 @@ use crate::endpoint::PairSettings;
 use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
 use crate::perftest::{
-    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, REPORTS, Tool, VERSION, mtu_message,
-    parse_mtu,
+    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, Tool, VERSION, mtu_message, parse_mtu,
 };
 use crate::queue_pair::{PairCounters, PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
@@ -56,7 +55,7 @@ pub fn run(client: &Client, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Pe
     let mut connected = connect(client, &mut host, &mut exchange)?;
     let result = connected.transfer(client, &mut host, progress);
     let outcome = result.and_then(|outcome| {
-        close(client.tool, &mut host, &mut exchange, &connected.own)?;
+        close(&outcome, &mut host, &mut exchange, &connected.own)?;
         Ok(outcome)
     });
     host.finish()?;
@@ -147,19 +146,18 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
 fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
     exchange.write(&own.to_bytes())?;
     let message = exchange.read::<KEYS_BYTES>(host, "its keys")?;
-    Keys::parse(&message)
-        .ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
+    Keys::parse(&message).ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
 }
 
 /// Ends the exchange as the program does.
-fn close(tool: Tool, host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<(), PeerError> {
-    if !tool.says_done() {
+fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<(), PeerError> {
+    if !outcome.tool.says_done() {
         return Ok(());
     }
     swap_keys(host, exchange, own)?;
-    if tool.has_reports() {
-        for _ in 0..REPORTS {
-            exchange.write(&[0; 8])?;
+    if outcome.tool.has_reports() {
+        for report in outcome.reports() {
+            exchange.write(&report)?;
             exchange.read::<8>(host, "its results")?;
         }
         swap_keys(host, exchange, own)?;

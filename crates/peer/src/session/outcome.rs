@@ -7,7 +7,7 @@ use wiremend_proto::engine::Expiry;
 use wiremend_units::{Span, Time};
 
 use crate::drops::{Drops, StallCause};
-use crate::perftest::Tool;
+use crate::perftest::{REPORTS, Tool};
 use crate::queue_pair::PairCounters;
 
 /// Results of a test.
@@ -61,6 +61,20 @@ impl Outcome {
         self.messages as f64 * f64::from(self.size) / self.elapsed.as_secs_f64().max(1e-9)
     }
 
+    /// The results as perftest exchanges them: length, number, peak and average rate in MiB/s, millions of messages
+    /// per second.
+    pub(super) fn reports(&self) -> [[u8; 8]; REPORTS] {
+        let mib_per_s = self.bytes_per_s() / f64::from(1 << 20);
+        let millions_per_s = self.messages as f64 / self.elapsed.as_secs_f64().max(1e-9) / 1e6;
+        [
+            u64::from(self.size).to_be_bytes(),
+            self.messages.to_be_bytes(),
+            mib_per_s.to_be_bytes(),
+            mib_per_s.to_be_bytes(),
+            millions_per_s.to_be_bytes(),
+        ]
+    }
+
     /// Number of stalls and their longest wait, by cause.
     pub fn causes(&self) -> BTreeMap<StallCause, (usize, Span)> {
         let mut causes = BTreeMap::new();
@@ -72,7 +86,13 @@ impl Outcome {
         causes
     }
 
-    pub(super) fn on_expiry(&mut self, drops: &Drops, at: Time, [start, progress]: [Time; 2], expiry: &Expiry) {
+    pub(super) fn on_expiry(
+        &mut self,
+        drops: &Drops,
+        at: Time,
+        [start, progress]: [Time; 2],
+        expiry: &Expiry,
+    ) {
         if self.stalls.len() == LISTED_MAX {
             self.stalls_not_listed += 1;
             return;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
 use wiremend_proto::engine::Op;
-use wiremend_units::QpNum;
+use wiremend_units::{QpNum, Span, Time};
 
 use super::ConnectionSettings;
 use super::exchange::{Exchange, Incoming, MESSAGE_MAX};
@@ -39,7 +39,7 @@ pub struct ServerSettings {
     pub role: Role,
     /// Message length: the least size of a buffer.
     pub size: u32,
-    /// Messages of `ib_write_lat`.
+    /// Messages of `ib_write_lat` and `ibv_rc_pingpong`.
     pub iterations: u64,
     /// End after this number of clients; `None`: never.
     pub clients_max: Option<u64>,
@@ -98,7 +98,14 @@ struct Client {
     /// WRITEs sent to `ib_write_lat`.
     written: u64,
     said_done: bool,
+    /// Messages received, and when the last one came.
+    received: u64,
+    heard_at: Option<Time>,
+    connected_at: Time,
 }
+
+/// Time after which a ping-pong that has closed its TCP connection counts as over.
+const SILENCE_MAX: Span = Span::from_ms(5_000);
 
 /// Rounds of keys before `ib_write_lat` starts.
 const WRITE_LAT_ROUNDS: usize = 4;
@@ -217,6 +224,9 @@ impl Server {
             target: (0, 0),
             written: 0,
             said_done: false,
+            received: 0,
+            heard_at: None,
+            connected_at: host.now(),
         };
         self.clients.insert(self.next_client, client);
         self.next_client += 1;
@@ -232,6 +242,10 @@ impl Client {
             Incoming::Nothing => {
                 self.answer_write(host, settings);
                 return Ok(true);
+            }
+            // `ibv_rc_pingpong` closes before its first message, and does not tell when it ends.
+            Incoming::Closed if self.is_pingpong && self.said_done => {
+                return Ok(!self.is_over(host, settings));
             }
             Incoming::Closed => {
                 // `ib_write_lat` closes without a word.
@@ -265,11 +279,23 @@ impl Client {
         Ok(true)
     }
 
+    /// Returns whether a ping-pong has all its messages, or is silent.
+    fn is_over(&self, host: &Host, settings: &ServerSettings) -> bool {
+        let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
+        let has_all = self.received >= settings.iterations && is_idle;
+        has_all || host.now().since(self.heard_at.unwrap_or(self.connected_at)) > SILENCE_MAX
+    }
+
     fn unexpected(&self, awaited: &'static str) -> PeerError {
         PeerError::Unexpected { peer: self.exchange.peer, awaited }
     }
 
-    fn on_pingpong(&mut self, host: &mut Host, settings: &ServerSettings, message: &[u8]) -> Result<(), PeerError> {
+    fn on_pingpong(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        message: &[u8],
+    ) -> Result<(), PeerError> {
         let keys = Keys::parse_pingpong(message).ok_or(self.unexpected("addresses of ibv_rc_pingpong"))?;
         self.is_pingpong = true;
         // It does not tell its MTU: 1024 by default.
@@ -278,7 +304,12 @@ impl Client {
         self.exchange.write(&own.to_pingpong())
     }
 
-    fn on_keys(&mut self, host: &mut Host, settings: &ServerSettings, message: &[u8]) -> Result<(), PeerError> {
+    fn on_keys(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        message: &[u8],
+    ) -> Result<(), PeerError> {
         let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
         let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
         let own = match known {
@@ -302,14 +333,17 @@ impl Client {
         let denies_writes = self.is_pingpong;
         let config = settings.connection.config(self.mtu, super::READS_MAX as u16, denies_writes);
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
-        host.endpoint.connect(PairSettings { config, first_psn, access: Access::ALL }, remote).ok_or_else(full)?;
+        host.endpoint
+            .connect(PairSettings { config, first_psn, access: Access::ALL }, remote)
+            .ok_or_else(full)?;
         let (address, rkey) = host.endpoint.address_and_key(self.region);
         for number in 0..RECEIVES {
             let posted = host.endpoint.post_receive(id, number, self.inbound());
             posted.expect("the region is at least as large, and the queue takes this many");
         }
         let out_reads = super::READS_MAX as u16;
-        let own = Keys { out_reads, pair: id.number(), psn: first_psn, rkey, address, ip: host.interface().ip };
+        let own =
+            Keys { out_reads, pair: id.number(), psn: first_psn, rkey, address, ip: host.interface().ip };
         self.pairs.push((peer.pair, id, own));
         self.target = (peer.address, peer.rkey);
         Ok(own)
@@ -339,8 +373,7 @@ impl Client {
             let at = slice.offset as usize + last;
             host.endpoint.memory_mut(self.region)[at] = self.written as u8;
             let (address, key) = self.target;
-            let post =
-                Post { id: 0, op: Op::Write, local: slice, address, key, imm: None, operands: [0; 2] };
+            let post = Post { id: 0, op: Op::Write, local: slice, address, key, imm: None, operands: [0; 2] };
             // A failed connection shows in its events.
             let _ = host.endpoint.post(host.now(), pair, post);
         }
@@ -359,12 +392,13 @@ fn on_event(
             status.received += 1;
             let has_pair = |client: &&mut Client| client.pairs.iter().any(|(_, own, _)| *own == pair);
             let Some(client) = clients.values_mut().find(has_pair) else { return };
+            client.received += 1;
+            client.heard_at = Some(host.now());
             // Both fail only if the queue pair is gone.
             let _ = host.endpoint.post_receive(pair, id, client.inbound());
             if client.is_pingpong || settings.role == Role::AnswerSends {
                 let local = client.outbound(len.min(client.size.max(CYCLE_BUFFER)));
-                let post =
-                    Post { id, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
+                let post = Post { id, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
                 let _ = host.endpoint.post(host.now(), pair, post);
             }
         }
