@@ -3,7 +3,9 @@
 //! perftest's client writes a message, its server reads it and writes its own of the same length. Each end takes a
 //! message with one `read`, so each is written at once.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
 
 use wiremend_units::{Psn, QpNum};
 
@@ -99,6 +101,50 @@ impl Keys {
         let ip = Ipv6Addr::from(u128::from_str_radix(gid, 16).ok()?).to_canonical();
         let (pair, psn) = (QpNum::new(number(pair)?), Psn::new(number(psn)?));
         Some(Self { out_reads: 1, pair, psn, rkey: 0, address: 0, ip })
+    }
+}
+
+/// Parameters of a connection as a line of text, for set-up by hand:
+/// `qpn=0x11 psn=0xabcdef key=0x204 address=0x7f0012345000 ip=198.18.0.1`.
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pair, psn, rkey, address, ip, .. } = self;
+        write!(f, "qpn={:#x} psn={:#x} key={rkey:#x} address={address:#x} ip={ip}", pair.get(), psn.get())
+    }
+}
+
+impl FromStr for Keys {
+    type Err = String;
+
+    /// Reads such a line. Key and address may be missing.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = |field: &str| {
+            format!(
+                "`{field}` is not a parameter; write qpn=0x11 psn=0x5 key=0x204 address=0x7f00 ip=198.18.0.1"
+            )
+        };
+        let (mut pair, mut psn, mut ip, mut rkey, mut address) = (None, None, None, 0, 0);
+        for field in text.split_whitespace() {
+            let (name, value) = field.split_once('=').ok_or_else(|| bad(field))?;
+            let number = |bits: u32| {
+                let digits = value.strip_prefix("0x");
+                let number =
+                    digits.map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok());
+                number.filter(|number| bits == 64 || *number < 1 << bits).ok_or_else(|| bad(field))
+            };
+            match name {
+                "qpn" => pair = Some(QpNum::new(number(24)? as u32)),
+                "psn" => psn = Some(Psn::new(number(24)? as u32)),
+                "key" => rkey = number(32)? as u32,
+                "address" => address = number(64)?,
+                "ip" => ip = Some(value.parse().map_err(|_| bad(field))?),
+                _ => return Err(bad(field)),
+            }
+        }
+        match (pair, psn, ip) {
+            (Some(pair), Some(psn), Some(ip)) => Ok(Self { out_reads: 1, pair, psn, rkey, address, ip }),
+            _ => Err("the parameters lack qpn, psn or ip".to_owned()),
+        }
     }
 }
 
@@ -235,6 +281,24 @@ mod tests {
         assert_eq!(keys().to_pingpong(), *text.as_bytes());
         let bare = Keys { out_reads: 1, rkey: 0, address: 0, ..keys() };
         assert_eq!(Keys::parse_pingpong(text.as_bytes()), Some(bare));
+    }
+
+    #[test]
+    fn parameters_by_hand_are_read_as_they_are_printed() {
+        let line = "qpn=0x11 psn=0xabcdef key=0x204 address=0x7f0012345000 ip=198.18.0.1";
+        assert_eq!(keys().to_string(), line);
+        assert_eq!(line.parse(), Ok(Keys { out_reads: 1, ..keys() }));
+        assert_eq!("ip=fd00::1 psn=5 qpn=17".parse::<Keys>().unwrap().rkey, 0);
+        for wrong in [
+            "qpn=0x1000000 psn=5 ip=1.2.3.4",
+            "qpn=1 psn=x ip=1.2.3.4",
+            "qpn=1 psn=5 ip=here",
+            "qpn 1",
+            "lid=1",
+        ] {
+            assert!(wrong.parse::<Keys>().unwrap_err().contains("is not a parameter"), "{wrong}");
+        }
+        assert!("qpn=1 psn=5".parse::<Keys>().unwrap_err().contains("lack"));
     }
 
     #[test]

@@ -178,6 +178,10 @@ pub(crate) struct PeerCommon {
     /// TCP port of the set-up
     #[arg(long, short, value_name = "PORT", default_value_t = wiremend_peer::perftest::PORT)]
     pub(crate) port: u16,
+    /// Set up by hand, without TCP: print own parameters on stderr, and read the peer's as such a line from stdin.
+    /// `serve` then needs --interface
+    #[arg(long)]
+    pub(crate) by_hand: bool,
     /// Largest path MTU: 256, 512, 1024, 2048 or 4096
     #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = parse_mtu)]
     pub(crate) mtu: u16,

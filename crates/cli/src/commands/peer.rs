@@ -1,6 +1,6 @@
 //! `wiremend peer`: an endpoint that speaks with kernels and NICs.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
 use wiremend_peer::host::{HostSettings, LocalInterface, PeerError};
-use wiremend_peer::perftest::Tool;
+use wiremend_peer::perftest::{Keys, Tool};
 use wiremend_peer::session::{
-    Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, run_client,
+    Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
 };
 use wiremend_proto::cc::dcqcn::Parameters;
 use wiremend_report::{human, text_table};
@@ -72,9 +72,11 @@ fn measure(
         connection: connection(common),
         host: host_settings(common),
     };
+    let mut ask = ask_by_hand;
+    let set_up = if common.by_hand { SetUp::ByHand(&mut ask) } else { SetUp::Tcp };
     let mut shown = Shown::start();
     let outcome =
-        run_client(&client, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
+        run_client(&client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
     shown.end();
     let outcome = outcome.map_err(failure)?;
     if json {
@@ -102,7 +104,15 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         connection: connection(&args.common),
         host: host_settings(&args.common),
     };
+    if args.common.by_hand && settings.interface.is_none() {
+        return Err(Failure::Input(
+            "peer: --by-hand needs --interface IF, whose address the peer must know".to_owned(),
+        ));
+    }
     let mut server = Server::start(settings).map_err(failure)?;
+    if args.common.by_hand {
+        server.connect_by_hand(&mut ask_by_hand).map_err(failure)?;
+    }
     let mut shown = Shown::start();
     let ended = loop {
         if server.is_finished() {
@@ -123,6 +133,18 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         }
         Err(error) => Err(failure(error)),
     }
+}
+
+/// Prints own parameters and reads the peer's.
+fn ask_by_hand(own: &Keys) -> Result<Keys, PeerError> {
+    let bad = |why: String| PeerError::Io {
+        what: "read the peer's parameters from stdin".to_owned(),
+        source: io::Error::other(why),
+    };
+    terminal::print_message(&own.to_string());
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).map_err(|error| bad(error.to_string()))?;
+    line.trim_start().trim_start_matches("wiremend:").parse().map_err(bad)
 }
 
 fn described(status: &ServerStatus) -> String {

@@ -126,6 +126,9 @@ impl Host {
 
     /// Finds the way to a peer, for the queue pair with this number.
     pub fn path_to(&self, remote: IpAddr, pair: QpNum) -> Result<Path, PeerError> {
+        if remote.is_ipv4() != self.interface.ip.is_ipv4() {
+            return Err(PeerError::NoNeighbour { ip: remote, name: self.interface.name.clone() });
+        }
         Ok(Path {
             local_mac: MacAddr(self.interface.mac),
             remote_mac: MacAddr(self.interface.resolve(remote, &self.stop)?),

@@ -44,18 +44,35 @@ const RECEIVES: u64 = 512;
 /// Time without progress after which a peer counts as silent, if retries do not end the connection before.
 const PATIENCE: Span = Span::from_ms(120_000);
 
+/// How the ends learn each other's parameters.
+pub enum SetUp<'a> {
+    /// From the program's exchange over TCP.
+    Tcp,
+    /// By hand: takes own parameters, returns the peer's.
+    ByHand(&'a mut dyn FnMut(&Keys) -> Result<Keys, PeerError>),
+}
+
 /// Runs a test. Calls `progress` with the number of completed messages, in every turn.
-pub fn run(client: &Client, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
-    let mut exchange = Exchange::connect(client.server)?;
+pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
+    let mut exchange = match set_up {
+        SetUp::Tcp => Some(Exchange::connect(client.server)?),
+        SetUp::ByHand(_) => None,
+    };
     let interface = match &client.interface {
         Some(interface) => interface.clone(),
         None => LocalInterface::towards(client.server.ip())?,
     };
     let mut host = Host::open(client.host.clone(), interface)?;
-    let mut connected = connect(client, &mut host, &mut exchange)?;
+    let mut connected = match (&mut exchange, set_up) {
+        (Some(exchange), _) => connect(client, &mut host, exchange)?,
+        (None, SetUp::ByHand(ask)) => connect_by_hand(client, &mut host, ask)?,
+        (None, SetUp::Tcp) => unreachable!("a set-up over TCP has a connection"),
+    };
     let result = connected.transfer(client, &mut host, progress);
     let outcome = result.and_then(|outcome| {
-        close(&outcome, &mut host, &mut exchange, &connected.own)?;
+        if let Some(exchange) = &mut exchange {
+            close(&outcome, &mut host, exchange, &connected.own)?;
+        }
         Ok(outcome)
     });
     host.finish()?;
@@ -97,13 +114,7 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
         let theirs = exchange.read::<2>(host, "its MTU")?;
         mtu = mtu.min(parse_mtu(&theirs).ok_or(unexpected("an MTU"))?);
     }
-    let half = client.size.max(CYCLE_BUFFER);
-    let region = host.endpoint.register(2 * u64::from(half), Access::ALL);
-    let (address, rkey) = host.endpoint.address_and_key(region);
-    let id = host.endpoint.next_pair().expect("the first queue pair of an endpoint");
-    let out_reads = super::READS_MAX as u16;
-    let first_psn = host.draw_psn();
-    let own = Keys { out_reads, pair: id.number(), psn: first_psn, rkey, address, ip: host.interface().ip };
+    let (region, own) = offer(client, host);
     let peer = if tool == Tool::Pingpong {
         exchange.write(&own.to_pingpong())?;
         let message = exchange.read::<PINGPONG_BYTES>(host, "its addresses")?;
@@ -111,36 +122,36 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
     } else {
         swap_keys(host, exchange, &own)?
     };
-    let path = host.path_to(peer.ip, id.number())?;
-    let config = client.connection.config(mtu, peer.out_reads, tool.denies_writes());
-    let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
-    host.endpoint.connect(PairSettings { config, first_psn, access: Access::ALL }, remote);
-    let inbound = Slice { region, offset: 0, len: half };
-    for number in 0..RECEIVES {
-        host.endpoint.post_receive(id, number, inbound).expect("a new queue pair takes this many");
-    }
+    let connected = Connected::new(client, host, region, [own, peer], mtu)?;
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
     for _ in 1..tool.key_rounds() {
         swap_keys(host, exchange, &own)?;
     }
-    let now = host.now();
-    let times = vec![Time::ZERO; client.depth as usize];
-    let (posted, completed, received) = (0, 0, 0);
-    Ok(Connected {
-        pair: id,
-        region,
-        own,
-        peer,
-        mtu,
-        posted,
-        completed,
-        received,
-        times,
-        progress_at: now,
-        start: now,
-    })
+    Ok(connected)
+}
+
+fn connect_by_hand(
+    client: &Client,
+    host: &mut Host,
+    ask: &mut dyn FnMut(&Keys) -> Result<Keys, PeerError>,
+) -> Result<Connected, PeerError> {
+    let mtu = client.connection.mtu.min(host.interface().path_mtu());
+    let (region, own) = offer(client, host);
+    let peer = ask(&own)?;
+    Connected::new(client, host, region, [own, peer], mtu)
+}
+
+/// Memory for the test, and what the peer must know.
+fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
+    let region = host.endpoint.register(2 * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
+    let (address, rkey) = host.endpoint.address_and_key(region);
+    let id = host.endpoint.next_pair().expect("the first queue pair of an endpoint");
+    let out_reads = super::READS_MAX as u16;
+    let own =
+        Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip };
+    (region, own)
 }
 
 fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
@@ -166,6 +177,40 @@ fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys
 }
 
 impl Connected {
+    fn new(
+        client: &Client,
+        host: &mut Host,
+        region: RegionId,
+        [own, peer]: [Keys; 2],
+        mtu: u16,
+    ) -> Result<Self, PeerError> {
+        let path = host.path_to(peer.ip, own.pair)?;
+        let config = client.connection.config(mtu, peer.out_reads, client.tool.denies_writes());
+        let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
+        let settings = PairSettings { config, first_psn: own.psn, access: Access::ALL };
+        let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
+        let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
+        for number in 0..RECEIVES {
+            host.endpoint.post_receive(pair, number, inbound).expect("a new queue pair takes this many");
+        }
+        let now = host.now();
+        let times = vec![Time::ZERO; client.depth as usize];
+        let (posted, completed, received) = (0, 0, 0);
+        Ok(Self {
+            pair,
+            region,
+            own,
+            peer,
+            mtu,
+            posted,
+            completed,
+            received,
+            times,
+            progress_at: now,
+            start: now,
+        })
+    }
+
     fn transfer(
         &mut self,
         client: &Client,

@@ -12,7 +12,7 @@ use wiremend_proto::mend::{Dummies, MendConfig};
 use wiremend_proto::rc::{Config, RnrTimer};
 use wiremend_units::Span;
 
-pub use self::client::{Client, run as run_client};
+pub use self::client::{Client, SetUp, run as run_client};
 pub use self::outcome::{Outcome, Stall};
 pub use self::server::{Role, Server, ServerSettings, ServerStatus};
 

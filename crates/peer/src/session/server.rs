@@ -84,7 +84,8 @@ pub struct Server {
 }
 
 struct Client {
-    exchange: Exchange,
+    /// The TCP connection; `None`: set up by hand.
+    exchange: Option<Exchange>,
     mtu: u16,
     /// Numbers of the client's queue pairs, and those here.
     pairs: Vec<(QpNum, PairId, Keys)>,
@@ -210,11 +211,31 @@ impl Server {
         if self.host.is_none() {
             self.open(LocalInterface::with_address(local.ip().to_canonical())?)?;
         }
-        let Some(host) = &mut self.host else { return Ok(()) };
+        self.add(Some(Exchange::new(stream, peer)?));
+        Ok(())
+    }
+
+    /// Connects to a peer whose parameters come by hand: `ask` takes own ones. The interface must be known.
+    pub fn connect_by_hand(
+        &mut self,
+        ask: &mut dyn FnMut(&Keys) -> Result<Keys, PeerError>,
+    ) -> Result<(), PeerError> {
+        let Some(number) = self.add(None) else { return Ok(()) };
+        let (Some(client), Some(host)) = (self.clients.get_mut(&number), &mut self.host) else {
+            return Ok(());
+        };
+        let own = client.offer(host)?;
+        let peer = ask(&own)?;
+        client.key_rounds = WRITE_LAT_ROUNDS;
+        client.connect(host, &self.settings, own, peer)
+    }
+
+    fn add(&mut self, exchange: Option<Exchange>) -> Option<u64> {
+        let host = self.host.as_mut()?;
         let size = self.settings.size;
         let region = host.endpoint.register(2 * u64::from(size.max(CYCLE_BUFFER)), Access::ALL);
         let client = Client {
-            exchange: Exchange::new(stream, peer)?,
+            exchange,
             mtu: self.settings.connection.mtu.min(host.interface().path_mtu()),
             pairs: Vec::new(),
             region,
@@ -228,9 +249,10 @@ impl Server {
             heard_at: None,
             connected_at: host.now(),
         };
-        self.clients.insert(self.next_client, client);
+        let number = self.next_client;
+        self.clients.insert(number, client);
         self.next_client += 1;
-        Ok(())
+        Some(number)
     }
 }
 
@@ -238,7 +260,11 @@ impl Client {
     /// Handles what has arrived by TCP. Returns whether the client is still there.
     fn step(&mut self, host: &mut Host, settings: &ServerSettings) -> Result<bool, PeerError> {
         let mut buffer = [0; MESSAGE_MAX];
-        let len = match self.exchange.poll(&mut buffer) {
+        let Some(exchange) = &mut self.exchange else {
+            self.answer_write(host, settings);
+            return Ok(true);
+        };
+        let len = match exchange.poll(&mut buffer) {
             Incoming::Nothing => {
                 self.answer_write(host, settings);
                 return Ok(true);
@@ -262,18 +288,18 @@ impl Client {
                 // The client of perftest waits for an answer, that of `ibv_rc_pingpong` does not.
                 self.said_done = true;
                 if !self.is_pingpong {
-                    self.exchange.write(&DONE)?;
+                    self.write(&DONE)?;
                     return Ok(false);
                 }
             }
-            16 => self.exchange.write(&VERSION)?,
+            16 => self.write(&VERSION)?,
             2 => {
                 let mtu = parse_mtu(message).ok_or(self.unexpected("an MTU"))?;
                 self.mtu = self.mtu.min(mtu);
-                self.exchange.write(&mtu_message(self.mtu))?;
+                self.write(&mtu_message(self.mtu))?;
             }
             // Sizes of the cycle buffer and a cache line, and results: the larger counts, or nothing does.
-            4 | 8 => self.exchange.write(message)?,
+            4 | 8 => self.write(message)?,
             _ => return Err(self.unexpected("a message of perftest")),
         }
         Ok(true)
@@ -287,7 +313,13 @@ impl Client {
     }
 
     fn unexpected(&self, awaited: &'static str) -> PeerError {
-        PeerError::Unexpected { peer: self.exchange.peer, awaited }
+        let unspecified = SocketAddr::from(([0, 0, 0, 0], 0));
+        let peer = self.exchange.as_ref().map_or(unspecified, |exchange| exchange.peer);
+        PeerError::Unexpected { peer, awaited }
+    }
+
+    fn write(&mut self, message: &[u8]) -> Result<(), PeerError> {
+        self.exchange.as_mut().map_or(Ok(()), |exchange| exchange.write(message))
     }
 
     fn on_pingpong(
@@ -300,8 +332,9 @@ impl Client {
         self.is_pingpong = true;
         // It does not tell its MTU: 1024 by default.
         self.mtu = self.mtu.min(1024);
-        let own = self.connect(host, settings, keys)?;
-        self.exchange.write(&own.to_pingpong())
+        let own = self.offer(host)?;
+        self.connect(host, settings, own, keys)?;
+        self.write(&own.to_pingpong())
     }
 
     fn on_keys(
@@ -314,39 +347,54 @@ impl Client {
         let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
         let own = match known {
             Some((_, _, own)) => *own,
-            None => self.connect(host, settings, keys)?,
+            None => {
+                let own = self.offer(host)?;
+                self.connect(host, settings, own, keys)?;
+                own
+            }
         };
-        self.exchange.write(&own.to_bytes())?;
+        self.write(&own.to_bytes())?;
         self.key_rounds += 1;
         Ok(())
     }
 
-    /// Connects a queue pair. Returns its keys.
-    fn connect(&mut self, host: &mut Host, settings: &ServerSettings, peer: Keys) -> Result<Keys, PeerError> {
-        let full = || PeerError::Io {
-            what: "add a queue pair".to_owned(),
-            source: std::io::Error::other("there are too many"),
-        };
-        let id = host.endpoint.next_pair().ok_or_else(full)?;
-        let path = host.path_to(peer.ip, id.number())?;
-        let first_psn = host.draw_psn();
+    /// The parameters of the next queue pair.
+    fn offer(&self, host: &Host) -> Result<Keys, PeerError> {
+        let id = host.endpoint.next_pair().ok_or_else(too_many)?;
+        let (address, rkey) = host.endpoint.address_and_key(self.region);
+        let out_reads = super::READS_MAX as u16;
+        Ok(Keys {
+            out_reads,
+            pair: id.number(),
+            psn: host.draw_psn(),
+            rkey,
+            address,
+            ip: host.interface().ip,
+        })
+    }
+
+    /// Connects the queue pair that was offered.
+    fn connect(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        own: Keys,
+        peer: Keys,
+    ) -> Result<(), PeerError> {
+        let path = host.path_to(peer.ip, own.pair)?;
+        let first_psn = own.psn;
         let denies_writes = self.is_pingpong;
         let config = settings.connection.config(self.mtu, super::READS_MAX as u16, denies_writes);
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
-        host.endpoint
-            .connect(PairSettings { config, first_psn, access: Access::ALL }, remote)
-            .ok_or_else(full)?;
-        let (address, rkey) = host.endpoint.address_and_key(self.region);
+        let pair_settings = PairSettings { config, first_psn, access: Access::ALL };
+        let id = host.endpoint.connect(pair_settings, remote).ok_or_else(too_many)?;
         for number in 0..RECEIVES {
             let posted = host.endpoint.post_receive(id, number, self.inbound());
             posted.expect("the region is at least as large, and the queue takes this many");
         }
-        let out_reads = super::READS_MAX as u16;
-        let own =
-            Keys { out_reads, pair: id.number(), psn: first_psn, rkey, address, ip: host.interface().ip };
         self.pairs.push((peer.pair, id, own));
         self.target = (peer.address, peer.rkey);
-        Ok(own)
+        Ok(())
     }
 
     /// Receive buffer of every message.
@@ -378,6 +426,11 @@ impl Client {
             let _ = host.endpoint.post(host.now(), pair, post);
         }
     }
+}
+
+fn too_many() -> PeerError {
+    let source = std::io::Error::other("there are too many");
+    PeerError::Io { what: "add a queue pair".to_owned(), source }
 }
 
 fn on_event(

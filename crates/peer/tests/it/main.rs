@@ -1,5 +1,9 @@
 //! Two endpoints back to back on a fake clock, and a hostile peer.
 
+mod allocations;
+mod corpus;
+#[path = "../../../proto/tests/it/counting_allocator.rs"]
+mod counting_allocator;
 mod duo;
 mod hostile;
 mod losses;

@@ -5,6 +5,7 @@
 //! its time limit, and the test fails with its name.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
 use std::process::Stdio;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 use wiremend_dataplane::net::{self, Interface, NetError, NetNs, VethEnd};
+use wiremend_dataplane::sys::process;
 use wiremend_lab::guests::{self, Guest, GuestConfig, Image, Output, TapDevice};
 use wiremend_wire::MacAddr;
 
@@ -101,7 +103,7 @@ fn guest_calls(guest: &mut Guest, tool: &str, size: u32, iterations: u32, option
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let (size_text, iterations_text) = (size.to_string(), iterations.to_string());
+        let (size_text, iterations_text) = (format!("{size}B"), iterations.to_string());
         let mut arguments = vec!["peer", "serve", "--interface", "tap0", "--clients", "1"];
         arguments.extend(["--size", &size_text, "--iterations", &iterations_text]);
         if matches!(tool, "ib_send_lat" | "ib_write_lat") {
@@ -143,7 +145,7 @@ fn guest_serves(guest: &mut Guest, tool: &str, size: u32, iterations: u32, optio
         "ib_read_lat" => ("ping", Some("read")),
         _ => ("ping", Some("pingpong")),
     };
-    let (host, size, iterations) = (GUEST.to_string(), size.to_string(), iterations.to_string());
+    let (host, size, iterations) = (GUEST.to_string(), format!("{size}B"), iterations.to_string());
     let mut arguments = vec!["peer", kind, &host, "--size", &size, "--iterations", &iterations, "--json"];
     arguments.extend(with.iter().flat_map(|with| ["--with", with]));
     arguments.extend(options);
@@ -278,6 +280,43 @@ fn what_prevents_a_start_is_said_in_one_line() {
             let Ended { code, stderr, .. } = wiremend(&[&["peer"], &arguments[..]].concat());
             assert!(code == Some(2) && stderr.contains(part), "{arguments:?}: {stderr}");
         }
+    });
+}
+
+/// Each end prints its parameters and reads those of the other.
+#[test]
+fn two_endpoints_connect_by_hand() {
+    in_own_network(|| {
+        let other = NetNs::new().unwrap();
+        net::new_veth(VethEnd::here("p0"), VethEnd::within("p1", other.as_fd())).unwrap();
+        ip("address add 198.18.3.1/24 dev p0");
+        ip("link set p0 up");
+        other.run(|| ip("address add 198.18.3.2/24 dev p1")).unwrap();
+        other.run(|| ip("link set p1 up")).unwrap();
+        let start = |arguments: &[&str]| {
+            let mut process = command();
+            process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            process.spawn().unwrap()
+        };
+        let mut server = other
+            .run(|| start(&["peer", "serve", "--by-hand", "--interface", "p1", "--port", "20000"]))
+            .unwrap();
+        let mut client = start(&["peer", "write", "198.18.3.2", "--by-hand", "--iterations", "50", "--json"]);
+        let mut lines = [&mut server, &mut client].map(|process| {
+            let mut line = String::new();
+            BufReader::new(process.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+            line
+        });
+        lines.reverse();
+        for (process, line) in [&mut server, &mut client].into_iter().zip(lines) {
+            assert!(line.starts_with("wiremend: qpn=0x"), "{line}");
+            process.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        }
+        let client = ended(client.wait_with_output().unwrap());
+        assert_eq!(client.json()["messages"], 50);
+        process::terminate(server.id()).unwrap();
+        let served = ended(server.wait_with_output().unwrap()).ok();
+        assert!(served.contains("1 connected, 0 failed"), "{served}");
     });
 }
 
