@@ -119,7 +119,10 @@ impl QueuePair {
     pub(crate) fn next_timeout(&self, now: Time) -> Time {
         let next = self.qp.requester.next_timeout().unwrap_or(Time::MAX);
         match &self.congestion {
-            Some(congestion) if self.qp.requester.ready(&self.config, now) => next.min(congestion.eligible()),
+            // A queue pair that may send at once is in the list of active ones.
+            Some(congestion) if congestion.eligible() > now && self.qp.requester.ready(&self.config, now) => {
+                next.min(congestion.eligible())
+            }
             _ => next,
         }
     }

@@ -6,9 +6,9 @@ use wiremend_measure::Histogram;
 use wiremend_proto::engine::{Op, Status};
 use wiremend_units::{Span, Time};
 
-use super::ConnectionSettings;
 use super::exchange::Exchange;
 use super::outcome::Outcome;
+use super::{ConnectionSettings, LINGER};
 use crate::endpoint::PairSettings;
 use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
@@ -73,6 +73,7 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
         if let Some(exchange) = &mut exchange {
             close(&outcome, &mut host, exchange, &connected.own)?;
         }
+        linger(&outcome, &mut host, exchange.as_mut())?;
         Ok(outcome)
     });
     host.finish()?;
@@ -174,6 +175,27 @@ fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys
         swap_keys(host, exchange, own)?;
     }
     exchange.write(&DONE)
+}
+
+/// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
+fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange>) -> Result<(), PeerError> {
+    if outcome.tool.says_done() && exchange.is_some() {
+        return Ok(());
+    }
+    let mut frames = host.endpoint.counters().frames;
+    let mut heard_at = host.now();
+    while host.now().since(heard_at) < LINGER {
+        host.turn()?;
+        let is_closed = |exchange: &mut &mut Exchange| exchange.is_closed();
+        if outcome.tool != Tool::Pingpong && exchange.as_mut().is_some_and(is_closed) {
+            return Ok(());
+        }
+        let now = host.endpoint.counters().frames;
+        if now > frames {
+            (frames, heard_at) = (now, host.now());
+        }
+    }
+    Ok(())
 }
 
 impl Connected {

@@ -57,6 +57,11 @@ impl Exchange {
         }
     }
 
+    /// Returns whether the peer has closed the connection.
+    pub(super) fn is_closed(&mut self) -> bool {
+        matches!(self.poll(&mut [0; MESSAGE_MAX]), Incoming::Closed)
+    }
+
     /// Writes a message at once: its receiver takes it with one `read`.
     pub(super) fn write(&mut self, message: &[u8]) -> Result<(), PeerError> {
         self.stream

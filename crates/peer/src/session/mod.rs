@@ -39,6 +39,9 @@ pub struct ConnectionSettings {
 const RNR_TIMER: u8 = 12;
 /// READs in flight and remembered. perftest's default on soft-RoCE is 128, rounded up to a power of two there.
 const READS_MAX: u32 = 16;
+/// Time for which an end still acknowledges when it has everything and its peer does not tell whether it has. Three
+/// times the usual timeout: the last acknowledgement may be lost.
+const LINGER: Span = Span::from_ms(250);
 /// Packets between requests for an acknowledgement, as soft-RoCE has it.
 const ACK_EVERY: u32 = 64;
 

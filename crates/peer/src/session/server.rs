@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 use wiremend_proto::engine::Op;
 use wiremend_units::{QpNum, Span, Time};
 
-use super::ConnectionSettings;
 use super::exchange::{Exchange, Incoming, MESSAGE_MAX};
+use super::{ConnectionSettings, LINGER};
 use crate::endpoint::PairSettings;
 use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
@@ -207,11 +207,14 @@ impl Server {
             return Ok(());
         }
         let Ok((stream, peer)) = self.listener.accept() else { return Ok(()) };
-        let local = stream.local_addr().map_err(PeerError::io("read the address of a connection"))?;
+        let Ok(local) = stream.local_addr() else { return Ok(()) };
         if self.host.is_none() {
             self.open(LocalInterface::with_address(local.ip().to_canonical())?)?;
         }
-        self.add(Some(Exchange::new(stream, peer)?));
+        // A connection that is gone already is not a client.
+        if let Ok(exchange) = Exchange::new(stream, peer) {
+            self.add(Some(exchange));
+        }
         Ok(())
     }
 
@@ -309,7 +312,9 @@ impl Client {
     fn is_over(&self, host: &Host, settings: &ServerSettings) -> bool {
         let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
         let has_all = self.received >= settings.iterations && is_idle;
-        has_all || host.now().since(self.heard_at.unwrap_or(self.connected_at)) > SILENCE_MAX
+        // The client may ask again for the last acknowledgement.
+        let limit = if has_all { LINGER } else { SILENCE_MAX };
+        host.now().since(self.heard_at.unwrap_or(self.connected_at)) > limit
     }
 
     fn unexpected(&self, awaited: &'static str) -> PeerError {
