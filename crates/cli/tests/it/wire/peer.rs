@@ -179,6 +179,8 @@ fn every_tool_of_a_kernel_runs_against_the_endpoint_as_client_and_server() {
             assert_eq!(numbers["tool"], tool);
             assert!(numbers["packets"].as_u64().unwrap() >= u64::from(iterations), "{numbers}");
         }
+        let served = guest_calls(guest, "ib_send_bw -q 4", 4096, 50, &[]);
+        assert!(served.contains(" 0 failed; 200 messages received"), "four queue pairs: {served}");
     });
 }
 
