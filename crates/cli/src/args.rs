@@ -52,7 +52,7 @@ Operate:
   monitor      Find links that corrupt packets
   fleet        Choose which corrupting links of a fabric to disable
   lab          Test relays and transports on this machine
-  peer         Speak RoCEv2 with a kernel or NIC at the other end
+  peer         Speak RoCE with a kernel or NIC at the other end
 
 Set up:
   schema       Print the JSON schema of scenario files

@@ -9,7 +9,7 @@ use wiremend_units::{Bytes, Span};
 
 use super::choice::choice;
 
-/// Speak RoCEv2 with a kernel or NIC at the other end
+/// Speak RoCE with a kernel or NIC at the other end
 ///
 /// An endpoint in user space with the protocol core of the simulator, on a packet socket. It connects to the programs
 /// of perftest (`ib_write_bw` and others) and to `ibv_rc_pingpong`, as their server or client, with the remedies of
@@ -56,21 +56,21 @@ impl PeerCommand {
 /// Take clients of perftest and of `ibv_rc_pingpong`
 ///
 /// Clients do not say which test they run. Without --for the server takes what comes, which is right for
-/// ib_write_bw, ib_send_bw, ib_read_bw, ib_read_lat, ib_atomic_bw and ibv_rc_pingpong.
+/// `ib_write_bw`, `ib_send_bw`, `ib_read_bw`, `ib_read_lat`, `ib_atomic_bw` and `ibv_rc_pingpong`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend peer serve
   wiremend peer serve --for ib_send_lat
-  wiremend peer serve --for ib_write_lat --size 8 --iterations 300 --clients 1")]
+  wiremend peer serve --for ib_write_lat --size 8B --iterations 300 --clients 1")]
 pub(crate) struct PeerServe {
     /// The client's program, if the server must answer its messages
     #[arg(long = "for", value_name = "TOOL", value_parser = choice::<ServeFor>())]
     pub(crate) tool: Option<ServeFor>,
-    /// Length of the longest message; with --for ib_write_lat, of all messages
+    /// Length of the longest message; with --for `ib_write_lat`, of all messages
     #[arg(long, short, value_name = "SIZE", default_value = "64KiB")]
     pub(crate) size: Bytes,
-    /// Number of messages of ib_write_lat and ibv_rc_pingpong, whose clients do not say when they end
+    /// Number of messages of `ib_write_lat` and `ibv_rc_pingpong`, whose clients do not say when they end
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) iterations: u64,
     /// End after this number of clients
