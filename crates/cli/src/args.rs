@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;
 mod option_file;
+pub(crate) mod peer;
 mod refusal;
 
 use std::ffi::OsString;
@@ -51,6 +52,7 @@ Operate:
   monitor      Find links that corrupt packets
   fleet        Choose which corrupting links of a fabric to disable
   lab          Test relays and transports on this machine
+  peer         Speak RoCE with a kernel or NIC at the other end
 
 Set up:
   schema       Print the JSON schema of scenario files
@@ -96,6 +98,7 @@ pub(crate) enum Command {
     Monitor(monitor::Monitor),
     Fleet(fleet::Fleet),
     Lab(operate::Lab),
+    Peer(peer::Peer),
     Schema(Schema),
     Completions(Completions),
     Man(Man),

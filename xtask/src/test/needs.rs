@@ -58,6 +58,12 @@ const NEEDS: &[Need] = &[
         "test -e /etc/libibverbs.d/rxe.driver",
         "ibverbs-providers",
     ),
+    debian(
+        "ibverbs-utils",
+        "brings ibv_rc_pingpong, a client and server of RoCE in guests",
+        "test -x /usr/bin/ibv_rc_pingpong",
+        "ibverbs-utils",
+    ),
     debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
     debian("redis", "connects the daemons", "redis-server --version", "redis-server"),
     debian(

@@ -196,7 +196,7 @@ impl engine::Requester for Requester {
             op: oldest.op,
             nak_received: self.counters.retransmitted_packets > 0,
             dummy: false,
-            fatal: self.retries >= config.base.retry_count,
+            fatal: config.base.is_last_retry(self.retries),
             path: 0,
         };
         if expiry.fatal {

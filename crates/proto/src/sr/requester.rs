@@ -429,13 +429,13 @@ impl Requester {
             op: oldest.op,
             nak_received: self.nak_received,
             dummy,
-            fatal: self.retries >= config.base.retry_count,
+            fatal: config.base.is_last_retry(self.retries),
             path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
         } else {
-            self.retries += 1;
+            self.retries = self.retries.saturating_add(1);
             self.copies_left = 0;
             self.start_timer(config, now);
             self.policy.on_expiry(config, &self.scoreboard, now);
