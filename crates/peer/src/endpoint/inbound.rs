@@ -24,8 +24,14 @@ impl Endpoint {
         };
         match received.icrc {
             Icrc::Good => {}
-            Icrc::Bad => return self.counters.wrong_icrc += 1,
-            Icrc::Unchecked => return self.counters.malformed += 1,
+            Icrc::Bad => {
+                self.counters.wrong_icrc += 1;
+                return;
+            }
+            Icrc::Unchecked => {
+                self.counters.malformed += 1;
+                return;
+            }
         }
         let frame = received.frame;
         let slot = slot_of(frame.bth.dest_qp);
