@@ -9,6 +9,7 @@ pub(crate) mod operate;
 mod option_file;
 pub(crate) mod peer;
 mod refusal;
+pub(crate) mod sweep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ Usage: wiremend [COMMAND]
 Simulate:
   run          Run a scenario and compare its variants
   rerun        Repeat a run from its own files and compare the digests
+  sweep        Run a scenario over axes of values and seeds
   trace        Draw the packets of one flow over time
   repro        Measure the claims of papers and judge them
   list         List the built-in scenarios
@@ -65,7 +67,6 @@ Options:
 const EXAMPLES: &str = "\
 Examples:
   wiremend                         run the scenario `tour`
-
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
 /// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.
@@ -86,6 +87,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Run(Run),
     Rerun(Rerun),
+    Sweep(Box<sweep::Sweep>),
     Trace(Trace),
     Repro(Repro),
     List(List),

@@ -46,6 +46,7 @@ mod sketch;
 mod table;
 pub mod terminal;
 mod text_table;
+mod tidy;
 mod traffic;
 
 pub use atomic_file::{AtomicFile, write_atomic};
@@ -64,4 +65,5 @@ pub use series_table::SeriesWriter;
 pub use shell::shell_quoted;
 pub use table::Format;
 pub use text_table::text_table;
+pub use tidy::{TidyColumn, TidyTable};
 pub use traffic::Traffic;

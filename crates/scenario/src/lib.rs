@@ -88,7 +88,7 @@ pub use dcp::{Dcp, DcpTracking};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
 pub use effective::spelled;
-pub use error::Error;
+pub use error::{Error, read_toml};
 pub use flow_set::{FlowCount, FlowSet};
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,

@@ -41,6 +41,7 @@ pub use app::{
 };
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
+    memory_estimate,
 };
 pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, Probe, TrimState};

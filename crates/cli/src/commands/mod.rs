@@ -18,6 +18,7 @@ mod rerun;
 mod run;
 mod schema;
 mod show;
+mod sweep;
 mod trace;
 mod tune;
 
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Rerun(args)) => rerun::run(&args),
+        Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Repro(args)) => repro::run(&args),
         Some(Command::List(args)) => list::run(&args),

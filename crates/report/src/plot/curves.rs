@@ -239,14 +239,14 @@ fn lines(label: &str, width: f64) -> Vec<String> {
     lines
 }
 
-fn stroke(i: usize) -> String {
+pub(super) fn stroke(i: usize) -> String {
     let dashes = dashes(i);
     let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
     format!(" stroke=\"{}\"{dashes}", colour(i))
 }
 
 /// A marker whose shape identifies the curve, like its colour.
-fn marker(i: usize, x: f64, y: f64) -> String {
+pub(super) fn marker(i: usize, x: f64, y: f64) -> String {
     let shape =
         ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-4-4h8v8h-8z", "M0-5l5 9h-10z", "M0-5l5 5l-5 5l-5-5z"]
             [i % 4];
