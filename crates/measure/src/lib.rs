@@ -26,7 +26,7 @@
 //! weighted episodes.
 //!
 //! [`SeriesRow`]s are samples over time. [`TraceRecord`]s describe one flow packet by packet, for a ladder
-//! diagram.
+//! diagram. A [`Breakdown`] of them says where its time went.
 //!
 //! The crate has no clock and no I/O. Logarithms come from `libm`, so that a summary has the same bytes on
 //! every machine.
@@ -36,6 +36,7 @@ mod counters;
 #[macro_use]
 mod keyed;
 
+mod breakdown;
 mod collector;
 mod congestion;
 mod deadlock;
@@ -61,6 +62,7 @@ mod timeout_cause;
 mod trace;
 mod trims;
 
+pub use breakdown::{Breakdown, TimePart};
 pub use collector::{Collector, Counters};
 pub use congestion::Congestion;
 pub use deadlock::{DeadlockCounts, DeadlockReport};
@@ -81,5 +83,7 @@ pub use skipped_time::SkippedTime;
 pub use summary::{DropCounts, Percentile, Quantiles, Share, Summary, VariantSummary};
 pub use terms::Terms;
 pub use timeout_cause::{TimeoutCause, TimeoutCounts};
-pub use trace::{Fate, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord};
+pub use trace::{
+    Fate, FlowTrace, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord, TracedPause,
+};
 pub use trims::Trims;

@@ -1,11 +1,40 @@
 //! Trace of one flow, packet by packet.
 
-use wiremend_units::{NodeId, Psn, Time};
+use wiremend_units::{NodeId, Psn, Span, Time};
 
 use crate::{FlowOutcome, TimeoutCause};
 
-/// One event at one node: a step of a ladder diagram. Records are small and `Copy`, so that hosts can write
-/// them to a ring cheaply.
+/// Trace of one flow: every event of its connection from its post to its end.
+#[derive(Clone, Default, Debug)]
+pub struct FlowTrace {
+    /// The events.
+    pub records: Vec<TraceRecord>,
+    /// Pauses of the ports of all nodes, in order of time.
+    pub pauses: Vec<TracedPause>,
+    /// Hosts of the network. Their nodes come before those of switches.
+    pub hosts: u32,
+    /// Records and pauses beyond the limit, which were not kept.
+    pub left_out: u64,
+}
+
+/// A pause of one class at the port from `node` to `to`. It replaces the last one of this class and port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TracedPause {
+    /// The node that may not send.
+    pub node: NodeId,
+    /// Node at the other end of the link.
+    pub to: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When the port was told.
+    pub told: Time,
+    /// The first instant of the pause.
+    pub from: Time,
+    /// The first instant after the pause; [`Time::MAX`] until resumed.
+    pub until: Time,
+}
+
+/// One event at one node: a step of a ladder diagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceRecord {
     /// Time of the event; for a transmission, when its first bit left.
@@ -15,8 +44,6 @@ pub struct TraceRecord {
     /// The event.
     pub event: TraceEvent,
 }
-
-const _: () = assert!(size_of::<TraceRecord>() <= 64, "a trace record stays within a cache line");
 
 /// Event of a [`TraceRecord`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +61,17 @@ pub enum TraceEvent {
         to: NodeId,
         /// When its last bit arrives.
         arrive: Time,
+        /// Time in which it occupies the link.
+        wire: Span,
+        /// Since when the port has sent without a break.
+        busy_since: Time,
         /// Whether the link corrupted it.
         fate: Fate,
+    },
+    /// The requester waits because of its rate.
+    Paced {
+        /// When the next packet may leave.
+        until: Time,
     },
     /// A node dropped an intact packet.
     Dropped {
@@ -98,6 +134,10 @@ pub struct TracePacket {
     pub kind: PacketKind,
     /// Whether its PSN was sent before.
     pub retransmission: bool,
+    /// Number that the sending host gave it (IP identification).
+    pub number: u16,
+    /// Its traffic class.
+    pub class: u8,
 }
 
 /// Purpose of a packet.
@@ -140,7 +180,7 @@ impl TraceEvent {
             Self::Sent { packet, fate, .. } => {
                 matches!(fate, Fate::Corrupt) || matches!(packet.kind, PacketKind::Nak)
             }
-            Self::Accepted { .. } | Self::Duplicate { .. } | Self::Gap { .. } => false,
+            Self::Accepted { .. } | Self::Duplicate { .. } | Self::Gap { .. } | Self::Paced { .. } => false,
             Self::Posted { .. }
             | Self::Dropped { .. }
             | Self::NakSent { .. }

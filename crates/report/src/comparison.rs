@@ -409,7 +409,8 @@ fn skipped(variant: &VariantSummary) -> Option<String> {
 }
 
 /// Describes a deadlock: when, which ports wait for each other, and how it ended.
-fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
+/// The first deadlock of a variant in one line.
+pub fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
     const NAMES_MAX: usize = 8;
     let first = found.cycle.iter().take(1);
     let more = if found.cycle.len() > NAMES_MAX { Some("…".to_owned()) } else { None };

@@ -15,6 +15,7 @@
 //! results.
 
 mod atomic_file;
+mod breakdown;
 mod comparison;
 mod difference;
 mod document;
@@ -41,7 +42,8 @@ pub mod terminal;
 mod text_table;
 
 pub use atomic_file::{AtomicFile, write_atomic};
-pub use comparison::{interval_note, notes};
+pub use breakdown::breakdown_text;
+pub use comparison::{deadlock, interval_note, notes};
 pub use document::{Document, DocumentPart};
 pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;

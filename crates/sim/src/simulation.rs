@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, Terms, TimeoutCounts, TraceRecord,
-    Trims, VariantSummary,
+    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, FlowTrace, Terms, TimeoutCounts, Trims,
+    VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
@@ -61,9 +61,7 @@ pub struct Results {
     /// Loss episodes of the lane with `tilted` losses (importance sampling).
     pub episodes: Episodes,
     /// Trace of the traced flow.
-    pub trace: Vec<TraceRecord>,
-    /// Number of trace records beyond the limit, which were not kept.
-    pub trace_left_out: u64,
+    pub trace: FlowTrace,
     /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
     /// Why the run could not skip time in which the network only repeats a pattern, if so.
@@ -133,7 +131,7 @@ impl Simulation {
         let in_flight = self.partitions.iter().map(|partition| partition.lanes.in_flight()).sum();
         let tracked = self.partitions.iter().find_map(|partition| partition.ports.loss_episodes());
         let episodes = tracked.map_or(Episodes::default(), |tracked| tracked.episodes);
-        let (trace, trace_left_out) = self.partitions[0].lanes.recorder.take_trace();
+        let trace = self.partitions[0].lanes.recorder.take_trace();
         Results {
             end_reason,
             end,
@@ -150,7 +148,6 @@ impl Simulation {
             pause_log,
             episodes,
             trace,
-            trace_left_out,
             in_flight,
             fast_forward_obstacle: obstacle,
             notes: self.notes,

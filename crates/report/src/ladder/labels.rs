@@ -17,7 +17,7 @@ pub(super) enum Emphasis {
 pub(super) fn note(event: &TraceEvent) -> Option<(String, Emphasis)> {
     Some(match event {
         TraceEvent::Posted { bytes } => (format!("posts {}", human::bytes(*bytes as f64)), Emphasis::Plain),
-        TraceEvent::Sent { .. } | TraceEvent::Accepted { .. } => return None,
+        TraceEvent::Sent { .. } | TraceEvent::Accepted { .. } | TraceEvent::Paced { .. } => return None,
         TraceEvent::Dropped { packet, reason } => {
             (format!("drops {}: {}", label(packet), reason.describe()), Emphasis::Bad)
         }

@@ -126,7 +126,7 @@ impl Canvas<'_> {
     }
 
     fn arrow(&self, record: &TraceRecord) -> Option<Arrow> {
-        let TraceEvent::Sent { packet, to, arrive, fate } = record.event else { return None };
+        let TraceEvent::Sent { packet, to, arrive, fate, .. } = record.event else { return None };
         let (from, to) = (self.lanes.position(record.node), self.lanes.position(to));
         Some(Arrow {
             from: (self.x(from), self.y(record.time)),
@@ -233,7 +233,7 @@ impl Canvas<'_> {
     fn draw_mark(&mut self, event: &TraceEvent, x: f64, y: f64) {
         let (x, y) = (Coord(x), Coord(y));
         let _ = match event {
-            TraceEvent::Sent { .. } => Ok(()),
+            TraceEvent::Sent { .. } | TraceEvent::Paced { .. } => Ok(()),
             TraceEvent::Accepted { .. } => writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>"),
             TraceEvent::Dropped { .. } => {
                 cross(&mut self.svg, (x.0, y.0));

@@ -12,17 +12,17 @@ use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 use super::plan::SimulationPlan;
 use super::validate::ValidScenario;
 use super::{balance, congestion, deadlock};
-use crate::engine::{Limits, Partition, PauseScript, ScriptedPause};
+use crate::engine::{Limits, Partition, PauseScript};
 use crate::event::{EventQueue, EventSources, NodeWindows};
 use crate::host::{Host, Tally};
 use crate::link::Lanes;
 use crate::network::{Network, purpose};
-use crate::port::PauseWindow;
+use crate::port::{PauseWindow, PortPause};
 use crate::protect::Protection;
 use crate::switch::{ForwardingEntries, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
 
 /// Scripted pauses by node.
-type NodeScripts = BTreeMap<NodeId, Vec<ScriptedPause>>;
+type NodeScripts = BTreeMap<NodeId, Vec<PortPause>>;
 
 /// In shorter windows, grouping events by node costs more than it saves.
 const NODE_WINDOW_MIN: Span = Span::from_ns(4);
@@ -218,8 +218,7 @@ impl SimulationPlan<'_> {
         }
         if let Some(flow) = self.options.trace {
             for partition in partitions {
-                let ends = graph.lanes().map(|lane| (graph.lane_from(lane), graph.lane_to(lane)));
-                partition.lanes.recorder.trace(flow, ends.collect());
+                partition.lanes.recorder.trace(flow, &self.valid.net);
             }
         }
     }

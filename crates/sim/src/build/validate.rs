@@ -15,8 +15,9 @@ use super::{
     route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window, workload,
 };
 use crate::app::PlacedApp;
-use crate::engine::{MemoryLimit, ScriptedPause};
+use crate::engine::MemoryLimit;
 use crate::network::{Latencies, Network};
+use crate::port::PortPause;
 use crate::switch::ForwardingEntry;
 
 pub(super) struct ValidScenario {
@@ -28,7 +29,7 @@ pub(super) struct ValidScenario {
     pub(super) protection: protect::Protection,
     /// The lane with `tilted` losses.
     pub(super) tilted: Option<LaneId>,
-    pub(super) pauses: Vec<ScriptedPause>,
+    pub(super) pauses: Vec<PortPause>,
     /// Buffer bytes of each switch: per port, or shared if the switch is lossless.
     pub(super) buffer_sizes: Vec<Option<Bytes>>,
     pub(super) buffers: Vec<(SwitchId, Buffer)>,

@@ -14,7 +14,7 @@ use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::{prefetch, prefetch_all};
 use crate::network::{FlowKey, Network, Notice};
-use crate::port::PauseWindow;
+use crate::port::PortPause;
 use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
 use crate::switch::{Balancer, ForwardingEntries, Repeaters, SwitchPorts};
 
@@ -57,7 +57,7 @@ impl Partition {
         // Pauses from time zero must apply before the first event.
         for script in 0..self.scripts.len() {
             while let Some(pause) = self.scripts[script].pop_due(Time::ZERO) {
-                self.pause(Time::ZERO, pause.lane, pause.class, pause.window);
+                self.pause(Time::ZERO, pause);
             }
             self.on_script(Time::ZERO, script as u32);
         }
@@ -296,7 +296,7 @@ impl Partition {
         let Some(windows) = windows else { return self.on_link_header(now, lane, frame) };
         for (class, window) in windows.into_iter().enumerate() {
             if let Some(window) = window {
-                self.pause(now, lane.reverse(), class as u8, window);
+                self.pause(now, PortPause { lane: lane.reverse(), class: class as u8, window });
             }
         }
         if let Some(switch) = self.net.switch_at(lane) {
@@ -435,12 +435,14 @@ impl Partition {
             self.lanes.queue.arm(self.lanes.sources.script(script), next.max(now));
         }
         if let Some(pause) = due {
-            self.pause(now, pause.lane, pause.class, pause.window);
+            self.pause(now, pause);
         }
     }
 
-    /// Pauses or resumes a class at the port that sends over `lane`.
-    fn pause(&mut self, now: Time, lane: LaneId, class: u8, window: PauseWindow) {
+    /// Pauses or resumes a class at a port.
+    fn pause(&mut self, now: Time, pause: PortPause) {
+        self.lanes.recorder.on_pause(now, pause);
+        let PortPause { lane, class, window } = pause;
         if self.net.switch_at(lane.reverse()).is_some() {
             self.ports.on_pause(&mut self.lanes, now, lane, class, window);
         } else {

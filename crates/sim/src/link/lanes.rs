@@ -405,7 +405,8 @@ impl Lanes {
         let (port, frame) = (&self.ports[lane.index()], self.frames.get(id));
         if port.flags.has(WireFlags::RECORDED) {
             let header = frame.has_header.then(|| self.headers.get(id));
-            let sent = SentFrame { frame, header: header.as_ref() };
+            let done = Time::from_ps(at.as_ps() - port.delay.as_ps());
+            let sent = SentFrame { frame, header: header.as_ref(), done };
             self.recorder.on_transmit(start, lane, at, sent, fate);
         }
         if fate == Fate::Corrupt {

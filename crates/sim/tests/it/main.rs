@@ -2,6 +2,7 @@
 
 mod activation;
 mod balancing;
+mod breakdown;
 mod classes;
 mod collectives;
 mod common;

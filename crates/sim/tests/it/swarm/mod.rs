@@ -6,6 +6,7 @@
 
 mod draw;
 
+use crate::breakdown;
 use crate::common::{run_with, scenario, swarm_seeds};
 use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_scenario::App;
@@ -68,6 +69,14 @@ fn check(text: &str, seed: u64) {
     let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled_ports: true, ..plain });
     assert_eq!(scheduled_rows, rows, "scheduled ports");
     assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
+    check_breakdown(text);
+}
+
+/// The parts of a flow's time add up to its completion time.
+fn check_breakdown(text: &str) {
+    if let Some((breakdown, row)) = breakdown::trace(text, breakdown::slowest) {
+        assert_eq!(breakdown.total(), row.fct(), "{row:?}");
+    }
 }
 
 fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
