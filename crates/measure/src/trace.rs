@@ -65,7 +65,7 @@ pub enum TraceEvent {
         wire: Span,
         /// Since when the port has sent without a break.
         busy_since: Time,
-        /// Whether the link corrupted it.
+        /// What the link did to it.
         fate: Fate,
     },
     /// The requester waits because of its rate.
@@ -162,6 +162,8 @@ pub enum Fate {
     Pass,
     /// It arrives corrupted and is discarded.
     Corrupt,
+    /// The link has failed, and it does not arrive.
+    Failed,
 }
 
 /// Reason for which a node dropped an intact packet.
@@ -171,6 +173,8 @@ pub enum TraceDropReason {
     Buffer,
     /// The TTL expired.
     Ttl,
+    /// The switch had no path to the destination.
+    NoRoute,
 }
 
 impl TraceEvent {
@@ -178,7 +182,7 @@ impl TraceEvent {
     pub const fn is_notable(&self) -> bool {
         match self {
             Self::Sent { packet, fate, .. } => {
-                matches!(fate, Fate::Corrupt) || matches!(packet.kind, PacketKind::Nak)
+                !matches!(fate, Fate::Pass) || matches!(packet.kind, PacketKind::Nak)
             }
             Self::Accepted { .. } | Self::Duplicate { .. } | Self::Gap { .. } | Self::Paced { .. } => false,
             Self::Posted { .. }
@@ -198,6 +202,7 @@ impl TraceDropReason {
         match self {
             Self::Buffer => "buffer full",
             Self::Ttl => "TTL expired",
+            Self::NoRoute => "no path to the destination",
         }
     }
 }

@@ -51,6 +51,7 @@ mod deadlock;
 mod ecn;
 mod effective;
 mod error;
+mod fail;
 mod impair;
 mod load;
 mod lossless;
@@ -88,6 +89,7 @@ pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, W
 pub use ecn::Ecn;
 pub use effective::spelled;
 pub use error::Error;
+pub use fail::Fail;
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,
     PacketKind, Rule, Script, Tilted,

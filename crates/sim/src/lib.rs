@@ -42,7 +42,7 @@ pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
 };
 pub use engine::{EndReason, Observer, Progress};
-pub use frame::{Body, Frame, Header, Probe, TrimState};
+pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
 pub use observe::{Capture, CapturedFrame};

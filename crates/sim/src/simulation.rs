@@ -1,13 +1,14 @@
 //! A simulation that is ready to run, and the results of a run.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, FlowTrace, Terms, TimeoutCounts, Trims,
-    VariantSummary,
+    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, Failures, FlowTrace, Terms,
+    TimeoutCounts, Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, NodeId, Span, Time};
@@ -112,6 +113,9 @@ impl Simulation {
         counters.events = self.partitions.iter().map(Partition::events).sum();
         counters.dropped_frames.ttl =
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
+        counters.dropped_frames.no_route =
+            self.partitions.iter().map(|partition| partition.tally.no_route).sum();
+        counters.failures = self.failures(end, &lanes);
         counters.simulated_ps = end.as_ps();
         counters.skipped = skipped;
         add_to_digest(&mut collector, &hosts, &lanes);
@@ -153,6 +157,15 @@ impl Simulation {
             notes: self.notes,
             terms: self.terms,
         }
+    }
+
+    fn failures(&self, end: Time, lanes: &[LaneCounters]) -> Failures {
+        let Some(failures) = &self.net.failures else { return Failures::default() };
+        let (links, failures) = failures.counts(end);
+        let connections: BTreeSet<_> =
+            self.partitions.iter().flat_map(|partition| &partition.lanes.failed_connections).collect();
+        let lost_frames = lanes.iter().map(|lane| lane.failed).sum();
+        Failures { links, failures, lost_frames, connections: connections.len() as u64 }
     }
 
     fn partition(&self, node: NodeId) -> &Partition {
@@ -334,6 +347,9 @@ fn add_to_digest(collector: &mut Collector, hosts: &[HostCounters], lanes: &[Lan
         ];
         for (name, value) in named {
             collector.add_counter(name, number as u64, value);
+        }
+        if lane.failed > 0 {
+            collector.add_counter("lane.failed", number as u64, lane.failed);
         }
         if lane.marked > 0 {
             collector.add_counter("lane.marked", number as u64, lane.marked);

@@ -192,6 +192,7 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
                 "wire_ps": wire.as_ps(),
                 "arrive_ps": arrive.as_ps(),
                 "corrupted": *fate == Fate::Corrupt,
+                "lost_on_failed_link": *fate == Fate::Failed,
             }),
         ),
         TraceEvent::Dropped { packet: dropped, reason } => {

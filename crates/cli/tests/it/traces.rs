@@ -88,7 +88,7 @@ fn a_trace_ends_with_its_flow_and_is_in_order() {
 
 #[test]
 fn a_long_trace_says_what_is_left_out() {
-    let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=500MB", "--json"];
+    let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=250MB", "--json"];
     let ended = wiremend(&arguments);
     let trace = ended.json();
     assert!(trace["steps_left_out"].as_u64().unwrap() > 0 && trace["breakdown_ps"].is_null());

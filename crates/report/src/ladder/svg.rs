@@ -140,7 +140,7 @@ impl Canvas<'_> {
     fn draw_arrow(&mut self, record: &TraceRecord) {
         let Some(arrow) = self.arrow(record) else { return };
         // The arrow of a corrupted packet ends on the way.
-        let reach = if arrow.fate == Fate::Corrupt { 0.72 } else { 1.0 };
+        let reach = if arrow.fate != Fate::Pass { 0.72 } else { 1.0 };
         let end = along(arrow.from, arrow.to, reach);
         let dashes = match (arrow.packet.retransmission, arrow.packet.kind) {
             (true, _) => " stroke-dasharray=\"6 3\"",
@@ -156,7 +156,7 @@ impl Canvas<'_> {
              <title>{title} {} at {}</title></path>",
             arrow.packet.psn, record.time
         );
-        if arrow.fate == Fate::Corrupt {
+        if arrow.fate != Fate::Pass {
             cross(&mut self.svg, end);
         } else {
             let angle = (end.1 - arrow.from.1).atan2(end.0 - arrow.from.0).to_degrees();
@@ -299,10 +299,12 @@ fn entries(records: &[TraceRecord]) -> Vec<Entry> {
             "<path d=\"M0 0H26\" stroke=\"var(--ink)\" stroke-width=\"1.6\" stroke-dasharray=\"6 3\"/>";
         entries.push(Entry { name: "retransmission".to_owned(), sample: sample.to_owned() });
     }
-    if sent().any(|(_, fate)| fate == Fate::Corrupt) {
-        let mut sample = String::new();
-        cross(&mut sample, (13.0, 0.0));
-        entries.push(Entry { name: "corrupted".to_owned(), sample });
+    for (lost, name) in [(Fate::Corrupt, "corrupted"), (Fate::Failed, "lost on a failed link")] {
+        if sent().any(|(_, fate)| fate == lost) {
+            let mut sample = String::new();
+            cross(&mut sample, (13.0, 0.0));
+            entries.push(Entry { name: name.to_owned(), sample });
+        }
     }
     entries
 }

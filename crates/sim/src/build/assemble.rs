@@ -69,7 +69,11 @@ impl SimulationPlan<'_> {
         let repeaters = net.transport.repeats.map(|config| Box::new(Repeaters::new(config, switches)));
         let transit = deadlock::transit_checks(self.scenario, &net.graph).map(Box::new);
         let balancer = balance::balancer(self.scenario, net).map(Box::new);
-        let is_plain = repeaters.is_none() && detours.is_none() && transit.is_none() && balancer.is_none();
+        let is_plain = repeaters.is_none()
+            && detours.is_none()
+            && transit.is_none()
+            && balancer.is_none()
+            && net.failures.is_none();
         Partition {
             number,
             net: Arc::clone(net),
@@ -108,6 +112,9 @@ impl SimulationPlan<'_> {
         for lane in graph.lanes() {
             let to = self.node_partitions[graph.lane_to(lane).index()];
             lanes.add(&net.lanes[lane.index()], (to != number).then_some(to));
+        }
+        if let Some(failures) = &net.failures {
+            lanes.fail(failures);
         }
         if net.transport.needs.ack_feedback == AckFeedback::Telemetry {
             graph

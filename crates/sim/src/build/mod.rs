@@ -7,6 +7,7 @@ mod buffer;
 mod collective;
 mod congestion;
 mod deadlock;
+mod fail;
 mod impair;
 mod longest_path;
 mod lossless;

@@ -11,8 +11,9 @@ use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
 use super::longest_path::LongestPath;
 use super::{
-    BuildError, Files, Options, balance, buffer, collective, congestion, impair, lossless, pause, protect,
-    route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window, workload,
+    BuildError, Files, Options, balance, buffer, collective, congestion, fail, impair, lossless, pause,
+    protect, route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window,
+    workload,
 };
 use crate::app::PlacedApp;
 use crate::engine::MemoryLimit;
@@ -108,6 +109,7 @@ fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError
     };
     let mut net =
         Network::new(graph, latencies, transport::transport(scenario, &options.registry)?, options.seed);
+    net.failures = fail::place(scenario, &net.graph, options.seed)?.map(Arc::new);
     net.balanced = scenario.switch.balance.reorders();
     let windows = window::windows(&scenario.transport, &LongestPath::find(&net));
     net.transport.config.window = windows.most.min(rc::Config::WINDOW_MAX);

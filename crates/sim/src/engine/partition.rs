@@ -9,7 +9,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, FrameId};
+use crate::frame::{Body, FrameId, LossCause};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::{prefetch, prefetch_all};
@@ -245,8 +245,8 @@ impl Partition {
             return;
         };
         let frame = self.lanes.frame_mut(id);
-        if matches!(frame.body, Body::Corrupted) {
-            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+        if let Body::Lost(cause) = frame.body {
+            self.on_lost(now, lane, id, cause);
             return;
         }
         if frame.has_header {
@@ -276,13 +276,22 @@ impl Partition {
             return;
         };
         let frame = self.lanes.frame_mut(id);
-        if matches!(frame.body, Body::Corrupted) {
-            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+        if let Body::Lost(cause) = frame.body {
+            self.on_lost(now, lane, id, cause);
         } else if frame.has_header {
             self.on_header(now, lane, id);
         } else {
             let (node, ingress) = self.lanes.receiver(lane);
             self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
+        }
+    }
+
+    /// Handles the arrival time of a frame that the link has lost.
+    #[cold]
+    fn on_lost(&mut self, now: Time, lane: LaneId, id: FrameId, cause: LossCause) {
+        match cause {
+            LossCause::Corruption => self.ports.on_corrupted(&mut self.lanes, now, lane, id),
+            LossCause::Failure { is_response } => self.lanes.discard_failed(lane, id, is_response),
         }
     }
 
@@ -366,10 +375,14 @@ impl Partition {
             self.lanes.recorder.on_ttl(now, self.net.graph.switch_node(switch), &frame);
             return;
         }
-        let lanes = match &self.detours {
-            Some(detours) => detours.next_hops(now, &self.net, switch, key),
-            None => self.net.routes.next_hops(switch, key.dst),
-        };
+        let detour = self.detours.as_ref().and_then(|all| all.next_hops(now, &self.net, switch, key));
+        let lanes = detour.unwrap_or_else(|| self.net.next_hops_at(now, switch, key.dst));
+        if lanes.is_empty() {
+            self.tally.no_route += 1;
+            let frame = self.lanes.consume(id);
+            self.lanes.recorder.on_no_route(now, self.net.graph.switch_node(switch), &frame);
+            return;
+        }
         let out = match &mut self.balancer {
             Some(balancer) => {
                 let class = self.lanes.frame_mut(id).class();

@@ -424,6 +424,7 @@ impl Host {
             }
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
+                cx.lanes.recorder.on_end(cx.now, self.id, flow, outcome);
                 let recovery = self.connections[slot].requester.message_recovery(posted.message);
                 let done = posted.done(&after, recovery, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);

@@ -7,17 +7,23 @@
 
 mod repeat_state;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
+use wiremend_proto::Packet;
 use wiremend_proto::cc::Feedback;
-use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
+use wiremend_units::{Bytes, HostId, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, PoolRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock};
+use crate::frame::{
+    Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader, ParityBlock,
+};
 use crate::memory::prefetch;
-use crate::network::{Lane, Notice};
+use crate::network::{Failures, FlowKey, Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 use crate::port::QueuedFrame;
 
@@ -44,6 +50,12 @@ pub(crate) struct Lanes {
     /// Number of control frames that arrived without an event.
     pub(crate) lazy_arrivals: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
+    /// Links that fail at times.
+    failures: Option<Arc<Failures>>,
+    /// By lane: frames lost because the link had failed. Empty without failures.
+    failed: Vec<u64>,
+    /// Connections that lost such frames: the requester, and the number of the connection there.
+    pub(crate) failed_connections: BTreeSet<(HostId, u32)>,
     /// Number of frames whose fate the impairments of a lane decided one by one.
     draws: u64,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
@@ -74,6 +86,8 @@ pub struct LaneCounters {
     pub tx_bytes: u64,
     /// Frames corrupted.
     pub corrupted: u64,
+    /// Frames lost because the link had failed.
+    pub failed: u64,
     /// Frames that its port dropped because the buffer was full.
     pub dropped: u64,
     /// Frames that its port marked.
@@ -121,6 +135,9 @@ impl Lanes {
             controls: 0,
             lazy_arrivals: 0,
             impairments: (0..lanes).map(|_| None).collect(),
+            failures: None,
+            failed: Vec::new(),
+            failed_connections: BTreeSet::new(),
             draws: 0,
             sent_bytes: Vec::new(),
             feedback: None,
@@ -160,6 +177,23 @@ impl Lanes {
             flags.set(WireFlags::BIT_ERRORS);
         }
         self.impairments[lane.index()] = Some(Box::new(impairments));
+    }
+
+    /// Lets links fail.
+    pub(crate) fn fail(&mut self, failures: &Arc<Failures>) {
+        for (lane, port) in self.ports.iter_mut().enumerate() {
+            if failures.has(LaneId(lane as u32).link()) {
+                port.flags.set(WireFlags::FAILS);
+            }
+        }
+        self.failed = vec![0; self.ports.len()];
+        self.failures = Some(Arc::clone(failures));
+    }
+
+    /// Returns when the link of a lane fails next.
+    pub(crate) fn next_failure(&self, now: Time, lane: LaneId) -> Time {
+        let failures = self.failures.as_ref();
+        failures.and_then(|failures| failures.next_failure(lane.link(), now)).unwrap_or(Time::MAX)
     }
 
     pub(crate) fn record(&mut self, lane: LaneId) {
@@ -401,16 +435,16 @@ impl Lanes {
                 feedback.on_departure(start, Bytes::new(*sent));
             }
         }
-        let fate = if port.flags.has(WireFlags::IMPAIRED) { self.fate(start, lane, id) } else { Fate::Pass };
+        let lost = self.loss(start, lane, at, id);
         let (port, frame) = (&self.ports[lane.index()], self.frames.get(id));
         if port.flags.has(WireFlags::RECORDED) {
             let header = frame.has_header.then(|| self.headers.get(id));
             let done = Time::from_ps(at.as_ps() - port.delay.as_ps());
             let sent = SentFrame { frame, header: header.as_ref(), done };
-            self.recorder.on_transmit(start, lane, at, sent, fate);
+            self.recorder.on_transmit(start, lane, at, sent, lost);
         }
-        if fate == Fate::Corrupt {
-            self.frames.get_mut(id).body = Body::Corrupted;
+        if let Some(cause) = lost {
+            self.frames.get_mut(id).body = Body::Lost(cause);
         }
         if port.flags.has(WireFlags::REMOTE) {
             let outbox = &mut self.outbox[usize::from(port.to_partition)];
@@ -426,6 +460,29 @@ impl Lanes {
         } else {
             self.carry(lane, at, id);
         }
+    }
+
+    /// Returns why the link loses a frame that arrives at `at`, if it does.
+    #[inline]
+    fn loss(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) -> Option<LossCause> {
+        let flags = self.ports[lane.index()].flags;
+        if flags.has(WireFlags::FAILS)
+            && let Some(cause) = self.failure(start, lane, at, id)
+        {
+            return Some(cause);
+        }
+        let is_corrupt = flags.has(WireFlags::IMPAIRED) && self.fate(start, lane, id) == Fate::Corrupt;
+        is_corrupt.then_some(LossCause::Corruption)
+    }
+
+    #[inline(never)]
+    fn failure(&self, start: Time, lane: LaneId, at: Time, id: FrameId) -> Option<LossCause> {
+        let frame = self.frames.get(id);
+        let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
+        let key = (!matches!(frame.body, Body::Link)).then_some(key);
+        let is_lost = self.failures.as_ref().is_some_and(|all| all.is_lost(lane.link(), start, at, key));
+        let is_response = frame.packet().is_some_and(Packet::is_response);
+        is_lost.then_some(LossCause::Failure { is_response })
     }
 
     /// Returns the fate of the next frame of an impaired lane.
@@ -525,6 +582,7 @@ impl Lanes {
             tx_frames: ring.frames,
             tx_bytes: ring.bytes,
             corrupted: ring.corrupted,
+            failed: self.failed.get(lane.index()).copied().unwrap_or(0),
             dropped: self.dropped[lane.index()],
             ..LaneCounters::default()
         }
@@ -540,6 +598,21 @@ impl Lanes {
         self.headers.detach(id);
         self.frames.remove(id);
         (header, self.rings[lane.index()].frames)
+    }
+
+    /// Discards a frame at the time at which it would have arrived over a link that has failed.
+    #[cold]
+    pub(crate) fn discard_failed(&mut self, lane: LaneId, id: FrameId, is_response: bool) {
+        self.failed[lane.index()] += 1;
+        if self.frames.get(id).has_header {
+            self.headers.remove(id);
+        }
+        self.headers.detach(id);
+        let Frame { src, dst, serial, .. } = self.frames.remove(id);
+        // Frames without a connection have no number.
+        if serial != 0 {
+            self.failed_connections.insert((if is_response { dst } else { src }, serial));
+        }
     }
 
     /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.

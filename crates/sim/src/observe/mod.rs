@@ -5,16 +5,15 @@ mod parity_encoder;
 
 pub use capture::Capture;
 
-use wiremend_impair::Fate;
 use wiremend_measure::{
-    FlowOutcome, FlowTrace, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket, TraceRecord,
-    TracedPause,
+    Fate, FlowOutcome, FlowTrace, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket,
+    TraceRecord, TracedPause,
 };
 use wiremend_proto::Packet;
 use wiremend_proto::engine::{self, Expiry, Purpose};
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
-use crate::frame::{Frame, Header};
+use crate::frame::{Frame, Header, LossCause};
 use crate::network::Network;
 use crate::port::{PauseWindow, PortPause};
 
@@ -29,7 +28,7 @@ pub struct CapturedFrame {
     pub frame: Frame,
     /// Its link header, on a protected link.
     pub header: Option<Header>,
-    /// Whether the link corrupted it.
+    /// Whether the link corrupted or lost it.
     pub corrupted: bool,
 }
 
@@ -95,11 +94,11 @@ impl Recorder {
         lane: LaneId,
         arrive: Time,
         sent: SentFrame<'_>,
-        fate: Fate,
+        lost: Option<LossCause>,
     ) {
         let SentFrame { frame, header, done } = sent;
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
-            let corrupted = fate == Fate::Corrupt;
+            let corrupted = lost.is_some();
             let added = header.map_or(0, Header::added_len) as u16;
             let frame = Frame { len: frame.len - added, ..*frame };
             self.captured.push(CapturedFrame {
@@ -114,10 +113,10 @@ impl Recorder {
         let busy_since = tracer.record_busy(lane, start, done);
         if let Some(packet) = tracer.traced_packet(frame) {
             let (from, to) = tracer.ends[lane.index()];
-            let fate = if fate == Fate::Corrupt {
-                wiremend_measure::Fate::Corrupt
-            } else {
-                wiremend_measure::Fate::Pass
+            let fate = match lost {
+                None => Fate::Pass,
+                Some(LossCause::Corruption) => Fate::Corrupt,
+                Some(LossCause::Failure { .. }) => Fate::Failed,
             };
             let (packet, wire) = (describe(frame, packet), done.since(start));
             tracer.record(start, from, TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate });
@@ -130,6 +129,10 @@ impl Recorder {
 
     pub(crate) fn on_ttl(&mut self, now: Time, node: NodeId, frame: &Frame) {
         self.dropped(now, |_| node, frame, TraceDropReason::Ttl);
+    }
+
+    pub(crate) fn on_no_route(&mut self, now: Time, node: NodeId, frame: &Frame) {
+        self.dropped(now, |_| node, frame, TraceDropReason::NoRoute);
     }
 
     pub(crate) fn on_post(&mut self, now: Time, src: HostId, serial: u32, flow: FlowId, bytes: u32) {

@@ -10,6 +10,7 @@ mod congestion;
 mod corpus;
 mod dcp;
 mod deadlock;
+mod failures;
 mod fast_forward;
 mod faults;
 mod fec;

@@ -157,8 +157,8 @@ fn expected_flows(text: &str) -> u64 {
 fn check_frames(results: &Results) {
     let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
     let dropped = results.counters.dropped_frames;
-    let gone =
-        results.counters.corrupted_frames + dropped.buffer + dropped.ttl + dropped.remedy + results.in_flight;
+    let lost = results.counters.corrupted_frames + results.counters.failures.lost_frames;
+    let gone = lost + dropped.lost() + results.in_flight;
     let copied: u64 = results
         .switches
         .iter()
@@ -182,7 +182,7 @@ fn check_frames(results: &Results) {
 fn check_lossless(text: &str, results: &Results) {
     let pfc = results.counters.flow_control;
     // The last one is a watchdog that makes ports ignore pauses.
-    let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
+    let is_clean = !["[[impair]]", "[[fail]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
         .iter()
         .any(|word| text.contains(word));
     assert!(!is_clean || pfc.lossless_dropped == 0, "{pfc:?}");
