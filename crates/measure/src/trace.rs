@@ -1,6 +1,6 @@
 //! Trace of one flow, packet by packet.
 
-use wiremend_units::{NodeId, Psn, Span, Time};
+use wiremend_units::{HostId, NodeId, Psn, Span, Time};
 
 use crate::{FlowOutcome, TimeoutCause};
 
@@ -11,6 +11,11 @@ pub struct FlowTrace {
     pub records: Vec<TraceRecord>,
     /// Pauses of the ports of all nodes, in order of time.
     pub pauses: Vec<TracedPause>,
+    /// Frames of other connections on all links from the post to the end, if they were asked for. Each is
+    /// [`TraceEvent::Sent`].
+    pub others: Vec<TraceRecord>,
+    /// Frames of other connections beyond the limit.
+    pub others_left_out: u64,
     /// Hosts of the network. Their nodes come before those of switches.
     pub hosts: u32,
     /// Records and pauses beyond the limit, which were not kept.
@@ -107,6 +112,11 @@ pub enum TraceEvent {
         /// The PSN from which it starts again.
         psn: Psn,
     },
+    /// The congestion control has set the window.
+    Window {
+        /// Packets that may be outstanding.
+        packets: u32,
+    },
     /// The requester's retransmission timer fired.
     TimerFired {
         /// The oldest unacknowledged PSN.
@@ -138,6 +148,12 @@ pub struct TracePacket {
     pub number: u16,
     /// Its traffic class.
     pub class: u8,
+    /// Bytes of its frame, MAC header to FCS.
+    pub bytes: u16,
+    /// The host that sends it.
+    pub src: HostId,
+    /// The host to which it goes.
+    pub dst: HostId,
 }
 
 /// Purpose of a packet.
@@ -184,7 +200,11 @@ impl TraceEvent {
             Self::Sent { packet, fate, .. } => {
                 !matches!(fate, Fate::Pass) || matches!(packet.kind, PacketKind::Nak)
             }
-            Self::Accepted { .. } | Self::Duplicate { .. } | Self::Gap { .. } | Self::Paced { .. } => false,
+            Self::Accepted { .. }
+            | Self::Duplicate { .. }
+            | Self::Gap { .. }
+            | Self::Paced { .. }
+            | Self::Window { .. } => false,
             Self::Posted { .. }
             | Self::Dropped { .. }
             | Self::NakSent { .. }

@@ -2,7 +2,7 @@
 //! switch.
 
 use wiremend_measure::{Fate, FlowTrace, PacketKind, TimeoutCause, TraceEvent, TracePacket, TraceRecord};
-use wiremend_units::{NodeId, Psn, Span, Time};
+use wiremend_units::{HostId, NodeId, Psn, Span, Time};
 
 const REQUESTER: NodeId = NodeId(0);
 const SWITCH: NodeId = NodeId(2);
@@ -24,7 +24,17 @@ pub(crate) fn trace(records: Vec<TraceRecord>) -> FlowTrace {
 
 /// A packet of class 0.
 pub(crate) fn packet(name: &'static str, psn: u32, kind: PacketKind, retransmission: bool) -> TracePacket {
-    TracePacket { name, psn: Psn::new(psn), kind, retransmission, number: 0, class: 0 }
+    TracePacket {
+        name,
+        psn: Psn::new(psn),
+        kind,
+        retransmission,
+        number: 0,
+        class: 0,
+        bytes: 1_100,
+        src: HostId(0),
+        dst: HostId(1),
+    }
 }
 
 /// A packet on a link, in drawings of which the time on the link does not matter.

@@ -40,6 +40,7 @@ pub use app::{
 };
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
+    smallest_shared_buffer,
 };
 pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};

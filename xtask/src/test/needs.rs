@@ -70,6 +70,7 @@ const NEEDS: &[Need] = &[
     debian("lintian", "checks the Debian package", "lintian --version", "lintian"),
     debian("systemd", "runs the units", "systemd-analyze --version", "systemd"),
     debian("udev", "shows interfaces to systemd", "udevadm --version", "udev"),
+    debian("protoc", "reads traces for Perfetto", "protoc --version", "protobuf-compiler"),
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),

@@ -1,14 +1,18 @@
 //! `wiremend trace`: the packets of one flow as a ladder diagram, and where its time went.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use wiremend_measure::{
-    Breakdown, DeadlockReport, Fate, FlowOutcome, FlowRow, TimePart, TraceEvent, TracePacket, TraceRecord,
+    Breakdown, DeadlockReport, Fate, FlowOutcome, FlowRow, FlowTrace, TimePart, TraceEvent, TracePacket,
+    TraceRecord,
 };
-use wiremend_report::{Ladder, breakdown_text, deadlock, plot, write_atomic};
+use wiremend_report::{
+    AtomicFile, Ladder, breakdown_text, deadlock, human, perfetto_trace, plot, write_atomic,
+};
 use wiremend_runner::{Input, Runner};
 use wiremend_scenario::Variant;
 use wiremend_sim::{EndReason, Observer, Options, Progress, Results};
@@ -30,6 +34,7 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
         FlowChoice::Slowest => slowest(&input, variant, &options)?,
     };
     options.trace = Some(FlowId(flow));
+    options.trace_others = args.perfetto.is_some();
     let mut seen = Seen { wanted: Some(flow), ..Seen::default() };
     let (results, names) = simulate(&input, variant, &options, &mut seen)?;
     let trace = &results.trace;
@@ -37,6 +42,9 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
     let name = |node: NodeId| names[node.index()].clone();
+    if let Some(path) = &args.perfetto {
+        write_perfetto(path, &title(&input, variant, flow), trace, &name)?;
+    }
     let breakdown = Breakdown::new(trace);
     if args.json {
         let steps: Vec<_> = trace.records.iter().map(|record| step(record, &name)).collect();
@@ -63,6 +71,37 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
     }
     terminal::print(&explanation(&results, variant, breakdown.as_ref()))?;
     Ok(Answer::Yes)
+}
+
+/// Writes the trace for Perfetto and says what it leaves out.
+fn write_perfetto(
+    path: &Path,
+    title: &str,
+    trace: &FlowTrace,
+    name: &impl Fn(NodeId) -> String,
+) -> Result<(), Failure> {
+    let mut file = AtomicFile::create(path).map_err(|error| Failure::file(&error))?;
+    file.write_all(&perfetto_trace(title, trace, name))
+        .and_then(|()| file.finish())
+        .map_err(|error| Failure::file(&error))?;
+    if let Some(last) = trace.others.last().filter(|_| trace.others_left_out > 0) {
+        terminal::print_message(&format!(
+            "{}: holds the traffic from the start of the flow to its end; of other connections only the first {} frames \
+             on links, until {}, and not {} later ones",
+            path.display(),
+            human::count(trace.others.len() as u64),
+            human::time_ns(last.time.as_ps() as f64 / 1e3),
+            human::count(trace.others_left_out),
+        ));
+    }
+    if trace.left_out > 0 {
+        terminal::print_message(&format!(
+            "{}: leaves out {} steps of the flow",
+            path.display(),
+            human::count(trace.left_out)
+        ));
+    }
+    Ok(())
 }
 
 /// Returns where the flow's time went, and the deadlock that stopped it.
@@ -207,6 +246,7 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
             "timer",
             json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }),
         ),
+        TraceEvent::Window { packets } => ("window", json!({ "packets": packets })),
         TraceEvent::Paced { until } => ("paced", json!({ "until_ps": until.as_ps() })),
         TraceEvent::Completed => ("completed", json!({})),
         TraceEvent::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),

@@ -1,7 +1,7 @@
 //! Ladder diagrams: nodes side by side, time downward, a slanted arrow for each packet on each link, as in
 //! Figs. 2–5 of JCST §3.1.
 
-mod labels;
+pub(crate) mod labels;
 mod lanes;
 mod selection;
 mod svg;

@@ -233,7 +233,7 @@ impl Canvas<'_> {
     fn draw_mark(&mut self, event: &TraceEvent, x: f64, y: f64) {
         let (x, y) = (Coord(x), Coord(y));
         let _ = match event {
-            TraceEvent::Sent { .. } | TraceEvent::Paced { .. } => Ok(()),
+            TraceEvent::Sent { .. } | TraceEvent::Paced { .. } | TraceEvent::Window { .. } => Ok(()),
             TraceEvent::Accepted { .. } => writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>"),
             TraceEvent::Dropped { .. } => {
                 cross(&mut self.svg, (x.0, y.0));

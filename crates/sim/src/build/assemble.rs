@@ -225,7 +225,7 @@ impl SimulationPlan<'_> {
         }
         if let Some(flow) = self.options.trace {
             for partition in partitions {
-                partition.lanes.recorder.trace(flow, &self.valid.net);
+                partition.lanes.recorder.trace(flow, self.options.trace_others, &self.valid.net);
             }
         }
     }

@@ -31,6 +31,7 @@ use wiremend_units::{BadSetting, FlowId, LinkId};
 
 use crate::registry::Registry;
 pub(crate) use assemble::AssembledRun;
+pub use lossless::smallest_shared_buffer;
 pub use plan::SimulationPlan;
 pub use route::{ForwardingPhase, forwarding_phases};
 pub use topology::build_graph;
@@ -57,6 +58,8 @@ pub struct Options {
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
     pub trace: Option<FlowId>,
+    /// Whether the trace holds frames of other connections too.
+    pub trace_others: bool,
     /// Whether to log pause intervals of ports.
     pub log_pauses: bool,
     /// Memory limit: a run that needs more is rejected or stopped.
@@ -77,6 +80,7 @@ impl Options {
             fast_forward_events: None,
             captures: Vec::new(),
             trace: None,
+            trace_others: false,
             log_pauses: false,
             memory_bytes_max: None,
             registry: Registry::default(),

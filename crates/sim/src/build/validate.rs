@@ -99,7 +99,7 @@ pub(super) fn validate(
 }
 
 /// Returns the network and its transport settings.
-fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
+pub(super) fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
     let graph = topology::graph(scenario)?;
     let topology = &scenario.topology;
     let latencies = Latencies {

@@ -268,6 +268,9 @@ impl Host {
                 connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
                 if cx.net.transport.needs.acks {
                     connection.update_window(cx.now, is_nak, cx.lanes.feedback.as_deref());
+                    if let Some(control) = &connection.control {
+                        cx.lanes.recorder.on_window(cx.now, self.id, frame.serial, control.window());
+                    }
                 }
                 self.update_connection(cx, slot);
             }

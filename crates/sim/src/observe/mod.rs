@@ -13,7 +13,7 @@ use wiremend_proto::Packet;
 use wiremend_proto::engine::{self, Expiry, Purpose};
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
-use crate::frame::{Frame, Header, LossCause};
+use crate::frame::{Body, Frame, Header, LossCause};
 use crate::network::Network;
 use crate::port::{PauseWindow, PortPause};
 
@@ -59,11 +59,15 @@ struct Tracer {
     ends: Vec<(NodeId, NodeId)>,
     /// By lane, the last time in which its port sent without a break.
     busy: Vec<(Time, Time)>,
+    /// Whether to record frames of other connections too.
+    with_others: bool,
     trace: FlowTrace,
 }
 
 /// Limits of trace records and of pauses; the end of the flow is always kept.
 const RECORDS_MAX: usize = 1_000_000;
+/// Limit of frames of other connections.
+const OTHERS_MAX: usize = 100_000;
 
 impl Recorder {
     pub(crate) fn capture(&mut self, lane: LaneId, lanes: usize) {
@@ -71,12 +75,13 @@ impl Recorder {
         self.capture[lane.index()] = true;
     }
 
-    pub(crate) fn trace(&mut self, flow: FlowId, net: &Network) {
+    pub(crate) fn trace(&mut self, flow: FlowId, with_others: bool, net: &Network) {
         let graph = &net.graph;
         let ends: Vec<_> = graph.lanes().map(|lane| (graph.lane_from(lane), graph.lane_to(lane))).collect();
         let busy = vec![(Time::ZERO, Time::ZERO); ends.len()];
         let trace = FlowTrace { hosts: graph.host_count(), ..FlowTrace::default() };
-        self.tracer = Some(Box::new(Tracer { flow, connection: None, ended: false, ends, busy, trace }));
+        self.tracer =
+            Some(Box::new(Tracer { flow, connection: None, ended: false, ends, busy, with_others, trace }));
     }
 
     /// Returns whether something is captured or traced.
@@ -111,15 +116,21 @@ impl Recorder {
         }
         let Some(tracer) = &mut self.tracer else { return };
         let busy_since = tracer.record_busy(lane, start, done);
-        if let Some(packet) = tracer.traced_packet(frame) {
+        let is_traced = tracer.traced_packet(frame).is_some();
+        if is_traced || tracer.records_others() {
             let (from, to) = tracer.ends[lane.index()];
             let fate = match lost {
                 None => Fate::Pass,
                 Some(LossCause::Corruption) => Fate::Corrupt,
                 Some(LossCause::Failure { .. }) => Fate::Failed,
             };
-            let (packet, wire) = (describe(frame, packet), done.since(start));
-            tracer.record(start, from, TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate });
+            let (packet, wire) = (describe_frame(frame), done.since(start));
+            let sent = TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate };
+            if is_traced {
+                tracer.record(start, from, sent);
+            } else {
+                tracer.record_other(TraceRecord { time: start, node: from, event: sent });
+            }
         }
     }
 
@@ -195,6 +206,17 @@ impl Recorder {
         }
     }
 
+    /// Records the window that congestion control allows a connection.
+    #[inline]
+    pub(crate) fn on_window(&mut self, now: Time, host: HostId, serial: u32, packets: u32) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.connection == Some((host, serial))
+            && !tracer.ended
+        {
+            tracer.record(now, NodeId(host.0), TraceEvent::Window { packets });
+        }
+    }
+
     pub(crate) fn on_pause(&mut self, now: Time, pause: PortPause) {
         let Some(tracer) = &mut self.tracer else { return };
         if tracer.trace.pauses.len() == RECORDS_MAX {
@@ -265,6 +287,18 @@ impl Tracer {
         }
     }
 
+    fn records_others(&self) -> bool {
+        self.with_others && self.connection.is_some() && !self.ended
+    }
+
+    fn record_other(&mut self, record: TraceRecord) {
+        if self.trace.others.len() < OTHERS_MAX {
+            self.trace.others.push(record);
+        } else {
+            self.trace.others_left_out += 1;
+        }
+    }
+
     /// Returns since when the port of a lane has sent without a break when it starts a frame.
     fn record_busy(&mut self, lane: LaneId, start: Time, done: Time) -> Time {
         let (since, until) = &mut self.busy[lane.index()];
@@ -273,6 +307,24 @@ impl Tracer {
         }
         *until = done;
         *since
+    }
+}
+
+/// Describes a frame of any kind.
+fn describe_frame(frame: &Frame) -> TracePacket {
+    if let Some(packet) = frame.packet() {
+        return describe(frame, packet);
+    }
+    TracePacket {
+        name: if matches!(frame.body, Body::Raw(_)) { "frame" } else { "link control" },
+        psn: Psn::new(0),
+        kind: PacketKind::Control,
+        retransmission: false,
+        number: frame.ip_id,
+        class: frame.class(),
+        bytes: frame.len,
+        src: frame.src,
+        dst: frame.dst,
     }
 }
 
@@ -295,5 +347,15 @@ fn describe(frame: &Frame, packet: &Packet) -> TracePacket {
         (_, Packet::Dcp(packet)) => packet.opcode().name(),
     };
     let retransmission = frame.copy > 0 || frame.is_replica() || frame.purpose() == Purpose::Repeat;
-    TracePacket { name, psn: packet.psn(), kind, retransmission, number: frame.ip_id, class: frame.class() }
+    TracePacket {
+        name,
+        psn: packet.psn(),
+        kind,
+        retransmission,
+        number: frame.ip_id,
+        class: frame.class(),
+        bytes: frame.len,
+        src: frame.src,
+        dst: frame.dst,
+    }
 }
