@@ -5,6 +5,7 @@
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
 
+mod failures;
 mod repeat_state;
 
 use std::collections::BTreeSet;
@@ -12,7 +13,6 @@ use std::sync::Arc;
 
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
-use wiremend_proto::Packet;
 use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, HostId, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
@@ -23,7 +23,7 @@ use crate::frame::{
     Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader, ParityBlock,
 };
 use crate::memory::prefetch;
-use crate::network::{Failures, FlowKey, Lane, Notice};
+use crate::network::{Failures, Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 use crate::port::QueuedFrame;
 
@@ -177,23 +177,6 @@ impl Lanes {
             flags.set(WireFlags::BIT_ERRORS);
         }
         self.impairments[lane.index()] = Some(Box::new(impairments));
-    }
-
-    /// Lets links fail.
-    pub(crate) fn fail(&mut self, failures: &Arc<Failures>) {
-        for (lane, port) in self.ports.iter_mut().enumerate() {
-            if failures.has(LaneId(lane as u32).link()) {
-                port.flags.set(WireFlags::FAILS);
-            }
-        }
-        self.failed = vec![0; self.ports.len()];
-        self.failures = Some(Arc::clone(failures));
-    }
-
-    /// Returns when the link of a lane fails next.
-    pub(crate) fn next_failure(&self, now: Time, lane: LaneId) -> Time {
-        let failures = self.failures.as_ref();
-        failures.and_then(|failures| failures.next_failure(lane.link(), now)).unwrap_or(Time::MAX)
     }
 
     pub(crate) fn record(&mut self, lane: LaneId) {
@@ -475,16 +458,6 @@ impl Lanes {
         is_corrupt.then_some(LossCause::Corruption)
     }
 
-    #[inline(never)]
-    fn failure(&self, start: Time, lane: LaneId, at: Time, id: FrameId) -> Option<LossCause> {
-        let frame = self.frames.get(id);
-        let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
-        let key = (!matches!(frame.body, Body::Link)).then_some(key);
-        let is_lost = self.failures.as_ref().is_some_and(|all| all.is_lost(lane.link(), start, at, key));
-        let is_response = frame.packet().is_some_and(Packet::is_response);
-        is_lost.then_some(LossCause::Failure { is_response })
-    }
-
     /// Returns the fate of the next frame of an impaired lane.
     #[inline]
     fn fate(&mut self, start: Time, lane: LaneId, id: FrameId) -> Fate {
@@ -598,21 +571,6 @@ impl Lanes {
         self.headers.detach(id);
         self.frames.remove(id);
         (header, self.rings[lane.index()].frames)
-    }
-
-    /// Discards a frame at the time at which it would have arrived over a link that has failed.
-    #[cold]
-    pub(crate) fn discard_failed(&mut self, lane: LaneId, id: FrameId, is_response: bool) {
-        self.failed[lane.index()] += 1;
-        if self.frames.get(id).has_header {
-            self.headers.remove(id);
-        }
-        self.headers.detach(id);
-        let Frame { src, dst, serial, .. } = self.frames.remove(id);
-        // Frames without a connection have no number.
-        if serial != 0 {
-            self.failed_connections.insert((if is_response { dst } else { src }, serial));
-        }
     }
 
     /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.
