@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wiremend_units::{NodeId, Time};
+use wiremend_units::{NodeId, Span, Time};
 
 use super::intervals::Intervals;
 use super::packets::{Hop, Packets};
@@ -120,7 +120,7 @@ impl Path {
         let from = from.max(self.start);
         if from < self.at {
             let pauses = self.pauses.get(&(hop.node, hop.to, hop.packet.class));
-            let paused = pauses.map_or_else(Default::default, |pauses| pauses.divide(from, self.at).0);
+            let paused = pauses.map_or(Span::ZERO, |pauses| pauses.divide(from, self.at).0);
             self.breakdown.add(TimePart::Pauses, paused);
             self.breakdown.add(rest, self.at.since(from) - paused);
             self.at = from;
@@ -208,7 +208,7 @@ impl Path {
         let acknowledged = self.packets.last_arrival(hop.node, self.at, |_| true);
         let waits_for_acks = is_requester && acknowledged.is_some_and(|arrival| arrival.arrive > since);
         let rest = if waits_for_acks { TimePart::Window } else { TimePart::Application };
-        let (mut paced, mut unpaced) = (Default::default(), vec![(since, self.at)]);
+        let (mut paced, mut unpaced) = (Span::ZERO, vec![(since, self.at)]);
         if is_requester {
             (paced, unpaced) = self.paced.divide(since, self.at);
         }
