@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use wiremend_measure::{FlowRow, SeriesRow};
-use wiremend_report::{FlowRecord, RunId, SampleRecord, to_json};
+use wiremend_measure::{FlowRow, LaneRow, SeriesRow};
+use wiremend_report::{FlowLanes, FlowRecord, LaneNames, LaneRecord, RunId, SampleRecord, to_json};
 use wiremend_runner::{Batch, Error as RunError, Input, RecordedRun, Request, RowSink, Runner};
 use wiremend_scenario::{Override, builtin};
 
@@ -59,9 +59,11 @@ impl RunArguments {
         if self.csv {
             request = request.csv();
         }
+        let contents = request.contents();
         let mut rows = Rows {
-            flows: TableBuilder::new::<FlowRecord<'_>>(),
-            series: TableBuilder::new::<SampleRecord<'_>>(),
+            flows: TableBuilder::new::<FlowRecord<'_>>(contents),
+            links: TableBuilder::new::<LaneRecord<'_>>(contents),
+            series: TableBuilder::new::<SampleRecord<'_>>(contents),
         };
         let batch = runner.run_with(&request, &mut rows)?;
         Ok((batch, rows))
@@ -71,34 +73,40 @@ impl RunArguments {
 /// Rows in memory.
 struct Rows {
     flows: TableBuilder,
+    links: TableBuilder,
     series: TableBuilder,
 }
 
 impl RowSink for Rows {
-    fn on_flow(&mut self, run_id: RunId<'_>, row: &FlowRow) -> io::Result<()> {
-        self.flows.push(&FlowRecord { run_id, row });
+    fn on_flow(&mut self, run_id: RunId<'_>, row: &FlowRow, lanes: Option<&FlowLanes<'_>>) -> io::Result<()> {
+        self.flows.push(&FlowRecord { run_id, row, lanes });
         Ok(())
     }
 
     fn on_sample(&mut self, run_id: RunId<'_>, lane: &str, row: &SeriesRow) -> io::Result<()> {
-        self.series.push(&SampleRecord { run_id, entity: lane, row });
+        self.series.push(&SampleRecord { run_id, lane, row });
+        Ok(())
+    }
+
+    fn on_lane(&mut self, run_id: RunId<'_>, names: LaneNames<'_>, row: &LaneRow) -> io::Result<()> {
+        self.links.push(&LaneRecord { run_id, names, row });
         Ok(())
     }
 }
 
-/// Returns the summary as JSON, the sentences, and the tables of flows and samples.
+/// Returns the summary as JSON, the sentences, and the tables of flows, links and samples.
 #[pyfunction]
 pub(crate) fn run(
     py: Python<'_>,
     arguments: RunArguments,
     report: Option<Bound<'_, PyAny>>,
-) -> PyResult<(String, Vec<String>, Table, Table)> {
+) -> PyResult<(String, Vec<String>, [Table; 3])> {
     if arguments.seeds == 0 {
         return Err(InputError::new_err("seeds: 0 is out of range; expected a whole number from 1"));
     }
     let ran = interruptible(py, arguments.threads, report.as_ref(), |runner| arguments.run(runner))?;
-    let (Batch { summary, sentences, .. }, Rows { flows, series }) = ran.map_err(of_run)?;
-    Ok((to_json(&summary), sentences, flows.finish(), series.finish()))
+    let (Batch { summary, sentences, .. }, Rows { flows, links, series }) = ran.map_err(of_run)?;
+    Ok((to_json(&summary), sentences, [flows, links, series].map(TableBuilder::finish)))
 }
 
 /// Repeats the run of an output directory: variant, recorded digest, digest.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use wiremend_report::{Cell, Kind, Record, TidyColumn, TidyTable};
+use wiremend_report::{Cell, Column, Contents, Kind, Record, TidyColumn, TidyTable};
 
 use crate::errors;
 
@@ -80,7 +80,8 @@ impl From<&TidyTable> for Table {
 /// Collects records.
 pub(crate) struct TableBuilder {
     schema: SchemaRef,
-    columns: Vec<ColumnBuilder>,
+    /// By column of the record; `None` if the table does not have it.
+    columns: Vec<Option<ColumnBuilder>>,
     rows: usize,
     batches: Vec<RecordBatch>,
 }
@@ -88,37 +89,32 @@ pub(crate) struct TableBuilder {
 enum ColumnBuilder {
     Int(Int64Builder),
     Float(Float64Builder),
+    Bool(BooleanBuilder),
     Text(StringBuilder),
+    TextList(ListBuilder<StringBuilder>),
 }
 
 /// Rows of a batch: so few that the texts of a column stay below 2 GiB, and that nothing large is moved when it grows.
 const BATCH_ROWS: usize = 1 << 17;
 
 impl TableBuilder {
-    /// Starts a table of these records.
-    pub(crate) fn new<R: Record>() -> Self {
-        let field = |column: &wiremend_report::Column| {
-            let kind = match column.kind {
-                Kind::Int | Kind::OptionalInt => DataType::Int64,
-                Kind::Float => DataType::Float64,
-                Kind::Text => DataType::Utf8,
-            };
-            Field::new(column.name, kind, column.kind == Kind::OptionalInt)
-        };
-        let builder = |column: &wiremend_report::Column| match column.kind {
-            Kind::Int | Kind::OptionalInt => ColumnBuilder::Int(Int64Builder::new()),
-            Kind::Float => ColumnBuilder::Float(Float64Builder::new()),
-            Kind::Text => ColumnBuilder::Text(StringBuilder::new()),
-        };
-        let schema = Schema::new(R::COLUMNS.iter().map(field).collect::<Vec<_>>());
+    /// Starts a table of these records, with the columns that `contents` have values for.
+    pub(crate) fn new<R: Record>(contents: Contents) -> Self {
+        let is_kept = |column: &&Column| contents.have(column.needs);
+        let fields: Vec<_> = R::COLUMNS.iter().filter(is_kept).map(field).collect();
+        let builder = |column: &Column| is_kept(&column).then(|| ColumnBuilder::new(column.kind));
         let columns = R::COLUMNS.iter().map(builder).collect();
-        Self { schema: Arc::new(schema), columns, rows: 0, batches: Vec::new() }
+        Self { schema: Arc::new(Schema::new(fields)), columns, rows: 0, batches: Vec::new() }
     }
 
     /// Appends a record of the type with which the table was started.
     pub(crate) fn push(&mut self, record: &impl Record) {
         let mut columns = self.columns.iter_mut();
-        record.cells(|cell| columns.next().expect("a cell has a column").push(cell));
+        record.cells(|cell| {
+            if let Some(column) = columns.next().expect("a cell has a column") {
+                column.push(cell);
+            }
+        });
         self.rows += 1;
         if self.rows == BATCH_ROWS {
             self.end_batch();
@@ -135,13 +131,40 @@ impl TableBuilder {
 
     fn end_batch(&mut self) {
         self.rows = 0;
-        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
+        let columns = self.columns.iter_mut().flatten().map(ColumnBuilder::finish).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         self.batches.push(batch.expect("every record has a cell for each column"));
     }
 }
 
+fn field(column: &Column) -> Field {
+    let kind = match column.kind {
+        Kind::Int | Kind::OptionalInt => DataType::Int64,
+        Kind::Float => DataType::Float64,
+        Kind::Bool | Kind::OptionalBool => DataType::Boolean,
+        Kind::Text => DataType::Utf8,
+        Kind::TextList => DataType::List(element()),
+    };
+    let is_optional = matches!(column.kind, Kind::OptionalInt | Kind::OptionalBool | Kind::TextList);
+    Field::new(column.name, kind, is_optional)
+}
+
+/// The elements of a list.
+fn element() -> FieldRef {
+    Arc::new(Field::new("element", DataType::Utf8, false))
+}
+
 impl ColumnBuilder {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Int | Kind::OptionalInt => Self::Int(Int64Builder::new()),
+            Kind::Float => Self::Float(Float64Builder::new()),
+            Kind::Bool | Kind::OptionalBool => Self::Bool(BooleanBuilder::new()),
+            Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::TextList => Self::TextList(ListBuilder::new(StringBuilder::new()).with_field(element())),
+        }
+    }
+
     fn push(&mut self, cell: Cell<'_>) {
         // Larger values saturate, as in Parquet files.
         let int = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
@@ -149,7 +172,15 @@ impl ColumnBuilder {
             (Self::Int(column), Cell::Int(value)) => column.append_value(int(value)),
             (Self::Int(column), Cell::OptionalInt(value)) => column.append_option(value.map(int)),
             (Self::Float(column), Cell::Float(value)) => column.append_value(value),
+            (Self::Bool(column), Cell::Bool(value)) => column.append_value(value),
+            (Self::Bool(column), Cell::OptionalBool(value)) => column.append_option(value),
             (Self::Text(column), Cell::Text(text)) => column.append_value(text),
+            (Self::TextList(column), Cell::TextList(texts)) => {
+                for text in texts.unwrap_or_default() {
+                    column.values().append_value(text);
+                }
+                column.append(texts.is_some());
+            }
             (_, cell) => panic!("{cell:?} is in a column of another type"),
         }
     }
@@ -158,7 +189,9 @@ impl ColumnBuilder {
         match self {
             Self::Int(column) => Arc::new(column.finish()),
             Self::Float(column) => Arc::new(column.finish()),
+            Self::Bool(column) => Arc::new(column.finish()),
             Self::Text(column) => Arc::new(column.finish()),
+            Self::TextList(column) => Arc::new(column.finish()),
         }
     }
 }

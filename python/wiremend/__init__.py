@@ -54,6 +54,8 @@ class Result:
     """Sentences that summarise it."""
     flows: Table
     """A row for each flow: the columns of `flows.parquet`."""
+    links: Table
+    """A row for each direction of a link in each run: the columns of `links.parquet`."""
     series: Table
     """Samples over time, if the scenario has a `[series]`."""
 
@@ -135,8 +137,8 @@ def run(
         "csv": csv,
     }
     with reporter(progress) as report:
-        summary, sentences, flow_table, series = _native.run(arguments, report)
-    return Result(json.loads(summary), sentences, flow_table, series)
+        summary, sentences, tables = _native.run(arguments, report)
+    return Result(json.loads(summary), sentences, *tables)
 
 
 def rerun(

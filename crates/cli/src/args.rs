@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;
 mod option_file;
+pub(crate) mod peer;
 mod refusal;
 pub(crate) mod sweep;
 
@@ -53,6 +54,7 @@ Operate:
   monitor      Find links that corrupt packets
   fleet        Choose which corrupting links of a fabric to disable
   lab          Test relays and transports on this machine
+  peer         Speak RoCE with a kernel or NIC at the other end
 
 Set up:
   schema       Print the JSON schema of scenario files
@@ -98,6 +100,7 @@ pub(crate) enum Command {
     Monitor(monitor::Monitor),
     Fleet(fleet::Fleet),
     Lab(operate::Lab),
+    Peer(peer::Peer),
     Schema(Schema),
     Completions(Completions),
     Man(Man),
@@ -110,8 +113,10 @@ pub(crate) enum Command {
 ///
 ///   summary.json    all numbers of the table and more
 ///   flows.parquet   one row per flow, in order of variant and seed
-///   flows.csv       the same as text, with --csv
-///   series.csv      counters of links over time, if the scenario has a table `series`
+///   links.parquet   totals of each direction of a link
+///   series.parquet  queues and counters over time, if the scenario has a table `series`
+///                   and `flow_series.parquet`, rates of flows, if that table names flows
+///   *.csv           the same tables as text, with --csv
 ///   report.html     table, plots and conclusions in one page
 ///
 /// The run counts and lists flows that fail (retries exhausted, time limit);
@@ -126,6 +131,8 @@ Examples:
   wiremend show incast | wiremend run - --set topology.buffer=256KiB"
 )]
 pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Run only this variant; repeatable
@@ -143,7 +150,7 @@ pub(crate) struct Run {
     /// Write the results into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write flows.csv too
+    /// Write the tables as CSV too
     #[arg(long, requires = "out")]
     pub(crate) csv: bool,
     /// Capture the frames of a link, such as h0-tor or edge0-0-agg0-1, in a pcapng file; repeatable. With several
@@ -164,6 +171,8 @@ pub(crate) struct Run {
 Examples:
   wiremend run tour --out results && wiremend rerun results")]
 pub(crate) struct Rerun {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// The output directory of a run
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
@@ -187,6 +196,14 @@ impl FastForward {
     }
 }
 
+/// Whether to show progress
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub(crate) struct Quiet {
+    /// Show no progress on stderr; without it a terminal shows a bar, and a log gets a line each minute
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
 /// A scenario and the changes to it
 #[derive(Args, Debug)]
 pub(crate) struct Scenario {
@@ -204,12 +221,14 @@ pub(crate) struct Scenario {
 /// Draw the packets of one flow over time
 ///
 /// Nodes are columns and time runs downward. The drawing shows each packet, each corruption, and each timer that
-/// expired with its cause. Long idle periods are cut out and marked.
+/// expired with its cause. Long idle periods are cut out and marked. Below it, each part of the flow's completion time
+/// is listed: serialisation, queueing, pauses, retransmission, timers and others.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend trace tail-packet
   wiremend trace twice --svg twice.svg
+  wiremend trace nak --perfetto nak.perfetto-trace
   wiremend trace tour --variant go-back-n --flow slowest")]
 pub(crate) struct Trace {
     #[command(flatten)]
@@ -223,6 +242,10 @@ pub(crate) struct Trace {
     /// Write the drawing into this file instead of printing it as text
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write the traffic of the whole network from the start of the flow to its end into this file too, for
+    /// ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// Maximum number of steps to show; uneventful ones are left out first
     #[arg(long, value_name = "N", default_value_t = 240, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) steps: u32,
@@ -255,6 +278,8 @@ Examples:
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Repro {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// Ids of claims; without any, the command lists all claims
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,

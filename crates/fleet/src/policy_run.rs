@@ -399,7 +399,7 @@ impl<'a> PolicyRun<'a> {
         self.update_views(link, health, LinkHealth::Out);
         match self.setup.repair.technicians {
             Some(most) if self.repairs[self.part].len() >= most as usize => {
-                self.waiting.push_back((link, corruption))
+                self.waiting.push_back((link, corruption));
             }
             _ => self.send_repair(at, link, corruption),
         }

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
+use crate::size_bins::SizeBins;
 use crate::{
-    Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
-    Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims, VariantSummary,
+    Congestion, DeadlockCounts, DropCounts, ExtraFrames, Failures, FlowControl, FlowOutcome, FlowRow,
+    Histogram, Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims,
+    VariantSummary,
 };
 
 /// Aggregates the rows of one variant. Its memory does not grow with the number of flows. Collectors of
@@ -15,7 +17,7 @@ use crate::{
 pub struct Collector {
     by_outcome: [u64; FlowOutcome::ALL.len()],
     fct_ps: Histogram,
-    slowdown_milli: Histogram,
+    slowdown: SizeBins,
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
@@ -44,6 +46,8 @@ pub struct Counters {
     pub extra_frames: ExtraFrames,
     /// Counters of protected links; their bytes are part of `extra_bytes`.
     pub protection: Protection,
+    /// Counters of failed links.
+    pub failures: Failures,
     /// Counters of lossless switches.
     pub flow_control: FlowControl,
     /// Counters of ECN marking and congestion control.
@@ -89,7 +93,7 @@ impl Collector {
         if row.outcome.is_finished() {
             self.finished_bytes += u128::from(row.bytes);
             self.fct_ps.record(row.fct().as_ps());
-            self.slowdown_milli.record(row.slowdown_milli());
+            self.slowdown.add(row);
         }
     }
 
@@ -104,7 +108,7 @@ impl Collector {
             *mine += theirs;
         }
         self.fct_ps.merge(&other.fct_ps);
-        self.slowdown_milli.merge(&other.slowdown_milli);
+        self.slowdown.merge(&other.slowdown);
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
         self.digest.merge(&other.digest);
@@ -144,7 +148,8 @@ impl Collector {
             finished: self.ended(FlowOutcome::Finished),
             failed,
             fct_ns: Quantiles::from_histogram(&self.fct_ps, 1e3),
-            slowdown: Quantiles::from_histogram(&self.slowdown_milli, 1e3),
+            slowdown: Quantiles::from_histogram(&self.slowdown.all(), 1e3),
+            slowdown_by_size: self.slowdown.summary(),
             timeouts: counters.timeouts,
             flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
             packets_sent: counters.packets_sent,
@@ -155,6 +160,7 @@ impl Collector {
             extra_bytes: counters.extra_bytes,
             extra_frames: counters.extra_frames,
             protection: counters.protection,
+            failures: counters.failures,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
             trims: counters.trims,
@@ -182,7 +188,7 @@ impl Collector {
 add_counters!(
     Counters;
     sum timeouts, packets_sent, packet_hops, events, extra_bytes, retransmitted_packets,
-    retransmitted_bytes, extra_frames, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
+    retransmitted_bytes, extra_frames, protection, failures, flow_control, congestion, trims, deadlocks, naks, nak_copies,
     corrupted_frames, dropped_frames, simulated_ps, skipped
 );
 

@@ -1,7 +1,7 @@
 //! Reports of results, for readers and for programs.
 //!
-//! Files for programs: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
-//! writes `summary.json`. A [`Record`] has the columns of such a row for tables elsewhere. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
+//! Files for programs: [`FlowWriter`], [`LaneWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
+//! writes `summary.json`. A [`Record`] has the columns of such a row, for tables elsewhere. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
 //! Every error names the path.
 //!
 //! Reports for readers: [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one
@@ -15,42 +15,59 @@
 //! results.
 
 mod atomic_file;
+mod breakdown;
+mod column_buffer;
 mod comparison;
+mod contents;
 mod difference;
 mod document;
+mod flow_series_table;
+mod flow_table;
 mod headline_cell;
 pub mod human;
 mod json;
 pub mod lab;
 mod ladder;
+mod lane_table;
 pub mod ledger;
+mod link_costs;
 mod markup;
 mod page;
 mod pause_timeline;
+mod perfetto;
 pub mod plot;
 pub mod pods;
-mod rows;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod sample_trace;
 mod sentences;
+mod series_table;
 mod shell;
+mod sketch;
 mod table;
 pub mod terminal;
 mod text_table;
 mod tidy;
+mod traffic;
 
 pub use atomic_file::{AtomicFile, write_atomic};
-pub use comparison::{interval_note, notes};
+pub use breakdown::breakdown_text;
+pub use comparison::{deadlock, interval_note, notes};
+pub use contents::{Contents, Need};
 pub use document::{Document, DocumentPart};
+pub use flow_series_table::FlowSeriesWriter;
+pub use flow_table::{FlowLanes, FlowRecord, FlowWriter, RunId};
 pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;
+pub use lane_table::{LaneNames, LaneRecord, LaneWriter};
 pub use page::Page;
 pub use pause_timeline::{PauseTimeline, PausedPort};
-pub use rows::{FlowRecord, FlowWriter, RunId, SampleRecord, SeriesWriter};
+pub use perfetto::perfetto_trace;
 pub use sentences::sentences;
+pub use series_table::{SampleRecord, SeriesWriter};
 pub use shell::shell_quoted;
 pub use table::{Cell, Column, Format, Kind, Record};
 pub use text_table::text_table;
 pub use tidy::{TidyColumn, TidyTable};
+pub use traffic::Traffic;

@@ -8,13 +8,14 @@ use crate::difference::{Difference, NOTABLE};
 use crate::human;
 
 /// At most four sentences, the most important first: deadlocks, failed flows, job completion times, flow completion
-/// times, timeouts, drops of lossless switches, retransmitted bytes.
+/// times, timeouts, drops of lossless switches, retransmitted bytes. Losses on failed links follow failed flows.
 pub fn sentences(variants: &[VariantSummary]) -> Vec<String> {
     // Completion times of flows that a deadlock did not block say little.
     let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).collect();
     [
         deadlocks(variants),
         failures(&lived),
+        failed_links(&lived),
         jobs(&lived),
         times(&lived),
         timers(&lived),
@@ -43,9 +44,10 @@ fn jobs(variants: &[&VariantSummary]) -> Option<String> {
     })
 }
 
-/// The largest difference of flow completion times.
+/// The largest difference of flow completion times and slowdowns.
 fn times(variants: &[&VariantSummary]) -> Option<String> {
-    const COMPARED: [Headline; 4] = [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax];
+    const COMPARED: [Headline; 5] =
+        [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax, Headline::SlowdownP99];
     let timed: Vec<_> = variants.iter().copied().filter(|variant| variant.fct_ns.is_some()).collect();
     let seeds = average(timed.first()?);
     if let [one] = timed[..] {
@@ -60,20 +62,28 @@ fn times(variants: &[&VariantSummary]) -> Option<String> {
     };
     let difference = Difference::largest(compared, &COMPARED)?;
     if !difference.is_notable() {
+        // Means over few seeds may differ and say nothing.
+        let beyond = match compared[0].seeds.len() {
+            0 | 1 => String::new(),
+            seeds => format!(" beyond the intervals over {seeds} seeds"),
+        };
         return Some(capitalised(&format!(
-            "{of_whom}no percentile of the flow completion time differs by {NOTABLE}× or more between the variants."
+            "{of_whom}no percentile of flow completion times or slowdowns differs by {NOTABLE}× or more between the \
+             variants{beyond}."
         )));
     }
     let mut text = capitalised(&format!("{of_whom}{}{seeds}.", difference.described()));
     if difference.headline != Headline::FctP50
         && let Some(ratio) = difference.ratio_of(Headline::FctP50)
     {
+        let is_slowdown = difference.headline == Headline::SlowdownP99;
+        let noun = if is_slowdown { "median completion time" } else { "median" };
         let median = match ratio {
-            ratio if ratio >= NOTABLE => format!(" The median is {} as long.", human::factor(ratio)),
+            ratio if ratio >= NOTABLE => format!(" The {noun} is {} as long.", human::factor(ratio)),
             ratio if ratio <= 1.0 / NOTABLE => {
-                format!(" The median is shorter, by {}.", human::factor(1.0 / ratio))
+                format!(" The {noun} is shorter, by {}.", human::factor(1.0 / ratio))
             }
-            _ => format!(" Their medians differ by less than {NOTABLE}×."),
+            _ => format!(" Their {noun}s differ by less than {NOTABLE}×."),
         };
         text.push_str(&median);
     }
@@ -150,6 +160,29 @@ fn ended(reason: &str, count: u64) -> String {
     }
 }
 
+/// What failed links cost: in the variant that lost most frames there.
+fn failed_links(variants: &[&VariantSummary]) -> Option<String> {
+    let worst = variants.iter().rev().max_by_key(|variant| variant.failures.lost_frames)?;
+    let failures = &worst.failures;
+    if failures.lost_frames == 0 {
+        return None;
+    }
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", human::count(count)),
+    };
+    let with = if variants.len() == 1 { String::new() } else { format!("with {}, ", quoted(worst)) };
+    let mut text = format!("{with}failed links lost {}", counted(failures.lost_frames, "frame"));
+    if failures.connections > 0 {
+        let _ = write!(text, " and hit {}", counted(failures.connections, "connection"));
+    }
+    if worst.dropped_frames.no_route > 0 {
+        let dropped = counted(worst.dropped_frames.no_route, "frame");
+        let _ = write!(text, "; switches without a path dropped {dropped}");
+    }
+    Some(capitalised(&(text + ".")))
+}
+
 /// What the network did to frames, where it did anything.
 fn losses(variant: &VariantSummary) -> Vec<String> {
     let dropped = &variant.dropped_frames;
@@ -157,6 +190,8 @@ fn losses(variant: &VariantSummary) -> Vec<String> {
         (variant.corrupted_frames, "links corrupted", "frames"),
         (dropped.buffer, "full queues dropped", "frames"),
         (dropped.ttl, "expired TTLs cost", "frames"),
+        (variant.failures.lost_frames, "failed links lost", "frames"),
+        (dropped.no_route, "switches without a path dropped", "frames"),
         (dropped.remedy, "remedies against deadlocks and loops dropped", "frames"),
         (variant.trims.trimmed, "switches trimmed", "packets"),
     ];
@@ -190,6 +225,7 @@ fn resent(variants: &[&VariantSummary]) -> Option<String> {
     let ways = [
         (lossy.iter().any(|variant| variant.corrupted_frames > 0), "corrupted"),
         (lossy.iter().any(|variant| variant.dropped_frames.lost() > 0), "dropped"),
+        (lossy.iter().any(|variant| variant.failures.lost_frames > 0), "lost"),
         (lossy.iter().any(|variant| variant.trims.trimmed > 0), "trimmed"),
     ];
     let ways: Vec<_> = ways.into_iter().filter(|(happened, _)| *happened).map(|(_, way)| way).collect();

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wiremend_measure::{
-    Collector, Counters, DropCounts, FlowOutcome, FlowRow, Goodput, JobPlan, SeedResult, TimeoutCounts,
-    Trims, over_seeds,
+    Collector, Counters, DropCounts, Failures, FlowOutcome, FlowRow, Goodput, JobPlan, SeedResult,
+    TimeoutCounts, Trims, over_seeds,
 };
 use wiremend_units::mix;
 
@@ -45,6 +45,11 @@ fn random_variant(name: &str, luck: u64, seeds: u64) -> VariantSummary {
                 ..DropCounts::default()
             },
             trims: Trims { trimmed: some(11, 2_000), ..Trims::default() },
+            failures: Failures {
+                lost_frames: some(12, 2_000),
+                connections: some(13, 9),
+                ..Failures::default()
+            },
             simulated_ps: 1_000_000_000,
             ..Counters::default()
         };
@@ -84,6 +89,7 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
         ("99th percentile of the flow", Headline::FctP99, "p99"),
         ("99.9th percentile of the flow", Headline::FctP999, "p99.9"),
         ("slowest flow takes", Headline::FctMax, "max"),
+        ("99th percentile of the slowdown", Headline::SlowdownP99, "slowdown p99"),
         ("slowest job takes", Headline::JobMax, "job max"),
         ("a job takes on average", Headline::JobMean, "job mean"),
     ];
@@ -93,8 +99,9 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
         return;
     };
     let [low, high] = names[..] else { return };
+    let written = if *headline == Headline::SlowdownP99 { human::factor } else { human::time_ns };
     for (name, other) in [(low, high), (high, low)] {
-        let value = human::time_ns(find(variants, name).headline(*headline).unwrap());
+        let value = written(find(variants, name).headline(*headline).unwrap());
         assert!(sentence.contains(&format!("{value} with \"{name}\"")), "{sentence}: {value}, not {other}");
         if variants.iter().all(|variant| variant.seeds.len() == 1) {
             assert_eq!(cell(variants, heading, name), Some(value), "{sentence}");
@@ -112,10 +119,14 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
 
 /// The largest difference of the table is the one that is named.
 fn check_largest(sentence: &str, variants: &[VariantSummary]) {
-    if !sentence.to_lowercase().contains("percentile of the flow completion time differs by") {
+    if !sentence.to_lowercase().contains("no percentile of flow completion times or slowdowns differs by") {
         return;
     }
-    for headline in [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax] {
+    let has_seeds = variants.iter().any(|variant| variant.seeds.len() > 1);
+    assert_eq!(sentence.contains("beyond the intervals over"), has_seeds, "{sentence}");
+    for headline in
+        [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax, Headline::SlowdownP99]
+    {
         let whole = variants.iter().filter(|variant| {
             variant.fct_ns.is_some()
                 && (!sentence.starts_with("Where all") || variant.finished == variant.flows)
@@ -148,6 +159,7 @@ fn check_counts(sentence: &str, variants: &[VariantSummary]) {
             ("links corrupted", subject.corrupted_frames),
             ("full queues dropped", subject.dropped_frames.buffer),
             ("switches trimmed", subject.trims.trimmed),
+            ("failed links lost", subject.failures.lost_frames),
         ];
         for (words, count) in told {
             assert_eq!(sentence.contains(words), count > 0, "{sentence}: {count}");
@@ -157,6 +169,14 @@ fn check_counts(sentence: &str, variants: &[VariantSummary]) {
             (variant.flows - variant.finished) * subject.flows > failed * variant.flows
         };
         assert!(!variants.iter().any(worse), "{sentence}");
+    }
+    if let Some((_, rest)) = sentence.to_lowercase().split_once("failed links lost ")
+        && !sentence.contains(" failed: ")
+    {
+        let most = variants.iter().map(|variant| variant.failures.lost_frames).max();
+        assert_eq!(Some(subject.failures.lost_frames), most, "{sentence}");
+        assert!(rest.starts_with(&human::count(subject.failures.lost_frames)), "{sentence}");
+        assert_eq!(rest.contains("hit "), subject.failures.connections > 0, "{sentence}");
     }
     if sentence.contains("although no frame was lost") {
         assert!(subject.lost_frames() == 0 && subject.retransmitted_bytes > 0, "{sentence}");
@@ -218,6 +238,18 @@ fn the_largest_difference_is_named_first() {
     assert!(text.contains("225× as long") && text.contains("medians differ by less than 1.5×"), "{text}");
 }
 
+/// Equal completion times of unequal flows: the slowdown differs, and is named.
+#[test]
+fn a_difference_of_slowdowns_is_named() {
+    let slow = one("slow", |variant| variant.slowdown.as_mut().unwrap().p99 *= 300.0);
+    let text = sentences(&[one("fast", |_| {}), slow]).join(" ");
+    assert!(text.starts_with("The 99th percentile of the slowdown is "), "{text}");
+    assert!(
+        text.contains(": 300× as large. Their median completion times differ by less than 1.5×."),
+        "{text}"
+    );
+}
+
 /// A sample that does not carry a percentile is not compared by it.
 #[test]
 fn a_percentile_that_flows_do_not_carry_is_not_named() {
@@ -228,7 +260,8 @@ fn a_percentile_that_flows_do_not_carry_is_not_named() {
     });
     let text = sentences(&[one("fast", few), slow]).join(" ");
     assert!(
-        text.contains("no percentile of the flow completion time differs") || text.contains("No percentile"),
+        text.contains("no percentile of flow completion times or slowdowns differs")
+            || text.contains("No percentile"),
         "{text}"
     );
 }
@@ -273,7 +306,7 @@ fn intervals_that_overlap_are_no_difference() {
         })
     };
     let text = sentences(&[variant("a", 1e6), variant("b", 2e6)]).join(" ");
-    assert!(text.contains("No percentile of the flow completion time differs"), "{text}");
+    assert!(text.contains("No percentile of flow completion times or slowdowns differs"), "{text}");
     let text = sentences(&[variant("a", 1.5e6), variant("b", 4e6)]).join(" ");
     assert!(
         text.contains("1.5 ms with \"a\" and 4 ms with \"b\": 2.67× as long, on average over 2 seeds."),

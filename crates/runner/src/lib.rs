@@ -70,12 +70,15 @@
 //! a command maps it to an exit status.
 
 mod batch;
+mod contents;
 mod error;
 mod estimate;
+mod flow_recorder;
 mod input;
 mod input_files;
 pub mod machine;
 mod ordered_rows;
+mod output;
 mod output_dir;
 mod pause_timeline;
 mod pool;

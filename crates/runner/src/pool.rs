@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use wiremend_measure::{FlowRow, SeriesRow};
+use wiremend_measure::{FlowRow, FlowSample, SeriesRow};
 use wiremend_scenario::{Override, RegisteredNames, Variant};
 use wiremend_sim::{
     CapturedFrame, EndReason, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
@@ -306,6 +306,10 @@ impl<O: Observer> Observer for PoolObserver<'_, O> {
 
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
         self.observer.on_sample(sample)
+    }
+
+    fn on_flow_sample(&mut self, sample: &FlowSample) -> io::Result<()> {
+        self.observer.on_flow_sample(sample)
     }
 
     fn on_progress(&mut self, progress: &Simulated) -> ControlFlow<()> {

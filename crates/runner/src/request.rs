@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use wiremend_measure::{EffectiveScenario, Origin};
-use wiremend_report::shell_quoted;
+use wiremend_report::{Contents, shell_quoted};
 use wiremend_scenario::Variant;
 use wiremend_sim::SimulationPlan;
 use wiremend_units::{LinkId, nearest_name};
 
+use crate::contents::contents;
 use crate::error::Error;
 use crate::input::Input;
 use crate::machine;
@@ -74,15 +75,20 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Writes `summary.json`, `flows.parquet`, `report.html` and optionally `series.csv` into a directory:
-    /// all files or none.
+    /// Writes `summary.json`, `report.html`, `flows.parquet`, `links.parquet` and, if the scenario has a `[series]`,
+    /// `series.parquet` into a directory: all files or none.
     pub fn out_dir(self, path: impl Into<PathBuf>) -> Self {
         Self { folder: Some(path.into()), ..self }
     }
 
-    /// Also writes `flows.csv`.
+    /// Also writes the tables as CSV.
     pub fn csv(self) -> Self {
         Self { csv: true, ..self }
+    }
+
+    /// What the runs have: the tables have columns for it.
+    pub fn contents(&self) -> Contents {
+        contents(self.variants.iter().map(|variant| &variant.scenario))
     }
 
     /// The first seed.
@@ -123,6 +129,11 @@ impl<'a> Request<'a> {
             variants: self.variants.iter().map(effective).collect(),
             files: Vec::new(),
         }
+    }
+
+    /// Whether a run has the first seed of its variant.
+    pub(crate) fn is_first(&self, run: &Run<'_>) -> bool {
+        run.seed == self.first_seed_of(run.variant)
     }
 
     fn first_seed_of(&self, variant: &Variant) -> u64 {

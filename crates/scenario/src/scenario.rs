@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::deadlock::Deadlock;
+use crate::fail::Fail;
+use crate::flow_set::FlowSet;
 use crate::impair::Impair;
 use crate::measure::Measure;
 use crate::mend::Mend;
@@ -54,6 +56,9 @@ pub struct Scenario {
     /// Impairments of links.
     #[serde(rename = "impair", default)]
     pub impairs: Vec<Placed<Impair>>,
+    /// Failures of links and switches.
+    #[serde(rename = "fail", default, skip_serializing_if = "Vec::is_empty")]
+    pub fails: Vec<Placed<Fail>>,
     /// Scripted pauses of ports.
     #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Placed<Pause>>,
@@ -134,12 +139,13 @@ impl Default for Stop {
     }
 }
 
-/// Recording of link counters over time. Without this table nothing is recorded.
+/// Recording of links and flows over time. Without this table nothing is recorded.
 ///
 /// ```toml
 /// [series]
 /// every = "10us"
 /// links = "switches"
+/// flows = 8
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -151,6 +157,10 @@ pub struct Series {
     /// The recorded links.
     #[serde(default = "every_link")]
     pub links: Placed<LinkSet>,
+    /// The flows whose throughput, rate and window are recorded: the first ones of each workload, or a list of flow
+    /// numbers, as in `flows.parquet`. At most 1024. By default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowSet>,
 }
 
 fn every_link() -> Placed<LinkSet> {

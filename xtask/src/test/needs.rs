@@ -62,6 +62,12 @@ const NEEDS: &[Need] = &[
         "test -e /etc/libibverbs.d/rxe.driver",
         "ibverbs-providers",
     ),
+    debian(
+        "ibverbs-utils",
+        "brings ibv_rc_pingpong, a client and server of RoCE in guests",
+        "test -x /usr/bin/ibv_rc_pingpong",
+        "ibverbs-utils",
+    ),
     debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
     debian("redis", "connects the daemons", "redis-server --version", "redis-server"),
     debian(
@@ -82,6 +88,7 @@ const NEEDS: &[Need] = &[
         "python3 -m ensurepip --version",
         "python3-venv",
     ),
+    debian("protoc", "reads traces for Perfetto", "protoc --version", "protobuf-compiler"),
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),

@@ -7,9 +7,11 @@ mod fleet;
 pub(crate) mod lab;
 mod link_header;
 mod list;
+mod lossless_buffers;
 mod man;
 mod model;
 mod monitor;
+mod peer;
 mod phy;
 mod relay;
 mod repro;
@@ -59,6 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Fleet(args)) => fleet::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
+        Some(Command::Peer(args)) => peer::run(&args),
         Some(Command::Schema(_)) => schema::run(),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

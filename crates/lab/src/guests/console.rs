@@ -13,12 +13,13 @@ pub(super) struct Console {
     count: u64,
 }
 
+/// What a command in a guest has printed, and how it ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Output {
+pub struct Output {
     /// Standard output and standard error.
-    pub(crate) text: String,
+    pub text: String,
     /// Exit status; 137 if the command was killed after its time limit.
-    pub(crate) status: i32,
+    pub status: i32,
 }
 
 #[derive(Debug)]

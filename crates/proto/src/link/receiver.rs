@@ -316,7 +316,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     /// Whether an ACK must leave without waiting for a frame that carries it.
     #[inline]
     pub(super) fn is_ack_due(&self) -> bool {
-        (self.acks_owed > 0) | (self.unacked_bytes >= self.timing.ack_bytes)
+        self.acks_owed > 0 || self.unacked_bytes >= self.timing.ack_bytes
     }
 
     /// Whether a piggybacked ACK would not suffice, because it cannot report arrivals behind a hole.
@@ -335,7 +335,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     #[inline]
     pub(super) fn next_control(&mut self, is_dummy: bool, out: &mut Outbox<F>) -> Option<Ack> {
         out.counters.acks += u64::from(!is_dummy);
-        let has_ack = !is_dummy | (self.last_acked != self.next) | (self.acks_owed > 0);
+        let has_ack = !is_dummy || self.last_acked != self.next || self.acks_owed > 0;
         let ack = self.ack();
         // Without news, all of this stays as it is.
         self.last_acked = self.next;
@@ -403,7 +403,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     /// Whether a notification or a change of pause must precede all other frames.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {
-        self.notifications.is_due() | (self.pause.copies > 0)
+        self.notifications.is_due() || self.pause.copies > 0
     }
 
     fn backoff(&self) -> RenotifyBackoff {

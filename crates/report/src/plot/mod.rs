@@ -14,6 +14,7 @@ pub mod figures;
 mod multiples;
 pub(crate) mod style;
 mod ticks;
+mod width;
 
 pub(crate) use axis::fitted_ticks;
 pub use axis::{Axis, Scale, Unit};
@@ -21,3 +22,4 @@ pub use bars::{Bar, Bars};
 pub use curves::{Curve, Line, Plot};
 pub use multiples::{Measured, Multiples, Panel};
 pub use style::standalone;
+pub use width::{Drawing, Width};

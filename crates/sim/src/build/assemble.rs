@@ -6,23 +6,24 @@ use std::sync::Arc;
 use wiremend_measure::Terms;
 use wiremend_proto::cc::AckFeedback;
 use wiremend_proto::pfc::Buffer;
-use wiremend_scenario::Ties;
+use wiremend_scenario::{FlowSet, Ties};
 use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
 use super::plan::SimulationPlan;
 use super::validate::ValidScenario;
 use super::{balance, congestion, deadlock};
-use crate::engine::{Limits, Partition, PauseScript, ScriptedPause};
+use crate::engine::{Limits, Partition, PauseScript};
 use crate::event::{EventQueue, EventSources, NodeWindows};
 use crate::host::{Host, Tally};
 use crate::link::Lanes;
 use crate::network::{Network, purpose};
-use crate::port::PauseWindow;
+use crate::observe::{FlowWatch, WantedFlows};
+use crate::port::{PauseWindow, PortPause};
 use crate::protect::Protection;
 use crate::switch::{ForwardingEntries, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
 
 /// Scripted pauses by node.
-type NodeScripts = BTreeMap<NodeId, Vec<ScriptedPause>>;
+type NodeScripts = BTreeMap<NodeId, Vec<PortPause>>;
 
 /// In shorter windows, grouping events by node costs more than it saves.
 const NODE_WINDOW_MIN: Span = Span::from_ns(4);
@@ -69,7 +70,11 @@ impl SimulationPlan<'_> {
         let repeaters = net.transport.repeats.map(|config| Box::new(Repeaters::new(config, switches)));
         let transit = deadlock::transit_checks(self.scenario, &net.graph).map(Box::new);
         let balancer = balance::balancer(self.scenario, net).map(Box::new);
-        let is_plain = repeaters.is_none() && detours.is_none() && transit.is_none() && balancer.is_none();
+        let is_plain = repeaters.is_none()
+            && detours.is_none()
+            && transit.is_none()
+            && balancer.is_none()
+            && net.failures.is_none();
         Partition {
             number,
             net: Arc::clone(net),
@@ -78,7 +83,7 @@ impl SimulationPlan<'_> {
             ports,
             hosts: net.graph.hosts().map(|host| Host::new(host, net.uplink(host))).collect(),
             scripts: scripts.into_values().map(PauseScript::new).collect(),
-            tally: Tally::default(),
+            tally: Tally::watching(self.flow_watch()),
             repeaters,
             detours: detours.cloned(),
             transit,
@@ -89,6 +94,15 @@ impl SimulationPlan<'_> {
             samples: Vec::new(),
             last_sample: Vec::new(),
         }
+    }
+
+    /// Returns what samples flows, if the scenario names some.
+    fn flow_watch(&self) -> Option<Box<FlowWatch>> {
+        let wanted = match self.scenario.series.as_ref()?.flows.as_ref()? {
+            FlowSet::First(count) => WantedFlows::First(count.get().into()),
+            FlowSet::Listed(flows) => WantedFlows::Listed(flows.iter().copied().collect()),
+        };
+        Some(Box::new(FlowWatch::new(wanted)))
     }
 
     /// Returns all lanes, each with a plain port.
@@ -108,6 +122,9 @@ impl SimulationPlan<'_> {
         for lane in graph.lanes() {
             let to = self.node_partitions[graph.lane_to(lane).index()];
             lanes.add(&net.lanes[lane.index()], (to != number).then_some(to));
+        }
+        if let Some(failures) = &net.failures {
+            lanes.fail(failures);
         }
         if net.transport.needs.ack_feedback == AckFeedback::Telemetry {
             graph
@@ -218,8 +235,7 @@ impl SimulationPlan<'_> {
         }
         if let Some(flow) = self.options.trace {
             for partition in partitions {
-                let ends = graph.lanes().map(|lane| (graph.lane_from(lane), graph.lane_to(lane)));
-                partition.lanes.recorder.trace(flow, ends.collect());
+                partition.lanes.recorder.trace(flow, self.options.trace_others, &self.valid.net);
             }
         }
     }

@@ -346,8 +346,8 @@ impl Egress {
     /// Returns whether the buffer has room for a frame of `class`.
     pub(crate) fn has_room(&mut self, now: Time, class: u8, len: u16) -> bool {
         let is_separate = class == self.separate_class;
-        if is_separate | !self.bounded {
-            return !is_separate | (self.separate_bytes + u64::from(len) <= self.separate_bytes_max);
+        if is_separate || !self.bounded {
+            return !is_separate || self.separate_bytes + u64::from(len) <= self.separate_bytes_max;
         }
         self.forget_departed(now);
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max

@@ -285,8 +285,9 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         match (signal, frame) {
             (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
                 let header = DataHeader { epoch, seq, ordered, retransmitted, ack };
-                let delivered = self.receive(now, header, frame, len).map(Disposal::Deliver);
-                delivered.into_iter().for_each(|disposal| self.out.push(disposal));
+                if let Some(frame) = self.receive(now, header, frame, len) {
+                    self.out.push(Disposal::Deliver(frame));
+                }
                 self.on_ack(now, ack);
             }
             (&LinkHeader::Dummy { epoch, next, ack }, None) => self.on_dummy(now, epoch, next, ack),

@@ -60,7 +60,7 @@ impl Lossless {
                 break false;
             }
             let Some((class, waiting)) = egress.pop(start) else { break true };
-            lanes.depart(start, port.lane, &waiting);
+            lanes.depart(start, port.lane, waiting.frame, (waiting.len, waiting.wire_time));
             was_pausing |= buffer.is_pausing();
             buffer.release(waiting.ingress, class, waiting.len);
             if !egress.is_occupied() {

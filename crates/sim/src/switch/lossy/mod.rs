@@ -173,7 +173,7 @@ impl Lossy {
             LossyPort::Scheduled(egress) => {
                 debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
                 if let Some((_, waiting)) = egress.pop(now) {
-                    lanes.depart(now, lane, &waiting);
+                    lanes.depart(now, lane, waiting.frame, (waiting.len, waiting.wire_time));
                 }
                 self.await_departure(lanes, now, lane);
                 false
