@@ -63,7 +63,8 @@ pub(crate) fn test(program: &Path) -> Result<(u64, u64)> {
     Ok((passed, failed))
 }
 
-/// Builds a wheel with a profile and options into a directory of its own. The compiled dependencies are shared with other builds of the profile.
+/// Builds a wheel with a profile and options into a directory of its own. The compiled dependencies are shared with
+/// other builds of the profile.
 fn build(maturin: &Path, profile: &str, wheels: &Path) -> Result<PathBuf> {
     if wheels.exists() {
         fs::remove_dir_all(wheels).with_context(|| format!("cannot clear `{}`", wheels.display()))?;

@@ -1,8 +1,8 @@
 //! Reports of results, for readers and for programs.
 //!
 //! Files for programs: [`FlowWriter`], [`LaneWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
-//! writes `summary.json`. A [`Record`] has the columns of such a row, for tables elsewhere. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
-//! Every error names the path.
+//! writes `summary.json`. A [`Record`] has the columns of such a row, for tables elsewhere. Every file is an
+//! [`AtomicFile`]: it appears under its name when it is complete. Every error names the path.
 //!
 //! Reports for readers: [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one
 //! HTML file with the table, the [`sentences()`] that summarise it, the [`plot`]s, the scenario and the command
