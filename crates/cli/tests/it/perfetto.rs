@@ -78,8 +78,11 @@ fn the_lost_tail_packet_points_to_the_timer_and_the_retransmission() {
         assert!(!found.is_empty(), "{name}");
         found
     };
-    let lost =
-        packets.iter().find(|packet| packet.get("name").is_some_and(|name| name.contains("corrupted")));
+    let is_lost = |packet: &&BTreeMap<_, _>| {
+        packet.contains_key("type")
+            && packet.get("name").is_some_and(|name: &String| name.contains("corrupted"))
+    };
+    let lost = packets.iter().find(is_lost);
     let arrow = &lost.expect("the tail packet is lost")["flow_ids"];
     assert_eq!(&named("timer fires at 11: tail packet lost")[0]["flow_ids"], arrow);
     assert_eq!(&named("WRITE last 11 again")[0]["terminating_flow_ids"], arrow);
