@@ -227,8 +227,7 @@ pub(crate) struct Scenario {
 #[command(after_help = "\
 Examples:
   wiremend trace tail-packet
-  wiremend trace twice --svg twice.svg
-  wiremend trace nak --perfetto nak.perfetto-trace
+  wiremend trace twice --svg twice.svg --perfetto twice.perfetto-trace
   wiremend trace tour --variant go-back-n --flow slowest")]
 pub(crate) struct Trace {
     #[command(flatten)]
