@@ -33,12 +33,14 @@ pub(crate) fn run() -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Builds a wheel with the profile of the tests, installs it into the environment of the tests and runs its tests.
+/// Checks format and lints, builds a wheel with the profile of the tests, installs it into the environment of the tests and runs its tests.
 /// Returns how many passed and failed.
 pub(crate) fn test(program: &Path) -> Result<(u64, u64)> {
     let environment = environment()?;
-    let format = "fmt --check --manifest-path python/Cargo.toml";
-    shell::run(shell::command("cargo").args(format.split(' ')))?;
+    shell::run(&mut shell::command("cargo fmt --check --manifest-path python/Cargo.toml"))?;
+    let mut clippy = shell::command("cargo clippy --quiet --locked --manifest-path python/Cargo.toml");
+    clippy.arg("--target-dir").arg(shell::target_dir()?).args(["--", "-D", "warnings"]);
+    shell::run(&mut clippy)?;
     let wheels = shell::target_dir()?.join("test-release/wheels");
     let wheel = build(&environment.join("bin/maturin"), "test-release", &wheels)?;
     let mut pip = call(

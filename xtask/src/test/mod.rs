@@ -24,7 +24,7 @@ use crate::TaskError;
 use crate::shell::{self, command, format_duration};
 use tally::Tally;
 
-/// Name and function of a check. Only the tests add to the tally.
+/// Name and function of a check. Only the tests, also those of the Python package, add to the tally.
 type Check = (&'static str, fn(&mut Tally) -> Result<()>);
 
 const CHECKS: &[Check] = &[
