@@ -1,0 +1,114 @@
+//! One event at two taps: a frame that one tap has and the other lacks was lost between them.
+
+use wiremend_measure::TimeoutCause::{self, Nak, Retransmission, TailPacket};
+
+use crate::analysis::Analysis;
+use crate::event::{Certainty, Evidence, EventKind, Side, Verdict};
+use crate::report::Judged;
+
+/// An event as one tap has seen it.
+pub(crate) struct Twin<'a> {
+    judged: &'a Judged<'a>,
+    /// Requests and answers of the flow at this tap: a tap nearer the requester has more of the former.
+    requests: u64,
+    answers: u64,
+}
+
+impl<'a> Twin<'a> {
+    pub(crate) fn new(analysis: &Analysis, judged: &'a Judged<'a>) -> Self {
+        let counts = analysis.flows[judged.resend.flow as usize].counts;
+        Self { judged, requests: counts.requests, answers: counts.answers }
+    }
+
+    fn verdict(&self) -> Option<&Verdict> {
+        self.judged.verdict.as_ref()
+    }
+}
+
+/// Picks the tap whose event is reported, and the verdict from all taps.
+pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option<Verdict>) {
+    let sureness = |at: usize| {
+        let certainty = twins[at].verdict().map(|verdict| verdict.certainty);
+        (certainty.is_none(), certainty, at)
+    };
+    let best = (0..twins.len()).min_by_key(|at| sureness(*at)).unwrap_or(0);
+    let verdict = twins[best].verdict().cloned();
+    if twins[best].judged.kind != EventKind::Timeout
+        || verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof)
+    {
+        return (best, verdict);
+    }
+    if let [only] = twins {
+        return (best, seen_once(analysis, only).or(verdict));
+    }
+    let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
+    let farthest = (0..twins.len()).min_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
+    let (Some(near), Some(far)) = (nearest, farthest) else { return (best, verdict) };
+    let between = (near != far).then(|| lost_between(twins[near].judged, twins[far].judged)).flatten();
+    match between {
+        Some(verdict) => (near, Some(verdict)),
+        None => (best, verdict),
+    }
+}
+
+/// The other taps follow the flow but saw nothing sent twice: what was sent first did not reach them.
+fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
+    let (resend, stream) = (twin.judged.resend, twin.judged.outline.stream);
+    let other = analysis.pairings.flows.iter().zip(&analysis.flows).find(|(outline, _)| {
+        let other = outline.stream;
+        other.tap != stream.tap && (other.from, other.to, other.qpn) == (stream.from, stream.to, stream.qpn)
+    })?;
+    // The other tap must have seen the flow before, and go on behind it.
+    let covers = (other.1.first..other.1.next).contains(&resend.psn) && other.1.first < resend.psn;
+    let is_farther = other.1.counts.requests < twin.requests;
+    if !covers || !is_farther || resend.timeouts != 1 || resend.before.read.is_some() {
+        return None;
+    }
+    let frames = resend.before.first_sent_frame;
+    Some(between(TailPacket, frames, &[(frames, "seen at this tap only"), (Some(resend.frame), "sent again")]))
+}
+
+/// Compares what passed the near tap with what passed the far one before the resend.
+fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
+    let (sent, arrived) = (near.resend, far.resend);
+    let wrap = |psn: i64| psn & 0x00FF_FFFF;
+    if sent.before.read.is_some() || near.kind != EventKind::Timeout || far.kind != EventKind::Timeout {
+        return None;
+    }
+    let resent = (Some(sent.frame), "sent again");
+    if let Some((_, behind)) = arrived.before.hole {
+        let nak = arrived.before.nak?;
+        if nak.sent_again.is_some() || nak.rounds_lost > 0 {
+            return None;
+        }
+        return match sent.before.nak {
+            None => Some(between(
+                Nak,
+                Some(nak.frame),
+                &[(Some(nak.frame), "NAK at the far tap only"), (Some(behind), "frame behind the missing one"), resent],
+            )),
+            Some(seen) => {
+                let again = seen.sent_again?;
+                Some(between(Retransmission, Some(again), &[(Some(again), "at the near tap only"), resent]))
+            }
+        };
+    }
+    let is_shorter = wrap(arrived.end) != wrap(sent.end) && arrived.end < sent.end && arrived.before.nak.is_none();
+    is_shorter.then(|| {
+        let last = sent.before.last_frame;
+        between(TailPacket, last, &[(last, "seen at the near tap only"), resent])
+    })
+}
+
+fn between(cause: TimeoutCause, lost: Option<u64>, frames: &[(Option<u64>, &'static str)]) -> Verdict {
+    let evidence = frames.iter().filter_map(|(frame, role)| Some(Evidence { frame: (*frame)?, role })).collect();
+    Verdict {
+        cause,
+        sub_cause: None,
+        certainty: Certainty::Proof,
+        alternatives: Vec::new(),
+        side: Side::Between,
+        lost_frames: lost.into_iter().collect(),
+        evidence,
+    }
+}
