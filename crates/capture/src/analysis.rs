@@ -13,8 +13,11 @@ use crate::pairing::Pairings;
 use crate::record::{Hosts, Kind, Record, Stream, TapIndex, kind};
 use crate::report::{Explanation, conclude};
 use crate::taps::Taps;
+use wiremend_units::Psn;
 use wiremend_wire::Icrc;
 
+/// Packets of the watched queue pair that are kept.
+const STEPS_MAX: usize = 100_000;
 /// Packets of a batch.
 const BATCH: usize = 1 << 17;
 
@@ -79,11 +82,33 @@ pub struct Analysis {
     pub(crate) shared: Shared,
     pub(crate) tally: Tally,
     pub(crate) files: Vec<String>,
+    /// The queue pair whose packets are kept, at the first tap that sees it.
+    watched: Option<(u32, Option<TapIndex>)>,
+    steps: Vec<Step>,
     /// First and last time.
     pub(crate) span_ns: Option<(i64, i64)>,
     batch: Vec<Pending>,
     last_ns: Vec<i64>,
     good_icrc: u64,
+}
+
+/// A packet of the watched queue pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Time of the file.
+    pub time_ns: i64,
+    /// Number of the frame in its file.
+    pub frame: u64,
+    /// Whether the requester sent it.
+    pub from_requester: bool,
+    /// Operation, or the kind of a negative acknowledgement.
+    pub name: &'static str,
+    /// Whether it is a NAK of any kind.
+    pub is_nak: bool,
+    /// PSN.
+    pub psn: Psn,
+    /// Whether the PSN was sent before.
+    pub again: bool,
 }
 
 /// A packet that waits for its batch.
@@ -96,6 +121,11 @@ impl Analysis {
     /// An analysis of taps at this position.
     pub fn new(position: TapPosition) -> Self {
         Self { position, ..Self::default() }
+    }
+
+    /// Keeps the packets of connections with this queue pair at either end, for a drawing.
+    pub fn watch(&mut self, qpn: u32) {
+        self.watched = Some((qpn, None));
     }
 
     /// Names the next file.
@@ -233,11 +263,48 @@ impl Analysis {
         flow.index = index;
         flow.mtu = self.pairings.mtu(index);
         let psn = flow.unwrap(record.psn);
+        let again = psn < flow.next && flow.counts.requests > 0;
+        if self.watched.is_some() {
+            self.keep_step(index, record, again);
+        }
+        let flow = &mut self.flows[index as usize];
         match record.kind {
             Kind::Request => flow.on_request(psn, record, &mut self.shared),
             Kind::Cnp => flow.counts.cnps += 1,
             _ => flow.on_answer(psn, record, &mut self.shared),
         }
+    }
+
+    fn keep_step(&mut self, flow: u32, record: &Record, again: bool) {
+        let Some((qpn, tap)) = &mut self.watched else { return };
+        let stream = self.pairings.flows[flow as usize].stream;
+        let is_watched = stream.qpn == *qpn || self.pairings.answered_by(flow) == Some(*qpn);
+        if !is_watched || self.steps.len() == STEPS_MAX || *tap.get_or_insert(stream.tap) != stream.tap {
+            return;
+        }
+        let (name, is_nak) = match record.kind {
+            Kind::Nak => ("NAK", true),
+            Kind::RnrNak => ("RNR NAK", true),
+            Kind::FatalNak(_) => ("NAK, fatal", true),
+            _ => (record.op.name(), false),
+        };
+        let from_requester = record.kind == Kind::Request;
+        self.steps.push(Step {
+            time_ns: record.time_ns,
+            frame: record.frame,
+            from_requester,
+            name,
+            is_nak,
+            psn: record.psn,
+            again: from_requester && again,
+        });
+    }
+
+    /// Ends the analysis; returns the packets of the watched queue pair too.
+    pub fn finish_with_steps(mut self) -> (Explanation, Vec<Step>) {
+        self.replay();
+        let steps = std::mem::take(&mut self.steps);
+        (self.finish(), steps)
     }
 
     /// Ends the analysis.

@@ -158,7 +158,7 @@ fn acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
         let draft = Draft::ambiguous(Other, &[TailAck]).sub("the answer came late, or was lost");
         return Some(draft.shown_by(Some(frame), role));
     }
-    let draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream);
+    let draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
     Some(draft.lost(Some(frame)).shown_by(Some(frame), role))
 }
 
@@ -191,7 +191,7 @@ fn nak_not_received(resend: &Resend, nak: SeenNak, context: &Context) -> Draft {
 
 /// The packet that the NAK had asked for passed the tap again before the wait.
 fn resent_and_lost(resend: &Resend, again: u64, context: &Context) -> Draft {
-    if let Some(had) = responder_had(resend, context)
+    if let Some(had) = responder_had(resend)
         && had >= resend.sent_end() - 1
     {
         let draft = Draft::new(TailAck, Certainty::Strong, Side::Unknown).sub("ACK of the retransmission");
@@ -222,11 +222,10 @@ fn nak_without_round(nak: SeenNak, context: &Context) -> Draft {
 
 /// The highest PSN that the responder had before the round, if its ACKs for duplicates tell. One ACK does
 /// not: it may be the ordinary one of a packet that arrived for the first time.
-fn responder_had(resend: &Resend, context: &Context) -> Option<i64> {
+fn responder_had(resend: &Resend) -> Option<i64> {
     let first = resend.echo.first?;
     let duplicates = first - resend.psn + 1;
-    let is_echo = resend.echo.times >= 2 || !resend.echo.asked && context.echoes;
-    (is_echo && duplicates >= 1).then_some(first)
+    (resend.is_echoed() && duplicates >= 1).then_some(first)
 }
 
 /// A responder that acknowledges each duplicate.
@@ -243,7 +242,7 @@ fn echoed(resend: &Resend, context: &Context) -> Option<Draft> {
         let draft = draft.sub("the answer came late, or the timer early");
         return Some(draft.shown_by(Some(echo.frame), "first of more ACKs than packets sent again"));
     }
-    let had = responder_had(resend, context)?;
+    let had = responder_had(resend)?;
     let certainty = if context.echoes { Certainty::Strong } else { Certainty::Ambiguous };
     let mut draft = if had >= end - 1 {
         Draft::new(TailAck, certainty, Side::Unknown)

@@ -35,6 +35,8 @@ pub(crate) struct Flow {
     last_id: Option<u16>,
     ids_vary: bool,
     unanswered_round: bool,
+    /// Whether ACKs came for packets that did not ask for them, outside of rounds.
+    unasked_acks: bool,
     latency: Times,
     reaction: Times,
     /// When the last answer came that acknowledged something.
@@ -104,10 +106,15 @@ impl Flow {
         } else {
             self.go_back(psn, record, shared);
         }
-        self.last = psn;
+        self.last = psn + i64::from(self.span(record)) - 1;
         self.last_ns = record.time_ns;
         self.last_request_ns = record.time_ns;
         self.answered_since_request = false;
+    }
+
+    /// Number of PSNs of a request.
+    fn span(&self, record: &Record) -> u32 {
+        if record.op == Opcode::ReadRequest { span_of(record.dma_len, self.mtu.unwrap_or(1024)) } else { 1 }
     }
 
     fn note_id(&mut self, id: u16) {
@@ -151,13 +158,10 @@ impl Flow {
         if let Some(acknowledged) = self.acknowledged_ns.take() {
             self.reaction.add(record.time_ns - acknowledged);
         }
-        let span = if record.op == Opcode::ReadRequest {
-            let span = span_of(record.dma_len, self.mtu.unwrap_or(1024));
+        let span = self.span(record);
+        if record.op == Opcode::ReadRequest {
             self.reads.add(psn, i64::from(span));
-            span
-        } else {
-            1
-        };
+        }
         self.history.add(psn, span, record, self.una, &mut shared.kept);
         self.next = psn + i64::from(span);
     }
@@ -174,11 +178,10 @@ impl Flow {
             }
         }
         if is_read {
-            let span = i64::from(span_of(record.dma_len, self.mtu.unwrap_or(1024)));
-            self.reads.resume(psn, span);
+            self.reads.resume(psn, i64::from(self.span(record)));
         }
         if !known {
-            let span = if is_read { span_of(record.dma_len, self.mtu.unwrap_or(1024)) } else { 1 };
+            let span = self.span(record);
             self.history.add(psn, span, record, self.una, &mut shared.kept);
         }
     }
@@ -267,7 +270,7 @@ impl Flow {
             pauses: shared.pauses,
         }));
         if is_read {
-            self.reads.resume(psn, i64::from(span_of(record.dma_len, self.mtu.unwrap_or(1024))));
+            self.reads.resume(psn, i64::from(self.span(record)));
         }
         self.una = self.una.min(psn);
         self.unanswered_round = true;
@@ -319,6 +322,7 @@ impl Flow {
             read: self.reads.gap(psn),
             hole,
             unanswered_round: self.unanswered_round,
+            unasked_acks: self.unasked_acks,
             latency: self.latency,
             reaction: self.reaction,
             first_sent_ns: first.map_or(self.last_request_ns, |sent| sent.ns),
@@ -365,8 +369,11 @@ impl Flow {
         }
         self.nak = self.nak.filter(|nak| nak.psn > psn);
         self.rnr = self.rnr.filter(|rnr| rnr.0 > psn);
-        let asked = self.history.covering(psn).is_some_and(|sent| sent.ack_request);
-        let Some(open) = self.open.as_mut() else { return };
+        let asked = self.history.covering(psn).is_none_or(|sent| sent.ack_request);
+        let Some(open) = self.open.as_mut() else {
+            self.unasked_acks |= !asked;
+            return;
+        };
         if psn >= open.psn {
             let echo = &mut open.echo;
             match echo.first {

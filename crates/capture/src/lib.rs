@@ -40,7 +40,7 @@ mod taps;
 mod text;
 mod two_taps;
 
-pub use analysis::{Analysis, Captured, Tally};
+pub use analysis::{Analysis, Captured, Step, Tally};
 pub use cause::TapPosition;
 pub use compression::decompressed;
 pub use event::{Certainty, Event, EventKind, Evidence, Side, Verdict};

@@ -68,10 +68,6 @@ pub(crate) enum Kind {
 impl Record {
     /// No flow.
     pub(crate) const NO_FLOW: u32 = u32::MAX;
-
-    pub(crate) fn is_answer(&self) -> bool {
-        !matches!(self.kind, Kind::Request | Kind::Cnp)
-    }
 }
 
 /// What a packet is; `None` for services other than a reliable connection.

@@ -78,7 +78,7 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
 /// Responders that were seen to acknowledge each duplicate.
 fn echoing_hosts(analysis: &Analysis) -> BTreeMap<HostIndex, ()> {
     let closed = analysis.shared.closed.iter();
-    let echoes = closed.filter(|resend| resend.echo.times >= 2 && resend.resent >= 2);
+    let echoes = closed.filter(|resend| resend.is_echoed() && resend.resent >= 2);
     echoes.map(|resend| (analysis.pairings.flows[resend.flow as usize].stream.to, ())).collect()
 }
 

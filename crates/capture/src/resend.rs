@@ -84,6 +84,8 @@ pub(crate) struct Before {
     pub(crate) hole: Option<(i64, u64)>,
     /// Whether an earlier round had no answer yet.
     pub(crate) unanswered_round: bool,
+    /// Whether the responder acknowledges packets that do not ask for it.
+    pub(crate) unasked_acks: bool,
     /// Times from requests to their answers so far.
     pub(crate) latency: Times,
     /// Times from acknowledgements to the next new request so far.
@@ -146,6 +148,13 @@ pub(crate) struct Resend {
 }
 
 impl Resend {
+    /// Whether the ACKs after the round were answers to duplicates. One ACK for a packet that asked for it may
+    /// be the ordinary one.
+    pub(crate) fn is_echoed(&self) -> bool {
+        let unasked = self.echo.times == 1 && !self.echo.asked && !self.before.unasked_acks;
+        self.echo.times >= 2 || unasked
+    }
+
     /// Behind the last PSN that the requester had sent before, whether the tap saw it or not.
     pub(crate) fn sent_end(&self) -> i64 {
         self.rest.map_or(self.end, |(_, last)| last + 1)

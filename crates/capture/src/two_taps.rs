@@ -1,6 +1,6 @@
 //! One event at two taps: a frame that one tap has and the other lacks was lost between them.
 
-use wiremend_measure::TimeoutCause::{self, Nak, Retransmission, TailPacket};
+use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
 
 use crate::analysis::Analysis;
 use crate::event::{Certainty, Evidence, EventKind, Side, Verdict};
@@ -33,19 +33,32 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
     };
     let best = (0..twins.len()).min_by_key(|at| sureness(*at)).unwrap_or(0);
     let verdict = twins[best].verdict().cloned();
-    if twins[best].judged.kind != EventKind::Timeout
-        || verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof)
-    {
+    if twins[best].judged.kind != EventKind::Timeout {
         return (best, verdict);
     }
     if let [only] = twins {
-        return (best, seen_once(analysis, only).or(verdict));
+        let is_proven = verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof);
+        return (best, (!is_proven).then(|| seen_once(analysis, only)).flatten().or(verdict));
     }
     let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
     let farthest = (0..twins.len()).min_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
     let (Some(near), Some(far)) = (nearest, farthest) else { return (best, verdict) };
-    let between = (near != far).then(|| lost_between(twins[near].judged, twins[far].judged)).flatten();
-    match between {
+    if near == far {
+        return (best, verdict);
+    }
+    // An answer that passed the tap nearer to the requester was not lost between the taps.
+    let passed = |at: usize| twins[at].judged.resend.before.una >= twins[at].judged.resend.end;
+    if passed(near) {
+        return (near, twins[near].verdict().cloned());
+    }
+    if passed(far) && far == best {
+        let between = verdict.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict });
+        return (far, between);
+    }
+    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof) {
+        return (best, verdict);
+    }
+    match lost_between(twins[near].judged, twins[far].judged) {
         Some(verdict) => (near, Some(verdict)),
         None => (best, verdict),
     }
@@ -61,11 +74,15 @@ fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
     // The other tap must have seen the flow before, and go on behind it.
     let covers = (other.1.first..other.1.next).contains(&resend.psn) && other.1.first < resend.psn;
     let is_farther = other.1.counts.requests < twin.requests;
-    if !covers || !is_farther || resend.timeouts != 1 || resend.before.read.is_some() {
+    if !covers || !is_farther || resend.timeouts != 1 {
         return None;
     }
-    let frames = resend.before.first_sent_frame;
-    Some(between(TailPacket, frames, &[(frames, "seen at this tap only"), (Some(resend.frame), "sent again")]))
+    let frame = resend.before.first_sent_frame;
+    let shown = [(frame, "seen at this tap only"), (Some(resend.frame), "sent again")];
+    Some(match resend.before.read {
+        None => between(TailPacket, frame, &shown),
+        Some(_) => Verdict { sub_cause: Some("READ request"), ..between(Other, frame, &shown) },
+    })
 }
 
 /// Compares what passed the near tap with what passed the far one before the resend.
