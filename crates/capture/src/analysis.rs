@@ -193,6 +193,7 @@ impl Analysis {
             kind,
             op,
             ip_id: ip.id.unwrap_or(0),
+            source_port: packet.source_port,
             ack_request: packet.bth.ack_request,
             congestion: ip.ecn == 0b11,
             payload_len: packet.payload_len as u32,

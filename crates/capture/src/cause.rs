@@ -121,7 +121,7 @@ fn without_answers(resend: &Resend) -> Draft {
     if let Some(draft) = unfinished_message(resend) {
         return draft;
     }
-    Draft::ambiguous(Other, &[TailPacket, TailAck, Nak, Retransmission]).sub("no answers in the capture")
+    Draft::ambiguous(Other, &[TailPacket, TailAck, Nak, Retransmission]).sub("no answers in the capture: perhaps a NAK")
 }
 
 /// The last packets of a message had not passed the tap, and nothing behind them had.
@@ -158,7 +158,12 @@ fn acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
         let draft = Draft::ambiguous(Other, &[TailAck]).sub("the answer came late, or was lost");
         return Some(draft.shown_by(Some(frame), role));
     }
-    let draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
+    let mut draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
+    if resend.went_on {
+        // Later messages may have been lost before the tap, or their answers would have replaced this one.
+        draft.0.certainty = Certainty::Ambiguous;
+        draft.0.alternatives = vec![TailPacket];
+    }
     Some(draft.lost(Some(frame)).shown_by(Some(frame), role))
 }
 
@@ -186,8 +191,13 @@ fn nak_not_received(resend: &Resend, nak: SeenNak, context: &Context) -> Draft {
     if resend.ns - nak.ns <= crossing_ns {
         return Draft::ambiguous(Other, &[Nak]).sub("the NAK came late, or was lost");
     }
-    Draft::new(Nak, Certainty::Proof, Side::Downstream).lost(Some(nak.frame))
+    let draft = Draft::new(Nak, Certainty::Proof, Side::Downstream).lost(Some(nak.frame));
+    if nak.in_unanswered_round { draft.sub(NAK_OF_ROUND) } else { draft }
 }
+
+/// A lost NAK whose gap was in a round of retransmission.
+pub(crate) const NAK_OF_ROUND: &str = "NAK for a round of retransmission";
+
 
 /// The packet that the NAK had asked for passed the tap again before the wait.
 fn resent_and_lost(resend: &Resend, again: u64, context: &Context) -> Draft {
@@ -251,6 +261,10 @@ fn echoed(resend: &Resend, context: &Context) -> Option<Draft> {
     } else {
         Draft::ambiguous(Nak, &[TailPacket])
     };
+    if resend.went_on && had >= end - 1 {
+        draft.0.certainty = Certainty::Ambiguous;
+        draft.0.alternatives = vec![TailPacket];
+    }
     if certainty == Certainty::Ambiguous {
         let all = [TailAck, TailPacket, Nak];
         draft.0.alternatives = all.into_iter().filter(|cause| *cause != draft.0.cause).collect();

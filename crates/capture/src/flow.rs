@@ -16,6 +16,8 @@ pub(crate) struct Flow {
     started: bool,
     /// Lowest PSN.
     pub(crate) first: i64,
+    /// Time of the first request.
+    pub(crate) first_ns: i64,
     /// Behind the highest PSN sent.
     pub(crate) next: i64,
     /// PSN of the request before.
@@ -26,8 +28,6 @@ pub(crate) struct Flow {
     reads: Reads,
     nak: Option<SeenNak>,
     rnr: Option<(i64, i64)>,
-    /// An answer to a message behind an incomplete READ.
-    implied: Option<i64>,
     open: Option<Box<Resend>>,
     last_ns: i64,
     last_request_ns: i64,
@@ -81,7 +81,7 @@ impl Flow {
     pub(crate) fn on_request(&mut self, psn: i64, record: &Record, shared: &mut Shared) {
         if !self.started {
             (self.started, self.next, self.una, self.last) = (true, psn, psn, psn - 1);
-            self.first = psn;
+            (self.first, self.first_ns) = (psn, record.time_ns);
             self.last_ns = record.time_ns;
         }
         self.first = self.first.min(psn);
@@ -202,6 +202,7 @@ impl Flow {
     /// Notes how the open round continues.
     fn note_round(&mut self, psn: i64, record: &Record) {
         let Some(open) = self.open.as_mut() else { return };
+        open.went_on |= psn >= open.end && !open.answered;
         if !open.followed {
             open.followed = true;
             open.selective = psn >= open.end && psn > open.psn + 1;
@@ -260,6 +261,7 @@ impl Flow {
             resent: u32::from(!is_read),
             fresh: (!known).then_some((psn, record.frame)),
             rest: None,
+            went_on: false,
             selective: false,
             followed: false,
             answered: false,
@@ -274,7 +276,6 @@ impl Flow {
         }
         self.una = self.una.min(psn);
         self.unanswered_round = true;
-        self.implied = None;
         self.acknowledged_ns = None;
     }
 
@@ -292,7 +293,7 @@ impl Flow {
             return (Trigger::Nak, reaction);
         }
         if record.op == Opcode::ReadRequest
-            && let Some(ns) = self.implied
+            && let Some(ns) = self.reads.answered_behind(psn)
         {
             return (Trigger::ImpliedNak, since(ns));
         }
@@ -340,6 +341,7 @@ impl Flow {
         match record.kind {
             Kind::Ack | Kind::AtomicAck => {
                 self.counts.acks += 1;
+                self.reads.note(psn, record.frame, record.time_ns);
                 self.acknowledge(psn, record, shared);
             }
             Kind::Nak => self.on_nak(psn, record),
@@ -368,6 +370,10 @@ impl Flow {
             self.unanswered_round = false;
         }
         self.nak = self.nak.filter(|nak| nak.psn > psn);
+        if let Some(nak) = self.nak.as_mut().filter(|nak| nak.psn == psn + 1) {
+            // The requester may know from this ACK what the NAK told.
+            nak.una_before = nak.psn;
+        }
         self.rnr = self.rnr.filter(|rnr| rnr.0 > psn);
         let asked = self.history.covering(psn).is_none_or(|sent| sent.ack_request);
         let Some(open) = self.open.as_mut() else {
@@ -392,13 +398,8 @@ impl Flow {
     /// Raises the oldest PSN without acknowledgement, but not over an incomplete READ.
     fn raise(&mut self, una: i64, record: &Record) {
         let mut una = una.min(self.next);
-        if let Some((read_end, missing)) = self.reads.first_incomplete()
-            && una > missing
-        {
-            if una > read_end {
-                self.implied = Some(record.time_ns);
-            }
-            una = missing;
+        if let Some(missing) = self.reads.first_missing() {
+            una = una.min(missing);
         }
         if una > self.una {
             self.una = una;
@@ -409,6 +410,10 @@ impl Flow {
 
     fn on_nak(&mut self, psn: i64, record: &Record) {
         self.counts.naks += 1;
+        if self.una_frame.is_none() {
+            // The tap missed the first requests; nothing tells yet what was acknowledged.
+            self.una = self.una.min(psn);
+        }
         let una_before = self.una;
         self.raise(psn, record);
         let is_copy = self.nak.is_some_and(|nak| nak.psn == psn);
@@ -431,7 +436,7 @@ impl Flow {
     }
 
     fn on_response(&mut self, psn: i64, record: &Record) {
-        let Some(start) = self.reads.respond(psn, record.frame) else { return };
+        let Some(start) = self.reads.respond(psn, record.frame, record.time_ns) else { return };
         if psn == start
             && let Some(sent) = self.history.at(psn).filter(|sent| sent.times == 1)
         {

@@ -6,6 +6,7 @@
 //! the connection manager that was seen decides without votes.
 
 use wiremend_units::Psn;
+use wiremend_wire::Opcode;
 
 use crate::mad::CmMessage;
 use crate::record::{HostIndex, Kind, Record, Stream, Table, TapIndex};
@@ -19,7 +20,7 @@ const BEFORE_FIRST_MAX: i64 = 4096;
 /// Most flows between two hosts among which an answer votes: the newest ones.
 const CANDIDATES_MAX: usize = 256;
 /// Most queue pairs that are counted for a flow.
-const VOTES_MAX: usize = 16;
+const VOTES_MAX: usize = 32;
 /// Most set-ups that are remembered.
 const SETUPS_MAX: usize = 1 << 16;
 
@@ -29,13 +30,27 @@ pub(crate) struct Outline {
     pub(crate) stream: Stream,
     first: i64,
     pub(crate) next: i64,
-    /// Queue pairs that may answer, with their votes.
-    votes: Vec<(u32, u64)>,
+    /// Queue pairs that may answer.
+    votes: Vec<Vote>,
     answered_by: Option<u32>,
     pub(crate) pairing: Pairing,
     /// Path MTU, from payloads and from the distances of READs.
     pub(crate) mtu: Option<u32>,
     pending_read: Option<(i64, u32)>,
+    /// UDP source port: constant for most queue pairs.
+    port: u16,
+    ports_vary: bool,
+}
+
+/// A queue pair that may answer a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Vote {
+    /// Whether its packets have the source port of the flow. Linux hashes both numbers of a connection
+    /// (`rdma_calc_flow_label`), so both directions often have the same one.
+    same_port: bool,
+    /// Answers that fit.
+    count: u64,
+    qpn: u32,
 }
 
 /// How the answering queue pair was found.
@@ -95,7 +110,7 @@ impl Pairings {
     fn request(&mut self, record: &mut Record) {
         let known = self.current.get(&record.stream).copied();
         let reset = self.restarted.remove(&(record.stream.to, record.stream.qpn)).is_some();
-        let flow = known.filter(|flow| !reset && self.flows[*flow as usize].fits(record.psn));
+        let flow = known.filter(|flow| !reset && self.flows[*flow as usize].fits(record));
         let Some(flow) = flow.or_else(|| self.start(record)) else {
             self.left_out += 1;
             return;
@@ -122,6 +137,8 @@ impl Pairings {
             pairing: Pairing::None,
             mtu: None,
             pending_read: None,
+            port: record.source_port,
+            ports_vary: false,
         });
         self.current.insert(record.stream, flow);
         let Stream { tap, from, to, .. } = record.stream;
@@ -138,10 +155,14 @@ impl Pairings {
             if !outline.could_answer(record.psn) {
                 continue;
             }
-            if let Some(vote) = outline.votes.iter_mut().find(|vote| vote.0 == qpn) {
-                vote.1 += 1;
+            let same_port = outline.port == record.source_port && !outline.ports_vary;
+            if let Some(vote) = outline.votes.iter_mut().find(|vote| vote.qpn == qpn) {
+                vote.count += 1;
+                vote.same_port &= same_port;
             } else if outline.votes.len() < VOTES_MAX {
-                outline.votes.push((qpn, 1));
+                outline.votes.push(Vote { same_port, count: 1, qpn });
+            } else if same_port && let Some(weakest) = outline.votes.iter_mut().min() {
+                *weakest = Vote { same_port, count: 1, qpn };
             }
         }
     }
@@ -149,19 +170,20 @@ impl Pairings {
     /// Decides the pairing of all flows with votes: the surest first, so that each queue pair answers one
     /// flow at a time.
     pub(crate) fn decide(&mut self) {
-        let mut pairs: Vec<(u64, u32, u32)> = Vec::new();
+        let mut pairs: Vec<(Vote, u32)> = Vec::new();
         for (flow, outline) in self.flows.iter().enumerate() {
             let open = matches!(outline.pairing, Pairing::None | Pairing::Ambiguous);
             let votes = if open { outline.votes.as_slice() } else { &[] };
-            pairs.extend(votes.iter().map(|(qpn, count)| (*count, flow as u32, *qpn)));
+            pairs.extend(votes.iter().map(|vote| (*vote, flow as u32)));
         }
-        pairs.sort_by_key(|(count, flow, qpn)| (u64::MAX - count, *flow, *qpn));
-        for (count, flow, qpn) in pairs {
-            self.pair(flow, qpn, count);
+        pairs.sort_by_key(|(vote, flow)| (!vote.same_port, u64::MAX - vote.count, *flow, vote.qpn));
+        for (vote, flow) in pairs {
+            self.pair(flow, vote);
         }
     }
 
-    fn pair(&mut self, flow: u32, qpn: u32, count: u64) {
+    fn pair(&mut self, flow: u32, vote: Vote) {
+        let qpn = vote.qpn;
         let outline = &self.flows[flow as usize];
         if matches!(outline.pairing, Pairing::ByPsn | Pairing::ByManager) {
             return;
@@ -178,9 +200,10 @@ impl Pairings {
         if taken {
             return;
         }
-        let rival = outline.votes.iter().any(|(other, votes)| {
-            let free = self.answered.get(&Stream { qpn: *other, ..answers }).is_none();
-            *other != qpn && free && *votes >= count
+        let rival = outline.votes.iter().any(|other| {
+            let free = self.answered.get(&Stream { qpn: other.qpn, ..answers }).is_none();
+            let is_as_good = other.same_port == vote.same_port && other.count >= vote.count;
+            other.qpn != qpn && free && is_as_good
         });
         let pairing = match (managed, rival) {
             (Some(_), _) => Pairing::ByManager,
@@ -245,9 +268,18 @@ impl Pairings {
     }
 }
 
+/// Whether a packet is the first of its message.
+fn starts_message(op: Opcode) -> bool {
+    use Opcode::{SendLast, SendLastImm, SendLastInvalidate, SendMiddle, WriteLast, WriteLastImm, WriteMiddle};
+    !matches!(
+        op,
+        SendMiddle | SendLast | SendLastImm | SendLastInvalidate | WriteMiddle | WriteLast | WriteLastImm
+    )
+}
+
 /// Whether a packet carries a whole path MTU.
 fn is_full(record: &Record) -> bool {
-    use wiremend_wire::Opcode::{
+    use Opcode::{
         ReadResponseFirst, ReadResponseMiddle, SendFirst, SendMiddle, WriteFirst, WriteMiddle,
     };
     matches!(
@@ -264,8 +296,12 @@ impl Outline {
     }
 
     /// Whether a request may belong to this connection.
-    fn fits(&self, psn: Psn) -> bool {
-        let psn = self.unwrap(psn);
+    fn fits(&self, record: &Record) -> bool {
+        let psn = self.unwrap(record.psn);
+        // A new queue pair with the old number may start at the old PSN, but hashes to another port.
+        if psn < self.next && record.source_port != self.port && !self.ports_vary && starts_message(record.op) {
+            return false;
+        }
         // A READ of unknown MTU may span more.
         let ahead = self.pending_read.map_or(0, |(_, len)| i64::from(len / 256));
         psn > self.next - JUMP_MAX && psn >= self.first - BEFORE_FIRST_MAX && psn < self.next + JUMP_MAX + ahead
@@ -297,9 +333,10 @@ impl Outline {
             self.pending_read = None;
         }
         self.first = self.first.min(psn);
+        self.ports_vary |= record.source_port != self.port;
         let span = match (record.op, self.mtu.or(between)) {
-            (wiremend_wire::Opcode::ReadRequest, Some(mtu)) => span_of(record.dma_len, mtu),
-            (wiremend_wire::Opcode::ReadRequest, None) => {
+            (Opcode::ReadRequest, Some(mtu)) => span_of(record.dma_len, mtu),
+            (Opcode::ReadRequest, None) => {
                 self.pending_read = (psn >= self.next).then_some((psn, record.dma_len)).or(self.pending_read);
                 1
             }

@@ -6,13 +6,14 @@ use crate::resend::ReadGap;
 
 /// READs that are kept, complete ones too: the last responses may be lost behind the tap.
 const KEPT_MAX: usize = 256;
-/// Responses whose frames are kept.
-const RESPONSES_MAX: usize = 128;
+/// Answers that are kept.
+const ANSWERS_MAX: usize = 128;
 
 #[derive(Default)]
 pub(crate) struct Reads {
     reads: VecDeque<Read>,
-    responses: VecDeque<(i64, u64)>,
+    /// Responses and ACKs: PSN, frame and time.
+    answers: VecDeque<(i64, u64, i64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,7 +50,7 @@ impl Reads {
 
     /// A READ is requested again from `psn` on.
     pub(crate) fn resume(&mut self, psn: i64, span: i64) {
-        self.responses.retain(|(seen, _)| *seen < psn);
+        self.answers.retain(|(seen, ..)| *seen < psn);
         if let Some(read) = self.covering(psn) {
             read.missing = psn;
             read.later = None;
@@ -59,7 +60,7 @@ impl Reads {
     }
 
     /// A response was seen; returns the first PSN of its READ.
-    pub(crate) fn respond(&mut self, psn: i64, frame: u64) -> Option<i64> {
+    pub(crate) fn respond(&mut self, psn: i64, frame: u64, ns: i64) -> Option<i64> {
         let read = self.covering(psn)?;
         read.any_response = true;
         if psn == read.missing {
@@ -68,30 +69,42 @@ impl Reads {
             read.later.get_or_insert((psn, frame));
         }
         let start = read.start;
-        if self.responses.len() == RESPONSES_MAX {
-            self.responses.pop_front();
-        }
-        self.responses.push_back((psn, frame));
+        self.note(psn, frame, ns);
         Some(start)
     }
 
-    /// The end of the first READ with missing responses, and the first of these.
-    pub(crate) fn first_incomplete(&self) -> Option<(i64, i64)> {
-        let read = self.reads.iter().find(|read| read.missing < read.end)?;
-        Some((read.end, read.missing))
+    /// Keeps an answer while there are READs.
+    pub(crate) fn note(&mut self, psn: i64, frame: u64, ns: i64) {
+        if self.reads.is_empty() {
+            return;
+        }
+        if self.answers.len() == ANSWERS_MAX {
+            self.answers.pop_front();
+        }
+        self.answers.push_back((psn, frame, ns));
+    }
+
+    /// When the first answer behind a PSN passed: it may have shown the requester that this one was missing.
+    pub(crate) fn answered_behind(&self, psn: i64) -> Option<i64> {
+        self.answers.iter().find(|(seen, ..)| *seen > psn).map(|(.., ns)| *ns)
+    }
+
+    /// The first missing response of all READs.
+    pub(crate) fn first_missing(&self) -> Option<i64> {
+        self.reads.iter().find(|read| read.missing < read.end).map(|read| read.missing)
     }
 
     /// What was seen of the READ that a request repeats.
     pub(crate) fn gap(&self, psn: i64) -> Option<ReadGap> {
         let at = self.reads.partition_point(|read| read.start <= psn).checked_sub(1)?;
         let read = self.reads.get(at).filter(|read| psn < read.end)?;
-        let seen = self.responses.iter().rev().find(|(seen, _)| *seen == psn);
-        let behind = self.responses.iter().rev().find(|(seen, _)| *seen > psn && *seen < read.end);
+        let seen = self.answers.iter().rev().find(|(seen, ..)| *seen == psn);
+        let behind = self.answers.iter().find(|(seen, ..)| *seen > psn && *seen < read.end);
         Some(ReadGap {
             start: read.start,
             any_response: read.any_response,
-            response: seen.map(|(_, frame)| *frame),
-            later: behind.map(|(_, frame)| *frame).or(read.later.map(|(_, frame)| frame)),
+            response: seen.map(|(_, frame, _)| *frame),
+            later: behind.map(|(_, frame, _)| *frame).or(read.later.map(|(_, frame)| frame)),
         })
     }
 }

@@ -41,6 +41,7 @@ pub(crate) struct Record {
     pub(crate) op: Opcode,
     /// IP identification; 0 in IPv6.
     pub(crate) ip_id: u16,
+    pub(crate) source_port: u16,
     pub(crate) ack_request: bool,
     pub(crate) congestion: bool,
     pub(crate) payload_len: u32,

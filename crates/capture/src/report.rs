@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wiremend_measure::TimeoutCause;
+use wiremend_units::Psn;
 
 use crate::analysis::{Analysis, Tally};
 use crate::cause::{Context, Pairedness, judge};
 use crate::event::{Event, EventKind, Verdict};
 use crate::pairing::{Outline, Pairing};
-use crate::record::{HostIndex, Kind};
+use crate::record::{HostIndex, Kind, TapIndex};
 use crate::reaction::Reactions;
 use crate::resend::{Resend, Trigger};
 use crate::summary::{FlowSummary, Summary, summarize};
@@ -111,25 +112,79 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
     if analysis.taps.count() < 2 {
         return;
     }
-    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    let mut seen: BTreeMap<_, u32> = BTreeMap::new();
+    // By direction and queue pair: events by tap.
+    let mut flows: BTreeMap<_, BTreeMap<TapIndex, Vec<usize>>> = BTreeMap::new();
     for (at, event) in judged.iter().enumerate() {
         let stream = event.outline.stream;
-        let key = (stream.from, stream.to, stream.qpn, event.resume() & 0x00FF_FFFF);
-        let number = seen.entry((stream.tap, key)).or_default();
-        groups.entry((key, *number)).or_default().push(at);
-        *number += 1;
+        let taps = flows.entry((stream.from, stream.to, stream.qpn)).or_default();
+        taps.entry(stream.tap).or_default().push(at);
     }
-    for group in groups.into_values() {
-        let twins: Vec<Twin<'_>> = group.iter().map(|at| Twin::new(analysis, &judged[*at])).collect();
-        let (best, verdict) = compare(analysis, &twins);
-        let best = group[best];
-        if judged[best].kind == EventKind::Timeout && verdict.is_some() {
-            judged[best].verdict = verdict;
+    for taps in flows.into_values() {
+        let requests = |events: &[usize]| {
+            events.first().map_or(0, |at| analysis.flows[judged[*at].resend.flow as usize].counts.requests)
+        };
+        let nearest = taps.iter().max_by_key(|(tap, events)| (requests(events), u16::MAX - tap.0));
+        let Some((nearest, near)) = nearest.map(|(tap, events)| (*tap, events.clone())) else { continue };
+        let mut groups: Vec<Vec<usize>> = near.iter().map(|at| vec![*at]).collect();
+        for (_, far) in taps.into_iter().filter(|(tap, _)| *tap != nearest) {
+            let mut free: Vec<bool> = vec![true; near.len()];
+            for event in far {
+                let twin = twin_of(analysis, judged, &near, &free, event);
+                match twin {
+                    Some(place) => {
+                        free[place] = false;
+                        groups[place].push(event);
+                    }
+                    None => groups.push(vec![event]),
+                }
+            }
         }
-        for at in group {
-            judged[at].is_twin = at != best;
+        for group in groups {
+            join(analysis, judged, &group);
         }
+    }
+}
+
+/// The event of the near tap that is the same as one of a far tap: it resumes at or before its PSN, and is
+/// the nearest in time.
+fn twin_of(
+    analysis: &Analysis,
+    judged: &[Judged<'_>],
+    near: &[usize],
+    free: &[bool],
+    far: usize,
+) -> Option<usize> {
+    /// Events that are compared.
+    const SEARCHED: usize = 64;
+    let there = judged[far].resend;
+    let there_flow = &analysis.flows[there.flow as usize];
+    // Events of one tap are in order of their ends, nearly that of time.
+    let from = near.partition_point(|at| judged[*at].resend.ns < there.ns - there.wait_ns.saturating_mul(2));
+    let from = if analysis.files.len() > 1 { from.saturating_sub(SEARCHED / 2) } else { from };
+    let candidates = near.iter().enumerate().skip(from).take(SEARCHED).filter(|(place, _)| free[*place]);
+    let fits = candidates.filter_map(|(place, at)| {
+        let here = judged[*at].resend;
+        let here_flow = &analysis.flows[here.flow as usize];
+        let is_same_start = (here_flow.first ^ there_flow.first) & 0x00FF_FFFF == 0;
+        let offset_ns = if is_same_start { there_flow.first_ns - here_flow.first_ns } else { 0 };
+        let apart_ns = (there.ns - here.ns - offset_ns).abs();
+        let ahead = Psn::new(there.psn as u32).distance(Psn::new(here.psn as u32));
+        let is_inside = ahead >= 0 && i64::from(ahead) < here.sent_end() - here.psn;
+        (is_inside && apart_ns <= here.wait_ns.max(there.wait_ns) / 2).then_some((apart_ns, place))
+    });
+    fits.min().map(|(_, place)| place)
+}
+
+/// Reports one of the events of a group.
+fn join(analysis: &Analysis, judged: &mut [Judged<'_>], group: &[usize]) {
+    let twins: Vec<Twin<'_>> = group.iter().map(|at| Twin::new(analysis, &judged[*at])).collect();
+    let (best, verdict) = compare(analysis, &twins);
+    let best = group[best];
+    if judged[best].kind == EventKind::Timeout && verdict.is_some() {
+        judged[best].verdict = verdict;
+    }
+    for at in group {
+        judged[*at].is_twin = *at != best;
     }
 }
 

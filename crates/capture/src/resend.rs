@@ -137,6 +137,9 @@ pub(crate) struct Resend {
     pub(crate) rest: Option<(u64, i64)>,
     /// Whether only the first packet was sent again although more was outstanding.
     pub(crate) selective: bool,
+    /// Whether the round went on behind `end` before any answer: with new requests, or with some that the tap
+    /// had missed.
+    pub(crate) went_on: bool,
     pub(crate) followed: bool,
     pub(crate) answered: bool,
     pub(crate) echo: Echo,

@@ -145,8 +145,9 @@ fn add(summary: &mut Summary, event: &Event) {
                 *summary.by_certainty.entry(certainty).or_default() += 1;
                 summary.losses += match verdict.cause {
                     TimeoutCause::TailPacket | TimeoutCause::TailAck => 1,
-                    // The gap before it, and the NAK or the retransmission.
-                    TimeoutCause::Nak | TimeoutCause::Retransmission => 2,
+                    // The gap and the NAK. A gap whose retransmission was lost counts as a NAK recovery.
+                    TimeoutCause::Nak => 2,
+                    TimeoutCause::Retransmission => 1,
                     TimeoutCause::Other => 0,
                 };
             }

@@ -1,5 +1,6 @@
 //! One event at two taps: a frame that one tap has and the other lacks was lost between them.
 
+use wiremend_units::Psn;
 use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
 
 use crate::analysis::Analysis;
@@ -88,7 +89,6 @@ fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
 /// Compares what passed the near tap with what passed the far one before the resend.
 fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
     let (sent, arrived) = (near.resend, far.resend);
-    let wrap = |psn: i64| psn & 0x00FF_FFFF;
     if sent.before.read.is_some() || near.kind != EventKind::Timeout || far.kind != EventKind::Timeout {
         return None;
     }
@@ -110,7 +110,8 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
             }
         };
     }
-    let is_shorter = wrap(arrived.end) != wrap(sent.end) && arrived.end < sent.end && arrived.before.nak.is_none();
+    let shorter = Psn::new(sent.end as u32).distance(Psn::new(arrived.end as u32)) > 0;
+    let is_shorter = shorter && arrived.before.nak.is_none() && arrived.before.hole.is_none();
     is_shorter.then(|| {
         let last = sent.before.last_frame;
         between(TailPacket, last, &[(last, "seen at the near tap only"), resent])
