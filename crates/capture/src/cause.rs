@@ -86,7 +86,7 @@ impl Draft {
 }
 
 /// Judges a resend that no answer asked for.
-pub(crate) fn judge(resend: &Resend, context: &Context) -> Verdict {
+pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
     let draft = if context.paired == Pairedness::None {
         without_answers(resend)
     } else if let Some(read) = resend.before.read {
@@ -121,7 +121,8 @@ fn without_answers(resend: &Resend) -> Draft {
     if let Some(draft) = unfinished_message(resend) {
         return draft;
     }
-    Draft::ambiguous(Other, &[TailPacket, TailAck, Nak, Retransmission]).sub("no answers in the capture: perhaps a NAK")
+    Draft::ambiguous(Other, &[TailPacket, TailAck, Nak, Retransmission])
+        .sub("no answers in the capture: perhaps a NAK")
 }
 
 /// The last packets of a message had not passed the tap, and nothing behind them had.
@@ -141,7 +142,7 @@ fn unfinished_message(resend: &Resend) -> Option<Draft> {
 }
 
 /// Everything outstanding had been acknowledged at the tap.
-fn acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
+fn acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let before = &resend.before;
     if before.una < resend.end {
         return None;
@@ -158,7 +159,8 @@ fn acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
         let draft = Draft::ambiguous(Other, &[TailAck]).sub("the answer came late, or was lost");
         return Some(draft.shown_by(Some(frame), role));
     }
-    let mut draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
+    let mut draft =
+        Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
     if resend.went_on {
         // Later messages may have been lost before the tap, or their answers would have replaced this one.
         draft.0.certainty = Certainty::Ambiguous;
@@ -167,7 +169,7 @@ fn acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
     Some(draft.lost(Some(frame)).shown_by(Some(frame), role))
 }
 
-fn negatively_acknowledged(resend: &Resend, context: &Context) -> Option<Draft> {
+fn negatively_acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let nak = resend.before.nak?;
     let draft = if resend.psn < nak.psn {
         nak_not_received(resend, nak, context)
@@ -182,7 +184,7 @@ fn negatively_acknowledged(resend: &Resend, context: &Context) -> Option<Draft> 
 }
 
 /// The requester resumes before the PSN that a NAK had named: it does not know of the NAK.
-fn nak_not_received(resend: &Resend, nak: SeenNak, context: &Context) -> Draft {
+fn nak_not_received(resend: &Resend, nak: SeenNak, context: Context) -> Draft {
     if context.position == TapPosition::Requester {
         return Draft::new(Other, Certainty::Proof, Side::Nowhere).sub("a NAK arrived and was ignored");
     }
@@ -198,9 +200,8 @@ fn nak_not_received(resend: &Resend, nak: SeenNak, context: &Context) -> Draft {
 /// A lost NAK whose gap was in a round of retransmission.
 pub(crate) const NAK_OF_ROUND: &str = "NAK for a round of retransmission";
 
-
 /// The packet that the NAK had asked for passed the tap again before the wait.
-fn resent_and_lost(resend: &Resend, again: u64, context: &Context) -> Draft {
+fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
     if let Some(had) = responder_had(resend)
         && had >= resend.sent_end() - 1
     {
@@ -216,7 +217,7 @@ fn resent_and_lost(resend: &Resend, again: u64, context: &Context) -> Draft {
 }
 
 /// A NAK, and no retransmission before the wait.
-fn nak_without_round(nak: SeenNak, context: &Context) -> Draft {
+fn nak_without_round(nak: SeenNak, context: Context) -> Draft {
     let ignored = "a NAK arrived and was ignored";
     if context.position == TapPosition::Requester {
         return Draft::new(Other, Certainty::Proof, Side::Nowhere).sub(ignored);
@@ -239,7 +240,7 @@ fn responder_had(resend: &Resend) -> Option<i64> {
 }
 
 /// A responder that acknowledges each duplicate.
-fn echoed(resend: &Resend, context: &Context) -> Option<Draft> {
+fn echoed(resend: &Resend, context: Context) -> Option<Draft> {
     let echo = resend.echo;
     let first = echo.first?;
     let end = resend.sent_end();
@@ -273,7 +274,7 @@ fn echoed(resend: &Resend, context: &Context) -> Option<Draft> {
 }
 
 /// Neither NAKs nor ACKs tell.
-fn undecided(resend: &Resend, context: &Context) -> Draft {
+fn undecided(resend: &Resend, context: Context) -> Draft {
     let before = &resend.before;
     if before.unanswered_round && before.outstanding > 0 && resend.echo.first.is_none() {
         return Draft::ambiguous(TailPacket, &[TailAck, Nak, Retransmission]);
@@ -296,7 +297,7 @@ fn undecided(resend: &Resend, context: &Context) -> Draft {
 }
 
 /// A READ request was sent again.
-fn read_timeout(resend: &Resend, read: ReadGap, context: &Context) -> Draft {
+fn read_timeout(resend: &Resend, read: ReadGap, context: Context) -> Draft {
     if let Some(frame) = read.response {
         let role = "response that was asked for again";
         if context.position == TapPosition::Requester {

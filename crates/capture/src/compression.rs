@@ -67,9 +67,7 @@ impl<R: BufRead> Read for ZstdFrames<R> {
     }
 }
 
-fn start_frame<R: BufRead>(
-    source: R,
-) -> io::Result<StreamingDecoder<R, FrameDecoder>> {
+fn start_frame<R: BufRead>(source: R) -> io::Result<StreamingDecoder<R, FrameDecoder>> {
     StreamingDecoder::new_with_max_window_size(source, ZSTD_WINDOW_BYTES_MAX)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}")))
 }

@@ -79,6 +79,7 @@ pub struct Verdict {
     pub evidence: Vec<Evidence>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn cause_key<S: Serializer>(cause: &TimeoutCause, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(cause.key())
 }

@@ -11,6 +11,7 @@ use crate::resend::{Before, Echo, Resend, SeenNak, Times, Trigger};
 
 /// The state of one flow at one tap.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Flow {
     pub(crate) index: u32,
     started: bool,
@@ -126,13 +127,17 @@ impl Flow {
     /// sent again looks the same.
     fn is_double(&mut self, psn: i64, record: &Record) -> bool {
         let ids_vary = self.ids_vary;
-        self.history.at(psn).is_some_and(|sent| ids_vary && sent.ip_id == record.ip_id && sent.op == record.op)
+        self.history
+            .at(psn)
+            .is_some_and(|sent| ids_vary && sent.ip_id == record.ip_id && sent.op == record.op)
     }
 
     /// Whether the packet just sent is sent again before any answer could have come.
     fn is_copy(&self, psn: i64, record: &Record) -> bool {
         let since = record.time_ns - self.last_request_ns;
-        psn == self.last && !self.answered_since_request && self.latency.least_ns.is_some_and(|latency| since < latency)
+        psn == self.last
+            && !self.answered_since_request
+            && self.latency.least_ns.is_some_and(|latency| since < latency)
     }
 
     /// Whether a packet that was missing is only late: it was numbered before its successor, or comes sooner
@@ -209,7 +214,8 @@ impl Flow {
         }
         let expected = open.rest.map_or(open.end, |(_, last)| last + 1);
         let unfinished = open.before.last_op.is_some_and(is_unfinished);
-        let ended = open.rest.is_some_and(|_| self.history.last().is_some_and(|sent| !is_unfinished(sent.op)));
+        let ended =
+            open.rest.is_some_and(|_| self.history.last().is_some_and(|sent| !is_unfinished(sent.op)));
         if unfinished && !ended && !open.answered && psn == expected && continues(record.op) {
             let first = open.rest.map_or(record.frame, |(frame, _)| frame);
             open.rest = Some((first, psn));
@@ -383,7 +389,9 @@ impl Flow {
         if psn >= open.psn {
             let echo = &mut open.echo;
             match echo.first {
-                None => *echo = Echo { first: Some(psn), times: 1, higher: false, asked, frame: record.frame },
+                None => {
+                    *echo = Echo { first: Some(psn), times: 1, higher: false, asked, frame: record.frame }
+                }
                 Some(first) if first == psn && !echo.higher => echo.times += 1,
                 Some(first) => echo.higher |= psn > first,
             }

@@ -1,6 +1,6 @@
 //! From a captured frame to its innermost IP packet: link headers, VLAN tags, and the tunnels of mirrors.
 
-use wiremend_wire::{MacAddr, Malformed, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Pause, PauseFrame};
+use wiremend_wire::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, MacAddr, Malformed, Pause, PauseFrame};
 
 use crate::not_roce::NotRoce;
 
@@ -67,11 +67,7 @@ pub(crate) enum Above<'a> {
 }
 
 /// Reads the link headers of a frame.
-pub(crate) fn parse<'a>(
-    kind: u16,
-    bytes: &'a [u8],
-    headers: &mut LinkHeaders,
-) -> Result<Above<'a>, NotRoce> {
+pub(crate) fn parse<'a>(kind: u16, bytes: &'a [u8], headers: &mut LinkHeaders) -> Result<Above<'a>, NotRoce> {
     match kind {
         link_type::ETHERNET => ethernet(bytes, headers),
         link_type::LINUX_COOKED => {

@@ -145,9 +145,11 @@ mod tests {
         assert_eq!(mad.cm(), Some(request));
         payload[17] = 0x13;
         payload[Mad::HEADER_BYTES + 12..][..3].copy_from_slice(&[0, 0, 18]);
-        let Some(CmMessage::Reply { qpn, .. }) = Mad::parse(&payload).unwrap().cm() else { panic!("a reply") };
+        let Some(CmMessage::Reply { qpn, .. }) = Mad::parse(&payload).unwrap().cm() else {
+            panic!("a reply")
+        };
         assert_eq!(qpn, 18);
-        assert_eq!(Mad::parse(&payload[..50]).unwrap().cm(), None);
+        assert_eq!(Mad::parse(&payload[..40]).unwrap().cm(), None);
         assert_eq!(Mad::parse(&payload[..20]), None);
     }
 }

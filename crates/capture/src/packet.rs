@@ -2,8 +2,8 @@
 
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{
-    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, CRC_BYTES, DethRepr, Icrc, IpVersion, Malformed, Opcode, Pause,
-    ROCE_PORT, RethRepr, UdpRepr, icrc,
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, CRC_BYTES, DethRepr, Icrc, IpVersion, Malformed,
+    Opcode, Pause, ROCE_PORT, RethRepr, UdpRepr, icrc,
 };
 
 use crate::ip::{self, IpHeader};
@@ -70,6 +70,7 @@ pub struct RocePacket<'a> {
 
 /// The fields of a BTH for operations of every service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are bits of the header, each on its own")]
 pub struct BthFields {
     /// Solicited event.
     pub solicited: bool,
@@ -139,7 +140,8 @@ fn content<'a>(
         above = match tunnel.1 {
             Carried::Ip(packet) => Ok(Above::Ip(packet)),
             Carried::Ethernet(frame) => {
-                let mut inner = LinkHeaders { tunnel: link.tunnel, interface: link.interface, ..Default::default() };
+                let mut inner =
+                    LinkHeaders { tunnel: link.tunnel, interface: link.interface, ..Default::default() };
                 let above = link_layer::ethernet(frame, &mut inner);
                 *link = inner;
                 above

@@ -5,6 +5,8 @@
 //! the flows to which its PSN fits at that moment; a flow takes the queue pair with most votes. A message of
 //! the connection manager that was seen decides without votes.
 
+use std::collections::BTreeSet;
+
 use wiremend_units::Psn;
 use wiremend_wire::Opcode;
 
@@ -83,7 +85,7 @@ pub(crate) struct Pairings {
     requests: Table<(HostIndex, u32), Setup>,
     /// By host and queue pair of the requests' destination: queue pair at their source.
     managed: Table<(HostIndex, HostIndex, u32), Setup>,
-    restarted: Table<(HostIndex, u32), ()>,
+    restarted: BTreeSet<(HostIndex, u32)>,
     /// Requests of flows beyond the limit.
     pub(crate) left_out: u64,
 }
@@ -109,7 +111,7 @@ impl Pairings {
 
     fn request(&mut self, record: &mut Record) {
         let known = self.current.get(&record.stream).copied();
-        let reset = self.restarted.remove(&(record.stream.to, record.stream.qpn)).is_some();
+        let reset = self.restarted.remove(&(record.stream.to, record.stream.qpn));
         let flow = known.filter(|flow| !reset && self.flows[*flow as usize].fits(record));
         let Some(flow) = flow.or_else(|| self.start(record)) else {
             self.left_out += 1;
@@ -201,7 +203,7 @@ impl Pairings {
             return;
         }
         let rival = outline.votes.iter().any(|other| {
-            let free = self.answered.get(&Stream { qpn: other.qpn, ..answers }).is_none();
+            let free = !self.answered.contains_key(&Stream { qpn: other.qpn, ..answers });
             let is_as_good = other.same_port == vote.same_port && other.count >= vote.count;
             other.qpn != qpn && free && is_as_good
         });
@@ -254,7 +256,7 @@ impl Pairings {
         match message {
             CmMessage::Request { local_id, qpn, retries, timeout, .. } => {
                 self.requests.insert((from, local_id), Setup { qpn, timeout, retries });
-                self.restarted.insert((from, qpn), ());
+                self.restarted.insert((from, qpn));
             }
             CmMessage::Reply { remote_id, qpn, .. } => {
                 let Some(client) = self.requests.get(&(to, remote_id)).copied() else { return };
@@ -262,7 +264,7 @@ impl Pairings {
                 // Requests of the client go to the server's queue pair, and their answers to the client's.
                 self.managed.insert((to, from, qpn), client);
                 self.managed.insert((from, to, client.qpn), server);
-                self.restarted.insert((from, qpn), ());
+                self.restarted.insert((from, qpn));
             }
         }
     }
@@ -270,7 +272,9 @@ impl Pairings {
 
 /// Whether a packet is the first of its message.
 fn starts_message(op: Opcode) -> bool {
-    use Opcode::{SendLast, SendLastImm, SendLastInvalidate, SendMiddle, WriteLast, WriteLastImm, WriteMiddle};
+    use Opcode::{
+        SendLast, SendLastImm, SendLastInvalidate, SendMiddle, WriteLast, WriteLastImm, WriteMiddle,
+    };
     !matches!(
         op,
         SendMiddle | SendLast | SendLastImm | SendLastInvalidate | WriteMiddle | WriteLast | WriteLastImm
@@ -279,9 +283,7 @@ fn starts_message(op: Opcode) -> bool {
 
 /// Whether a packet carries a whole path MTU.
 fn is_full(record: &Record) -> bool {
-    use Opcode::{
-        ReadResponseFirst, ReadResponseMiddle, SendFirst, SendMiddle, WriteFirst, WriteMiddle,
-    };
+    use Opcode::{ReadResponseFirst, ReadResponseMiddle, SendFirst, SendMiddle, WriteFirst, WriteMiddle};
     matches!(
         record.op,
         SendFirst | SendMiddle | WriteFirst | WriteMiddle | ReadResponseFirst | ReadResponseMiddle
@@ -299,12 +301,15 @@ impl Outline {
     fn fits(&self, record: &Record) -> bool {
         let psn = self.unwrap(record.psn);
         // A new queue pair with the old number may start at the old PSN, but hashes to another port.
-        if psn < self.next && record.source_port != self.port && !self.ports_vary && starts_message(record.op) {
+        if psn < self.next && record.source_port != self.port && !self.ports_vary && starts_message(record.op)
+        {
             return false;
         }
         // A READ of unknown MTU may span more.
         let ahead = self.pending_read.map_or(0, |(_, len)| i64::from(len / 256));
-        psn > self.next - JUMP_MAX && psn >= self.first - BEFORE_FIRST_MAX && psn < self.next + JUMP_MAX + ahead
+        psn > self.next - JUMP_MAX
+            && psn >= self.first - BEFORE_FIRST_MAX
+            && psn < self.next + JUMP_MAX + ahead
     }
 
     /// Whether an answer with this PSN may belong to this connection now.

@@ -1,6 +1,6 @@
 //! From rounds of retransmission to events with causes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use wiremend_measure::TimeoutCause;
@@ -10,8 +10,8 @@ use crate::analysis::{Analysis, Tally};
 use crate::cause::{Context, Pairedness, judge};
 use crate::event::{Event, EventKind, Verdict};
 use crate::pairing::{Outline, Pairing};
-use crate::record::{HostIndex, Kind, TapIndex};
 use crate::reaction::Reactions;
+use crate::record::{HostIndex, Kind, TapIndex};
 use crate::resend::{Resend, Trigger};
 use crate::summary::{FlowSummary, Summary, summarize};
 use crate::two_taps::{Twin, compare};
@@ -61,9 +61,9 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
         .map(|resend| {
             let outline = &analysis.pairings.flows[resend.flow as usize];
             let kind = kind_of(resend, outline, &reactions);
-            let echoes = echoing.contains_key(&outline.stream.to);
+            let echoes = echoing.contains(&outline.stream.to);
             let context = context_of(analysis, resend, outline, echoes);
-            let verdict = (kind == EventKind::Timeout).then(|| judge(resend, &context));
+            let verdict = (kind == EventKind::Timeout).then(|| judge(resend, context));
             Judged { resend, outline, kind, verdict, is_twin: false }
         })
         .collect();
@@ -77,10 +77,10 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
 }
 
 /// Responders that were seen to acknowledge each duplicate.
-fn echoing_hosts(analysis: &Analysis) -> BTreeMap<HostIndex, ()> {
+fn echoing_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
     let closed = analysis.shared.closed.iter();
     let echoes = closed.filter(|resend| resend.is_echoed() && resend.resent >= 2);
-    echoes.map(|resend| (analysis.pairings.flows[resend.flow as usize].stream.to, ())).collect()
+    echoes.map(|resend| analysis.pairings.flows[resend.flow as usize].stream.to).collect()
 }
 
 fn kind_of(resend: &Resend, outline: &Outline, reactions: &Reactions) -> EventKind {
@@ -165,7 +165,7 @@ fn twin_of(
     let fits = candidates.filter_map(|(place, at)| {
         let here = judged[*at].resend;
         let here_flow = &analysis.flows[here.flow as usize];
-        let is_same_start = (here_flow.first ^ there_flow.first) & 0x00FF_FFFF == 0;
+        let is_same_start = Psn::new(here_flow.first as u32) == Psn::new(there_flow.first as u32);
         let offset_ns = if is_same_start { there_flow.first_ns - here_flow.first_ns } else { 0 };
         let apart_ns = (there.ns - here.ns - offset_ns).abs();
         let ahead = Psn::new(there.psn as u32).distance(Psn::new(here.psn as u32));
@@ -222,7 +222,9 @@ fn event(analysis: &Analysis, judged: &Judged<'_>) -> Event {
 const fn remedy(verdict: &Verdict) -> &'static str {
     match verdict.cause {
         TimeoutCause::TailPacket => "a dummy behind the tail, a copy of the last packet, or a protected link",
-        TimeoutCause::TailAck => "a dummy behind the tail, whose ACK covers the lost one, or a protected link",
+        TimeoutCause::TailAck => {
+            "a dummy behind the tail, whose ACK covers the lost one, or a protected link"
+        }
         TimeoutCause::Nak => "a copy of the NAK, or a protected link",
         TimeoutCause::Retransmission => "copies of retransmissions, or a protected link",
         TimeoutCause::Other => "depends on the cause; a protected link if a frame was lost",
@@ -265,7 +267,9 @@ fn refusals(analysis: &Analysis) -> Vec<Event> {
 }
 
 const fn refusal(kind: Kind) -> &'static str {
-    use wiremend_wire::NakCode::{InvalidRdRequest, InvalidRequest, PsnSequence, RemoteAccess, RemoteOperational};
+    use wiremend_wire::NakCode::{
+        InvalidRdRequest, InvalidRequest, PsnSequence, RemoteAccess, RemoteOperational,
+    };
     match kind {
         Kind::FatalNak(InvalidRequest) => "NAK invalid request",
         Kind::FatalNak(RemoteAccess) => "NAK remote access error",

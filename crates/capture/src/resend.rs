@@ -111,6 +111,7 @@ pub(crate) struct Echo {
 
 /// A round of retransmission.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Resend {
     pub(crate) flow: u32,
     pub(crate) trigger: Trigger,

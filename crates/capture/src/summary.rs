@@ -144,10 +144,9 @@ fn add(summary: &mut Summary, event: &Event) {
                 };
                 *summary.by_certainty.entry(certainty).or_default() += 1;
                 summary.losses += match verdict.cause {
-                    TimeoutCause::TailPacket | TimeoutCause::TailAck => 1,
-                    // The gap and the NAK. A gap whose retransmission was lost counts as a NAK recovery.
+                    // The gap and the NAK. A gap whose retransmission was lost counts as a NAK recovery too.
                     TimeoutCause::Nak => 2,
-                    TimeoutCause::Retransmission => 1,
+                    TimeoutCause::TailPacket | TimeoutCause::TailAck | TimeoutCause::Retransmission => 1,
                     TimeoutCause::Other => 0,
                 };
             }
@@ -243,7 +242,8 @@ fn behaviour(judged: &[Judged<'_>], index: u32, flow: &crate::flow::Flow) -> Vec
         seen.push("coalesced ACKs");
     }
     let ignored = |verdict: &crate::event::Verdict| {
-        verdict.certainty != Certainty::Ambiguous && verdict.sub_cause == Some("a NAK arrived and was ignored")
+        verdict.certainty != Certainty::Ambiguous
+            && verdict.sub_cause == Some("a NAK arrived and was ignored")
     };
     if mine().any(|judged| judged.verdict.as_ref().is_some_and(ignored)) {
         seen.push("ignores NAKs until the ACK of a round");

@@ -57,7 +57,15 @@ impl fmt::Display for Explanation {
         }
         for flow in self.flows.iter().filter(|flow| flow.stalls > 0).take(WORST) {
             let from = flow.source_qp.map_or("?".to_owned(), |qp| format!("{qp:#x}"));
-            write!(f, "  {} QP {from} → {} QP {:#x}: {} stalls, {}", flow.source, flow.destination, flow.destination_qp, flow.stalls, span(flow.waited_ns))?;
+            write!(
+                f,
+                "  {} QP {from} → {} QP {:#x}: {} stalls, {}",
+                flow.source,
+                flow.destination,
+                flow.destination_qp,
+                flow.stalls,
+                span(flow.waited_ns)
+            )?;
             if let Some(timer) = &flow.timer {
                 write!(f, "; waits {timer}")?;
             }

@@ -1,10 +1,10 @@
 //! One event at two taps: a frame that one tap has and the other lacks was lost between them.
 
-use wiremend_units::Psn;
 use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
+use wiremend_units::Psn;
 
 use crate::analysis::Analysis;
-use crate::event::{Certainty, Evidence, EventKind, Side, Verdict};
+use crate::event::{Certainty, EventKind, Evidence, Side, Verdict};
 use crate::report::Judged;
 
 /// An event as one tap has seen it.
@@ -75,7 +75,12 @@ fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
     // The other tap must have seen the flow before, and go on behind it.
     let covers = (other.1.first..other.1.next).contains(&resend.psn) && other.1.first < resend.psn;
     let is_farther = other.1.counts.requests < twin.requests;
-    if !covers || !is_farther || resend.timeouts != 1 {
+    // It must not have seen a round at this PSN that was not recognized as the same event.
+    let went_back =
+        analysis.shared.closed.iter().any(|seen| {
+            seen.flow == other.1.index && Psn::new(seen.psn as u32) == Psn::new(resend.psn as u32)
+        });
+    if !covers || !is_farther || went_back || resend.timeouts != 1 {
         return None;
     }
     let frame = resend.before.first_sent_frame;
@@ -102,7 +107,11 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
             None => Some(between(
                 Nak,
                 Some(nak.frame),
-                &[(Some(nak.frame), "NAK at the far tap only"), (Some(behind), "frame behind the missing one"), resent],
+                &[
+                    (Some(nak.frame), "NAK at the far tap only"),
+                    (Some(behind), "frame behind the missing one"),
+                    resent,
+                ],
             )),
             Some(seen) => {
                 let again = seen.sent_again?;
@@ -119,7 +128,8 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
 }
 
 fn between(cause: TimeoutCause, lost: Option<u64>, frames: &[(Option<u64>, &'static str)]) -> Verdict {
-    let evidence = frames.iter().filter_map(|(frame, role)| Some(Evidence { frame: (*frame)?, role })).collect();
+    let evidence =
+        frames.iter().filter_map(|(frame, role)| Some(Evidence { frame: (*frame)?, role })).collect();
     Verdict {
         cause,
         sub_cause: None,

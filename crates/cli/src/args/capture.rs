@@ -109,5 +109,8 @@ pub(crate) enum TapPlace {
 
 fn queue_pair(text: &str) -> Result<u32, String> {
     let parsed = text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u32::from_str_radix(hex, 16));
-    parsed.ok().filter(|number| *number < 1 << 24).ok_or_else(|| "a queue pair is a number below 2^24".to_owned())
+    parsed
+        .ok()
+        .filter(|number| *number < 1 << 24)
+        .ok_or_else(|| "a queue pair is a number below 2^24".to_owned())
 }

@@ -149,7 +149,9 @@ impl Roce {
             ("FETH", self.flush.map(|word| format!("{word:#x}"))),
             ("MAD", self.mad.clone()),
         ];
-        words.into_iter().try_for_each(|(name, word)| word.map_or(Ok(()), |word| write!(f, "  {name} {word}")))
+        words
+            .into_iter()
+            .try_for_each(|(name, word)| word.map_or(Ok(()), |word| write!(f, "  {name} {word}")))
     }
 }
 

@@ -32,7 +32,9 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
         format!("{}\n", explanation.filter())
     } else if let Some(qpn) = args.ladder {
         if steps.is_empty() {
-            return Err(Failure::Input(format!("--ladder: no packets of queue pair {qpn:#x}; see the summary")));
+            return Err(Failure::Input(format!(
+                "--ladder: no packets of queue pair {qpn:#x}; see the summary"
+            )));
         }
         ladder(args, qpn, &steps).text(terminal::stdout())
     } else {
@@ -47,10 +49,7 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
 }
 
 /// Reads all files. A damaged file ends the reading; what was read before is explained.
-fn analyse(
-    args: &Explain,
-    watch: Option<u32>,
-) -> Result<(Explanation, Vec<Step>, Option<Failure>), Failure> {
+fn analyse(args: &Explain, watch: Option<u32>) -> Result<(Explanation, Vec<Step>, Option<Failure>), Failure> {
     let mut analysis = Analysis::new(match args.tap {
         TapPlace::Requester => TapPosition::Requester,
         TapPlace::Responder => TapPosition::Responder,

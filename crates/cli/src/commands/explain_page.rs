@@ -35,8 +35,17 @@ pub(super) fn page(explanation: &Explanation, ladder: Option<String>, files: &st
         .collect();
     if !rows.is_empty() {
         parts.push(DocumentPart::Heading("Stalls".to_owned()));
-        let columns =
-            ["flow", "frame", "PSN", "wait", "cause", "certainty", "or", "shown by frames", "would have helped"];
+        let columns = [
+            "flow",
+            "frame",
+            "PSN",
+            "wait",
+            "cause",
+            "certainty",
+            "or",
+            "shown by frames",
+            "would have helped",
+        ];
         parts.push(DocumentPart::Table { columns: columns.map(str::to_owned).to_vec(), rows });
     }
     let document = Document {

@@ -27,8 +27,8 @@ use std::sync::atomic::AtomicBool;
 
 use wiremend_runner::Runner;
 
-use crate::args::explain::ModelCommand;
 use crate::args::capture::CaptureCommand;
+use crate::args::explain::ModelCommand;
 use crate::args::{Arguments, Command, VERSION};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;

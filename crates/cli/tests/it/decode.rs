@@ -92,8 +92,7 @@ fn a_big_endian_pcap_reads_as_a_little_endian_one() {
     let (text, count) = decoded(&classic(true, &packets));
     assert_eq!(decoded(&classic(false, &packets)), (text.clone(), count));
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
-    let first =
-        "1             0 ns  #0  10.0.0.1 → 10.0.0.2  SEND only     QP 0x000011  PSN 7  AckReq  port 49152  \
+    let first = "1             0 ns  #0  10.0.0.1 → 10.0.0.2  SEND only     QP 0x000011  PSN 7  AckReq  port 49152  \
          DSCP 26  ECT(0)  payload 60  ICRC good";
     assert_eq!(lines[0], first);
     let second = "2    1000000000 ns  #0  10.0.0.1 → 10.0.0.2  NAK           QP 0x000011  PSN 7  \
