@@ -264,7 +264,7 @@ fn timer(waits_ns: &[i64]) -> Option<String> {
     });
     let codes: Vec<String> = codes.map(|code| code.to_string()).collect();
     let fits = if codes.is_empty() { String::new() } else { format!("; fits codes {}", codes.join(", ")) };
-    let jiffies = (4096_i64..=4096 << 31).contains(&longest).then(|| longest / 4_000_000);
+    let jiffies = (4096_i64..=4096 << 31).contains(&longest).then_some(longest / 4_000_000);
     let jiffies = match jiffies {
         Some(count @ 2..) => format!("; {count} jiffies at 250 Hz"),
         _ => String::new(),

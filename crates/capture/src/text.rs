@@ -152,10 +152,10 @@ fn line(event: &Event, first_ns: i64) -> String {
         kind(event.kind),
         event.resume_psn
     );
-    if event.kind != EventKind::Refused {
-        let _ = write!(text, "  waited {}", span(event.wait_ns));
-    } else {
+    if event.kind == EventKind::Refused {
         let _ = write!(text, "  {}", event.operation);
+    } else {
+        let _ = write!(text, "  waited {}", span(event.wait_ns));
     }
     if event.timeouts > 1 {
         let _ = write!(text, " in {} expiries", event.timeouts);

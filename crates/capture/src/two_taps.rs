@@ -50,7 +50,10 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
     // An answer that passed the tap nearer to the requester was not lost between the taps.
     let passed = |at: usize| twins[at].judged.resend.before.una >= twins[at].judged.resend.end;
     if passed(near) {
-        return (near, twins[near].verdict().cloned());
+        // Both taps may have equal counts, so the less sure verdict is the one nearer to the requester.
+        let certainty = |at: usize| twins[at].verdict().map(|verdict| verdict.certainty);
+        let doubtful = if passed(far) && certainty(far) > certainty(near) { far } else { near };
+        return (doubtful, twins[doubtful].verdict().cloned());
     }
     if passed(far) && far == best {
         let between = verdict.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict });
