@@ -20,7 +20,7 @@ use wiremend_measure::{FlowRow, Metric, SeriesRow};
 use wiremend_proto::cc::{
     Ack, AckFeedback, Algorithm, Controller, Feedback, HopTelemetry, Needs, Pacer, PathProperties, SentPacket,
 };
-use wiremend_report::RunId;
+use wiremend_report::{FlowLanes, RunId};
 use wiremend_runner::{Registry, Request, RowSink, Runner};
 use wiremend_units::{BadSetting, Rate, Settings, Span, Time};
 
@@ -182,7 +182,7 @@ struct Bottleneck {
 const SETTLED: Time = Time::from_ns(1_000_000);
 
 impl RowSink for Bottleneck {
-    fn on_flow(&mut self, _: RunId<'_>, _: &FlowRow) -> io::Result<()> {
+    fn on_flow(&mut self, _: RunId<'_>, _: &FlowRow, _: Option<&FlowLanes<'_>>) -> io::Result<()> {
         Ok(())
     }
 

@@ -8,7 +8,9 @@ pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;
 mod option_file;
+pub(crate) mod peer;
 mod refusal;
+pub(crate) mod sweep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +38,7 @@ Usage: wiremend [COMMAND]
 Simulate:
   run          Run a scenario and compare its variants
   rerun        Repeat a run from its own files and compare the digests
+  sweep        Run a scenario over axes of values and seeds
   trace        Draw the packets of one flow over time
   repro        Measure the claims of papers and judge them
   list         List the built-in scenarios
@@ -52,6 +55,7 @@ Operate:
   monitor      Find links that corrupt packets
   fleet        Choose which corrupting links of a fabric to disable
   lab          Test relays and transports on this machine
+  peer         Speak RoCE with a kernel or NIC at the other end
 
 Set up:
   schema       Print the JSON schema of scenario files
@@ -64,7 +68,6 @@ Options:
 const EXAMPLES: &str = "\
 Examples:
   wiremend                         run the scenario `tour`
-
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
 /// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.
@@ -85,6 +88,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Run(Run),
     Rerun(Rerun),
+    Sweep(Box<sweep::Sweep>),
     Trace(Trace),
     Repro(Repro),
     List(List),
@@ -97,6 +101,7 @@ pub(crate) enum Command {
     Monitor(monitor::Monitor),
     Fleet(fleet::Fleet),
     Lab(operate::Lab),
+    Peer(peer::Peer),
     Schema(Schema),
     Completions(Completions),
     Man(Man),
@@ -109,8 +114,10 @@ pub(crate) enum Command {
 ///
 ///   summary.json    all numbers of the table and more
 ///   flows.parquet   one row per flow, in order of variant and seed
-///   flows.csv       the same as text, with --csv
-///   series.csv      counters of links over time, if the scenario has a table `series`
+///   links.parquet   totals of each direction of a link
+///   series.parquet  queues and counters over time, if the scenario has a table `series`
+///                   and `flow_series.parquet`, rates of flows, if that table names flows
+///   *.csv           the same tables as text, with --csv
 ///   report.html     table, plots and conclusions in one page
 ///
 /// The run counts and lists flows that fail (retries exhausted, time limit);
@@ -142,7 +149,7 @@ pub(crate) struct Run {
     /// Write the results into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write flows.csv too
+    /// Write the tables as CSV too
     #[arg(long, requires = "out")]
     pub(crate) csv: bool,
     /// Capture the frames of a link, such as h0-tor or edge0-0-agg0-1, in a pcapng file; repeatable. With several

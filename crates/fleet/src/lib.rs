@@ -39,6 +39,7 @@ mod compare;
 mod metrics;
 mod min_tree;
 pub mod optimize;
+mod parts;
 mod penalty;
 mod pipe_counts;
 pub mod plan;
@@ -51,6 +52,7 @@ mod random;
 mod repair_model;
 mod required;
 mod run;
+mod timeline;
 mod trace;
 mod trace_time;
 

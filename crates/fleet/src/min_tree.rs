@@ -39,6 +39,47 @@ impl MinTree {
     }
 }
 
+/// Minimum of the values of each part of a fabric. A value has a part and a place in it.
+pub(crate) struct PartMinimums(Vec<MinTree>);
+
+/// Part and place of a value.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PartPlace {
+    part: u32,
+    place: u32,
+}
+
+impl PartMinimums {
+    /// All values start at `value`. `parts`: the part of each value. Returns the places of the values too.
+    pub(crate) fn new(
+        value: u64,
+        parts: impl Iterator<Item = usize>,
+        part_count: usize,
+    ) -> (Self, Vec<PartPlace>) {
+        let mut counts = vec![0_u32; part_count];
+        let place = |part: usize| {
+            counts[part] += 1;
+            PartPlace { part: part as u32, place: counts[part] - 1 }
+        };
+        let places = parts.map(place).collect();
+        let trees = counts.into_iter().map(|count| MinTree::new(&vec![value; count as usize]));
+        (Self(trees.collect()), places)
+    }
+
+    pub(crate) fn get(&self, at: PartPlace) -> u64 {
+        self.0[at.part as usize].get(at.place as usize)
+    }
+
+    pub(crate) fn set(&mut self, at: PartPlace, value: u64) {
+        self.0[at.part as usize].set(at.place as usize, value);
+    }
+
+    /// Returns the minimum of a part; `u64::MAX` if it has no values.
+    pub(crate) fn least(&self, part: usize) -> u64 {
+        self.0[part].least()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,7 +3,8 @@
 use wiremend_fabric::tiers::Tiers;
 use wiremend_units::LinkId;
 
-use crate::min_tree::MinTree;
+use crate::min_tree::{PartMinimums, PartPlace};
+use crate::parts::Parts;
 
 /// Shares in units of 2^-40, so that sums are exact.
 pub(crate) const ONE: u64 = 1 << 40;
@@ -27,20 +28,29 @@ pub(crate) struct PodCapacities<'a> {
     /// Sum of uplink rates by pod and tier of the lower end; `u64::MAX` for tiers without uplinks.
     steps: Vec<u64>,
     nominal: Vec<u64>,
-    least: MinTree,
+    places: Vec<PartPlace>,
+    least: PartMinimums,
     sum: u128,
 }
 
 impl<'a> PodCapacities<'a> {
-    pub(crate) fn new(tiers: &'a Tiers) -> Self {
+    pub(crate) fn new(tiers: &'a Tiers, parts: &Parts) -> Self {
         let tier_count = usize::from(tiers.tier_count());
         let pods = tiers.pod_count() as usize;
+        let mut of_pod = vec![0; pods];
+        for lower in tiers.links().map(|link| tiers.link(link).lower) {
+            if let Some(pod) = tiers.pod(lower) {
+                of_pod[pod as usize] = parts.of_switch(lower.index());
+            }
+        }
+        let (least, places) = PartMinimums::new(ONE, of_pod.into_iter(), parts.count());
         let mut all = Self {
             tiers,
             tier_count,
             steps: vec![0; pods * tier_count],
             nominal: Vec::new(),
-            least: MinTree::new(&vec![ONE; pods]),
+            places,
+            least,
             sum: ONE as u128 * pods as u128,
         };
         for link in tiers.links() {
@@ -60,16 +70,18 @@ impl<'a> PodCapacities<'a> {
         let Some((pod, step)) = self.place(link) else { return };
         self.steps[step] = self.steps[step] + kbps(self.tiers, link, after) - kbps(self.tiers, link, before);
         let now = share(self.pod_kbps(pod), self.nominal[pod]);
-        self.sum = self.sum + u128::from(now) - u128::from(self.least.get(pod));
-        self.least.set(pod, now);
+        self.sum = self.sum + u128::from(now) - u128::from(self.least.get(self.places[pod]));
+        self.least.set(self.places[pod], now);
     }
 
-    pub(crate) fn least(&self) -> u64 {
-        self.least.least()
+    /// Returns the smallest share of its capacity that a pod of a part has.
+    pub(crate) fn least(&self, part: usize) -> u64 {
+        self.least.least(part)
     }
 
-    pub(crate) fn mean(&self) -> u64 {
-        (self.sum / self.nominal.len().max(1) as u128) as u64
+    /// Returns the sum of the shares of all pods.
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum
     }
 
     fn place(&self, link: LinkId) -> Option<(usize, usize)> {

@@ -6,15 +6,16 @@ use std::collections::{BinaryHeap, VecDeque};
 use wiremend_fabric::tiers::{PathCounts, ScopeAmounts as _, ScopeId};
 use wiremend_units::{LinkId, SwitchId};
 
-use crate::metrics::{Meter, Shares, State};
-use crate::min_tree::MinTree;
+use crate::min_tree::{PartMinimums, PartPlace};
 use crate::optimize::{Candidate, select, take_down_if_allowed};
+use crate::parts::Parts;
 use crate::penalty::Penalty;
 use crate::pod_capacity::{ONE, share};
-use crate::policy::{DisableRule, Objective};
+use crate::policy::{DisableRule, Objective, Protection};
 use crate::protection_view::{LinkHealth, ProtectionView};
 use crate::required::RequiredCapacity;
 use crate::run::FleetSetup;
+use crate::timeline::{Cause, PartLog, Timeline, Totals};
 use crate::trace::CorruptionEvent;
 use crate::trace_time::TraceTime;
 
@@ -57,6 +58,25 @@ struct ActiveLink {
     needed_by: ScopeId,
 }
 
+/// A link under repair.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Repair {
+    returns_at: TraceTime,
+    /// Number of repairs sent before in its part.
+    sent: u64,
+    link: LinkId,
+    corruption: Corruption,
+    /// The change of its part with which it left.
+    sent_by: u32,
+}
+
+/// A ToR: where its share of its paths is, and how many it has in a clean fabric.
+#[derive(Clone, Copy, Default)]
+struct TorPaths {
+    place: PartPlace,
+    total: u64,
+}
+
 /// The state of one disable rule, with a view for each kind of protection.
 pub(crate) struct PolicyRun<'a> {
     setup: &'a FleetSetup<'a>,
@@ -68,90 +88,153 @@ pub(crate) struct PolicyRun<'a> {
     domains: Vec<u32>,
     /// ToRs that got paths by the last return, ascending.
     gained: Vec<ScopeId>,
-    /// Links under repair: time of return, order of departure, link.
-    repairs: BinaryHeap<Reverse<(TraceTime, u64, LinkId, Corruption)>>,
+    parts: Parts,
+    /// The part that is simulated.
+    part: usize,
+    /// Links under repair, by part.
+    repairs: Vec<BinaryHeap<Reverse<Repair>>>,
+    /// Events to simulate, by part.
+    arrivals: Vec<Vec<u32>>,
+    logs: Vec<PartLog>,
     /// Links that wait for a technician.
     waiting: VecDeque<(LinkId, Corruption)>,
     sent: u64,
-    pub(crate) views: Vec<(ProtectionView<'a>, Meter)>,
+    views: Vec<ProtectionView<'a>>,
     pub(crate) counters: RunCounters,
-    tor_places: Vec<u32>,
-    totals: Vec<u64>,
-    least_paths: MinTree,
-    paths_sum: u128,
-    disabled: u32,
-    active_count: u32,
+    tors: Vec<TorPaths>,
+    least_paths: PartMinimums,
+    totals: Totals,
+    /// Those of the last recorded state.
+    recorded: Totals,
+    pub(crate) timeline: Timeline,
 }
+
+/// Links of a part, whose state then fits into the caches of a core.
+pub(crate) const PART_LINKS: u32 = 1 << 12;
+/// Events of the trace for each part until the changes of all parts are merged: the state of a part serves so
+/// many, and the log of the largest fabrics takes some tens of megabytes.
+const PART_EVENTS: usize = 1 << 9;
 
 impl<'a> PolicyRun<'a> {
     pub(crate) fn new(
         setup: &'a FleetSetup<'a>,
         disable_rule: DisableRule,
-        views: Vec<ProtectionView<'a>>,
+        protections: impl Iterator<Item = Protection>,
+        part_links: u32,
     ) -> Self {
         let tiers = setup.tiers;
         let mut paths = PathCounts::new(tiers);
-        let tors = tiers.tors();
-        let mut tor_places = vec![0; tiers.switch_count() as usize];
-        for (tor, place) in tors.iter().zip(0..) {
-            tor_places[tor.index()] = place;
-        }
         let by_switch = tiers.domains();
+        // Technicians go wherever the next link waits.
+        let part_links = if setup.repair.technicians.is_some() { u32::MAX } else { part_links };
+        let parts = Parts::new(tiers, &by_switch, part_links);
+        let of_tors = tiers.tors().iter().map(|tor| parts.of_switch(tor.index()));
+        let (least_paths, places) = PartMinimums::new(ONE, of_tors, parts.count());
+        let mut tors = vec![TorPaths::default(); tiers.switch_count() as usize];
+        for (tor, place) in tiers.tors().iter().zip(places) {
+            tors[tor.index()] = TorPaths { place, total: paths.count(*tor) };
+        }
         let domains: Vec<u32> = tiers.links().map(|link| by_switch[tiers.link(link).lower.index()]).collect();
         let domain_count = domains.iter().max().map_or(0, |last| last + 1) as usize;
-        let mut run = Self {
+        let views: Vec<_> = protections
+            .map(|protection| ProtectionView::new(tiers, &parts, protection, setup.effect, setup.seed))
+            .collect();
+        let all = 0..parts.count();
+        let least: Vec<u64> = all.clone().map(|part| least_paths.least(part)).collect();
+        let least_capacity = all.clone().map(|part| views[0].capacities.least(part)).collect::<Vec<_>>();
+        let penalties = views.iter().map(ProtectionView::penalty);
+        let timeline = Timeline::new(tiers, &least, &least_capacity, penalties, (setup.window, setup.record));
+        let totals = Totals { paths: u128::from(ONE) * tiers.tors().len() as u128, disabled: 0, active: 0 };
+        Self {
             setup,
             disable_rule,
             required: required_paths(&mut paths, setup.constraint),
             active: vec![Vec::new(); domain_count],
             domains,
             gained: Vec::new(),
-            repairs: BinaryHeap::new(),
+            part: 0,
+            repairs: all.clone().map(|_| BinaryHeap::new()).collect(),
+            arrivals: vec![Vec::new(); parts.count()],
+            logs: all.map(|_| PartLog::default()).collect(),
+            parts,
             waiting: VecDeque::new(),
             sent: 0,
-            views: Vec::new(),
+            views,
             counters: RunCounters::default(),
-            tor_places,
-            totals: tors.iter().map(|tor| paths.count(*tor)).collect(),
-            least_paths: MinTree::new(&vec![ONE; tors.len()]),
-            paths_sum: u128::from(ONE) * tors.len() as u128,
-            disabled: 0,
-            active_count: 0,
+            tors,
+            least_paths,
+            totals,
+            recorded: totals,
+            timeline,
             paths,
-        };
-        for view in views {
-            let state = run.state(&view);
-            run.views.push((view, Meter::new(setup.window, state, setup.record)));
         }
-        run
     }
 
     /// Simulates the whole trace and the repairs after it. Returns `false` if `keep_going` stopped it.
     pub(crate) fn simulate(&mut self, keep_going: &dyn Fn(f64) -> bool) -> bool {
+        let events = self.setup.trace.events();
+        let mut from = 0;
+        loop {
+            let upto = events.len().min(from + PART_EVENTS * self.parts.count());
+            for (event, number) in events[from..upto].iter().zip(from as u32..) {
+                let lower = self.setup.tiers.link(event.link).lower;
+                self.arrivals[self.parts.of_switch(lower.index())].push(number);
+            }
+            let until = events.get(upto).map(|event| event.at);
+            let mut done = from;
+            for part in 0..self.parts.count() {
+                self.part = part;
+                if !self.simulate_part(until, &mut done, keep_going) {
+                    return false;
+                }
+            }
+            self.timeline.merge(&mut self.logs);
+            if upto == events.len() {
+                break;
+            }
+            from = upto;
+        }
+        let end = self.setup.window.end;
+        for view in &mut self.timeline.views {
+            view.meter.advance(end);
+        }
+        true
+    }
+
+    /// Simulates the events of a part, and returns from repair up to `until`; all if there is no later event.
+    /// `done`: events of all parts.
+    fn simulate_part(
+        &mut self,
+        until: Option<TraceTime>,
+        done: &mut usize,
+        keep_going: &dyn Fn(f64) -> bool,
+    ) -> bool {
         /// Number of events between two calls of `keep_going`.
         const EVENTS_PER_CALL: usize = 4096;
         let events = self.setup.trace.events();
-        for (number, event) in events.iter().enumerate() {
-            // At equal times recoveries come first.
-            while let Some(Reverse((at, _, link, corruption))) =
-                self.repairs.peek().copied().filter(|next| next.0.0 <= event.at)
-            {
-                self.repairs.pop();
-                self.recover(at, link, corruption);
-            }
-            self.arrive(number as u32, event);
-            if number.is_multiple_of(EVENTS_PER_CALL) && !keep_going(number as f64 / events.len() as f64) {
+        let mut arrivals = std::mem::take(&mut self.arrivals[self.part]);
+        for number in arrivals.drain(..) {
+            if done.is_multiple_of(EVENTS_PER_CALL) && !keep_going(*done as f64 / events.len() as f64) {
                 return false;
             }
+            *done += 1;
+            let event = &events[number as usize];
+            self.recover_until(Some(event.at));
+            self.arrive(number, event);
         }
-        while let Some(Reverse((at, _, link, corruption))) = self.repairs.pop() {
-            self.recover(at, link, corruption);
-        }
-        let end = self.setup.window.end;
-        for (_, meter) in &mut self.views {
-            meter.advance(end);
-        }
+        self.arrivals[self.part] = arrivals;
+        self.recover_until(until);
         true
+    }
+
+    /// Returns links of the part from repair. At equal times they come before events.
+    fn recover_until(&mut self, until: Option<TraceTime>) {
+        while let Some(Reverse(next)) = self.repairs[self.part].peek().copied()
+            && until.is_none_or(|until| next.returns_at <= until)
+        {
+            self.repairs[self.part].pop();
+            self.recover(next);
+        }
     }
 
     fn arrive(&mut self, number: u32, event: &CorruptionEvent) {
@@ -162,17 +245,18 @@ impl<'a> PolicyRun<'a> {
             return;
         }
         self.corrupt(at, link, Corruption { event: number, attempts: 0 });
-        self.record_state(at);
+        self.record_state(at, Cause::Event(number));
     }
 
-    fn recover(&mut self, at: TraceTime, link: LinkId, corruption: Corruption) {
+    fn recover(&mut self, repair: Repair) {
+        let Repair { returns_at: at, link, corruption, sent_by, .. } = repair;
         self.counters.recoveries += 1;
         let (_, helped) = self.setup.repair.draw(self.setup.seed, corruption.event, corruption.attempts);
         self.paths.bring_up(link);
         self.count_paths();
         self.gained.clear();
         self.gained.extend_from_slice(self.paths.changed());
-        self.disabled -= 1;
+        self.totals.disabled -= 1;
         self.update_views(link, LinkHealth::Out, LinkHealth::Healthy);
         if let Some((next, corruption)) = self.waiting.pop_front() {
             self.send_repair(at, next, corruption);
@@ -182,7 +266,7 @@ impl<'a> PolicyRun<'a> {
             self.corrupt(at, link, Corruption { attempts: corruption.attempts + 1, ..corruption });
         }
         self.optimize(at, self.domains[link.index()]);
-        self.record_state(at);
+        self.record_state(at, Cause::Return { sent_by });
     }
 
     fn event(&self, corruption: Corruption) -> &'a CorruptionEvent {
@@ -210,7 +294,7 @@ impl<'a> PolicyRun<'a> {
             (Ok(()), place) => {
                 if let Ok(place) = place {
                     self.active(link).remove(place);
-                    self.active_count -= 1;
+                    self.totals.active -= 1;
                 }
                 self.counters.disabled_on_arrival += 1;
                 self.take_out(at, link, corruption, health);
@@ -221,7 +305,7 @@ impl<'a> PolicyRun<'a> {
             }
             (Err(needed_by), Err(place)) => {
                 self.active(link).insert(place, ActiveLink { link, corruption, needed_by });
-                self.active_count += 1;
+                self.totals.active += 1;
             }
         }
         self.update_views(link, health, self.health(corruption));
@@ -266,7 +350,7 @@ impl<'a> PolicyRun<'a> {
             self.paths.take_down(link);
             self.counters.disabled_by_optimizer += 1;
             self.active(link).retain(|active| active.link != link);
-            self.active_count -= 1;
+            self.totals.active -= 1;
             self.take_out(at, link, corruption, self.health(corruption));
         }
         for (place, candidate) in candidates.into_iter().enumerate() {
@@ -295,7 +379,7 @@ impl<'a> PolicyRun<'a> {
     fn best_of(&mut self, candidates: &[ActiveLink], objective: Objective) -> Vec<usize> {
         let item = |candidate: &ActiveLink| {
             let CorruptionEvent { loss, loss_back, .. } = *self.event(candidate.corruption);
-            let (residual_loss, speed) = self.views[0].0.residual(candidate.link, loss, loss_back);
+            let (residual_loss, speed) = self.views[0].residual(candidate.link, loss, loss_back);
             let value = objective.value(loss + loss_back, residual_loss, speed);
             Candidate { links: vec![candidate.link], value: Penalty::from_loss(value).raw().max(1) }
         };
@@ -311,10 +395,12 @@ impl<'a> PolicyRun<'a> {
     /// Marks a link with this health as out and sends it for repair.
     fn take_out(&mut self, at: TraceTime, link: LinkId, corruption: Corruption, health: LinkHealth) {
         self.count_paths();
-        self.disabled += 1;
+        self.totals.disabled += 1;
         self.update_views(link, health, LinkHealth::Out);
         match self.setup.repair.technicians {
-            Some(most) if self.repairs.len() >= most as usize => self.waiting.push_back((link, corruption)),
+            Some(most) if self.repairs[self.part].len() >= most as usize => {
+                self.waiting.push_back((link, corruption));
+            }
             _ => self.send_repair(at, link, corruption),
         }
     }
@@ -323,43 +409,35 @@ impl<'a> PolicyRun<'a> {
         let Corruption { event, attempts } = corruption;
         let (drawn, _) = self.setup.repair.draw(self.setup.seed, event, attempts);
         let lasts = self.event(corruption).repair.unwrap_or(drawn);
-        self.repairs.push(Reverse((at.after(lasts), self.sent, link, corruption)));
+        let sent_by = self.logs[self.part].next_number();
+        let repair = Repair { returns_at: at.after(lasts), sent: self.sent, link, corruption, sent_by };
+        self.repairs[self.part].push(Reverse(repair));
         self.sent += 1;
     }
 
     fn count_paths(&mut self) {
         for tor in self.paths.changed() {
-            let place = self.tor_places[tor.index()] as usize;
-            let now = share(self.paths.count(SwitchId(tor.index() as u32)), self.totals[place]);
-            self.paths_sum = self.paths_sum + u128::from(now) - u128::from(self.least_paths.get(place));
+            let TorPaths { place, total } = self.tors[tor.index()];
+            let now = share(self.paths.count(SwitchId(tor.index() as u32)), total);
+            let before = self.least_paths.get(place);
+            self.totals.paths = self.totals.paths + u128::from(now) - u128::from(before);
             self.least_paths.set(place, now);
         }
     }
 
     fn update_views(&mut self, link: LinkId, before: LinkHealth, after: LinkHealth) {
-        for (view, _) in &mut self.views {
+        for view in &mut self.views {
             view.change(link, before, after);
         }
     }
 
-    fn record_state(&mut self, at: TraceTime) {
-        for place in 0..self.views.len() {
-            let state = self.state(&self.views[place].0);
-            self.views[place].1.set_state(at, state);
+    fn record_state(&mut self, at: TraceTime, cause: Cause) {
+        let log = &mut self.logs[self.part];
+        let before = std::mem::replace(&mut self.recorded, self.totals);
+        log.add((at, cause), [before, self.totals], self.least_paths.least(self.part));
+        for view in &mut self.views {
+            log.add_view(|protected| view.take_change(self.part, protected));
         }
-    }
-
-    fn state(&self, view: &ProtectionView<'_>) -> State {
-        let shares = Shares {
-            least_paths: self.least_paths.least(),
-            mean_paths: (self.paths_sum / self.totals.len().max(1) as u128) as u64,
-            least_capacity: view.capacities.least(),
-            mean_capacity: view.capacities.mean(),
-            disabled: self.disabled,
-            active: self.active_count,
-            most_per_pipe: view.pipes.most(),
-        };
-        State { penalty: view.penalty(), shares }
     }
 }
 

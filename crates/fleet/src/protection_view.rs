@@ -1,14 +1,15 @@
-//! Loss, capacity and pipe counts of the same decisions under one kind of protection.
+//! Loss and capacity of the same decisions under one kind of protection.
 
 use wiremend_fabric::tiers::Tiers;
 use wiremend_units::LinkId;
 
+use crate::parts::Parts;
 use crate::penalty::Penalty;
-use crate::pipe_counts::PipeCounts;
 use crate::pod_capacity::PodCapacities;
 use crate::policy::Protection;
 use crate::protection_effect::ProtectionEffect;
 use crate::random::{Purpose, RandomStream};
+use crate::timeline::{ViewChange, difference};
 
 /// State of a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -61,36 +62,59 @@ fn draw_pods(count: usize, part: f64, seed: u64) -> Vec<bool> {
     pods
 }
 
-/// Loss, capacity and pipe counts under one kind of protection.
+/// Loss and capacity under one kind of protection, and changes of the protected links.
 pub(crate) struct ProtectionView<'a> {
     deployment: Deployment<'a>,
     effect: &'a ProtectionEffect,
     healthy: Penalty,
     penalty: Penalty,
     pub(crate) capacities: PodCapacities<'a>,
-    pub(crate) pipes: PipeCounts,
+    /// Links whose protection has started or ended since the last [`take_change`](Self::take_change).
+    protected: Vec<(LinkId, bool)>,
+    /// Sums at that time.
+    before: (u128, u128),
 }
 
 impl<'a> ProtectionView<'a> {
     pub(crate) fn new(
         tiers: &'a Tiers,
+        parts: &Parts,
         protection: Protection,
         effect: &'a ProtectionEffect,
         seed: u64,
     ) -> Self {
         let healthy = Penalty::from_loss(effect.healthy_loss());
+        let penalty = healthy.times(tiers.link_count());
+        let capacities = PodCapacities::new(tiers, parts);
         Self {
             deployment: Deployment::new(tiers, protection, seed),
             effect,
             healthy,
-            penalty: healthy.times(tiers.link_count()),
-            capacities: PodCapacities::new(tiers),
-            pipes: PipeCounts::new(tiers),
+            penalty,
+            protected: Vec::new(),
+            before: (penalty.raw(), capacities.sum()),
+            capacities,
         }
     }
 
-    pub(crate) fn penalty(&self) -> f64 {
-        self.penalty.value()
+    /// Returns the sum of the residual loss rates of all links in service.
+    pub(crate) fn penalty(&self) -> Penalty {
+        self.penalty
+    }
+
+    /// Returns what has changed in this part since the last call, and adds the links whose protection has
+    /// started or ended.
+    pub(crate) fn take_change(&mut self, part: usize, protected: &mut Vec<(LinkId, bool)>) -> ViewChange {
+        let now = (self.penalty.raw(), self.capacities.sum());
+        let before = std::mem::replace(&mut self.before, now);
+        let count = self.protected.len() as u32;
+        protected.append(&mut self.protected);
+        ViewChange {
+            penalty: now.0.wrapping_sub(before.0),
+            capacity: difference(now.1, before.1),
+            least_capacity: self.capacities.least(part),
+            protected: count,
+        }
     }
 
     /// Returns residual loss and speed of a corrupting link.
@@ -114,7 +138,7 @@ impl<'a> ProtectionView<'a> {
             self.capacities.change(link, was.1, is.1);
         }
         if was.2 != is.2 {
-            self.pipes.change(link, is.2);
+            self.protected.push((link, is.2));
         }
     }
 

@@ -6,9 +6,8 @@ use crate::metrics::{FabricSample, StateMeans};
 use crate::optimize::STEPS_MAX;
 use crate::pod_capacity::fraction;
 use crate::policy::{DisableRule, Objective, Policy};
-use crate::policy_run::{PolicyRun, RunCounters};
+use crate::policy_run::{PART_LINKS, PolicyRun, RunCounters};
 use crate::protection_effect::ProtectionEffect;
-use crate::protection_view::ProtectionView;
 use crate::repair_model::RepairModel;
 use crate::trace::Trace;
 use crate::trace_time::TimeWindow;
@@ -100,21 +99,29 @@ pub fn run(setup: &FleetSetup<'_>) -> Vec<PolicyOutcome> {
 
 /// Like [`run`], until `keep_going` returns false. It is called with the completed share from time to time.
 pub fn run_while(setup: &FleetSetup<'_>, keep_going: &dyn Fn(f64) -> bool) -> Option<Vec<PolicyOutcome>> {
+    run_in_parts(setup, PART_LINKS, keep_going)
+}
+
+/// Simulates the fabric in parts of so many links. The outcome does not depend on it.
+fn run_in_parts(
+    setup: &FleetSetup<'_>,
+    part_links: u32,
+    keep_going: &dyn Fn(f64) -> bool,
+) -> Option<Vec<PolicyOutcome>> {
     let mut outcomes: Vec<Option<PolicyOutcome>> = setup.policies.iter().map(|_| None).collect();
     let decision_groups = decision_groups(setup.policies);
     let count = decision_groups.len() as f64;
     for (number, members) in decision_groups.into_iter().enumerate() {
-        let view = |place: &usize| {
-            ProtectionView::new(setup.tiers, setup.policies[*place].protection, setup.effect, setup.seed)
-        };
+        let protections = members.iter().map(|place| setup.policies[*place].protection);
         let disable_rule = setup.policies[members[0]].disable_rule;
-        let mut run = PolicyRun::new(setup, disable_rule, members.iter().map(view).collect());
+        let mut run = PolicyRun::new(setup, disable_rule, protections, part_links);
         let done = |part: f64| keep_going((number as f64 + part) / count);
         if !run.simulate(&done) {
             return None;
         }
-        let PolicyRun { views, counters, .. } = run;
-        for (place, (_, meter)) in members.into_iter().zip(views) {
+        let PolicyRun { timeline, counters, .. } = run;
+        for (place, view) in members.into_iter().zip(timeline.views) {
+            let meter = view.meter;
             let (time, event) = meter.means();
             outcomes[place] = Some(PolicyOutcome {
                 policy: setup.policies[place],
@@ -147,4 +154,50 @@ fn decision_groups(policies: &[Policy]) -> Vec<Vec<usize>> {
         }
     }
     decision_groups
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wiremend_fabric::tiers::FabricShape;
+    use wiremend_units::{LinkId, Rate};
+
+    use super::*;
+    use crate::trace::CorruptionEvent;
+    use crate::trace_time::{TraceSpan, TraceTime};
+
+    proptest! {
+        /// Events and repairs of few different lengths, so that many things happen at the same time.
+        #[test]
+        fn the_outcome_does_not_depend_on_the_parts(
+            drawn in proptest::collection::vec((0_u64..40, 0_u32..96, 0_u64..4, 0_usize..3), 1..200),
+            part_links in 1_u32..60,
+            failure_share in prop::sample::select(vec![0.0, 0.3]),
+            technicians in prop::sample::select(vec![None, None, Some(3)]),
+        ) {
+            let tiers = FabricShape::Facebook { pods: 8, tors: 4, fabrics: 2, spines: 2 }
+                .build(Rate::gbps(100))
+                .unwrap();
+            let mut events: Vec<CorruptionEvent> = drawn
+                .into_iter()
+                .map(|(at, link, repair, loss)| CorruptionEvent {
+                    at: TraceTime::from_us(at),
+                    link: LinkId(link % tiers.link_count()),
+                    loss: [1e-8, 1e-4, 1e-3][loss],
+                    loss_back: 0.0,
+                    repair: (repair < 3).then(|| TraceSpan::from_us(repair * 2)),
+                    cause: None,
+                })
+                .collect();
+            events.sort_by_key(|event| event.at);
+            let trace = Trace::new(events);
+            let policies = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT];
+            let effect = ProtectionEffect::paper();
+            let window = TimeWindow { begin: TraceTime::from_us(5), end: TraceTime::from_us(100) };
+            let mut setup = FleetSetup { record: true, ..FleetSetup::new(&tiers, &trace, 0.75, &policies, &effect, window) };
+            setup.repair = RepairModel { failure_share, technicians, ..RepairModel::default() };
+            let [whole, parts] = [u32::MAX, part_links].map(|links| run_in_parts(&setup, links, &|_| true).unwrap());
+            prop_assert_eq!(whole, parts);
+        }
+    }
 }

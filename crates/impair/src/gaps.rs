@@ -31,6 +31,11 @@ impl Gaps {
         self.redraw(rng)
     }
 
+    /// Whether errors never occur.
+    pub(crate) const fn is_zero(&self) -> bool {
+        self.ln_clean == 0.0
+    }
+
     /// Takes the clean trials before the next error.
     pub(crate) const fn lend(&mut self) -> u64 {
         std::mem::replace(&mut self.left, 0)

@@ -23,6 +23,11 @@ impl BitErrors {
         Ok(Self { gaps: Gaps::new(alpha, &mut rng), rng })
     }
 
+    /// Whether the rate is zero.
+    pub(crate) const fn is_zero(&self) -> bool {
+        self.gaps.is_zero()
+    }
+
     pub(crate) const fn gaps(&mut self) -> &mut Gaps {
         &mut self.gaps
     }
@@ -47,6 +52,11 @@ impl FrameLoss {
         let loss = probability("loss probability", loss)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Ok(Self { gaps: Gaps::new(loss, &mut rng), rng })
+    }
+
+    /// Whether the rate is zero.
+    pub(crate) const fn is_zero(&self) -> bool {
+        self.gaps.is_zero()
     }
 
     pub(crate) const fn gaps(&mut self) -> &mut Gaps {

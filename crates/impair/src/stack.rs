@@ -26,6 +26,15 @@ impl Impairments {
         self.all.is_empty()
     }
 
+    /// Whether a frame may be corrupted: not if all rates are zero.
+    pub fn may_corrupt(&self) -> bool {
+        self.all.iter().any(|one| match &one.model {
+            Model::BitErrors(model) => !model.is_zero(),
+            Model::FrameLoss(model) => !model.is_zero(),
+            _ => true,
+        })
+    }
+
     /// The impairments in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Impairment> {
         self.all.iter()

@@ -214,9 +214,15 @@ impl Chain {
 
     /// Changes the chain to a state. The wire loses nothing meanwhile, so that no handshake is lost.
     pub fn enter(&self, state: LinkState, loss: f64) -> Result<(), Error> {
+        let loss = if state == LinkState::Clean { 0.0 } else { loss };
+        self.set_state(state != LinkState::Corrupting, loss)
+    }
+
+    /// Turns the protection on or off and sets the loss.
+    pub(crate) fn set_state(&self, is_protected: bool, loss: f64) -> Result<(), Error> {
         self.set_loss(0.0)?;
-        self.protect(state != LinkState::Corrupting)?;
-        if state == LinkState::Clean { Ok(()) } else { self.set_loss(loss) }
+        self.protect(is_protected)?;
+        self.set_loss(loss)
     }
 
     pub(crate) fn lab(&self) -> &Lab {

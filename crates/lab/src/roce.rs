@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wiremend_measure::median;
-use wiremend_report::lab::LinkState;
 use wiremend_units::{Bytes, Rate, Span};
 
 use crate::chain::{Chain, ChainConfig, ChainStatus, HostKind, Side};
@@ -44,19 +43,56 @@ pub struct Outcome {
     pub timeout_ns: u64,
     /// The timeout as perftest shows it: half of the round trip.
     pub timeout_seen_ns: u64,
-    /// Results by [`LinkState`].
-    pub states: [Measured; 3],
+    /// Results by [`RoceState`].
+    pub states: [Measured; 4],
     /// Start time of the guests.
     pub start_s: f64,
     /// Status at the end.
     pub statuses: ChainStatus,
 }
 
+/// State of the link and of its relays during a measurement. The first two are baselines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoceState {
+    /// No loss, relays off: their kernels forward.
+    Plain,
+    /// No loss, relays on: frames pass their processes.
+    Clean,
+    /// Loss, relays off.
+    Corrupting,
+    /// Loss, relays on.
+    Protected,
+}
+
+impl RoceState {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Plain, Self::Clean, Self::Corrupting, Self::Protected];
+
+    /// Name for readers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain, relays off",
+            Self::Clean => "clean, relays on",
+            Self::Corrupting => "corrupting, relays off",
+            Self::Protected => "corrupting, relays on",
+        }
+    }
+
+    const fn is_protected(self) -> bool {
+        matches!(self, Self::Clean | Self::Protected)
+    }
+
+    const fn corrupts(self) -> bool {
+        matches!(self, Self::Corrupting | Self::Protected)
+    }
+}
+
 /// Results in one state, one entry per round.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     /// The state.
-    pub state: LinkState,
+    pub state: RoceState,
     /// The most frequent latency.
     pub typical_ns: Vec<u64>,
     /// 99th percentile of the latency.
@@ -105,11 +141,11 @@ impl Trial {
         }
         let start_s = started.elapsed().as_secs_f64();
         progress(0, 1.0);
-        let mut states = LinkState::ALL.map(Measured::new);
+        let mut states = RoceState::ALL.map(Measured::new);
         for round in 0..self.rounds as usize {
-            for state in LinkState::ALL {
+            for state in RoceState::ALL {
                 self.measure(&chain, &mut guests, &mut states[state as usize])?;
-                progress(1 + round * LinkState::ALL.len() + state as usize, 1.0);
+                progress(1 + round * RoceState::ALL.len() + state as usize, 1.0);
             }
         }
         let timeout = Span::from_ns(4096 << TIMEOUT_EXPONENT);
@@ -127,14 +163,14 @@ impl Trial {
 
     /// The steps, as relative durations.
     pub fn steps(&self) -> Vec<f64> {
-        let rounds = (0..self.rounds).flat_map(|_| [1.0, 2.0, 1.0]);
+        let rounds = (0..self.rounds).flat_map(|_| [1.0, 1.0, 2.0, 1.0]);
         [2.0].into_iter().chain(rounds).collect()
     }
 
     fn measure(&self, chain: &Chain, guests: &mut [Guest; 2], into: &mut Measured) -> Result<(), Error> {
         let [a, b] = guests;
         chain.lab().check_stop()?;
-        chain.enter(into.state, self.loss)?;
+        chain.set_state(into.state.is_protected(), if into.state.corrupts() { self.loss } else { 0.0 })?;
         let before = retries(a, b)?;
         let arguments = PerftestArguments {
             bytes: MESSAGE_BYTES,
@@ -165,18 +201,17 @@ impl Trial {
 impl Outcome {
     /// Returns whether the maximum latency with protection is below half of the timeout that perftest shows.
     pub fn is_below_half_timeout(&self) -> bool {
-        self.states[LinkState::Protected as usize].max() < self.timeout_seen_ns as f64 / 2.0
+        self.states[RoceState::Protected as usize].max() < self.timeout_seen_ns as f64 / 2.0
     }
 
-    /// Bandwidth in a state relative to the clean state.
-    pub fn relative_to_clean(&self, state: LinkState) -> f64 {
-        median(&self.states[state as usize].mib_per_s)
-            / median(&self.states[LinkState::Clean as usize].mib_per_s)
+    /// Bandwidth in a state relative to another one.
+    pub fn relative(&self, state: RoceState, baseline: RoceState) -> f64 {
+        median(&self.states[state as usize].mib_per_s) / median(&self.states[baseline as usize].mib_per_s)
     }
 }
 
 impl Measured {
-    fn new(state: LinkState) -> Self {
+    fn new(state: RoceState) -> Self {
         Self {
             state,
             typical_ns: Vec::new(),

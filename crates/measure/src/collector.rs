@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
+use crate::size_bins::SizeBins;
 use crate::{
     Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
     Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims, VariantSummary,
@@ -15,7 +16,7 @@ use crate::{
 pub struct Collector {
     by_outcome: [u64; FlowOutcome::ALL.len()],
     fct_ps: Histogram,
-    slowdown_milli: Histogram,
+    slowdown: SizeBins,
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
@@ -89,7 +90,7 @@ impl Collector {
         if row.outcome.is_finished() {
             self.finished_bytes += u128::from(row.bytes);
             self.fct_ps.record(row.fct().as_ps());
-            self.slowdown_milli.record(row.slowdown_milli());
+            self.slowdown.add(row);
         }
     }
 
@@ -104,7 +105,7 @@ impl Collector {
             *mine += theirs;
         }
         self.fct_ps.merge(&other.fct_ps);
-        self.slowdown_milli.merge(&other.slowdown_milli);
+        self.slowdown.merge(&other.slowdown);
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
         self.digest.merge(&other.digest);
@@ -144,7 +145,8 @@ impl Collector {
             finished: self.ended(FlowOutcome::Finished),
             failed,
             fct_ns: Quantiles::from_histogram(&self.fct_ps, 1e3),
-            slowdown: Quantiles::from_histogram(&self.slowdown_milli, 1e3),
+            slowdown: Quantiles::from_histogram(&self.slowdown.all(), 1e3),
+            slowdown_by_size: self.slowdown.summary(),
             timeouts: counters.timeouts,
             flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
             packets_sent: counters.packets_sent,

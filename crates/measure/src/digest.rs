@@ -35,7 +35,8 @@ impl RowDigest {
         Self(0)
     }
 
-    /// Adds all fields of a flow's row.
+    /// Adds the fields of a flow's row, but for those that the scenario and the seed determine: class, connection and
+    /// entropy.
     pub fn add_row(&mut self, row: &FlowRow) {
         let mut item = Item::new(ROW);
         item.word(row.flow);

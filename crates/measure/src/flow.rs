@@ -13,6 +13,13 @@ pub struct FlowRow {
     pub src: u32,
     /// The responder's host.
     pub dst: u32,
+    /// Traffic class.
+    pub class: u8,
+    /// Number of its connection among those that `src` has opened, from 1; several flows may share one. `None` if the
+    /// flow ended before a message of it did.
+    pub connection: Option<u32>,
+    /// ECMP entropy of all its packets; `None` if packets may differ in it.
+    pub entropy: Option<u16>,
     /// Payload bytes.
     pub bytes: u64,
     /// When the application posted the flow.
@@ -84,6 +91,14 @@ keyed! {
 }
 
 impl FlowRow {
+    /// Flow numbers reserved for each workload.
+    pub const PER_WORKLOAD: u64 = 1 << 40;
+
+    /// Index of its workload in the scenario.
+    pub const fn workload(&self) -> u64 {
+        self.flow / Self::PER_WORKLOAD
+    }
+
     /// Flow completion time: from the post to the requester's last completion, or to the failure.
     pub const fn fct(&self) -> Span {
         Span::from_ps(self.end_ps.saturating_sub(self.start_ps))
@@ -137,6 +152,9 @@ pub(crate) mod tests {
             flow,
             src: 3,
             dst: 7,
+            class: 0,
+            connection: Some(1),
+            entropy: Some(0xC000),
             bytes: 4096,
             start_ps: 1_000,
             end_ps: 1_000 + fct_ps,

@@ -24,6 +24,8 @@ pub struct GoodputMeter {
     bytes: u64,
     /// Without a window: bytes by the time of their arrival, in the bins of [`edge`].
     bins: Vec<u64>,
+    /// Payload by the time at which its flow was complete.
+    completed: Vec<u64>,
 }
 
 /// Fractions of the payload at whose delivery the window starts and ends by default.
@@ -39,7 +41,7 @@ impl GoodputMeter {
     /// Creates a meter for a window; without one, it takes the time from the delivery of the first tenth of the payload
     /// to that of the last tenth.
     pub const fn new(window_ps: Option<(u64, u64)>) -> Self {
-        Self { window_ps, bytes: 0, bins: Vec::new() }
+        Self { window_ps, bytes: 0, bins: Vec::new(), completed: Vec::new() }
     }
 
     /// Adds one row.
@@ -49,6 +51,9 @@ impl GoodputMeter {
         }
         let flow =
             Transfer { start: row.start_ps, end: row.delivered_ps.unwrap_or(row.end_ps), bytes: row.bytes };
+        let end = bin(flow.end);
+        self.completed.resize(self.completed.len().max(end + 1), 0);
+        self.completed[end] += flow.bytes;
         if let Some((from, until)) = self.window_ps {
             self.bytes += flow.until(until) - flow.until(from);
             return;
@@ -80,6 +85,25 @@ impl GoodputMeter {
             from_ns: from / 1e3,
             until_ns: until / 1e3,
         })
+    }
+
+    /// The payload of completed flows over time, in at most `points` steps: nanoseconds, and the bytes of all flows that
+    /// were completely delivered by then. It ends when 99 % were, so that a few late flows do not squeeze the rest.
+    pub fn completed_over_time(&self, points: usize) -> Vec<(f64, f64)> {
+        let all: u64 = self.completed.iter().sum();
+        let mut sum = 0;
+        let sums = self.completed.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
+        let mut steps: Vec<(f64, f64)> = Vec::new();
+        for (number, bytes) in sums {
+            sum += bytes;
+            steps.push((edge(number + 1) as f64 / 1e3, sum as f64));
+            if u128::from(sum) * 100 >= u128::from(all) * 99 {
+                break;
+            }
+        }
+        let every = steps.len().div_ceil(points.max(1)).max(1);
+        // The last step of each group, so that the end is kept.
+        steps.chunks(every).filter_map(|group| group.last().copied()).collect()
     }
 
     /// Returns when this number of bytes was delivered, in ps, interpolated within a bin.
@@ -188,6 +212,26 @@ mod tests {
         let mut idle = GoodputMeter::new(Some((5, 10)));
         idle.add(&flow(0, 3, 77));
         assert!(bps(&idle).abs() < 1.0);
+    }
+
+    /// 80 Gb/s for 100 us, then one late flow, which is beyond the end.
+    #[test]
+    fn completed_payload_adds_up() {
+        let mut meter = GoodputMeter::new(Some((0, 1)));
+        for number in 0..100 {
+            meter.add(&flow(number * 1_000_000, (number + 1) * 1_000_000, 10_000));
+        }
+        meter.add(&flow(100_000_000, 67_000_000_000, 1_000));
+        for points in [7, 50, 1_000] {
+            let steps = meter.completed_over_time(points);
+            assert!(steps.len() <= points && steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{steps:?}");
+            let (end_ns, bytes) = steps[steps.len() - 1];
+            assert!((end_ns / 100_000.0 - 1.0).abs() < 0.04 && bytes >= 990_000.0, "{steps:?}");
+            for (ns, bytes) in steps {
+                assert!((bytes / (ns * 10.0) - 1.0).abs() < 0.1, "{ns} {bytes}");
+            }
+        }
+        assert!(GoodputMeter::new(None).completed_over_time(50).is_empty());
     }
 
     #[test]

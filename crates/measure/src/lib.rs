@@ -10,7 +10,7 @@
 //!
 //! let mut collector = Collector::new();
 //! collector.add(&FlowRow {
-//!     flow: 0, src: 0, dst: 1, bytes: 1_000_000,
+//!     flow: 0, src: 0, dst: 1, class: 0, connection: Some(1), entropy: None, bytes: 1_000_000,
 //!     start_ps: 0, end_ps: 90_000_000, delivered_ps: Some(88_000_000), ideal_ps: 85_000_000,
 //!     outcome: FlowOutcome::Finished,
 //!     timeouts: 0, naks: 1, retransmitted_packets: 12, retransmitted_bytes: 12_288, tcp: None,
@@ -43,16 +43,19 @@ mod digest;
 mod extra_frames;
 mod flow;
 mod flow_control;
+mod flow_sample;
 mod goodput;
 mod headline;
 mod histogram;
 pub mod interval;
 mod jobs;
+mod lane;
 mod median;
 mod origin;
 mod protection;
 pub mod rare;
 mod series;
+mod size_bins;
 mod skipped_time;
 mod special;
 mod summary;
@@ -68,15 +71,18 @@ pub use digest::RowDigest;
 pub use extra_frames::{ExtraFrames, FrameCount};
 pub use flow::{FlowOutcome, FlowRow, TcpStats};
 pub use flow_control::FlowControl;
+pub use flow_sample::FlowSample;
 pub use goodput::{Goodput, GoodputMeter};
 pub use headline::{Headline, MeanOverSeeds, SeedResult, over_seeds};
 pub use histogram::{CdfPoint, Histogram};
 pub use interval::Interval;
 pub use jobs::{GroupSummary, JobPlan, JobSummary};
+pub use lane::{LaneFlows, LaneRow};
 pub use median::median;
 pub use origin::{EffectiveScenario, InputFile, Origin};
 pub use protection::{DelayHistogram, Protection};
 pub use series::{Metric, SeriesRow};
+pub use size_bins::SizeBin;
 pub use skipped_time::SkippedTime;
 pub use summary::{DropCounts, Percentile, Quantiles, Share, Summary, VariantSummary};
 pub use terms::Terms;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Goodput,
-    Headline, Histogram, JobSummary, MeanOverSeeds, Origin, Protection, SeedResult, SkippedTime, Terms,
-    TimeoutCounts, Trims,
+    Headline, Histogram, JobSummary, MeanOverSeeds, Origin, Protection, SeedResult, SizeBin, SkippedTime,
+    Terms, TimeoutCounts, Trims,
 };
 
 /// All variants of one scenario: the content of `summary.json`. Only its [`Origin`] depends on the machine and
@@ -49,6 +49,9 @@ pub struct VariantSummary {
     pub fct_ns: Option<Quantiles>,
     /// Slowdowns of finished flows; `null` if there are none.
     pub slowdown: Option<Quantiles>,
+    /// Slowdowns of finished flows by size.
+    #[serde(default)]
+    pub slowdown_by_size: Vec<SizeBin>,
     /// Timers that fired, by cause.
     pub timeouts: TimeoutCounts,
     /// Flows with at least one timeout.
@@ -300,6 +303,9 @@ mod tests {
                 flow,
                 src: 0,
                 dst: 1,
+                class: 0,
+                connection: Some(1),
+                entropy: None,
                 bytes: 1024,
                 start_ps: 0,
                 end_ps: 1_234_567 + flow * flow * 977,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wiremend_measure::TimeoutCause;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit, figures, standalone};
 use wiremend_report::terminal::{Terminal, table, tail_plot};
-use wiremend_report::{FlowWriter, Format, Ladder, Page, RunId, write_atomic, write_json};
+use wiremend_report::{Contents, FlowWriter, Format, Ladder, Page, RunId, write_atomic, write_json};
 
 #[path = "../src/sample.rs"]
 mod sample;
@@ -24,9 +24,14 @@ fn main() -> std::io::Result<()> {
     save("timeouts.svg", &figures::timeout_causes(&summary.variants).svg())?;
     save("probabilities.svg", &probabilities().svg())?;
     write_json(&directory.join("summary.json"), &summary)?;
-    let mut flows = FlowWriter::create(&directory.join("flows.parquet"), Format::Parquet)?;
+    let mut flows =
+        FlowWriter::create(&directory.join("flows.parquet"), Format::Parquet, Contents::default())?;
     for flow in 0..100_000 {
-        flows.push(RunId { variant: "made up", seed: 1 }, &sample::row(flow, 67_108_864_000, flow < 600))?;
+        flows.push(
+            RunId { variant: "made up", seed: 1 },
+            &sample::row(flow, 67_108_864_000, flow < 600),
+            None,
+        )?;
     }
     flows.finish()?;
     let sentences = [
@@ -36,6 +41,7 @@ fn main() -> std::io::Result<()> {
     ];
     let page = Page {
         drawings: &[],
+        traffic: &[],
         title: "Corruption with and without dummies",
         sentences: &sentences,
         summary: &summary,

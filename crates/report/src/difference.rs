@@ -7,7 +7,7 @@ use crate::human;
 /// Smallest factor between two variants that is reported.
 pub(crate) const NOTABLE: f64 = 1.5;
 
-/// Two variants and the completion time in which they differ most.
+/// Two variants and the completion time or slowdown in which they differ most.
 pub(crate) struct Difference<'a> {
     pub(crate) headline: Headline,
     pub(crate) low: &'a VariantSummary,
@@ -49,16 +49,19 @@ impl<'a> Difference<'a> {
             Headline::FctP999 => "the 99.9th percentile of the flow completion time is",
             Headline::JobMax => "the slowest job takes",
             Headline::JobMean => "a job takes on average",
+            Headline::SlowdownP99 => "the 99th percentile of the slowdown is",
             _ => "the slowest flow takes",
         };
-        let time = |variant: &VariantSummary| {
-            variant.headline(self.headline).map_or_else(String::new, human::time_ns)
-        };
+        let is_factor = self.headline == Headline::SlowdownP99;
+        let (written, how): (fn(f64) -> String, _) =
+            if is_factor { (human::factor, "large") } else { (human::time_ns, "long") };
+        let value =
+            |variant: &VariantSummary| variant.headline(self.headline).map_or_else(String::new, written);
         format!(
-            "{subject} {} with \"{}\" and {} with \"{}\": {} as long",
-            time(self.low),
+            "{subject} {} with \"{}\" and {} with \"{}\": {} as {how}",
+            value(self.low),
             self.low.name,
-            time(self.high),
+            value(self.high),
             self.high.name,
             human::factor(self.ratio),
         )

@@ -27,8 +27,9 @@ pub fn to_json(summary: &Summary) -> String {
 fn hide_percentiles(variant: &mut VariantSummary) {
     let flows = [&mut variant.fct_ns, &mut variant.slowdown].into_iter().map(|of| (variant.finished, of));
     let jobs = variant.jobs.iter_mut().map(|jobs| (jobs.finished, &mut jobs.jct_ns));
-    for (count, quantiles) in flows.chain(jobs) {
-        let Some(quantiles) = quantiles else { continue };
+    let whole = flows.chain(jobs).filter_map(|(count, of)| Some((count, of.as_mut()?)));
+    let by_size = variant.slowdown_by_size.iter_mut().map(|bin| (bin.flows, &mut bin.slowdown));
+    for (count, quantiles) in whole.chain(by_size) {
         let hidden = |percentile| quantiles.carried(percentile, count).unwrap_or(f64::NAN);
         let [p50, p99, p999] = [Percentile::P50, Percentile::P99, Percentile::P999].map(hidden);
         *quantiles = Quantiles { p50, p99, p999, ..*quantiles };

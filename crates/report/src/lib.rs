@@ -1,6 +1,6 @@
 //! Reports of results, for readers and for programs.
 //!
-//! Files for programs: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
+//! Files for programs: [`FlowWriter`], [`LaneWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`]
 //! writes `summary.json`. Every file is an [`AtomicFile`]: it appears under its name when it is complete.
 //! Every error names the path.
 //!
@@ -15,40 +15,55 @@
 //! results.
 
 mod atomic_file;
+mod column_buffer;
 mod comparison;
+mod contents;
 mod difference;
 mod document;
+mod flow_series_table;
+mod flow_table;
 mod headline_cell;
 pub mod human;
 mod json;
 pub mod lab;
 mod ladder;
+mod lane_table;
 pub mod ledger;
+mod link_costs;
 mod markup;
 mod page;
 mod pause_timeline;
 pub mod plot;
 pub mod pods;
-mod rows;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod sample_trace;
 mod sentences;
+mod series_table;
 mod shell;
+mod sketch;
 mod table;
 pub mod terminal;
 mod text_table;
+mod tidy;
+mod traffic;
 
 pub use atomic_file::{AtomicFile, write_atomic};
 pub use comparison::{interval_note, notes};
+pub use contents::{Contents, Need};
 pub use document::{Document, DocumentPart};
+pub use flow_series_table::FlowSeriesWriter;
+pub use flow_table::{FlowLanes, FlowWriter, RunId};
 pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;
+pub use lane_table::{LaneNames, LaneWriter};
 pub use page::Page;
 pub use pause_timeline::{PauseTimeline, PausedPort};
-pub use rows::{FlowWriter, RunId, SeriesWriter};
 pub use sentences::sentences;
+pub use series_table::SeriesWriter;
 pub use shell::shell_quoted;
 pub use table::Format;
 pub use text_table::text_table;
+pub use tidy::{TidyColumn, TidyTable};
+pub use traffic::Traffic;

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use wiremend_measure::{EffectiveScenario, Origin, Summary, VariantSummary};
+use wiremend_measure::{EffectiveScenario, Origin, Percentile, Summary, VariantSummary};
 
 use crate::comparison::{self, Column};
+use crate::link_costs;
 use crate::markup::Escaped;
-use crate::plot::figures;
 use crate::plot::style::{DRAWING, VARIABLES};
+use crate::plot::{Curve, Drawing, Line, Plot, Unit, figures};
+use crate::traffic::{self, Traffic};
 
 /// Content of a report.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +20,14 @@ pub struct Page<'a> {
     pub sentences: &'a [String],
     /// Results of all variants.
     pub summary: &'a Summary,
-    /// Drawings of single runs, each as SVG.
-    pub drawings: &'a [String],
+    /// Drawings of single runs.
+    pub drawings: &'a [Drawing],
+    /// Links and flows of each variant.
+    pub traffic: &'a [Traffic],
 }
+
+/// Most variants whose series are drawn.
+const SERIES_MAX: usize = 6;
 
 pub(crate) const LAYOUT: &str = "\
 body{margin:0 auto;max-width:1200px;padding:24px 20px 48px;background:var(--ground);color:var(--ink);\
@@ -30,7 +37,11 @@ h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}.faint{col
 th,td{padding:7px 8px;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
 th:first-child,td:first-child{padding-left:0}td.n{white-space:nowrap}td.t{min-width:9em}\
 th{font-weight:600}th.n{max-width:6em}th[title]{cursor:help}.n{text-align:right}td:first-child{font-weight:600}\
-figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:920px;height:auto}.bad{color:var(--bad)}\
+figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:920px;height:auto}td.l{white-space:nowrap}\
+.s{display:none}\
+@media (max-width:640px){body{padding:16px 12px 40px}h1{font-size:22px}td.l .bad{display:block;font-weight:400}\
+.wide th:first-child,.wide td:first-child{position:sticky;left:0;background:var(--ground);padding-right:10px}.w{display:none}.s{display:block}figure.s{margin:14px -4px}}\
+@media print{.w{display:block}.s{display:none}}.bad{color:var(--bad)}\
 pre{overflow-x:auto;padding:14px;border:1px solid var(--grid);border-radius:6px;\
 font:13px/1.45 ui-monospace,'SF Mono',Consolas,'Liberation Mono',monospace}summary{cursor:pointer;margin:8px 0}";
 
@@ -49,6 +60,7 @@ impl Page<'_> {
         );
         self.write_head(&mut html);
         write_table(&mut html, &self.summary.variants);
+        link_costs::write(&mut html, self.traffic);
         self.write_figures(&mut html);
         self.write_origin(&mut html);
         html.push_str("</body>\n</html>\n");
@@ -77,14 +89,49 @@ impl Page<'_> {
         let finished = variants.iter().any(|variant| variant.fct_ns.is_some());
         let mut drawings = Vec::new();
         if finished || self.drawings.is_empty() {
-            drawings.push(figures::fct_distribution(variants).svg());
-            drawings.push(figures::fct_tail(variants).svg());
-            drawings.push(figures::timeout_causes(variants).svg());
+            drawings.push(figures::fct_distribution(variants).drawing());
+            drawings.push(figures::fct_tail(variants).drawing());
+            let by_size = [(Percentile::P50, "median"), (Percentile::P99, "p99")]
+                .map(|(percentile, name)| figures::slowdown_by_size(variants, percentile, name));
+            drawings.extend(by_size.iter().flatten().map(Plot::drawing));
+            if variants.iter().any(|variant| variant.timeouts.total() > 0) {
+                drawings.push(figures::timeout_causes(variants).drawing());
+            }
         }
+        drawings.extend(self.completed().map(|plot| plot.drawing()));
         html.push_str("<h2>Plots</h2>\n");
         for drawing in self.drawings.iter().chain(&drawings) {
-            let _ = writeln!(html, "<figure>\n{drawing}</figure>");
+            write_drawing(html, drawing);
         }
+        let series: Vec<Plot> = self.traffic.iter().take(SERIES_MAX).flat_map(Traffic::plots).collect();
+        if !series.is_empty() {
+            html.push_str("<h2>Over time, first seed</h2>\n");
+            for plot in &series {
+                write_drawing(html, &plot.drawing());
+            }
+            if self.traffic.len() > SERIES_MAX {
+                let _ = writeln!(
+                    html,
+                    "<p class=\"faint\">Drawn are the first {SERIES_MAX} variants; series.parquet has all.</p>"
+                );
+            }
+        }
+    }
+
+    /// Payload of completed flows of each variant over time.
+    fn completed(&self) -> Option<Plot> {
+        let curve = |traffic: &Traffic| Curve {
+            name: traffic.variant.clone(),
+            points: traffic.completed.clone(),
+            line: Line::StepAfter,
+        };
+        let curves: Vec<_> =
+            self.traffic.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
+        let has_some = !curves.is_empty();
+        let (title, what) = ("Payload delivered over time", "payload of completed flows");
+        let mut plot = traffic::over_time(title, what, Unit::Bytes, Line::StepAfter, curves);
+        "simulated time of the first seed, until 99 % was delivered".clone_into(&mut plot.x.label);
+        has_some.then_some(plot)
     }
 
     fn write_origin(&self, html: &mut String) {
@@ -115,6 +162,12 @@ impl Page<'_> {
             write_details(html, &title, scenario);
         }
     }
+}
+
+/// A page shows one of both drawings; the other is hidden by its style.
+fn write_drawing(html: &mut String, drawing: &Drawing) {
+    let Drawing { wide, narrow } = drawing;
+    let _ = writeln!(html, "<figure class=\"w\">\n{wide}</figure>\n<figure class=\"s\">\n{narrow}</figure>");
 }
 
 fn write_details(html: &mut String, title: &str, text: &str) {
@@ -185,6 +238,8 @@ fn write_columns(html: &mut String, columns: &[Column], rows: usize) {
 
 #[cfg(test)]
 mod tests {
+    use wiremend_measure::{FlowSample, LaneFlows, LaneRow, Metric, SeriesRow};
+
     use super::*;
     use crate::markup::tests::assert_balanced;
     use crate::sample;
@@ -193,14 +248,14 @@ mod tests {
         let mut summary = sample::summary();
         summary.origin.scenario = scenario.to_owned();
         let sentences = ["Corruption is rare & <expensive>.".to_owned()];
-        Page { title, sentences: &sentences, summary: &summary, drawings: &[] }.html()
+        Page { title, sentences: &sentences, summary: &summary, drawings: &[], traffic: &[] }.html()
     }
 
     #[test]
     fn a_page_is_complete_and_loads_nothing() {
         let html = page("[topology]\nkind = \"pair\"\n", "Tour");
         assert_balanced(&html.replace("<!doctype html>", ""));
-        assert_eq!(html.matches("<svg").count(), 3);
+        assert_eq!(html.matches("<svg").count(), 2 * 5);
         // The SVG namespace is the only address in the page.
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
         assert!(!html.contains("<script") && html.contains("default-src 'none'"));
@@ -216,6 +271,71 @@ mod tests {
         ] {
             assert!(html.contains(text), "{text}");
         }
+    }
+
+    fn traffic(variant: &str) -> Traffic {
+        let mut traffic = Traffic::new(variant);
+        traffic.name_lanes((0..40).map(|lane| format!("<s{lane}>")));
+        for lane in 0..40 {
+            let flows = LaneFlows { count: 5, lost_ps: u64::from(lane % 20) * 1_000_000, timeouts: 1 };
+            let is_corrupting = lane == 19;
+            for _seed in 0..2 {
+                traffic.add_lane(&LaneRow { lane, is_corrupting, flows: Some(flows), ..LaneRow::default() });
+            }
+        }
+        for time in 1..=5_000_u64 {
+            for lane in 0..40 {
+                for metric in [Metric::QueueBytes, Metric::TxBytes] {
+                    let value = time % 100 + u64::from(lane);
+                    traffic.add_sample(&SeriesRow { time_ps: time * 1_000, entity: lane, metric, value });
+                }
+            }
+            traffic.add_flow_sample(
+                1_000,
+                &FlowSample {
+                    time_ps: time * 1_000,
+                    flow: time % 3,
+                    span_ps: 3_000,
+                    sent_bytes: 100,
+                    retransmitted_bytes: 0,
+                    rate_bps: Some(time * 1_000),
+                    window_bytes: None,
+                },
+            );
+        }
+        traffic.completed = (0..200).map(|step| (f64::from(step), f64::from(step) * 1e6)).collect();
+        traffic
+    }
+
+    /// Of many links those that cost most appear, and long series stay small.
+    #[test]
+    fn links_are_ranked_and_series_are_drawn() {
+        let summary = sample::summary();
+        let traffic = [traffic("a & b"), traffic("c")];
+        let html =
+            Page { title: "t", sentences: &[], summary: &summary, drawings: &[], traffic: &traffic }.html();
+        assert_balanced(&html.replace("<!doctype html>", ""));
+        let names: Vec<_> = html.matches("&lt;s").collect();
+        let first =
+            html.find("<td class=\"l\">&lt;s19&gt; <span class=\"bad\">corrupting</span></td>").unwrap();
+        let second = html.find("<td class=\"l\">&lt;s39&gt;</td>").unwrap();
+        assert!(first < second && names.len() >= 16, "{names:?}");
+        assert!(html.contains(">38 ms<") || html.contains(">38 µs<"), "both seeds count");
+        assert!(!html.contains("<td class=\"l\">&lt;s0&gt;</td>"), "it cost nothing");
+        for title in [
+            "Payload delivered over time",
+            "Longest queues, a &amp; b",
+            "Busiest links, c",
+            "Throughput of flows, c",
+            "Rate of flows, c",
+            "Slowdown by size, median",
+            "Slowdown by size, p99",
+        ] {
+            // A wide drawing and a narrow one.
+            assert_eq!(html.matches(&format!("aria-label=\"{title}. ")).count(), 2, "{title}");
+        }
+        assert!(!html.contains("Window of flows"), "the flows have none");
+        assert!(html.len() < 700_000, "{}", html.len());
     }
 
     #[test]

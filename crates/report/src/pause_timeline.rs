@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::human;
 use crate::markup::{Coord, Escaped, elide_middle};
 use crate::plot::drawing::{Entry, Legend, open};
-use crate::plot::{Axis, Scale, Unit};
+use crate::plot::{Axis, Drawing, Scale, Unit, Width};
 
 /// Ports that were paused, and when.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,9 +31,8 @@ pub struct PausedPort {
     pub waits_for: Option<String>,
 }
 
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 136.0;
-const RIGHT: f64 = 190.0;
+/// Left and right of the bars, by width of the drawing.
+const MARGINS: [(f64, f64); 2] = [(136.0, 190.0), (104.0, 28.0)];
 const ROW: f64 = 22.0;
 const THICK: f64 = 12.0;
 const COUNT_HEIGHT: f64 = 64.0;
@@ -45,8 +44,15 @@ const COLUMN: f64 = 0.5;
 const MERGED: f64 = 0.4;
 
 impl PauseTimeline {
-    /// The drawing.
-    pub fn svg(&self) -> String {
+    /// The drawing for pages of both widths.
+    pub fn drawing(&self) -> Drawing {
+        Drawing::new(|width| self.svg_for(width))
+    }
+
+    /// A narrow drawing does not say which port waits for which.
+    fn svg_for(&self, width: Width) -> String {
+        let (left, right) = MARGINS[usize::from(width.is_narrow())];
+        let width = width.units();
         let bar = |colour: &str| {
             format!("<rect x=\"2\" y=\"-6\" width=\"22\" height=\"12\" style=\"fill:var({colour})\"/>")
         };
@@ -55,15 +61,20 @@ impl PauseTimeline {
             entries.push(Entry { name: "paused, in the cycle".to_owned(), sample: bar("--bad") });
         }
         entries.push(Entry { name: "paused by the node at its end".to_owned(), sample: bar("--c0") });
-        let legend = Legend::new(entries, WIDTH - 32.0);
+        let legend = Legend::new(entries, width - 32.0);
         let rows = self.ports.len().min(PORTS_MAX);
         let top = 42.0 + legend.height + 26.0;
         let bottom = top + COUNT_HEIGHT + 18.0 + ROW * rows as f64;
         let left_out = self.ports.len() - rows;
         let height = bottom + 44.0 + if left_out > 0 { 18.0 } else { 0.0 };
         let description = format!("Times at which each of {} ports was paused.", self.ports.len());
-        let mut canvas =
-            Canvas { svg: open(&self.title, &description, WIDTH, height), end_ns: self.end_ns.max(1.0) };
+        let mut canvas = Canvas {
+            svg: open(&self.title, &description, width, height),
+            end_ns: self.end_ns.max(1.0),
+            width,
+            left,
+            right,
+        };
         legend.draw(&mut canvas.svg, 16.0, 42.0);
         canvas.draw_axis(top, bottom);
         canvas.draw_count(&self.ports, top);
@@ -85,11 +96,14 @@ impl PauseTimeline {
 struct Canvas {
     svg: String,
     end_ns: f64,
+    width: f64,
+    left: f64,
+    right: f64,
 }
 
 impl Canvas {
     fn x(&self, ns: f64) -> f64 {
-        LEFT + (WIDTH - LEFT - RIGHT) * (ns / self.end_ns).clamp(0.0, 1.0)
+        self.left + (self.width - self.left - self.right) * (ns / self.end_ns).clamp(0.0, 1.0)
     }
 
     fn text(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
@@ -102,7 +116,7 @@ impl Canvas {
 
     fn draw_axis(&mut self, top: f64, bottom: f64) {
         let axis = Axis::new("", Scale::Linear, Unit::TimeNs).with_range(0.0, self.end_ns);
-        for tick in crate::plot::fitted_ticks(&axis, 6) {
+        for tick in crate::plot::fitted_ticks(&axis, if self.right < 100.0 { 3 } else { 6 }) {
             let x = Coord(self.x(tick.0));
             let _ = writeln!(
                 self.svg,
@@ -112,7 +126,8 @@ impl Canvas {
             );
             self.text("", self.x(tick.0), bottom + 20.0, "middle", &tick.1);
         }
-        self.text("note", WIDTH - 16.0, bottom + 20.0, "end", "simulated time");
+        let below = if self.right < 100.0 { 36.0 } else { 20.0 };
+        self.text("note", self.width - 16.0, bottom + below, "end", "simulated time");
     }
 
     /// Draws the number of paused ports as a filled step curve.
@@ -131,12 +146,12 @@ impl Canvas {
             .collect();
         let most = levels.iter().map(|level| level.1).max().unwrap_or(0).max(1);
         let base = top + COUNT_HEIGHT;
-        let mut path = format!("M{} {}", Coord(LEFT), Coord(base));
+        let mut path = format!("M{} {}", Coord(self.left), Coord(base));
         let mut last = 0;
         for (column, count) in self.columns(&levels).into_iter().enumerate() {
             if count != last {
                 let (x, y) =
-                    (LEFT + column as f64 * COLUMN, base - COUNT_HEIGHT * count as f64 / most as f64);
+                    (self.left + column as f64 * COLUMN, base - COUNT_HEIGHT * count as f64 / most as f64);
                 let _ = write!(path, "H{}V{}", Coord(x), Coord(y));
                 last = count;
             }
@@ -146,14 +161,14 @@ impl Canvas {
             self.svg,
             "<path d=\"{path}H{right}V{bottom}Z\" style=\"fill:var(--c0);fill-opacity:.25;stroke:var(--c0)\"/>"
         );
-        self.text("", LEFT - 9.0, top + 10.0, "end", &human::count(most as u64));
-        self.text("", LEFT - 9.0, base, "end", "0");
-        self.text("note", LEFT - 9.0, top + COUNT_HEIGHT / 2.0 + 8.0, "end", "paused ports");
+        self.text("", self.left - 9.0, top + 10.0, "end", &human::count(most as u64));
+        self.text("", self.left - 9.0, base, "end", "0");
+        self.text("note", self.left - 9.0, top + COUNT_HEIGHT / 2.0 + 8.0, "end", "paused ports");
     }
 
     /// Largest number in each column of the drawing.
     fn columns(&self, levels: &[(f64, i64)]) -> Vec<i64> {
-        let column = |ns: f64| ((self.x(ns) - LEFT) / COLUMN) as usize;
+        let column = |ns: f64| ((self.x(ns) - self.left) / COLUMN) as usize;
         let mut columns = vec![0; column(self.end_ns) + 1];
         let ends = levels.iter().skip(1).map(|level| level.0).chain([self.end_ns]);
         for ((from, count), until) in levels.iter().zip(ends) {
@@ -166,8 +181,14 @@ impl Canvas {
 
     fn draw_port(&mut self, port: &PausedPort, y: f64) {
         let middle = y + ROW / 2.0;
-        self.text("", LEFT - 9.0, middle + 4.5, "end", &elide_middle(&port.name, 20));
-        let (x, y, right) = (Coord(LEFT), Coord(middle), Coord(WIDTH - RIGHT));
+        self.text(
+            "",
+            self.left - 9.0,
+            middle + 4.5,
+            "end",
+            &elide_middle(&port.name, (self.left / 7.0) as usize),
+        );
+        let (x, y, right) = (Coord(self.left), Coord(middle), Coord(self.width - self.right));
         let _ = writeln!(self.svg, "<path class=\"grid\" d=\"M{x} {y}H{right}\"/>");
         let colour = if port.waits_for.is_some() { "--bad" } else { "--c0" };
         for (from, until) in self.merged(&port.paused_ns) {
@@ -180,9 +201,9 @@ impl Canvas {
                 Coord(THICK)
             );
         }
-        if let Some(next) = &port.waits_for {
+        if let Some(next) = port.waits_for.as_ref().filter(|_| self.right > 100.0) {
             let text = format!("waits for {}", elide_middle(next, 18));
-            self.text("", WIDTH - RIGHT + 14.0, middle + 4.5, "start", &text);
+            self.text("", self.width - self.right + 14.0, middle + 4.5, "start", &text);
         }
     }
 
@@ -207,7 +228,7 @@ impl Canvas {
             "<path d=\"M{at} {y}V{bottom}\" style=\"stroke:var(--bad);stroke-width:1.5;stroke-dasharray:5 3;fill:none\"/>"
         );
         let text = format!("the cycle closes at {}", human::time_ns(closed_ns));
-        let anchor = if x > WIDTH / 2.0 { "end" } else { "start" };
+        let anchor = if x > self.width / 2.0 { "end" } else { "start" };
         self.text("halo", x, top - 12.0, anchor, &text);
     }
 }
@@ -233,7 +254,7 @@ mod tests {
             end_ns: 5e6,
             closed_ns: Some(2.5e6),
         };
-        let svg = picture.svg();
+        let svg = picture.svg_for(Width::Wide);
         assert_balanced(&svg);
         assert_eq!(svg.matches("height=\"12\" style=\"fill:var(--bad)\"").count(), 1 + 3);
         assert_eq!(svg.matches("height=\"12\" style=\"fill:var(--c0)\"").count(), 1 + 1);
@@ -247,7 +268,7 @@ mod tests {
         let many = (0..5_000).map(|i| (f64::from(i) * 1e3, f64::from(i) * 1e3 + 900.0)).collect();
         let ports = (0..40).map(|i| port(&format!("h{i}>s0"), Vec::clone(&many), None)).collect();
         let picture = PauseTimeline { title: "x".to_owned(), ports, end_ns: 5e6, closed_ns: None };
-        let svg = picture.svg();
+        let svg = picture.svg_for(Width::Wide);
         assert!(svg.len() < 100_000, "{}", svg.len());
         assert!(svg.contains("and 8 more ports"));
     }

@@ -43,9 +43,10 @@ fn jobs(variants: &[&VariantSummary]) -> Option<String> {
     })
 }
 
-/// The largest difference of flow completion times.
+/// The largest difference of flow completion times and slowdowns.
 fn times(variants: &[&VariantSummary]) -> Option<String> {
-    const COMPARED: [Headline; 4] = [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax];
+    const COMPARED: [Headline; 5] =
+        [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax, Headline::SlowdownP99];
     let timed: Vec<_> = variants.iter().copied().filter(|variant| variant.fct_ns.is_some()).collect();
     let seeds = average(timed.first()?);
     if let [one] = timed[..] {
@@ -60,20 +61,28 @@ fn times(variants: &[&VariantSummary]) -> Option<String> {
     };
     let difference = Difference::largest(compared, &COMPARED)?;
     if !difference.is_notable() {
+        // Means over few seeds may differ and say nothing.
+        let beyond = match compared[0].seeds.len() {
+            0 | 1 => String::new(),
+            seeds => format!(" beyond the intervals over {seeds} seeds"),
+        };
         return Some(capitalised(&format!(
-            "{of_whom}no percentile of the flow completion time differs by {NOTABLE}× or more between the variants."
+            "{of_whom}no percentile of flow completion times or slowdowns differs by {NOTABLE}× or more between the \
+             variants{beyond}."
         )));
     }
     let mut text = capitalised(&format!("{of_whom}{}{seeds}.", difference.described()));
     if difference.headline != Headline::FctP50
         && let Some(ratio) = difference.ratio_of(Headline::FctP50)
     {
+        let is_slowdown = difference.headline == Headline::SlowdownP99;
+        let noun = if is_slowdown { "median completion time" } else { "median" };
         let median = match ratio {
-            ratio if ratio >= NOTABLE => format!(" The median is {} as long.", human::factor(ratio)),
+            ratio if ratio >= NOTABLE => format!(" The {noun} is {} as long.", human::factor(ratio)),
             ratio if ratio <= 1.0 / NOTABLE => {
-                format!(" The median is shorter, by {}.", human::factor(1.0 / ratio))
+                format!(" The {noun} is shorter, by {}.", human::factor(1.0 / ratio))
             }
-            _ => format!(" Their medians differ by less than {NOTABLE}×."),
+            _ => format!(" Their {noun}s differ by less than {NOTABLE}×."),
         };
         text.push_str(&median);
     }

@@ -84,6 +84,7 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
         ("99th percentile of the flow", Headline::FctP99, "p99"),
         ("99.9th percentile of the flow", Headline::FctP999, "p99.9"),
         ("slowest flow takes", Headline::FctMax, "max"),
+        ("99th percentile of the slowdown", Headline::SlowdownP99, "slowdown p99"),
         ("slowest job takes", Headline::JobMax, "job max"),
         ("a job takes on average", Headline::JobMean, "job mean"),
     ];
@@ -93,8 +94,9 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
         return;
     };
     let [low, high] = names[..] else { return };
+    let written = if *headline == Headline::SlowdownP99 { human::factor } else { human::time_ns };
     for (name, other) in [(low, high), (high, low)] {
-        let value = human::time_ns(find(variants, name).headline(*headline).unwrap());
+        let value = written(find(variants, name).headline(*headline).unwrap());
         assert!(sentence.contains(&format!("{value} with \"{name}\"")), "{sentence}: {value}, not {other}");
         if variants.iter().all(|variant| variant.seeds.len() == 1) {
             assert_eq!(cell(variants, heading, name), Some(value), "{sentence}");
@@ -112,10 +114,14 @@ fn check_times(sentence: &str, variants: &[VariantSummary]) {
 
 /// The largest difference of the table is the one that is named.
 fn check_largest(sentence: &str, variants: &[VariantSummary]) {
-    if !sentence.to_lowercase().contains("percentile of the flow completion time differs by") {
+    if !sentence.to_lowercase().contains("no percentile of flow completion times or slowdowns differs by") {
         return;
     }
-    for headline in [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax] {
+    let has_seeds = variants.iter().any(|variant| variant.seeds.len() > 1);
+    assert_eq!(sentence.contains("beyond the intervals over"), has_seeds, "{sentence}");
+    for headline in
+        [Headline::FctP50, Headline::FctP99, Headline::FctP999, Headline::FctMax, Headline::SlowdownP99]
+    {
         let whole = variants.iter().filter(|variant| {
             variant.fct_ns.is_some()
                 && (!sentence.starts_with("Where all") || variant.finished == variant.flows)
@@ -218,6 +224,18 @@ fn the_largest_difference_is_named_first() {
     assert!(text.contains("225× as long") && text.contains("medians differ by less than 1.5×"), "{text}");
 }
 
+/// Equal completion times of unequal flows: the slowdown differs, and is named.
+#[test]
+fn a_difference_of_slowdowns_is_named() {
+    let slow = one("slow", |variant| variant.slowdown.as_mut().unwrap().p99 *= 300.0);
+    let text = sentences(&[one("fast", |_| {}), slow]).join(" ");
+    assert!(text.starts_with("The 99th percentile of the slowdown is "), "{text}");
+    assert!(
+        text.contains(": 300× as large. Their median completion times differ by less than 1.5×."),
+        "{text}"
+    );
+}
+
 /// A sample that does not carry a percentile is not compared by it.
 #[test]
 fn a_percentile_that_flows_do_not_carry_is_not_named() {
@@ -228,7 +246,8 @@ fn a_percentile_that_flows_do_not_carry_is_not_named() {
     });
     let text = sentences(&[one("fast", few), slow]).join(" ");
     assert!(
-        text.contains("no percentile of the flow completion time differs") || text.contains("No percentile"),
+        text.contains("no percentile of flow completion times or slowdowns differs")
+            || text.contains("No percentile"),
         "{text}"
     );
 }
@@ -273,7 +292,7 @@ fn intervals_that_overlap_are_no_difference() {
         })
     };
     let text = sentences(&[variant("a", 1e6), variant("b", 2e6)]).join(" ");
-    assert!(text.contains("No percentile of the flow completion time differs"), "{text}");
+    assert!(text.contains("No percentile of flow completion times or slowdowns differs"), "{text}");
     let text = sentences(&[variant("a", 1.5e6), variant("b", 4e6)]).join(" ");
     assert!(
         text.contains("1.5 ms with \"a\" and 4 ms with \"b\": 2.67× as long, on average over 2 seeds."),

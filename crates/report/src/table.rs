@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -13,6 +12,8 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::AtomicFile;
+use crate::column_buffer::Buffer;
+use crate::contents::{Contents, Need};
 
 /// File format of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,16 +38,50 @@ impl Format {
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
+    /// What a run must have for the column to have values.
+    pub(crate) needs: Need,
 }
 
-/// Type of a column. Integers are signed 64-bit in Parquet, which every reader supports; larger values
-/// saturate.
+impl Column {
+    /// Makes it a column of runs that have something.
+    pub(crate) const fn needing(self, needs: Need) -> Self {
+        Self { needs, ..self }
+    }
+}
+
+pub(crate) const fn int(name: &'static str) -> Column {
+    Column { name, kind: Kind::Int, needs: Need::Always }
+}
+
+pub(crate) const fn optional(name: &'static str) -> Column {
+    Column { name, kind: Kind::OptionalInt, needs: Need::Always }
+}
+
+pub(crate) const fn float(name: &'static str) -> Column {
+    Column { name, kind: Kind::Float, needs: Need::Always }
+}
+
+pub(crate) const fn boolean(name: &'static str) -> Column {
+    Column { name, kind: Kind::Bool, needs: Need::Always }
+}
+
+pub(crate) const fn text(name: &'static str) -> Column {
+    Column { name, kind: Kind::Text, needs: Need::Always }
+}
+
+/// Type of a column. Integers are signed 64-bit in Parquet, which every reader supports and whose differences do not
+/// wrap; larger values saturate.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Int,
     OptionalInt,
     Float,
+    Bool,
+    OptionalBool,
+    /// Text that repeats: names. Parquet stores a dictionary of it.
     Text,
+    /// A list of such texts, or null. Separated by spaces in CSV.
+    TextList,
 }
 
 /// A value of the column's type.
@@ -55,7 +90,10 @@ pub(crate) enum Cell<'a> {
     Int(u64),
     OptionalInt(Option<u64>),
     Float(f64),
+    Bool(bool),
+    OptionalBool(Option<bool>),
     Text(&'a str),
+    TextList(Option<&'a [&'a str]>),
 }
 
 /// A row of a table.
@@ -67,7 +105,13 @@ pub(crate) trait Record {
 }
 
 /// Writes records one by one. Memory is bounded by one row group.
-pub(crate) enum TableWriter {
+pub(crate) struct TableWriter {
+    file: TableFile,
+    /// By column of the record: whether the file has it.
+    kept: Vec<bool>,
+}
+
+enum TableFile {
     Csv { file: BufWriter<AtomicFile>, line: String },
     Parquet(Box<ParquetTable>),
 }
@@ -76,44 +120,67 @@ pub(crate) enum TableWriter {
 pub(crate) const ROWS_PER_GROUP: usize = 65_536;
 
 impl TableWriter {
-    pub(crate) fn create<R: Record>(path: &Path, format: Format) -> io::Result<Self> {
+    /// Starts a file with the columns that `contents` have values for.
+    pub(crate) fn create<R: Record>(path: &Path, format: Format, contents: Contents) -> io::Result<Self> {
         let file = AtomicFile::create(path)?;
-        match format {
+        let kept: Vec<bool> = R::COLUMNS.iter().map(|column| contents.have(column.needs)).collect();
+        let columns: Vec<&Column> =
+            R::COLUMNS.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(column, _)| column).collect();
+        let file = match format {
             Format::Csv => {
                 let mut file = BufWriter::new(file);
-                let names: Vec<_> = R::COLUMNS.iter().map(|column| column.name).collect();
+                let names: Vec<_> = columns.iter().map(|column| column.name).collect();
                 writeln!(file, "{}", names.join(","))?;
-                Ok(Self::Csv { file, line: String::new() })
+                TableFile::Csv { file, line: String::new() }
             }
-            Format::Parquet => Ok(Self::Parquet(Box::new(ParquetTable::new(file, R::COLUMNS)?))),
-        }
+            Format::Parquet => TableFile::Parquet(Box::new(ParquetTable::new(file, &columns)?)),
+        };
+        Ok(Self { file, kept })
     }
 
     pub(crate) fn push<R: Record>(&mut self, record: &R) -> io::Result<()> {
-        match self {
-            Self::Csv { file, line } => {
+        let mut kept = self.kept.iter();
+        let mut has_next = || *kept.next().expect("there is a column for each cell");
+        match &mut self.file {
+            TableFile::Csv { file, line } => {
                 line.clear();
-                record.cells(|cell| append_csv(line, cell));
+                record.cells(|cell| {
+                    if has_next() {
+                        append_csv(line, cell);
+                    }
+                });
                 line.pop();
                 line.push('\n');
-                file.write_all(line.as_bytes())
+                file.write_all(line.as_bytes())?;
             }
-            Self::Parquet(table) => table.push(record),
+            TableFile::Parquet(table) => {
+                let mut columns = table.columns.iter_mut();
+                record.cells(|cell| {
+                    if has_next() {
+                        columns.next().expect("there is a column for each cell").push(cell);
+                    }
+                });
+                table.end_row()?;
+            }
         }
+        assert!(kept.next().is_none(), "there is a cell for each column");
+        Ok(())
     }
 
     /// Adds an entry to the metadata of the file. CSV has none.
     pub(crate) fn set_metadata(&mut self, key: &str, value: &str) {
-        if let Self::Parquet(table) = self {
+        if let TableFile::Parquet(table) = &mut self.file {
             let entry = KeyValue::new(key.to_owned(), value.to_owned());
             table.writer.append_key_value_metadata(entry);
         }
     }
 
     pub(crate) fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Csv { file, .. } => file.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
-            Self::Parquet(table) => table.finish(),
+        match self.file {
+            TableFile::Csv { file, .. } => {
+                file.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
+            }
+            TableFile::Parquet(table) => table.finish(),
         }
     }
 }
@@ -123,12 +190,14 @@ fn append_csv(line: &mut String, cell: Cell<'_>) {
     use std::fmt::Write as _;
     let done = match cell {
         Cell::Int(value) | Cell::OptionalInt(Some(value)) => write!(line, "{value},"),
-        Cell::OptionalInt(None) => write!(line, ","),
         Cell::Float(value) => write!(line, "{value},"),
+        Cell::Bool(value) | Cell::OptionalBool(Some(value)) => write!(line, "{value},"),
+        Cell::OptionalInt(None) | Cell::OptionalBool(None) | Cell::TextList(None) => write!(line, ","),
         Cell::Text(text) if text.contains([',', '"', '\n', '\r']) => {
             write!(line, "\"{}\",", text.replace('"', "\"\""))
         }
         Cell::Text(text) => write!(line, "{text},"),
+        Cell::TextList(Some(texts)) => return append_csv(line, Cell::Text(&texts.join(" "))),
     };
     done.expect("a string takes all text");
 }
@@ -140,15 +209,8 @@ pub(crate) struct ParquetTable {
     rows: usize,
 }
 
-enum Buffer {
-    Int(Vec<i64>),
-    OptionalInt { present: Vec<i64>, levels: Vec<i16> },
-    Float(Vec<f64>),
-    Text(Vec<ByteArray>),
-}
-
 impl ParquetTable {
-    fn new(file: AtomicFile, columns: &[Column]) -> io::Result<Self> {
+    fn new(file: AtomicFile, columns: &[&Column]) -> io::Result<Self> {
         let fields =
             columns.iter().map(|column| Ok(Arc::new(field(column)?))).collect::<Result<_, ParquetError>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
@@ -162,18 +224,25 @@ impl ParquetTable {
         Ok(Self { writer, columns, rows: 0 })
     }
 
-    fn push<R: Record>(&mut self, record: &R) -> io::Result<()> {
-        let mut columns = self.columns.iter_mut();
-        record.cells(|cell| columns.next().expect("there is a column for each cell").push(cell));
-        assert!(columns.next().is_none(), "there is a cell for each column");
+    fn end_row(&mut self) -> io::Result<()> {
         self.rows += 1;
         if self.rows == ROWS_PER_GROUP { self.write_group() } else { Ok(()) }
     }
 
     fn write_group(&mut self) -> io::Result<()> {
         self.rows = 0;
-        let written = write_columns(&mut self.writer, &mut self.columns);
+        let written = self.write_columns();
         self.own_error(written)
+    }
+
+    fn write_columns(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for buffer in &mut self.columns {
+            let mut column = group.next_column()?.expect("the schema has this column");
+            buffer.write(&mut column)?;
+            column.close()?;
+        }
+        group.close().map(|_| ())
     }
 
     fn finish(mut self) -> io::Result<()> {
@@ -191,79 +260,35 @@ impl ParquetTable {
     }
 }
 
-impl Buffer {
-    const fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Int => Self::Int(Vec::new()),
-            Kind::OptionalInt => Self::OptionalInt { present: Vec::new(), levels: Vec::new() },
-            Kind::Float => Self::Float(Vec::new()),
-            Kind::Text => Self::Text(Vec::new()),
-        }
-    }
-
-    fn push(&mut self, cell: Cell<'_>) {
-        match (self, cell) {
-            (Self::Int(values), Cell::Int(value)) => values.push(signed(value)),
-            (Self::OptionalInt { present, levels }, Cell::OptionalInt(value)) => {
-                levels.push(i16::from(value.is_some()));
-                present.extend(value.map(signed));
-            }
-            (Self::Float(values), Cell::Float(value)) => values.push(value),
-            (Self::Text(values), Cell::Text(text)) => {
-                // Names repeat: equal text shares its bytes with the row above.
-                let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
-                values.push(same.unwrap_or_else(|| ByteArray::from(text)));
-            }
-            _ => panic!("a cell is of its column's kind"),
-        }
-    }
-}
-
-fn write_columns(
-    writer: &mut SerializedFileWriter<AtomicFile>,
-    columns: &mut [Buffer],
-) -> Result<(), ParquetError> {
-    let mut group = writer.next_row_group()?;
-    for buffer in columns {
-        let mut column = group.next_column()?.expect("the schema has this column");
-        match buffer {
-            Buffer::Int(values) => {
-                column.typed::<Int64Type>().write_batch(values, None, None)?;
-                values.clear();
-            }
-            Buffer::OptionalInt { present, levels } => {
-                column.typed::<Int64Type>().write_batch(present, Some(levels), None)?;
-                present.clear();
-                levels.clear();
-            }
-            Buffer::Float(values) => {
-                column.typed::<DoubleType>().write_batch(values, None, None)?;
-                values.clear();
-            }
-            Buffer::Text(values) => {
-                column.typed::<ByteArrayType>().write_batch(values, None, None)?;
-                values.clear();
-            }
-        }
-        column.close()?;
-    }
-    group.close().map(|_| ())
-}
-
 fn field(column: &Column) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
         Kind::Int | Kind::OptionalInt => (Physical::INT64, None),
         Kind::Float => (Physical::DOUBLE, None),
+        Kind::Bool | Kind::OptionalBool => (Physical::BOOLEAN, None),
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::TextList => return list_field(column.name),
     };
-    let repetition =
-        if matches!(column.kind, Kind::OptionalInt) { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    let is_optional = matches!(column.kind, Kind::OptionalInt | Kind::OptionalBool);
+    let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let builder = Type::primitive_type_builder(column.name, physical);
     builder.with_repetition(repetition).with_logical_type(logical).build()
 }
 
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
+/// The three levels of a list (Parquet `LogicalTypes.md`, Lists).
+fn list_field(name: &str) -> Result<Type, ParquetError> {
+    let element = Type::primitive_type_builder("element", Physical::BYTE_ARRAY)
+        .with_repetition(Repetition::REQUIRED)
+        .with_logical_type(Some(LogicalType::String))
+        .build()?;
+    let list = Type::group_type_builder("list")
+        .with_repetition(Repetition::REPEATED)
+        .with_fields(vec![Arc::new(element)])
+        .build()?;
+    Type::group_type_builder(name)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(Some(LogicalType::List))
+        .with_fields(vec![Arc::new(list)])
+        .build()
 }
 
 fn foreign(error: ParquetError) -> io::Error {

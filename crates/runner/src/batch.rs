@@ -7,16 +7,18 @@ use std::sync::{Mutex, PoisonError};
 
 use wiremend_fabric::Graph;
 use wiremend_measure::{
-    Collector, Counters, DeadlockReport, FlowOutcome, FlowRow, Goodput, GoodputMeter, Headline, SeedResult,
-    SeriesRow, Summary, Terms, VariantSummary, over_seeds,
+    Collector, Counters, DeadlockReport, FlowOutcome, FlowRow, FlowSample, Goodput, GoodputMeter, Headline,
+    SeedResult, SeriesRow, Summary, Terms, VariantSummary, over_seeds,
 };
-use wiremend_report::{AtomicFile, Page, RunId, sentences};
+use wiremend_report::plot::Drawing;
+use wiremend_report::{AtomicFile, Page, sentences};
 use wiremend_sim::{Capture, CapturedFrame, Observer};
 use wiremend_units::LinkId;
 
 use crate::error::Error;
-use crate::ordered_rows::{IndexedSink, OrderedRows, RowFeed};
-use crate::output_dir::{OptionalFiles, OutputDir};
+use crate::flow_recorder::FlowRecorder;
+use crate::ordered_rows::OrderedRows;
+use crate::output::Output;
 use crate::pause_timeline;
 use crate::pool::{Runner, WorkItem};
 use crate::request::{Request, Run};
@@ -43,12 +45,42 @@ pub struct VariantResults {
     pub failed: FailedFlows,
 }
 
+/// Observer of one run.
+struct RunObserver<'a, 'r> {
+    recorder: Option<FlowRecorder<'a, 'r>>,
+    captures: Vec<Capture<BufWriter<AtomicFile>>>,
+    failed: FailedFlows,
+    goodput: GoodputMeter,
+}
+
+impl Observer for RunObserver<'_, '_> {
+    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
+        self.failed.note(row);
+        self.goodput.add(row);
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.on_flow(row))
+    }
+
+    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
+        self.captures.iter_mut().try_for_each(|capture| capture.write(captured))
+    }
+
+    fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.on_sample(sample))
+    }
+
+    fn on_flow_sample(&mut self, sample: &FlowSample) -> io::Result<()> {
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.on_flow_sample(sample))
+    }
+}
+
 /// The first few failed flows of each reason.
 #[derive(Default)]
 pub struct FailedFlows(BTreeMap<&'static str, Vec<u64>>);
 
 /// Most flows listed for each reason.
 const FLOWS_LISTED_MAX: usize = 5;
+/// Steps of the payload of completed flows over time.
+const COMPLETED_POINTS: usize = 200;
 /// Most drawings of single runs in a report.
 const DRAWINGS_MAX: usize = 12;
 
@@ -70,8 +102,15 @@ impl Runner<'_> {
         let job = BatchRun { runner: self, request, runs, sums, output };
         let ran = self.for_each(&vec![1.0; job.runs.len()], |item| job.run_item(item))?;
         let BatchRun { output, sums, .. } = job;
-        let drawings: Vec<String> =
+        let drawings: Vec<Drawing> =
             ran.iter().filter_map(|ran| ran.pauses.clone()).take(DRAWINGS_MAX).collect();
+        let mut output = output.map(OrderedRows::into_inner);
+        for ran in &ran {
+            let traffic = output.as_mut().and_then(|output| output.traffic.get_mut(ran.variant));
+            if let (Some(traffic), Some(points)) = (traffic, &ran.completed) {
+                traffic.completed.clone_from(points);
+            }
+        }
         let mut variants: Vec<VariantResults> =
             sums.into_iter().map(|sum| sum.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
         let (summaries, captures) = compare(request, &mut variants, ran);
@@ -86,11 +125,12 @@ impl Runner<'_> {
         };
         let sentences = sentences(&summary.variants);
         let scenario = &request.input.file.scenario;
-        if let Some(folder) = output.and_then(|output| output.into_inner().folder) {
+        if let Some(Output { folder: Some(folder), traffic, .. }) = output {
             let (title, about) = (request.input.title(), unwrapped(&scenario.about));
             let sentences = [vec![about], sentences.clone()].concat();
-            let page =
-                |summary: &_| Page { title, sentences: &sentences, summary, drawings: &drawings }.html();
+            let page = |summary: &_| {
+                Page { title, sentences: &sentences, summary, drawings: &drawings, traffic: &traffic }.html()
+            };
             folder.finish(&mut summary, request.input, page).map_err(Error::File)?;
         } else {
             summary.origin.files = request.input.files_read.describe(None).map_err(Error::File)?;
@@ -118,6 +158,8 @@ struct RunResult {
     /// Its headline numbers.
     seed: SeedResult,
     goodput: Option<Goodput>,
+    /// Its payload of completed flows over time, if a page shows it.
+    completed: Option<Vec<(f64, f64)>>,
     terms: Terms,
     /// Complete capture files that do not have their final names yet.
     captures: Vec<AtomicFile>,
@@ -126,7 +168,7 @@ struct RunResult {
     /// Its first deadlock.
     deadlock: Option<DeadlockReport>,
     /// Drawing of the paused ports, if files are written and ports were paused.
-    pauses: Option<String>,
+    pauses: Option<Drawing>,
 }
 
 impl BatchRun<'_, '_> {
@@ -148,23 +190,25 @@ impl BatchRun<'_, '_> {
         let drawn = options.log_pauses.then(|| graph.clone());
         let open = |(link, path): &(LinkId, PathBuf)| open_capture(path, self.runner.version, graph, *link);
         let captures = run.captures.iter().map(open).collect::<io::Result<Vec<_>>>().map_err(Error::File)?;
-        if let (Some(output), Some(_)) = (&self.output, &scenario.series) {
-            let lanes = graph.lanes().map(|lane| graph.lane_name(lane)).collect();
-            output.with(|output| output.labels[item.number()].lanes = lanes);
-        }
-        let feed = self.output.as_ref().map(|output| output.feed(item.number()));
+        let recorder = self.output.as_ref().map(|output| {
+            let paths = simulation.flow_paths();
+            output.with(|output| output.name_lanes(run.number, graph));
+            FlowRecorder::new(output.feed(item.number()), paths)
+        });
         let measured = scenario.measure.as_ref().map(|window| (window.from.as_ps(), window.until.as_ps()));
         let goodput = GoodputMeter::new(measured);
-        let mut watcher = RunObserver { feed, captures, failed: FailedFlows::default(), goodput };
+        let mut watcher = RunObserver { recorder, captures, failed: FailedFlows::default(), goodput };
         let results =
             item.run(simulation, self.request.input.file.source(), run.variant, &options, &mut watcher)?;
-        let RunObserver { feed, captures, failed, goodput } = watcher;
-        feed.map_or(Ok(()), RowFeed::end)?;
+        let RunObserver { recorder, captures, failed, goodput } = watcher;
+        recorder.map_or(Ok(()), |recorder| recorder.end(&results))?;
         let captures = captures.into_iter().map(complete).collect::<io::Result<Vec<_>>>()?;
         let title = format!("Paused ports, {}, seed {}", run.variant.name, run.seed);
         let pauses = drawn
             .and_then(|graph| pause_timeline::pause_timeline(title, &graph, &results))
-            .map(|picture| picture.svg());
+            .map(|picture| picture.drawing());
+        let is_shown = self.request.folder.is_some() && self.request.is_first(run);
+        let completed = is_shown.then(|| goodput.completed_over_time(COMPLETED_POINTS));
         let goodput = goodput.goodput();
         let alone = VariantSummary { goodput, ..results.summary(&run.variant.name) };
         let seed = SeedResult::new(run.seed, &alone);
@@ -175,6 +219,7 @@ impl BatchRun<'_, '_> {
             variant: run.number,
             seed,
             goodput,
+            completed,
             failed,
             captures,
             terms: results.terms,
@@ -229,62 +274,6 @@ fn unwrapped(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
-/// Destination of rows: files, and the caller's sink.
-struct Output<'r> {
-    labels: Vec<Label>,
-    folder: Option<OutputDir>,
-    rows: Option<&'r mut dyn RowSink>,
-}
-
-/// Name of a run in its rows.
-struct Label {
-    variant: String,
-    seed: u64,
-    /// Names of the sampled lanes by index.
-    lanes: Vec<String>,
-}
-
-enum Row {
-    Flow(FlowRow),
-    Sample(SeriesRow),
-}
-
-impl<'r> Output<'r> {
-    /// Creates the output; `None` if rows have no destination.
-    fn create(
-        request: &Request<'_>,
-        runs: &[Run<'_>],
-        rows: Option<&'r mut dyn RowSink>,
-    ) -> Result<Option<OrderedRows<Self>>, Error> {
-        let series = runs.iter().any(|run| run.variant.scenario.series.is_some());
-        let wanted = OptionalFiles { csv: request.csv, series };
-        let folder = request.folder.as_deref().map(|path| OutputDir::create(path, wanted)).transpose()?;
-        if folder.is_none() && rows.is_none() {
-            return Ok(None);
-        }
-        let label =
-            |run: &Run<'_>| Label { variant: run.variant.name.clone(), seed: run.seed, lanes: Vec::new() };
-        let output = Self { labels: runs.iter().map(label).collect(), folder, rows };
-        Ok(Some(OrderedRows::new(output, runs.len())))
-    }
-}
-
-impl IndexedSink for Output<'_> {
-    type Row = Row;
-
-    fn take(&mut self, run: usize, row: &Row) -> io::Result<()> {
-        let Self { labels, folder, rows } = self;
-        let Label { variant, seed, lanes } = &labels[run];
-        let run_id = RunId { variant, seed: *seed };
-        let folder = folder.as_mut().map(|folder| folder as &mut dyn RowSink);
-        let rows = rows.as_mut().map(|rows| &mut **rows);
-        folder.into_iter().chain(rows).try_for_each(|rows| match row {
-            Row::Flow(row) => rows.on_flow(run_id, row),
-            Row::Sample(row) => rows.on_sample(run_id, &lanes[row.entity as usize], row),
-        })
-    }
-}
-
 fn open_capture(
     path: &Path,
     version: &str,
@@ -298,30 +287,6 @@ fn open_capture(
 /// Returns the complete file of a capture, which does not have its final name yet.
 fn complete(capture: Capture<BufWriter<AtomicFile>>) -> io::Result<AtomicFile> {
     capture.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
-}
-
-/// Observer of one run.
-struct RunObserver<'a, 'r> {
-    feed: Option<RowFeed<'a, Output<'r>>>,
-    captures: Vec<Capture<BufWriter<AtomicFile>>>,
-    failed: FailedFlows,
-    goodput: GoodputMeter,
-}
-
-impl Observer for RunObserver<'_, '_> {
-    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
-        self.failed.note(row);
-        self.goodput.add(row);
-        self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Flow(*row)))
-    }
-
-    fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
-        self.captures.iter_mut().try_for_each(|capture| capture.write(captured))
-    }
-
-    fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
-        self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Sample(*sample)))
-    }
 }
 
 impl FailedFlows {

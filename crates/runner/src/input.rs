@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use wiremend_scenario::builtin::{self, FileSource};
-use wiremend_scenario::{File, Override, RegisteredNames, Variant};
+use wiremend_scenario::{App, File, ImpairmentKind, Override, RegisteredNames, Scenario, Sizes, Variant};
 use wiremend_sim::{BuildError, Files};
 use wiremend_units::canonical_name;
 
@@ -75,6 +75,47 @@ impl Input {
     ) -> Result<Self, Error> {
         let file = wiremend_scenario::load_with(name, text, overrides, names)?;
         Ok(Self::new(name, file, overrides, None))
+    }
+
+    /// Looks for the files that the scenario names beside the file at `path`.
+    pub(crate) fn at(self, path: &Path) -> Self {
+        Self { path: Some(path.to_owned()), ..self }
+    }
+
+    pub(crate) fn with_overrides(
+        &self,
+        overrides: &[Override],
+        names: &RegisteredNames,
+    ) -> Result<Self, Error> {
+        let file = wiremend_scenario::load_with(self.file.source(), self.file.text(), overrides, names)?;
+        Ok(Self::new(&self.name, file, overrides, self.path.clone()))
+    }
+
+    /// Path of the scenario file; `None` for a scenario of the library or a text.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Files that a scenario names and that the program does not ship: names and paths.
+    pub fn files_of(&self, scenario: &Scenario) -> Vec<(String, PathBuf)> {
+        let lists = scenario.workloads.iter().filter_map(|workload| match &workload.app {
+            App::List(list) => Some(&list.file.value),
+            App::Poisson(app) => match &app.sizes.value {
+                Sizes::File(name) => Some(name),
+                Sizes::Table(_) | Sizes::Fixed(_) => None,
+            },
+            _ => None,
+        });
+        let faults = scenario.impairs.iter().filter_map(|impair| match &impair.kind {
+            ImpairmentKind::Script(script) => script.faults.as_ref().map(|file| &file.value),
+            _ => None,
+        });
+        let located =
+            lists.chain(faults).filter_map(|name| match builtin::locate(self.path.as_deref(), name) {
+                FileSource::BuiltIn(_) => None,
+                FileSource::Path(path) => Some((name.clone(), path)),
+            });
+        located.collect()
     }
 
     fn new(name: &str, file: File, overrides: &[Override], path: Option<PathBuf>) -> Self {

@@ -49,7 +49,7 @@ impl FilesRead {
 pub(crate) const COPIES: &str = "inputs";
 
 /// Returns the SHA-256 hash of a file.
-pub(crate) fn sha256(path: &Path) -> io::Result<String> {
+pub fn sha256(path: &Path) -> io::Result<String> {
     read_hashed(path, |_| Ok(()))
 }
 

@@ -70,11 +70,15 @@
 //! a command maps it to an exit status.
 
 mod batch;
+mod contents;
 mod error;
+mod estimate;
+mod flow_recorder;
 mod input;
 mod input_files;
 pub mod machine;
 mod ordered_rows;
+mod output;
 mod output_dir;
 mod pause_timeline;
 mod pool;
@@ -82,14 +86,18 @@ mod progress;
 mod request;
 mod rerun;
 mod row_sink;
+mod single_run;
 pub mod years;
 
 pub use batch::{Batch, FailedFlows, VariantResults};
 pub use error::{Error, ErrorKind};
+pub use estimate::Estimate;
 pub use input::Input;
+pub use input_files::sha256;
 pub use pool::{Runner, WorkItem};
 pub use progress::Progress;
 pub use request::Request;
 pub use rerun::{RecordedRun, Repeated};
 pub use row_sink::RowSink;
+pub use single_run::SingleRun;
 pub use wiremend_sim::Registry;

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use wiremend_measure::{FlowRow, SeriesRow};
+use wiremend_measure::{FlowRow, FlowSample, SeriesRow};
 use wiremend_scenario::{Override, RegisteredNames, Variant};
 use wiremend_sim::{
     CapturedFrame, EndReason, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
@@ -33,6 +34,8 @@ pub struct Runner<'a> {
     stop: &'a AtomicBool,
     registry: Option<&'a Registry>,
     fast_forward: bool,
+    /// Most items at a time.
+    items_max: usize,
 }
 
 /// Default stop flag, which is never set.
@@ -49,12 +52,35 @@ impl<'a> Runner<'a> {
     pub fn new() -> Self {
         let threads = machine::cores();
         let version = env!("CARGO_PKG_VERSION");
-        Self { threads, version, progress: &(), stop: &NEVER, registry: None, fast_forward: true }
+        Self {
+            threads,
+            version,
+            progress: &(),
+            stop: &NEVER,
+            registry: None,
+            fast_forward: true,
+            items_max: usize::MAX,
+        }
     }
 
     /// Sets the number of threads. Results do not depend on it.
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: threads.max(1), ..self }
+    }
+
+    /// Number of threads.
+    pub const fn thread_count(&self) -> usize {
+        self.threads
+    }
+
+    /// The program version in summaries and captures.
+    pub const fn version_name(&self) -> &'a str {
+        self.version
+    }
+
+    /// Limits the number of concurrent items of [`Runner::for_each`]; each then has more threads and memory.
+    pub fn items_max(self, items_max: usize) -> Self {
+        Self { items_max: items_max.max(1), ..self }
     }
 
     /// Sets whether runs skip time in which the network only repeats a pattern, as they do by default. Results do not
@@ -93,6 +119,22 @@ impl<'a> Runner<'a> {
         Input::from_text_with(name, text, overrides, &self.names())
     }
 
+    /// Loads the scenario of an input again with other overrides.
+    pub fn reload(&self, input: &Input, overrides: &[Override]) -> Result<Input, Error> {
+        input.with_overrides(overrides, &self.names())
+    }
+
+    /// Loads a scenario like [`Runner::load_text`]; files that it names are relative to the file at `path`.
+    pub fn load_text_at(
+        &self,
+        name: &str,
+        path: &Path,
+        text: &str,
+        overrides: &[Override],
+    ) -> Result<Input, Error> {
+        Ok(self.load_text(name, text, overrides)?.at(path))
+    }
+
     fn names(&self) -> RegisteredNames {
         self.registry.map(Registry::names).unwrap_or_default()
     }
@@ -126,7 +168,7 @@ impl<'a> Runner<'a> {
         weights: &[f64],
         work: impl Fn(&WorkItem<'_>) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        let workers = self.threads.clamp(1, weights.len().max(1));
+        let workers = self.threads.min(self.items_max).clamp(1, weights.len().max(1));
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let results: Vec<Mutex<Option<Result<T, Error>>>> =
             weights.iter().map(|_| Mutex::new(None)).collect();
@@ -135,7 +177,8 @@ impl<'a> Runner<'a> {
             while !failed.load(Ordering::Relaxed) {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(place) = results.get(number) else { return };
-                let result = work(&WorkItem { runner: self, number, workers, failed: &failed });
+                let result =
+                    work(&WorkItem { runner: self, number, workers, failed: &failed, part: (0.0, 1.0) });
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
@@ -178,9 +221,15 @@ pub struct WorkItem<'p> {
     /// Number of concurrent items.
     workers: usize,
     failed: &'p AtomicBool,
+    /// The part of the item that is reported: its start and its length.
+    part: (f64, f64),
 }
 
 impl WorkItem<'_> {
+    pub(crate) fn runner(&self) -> &Runner<'_> {
+        self.runner
+    }
+
     /// Index of the item.
     pub fn number(&self) -> usize {
         self.number
@@ -196,8 +245,15 @@ impl WorkItem<'_> {
 
     /// Reports the completed fraction, from 0 to 1. Returns whether to continue.
     pub fn advance(&self, share: f64) -> bool {
-        self.runner.progress.on_progress(self.number, share);
+        let (start, length) = self.part;
+        self.runner.progress.on_progress(self.number, start + share * length);
         !self.is_over()
+    }
+
+    /// A part of the item, from the fraction `start`: one of several runs.
+    pub fn part(&self, start: f64, length: f64) -> Self {
+        let (own_start, own_length) = self.part;
+        Self { part: (own_start + start * own_length, length * own_length), ..*self }
     }
 
     /// Runs the simulation of a variant; it ends early if the pool is stopped. Errors contain `name`.
@@ -250,6 +306,10 @@ impl<O: Observer> Observer for PoolObserver<'_, O> {
 
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
         self.observer.on_sample(sample)
+    }
+
+    fn on_flow_sample(&mut self, sample: &FlowSample) -> io::Result<()> {
+        self.observer.on_flow_sample(sample)
     }
 
     fn on_progress(&mut self, progress: &Simulated) -> ControlFlow<()> {

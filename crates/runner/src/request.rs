@@ -74,13 +74,13 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Writes `summary.json`, `flows.parquet`, `report.html` and optionally `series.csv` into a directory:
-    /// all files or none.
+    /// Writes `summary.json`, `report.html`, `flows.parquet`, `links.parquet` and, if the scenario has a `[series]`,
+    /// `series.parquet` into a directory: all files or none.
     pub fn out_dir(self, path: impl Into<PathBuf>) -> Self {
         Self { folder: Some(path.into()), ..self }
     }
 
-    /// Also writes `flows.csv`.
+    /// Also writes the tables as CSV.
     pub fn csv(self) -> Self {
         Self { csv: true, ..self }
     }
@@ -123,6 +123,11 @@ impl<'a> Request<'a> {
             variants: self.variants.iter().map(effective).collect(),
             files: Vec::new(),
         }
+    }
+
+    /// Whether a run has the first seed of its variant.
+    pub(crate) fn is_first(&self, run: &Run<'_>) -> bool {
+        run.seed == self.first_seed_of(run.variant)
     }
 
     fn first_seed_of(&self, variant: &Variant) -> u64 {

@@ -11,6 +11,10 @@ impl Scenario {
     /// Returns a text that [loads](crate::load()) to this scenario. It names the values that the defaults gave, so it
     /// means the same when a default changes.
     pub fn to_toml(&self) -> String {
+        toml::to_string(&self.table()).expect("a table is TOML")
+    }
+
+    fn table(&self) -> Table {
         let mut whole = Table::try_from(self).expect("every value of a scenario is a value of TOML");
         if let Some(Value::Table(table)) = whole.get_mut("topology") {
             flatten_kind(table);
@@ -19,7 +23,16 @@ impl Scenario {
             let items = whole.get_mut(list).and_then(Value::as_array_mut);
             items.into_iter().flatten().filter_map(Value::as_table_mut).for_each(flatten_kind);
         }
-        toml::to_string(&whole).expect("a table is TOML")
+        whole
+    }
+
+    /// Returns the hash of what is simulated with any seed: [`Self::sha256`] without the seed and the texts for readers.
+    pub fn sha256_of_all_seeds(&self) -> String {
+        let mut whole = self.table();
+        for field in ["title", "about", "seed", "variant"] {
+            whole.remove(field);
+        }
+        Sha256::of(toml::to_string(&whole).expect("a table is TOML").as_bytes())
     }
 
     /// Returns the SHA-256 hash of [`Self::to_toml`]: equal scenarios have equal hashes, however they were written.

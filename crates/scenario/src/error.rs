@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
 use crate::load::Override;
 use wiremend_units::unknown_name;
 
@@ -11,6 +14,33 @@ use wiremend_units::unknown_name;
 pub struct Error {
     origin: String,
     message: String,
+    set: Option<usize>,
+}
+
+impl Error {
+    /// Returns an error at an offset of another TOML text, in the same form.
+    pub fn at(source: &str, text: &str, offset: usize, message: &str) -> Self {
+        let origins = Origins { source: source.to_owned(), text: text.to_owned(), sets: Vec::new() };
+        origins.error(&LocatedError { offset: Some(offset.min(text.len())), message: message.to_owned() })
+    }
+
+    /// Returns what is wrong, without its place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the number of the override that is wrong; `None` if the text is.
+    pub const fn set(&self) -> Option<usize> {
+        self.set
+    }
+}
+
+/// Reads a TOML text that is not a scenario. Errors have the form of those in scenarios: place, nearest name, allowed
+/// names.
+pub fn read_toml<T: DeserializeOwned>(source: &str, text: &str) -> Result<T, Error> {
+    let origins = || Origins { source: source.to_owned(), text: text.to_owned(), sets: Vec::new() };
+    DeTable::parse(text).map_err(|error| origins().error(&LocatedError::syntax(&error)))?;
+    toml::from_str(text).map_err(|error| origins().error(&LocatedError::meaning(&error)))
 }
 
 impl fmt::Display for Error {
@@ -65,14 +95,14 @@ impl Origins {
 
     pub(crate) fn error(&self, flaw: &LocatedError) -> Error {
         let offset = flaw.offset.unwrap_or(0);
-        let set = offset.checked_sub(self.text.len() + 1).and_then(|index| self.sets.get(index));
-        let origin = if let Some(set) = set {
+        let number = offset.checked_sub(self.text.len() + 1).filter(|index| *index < self.sets.len());
+        let origin = if let Some(set) = number.map(|index| &self.sets[index]) {
             format!("--set {}={}", set.path, set.value)
         } else {
             let (line, column) = position(&self.text, offset);
             format!("{}:{line}:{column}", self.source)
         };
-        Error { origin: one_line(&origin), message: one_line(&flaw.message) }
+        Error { origin: one_line(&origin), message: one_line(&flaw.message), set: number }
     }
 }
 

@@ -51,6 +51,7 @@ mod deadlock;
 mod ecn;
 mod effective;
 mod error;
+mod flow_set;
 mod impair;
 mod load;
 mod lossless;
@@ -87,7 +88,8 @@ pub use dcp::{Dcp, DcpTracking};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
 pub use effective::spelled;
-pub use error::Error;
+pub use error::{Error, read_toml};
+pub use flow_set::{FlowCount, FlowSet};
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,
     PacketKind, Rule, Script, Tilted,

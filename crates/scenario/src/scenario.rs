@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::deadlock::Deadlock;
+use crate::flow_set::FlowSet;
 use crate::impair::Impair;
 use crate::measure::Measure;
 use crate::mend::Mend;
@@ -134,12 +135,13 @@ impl Default for Stop {
     }
 }
 
-/// Recording of link counters over time. Without this table nothing is recorded.
+/// Recording of links and flows over time. Without this table nothing is recorded.
 ///
 /// ```toml
 /// [series]
 /// every = "10us"
 /// links = "switches"
+/// flows = 8
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -151,6 +153,10 @@ pub struct Series {
     /// The recorded links.
     #[serde(default = "every_link")]
     pub links: Placed<LinkSet>,
+    /// The flows whose throughput, rate and window are recorded: the first ones of each workload, or a list of flow
+    /// numbers, as in `flows.parquet`. At most 1024. By default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowSet>,
 }
 
 fn every_link() -> Placed<LinkSet> {

@@ -25,6 +25,7 @@ mod engine;
 mod event;
 mod frame;
 mod host;
+mod lane_rows;
 mod link;
 mod memory;
 mod network;
@@ -40,11 +41,13 @@ pub use app::{
 };
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
+    memory_estimate,
 };
 pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
+pub use network::{FlowPath, FlowPaths};
 pub use observe::{Capture, CapturedFrame};
 pub use protect::LinkEndCounters;
 pub use registry::Registry;

@@ -10,13 +10,13 @@ use wiremend_measure::{
     Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
-use wiremend_units::{HostId, NodeId, Span, Time};
+use wiremend_units::{HostId, LaneId, NodeId, Span, Time};
 
 use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
 use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
 use crate::host::HostCounters;
 use crate::link::LaneCounters;
-use crate::network::Network;
+use crate::network::{FlowPaths, Network};
 use crate::protect::{self, LinkEndCounters};
 use crate::switch::deadlock::{Deadlock, PauseInterval};
 use crate::switch::{PauseCounters, SwitchCounters, lossless};
@@ -89,6 +89,20 @@ impl Simulation {
     /// Returns the topology graph.
     pub fn graph(&self) -> &Graph {
         &self.net.graph
+    }
+
+    /// Returns what finds the paths of flows.
+    pub fn flow_paths(&self) -> FlowPaths {
+        let graph = &self.net.graph;
+        let may_corrupt = |lane: LaneId| {
+            let impairments = &self.partition(graph.lane_from(lane)).lanes.impairments;
+            impairments[lane.index()].as_ref().is_some_and(|impairments| impairments.may_corrupt())
+        };
+        FlowPaths {
+            net: Arc::clone(&self.net),
+            corrupting: graph.lanes().map(may_corrupt).collect(),
+            has_detours: self.partitions[0].detours.is_some(),
+        }
     }
 
     /// Returns remarks about the scenario for readers of the results, one sentence each.

@@ -143,7 +143,7 @@ impl<P: Protocol> Host<P> {
     /// Completes a message. Messages complete in order, so the first buffer belongs to the first SEND with
     /// bytes.
     pub(crate) fn complete(&mut self, message: Message) {
-        let Message { op, len, imm, msn } = message;
+        let Message { op, len, imm, msn, invalidate: _ } = message;
         let buffer = if op == Op::Send && len > 0 { self.buffers.pop_first() } else { None };
         let bytes = buffer.map_or(Vec::new(), |(_, bytes)| bytes);
         self.received.push(ReceivedMessage { op, bytes, len, imm, msn });
@@ -211,6 +211,7 @@ impl<P: Protocol> Host<P> {
             Op::Send => received.bytes.as_slice(),
             Op::Write => &peer.memory[work.addr as usize..][..work.len as usize],
             Op::Read => self.sinks[&work.id].as_slice(),
+            other => return Err(format!("{other:?} is not for these hosts")),
         };
         let wrong = bytes.iter().zip(0..).position(|(byte, at)| *byte != pattern(work.id, at));
         if bytes.len() == work.len as usize && wrong.is_none() {

@@ -208,6 +208,7 @@ impl<P: Protocol> Pair<P> {
             Op::Send => {}
             Op::Write => memory.resize(memory.len() + len as usize, 0),
             Op::Read => memory.extend((0..len).map(|at| pattern(id, at))),
+            other => panic!("{other:?} is not for these hosts"),
         }
         let work = Work { id, op, len, addr, rkey: id as u32, imm };
         let host = &mut self.hosts[side as usize];

@@ -10,6 +10,7 @@ mod monitor;
 mod peers;
 mod plan;
 mod sample;
+mod sweep;
 mod usage;
 
 use std::fmt::Write;
@@ -50,6 +51,7 @@ pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
     match plan.other {
         Some(Other::Fleet) => return Ok(fleet::run(&program, plan.repeat)?),
         Some(Other::Monitor) => return Ok(monitor::run(&program)?),
+        Some(Other::Sweep) => return Ok(sweep::run(&program, plan.repeat)?),
         Some(Other::Relay) | None => {}
     }
     let pairs = sample(&program, plan)?;

@@ -98,6 +98,8 @@ pub(super) enum Other {
     Fleet,
     /// Daemons and planners.
     Monitor,
+    /// A sweep of many short cells.
+    Sweep,
 }
 
 impl Plan {
@@ -115,6 +117,7 @@ impl Plan {
                 "relay" => plan.other = Some(Other::Relay),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),
+                "sweep" => plan.other = Some(Other::Sweep),
                 "--plot" => plan.plot = Some(args.next().ok_or("--plot needs a file")?.into()),
                 "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),
                 "--repeat" => {

@@ -1,6 +1,8 @@
 //! Programs that the checks need.
 
 use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -29,6 +31,8 @@ enum Source {
     Debian(&'static str),
     /// A component of the Rust toolchain.
     Toolchain(&'static str),
+    /// Packages of `xtask/python.txt`, in the virtual environment of the tests.
+    Python,
 }
 
 /// A program of a Debian package, detected by a command.
@@ -58,6 +62,12 @@ const NEEDS: &[Need] = &[
         "test -e /etc/libibverbs.d/rxe.driver",
         "ibverbs-providers",
     ),
+    debian(
+        "ibverbs-utils",
+        "brings ibv_rc_pingpong, a client and server of RoCE in guests",
+        "test -x /usr/bin/ibv_rc_pingpong",
+        "ibverbs-utils",
+    ),
     debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
     debian("redis", "connects the daemons", "redis-server --version", "redis-server"),
     debian(
@@ -70,6 +80,14 @@ const NEEDS: &[Need] = &[
     debian("lintian", "checks the Debian package", "lintian --version", "lintian"),
     debian("systemd", "runs the units", "systemd-analyze --version", "systemd"),
     debian("udev", "shows interfaces to systemd", "udevadm --version", "udev"),
+    debian("slurm", "runs sweeps as array jobs", "slurmctld -V", "slurm-wlm"),
+    debian("munge", "authenticates the daemons of Slurm", "munged --version", "munge"),
+    debian(
+        "python3-venv",
+        "installs Python packages for the tests",
+        "python3 -m ensurepip --version",
+        "python3-venv",
+    ),
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),
@@ -79,7 +97,25 @@ const NEEDS: &[Need] = &[
         probe: Probe::Holds(portable::has_toolchain),
         from: Source::Debian("rustc-web cargo-web rust-web-src"),
     },
+    Need {
+        what: "Python packages",
+        why: "draw the figure of the guide, and run sweeps by HyperQueue",
+        probe: Probe::Holds(has_python_packages),
+        from: Source::Python,
+    },
 ];
+
+/// The virtual environment of the tests.
+fn python_environment() -> Result<PathBuf> {
+    Ok(shell::target_dir()?.join("python"))
+}
+
+fn has_python_packages() -> bool {
+    python_environment().is_ok_and(|environment| {
+        let mut python = Command::new(environment.join("bin/python"));
+        shell::succeeds(python.args(["-c", "import hyperqueue, matplotlib, polars"]))
+    })
+}
 
 /// Installs Debian packages without questions and without starting services.
 const INSTALL_DEBIAN: &str = "sh xtask/install-debian.sh";
@@ -102,7 +138,11 @@ pub(super) fn check_or_install(install: bool) -> Result<(), TaskError> {
     for need in &missing {
         if !matches!(need.from, Source::Debian(_)) {
             println!("== installing {}", need.what);
-            shell::run(&mut command(&need.from.install_line()))?;
+        }
+        match need.from {
+            Source::Debian(_) => {}
+            Source::Toolchain(_) => shell::run(&mut command(&need.from.install_line()))?,
+            Source::Python => install_python_packages()?,
         }
     }
     let missing = self::missing();
@@ -139,8 +179,17 @@ impl Source {
         match self {
             Self::Debian(package) => format!("apt-get install {package}"),
             Self::Toolchain(component) => format!("rustup component add {component}"),
+            Self::Python => "cargo xtask test --install".to_owned(),
         }
     }
+}
+
+fn install_python_packages() -> Result<()> {
+    let environment = python_environment()?;
+    shell::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    let mut pip = Command::new(environment.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+    shell::run(pip.arg(shell::root().join("xtask/python.txt")))
 }
 
 fn is_root() -> Result<bool> {

@@ -378,7 +378,8 @@ pub(crate) struct LabTcp {
 /// Measure RoCE over a corrupting link, without and with protection
 ///
 /// Connects two QEMU guests with Debian's kernel and its soft-RoCE driver by a link. perftest measures latency and
-/// bandwidth over a clean link, a corrupting link, and a corrupting link that is protected.
+/// bandwidth in four states: a clean link whose relays are off, a clean link whose relays are on, a corrupting link
+/// whose relays are off, and one whose relays are on and protect it.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn refusals_are_one_line_with_the_nearest_name() {
         for (line, expected) in [
-            ("rnu", "unknown command `rnu`; did you mean `run`? allowed: run, rerun, trace, "),
+            ("rnu", "unknown command `rnu`; did you mean `run`? allowed: run, rerun, sweep, "),
             ("RUN tour", "unknown command `RUN`; did you mean `run`? allowed: "),
             ("tour", "unknown command `tour`; to run this scenario: wiremend run tour"),
             ("relay rum", "unknown command `rum`; did you mean `run`? allowed: run, status, "),

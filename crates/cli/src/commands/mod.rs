@@ -13,6 +13,7 @@ mod list;
 mod man;
 mod model;
 mod monitor;
+mod peer;
 mod phy;
 mod relay;
 mod repro;
@@ -20,6 +21,7 @@ mod rerun;
 mod run;
 mod schema;
 mod show;
+mod sweep;
 mod trace;
 mod tune;
 
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Rerun(args)) => rerun::run(&args),
+        Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
         Some(Command::Repro(args)) => repro::run(&args),
         Some(Command::List(args)) => list::run(&args),
@@ -62,6 +65,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Fleet(args)) => fleet::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
+        Some(Command::Peer(args)) => peer::run(&args),
         Some(Command::Schema(_)) => schema::run(),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

@@ -174,7 +174,7 @@ fn an_unwritable_directory_exits_with_3() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
-    for full in ["flows.parquet", "flows.csv", "summary.json", "report.html"] {
+    for full in ["flows.parquet", "flows.csv", "links.parquet", "links.csv", "summary.json", "report.html"] {
         let directory = tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/full", directory.path().join(full)).unwrap();
         let out = directory.path().to_str().unwrap();

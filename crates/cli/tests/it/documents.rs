@@ -43,6 +43,17 @@ fn the_snippets_of_the_guide_make_a_scenario() {
 }
 
 #[test]
+fn the_study_of_the_guide_has_cells() {
+    let guide = page("docs/guide/sweeps.md");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("study.toml");
+    fs::write(&path, blocks(&guide, "toml")[0]).unwrap();
+    let listed = wiremend(&["sweep", path.to_str().unwrap(), "--dry-run"]).ok();
+    // Four losses, three numbers of dummies and five seeds, without dummies at the lowest loss.
+    assert!(listed.contains("\n50 cells, 50 of them to run: about "), "{listed}");
+}
+
+#[test]
 fn the_commands_of_the_readme_are_understood() {
     let readme = page("README.md");
     let commands = readme.split('`').skip(1).step_by(2).filter_map(|text| text.strip_prefix("wiremend "));

@@ -18,6 +18,9 @@ mod runs;
 mod segments;
 mod services;
 mod surface;
+mod sweep;
+#[cfg(target_os = "linux")]
+mod sweep_cluster;
 mod traces;
 mod tune;
 #[cfg(target_os = "linux")]

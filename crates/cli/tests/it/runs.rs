@@ -73,7 +73,10 @@ fn the_same_run_gives_the_same_bytes() {
         out
     };
     let (first, second, third) = (run("a", "1"), run("b", "1"), run("c", "3"));
-    assert_eq!(files(&first), ["flows.csv", "flows.parquet", "report.html", "summary.json"]);
+    assert_eq!(
+        files(&first),
+        ["flows.csv", "flows.parquet", "links.csv", "links.parquet", "report.html", "summary.json"]
+    );
     for name in files(&first) {
         let bytes = |directory: &Path| fs::read(directory.join(&name)).unwrap();
         assert_eq!(bytes(&first), bytes(&second), "{name}, twice");
@@ -157,7 +160,7 @@ fn rows_come_in_the_order_of_variants_and_seeds() {
     wiremend(&small(&["--seeds", "2", "--csv", "--out", out, "--threads", "3", "--variant", "clean"])).ok();
     let text = fs::read_to_string(directory.path().join("flows.csv")).unwrap();
     let mut lines = text.lines();
-    assert!(lines.next().unwrap().starts_with("variant,seed,flow,src,dst,bytes,start_ps,end_ps"));
+    assert!(lines.next().unwrap().starts_with("variant,seed,workload,flow,src,dst,class,connection,bytes,"));
     let seeds: Vec<_> = lines.map(|line| line.split(',').nth(1).unwrap().to_owned()).collect();
     assert_eq!(seeds.len(), 632);
     assert!(seeds.is_sorted());
@@ -168,9 +171,10 @@ fn a_series_is_written_where_it_is_asked_for() {
     let directory = tempdir().unwrap();
     let text = wiremend(&["show", "nak"]).ok()
         + "[series]\nevery = \"1us\"\nlinks = \"h0-tor\"\n[stop]\nafter = \"20us\"\n";
-    wiremend_with(&text, &["run", "-", "--out", directory.path().to_str().unwrap()]).ok();
+    wiremend_with(&text, &["run", "-", "--csv", "--out", directory.path().to_str().unwrap()]).ok();
+    assert!(directory.path().join("series.parquet").is_file());
     let series = fs::read_to_string(directory.path().join("series.csv")).unwrap();
-    assert!(series.starts_with("variant,seed,time_ps,entity,metric,value\n"), "{series}");
+    assert!(series.starts_with("variant,seed,time_ps,lane,metric,value\n"), "{series}");
     assert!(series.contains("base,1,1000000,h0>tor,tx_bytes,"), "{series}");
 }
 

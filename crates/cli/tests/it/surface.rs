@@ -84,7 +84,7 @@ fn scenarios_tables_and_values_are_known_by_other_spellings() {
 #[test]
 fn unknown_commands_are_answered_with_the_nearest_at_every_level() {
     for (line, answer) in [
-        ("rnu", "unknown command `rnu`; did you mean `run`? allowed: run, rerun, trace, "),
+        ("rnu", "unknown command `rnu`; did you mean `run`? allowed: run, rerun, sweep, "),
         ("relay statsu", "unknown command `statsu`; did you mean `status`? allowed: run, status, "),
         (
             "monitor xplain",

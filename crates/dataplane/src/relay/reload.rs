@@ -51,6 +51,7 @@ pub(super) fn restart_options(old: &Settings, new: &Settings) -> Vec<&'static st
         ("link", old.link != new.link),
         ("rate", old.rate != new.rate),
         ("ethertype", old.codec.ethertype != new.codec.ethertype),
+        ("key_file", old.key != new.key),
         ("queue", old.queue != new.queue),
         ("device_frames", old.device_frames != new.device_frames),
         ("rtt_min", old.rtt_min != new.rtt_min),
@@ -74,7 +75,7 @@ mod tests {
     use wiremend_units::{Bytes, CopyCount, LossRate};
 
     use super::*;
-    use crate::relay::{Classifier, ProtectionMode};
+    use crate::relay::{Classifier, LinkKey, ProtectionMode};
 
     #[test]
     fn a_reload_asks_for_what_differs_and_names_what_needs_a_restart() {
@@ -93,10 +94,17 @@ mod tests {
             target: LossRate::from_parts_per_trillion(1_000_000),
             queue: Bytes::kib(64),
             cpu: Some(1),
+            key: Some(LinkKey::new(b"a secret")),
             ..old.clone()
         };
         let asked =
             ["set mode=non-blocking class=pcp=3:off copies=2 target-loss=1e-6", "protect what is sent"];
-        assert_eq!(requests(&new), (asked.map(str::to_owned).to_vec(), vec!["queue", "cpu"]));
+        assert_eq!(requests(&new), (asked.map(str::to_owned).to_vec(), vec!["key_file", "queue", "cpu"]));
+        let rotated = Settings { key: Some(LinkKey::new(b"another secret")), ..new.clone() };
+        assert_eq!(restart_options(&new, &rotated), ["key_file"]);
+        assert_eq!(
+            restart_options(&new, &Settings { key: Some(LinkKey::new(b"a secret")), ..new.clone() }),
+            [""; 0]
+        );
     }
 }

@@ -11,6 +11,7 @@ pub mod packet;
 pub mod process;
 pub mod raw;
 pub mod sched;
+pub mod udp;
 pub mod wait;
 pub mod xdp;
 

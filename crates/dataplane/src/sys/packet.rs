@@ -70,6 +70,9 @@ pub enum CaptureFilter {
     Only(u16),
     /// As `Only`, and hellos of the link header with any other `EtherType`, which show that the ends differ.
     LinkFrames(u16),
+    /// UDP datagrams to this port, over IPv4 or IPv6 without extension headers. Tags that the interface leaves in
+    /// the frame hide them.
+    UdpPort(u16),
     /// No frames. Frames already in the ring remain.
     Nothing,
 }
@@ -167,6 +170,7 @@ impl PacketSocket {
                 let compare_magic = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, magic);
                 self.filter(&[load_tag, untagged, load, compare, load_magic, compare_magic, accept, refuse])
             }
+            CaptureFilter::UdpPort(port) => self.filter(&udp_port_filter(port)),
             CaptureFilter::Only(ethertype) => {
                 let compare =
                     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::from(ethertype));
@@ -484,6 +488,37 @@ fn bind(fd: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
         libc::bind(fd.as_raw_fd(), address, size_of::<libc::sockaddr_ll>() as socklen_t)
     };
     checked(done).map(drop)
+}
+
+/// Accepts UDP datagrams to a port.
+fn udp_port_filter(port: u16) -> [libc::sock_filter; 14] {
+    const ETHERTYPE_AT: u32 = 12;
+    const IPV4_AT: u32 = 14;
+    const PROTOCOL4_AT: u32 = IPV4_AT + 9;
+    const PROTOCOL6_AT: u32 = IPV4_AT + 6;
+    const UDP6_AT: u32 = IPV4_AT + 40;
+    const UDP: u32 = libc::IPPROTO_UDP as u32;
+    let half = |at| instruction(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, at);
+    let byte = |at| instruction(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, 0, 0, at);
+    let equal = |value, jt, jf| instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, jt, jf, value);
+    let port = u32::from(port);
+    [
+        half(ETHERTYPE_AT),
+        equal(libc::ETH_P_IP as u32, 0, 5),
+        byte(PROTOCOL4_AT),
+        equal(UDP, 0, 9),
+        // The length of the IPv4 header.
+        instruction(libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH, 0, 0, IPV4_AT),
+        instruction(libc::BPF_LD | libc::BPF_H | libc::BPF_IND, 0, 0, IPV4_AT + 2),
+        equal(port, 5, 6),
+        equal(libc::ETH_P_IPV6 as u32, 0, 5),
+        byte(PROTOCOL6_AT),
+        equal(UDP, 0, 3),
+        half(UDP6_AT + 2),
+        equal(port, 0, 1),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0x4_0000),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
+    ]
 }
 
 fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {

@@ -13,12 +13,13 @@ pub(super) struct Console {
     count: u64,
 }
 
+/// What a command in a guest has printed, and how it ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Output {
+pub struct Output {
     /// Standard output and standard error.
-    pub(crate) text: String,
+    pub text: String,
     /// Exit status; 137 if the command was killed after its time limit.
-    pub(crate) status: i32,
+    pub status: i32,
 }
 
 #[derive(Debug)]
@@ -60,8 +61,8 @@ impl Console {
         let seconds = limit.as_secs().max(1);
         self.count += 1;
         let until = Instant::now() + limit + REPLY_EXTRA_TIME;
-        writeln!(self.line.get_mut(), "{} {seconds} {command}", self.count)
-            .map_err(|_| ConsoleError::Closed)?;
+        let request = format!("{} {seconds} {command}\n", self.count);
+        self.line.get_mut().write_all(request.as_bytes()).map_err(|_| ConsoleError::Closed)?;
         let line = self.read_line(until)?;
         let (number, status, len) =
             parse_reply(&line).ok_or_else(|| ConsoleError::Malformed(line.clone()))?;

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use crate::error::Error;
 
+/// Why guests cannot be used.
 #[derive(Debug)]
-pub(crate) enum GuestError {
+#[expect(missing_docs, reason = "the messages say all")]
+pub enum GuestError {
     /// Missing programs or files, and the Debian packages that contain them.
     MissingFiles {
         what: Vec<String>,

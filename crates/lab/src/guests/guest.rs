@@ -19,7 +19,7 @@ use super::error::GuestError;
 use super::image::Image;
 
 /// A running machine with soft-RoCE. It ends when this value is dropped or the thread that started it ends.
-pub(crate) struct Guest {
+pub struct Guest {
     name: String,
     address: Ipv4Addr,
     process: Child,
@@ -27,25 +27,29 @@ pub(crate) struct Guest {
     log: PathBuf,
 }
 
+/// Settings of a guest.
 #[derive(Debug)]
-pub(crate) struct GuestConfig<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) tap: TapDevice,
+pub struct GuestConfig<'a> {
+    /// Name, for its log and in errors.
+    pub name: &'a str,
+    /// Its network.
+    pub tap: TapDevice,
     /// IP address with prefix length 24.
-    pub(crate) address: Ipv4Addr,
-    pub(crate) mac: MacAddr,
-    pub(crate) directory: &'a Path,
+    pub address: Ipv4Addr,
+    /// MAC address.
+    pub mac: MacAddr,
+    /// Directory of its logs.
+    pub directory: &'a Path,
     /// Stop flag, which ends all waits.
-    pub(crate) stop: Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
 }
 
 /// TAP device of a guest, created by the caller, without offloads.
 #[derive(Debug)]
-pub(crate) enum TapDevice {
+pub enum TapDevice {
     /// An open TAP file without packet headers, in any namespace.
     Open(OwnedFd),
     /// An existing interface in the namespace of the thread that starts the guest.
-    #[cfg(test)]
     Named(String),
 }
 
@@ -57,7 +61,8 @@ const LOG_TAIL_BYTES: usize = 500;
 pub(super) const SHORT_LIMIT: Duration = Duration::from_mins(2);
 
 impl Guest {
-    pub(crate) fn start(image: &Image<'_>, config: GuestConfig<'_>) -> Result<Self, GuestError> {
+    /// Starts a guest. It is ready later: [`Guest::wait_ready`].
+    pub fn start(image: &Image<'_>, config: GuestConfig<'_>) -> Result<Self, GuestError> {
         let log = config.directory.join(format!("{}.log", config.name));
         let (near, far) =
             UnixStream::pair().map_err(GuestError::io("cannot create the command channel of a guest"))?;
@@ -68,7 +73,6 @@ impl Guest {
         ));
         let (netdev, input) = match config.tap {
             TapDevice::Open(file) => ("tap,id=net,fd=0".to_owned(), Stdio::from(file)),
-            #[cfg(test)]
             TapDevice::Named(name) => {
                 (format!("tap,id=net,ifname={name},script=no,downscript=no,vnet_hdr=off"), Stdio::null())
             }
@@ -83,7 +87,8 @@ impl Guest {
         Ok(Self { name, address, process, console: Console::new(near, config.stop), log })
     }
 
-    pub(crate) fn wait_ready(&mut self, limit: Duration) -> Result<(), GuestError> {
+    /// Waits until soft-RoCE is up.
+    pub fn wait_ready(&mut self, limit: Duration) -> Result<(), GuestError> {
         let line = self.console.read_line(Instant::now() + limit).map_err(|why| self.error(why, limit))?;
         if line == "ready" {
             return Ok(());
@@ -91,12 +96,13 @@ impl Guest {
         Err(GuestError::Ended { guest: self.name.clone(), output: line })
     }
 
-    pub(crate) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, GuestError> {
+    /// Runs a command in the guest's shell; after `limit` it is killed.
+    pub fn run(&mut self, command: &str, limit: Duration) -> Result<Output, GuestError> {
         self.console.run(command, limit).map_err(|why| self.error(why, limit + REPLY_EXTRA_TIME))
     }
 
     /// Runs a command that must succeed, and returns its output.
-    pub(crate) fn read(&mut self, command: &str, limit: Duration) -> Result<String, GuestError> {
+    pub fn read(&mut self, command: &str, limit: Duration) -> Result<String, GuestError> {
         let Output { text, status } = self.run(command, limit)?;
         if status == 0 {
             return Ok(text);
@@ -106,7 +112,7 @@ impl Guest {
     }
 
     /// Reads the counters of soft-RoCE: `sent_pkts`, `completer_retry_err` and others.
-    pub(crate) fn counters(&mut self) -> Result<BTreeMap<String, u64>, GuestError> {
+    pub fn counters(&mut self) -> Result<BTreeMap<String, u64>, GuestError> {
         let text = self.read(&format!("cd {COUNTERS} && grep . *"), SHORT_LIMIT)?;
         parse_counters(&text).ok_or_else(|| {
             GuestError::Unexpected(format!("counters of guest {}: {}", self.name, tail(&text)))

@@ -21,8 +21,18 @@ pub struct GuestFiles {
     pub(super) kernel: Kernel,
 }
 
-const PROGRAMS: &[(&str, &str)] =
-    &[("ib_write_lat", "perftest"), ("ib_write_bw", "perftest"), ("ip", "iproute2"), ("rdma", "iproute2")];
+const PROGRAMS: &[(&str, &str)] = &[
+    ("ib_write_lat", "perftest"),
+    ("ib_write_bw", "perftest"),
+    ("ib_send_lat", "perftest"),
+    ("ib_send_bw", "perftest"),
+    ("ib_read_lat", "perftest"),
+    ("ib_read_bw", "perftest"),
+    ("ib_atomic_bw", "perftest"),
+    ("ibv_rc_pingpong", "ibverbs-utils"),
+    ("ip", "iproute2"),
+    ("rdma", "iproute2"),
+];
 const PROVIDER: &str = "ibverbs-providers";
 const DRIVER: &str = "/etc/libibverbs.d/rxe.driver";
 const PROVIDERS: &str = "/usr/lib/x86_64-linux-gnu/libibverbs";

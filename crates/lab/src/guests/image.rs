@@ -12,7 +12,7 @@ use super::guest_files::GuestFiles;
 
 /// Kernel and root file system, common to all guests.
 #[derive(Debug)]
-pub(crate) struct Image<'a> {
+pub struct Image<'a> {
     pub(super) files: &'a GuestFiles,
     pub(super) root: PathBuf,
 }
@@ -24,7 +24,7 @@ const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 
 impl<'a> Image<'a> {
     /// Builds an image in a directory, which its owner removes.
-    pub(crate) fn build(files: &'a GuestFiles, directory: &Path) -> Result<Self, GuestError> {
+    pub fn build(files: &'a GuestFiles, directory: &Path) -> Result<Self, GuestError> {
         let root = directory.join("guest.cpio");
         let file = File::create(&root).map_err(GuestError::file(&root))?;
         let mut archive = Archive::new(BufWriter::new(file));

@@ -47,4 +47,7 @@ until line=$(ls /dev/vport*p1); do
 done 2>/dev/null
 exec 3<>"$line"
 echo ready >&3
-exec sh /serve <&3 >&3 2>/dev/console
+# Not by exec: process 1 gets SIGCHLD of every orphan, and `read` of busybox loses the part of a line that it has when a
+# signal arrives.
+sh /serve <&3 >&3 2>/dev/console
+poweroff -f

@@ -24,13 +24,11 @@ mod tests;
 
 use crate::error::Error;
 
-#[cfg(test)]
-pub(crate) use error::GuestError;
+pub use console::Output;
+pub use error::GuestError;
+pub use guest::{Guest, GuestConfig, TapDevice};
 pub use guest_files::GuestFiles;
-pub(crate) use {
-    guest::{Guest, GuestConfig, TapDevice},
-    image::Image,
-};
+pub use image::Image;
 
 /// Finds the files of guests. The error lists everything that is missing and how to install it.
 pub fn find() -> Result<GuestFiles, Error> {

@@ -85,6 +85,12 @@ fn measure(files: &GuestFiles, directory: &Path) {
     assert!(after["sent_pkts"] - before["sent_pkts"] >= 200 + 50 * 64, "{before:?} {after:?}");
     let refused = a.read("echo no; exit 4", limit).unwrap_err().to_string();
     assert_eq!(refused, "`echo no; exit 4` in guest a ended with 4: no");
+    // Orphans end while the next commands are read. Each command arrives whole, and only the init script has
+    // process id 1.
+    for number in 0..100 {
+        let text = a.read(&format!("(sleep 0.01) & echo {number} $PPID"), limit).unwrap();
+        assert!(text.starts_with(&format!("{number} ")) && !text.ends_with(" 1\n"), "{number}: {text}");
+    }
     assert!(a.run("poweroff -f", Duration::from_secs(5)).is_err(), "a guest that is off does not reply");
     println!("all in {:?}", started.elapsed());
 }

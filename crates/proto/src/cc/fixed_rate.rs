@@ -38,6 +38,10 @@ impl Controller for FixedRate {
     fn eligible(&self) -> Time {
         self.pacer.eligible()
     }
+
+    fn sending_rate(&self) -> Option<Rate> {
+        Some(self.rate())
+    }
 }
 
 #[cfg(test)]

@@ -83,6 +83,11 @@ pub trait Controller: Debug + Send {
     /// Handles a congestion notification.
     fn on_cnp(&mut self, _now: Time) {}
 
+    /// Rate at which it lets packets go, as of the last one; `None` if only a window limits them. For reports.
+    fn sending_rate(&self) -> Option<Rate> {
+        None
+    }
+
     /// Packets that may be outstanding; [`u32::MAX`]: no limit.
     fn window(&self) -> u32 {
         u32::MAX

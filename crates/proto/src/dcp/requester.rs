@@ -196,7 +196,7 @@ impl engine::Requester for Requester {
             op: oldest.op,
             nak_received: self.counters.retransmitted_packets > 0,
             dummy: false,
-            fatal: self.retries >= config.base.retry_count,
+            fatal: config.base.is_last_retry(self.retries),
             path: 0,
         };
         if expiry.fatal {
@@ -260,6 +260,12 @@ impl engine::Requester for Requester {
 }
 
 impl Requester {
+    /// Packets that may be in flight now; `None` if the receiver pulls each.
+    pub fn window(&self, config: &Config) -> Option<u64> {
+        let is_window = config.parameters.flow_control == super::FlowControl::Window;
+        is_window.then(|| u64::from(config.base.window.min(self.cc_window)))
+    }
+
     #[inline]
     fn is_open(&self, config: &Config) -> bool {
         self.credit.is_open(config.parameters.flow_control, config.base.window.min(self.cc_window))

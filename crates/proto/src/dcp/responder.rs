@@ -249,7 +249,13 @@ impl Responder {
         self.progress.expected_unit = self.units.expected as u32 & UNIT_MASK;
         if let Some(closed) = closed {
             let msn = self.units.messages as u32 & UNIT_MASK;
-            self.messages.push_back(Message { op: closed.op, len: closed.len, imm: closed.imm, msn });
+            self.messages.push_back(Message {
+                op: closed.op,
+                len: closed.len,
+                imm: closed.imm,
+                invalidate: None,
+                msn,
+            });
         }
     }
 

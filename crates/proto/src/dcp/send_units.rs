@@ -90,9 +90,7 @@ impl SendUnit {
             PacketShape { op: self.op, first: offset == 0, last: self.len - offset <= u32::from(mtu) };
         let place = match self.op {
             Op::Send => PayloadTarget::Buffer { number: self.buffer, offset },
-            Op::Write | Op::Read => {
-                PayloadTarget::Memory { address: self.addr.wrapping_add(u64::from(offset)), key: self.rkey }
-            }
+            _ => PayloadTarget::Memory { address: self.addr.wrapping_add(u64::from(offset)), key: self.rkey },
         };
         let opcode = shape.opcode(self.imm.is_some());
         let data = Data::new(opcode, peer, psn, entry.unit as u32 & UNIT_MASK, self.round, place)

@@ -30,12 +30,14 @@ pub enum RequestOutcome {
 /// An executed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Operation. A READ counts as executed when its request arrives.
+    /// Operation. A READ counts as executed when its request arrives. A SEND with invalidate is a SEND.
     pub op: Op,
     /// Length in bytes.
     pub len: u32,
     /// Immediate data.
     pub imm: Option<u32>,
+    /// Memory key of the receiver to invalidate.
+    pub invalidate: Option<u32>,
     /// Messages executed so far, including this one, modulo 2^24.
     pub msn: u32,
 }
@@ -51,10 +53,10 @@ pub struct Placement {
     pub len: u16,
 }
 
-/// Memory position of the payload of a READ response.
+/// Memory position of the payload of a READ response, or of the old value of an atomic operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadPlacement {
-    /// Identifier of the READ work request.
+    /// Identifier of the work request.
     pub work: u64,
     /// Offset in the message, in bytes.
     pub offset: u32,

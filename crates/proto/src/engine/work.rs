@@ -9,6 +9,35 @@ pub enum Op {
     Write,
     /// RDMA READ: from remote memory.
     Read,
+    /// SEND that also invalidates a memory key of the receiver, [`Work::rkey`]. Reliable connections only.
+    SendInvalidate,
+    /// Atomic addition to eight bytes of remote memory; the old value comes back. Reliable connections only.
+    FetchAdd,
+    /// Atomic comparison, and exchange if equal; the old value comes back. Reliable connections only.
+    CompareSwap,
+}
+
+impl Op {
+    /// Bytes that an atomic operation changes and returns.
+    pub const ATOMIC_LEN: u32 = 8;
+
+    /// Returns whether the message fills a receive buffer of the peer.
+    #[inline]
+    pub const fn is_send(self) -> bool {
+        matches!(self, Self::Send | Self::SendInvalidate)
+    }
+
+    /// Returns whether this is an atomic operation.
+    #[inline]
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::FetchAdd | Self::CompareSwap)
+    }
+
+    /// Returns whether the operation ends with a response that carries data, and not with an acknowledgement.
+    #[inline]
+    pub const fn has_response(self) -> bool {
+        matches!(self, Self::Read | Self::FetchAdd | Self::CompareSwap)
+    }
 }
 
 /// A work request.
@@ -18,11 +47,12 @@ pub struct Work {
     pub id: u64,
     /// Operation.
     pub op: Op,
-    /// Length in bytes; at most [`Config::MESSAGE_LEN_MAX`](crate::rc::Config::MESSAGE_LEN_MAX).
+    /// Length in bytes; at most [`Config::MESSAGE_LEN_MAX`](crate::rc::Config::MESSAGE_LEN_MAX), and
+    /// [`Op::ATOMIC_LEN`] for atomic operations.
     pub len: u32,
     /// Remote address; unused by SEND.
     pub addr: u64,
-    /// Key of the remote memory; unused by SEND.
+    /// Key of the remote memory; unused by SEND. For SEND with invalidate, the key to invalidate.
     pub rkey: u32,
     /// Immediate data for the receiver's completion; SEND and WRITE only.
     pub imm: Option<u32>,

@@ -139,10 +139,32 @@ impl From<DataHeader> for LinkHeader {
 pub enum UsualTransmit {
     /// As [`Transmit::New`].
     New(DataHeader),
-    /// A dummy: epoch, number of the next frame, piggybacked ACK.
-    Dummy(u8, u32, Option<Ack>),
-    /// An ACK frame.
-    Ack(Ack),
+    /// A dummy or an ACK frame.
+    Control(ControlHeader),
+}
+
+/// The header of a dummy or an ACK frame, [`LinkHeader::Dummy`] or [`LinkHeader::Ack`], in one form: most frames of
+/// an idle link are of these two kinds, in no order that a processor could predict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ControlHeader {
+    /// Whether it is a dummy.
+    pub is_dummy: bool,
+    /// Epoch of this direction, in a dummy.
+    pub epoch: u8,
+    /// Number of the next frame, in a dummy.
+    pub next: u32,
+    /// The ACK; piggybacked in a dummy.
+    pub ack: Option<Ack>,
+}
+
+impl From<ControlHeader> for LinkHeader {
+    #[inline]
+    fn from(ControlHeader { is_dummy, epoch, next, ack }: ControlHeader) -> Self {
+        match ack {
+            Some(ack) if !is_dummy => Self::Ack(ack),
+            ack => Self::Dummy { epoch, next, ack },
+        }
+    }
 }
 
 /// A transmission where the head of the normal queue is not protected.

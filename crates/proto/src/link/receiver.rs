@@ -148,6 +148,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.pause = Pause::NONE;
     }
 
+    /// Returns the frame if it is delivered at once, before all disposals: usually no frame is missing.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -157,23 +158,22 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         frame: F,
         len: u64,
         out: &mut Outbox<F>,
-    ) {
+    ) -> Option<F> {
         let Some(position) =
             Seq::<BITS>::new(seq).position_near(self.next).filter(|position| *position >= self.next)
         else {
             out.counters.duplicates += 1;
             out.push(Disposal::Discard(frame));
-            return;
+            return None;
         };
         self.unacked_bytes += len;
         if position == self.next && position == self.seen {
-            // The usual case: no frame is missing.
             self.next += 1;
             self.seen += 1;
-            out.push(Disposal::Deliver(frame));
-            return;
+            return Some(frame);
         }
         self.on_data_around_holes(now, position, ordered, Held { frame, len: len as u32 }, out);
+        None
     }
 
     fn on_data_around_holes(
@@ -234,6 +234,21 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         if self.on_sent_upto(now, next, out) {
             self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
         }
+    }
+
+    /// Whether a dummy with this epoch and number shows nothing new.
+    #[inline]
+    #[expect(clippy::needless_bitwise_bool, reason = "one branch instead of three")]
+    pub(super) fn has_all_before(&self, epoch: u8, next: u32) -> bool {
+        self.is_epoch(epoch)
+            & (self.seen == self.next)
+            & (Seq::<BITS>::new(next) == Seq::from_position(self.seen))
+    }
+
+    /// Counts a dummy that shows nothing new.
+    #[inline]
+    pub(super) fn owe_ack(&mut self, is_dummy: bool) {
+        self.acks_owed = (self.acks_owed + u8::from(is_dummy)).min(ACKS_OWED_MAX);
     }
 
     /// All positions before `next` were sent, so those that have not arrived are missing. False: `next` is
@@ -310,13 +325,24 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         self.unacked_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
     }
 
-    /// Returns the ACK of an ACK frame that is due, unless holes are open.
+    /// Whether an ACK frame is due and has nothing to say of holes.
     #[inline]
-    pub(super) fn poll_ack(&mut self, out: &mut Outbox<F>) -> Option<Ack> {
-        let ack = self.ack().filter(|_| self.is_ack_due() && self.holes.is_empty())?;
-        self.on_ack_sent();
-        out.counters.acks += 1;
-        Some(ack)
+    pub(super) fn is_plain_ack_due(&self) -> bool {
+        self.is_ack_due() && self.holes.is_empty() && self.epoch.is_some()
+    }
+
+    /// Returns the ACK of an ACK frame, or of a dummy if it has news.
+    #[inline]
+    pub(super) fn next_control(&mut self, is_dummy: bool, out: &mut Outbox<F>) -> Option<Ack> {
+        out.counters.acks += u64::from(!is_dummy);
+        let has_ack = !is_dummy || self.last_acked != self.next || self.acks_owed > 0;
+        let ack = self.ack();
+        // Without news, all of this stays as it is.
+        self.last_acked = self.next;
+        self.unacked_bytes = if has_ack { 0 } else { self.unacked_bytes };
+        self.acks_owed = self.acks_owed.saturating_sub(1);
+        self.pause.copies -= self.pause.copies.min(u8::from(has_ack));
+        if has_ack { ack } else { None }
     }
 
     /// Returns an ACK frame. With holes it reports all arrivals, so that the sender can release what came

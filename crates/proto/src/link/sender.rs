@@ -287,6 +287,15 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         (self.epoch, self.next_number())
     }
 
+    /// As [`Sender::next_dummy`], for what is a dummy or an ACK frame.
+    #[inline]
+    pub(super) fn next_control(&mut self, is_dummy: bool, out: &mut Outbox<F>) -> (u8, u32) {
+        self.dummies_owed -= u8::from(is_dummy);
+        self.probe.due &= !is_dummy;
+        out.counters.dummies += u64::from(is_dummy);
+        (self.epoch, self.next_number())
+    }
+
     /// Returns the header of an unprotected frame. It carries the next number as a dummy does, so one dummy
     /// fewer is owed. The last dummy remains, because only a dummy is acknowledged.
     pub(super) fn unprotected_header(&mut self, ack: Option<Ack>) -> LinkHeader {

@@ -1,7 +1,11 @@
 //! Dummies: empty packets after the last posted packet (JCST §4.3, §5.2).
 //!
 //! A dummy is an empty WRITE with address and key zero, which a responder does not check for an empty access.
-//! The peer's queue pair must permit WRITEs; a peer that does not answers with a NAK that ends the connection.
+//! The peer's queue pair must permit WRITEs; a peer that does not answers with a NAK that ends the connection. After
+//! a WRITE this is certain. After a SEND or an atomic operation it is not: [`Dummies::write_denied`] replaces the dummies
+//! there by copies of the last packet. Copies need no permission: a responder acknowledges a SEND that it gets twice
+//! again, and answers an atomic operation with the saved result. (An empty SEND needs no permission either, but takes
+//! a receive buffer and completes at the peer's application, so it is not used.)
 //! A dummy takes a sequence number and requests an acknowledgement, so it reveals the loss of earlier packets and
 //! replaces a lost ACK. After a READ the dummies are empty READs of the same address and key, because there the
 //! responses can be lost, and the Linux kernel checks the key of a READ that it gets twice.
@@ -18,6 +22,9 @@ pub struct Dummies {
     pub timing: DummyTiming,
     /// The time T of JCST §5.2.
     pub idle_time: Span,
+    /// Whether the peer's queue pair denies WRITEs. Copies of the last packet then take the place of dummies after a
+    /// SEND or an atomic operation.
+    pub write_denied: bool,
 }
 
 /// When dummies are sent.
@@ -69,6 +76,12 @@ impl DummyScheduler {
     #[inline]
     pub(crate) fn on_drained(&mut self) -> bool {
         std::mem::take(&mut self.pending)
+    }
+
+    /// Requests the dummies for the moment at which everything is sent.
+    #[inline]
+    pub(crate) fn defer(&mut self) {
+        self.pending = true;
     }
 
     /// Handles a timer that may be due. Returns whether dummies follow.
@@ -136,7 +149,12 @@ mod tests {
 
     #[test]
     fn at_post_measures_the_gap_before_a_post_and_not_after_it() {
-        let config = Dummies { count: 1, idle_time: Span::from_us(5), timing: DummyTiming::AtPost };
+        let config = Dummies {
+            count: 1,
+            idle_time: Span::from_us(5),
+            timing: DummyTiming::AtPost,
+            ..Dummies::default()
+        };
         let mut scheduler = DummyScheduler::default();
         assert!(scheduler.on_post(&config, at(0)), "there was no post before");
         assert!(!scheduler.on_post(&config, at(5)));

@@ -15,7 +15,8 @@ pub struct Config {
     pub mtu: u16,
     /// Retransmission timeout; `None`: a requester never times out.
     pub timeout: Option<Span>,
-    /// Expiries without progress that cause a retransmission; the next expiry is fatal. 0 to 7, all finite.
+    /// Expiries without progress that cause a retransmission; the next expiry is fatal. 0 to 7, all finite, or
+    /// [`Config::RETRY_INFINITE`].
     pub retry_count: u8,
     /// "Receiver not ready" NAKs after which the requester retries; 7: without limit.
     pub rnr_retry: u8,
@@ -28,7 +29,7 @@ pub struct Config {
     pub window: u32,
     /// The last packet of a message and every `ack_every`-th packet request an acknowledgement.
     pub ack_every: u32,
-    /// Limit of READs in flight, and of READs that a responder can execute again.
+    /// Limit of READs and atomic operations in flight, and of those that a responder can answer again.
     pub reads_max: u32,
     /// Loss recovery policy.
     pub recovery: Recovery,
@@ -45,19 +46,30 @@ impl Config {
     pub const MESSAGE_LEN_MAX: u32 = 1 << 31;
     /// Value of `rnr_retry` that retries without limit.
     pub const RNR_RETRY_INFINITE: u8 = 7;
+    /// Value of `retry_count` that retries without limit. The specification has none; Linux treats 7 so.
+    pub const RETRY_INFINITE: u8 = u8::MAX;
 
     /// Checks the values.
     pub fn check(&self) -> Result<(), BadConfig> {
         let rules = [
             (matches!(self.mtu, 256 | 512 | 1024 | 2048 | 4096), "mtu must be 256, 512, 1024, 2048 or 4096"),
             (self.timeout != Some(Span::ZERO), "timeout must be above zero"),
-            (self.retry_count <= 7, "retry count must be 0 to 7"),
+            (
+                self.retry_count <= 7 || self.retry_count == Self::RETRY_INFINITE,
+                "retry count must be 0 to 7, or 255 (for ever)",
+            ),
             (self.rnr_retry <= 7, "receiver-not-ready retry count must be 0 to 7 (7: for ever)"),
             ((1..=Self::WINDOW_MAX).contains(&self.window), "window must be 1 to 8388607 packets"),
             (self.ack_every > 0, "packets per requested acknowledgement must be at least 1"),
             ((1..=255).contains(&self.reads_max), "reads in flight must be 1 to 255"),
         ];
         rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::new(why)))
+    }
+
+    /// Returns whether an expiry after `retries` retries is fatal.
+    #[inline]
+    pub(crate) const fn is_last_retry(&self, retries: u8) -> bool {
+        self.retry_count != Self::RETRY_INFINITE && retries >= self.retry_count
     }
 
     /// Sequence numbers of a message of `len` bytes; an empty message takes one.

@@ -35,6 +35,19 @@ pub(crate) struct PacketShape {
 }
 
 impl PacketShape {
+    /// Decodes an opcode of a reliable connection, which has more operations than other transports.
+    #[inline]
+    pub(crate) const fn from_rc_opcode(opcode: Opcode) -> Option<Self> {
+        let (op, first, last) = match opcode {
+            Opcode::SendLastInvalidate => (Op::Send, false, true),
+            Opcode::SendOnlyInvalidate => (Op::Send, true, true),
+            Opcode::CompareSwap => (Op::CompareSwap, true, true),
+            Opcode::FetchAdd => (Op::FetchAdd, true, true),
+            _ => return Self::from_opcode(opcode),
+        };
+        Some(Self { op, first, last })
+    }
+
     /// Decodes an opcode; `None` for anything but SEND, WRITE and READ requests.
     #[inline]
     pub(crate) const fn from_opcode(opcode: Opcode) -> Option<Self> {
@@ -57,8 +70,10 @@ impl PacketShape {
     #[inline]
     pub(crate) const fn opcode(self, imm: bool) -> Opcode {
         match (self.op, self.first, self.last) {
-            (Op::Send, true, false) => Opcode::SendFirst,
-            (Op::Send, false, false) => Opcode::SendMiddle,
+            (Op::Send | Op::SendInvalidate, true, false) => Opcode::SendFirst,
+            (Op::Send | Op::SendInvalidate, false, false) => Opcode::SendMiddle,
+            (Op::SendInvalidate, false, true) => Opcode::SendLastInvalidate,
+            (Op::SendInvalidate, true, true) => Opcode::SendOnlyInvalidate,
             (Op::Send, false, true) if imm => Opcode::SendLastImm,
             (Op::Send, false, true) => Opcode::SendLast,
             (Op::Send, true, true) if imm => Opcode::SendOnlyImm,
@@ -70,6 +85,8 @@ impl PacketShape {
             (Op::Write, true, true) if imm => Opcode::WriteOnlyImm,
             (Op::Write, true, true) => Opcode::WriteOnly,
             (Op::Read, ..) => Opcode::ReadRequest,
+            (Op::FetchAdd, ..) => Opcode::FetchAdd,
+            (Op::CompareSwap, ..) => Opcode::CompareSwap,
         }
     }
 
@@ -151,7 +168,7 @@ impl Inbound {
         ((placement.len > 0).then_some(placement), len)
     }
 
-    /// Accepts a READ request, which is a complete message.
+    /// Accepts a READ or atomic request, which is a complete message.
     pub(super) const fn accept_read(&mut self, packets: u32) {
         self.expected += packets as u64;
         self.message_first = self.expected;
@@ -176,11 +193,11 @@ impl Inbound {
 }
 
 /// Checks the payload length: FIRST and MIDDLE are full, LAST is not empty, ONLY is at most full, a READ
-/// request is empty.
+/// or atomic request is empty.
 #[inline]
 pub(crate) fn payload_fits(config: &Config, shape: PacketShape, len: u16) -> bool {
     match (shape.op, shape.first, shape.last) {
-        (Op::Read, ..) => len == 0,
+        (Op::Read | Op::FetchAdd | Op::CompareSwap, ..) => len == 0,
         (_, _, false) => len == config.mtu,
         (_, false, true) => (1..=config.mtu).contains(&len),
         (_, true, true) => len <= config.mtu,

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::engine::StateVisitor;
+use crate::engine::{Op, StateVisitor};
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{
-    AethRepr, BthRepr, Encapsulation, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome,
+    AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, Encapsulation, Extension, IethRepr, ImmDtRepr,
+    Layout, Opcode, RethRepr, Syndrome,
 };
 
 /// The headers of one packet. The opcode determines which extensions are present.
@@ -15,9 +16,10 @@ pub struct Packet {
     pub dest_qp: QpNum,
     /// Sequence number; a response carries the number of its request.
     pub psn: Psn,
+    /// Immediate data, or the key to invalidate.
     imm: u32,
-    /// Extension headers, by opcode. RETH: address (high, low), key, length. Responses: AETH, unused, local
-    /// address of the payload (high, low).
+    /// Extension headers, by opcode. RETH, and address and key of an atomic request: address (high, low), key, length.
+    /// Responses: AETH, key, local address of the payload (high, low); or AETH, unused, old value (high, low).
     extension: [u32; 4],
     /// Payload bytes without padding.
     pub payload_len: u16,
@@ -67,7 +69,7 @@ impl Packet {
         self
     }
 
-    /// Sets the immediate data; ignored if the opcode has none.
+    /// Sets the immediate data, or the key to invalidate; ignored if the opcode has neither.
     #[inline]
     pub const fn with_imm(mut self, imm: u32) -> Self {
         self.imm = imm;
@@ -95,9 +97,10 @@ impl Packet {
         self
     }
 
-    /// Sets the local address of the payload of a READ response.
+    /// Sets the local address of the payload of a READ response and the key by which it was requested.
     #[inline]
-    pub(super) const fn with_source(mut self, addr: u64) -> Self {
+    pub(super) const fn with_source(mut self, key: u32, addr: u64) -> Self {
+        self.extension[1] = key;
         self.extension[2] = (addr >> 32) as u32;
         self.extension[3] = addr as u32;
         self
@@ -119,6 +122,16 @@ impl Packet {
     #[inline]
     pub const fn reth(&self) -> Option<RethRepr> {
         if !self.opcode.has_reth() {
+            return None;
+        }
+        let [high, low, remote_key, dma_len] = self.extension;
+        Some(RethRepr { address: (high as u64) << 32 | low as u64, remote_key, dma_len })
+    }
+
+    /// Returns address, key and length of the memory that a WRITE, READ or atomic operation accesses.
+    #[inline]
+    pub const fn target(&self) -> Option<RethRepr> {
+        if !self.opcode.has_reth() && !matches!(self.opcode.layout(), Layout::AtomicEth) {
             return None;
         }
         let [high, low, remote_key, dma_len] = self.extension;
@@ -152,6 +165,12 @@ impl Packet {
         if self.opcode.has_imm() { Some(self.imm) } else { None }
     }
 
+    /// Returns the key that the receiver invalidates, if the opcode has one.
+    #[inline]
+    pub const fn invalidate(&self) -> Option<u32> {
+        if matches!(self.opcode.layout(), Layout::Ieth) { Some(self.imm) } else { None }
+    }
+
     /// Local address of the payload of a READ response at its sender. It is not on the wire and is undefined
     /// in a received packet.
     #[inline]
@@ -162,12 +181,27 @@ impl Packet {
         Some((self.extension[2] as u64) << 32 | self.extension[3] as u64)
     }
 
-    /// Converts to wire headers, in the default partition and without congestion marks.
+    /// The key by which a READ response was requested. Like [`Self::source`], it is not on the wire.
+    #[inline]
+    pub const fn source_key(&self) -> u32 {
+        self.extension[1]
+    }
+
+    /// Returns the value before an atomic operation, if this is its response.
+    #[inline]
+    pub const fn original(&self) -> Option<u64> {
+        if !matches!(self.opcode, Opcode::AtomicAcknowledge) {
+            return None;
+        }
+        Some((self.extension[2] as u64) << 32 | self.extension[3] as u64)
+    }
+
+    /// Converts to wire headers, in the default partition and without congestion marks. The operands of an atomic
+    /// request are zero: the host sets them.
     ///
     /// # Panics
     ///
-    /// If the opcode has extension headers that this type cannot hold: those of atomics, invalidation and
-    /// datagrams. No core sends such a packet.
+    /// If the opcode is one of a datagram. No core sends such a packet.
     pub fn to_wire(&self) -> (BthRepr, Extension) {
         if self.opcode == Opcode::Cnp {
             return (BthRepr::cnp(self.dest_qp), Extension::Cnp);
@@ -177,14 +211,23 @@ impl Packet {
             ack_request: self.ack_req(),
             ..BthRepr::new(self.opcode, self.dest_qp, self.psn)
         };
-        match (self.opcode.layout(), self.aeth()) {
-            (Layout::Aeth, Some(aeth)) => (bth, Extension::Aeth(aeth)),
-            _ => (bth, request_extension(self.opcode, self.reth(), self.imm)),
-        }
+        let extension = match (self.opcode.layout(), self.aeth(), self.target()) {
+            (Layout::Aeth, Some(aeth), _) => Extension::Aeth(aeth),
+            (Layout::AethAtomicAck, Some(aeth), _) => {
+                let original = self.original().unwrap_or_default();
+                Extension::AethAtomicAck(aeth, AtomicAckEthRepr { original })
+            }
+            (Layout::AtomicEth, _, Some(RethRepr { address, remote_key, .. })) => {
+                Extension::AtomicEth(AtomicEthRepr { address, remote_key, swap_or_add: 0, compare: 0 })
+            }
+            (Layout::Ieth, ..) => Extension::Ieth(IethRepr(self.imm)),
+            (_, _, reth) => request_extension(self.opcode, reth, self.imm),
+        };
+        (bth, extension)
     }
 
-    /// Converts from wire headers. Extension headers that this type cannot hold are dropped; the BTH is
-    /// enough to refuse or ignore their packet.
+    /// Converts from wire headers. Extension headers that this type cannot hold are dropped: the operands of an atomic
+    /// request, which are content, and the headers of datagrams, whose BTH is enough to ignore them.
     ///
     /// # Panics
     ///
@@ -204,7 +247,16 @@ impl Packet {
         if let Some(imm) = extension.imm() {
             packet = packet.with_imm(imm.0);
         }
-        packet
+        match extension {
+            Extension::Ieth(key) => packet.with_imm(key.0),
+            Extension::AtomicEth(AtomicEthRepr { address, remote_key, .. }) => packet.with_reth(RethRepr {
+                address: *address,
+                remote_key: *remote_key,
+                dma_len: Op::ATOMIC_LEN,
+            }),
+            Extension::AethAtomicAck(_, atomic) => packet.with_source(0, atomic.original),
+            _ => packet,
+        }
     }
 
     /// Length of the Ethernet frame over IPv4, from MAC header to frame check sequence.
@@ -278,7 +330,7 @@ impl fmt::Display for Packet {
 
 #[cfg(test)]
 mod tests {
-    use wiremend_wire::{IethRepr, NakCode};
+    use wiremend_wire::{DethRepr, NakCode};
 
     use super::*;
 
@@ -293,7 +345,8 @@ mod tests {
         assert_eq!(packet(Opcode::ReadResponseMiddle).with_aeth(aeth).aeth(), None);
         assert_eq!(packet(Opcode::SendOnlyImm).with_imm(8).imm(), Some(8));
         assert_eq!(packet(Opcode::SendOnly).with_imm(8).imm(), None);
-        let response = packet(Opcode::ReadResponseLast).with_source(u64::MAX - 3).with_aeth(aeth);
+        let response = packet(Opcode::ReadResponseLast).with_source(5, u64::MAX - 3).with_aeth(aeth);
+        assert_eq!((response.source_key(), response.original()), (5, None));
         assert_eq!((response.source(), response.aeth()), (Some(u64::MAX - 3), Some(aeth)));
     }
 
@@ -310,6 +363,9 @@ mod tests {
                 Layout::Reth => packet.with_reth(reth),
                 Layout::RethImm => packet.with_reth(reth).with_imm(8),
                 Layout::Aeth => packet.with_aeth(aeth),
+                Layout::AethAtomicAck => packet.with_aeth(aeth).with_source(0, u64::MAX - 3),
+                Layout::AtomicEth => packet.with_reth(RethRepr { dma_len: Op::ATOMIC_LEN, ..reth }),
+                Layout::Ieth => packet.with_imm(8),
                 _ => continue,
             };
             let (bth, extension) = packet.to_wire();
@@ -317,20 +373,21 @@ mod tests {
             assert_eq!(Packet::from_wire(&bth, &extension, 100), packet);
             sent += 1;
         }
-        assert_eq!(sent, 19, "18 operations of reliable connections and the one of unreliable ones");
+        assert_eq!(sent, 24, "23 operations of reliable connections and the one of unreliable ones");
         let cnp = Packet::cnp(QpNum::new(3));
         let (bth, extension) = cnp.to_wire();
         assert!(bth.becn && extension == Extension::Cnp);
         assert_eq!(Packet::from_wire(&bth, &extension, 0), cnp);
         let response = Packet::new(Opcode::ReadResponseOnly, QpNum::new(3), Psn::new(5)).with_aeth(aeth);
-        let (bth, extension) = response.with_source(64).to_wire();
+        let (bth, extension) = response.with_source(0, 64).to_wire();
         assert_eq!(Packet::from_wire(&bth, &extension, 0), response, "the local address is not on the wire");
     }
 
     #[test]
-    fn an_unsupported_opcode_keeps_the_headers_needed_to_refuse_it() {
-        let bth = BthRepr::new(Opcode::SendOnlyInvalidate, QpNum::new(3), Psn::new(5));
-        let packet = Packet::from_wire(&bth, &Extension::Ieth(IethRepr(7)), 100);
+    fn an_unsupported_opcode_keeps_the_headers_needed_to_ignore_it() {
+        let bth = BthRepr::new(Opcode::UdSendOnly, QpNum::new(3), Psn::new(5));
+        let deth = DethRepr { queue_key: 1, source_qp: QpNum::new(2) };
+        let packet = Packet::from_wire(&bth, &Extension::Deth(deth), 100);
         assert_eq!(packet, Packet::new(bth.opcode, bth.dest_qp, bth.psn).with_payload(100));
     }
 

@@ -1,6 +1,7 @@
 //! The requester: converts work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
 mod repeat_state;
+mod tail;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
@@ -94,7 +95,11 @@ impl engine::Requester for Requester {
     fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.queue.push(config, work);
         if self.dummies.on_post(&config.mend.dummies, now) {
-            self.queue.push_dummies(config.mend.dummies.count);
+            if config.mend.dummies.write_denied && self.queue.tail_without_rights().is_some() {
+                self.dummies.defer();
+            } else {
+                self.queue.push_dummies(config.mend.dummies.count);
+            }
         }
     }
 
@@ -130,6 +135,10 @@ impl engine::Requester for Requester {
         let psn = self.psn(seq);
         let packet = if item.op == Op::Read {
             self.read_request(&item, psn, offset)
+        } else if item.op.is_atomic() {
+            self.flight.advance(1);
+            self.reads += 1;
+            self.atomic_request(&item, psn)
         } else {
             self.data(config, &item, psn, offset)
         };
@@ -161,8 +170,8 @@ impl engine::Requester for Requester {
                 self.on_acknowledge(config, now, seq, packet);
                 None
             }
-            (opcode, Some(seq)) if opcode.is_read_response() => {
-                self.on_read_response(config, now, seq, packet.payload_len)
+            (opcode, Some(seq)) if opcode.is_read_response() || opcode == Opcode::AtomicAcknowledge => {
+                self.on_read_response(config, now, seq, packet)
             }
             _ => {
                 self.counters.ignored += 1;
@@ -179,7 +188,7 @@ impl engine::Requester for Requester {
 
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         if self.dummies.on_timeout(now, self.flight.next == self.queue.end_seq) {
-            self.queue.push_dummies(config.mend.dummies.count);
+            self.protect_tail(config);
         }
         if now < self.deadline || self.deadline == Time::MAX {
             return None;
@@ -206,14 +215,14 @@ impl engine::Requester for Requester {
             op: oldest.op,
             nak_received: self.nak_received,
             dummy,
-            fatal: !short && self.retries >= config.retry_count,
+            fatal: !short && config.is_last_retry(self.retries),
             path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
         } else {
             // Shortened timeouts together cost one retry.
-            self.retries = if short { self.retries.max(1) } else { self.retries + 1 };
+            self.retries = if short { self.retries.max(1) } else { self.retries.saturating_add(1) };
             self.rerequested = false;
             self.recover(config, now);
         }
@@ -274,7 +283,7 @@ impl Requester {
         let window = self.window(config);
         match self.queue.current() {
             // A READ takes all its numbers at once. One that is larger than the window is sent alone.
-            Some(item) if item.op == Op::Read => {
+            Some(item) if item.op.has_response() => {
                 let span = item.end() - self.flight.next;
                 let window = if item.dummy { window + u64::from(config.mend.dummies.count) } else { window };
                 self.reads < config.reads_max && (outstanding == 0 || outstanding + span <= window)
@@ -284,36 +293,10 @@ impl Requester {
         }
     }
 
+    /// Packets that may be outstanding now.
     #[inline]
-    fn window(&self, config: &Config) -> u64 {
+    pub fn window(&self, config: &Config) -> u64 {
         u64::from(config.window.min(self.cc_window).min(self.acceleration.window()))
-    }
-
-    /// Handles the transmission of the last posted packet; `last` is its work item.
-    #[inline]
-    fn on_drained(&mut self, config: &Config, last: &WorkItem) {
-        if !last.dummy && last.op != Op::Read {
-            self.copies_left = self.copies_left.max(config.mend.tail_copies);
-            self.copy_seq = last.end() - 1;
-        }
-        if self.dummies.on_drained() {
-            self.queue.push_dummies(config.mend.dummies.count);
-        }
-    }
-
-    /// Sends a copy of the last packet.
-    #[cold]
-    fn repeat(&mut self, config: &Config) -> Option<Transmit<Packet>> {
-        let seq = self.copy_seq;
-        self.copies_left -= 1;
-        let item = *self.queue.owner(seq)?;
-        let offset = item.offset(seq, config.mtu);
-        let shape = PacketShape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
-        let packet = self.data_packet(config, &item, shape, self.psn(seq), offset).with_ack_req(shape.last);
-        self.counters.packets += 1;
-        self.counters.repeats += 1;
-        let copy = self.flight.copy(seq);
-        Some(Transmit { packet, work: item.id, offset, copy, purpose: Purpose::Repeat, path: 0 })
     }
 
     /// Builds a READ request for the missing range: a restart requests from the first missing response on
@@ -324,6 +307,13 @@ impl Requester {
         let address = item.addr.wrapping_add(offset as u64);
         let reth = RethRepr { address, remote_key: item.rkey, dma_len: item.len - offset };
         Packet::new(Opcode::ReadRequest, self.peer, psn).with_reth(reth)
+    }
+
+    /// Builds an atomic request. The operands are content, like payload: the host adds them.
+    fn atomic_request(&self, item: &WorkItem, psn: Psn) -> Packet {
+        let shape = PacketShape { op: item.op, first: true, last: true };
+        let reth = RethRepr { address: item.addr, remote_key: item.rkey, dma_len: item.len };
+        Packet::new(shape.opcode(false), self.peer, psn).with_reth(reth).with_ack_req(true)
     }
 
     #[inline]
@@ -358,7 +348,7 @@ impl Requester {
         let imm = item.imm();
         let packet = Packet::new(shape.opcode(imm.is_some()), self.peer, psn)
             .with_payload(item.payload_at(offset, config.mtu))
-            .with_imm(imm.unwrap_or(0));
+            .with_imm(item.last_word());
         if shape.first && item.op == Op::Write {
             let reth = RethRepr { address: item.addr, remote_key: item.rkey, dma_len: item.len };
             return packet.with_reth(reth);
@@ -437,7 +427,7 @@ impl Requester {
         let before = self.flight.una;
         let mut skipped_read = false;
         while let Some(oldest) = self.queue.oldest() {
-            if oldest.op == Op::Read {
+            if oldest.op.has_response() {
                 self.flight.una = self.flight.una.max(oldest.first);
                 skipped_read = limit > oldest.end();
                 break;
@@ -489,15 +479,17 @@ impl Requester {
         config: &Config,
         now: Time,
         seq: u64,
-        payload_len: u16,
+        packet: &Packet,
     ) -> Option<ReadPlacement> {
         let Some(&read) = self.queue.oldest_read_up_to(seq) else {
             self.counters.ignored += 1;
             return None;
         };
         let next = self.flight.una.max(read.first);
-        let offset = response_offset(&read, seq, config.mtu);
-        if seq == next && offset.map(|offset| read.payload_at(offset, config.mtu)) != Some(payload_len) {
+        let response = (seq < read.end()).then(|| read.response(seq, config.mtu));
+        let is_right_kind = (packet.opcode == Opcode::AtomicAcknowledge) == read.op.is_atomic();
+        let fits = is_right_kind && response.is_some_and(|(_, len)| len == packet.payload_len);
+        if seq == next && !fits {
             self.counters.ignored += 1;
             return None;
         }
@@ -516,7 +508,9 @@ impl Requester {
         }
         self.flight.una = next + 1;
         self.on_progress(config, now, 1);
-        offset.filter(|_| !read.dummy).map(|offset| ReadPlacement { work: read.id, offset, len: payload_len })
+        let (offset, len) = response.filter(|_| !read.dummy)?;
+        let len = if read.op.is_atomic() { Op::ATOMIC_LEN as u16 } else { len };
+        Some(ReadPlacement { work: read.id, offset, len })
     }
 
     /// Rewinds; transmission resumes when the NIC has fetched the packet. Further signs of the loss before
@@ -577,11 +571,6 @@ impl Requester {
         let seq = self.flight.una + u64::try_from(distance).ok()?;
         (seq < self.flight.high).then_some(seq)
     }
-}
-
-/// Offset of a response in the message, if it belongs to this READ.
-fn response_offset(read: &WorkItem, seq: u64, mtu: u16) -> Option<u32> {
-    (seq < read.end()).then(|| read.offset(seq, mtu))
 }
 
 #[inline]

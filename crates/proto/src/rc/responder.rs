@@ -9,7 +9,7 @@ use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
 use super::config::Config;
 use super::inbound::{Inbound, PacketShape};
 use super::packet::Packet;
-use super::reads::{Output, Reads};
+use super::reads::{Output, Reads, Request};
 use super::recovery::OutOfSequence;
 use crate::engine::{self, Message, Op, RequestOutcome, Responder as _, ResponderCounters, StateVisitor};
 
@@ -32,6 +32,13 @@ pub struct Responder {
 const _: () = assert!(size_of::<Responder>() <= 160);
 
 const UNLIMITED: u32 = u32::MAX;
+
+/// Why the expected packet is not accepted.
+#[derive(Clone, Copy, Debug)]
+enum Obstacle {
+    Invalid(NakCode),
+    NoBuffer,
+}
 
 /// A response without payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,11 +86,11 @@ impl engine::Responder for Responder {
     fn poll_transmit(&mut self, config: &Config) -> Option<Packet> {
         let output = self.reads.as_mut().and_then(|reads| reads.poll(config.mtu));
         match output {
-            Some(Output::Response { seq, opcode, payload_len, msn, source }) => {
+            Some(Output::Response { seq, opcode, payload_len, msn, source, key }) => {
                 self.counters.responses += 1;
                 let aeth = AethRepr { syndrome: Syndrome::ACK, msn };
                 let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
-                Some(packet.with_aeth(aeth).with_source(source))
+                Some(packet.with_source(key, source).with_aeth(aeth))
             }
             Some(Output::Reply(reply)) => Some(self.reply_packet(reply)),
             None => self.reply.take().map(|reply| self.reply_packet(reply)),
@@ -129,6 +136,13 @@ impl Responder {
         }
     }
 
+    /// Sets the old value of an atomic operation that was just accepted. The host calls it before it polls.
+    pub fn set_original(&mut self, original: u64) {
+        if let Some(reads) = &mut self.reads {
+            reads.set_original(original);
+        }
+    }
+
     /// Refuses a request that the host does not permit. Only the expected packet can be refused; any other is
     /// ignored.
     pub fn refuse(&mut self, packet: &Packet, why: NakCode) -> RequestOutcome {
@@ -143,21 +157,14 @@ impl Responder {
     #[inline]
     fn on_expected(&mut self, config: &Config, packet: &Packet) -> RequestOutcome {
         self.inbound.nak_sent = false;
-        let Some(shape) = PacketShape::from_opcode(packet.opcode) else {
-            return self.refuse(packet, NakCode::InvalidRequest);
+        let shape = match self.admit(config, packet) {
+            Ok(shape) => shape,
+            Err(Obstacle::Invalid(why)) => return self.refuse(packet, why),
+            Err(Obstacle::NoBuffer) => return self.on_no_buffer(config, packet.psn),
         };
-        if let Err(why) = self.inbound.check(config, shape, packet) {
-            return self.refuse(packet, why);
-        }
-        // A SEND needs its buffer from the first packet on. The message consumes the buffer when it
-        // completes, so that a restarted message does not consume two.
-        let needs_buffer = shape.consumes_receive_buffer(packet) || shape.op == Op::Send && shape.first;
-        if needs_buffer && self.receives == 0 {
-            return self.on_no_buffer(config, packet.psn);
-        }
         self.counters.accepted += 1;
-        if shape.op == Op::Read {
-            return self.execute_read(config, packet);
+        if shape.op.has_response() {
+            return self.execute_read(config, shape.op, packet);
         }
         if shape.consumes_receive_buffer(packet) && self.receives != UNLIMITED {
             self.receives -= 1;
@@ -165,7 +172,7 @@ impl Responder {
         let (place, len) = self.inbound.accept(shape, packet);
         let completed = shape.last.then(|| {
             self.count_message();
-            Message { op: shape.op, len, imm: packet.imm(), msn: self.msn }
+            Message { op: shape.op, len, imm: packet.imm(), invalidate: packet.invalidate(), msn: self.msn }
         });
         if packet.ack_req() {
             self.queue_reply(packet.psn, Syndrome::ACK);
@@ -173,15 +180,42 @@ impl Responder {
         RequestOutcome::Accepted { placement: place, completed }
     }
 
-    fn execute_read(&mut self, config: &Config, packet: &Packet) -> RequestOutcome {
-        let Some(reth) = packet.reth() else { return self.ignore() };
+    /// Checks the expected packet: sequence of opcodes, lengths, receive buffer.
+    #[inline]
+    fn admit(&self, config: &Config, packet: &Packet) -> Result<PacketShape, Obstacle> {
+        let shape = PacketShape::from_rc_opcode(packet.opcode);
+        let shape = shape.ok_or(Obstacle::Invalid(NakCode::InvalidRequest))?;
+        self.inbound.check(config, shape, packet).map_err(Obstacle::Invalid)?;
+        // A SEND needs its buffer from the first packet on. The message consumes the buffer when it
+        // completes, so that a restarted message does not consume two.
+        let needs_buffer = shape.consumes_receive_buffer(packet) || shape.op == Op::Send && shape.first;
+        if needs_buffer && self.receives == 0 { Err(Obstacle::NoBuffer) } else { Ok(shape) }
+    }
+
+    /// Returns whether [`engine::Responder::on_packet`] would find the packet in sequence and well-formed, so that its
+    /// effect depends on the permissions of the peer and on receive buffers only.
+    #[inline]
+    pub fn is_expected(&self, config: &Config, packet: &Packet) -> bool {
+        let is_next = !self.failed && packet.psn == self.expected();
+        is_next && !matches!(self.admit(config, packet), Err(Obstacle::Invalid(_)))
+    }
+
+    /// Returns whether the expected packet lacks a receive buffer.
+    #[inline]
+    pub fn lacks_buffer(&self, config: &Config, packet: &Packet) -> bool {
+        matches!(self.admit(config, packet), Err(Obstacle::NoBuffer))
+    }
+
+    fn execute_read(&mut self, config: &Config, op: Op, packet: &Packet) -> RequestOutcome {
+        let Some(reth) = packet.target() else { return self.ignore() };
         let first = self.inbound.expected;
-        let packets = config.packet_count(reth.dma_len);
+        let is_atomic = op.is_atomic();
+        let packets = if is_atomic { 1 } else { config.packet_count(reth.dma_len) };
         self.inbound.accept_read(packets);
         self.count_message();
-        let reads = self.reads.get_or_insert_default();
-        reads.push(first, packets, reth, self.msn, self.reply.take(), config.reads_max);
-        let completed = Message { op: Op::Read, len: reth.dma_len, imm: None, msn: self.msn };
+        let request = Request { first, reth, msn: self.msn, is_atomic, preceding_reply: self.reply.take() };
+        self.reads.get_or_insert_default().push(&request, packets, config.reads_max);
+        let completed = Message { op, len: reth.dma_len, imm: None, invalidate: None, msn: self.msn };
         RequestOutcome::Accepted { placement: None, completed: Some(completed) }
     }
 
@@ -207,7 +241,7 @@ impl Responder {
         }
     }
 
-    /// Executes a READ again; responds to other duplicates with the latest ACK (IBA 9.7.5).
+    /// Executes a READ again; sends the saved result of an atomic operation again; responds to other duplicates with the latest ACK (IBA 9.7.5).
     fn on_duplicate(&mut self, config: &Config, packet: &Packet, distance: i32) -> RequestOutcome {
         let Some(seq) = self.inbound.expected.checked_add_signed(distance as i64) else {
             return self.ignore();
@@ -215,6 +249,10 @@ impl Responder {
         if let (Opcode::ReadRequest, Some(reth)) = (packet.opcode, packet.reth()) {
             let known = self.reads.as_mut().is_some_and(|reads| reads.restart(seq, reth, config.mtu));
             if !known {
+                return self.ignore();
+            }
+        } else if matches!(packet.opcode, Opcode::CompareSwap | Opcode::FetchAdd) {
+            if !self.reads.as_mut().is_some_and(|reads| reads.replay(seq)) {
                 return self.ignore();
             }
         } else {

@@ -60,12 +60,33 @@ impl WorkItem {
     pub(crate) const fn imm(&self) -> Option<u32> {
         if self.has_imm { Some(self.imm) } else { None }
     }
+
+    /// Returns whether it shows nothing about other permissions of the peer, unlike a WRITE or a READ.
+    #[inline]
+    pub(crate) const fn lacks_rights(&self) -> bool {
+        self.op.is_send() || self.op.is_atomic()
+    }
+
+    /// The word behind the headers of the last packet: immediate data, or the key to invalidate.
+    #[inline]
+    pub(crate) const fn last_word(&self) -> u32 {
+        self.imm
+    }
+
+    /// Offset and payload length that a response with this number must have.
+    #[inline]
+    pub(crate) const fn response(&self, seq: u64, mtu: u16) -> (u32, u16) {
+        let offset = self.offset(seq, mtu);
+        (offset, if self.op.is_atomic() { 0 } else { self.payload_at(offset, mtu) })
+    }
 }
 
 impl SendQueue {
     pub(crate) fn push(&mut self, config: &Config, work: Work) {
         assert!(work.len <= Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
-        assert!(work.op != Op::Read || work.imm.is_none(), "a read carries no immediate data");
+        let carries_imm = matches!(work.op, Op::Send | Op::Write);
+        assert!(carries_imm || work.imm.is_none(), "only SEND and WRITE carry immediate data");
+        assert!(!work.op.is_atomic() || work.len == Op::ATOMIC_LEN, "an atomic operation has eight bytes");
         let packets = config.packet_count(work.len);
         if self.items.capacity() == 0 {
             // Most connections carry one message at a time.
@@ -78,7 +99,7 @@ impl SendQueue {
             len: work.len,
             packets,
             rkey: work.rkey,
-            imm: work.imm.unwrap_or(0),
+            imm: if work.op == Op::SendInvalidate { work.rkey } else { work.imm.unwrap_or(0) },
             has_imm: work.imm.is_some(),
             op: work.op,
             dummy: false,
@@ -141,10 +162,17 @@ impl SendQueue {
         self.items.get(self.cursor as usize)
     }
 
-    /// Returns the oldest unfinished READ that starts at or before `seq`.
+    /// Returns the oldest unfinished READ or atomic operation that starts at or before `seq`.
     pub(crate) fn oldest_read_up_to(&self, seq: u64) -> Option<&WorkItem> {
         let unfinished = self.items.range(self.done as usize..);
-        unfinished.take_while(|item| item.first <= seq).find(|item| item.op == Op::Read)
+        unfinished.take_while(|item| item.first <= seq).find(|item| item.op.has_response())
+    }
+
+    /// The last message, if it is unfinished and shows nothing about other permissions of the peer.
+    #[cold]
+    pub(crate) fn tail_without_rights(&self) -> Option<&WorkItem> {
+        let last = self.items.back().filter(|_| self.items.len() > self.done as usize)?;
+        (!last.dummy && last.lacks_rights()).then_some(last)
     }
 
     /// Moves to the next work item after the current one was sent.

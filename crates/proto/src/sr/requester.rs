@@ -233,10 +233,15 @@ impl Requester {
         let Some(item) = self.queue.current().filter(|_| self.scoreboard.next < self.queue.end_seq) else {
             return false;
         };
-        let bound = u64::from(config.base.window.min(self.cc_window));
-        let window = self.policy.window().map_or(bound, |window| window.min(bound));
         let extra = if item.dummy { config.base.mend.dummies.count } else { 0 };
-        self.scoreboard.outstanding() < window + u64::from(extra)
+        self.scoreboard.outstanding() < self.window(config) + u64::from(extra)
+    }
+
+    /// Packets that may be outstanding now.
+    #[inline]
+    pub fn window(&self, config: &Config) -> u64 {
+        let bound = u64::from(config.base.window.min(self.cc_window));
+        self.policy.window().map_or(bound, |window| window.min(bound))
     }
 
     fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
@@ -424,13 +429,13 @@ impl Requester {
             op: oldest.op,
             nak_received: self.nak_received,
             dummy,
-            fatal: self.retries >= config.base.retry_count,
+            fatal: config.base.is_last_retry(self.retries),
             path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
         } else {
-            self.retries += 1;
+            self.retries = self.retries.saturating_add(1);
             self.copies_left = 0;
             self.start_timer(config, now);
             self.policy.on_expiry(config, &self.scoreboard, now);

@@ -155,7 +155,7 @@ impl Responder {
             let CompletedMessage { op, len, imm, dummy } = end.remove();
             self.msn = (self.msn + 1) & 0xFF_FFFF;
             if !dummy {
-                self.done.push_back(Message { op, len, imm, msn: self.msn });
+                self.done.push_back(Message { op, len, imm, invalidate: None, msn: self.msn });
             }
         }
     }
@@ -238,9 +238,9 @@ fn check(config: &Config, shape: PacketShape, data: &Data, placement: RethRepr) 
     let fits = payload_fits(&config.base, shape, data.payload_len);
     let payload = data.payload_len as u32;
     let right = match shape.op {
-        Op::Read => false,
         Op::Write => placement.dma_len <= rc::Config::MESSAGE_LEN_MAX && payload <= placement.dma_len,
         Op::Send => placement.address <= (rc::Config::MESSAGE_LEN_MAX - payload) as u64,
+        _ => false,
     };
     if !fits || !right {
         return Err(NakCode::InvalidRequest);

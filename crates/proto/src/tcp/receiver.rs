@@ -222,7 +222,8 @@ impl Receiver {
             let len = if empty { 0 } else { end - self.message_start };
             self.message_start = end;
             self.msn = (self.msn + 1) & 0xFF_FFFF;
-            let message = Message { op: Op::Send, len: len as u32, imm: None, msn: self.msn };
+            let message =
+                Message { op: Op::Send, len: len as u32, imm: None, invalidate: None, msn: self.msn };
             if index == 0 {
                 first = Some(message);
             } else {

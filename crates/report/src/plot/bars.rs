@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::drawing::{Entry, Legend, open};
 use super::style::{colour, text_width};
+use super::width::{Drawing, Width};
 use crate::human;
 use crate::markup::{Coord, Escaped, elide_middle};
 
@@ -29,7 +30,6 @@ pub struct Bar {
     pub counts: Vec<u64>,
 }
 
-const WIDTH: f64 = 760.0;
 const LEFT: f64 = 16.0;
 const RIGHT: f64 = 96.0;
 const ROW: f64 = 52.0;
@@ -38,26 +38,36 @@ const THICK: f64 = 24.0;
 impl Bars {
     /// The drawing.
     pub fn svg(&self) -> String {
+        self.svg_for(Width::Wide)
+    }
+
+    /// The drawing for pages of both widths.
+    pub fn drawing(&self) -> Drawing {
+        Drawing::new(|width| self.svg_for(width))
+    }
+
+    fn svg_for(&self, width: Width) -> String {
+        let width = width.units();
         let sample =
             |i| format!("<rect x=\"6\" y=\"-7\" width=\"14\" height=\"14\" style=\"fill:{}\"/>", colour(i));
         let entries =
             self.parts.iter().enumerate().map(|(i, name)| Entry { name: name.clone(), sample: sample(i) });
-        let legend = Legend::new(entries.collect(), WIDTH - 2.0 * LEFT);
+        let legend = Legend::new(entries.collect(), width - 2.0 * LEFT);
         let top = 42.0 + legend.height + 6.0;
-        let mut svg = open(&self.title, &self.description, WIDTH, top + ROW * self.bars.len() as f64 + 12.0);
+        let mut svg = open(&self.title, &self.description, width, top + ROW * self.bars.len() as f64 + 12.0);
         legend.draw(&mut svg, LEFT, 42.0);
         let longest = self.bars.iter().map(|bar| bar.counts.iter().sum::<u64>()).max().unwrap_or(0);
-        let scale = (WIDTH - LEFT - RIGHT) / longest.max(1) as f64;
+        let scale = (width - LEFT - RIGHT) / longest.max(1) as f64;
         for (i, bar) in self.bars.iter().enumerate() {
-            self.draw_bar(&mut svg, bar, top + ROW * i as f64, scale);
+            self.draw_bar(&mut svg, bar, (top + ROW * i as f64, (width / 8.4) as usize), scale);
         }
         svg.push_str("</svg>\n");
         svg
     }
 
     /// Draws the name, the parts from left to right with their counts if they fit, and the sum at the end.
-    fn draw_bar(&self, svg: &mut String, bar: &Bar, top: f64, scale: f64) {
-        let name = elide_middle(&bar.name, 90);
+    fn draw_bar(&self, svg: &mut String, bar: &Bar, (top, name_chars_max): (f64, usize), scale: f64) {
+        let name = elide_middle(&bar.name, name_chars_max);
         let _ = writeln!(
             svg,
             "<text x=\"{}\" y=\"{}\">{}</text>",

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::axis::{Axis, FittedAxis};
 use super::drawing::{Entry, Legend, open};
 use super::style::{colour, dashes, text_width};
+use super::width::{Drawing, Width};
 use crate::markup::{Coord, Escaped};
 
 /// Curves over two axes.
@@ -46,39 +47,57 @@ pub enum Line {
     StepBefore,
 }
 
-const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 300.0;
 const MARGIN_LEFT: f64 = 84.0;
 const MARGIN_RIGHT: f64 = 30.0;
-const PLOT_WIDTH: f64 = WIDTH - MARGIN_LEFT - MARGIN_RIGHT;
 
 /// The area of the curves.
 struct Area<'a> {
     x: FittedAxis<'a>,
     y: FittedAxis<'a>,
     top: f64,
+    left: f64,
+    width: f64,
+    height: f64,
 }
 
 impl Plot {
     /// The drawing, for a page or for [a file](super::standalone).
     pub fn svg(&self) -> String {
+        self.svg_for(Width::Wide)
+    }
+
+    /// The drawing for pages of both widths.
+    pub fn drawing(&self) -> Drawing {
+        Drawing::new(|width| self.svg_for(width))
+    }
+
+    fn svg_for(&self, width: Width) -> String {
         let points = || self.curves.iter().flat_map(|curve| curve.points.iter());
-        let legend = Legend::new(self.entries(), PLOT_WIDTH);
-        let top = 42.0 + legend.height + 8.0;
+        let narrow = width.is_narrow();
+        let (left, right) = if narrow { (72.0, 26.0) } else { (MARGIN_LEFT, MARGIN_RIGHT) };
+        let legend_left = if narrow { 16.0 } else { left };
+        let legend = Legend::new(self.entries(), width.units() - legend_left - right);
+        // A narrow drawing has the label of the vertical axis above it.
+        let top = 42.0 + legend.height + if narrow { 26.0 } else { 8.0 };
         let area = Area {
             x: FittedAxis::new(&self.x, points().map(|point| point.0)),
             y: FittedAxis::new(&self.y, points().map(|point| point.1)),
             top,
+            left,
+            width: width.units() - left - right,
+            height: if narrow { 220.0 } else { PLOT_HEIGHT },
         };
-        let mut svg = open(&self.title, &self.description, WIDTH, top + PLOT_HEIGHT + 58.0);
-        legend.draw(&mut svg, MARGIN_LEFT, 42.0);
-        area.draw_axes(&mut svg, &self.x.label, &self.y.label);
+        let label = lines(&self.x.label, width.units() - 16.0);
+        let height = top + area.height + 40.0 + 18.0 * label.len() as f64;
+        let mut svg = open(&self.title, &self.description, width.units(), height);
+        legend.draw(&mut svg, legend_left, 42.0);
+        area.draw_axes(&mut svg, &label, &self.y.label);
         for (i, curve) in self.curves.iter().enumerate() {
             area.draw_curve(&mut svg, i, curve);
         }
         if points().next().is_none() {
-            let (x, y) = (MARGIN_LEFT + PLOT_WIDTH / 2.0, top + PLOT_HEIGHT / 2.0);
-            let (x, y) = (Coord(x), Coord(y));
+            let (x, y) = (Coord(left + area.width / 2.0), Coord(top + area.height / 2.0));
             let _ = writeln!(
                 svg,
                 "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">no data</text>"
@@ -102,15 +121,16 @@ impl Plot {
 impl Area<'_> {
     fn at(&self, point: (f64, f64)) -> Option<(f64, f64)> {
         let (x, y) = (self.x.place(point.0)?, self.y.place(point.1)?);
-        Some((MARGIN_LEFT + x * PLOT_WIDTH, self.top + (1.0 - y) * PLOT_HEIGHT))
+        Some((self.left + x * self.width, self.top + (1.0 - y) * self.height))
     }
 
-    fn draw_axes(&self, svg: &mut String, x_label: &str, y_label: &str) {
-        let (left, right, bottom) = (MARGIN_LEFT, MARGIN_LEFT + PLOT_WIDTH, self.top + PLOT_HEIGHT);
+    /// `x_label`: in lines.
+    fn draw_axes(&self, svg: &mut String, x_label: &[String], y_label: &str) {
+        let (left, right, bottom) = (self.left, self.left + self.width, self.top + self.height);
         self.draw_x_ticks(svg, bottom);
         for tick in self.y.ticks(7) {
             let Some(place) = self.y.place(tick.value) else { continue };
-            let y = self.top + (1.0 - place) * PLOT_HEIGHT;
+            let y = self.top + (1.0 - place) * self.height;
             if tick.is_major {
                 let _ = writeln!(
                     svg,
@@ -128,22 +148,34 @@ impl Area<'_> {
         }
         let (x, y, low, right) = (Coord(left), Coord(self.top), Coord(bottom), Coord(right));
         let _ = writeln!(svg, "<path class=\"axis\" d=\"M{x} {y}V{low}H{right}\"/>");
-        let (middle, centre) = (self.top + PLOT_HEIGHT / 2.0, left + PLOT_WIDTH / 2.0);
-        let (x, y, text) = (Coord(centre), Coord(bottom + 44.0), Escaped(x_label));
-        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
-        let (y, text) = (Coord(middle), Escaped(y_label));
-        let _ = writeln!(
-            svg,
-            "<text transform=\"translate(18,{y}) rotate(-90)\" text-anchor=\"middle\">{text}</text>"
-        );
+        let (middle, centre) = (self.top + self.height / 2.0, left + self.width / 2.0);
+        for (line, text) in x_label.iter().enumerate() {
+            // A long label is centred as far as it stays on the drawing.
+            let x = centre.max(text_width(text, 13.0) / 2.0 + 8.0);
+            let end = self.left + self.width + MARGIN_RIGHT / 2.0;
+            let x = x.min((end - text_width(text, 13.0) / 2.0).max(0.0));
+            let (x, y, text) = (Coord(x), Coord(bottom + 44.0 + 18.0 * line as f64), Escaped(text));
+            let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
+        }
+        let text = Escaped(y_label);
+        if self.left < MARGIN_LEFT {
+            let _ =
+                writeln!(svg, "<text class=\"note\" x=\"16\" y=\"{}\">{text}</text>", Coord(self.top - 10.0));
+        } else {
+            let y = Coord(middle);
+            let _ = writeln!(
+                svg,
+                "<text transform=\"translate(18,{y}) rotate(-90)\" text-anchor=\"middle\">{text}</text>"
+            );
+        }
     }
 
     /// Draws ticks along the bottom. A label that would overlap its neighbour is left out.
     fn draw_x_ticks(&self, svg: &mut String, bottom: f64) {
         let mut free_from = f64::NEG_INFINITY;
-        for tick in self.x.ticks(8) {
+        for tick in self.x.ticks((self.width / 80.0) as usize) {
             let Some(place) = self.x.place(tick.value) else { continue };
-            let x = MARGIN_LEFT + place * PLOT_WIDTH;
+            let x = self.left + place * self.width;
             if !tick.is_major {
                 let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}v3\"/>", Coord(x), Coord(bottom));
                 continue;
@@ -171,7 +203,7 @@ impl Area<'_> {
                 let ground = self.at((curve.points[0].0, self.y.low())).map_or(first_y, |at| at.1);
                 write!(path, "M{} {}V{}", Coord(first_x), Coord(ground), Coord(first_y))
             }
-            Line::StepBefore => write!(path, "M{} {}H{}", Coord(MARGIN_LEFT), Coord(first_y), Coord(first_x)),
+            Line::StepBefore => write!(path, "M{} {}H{}", Coord(self.left), Coord(first_y), Coord(first_x)),
             Line::Straight | Line::Marked => write!(path, "M{} {}", Coord(first_x), Coord(first_y)),
         };
         for &(x, y) in &places[1..] {
@@ -192,14 +224,29 @@ impl Area<'_> {
     }
 }
 
-fn stroke(i: usize) -> String {
+/// Breaks a label into lines of at most `width`.
+fn lines(label: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in label.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        let longer = if last.is_empty() { word.to_owned() } else { format!("{last} {word}") };
+        if last.is_empty() || text_width(&longer, 13.0) <= width {
+            *last = longer;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+pub(super) fn stroke(i: usize) -> String {
     let dashes = dashes(i);
     let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
     format!(" stroke=\"{}\"{dashes}", colour(i))
 }
 
 /// A marker whose shape identifies the curve, like its colour.
-fn marker(i: usize, x: f64, y: f64) -> String {
+pub(super) fn marker(i: usize, x: f64, y: f64) -> String {
     let shape =
         ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-4-4h8v8h-8z", "M0-5l5 9h-10z", "M0-5l5 5l-5 5l-5-5z"]
             [i % 4];

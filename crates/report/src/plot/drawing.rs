@@ -22,6 +22,10 @@ const SAMPLE_WIDTH: f64 = 26.0;
 const GAP: f64 = 22.0;
 const LINE: f64 = 20.0;
 const NAME_CHARS_MAX: usize = 48;
+/// Drawings of this width have room for every title.
+const WIDE: f64 = 600.0;
+/// Width of a character of a name.
+const CHARACTER: f64 = 7.4;
 
 impl Legend {
     /// Places the entries within `width`.
@@ -29,7 +33,8 @@ impl Legend {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::new();
         for entry in entries {
-            let name = elide_middle(&entry.name, NAME_CHARS_MAX);
+            let chars_max = ((width - SAMPLE_WIDTH - 8.0) / CHARACTER) as usize;
+            let name = elide_middle(&entry.name, chars_max.min(NAME_CHARS_MAX));
             let needed = SAMPLE_WIDTH + 8.0 + text_width(&name, 13.0);
             if x > 0.0 && x + needed > width {
                 (x, y) = (0.0, y + LINE);
@@ -60,10 +65,12 @@ impl Legend {
 
 /// The opening tag with its description for screen readers, and the title.
 pub(crate) fn open(title: &str, description: &str, width: f64, height: f64) -> String {
-    let (title, description) = (Escaped(title), Escaped(description));
+    let chars_max = if width < WIDE { (width / 10.8) as usize } else { usize::MAX };
+    let shown = elide_middle(title, chars_max);
+    let (title, description, shown) = (Escaped(title), Escaped(description), Escaped(&shown));
     let (w, h) = (Coord(width), Coord(height));
     format!(
         "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
-         role=\"img\" aria-label=\"{title}. {description}\">\n<text class=\"title\" x=\"16\" y=\"26\">{title}</text>\n"
+         role=\"img\" aria-label=\"{title}. {description}\">\n<text class=\"title\" x=\"16\" y=\"26\">{shown}</text>\n"
     )
 }

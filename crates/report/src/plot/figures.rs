@@ -1,6 +1,6 @@
 //! The plots of a report.
 
-use wiremend_measure::{TimeoutCause, VariantSummary};
+use wiremend_measure::{Percentile, SizeBin, TimeoutCause, VariantSummary};
 
 use super::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
 
@@ -43,6 +43,28 @@ pub fn fct_tail(variants: &[VariantSummary]) -> Plot {
         y: Axis::new("completion time", Scale::Log, Unit::TimeNs),
         curves: variants.iter().filter(|variant| variant.fct_ns.is_some()).map(curve).collect(),
     }
+}
+
+/// Slowdown of flows by their size, for one percentile: `None` if fewer than two bins carry it.
+pub fn slowdown_by_size(variants: &[VariantSummary], percentile: Percentile, name: &str) -> Option<Plot> {
+    let curve = |variant: &VariantSummary| {
+        let point = |bin: &SizeBin| {
+            // The geometric middle of the bin; the first one starts at 0.
+            let middle = (bin.from_bytes.max(1) as f64 * bin.below_bytes as f64).sqrt();
+            Some((middle, bin.slowdown.carried(percentile, bin.flows)?))
+        };
+        let points = variant.slowdown_by_size.iter().filter_map(point).collect();
+        Curve { name: variant.name.clone(), points, line: Line::Marked }
+    };
+    let curves: Vec<_> = variants.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect();
+    // One size is no plot.
+    curves.iter().any(|curve| curve.points.len() > 1).then(|| Plot {
+        title: format!("Slowdown by size, {name}"),
+        description: format!("The {name} of the slowdown in two bins of flow sizes for each decade."),
+        x: Axis::new("flow size", Scale::Log, Unit::Bytes),
+        y: Axis::new("slowdown", Scale::Log, Unit::Number),
+        curves,
+    })
 }
 
 /// Timeouts of each variant by cause.

@@ -2,6 +2,7 @@
 
 mod numbers;
 mod records;
+mod tables;
 
 use std::fs;
 use std::io;
@@ -49,7 +50,10 @@ fn an_output_directory_has_all_files_or_is_absent() {
     let directory = tempfile::tempdir().unwrap();
     let whole = directory.path().join("whole");
     Runner::new().run(&Request::new(&input).out_dir(&whole).csv()).unwrap();
-    assert_eq!(names(&whole), ["flows.csv", "flows.parquet", "report.html", "summary.json"]);
+    assert_eq!(
+        names(&whole),
+        ["flows.csv", "flows.parquet", "links.csv", "links.parquet", "report.html", "summary.json"]
+    );
 
     let stop = AtomicBool::new(true);
     let none = directory.path().join("none");

@@ -49,7 +49,7 @@ fn overrides_seeds_and_named_files_are_part_of_the_record() {
     let input = Input::load(scenario.to_str().unwrap(), &sets(&["transport.mtu=512"])).unwrap();
     let folder = directory.path().join("results");
     write(&input, &folder);
-    assert_eq!(names(&folder), ["flows.parquet", "inputs", "report.html", "summary.json"]);
+    assert_eq!(names(&folder), ["flows.parquet", "inputs", "links.parquet", "report.html", "summary.json"]);
     // Neither the scenario nor the list is needed any more.
     fs::remove_file(&scenario).unwrap();
     fs::remove_file(&list).unwrap();
@@ -104,10 +104,23 @@ fn files_of_two_runs_never_mix() {
         Input::from_text("more", &format!("{}\n{series}", small(&[]).file.text()), &[]).unwrap();
     Runner::new().run(&Request::new(&with_series).out_dir(&folder).csv()).unwrap();
     fs::write(folder.join("notes.txt"), "mine").unwrap();
-    let all = ["flows.csv", "flows.parquet", "notes.txt", "report.html", "series.csv", "summary.json"];
+    let all = [
+        "flows.csv",
+        "flows.parquet",
+        "links.csv",
+        "links.parquet",
+        "notes.txt",
+        "report.html",
+        "series.csv",
+        "series.parquet",
+        "summary.json",
+    ];
     assert_eq!(names(&folder), all);
     write(&small(&[]), &folder);
-    assert_eq!(names(&folder), ["flows.parquet", "notes.txt", "report.html", "summary.json"]);
+    assert_eq!(
+        names(&folder),
+        ["flows.parquet", "links.parquet", "notes.txt", "report.html", "summary.json"]
+    );
     assert!(repeat(&folder).unwrap()[0].is_equal());
 
     // A file of this name that belongs to nothing: refused before the run, and left alone.
@@ -115,7 +128,7 @@ fn files_of_two_runs_never_mix() {
     let refused = Runner::new().run(&Request::new(&small(&[])).out_dir(&folder)).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::Input);
     assert!(refused.to_string().contains("holds a `report.html` that is not of a run"), "{refused}");
-    assert_eq!(names(&folder), ["flows.parquet", "notes.txt", "report.html"]);
+    assert_eq!(names(&folder), ["flows.parquet", "links.parquet", "notes.txt", "report.html"]);
 }
 
 /// An interrupted run leaves the results that were there.

@@ -131,6 +131,8 @@ pub struct FlowResult {
 pub struct MessageResult {
     /// How it ended.
     pub outcome: FlowOutcome,
+    /// Number of its connection among those that its host has opened.
+    pub connection: Option<u32>,
     /// When the receiver had all of it.
     pub delivered: Option<Time>,
     /// Expiries of the retransmission timer.
@@ -165,6 +167,7 @@ impl MessageResult {
     pub const fn unfinished(outcome: FlowOutcome) -> Self {
         Self {
             outcome,
+            connection: None,
             delivered: None,
             timeouts: 0,
             naks: 0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wiremend_measure::Terms;
 use wiremend_proto::cc::AckFeedback;
 use wiremend_proto::pfc::Buffer;
-use wiremend_scenario::Ties;
+use wiremend_scenario::{FlowSet, Ties};
 use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
 use super::plan::SimulationPlan;
@@ -17,6 +17,7 @@ use crate::event::{EventQueue, EventSources, NodeWindows};
 use crate::host::{Host, Tally};
 use crate::link::Lanes;
 use crate::network::{Network, purpose};
+use crate::observe::{FlowWatch, WantedFlows};
 use crate::port::PauseWindow;
 use crate::protect::Protection;
 use crate::switch::{ForwardingEntries, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
@@ -78,7 +79,7 @@ impl SimulationPlan<'_> {
             ports,
             hosts: net.graph.hosts().map(|host| Host::new(host, net.uplink(host))).collect(),
             scripts: scripts.into_values().map(PauseScript::new).collect(),
-            tally: Tally::default(),
+            tally: Tally::watching(self.flow_watch()),
             repeaters,
             detours: detours.cloned(),
             transit,
@@ -89,6 +90,15 @@ impl SimulationPlan<'_> {
             samples: Vec::new(),
             last_sample: Vec::new(),
         }
+    }
+
+    /// Returns what samples flows, if the scenario names some.
+    fn flow_watch(&self) -> Option<Box<FlowWatch>> {
+        let wanted = match self.scenario.series.as_ref()?.flows.as_ref()? {
+            FlowSet::First(count) => WantedFlows::First(count.get().into()),
+            FlowSet::Listed(flows) => WantedFlows::Listed(flows.iter().copied().collect()),
+        };
+        Some(Box::new(FlowWatch::new(wanted)))
     }
 
     /// Returns all lanes, each with a plain port.

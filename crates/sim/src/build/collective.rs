@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use wiremend_measure::JobPlan;
+use wiremend_measure::{FlowRow, JobPlan};
 use wiremend_scenario::{
     Algorithm, AllReduce, AllToAll, App as Kind, Members, Place, Placed, Scenario, Workload,
 };
 use wiremend_units::{Bytes, FlowId, HostId, Time};
 
 use super::BuildError;
-use super::workload::FLOWS_PER_WORKLOAD;
 use crate::app::{self, Applications, CollectivePattern, Group};
 
 pub(super) struct Collective {
@@ -60,7 +59,7 @@ impl Collective {
             members.resolve(&scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
         let collective = Self { pattern, bytes: bytes.get(), iterations, groups };
         let flows = collective.flows_per_round().saturating_mul(collective.iterations.into());
-        if flows >= FLOWS_PER_WORKLOAD {
+        if flows >= FlowRow::PER_WORKLOAD {
             let what = format!("{flows} messages exceed the range of flow numbers; reduce `iterations`");
             return Err(BuildError::at(place, what));
         }
@@ -126,7 +125,7 @@ pub(super) fn jobs(scenario: &Scenario) -> Result<Vec<JobPlan>, BuildError> {
     let mut plans = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         if let Some(collective) = Collective::from_workload(scenario, workload)? {
-            plans.push(collective.jobs(number as u32, FlowId(number as u64 * FLOWS_PER_WORKLOAD)));
+            plans.push(collective.jobs(number as u32, FlowId(number as u64 * FlowRow::PER_WORKLOAD)));
         }
     }
     Ok(plans)

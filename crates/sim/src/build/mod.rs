@@ -33,6 +33,7 @@ pub(crate) use assemble::AssembledRun;
 pub use plan::SimulationPlan;
 pub use route::{ForwardingPhase, forwarding_phases};
 pub use topology::build_graph;
+pub use validate::memory_estimate;
 
 /// Options of a run beside its scenario.
 #[derive(Clone, Debug)]

@@ -78,7 +78,12 @@ fn mend(mend: &Mend) -> MendConfig {
         DummiesWhen::AtPost => DummyTiming::AtPost,
     };
     MendConfig {
-        dummies: Dummies { count: mend.dummies(), timing: when, idle_time: mend.dummies_after },
+        dummies: Dummies {
+            count: mend.dummies(),
+            timing: when,
+            idle_time: mend.dummies_after,
+            write_denied: false,
+        },
         tail_copies: mend.tail_copies.get(),
         packet_copies: mend.packet_copies.get(),
         check_epsn: mend.check_epsn,

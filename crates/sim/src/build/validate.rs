@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wiremend_fabric::NetworkSize;
 use wiremend_impair::Impairments;
 use wiremend_measure::{JobPlan, Terms};
 use wiremend_proto::pfc::Buffer;
@@ -149,11 +150,23 @@ fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
     notes.flatten().collect()
 }
 
+/// Returns the memory of a network on this number of threads, before frames and flows.
+fn size_bytes(size: &NetworkSize, threads: usize) -> u64 {
+    let nodes =
+        (size.links.saturating_mul(2 * LANE_BYTES)).saturating_add(size.hosts.saturating_mul(HOST_BYTES));
+    nodes.saturating_mul(threads.max(1) as u64).saturating_add(size.route_bytes())
+}
+
+/// Returns the memory that a run on one thread needs for its network and for frames and flows in flight.
+pub fn memory_estimate(scenario: &Scenario, frames: u64, flows: u64) -> u64 {
+    let in_flight = frames.saturating_mul(FRAME_BYTES).saturating_add(flows.saturating_mul(FLOW_BYTES));
+    size_bytes(&topology::size(scenario), 1).saturating_add(in_flight)
+}
+
 fn check_memory(scenario: &Scenario, options: &Options) -> Result<(), BuildError> {
     let Some(max) = options.memory_bytes_max else { return Ok(()) };
     let size = topology::size(scenario);
-    let threads = options.threads.max(1) as u64;
-    let need = (size.links * 2 * LANE_BYTES + size.hosts * HOST_BYTES) * threads + size.route_bytes();
+    let need = size_bytes(&size, options.threads);
     if need <= max {
         return Ok(());
     }

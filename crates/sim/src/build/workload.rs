@@ -5,6 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
+use wiremend_measure::FlowRow;
 use wiremend_proto::cc::Needs;
 use wiremend_scenario::{
     App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Within, Workload,
@@ -23,8 +24,6 @@ use crate::registry::Registry;
 
 /// Maximum bytes of a RoCE message (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
-/// Flow numbers reserved for each workload.
-pub(super) const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
 
 pub(super) fn place(
     scenario: &Scenario,
@@ -35,7 +34,7 @@ pub(super) fn place(
 ) -> Result<Vec<(HostId, PlacedApp)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
-        let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
+        let first_flow = FlowId(number as u64 * FlowRow::PER_WORKLOAD);
         let number = number as u64;
         let builder = AppBuilder { scenario, files, net, memory, registry, workload, first_flow, number };
         let protocol = super::tcp::protocol(workload, &scenario.transport, net);

@@ -171,6 +171,10 @@ impl Partition {
     }
 
     pub(crate) fn sample(&mut self, now: Time) {
+        if let Some(watch) = &mut self.tally.watch {
+            let hosts = &self.hosts;
+            watch.sample(now, |flow| hosts[flow.host.index()].sending_state(&self.net, flow.slot));
+        }
         self.ports.catch_up(&mut self.lanes, now);
         self.last_sample.resize(self.sampled.len(), (LaneCounters::default(), 0));
         for (lane, (last, last_again)) in self.sampled.iter().zip(&mut self.last_sample) {
@@ -288,10 +292,12 @@ impl Partition {
 
     #[inline(never)]
     fn on_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
-        let Some(windows) = self.ports.on_header(&mut self.lanes, now, lane, frame) else {
-            self.forward_delivered(now);
-            return;
+        // The headers of data frames, dummies and ACKs are small.
+        let windows = match self.lanes.headers.large(frame) {
+            Some(_) => self.ports.on_switch_header(&mut self.lanes, now, lane, frame),
+            None => None,
         };
+        let Some(windows) = windows else { return self.on_link_header(now, lane, frame) };
         for (class, window) in windows.into_iter().enumerate() {
             if let Some(window) = window {
                 self.pause(now, lane.reverse(), class as u8, window);
@@ -299,6 +305,19 @@ impl Partition {
         }
         if let Some(switch) = self.net.switch_at(lane) {
             self.ports.schedule_pause_checks(&mut self.lanes, now, switch);
+        }
+    }
+
+    /// Handles a frame with the header of a protected link.
+    #[inline]
+    fn on_link_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+        let next = self.ports.on_link_header(&mut self.lanes, now, lane, frame);
+        if let Some(next) = next {
+            let (node, ingress) = self.lanes.receiver(lane);
+            self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), next, ingress);
+        }
+        if !self.ports.delivered().is_empty() {
+            self.forward_delivered(now);
         }
     }
 

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wiremend_measure::{Collector, FlowOutcome, FlowRow, SeriesRow, SkippedTime};
+use wiremend_measure::{Collector, FlowOutcome, FlowRow, FlowSample, SeriesRow, SkippedTime};
 use wiremend_units::Time;
 
 use super::barrier::Barrier;
@@ -43,6 +43,12 @@ pub trait Observer {
 
     /// A sample of a time series was taken.
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
+        let _ = sample;
+        Ok(())
+    }
+
+    /// A sample of a flow was taken.
+    fn on_flow_sample(&mut self, sample: &FlowSample) -> io::Result<()> {
         let _ = sample;
         Ok(())
     }
@@ -108,6 +114,7 @@ struct WindowOutput {
     rows: Vec<FlowRow>,
     captured: Vec<CapturedFrame>,
     samples: Vec<SeriesRow>,
+    flow_samples: Vec<FlowSample>,
 }
 
 /// State that a partition publishes between windows.
@@ -306,6 +313,9 @@ fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
     outputs.rows.append(&mut partition.tally.rows);
     outputs.captured.append(&mut partition.lanes.recorder.captured);
     outputs.samples.append(&mut partition.samples);
+    if let Some(watch) = &mut partition.tally.watch {
+        outputs.flow_samples.append(&mut watch.samples);
+    }
 }
 
 fn collect_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
@@ -393,6 +403,7 @@ impl Leader<'_> {
             all.rows.append(&mut outputs.rows);
             all.captured.append(&mut outputs.captured);
             all.samples.append(&mut outputs.samples);
+            all.flow_samples.append(&mut outputs.flow_samples);
         }
         if let Err(error) = self.pass_to_observer(all) {
             self.error.get_or_insert(error);
@@ -432,7 +443,9 @@ impl Leader<'_> {
         all.captured.sort_by_key(|captured| (captured.time, captured.lane));
         all.captured.iter().try_for_each(|captured| self.observer.on_frame(captured))?;
         all.samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.entity, sample.metric));
-        all.samples.iter().try_for_each(|sample| self.observer.on_sample(sample))
+        all.samples.iter().try_for_each(|sample| self.observer.on_sample(sample))?;
+        all.flow_samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.flow));
+        all.flow_samples.iter().try_for_each(|sample| self.observer.on_flow_sample(sample))
     }
 }
 

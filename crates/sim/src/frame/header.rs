@@ -109,6 +109,8 @@ impl Header {
 pub(crate) struct Headers {
     /// In little memory: there is one slot per frame.
     slots: Vec<PackedHeader>,
+    /// Whether data frames have headers. PFC frames are few, and those of other frames are not worth a prefetch.
+    is_usual: bool,
     /// Headers that do not fit into a slot.
     large: Vec<Header>,
     free: Vec<u32>,
@@ -140,6 +142,7 @@ impl Headers {
     #[cold]
     fn grow(&mut self, frame: FrameId, header: PackedHeader) {
         let more = frame.index() + 1 - self.slots.len();
+        self.is_usual |= header.place().is_none();
         if frame.index() >= self.slots.capacity() {
             pages::reserve(&mut self.slots, more);
         }
@@ -196,7 +199,9 @@ impl Headers {
 
     #[inline]
     pub(crate) fn prefetch(&self, frame: FrameId) {
-        if let Some(header) = self.slots.get(frame.index()) {
+        if self.is_usual
+            && let Some(header) = self.slots.get(frame.index())
+        {
             prefetch(header);
         }
     }

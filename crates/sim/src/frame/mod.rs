@@ -1,13 +1,11 @@
 //! Frames: all header fields that some node reads, and no payload bytes.
 
-mod carried;
 mod header;
 mod packed_header;
 mod path_ports;
 mod repeat_state;
 mod store;
 
-pub(crate) use carried::{Carried, Content};
 pub use header::{Header, Probe};
 pub(crate) use header::{Headers, ParityBlock};
 pub(crate) use packed_header::PackedHeader;

@@ -1,16 +1,16 @@
 //! Link headers of the usual kinds in 64 bits.
 
-use wiremend_proto::link::{Ack, DataHeader, LinkHeader};
+use wiremend_proto::link::{Ack, ControlHeader, DataHeader, LinkHeader};
 
 use super::Header;
 
 /// A header of link-local retransmission other than a notification or a hello, no header, or the position of
 /// a header that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PackedHeader(pub(super) u64);
+pub(crate) struct PackedHeader(u64);
 
 /// From the lowest bit: sequence number and epoch, number and epoch of the ACK, its pause, whether there is an
-/// ACK, whether the frame stays in order and is a retransmission, and the kind. The highest bit is free.
+/// ACK, whether the frame stays in order and is a retransmission, and the kind.
 const NUMBER_BITS: u32 = 24;
 const EPOCH_BITS: u32 = 4;
 const ACK_AT: u32 = NUMBER_BITS + EPOCH_BITS;
@@ -24,7 +24,6 @@ const DUMMY: u64 = 2 * DATA;
 const ACK: u64 = 3 * DATA;
 const UNPROTECTED: u64 = 4 * DATA;
 const LARGE: u64 = 5 * DATA;
-const _: () = assert!(KIND >> 63 == 0);
 
 impl PackedHeader {
     pub(super) const NONE: Self = Self(UNPROTECTED);
@@ -36,8 +35,12 @@ impl PackedHeader {
             Header::Link(LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }) => {
                 Some(Self::data_header(DataHeader { epoch, seq, ordered, retransmitted, ack }))
             }
-            Header::Link(LinkHeader::Dummy { epoch, next, ack }) => Some(Self::dummy(epoch, next, ack)),
-            Header::Link(LinkHeader::Ack(ack)) => Some(Self::ack(ack)),
+            Header::Link(LinkHeader::Dummy { epoch, next, ack }) => {
+                Some(Self::control(ControlHeader { is_dummy: true, epoch, next, ack }))
+            }
+            Header::Link(LinkHeader::Ack(ack)) => {
+                Some(Self::control(ControlHeader { is_dummy: false, epoch: 0, next: 0, ack: Some(ack) }))
+            }
             _ => None,
         }
     }
@@ -50,13 +53,10 @@ impl PackedHeader {
     }
 
     #[inline]
-    pub(crate) fn dummy(epoch: u8, next: u32, ack: Option<Ack>) -> Self {
-        Self(DUMMY | numbered(epoch, next) | ack.map_or(0, ack_bits))
-    }
-
-    #[inline]
-    pub(crate) fn ack(ack: Ack) -> Self {
-        Self(ACK | ack_bits(ack))
+    pub(crate) fn control(header: ControlHeader) -> Self {
+        let of_dummy =
+            u64::from(header.is_dummy).wrapping_neg() & (DUMMY ^ ACK | numbered(header.epoch, header.next));
+        Self(ACK ^ of_dummy | header.ack.map_or(0, ack_bits))
     }
 
     /// Stands for a header in another array.
@@ -81,11 +81,11 @@ impl PackedHeader {
         Some(DataHeader { epoch, seq, ordered, retransmitted, ack: self.piggybacked() })
     }
 
-    /// Returns epoch, number and ACK of a dummy.
+    /// Returns the header of a dummy or an ACK frame.
     #[inline]
-    pub(crate) fn as_dummy(self) -> Option<(u8, u32, Option<Ack>)> {
+    pub(crate) fn as_control(self) -> ControlHeader {
         let (epoch, next) = numbers(self.0);
-        (self.0 & KIND == DUMMY).then(|| (epoch, next, self.piggybacked()))
+        ControlHeader { is_dummy: self.0 & KIND == DUMMY, epoch, next, ack: self.piggybacked() }
     }
 
     /// Returns the ACK of any kind of header.
@@ -100,10 +100,11 @@ impl PackedHeader {
         if let Some(data) = self.as_data() {
             return Header::Link(data.into());
         }
-        if let Some((epoch, next, ack)) = self.as_dummy() {
-            return Header::Link(LinkHeader::Dummy { epoch, next, ack });
+        if self.0 & KIND == UNPROTECTED {
+            Header::Unprotected
+        } else {
+            Header::Link(self.as_control().into())
         }
-        self.piggybacked().map_or(Header::Unprotected, |ack| Header::Link(LinkHeader::Ack(ack)))
     }
 }
 
@@ -145,7 +146,7 @@ mod tests {
         }
         for header in headers {
             let packed = PackedHeader::new(&header).expect("a usual header");
-            assert_eq!((packed.header(), packed.place(), packed.0 >> 63), (header, None, 0));
+            assert_eq!((packed.header(), packed.place()), (header, None));
         }
     }
 

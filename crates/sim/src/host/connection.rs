@@ -17,12 +17,13 @@ use wiremend_wire::Opcode;
 use super::nic::{Half, SenderId};
 use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
-use crate::app::{FlowResult, MessageResult, Post};
+use crate::app::{FlowResult, MessageResult, PlacedApp, Post};
 use crate::frame::{self, Frame, connection_sequence};
 use crate::memory::reserve_first;
 use crate::network::{
     ConnectionPath, DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose,
 };
+use crate::observe::PostedFlow;
 
 pub(super) struct Connection {
     pub(super) requester: RequesterEngine,
@@ -97,6 +98,7 @@ impl Connection {
 impl PostedMessage {
     fn done(
         &self,
+        serial: u32,
         after: &RequesterCounters,
         recovery: Option<MessageRecovery>,
         outcome: FlowOutcome,
@@ -104,6 +106,7 @@ impl PostedMessage {
         let before = &self.before;
         MessageResult {
             outcome,
+            connection: Some(serial),
             delivered: self.delivered,
             timeouts: after.timeouts - before.timeouts,
             naks: after.naks - before.naks,
@@ -140,6 +143,10 @@ impl Host {
         });
         cx.tally.open += u64::from(post.ends_flow);
         if let Some(flow) = post.flow {
+            if let Some(watch) = &mut cx.tally.watch {
+                let posted = PostedFlow { host: self.id, slot, message, flow, bytes: post.bytes };
+                watch.on_post(cx.now, posted, connection.sent_bytes(&cx.net.transport));
+            }
             cx.lanes.recorder.on_post(cx.now, self.id, connection.serial, flow, post.bytes);
         }
         let transport = &cx.net.transport;
@@ -362,8 +369,13 @@ impl Host {
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");
         let outcome = outcome_of(completion.status);
         let requester = &connection.requester;
-        let mut done = posted.done(&requester.counters(), requester.completed_recovery(), outcome);
+        let after = requester.counters();
+        let mut done = posted.done(connection.serial, &after, requester.completed_recovery(), outcome);
         let protocol = connection.requester.protocol();
+        if let Some(watch) = &mut cx.tally.watch {
+            let message = (self.id, slot, posted.message);
+            watch.on_completion(cx.now, message, || connection.sending_state(&cx.net.transport));
+        }
         if cx.net.transport.op == Op::Read
             && protocol == TransportProtocol::Rdma
             && outcome == FlowOutcome::Finished
@@ -371,7 +383,7 @@ impl Host {
             // READ data is delivered at the requester.
             done.delivered = Some(cx.now);
         }
-        let (dst, entropy) = (connection.dst, connection.entropy);
+        let (dst, entropy, class) = (connection.dst, connection.entropy, connection.class);
         if connection.posted.is_empty() && connection.is_over(cx.net.transport.per_pair) {
             self.close_connection(cx, slot);
         }
@@ -380,7 +392,7 @@ impl Host {
             cx.lanes.recorder.on_end(cx.now, self.id, flow, outcome);
             let (bytes, start) = (posted.bytes, posted.start);
             let ended = FlowResult { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-            cx.tally.rows.push(self.row(cx.net, protocol, &ended));
+            cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
         }
         self.with_app(cx, usize::from(posted.app), |app, now, actions| app.on_completion(now, done, actions));
     }
@@ -418,6 +430,7 @@ impl Host {
         for slot in 0..self.connections.len() {
             let connection = &mut self.connections[slot];
             let (dst, entropy, after) = (connection.dst, connection.entropy, connection.requester.counters());
+            let (serial, class) = (connection.serial, connection.class);
             let protocol = connection.requester.protocol();
             if let Some(seen) = connection.requester.seen().filter(|_| connection.open) {
                 self.counters.tcp.add(&seen);
@@ -425,22 +438,28 @@ impl Host {
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
                 let recovery = self.connections[slot].requester.message_recovery(posted.message);
-                let done = posted.done(&after, recovery, outcome);
+                let done = posted.done(serial, &after, recovery, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);
                 let ended =
                     FlowResult { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-                cx.tally.rows.push(self.row(cx.net, protocol, &ended));
+                cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
             }
         }
         for index in 0..self.apps.len() {
             if let Some(ended) = self.apps[index].app.on_run_end(cx.now, outcome) {
-                let protocol = self.apps[index].protocol;
-                cx.tally.rows.push(self.row(cx.net, protocol, &ended));
+                let PlacedApp { protocol, class, .. } = self.apps[index];
+                cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
             }
         }
     }
 
-    pub(super) fn row(&self, net: &Network, protocol: TransportProtocol, ended: &FlowResult) -> FlowRow {
+    pub(super) fn row(
+        &self,
+        net: &Network,
+        protocol: TransportProtocol,
+        class: u8,
+        ended: &FlowResult,
+    ) -> FlowRow {
         let entropy = ended.entropy;
         let paths = [(self.id, ended.dst), (ended.dst, self.id)]
             .map(|(src, dst)| net.path(FlowKey { src, dst, entropy }));
@@ -455,6 +474,10 @@ impl Host {
             flow: ended.flow.0,
             src: self.id.0,
             dst: ended.dst.0,
+            class,
+            connection: ended.done.connection,
+            // The reply of a round trip has another connection.
+            entropy: (!ended.round_trip && net.transport.has_one_entropy(protocol)).then_some(entropy),
             bytes: u64::from(bytes),
             start_ps: ended.start.as_ps(),
             end_ps: ended.end.as_ps(),

@@ -11,6 +11,7 @@ mod protocol_engine;
 mod raw_queue;
 mod repeat_state;
 mod responder;
+mod sending_state;
 mod tcp_stack;
 mod timeout_cause;
 
@@ -33,6 +34,7 @@ use crate::frame::{Body, Frame};
 use crate::link::Lanes;
 use crate::memory::{prefetch_all, reserve_first};
 use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
+use crate::observe::FlowWatch;
 
 pub(crate) struct Host {
     id: HostId,
@@ -154,8 +156,16 @@ pub(crate) struct Tally {
     /// Applications that may still start flows, plus open flows.
     pub(crate) open: u64,
     pub(crate) dropped_ttl: u64,
+    /// Samples of flows, if some are wanted.
+    pub(crate) watch: Option<Box<FlowWatch>>,
     /// Actions of the application that is being called; reused between calls.
     actions: Vec<Action>,
+}
+
+impl Tally {
+    pub(crate) fn watching(watch: Option<Box<FlowWatch>>) -> Self {
+        Self { watch, ..Self::default() }
+    }
 }
 
 impl Host {
@@ -325,8 +335,8 @@ impl Host {
                 Action::EndFlow(ended) => {
                     cx.tally.open -= 1;
                     cx.lanes.recorder.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
-                    let protocol = self.apps[index].protocol;
-                    cx.tally.rows.push(self.row(cx.net, protocol, &ended));
+                    let PlacedApp { protocol, class, .. } = self.apps[index];
+                    cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
                 }
                 Action::BeginFlow => cx.tally.open += 1,
                 Action::Raw(raw) => self.send_raw(cx, raw),

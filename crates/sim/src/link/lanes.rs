@@ -1,6 +1,6 @@
 //! The lanes of a partition: they carry frames from one node to the next.
 //!
-//! The frames of a lane wait in one ring, in order, from the moment their departure time is fixed until they
+//! The frames of a lane wait in a ring, in order, from the moment their departure time is fixed until they
 //! arrive. Only the first of them is in the event queue. A plain port (first in, first out) fixes the
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
@@ -13,7 +13,7 @@ use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
-use super::{Intake, LaneRing, Port, RingPool, WireFlags};
+use super::{Intake, LaneRing, PoolRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
 use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock};
 use crate::memory::prefetch;
@@ -29,7 +29,10 @@ pub(crate) struct Lanes {
     dropped: Vec<u64>,
     rates: Vec<Rate>,
     pub(super) rings: Vec<LaneRing>,
-    pub(super) pool: RingPool,
+    pub(super) pool: RingPool<FrameId>,
+    /// By lane: control frames that have no events. Empty without such lanes.
+    pub(super) control_rings: Vec<PoolRing>,
+    pub(super) control_pool: RingPool<PackedHeader>,
     pub(crate) frames: FrameStore,
     /// Headers of frames that are on protected links or have just arrived over one.
     pub(crate) headers: Headers,
@@ -109,6 +112,8 @@ impl Lanes {
             rates: Vec::with_capacity(lanes),
             rings: Vec::with_capacity(lanes),
             pool: RingPool::default(),
+            control_rings: Vec::new(),
+            control_pool: RingPool::default(),
             frames: FrameStore::default(),
             headers: Headers::default(),
             kept_copies: 0,
@@ -318,14 +323,14 @@ impl Lanes {
         self.frames.remove(id)
     }
 
-    /// Fixes the departure of a frame at a known start time and transmission time.
+    /// Fixes the departure of a frame at a known start time. `cost`: its length and transmission time.
     #[inline]
-    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, cost: Span) {
+    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, (len, cost): (u16, Span)) {
         let port = &mut self.ports[lane.index()];
         let done = start + cost;
         port.busy_until = done;
-        let (at, flags) = (done + port.delay, port.flags);
-        if flags.is_plain() {
+        let at = done + port.delay;
+        if port.certainly_passes(len) {
             self.carry(lane, at, frame);
         } else {
             self.carry_flagged(start, lane, at, frame);
@@ -348,21 +353,22 @@ impl Lanes {
         }
     }
 
-    /// Sends a dummy or an ACK of a protected link. It enters the store only where someone looks at it.
+    /// Sends a dummy or an ACK of a protected link. It enters the store only where someone looks at it. Returns when it
+    /// has left.
     #[inline]
-    pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, header: PackedHeader) {
+    pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, header: PackedHeader) -> Time {
         let port = &mut self.ports[lane.index()];
         let start = port.busy_until.max(now);
         let done = start + port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
         port.busy_until = done;
         let at = done + port.delay;
         if self.rings[lane.index()].is_lazy && port.certainly_passes(MIN_FRAME_BYTES as u16) {
-            self.controls += 1;
             self.carry_control(lane, at, header);
         } else {
             let frame = self.store_control(header);
             self.carry_flagged(start, lane, at, frame);
         }
+        done
     }
 
     /// Moves a dummy or an ACK to the store.

@@ -2,14 +2,19 @@
 //!
 //! A dummy or an ACK changes nothing but the port that it arrives at. So the receiving port takes it when
 //! something else happens at the port, or at the end of a window. Only stored frames have arrival events.
+//! Control frames have a ring of their own: their order among the stored frames follows from the times.
 
 use wiremend_units::{LaneId, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
-use super::Lanes;
+use super::{Lanes, PoolRing};
 use crate::event::EventSource;
-use crate::frame::{Carried, Content, FrameId, PackedHeader};
+use crate::frame::{FrameId, PackedHeader};
 use crate::memory::prefetch;
+
+/// Control frames and stored frames of a lazy lane that are prefetched: about those of a window.
+const CONTROLS_AHEAD: u32 = 8;
+const STORED_AHEAD: u32 = 4;
 
 impl Lanes {
     /// Prefetches both ends of the link of a port whose control frames have no events.
@@ -18,19 +23,23 @@ impl Lanes {
         prefetch(&self.ports[lane.index()]);
         prefetch(&self.rings[lane.index()]);
         prefetch(&self.rings[lane.reverse().index()]);
+        prefetch(&self.control_rings[lane.index()]);
     }
 
-    /// Prefetches where the next frame of a lane and those of the opposite one are in the pool.
+    /// Prefetches where the next frames of a lane and those of the opposite one are in the pools.
     #[inline]
     pub(crate) fn prefetch_entries(&self, lane: LaneId) {
-        self.rings[lane.index()].prefetch_back(&self.pool);
-        self.rings[lane.reverse().index()].prefetch_entries(&self.pool);
+        let back = lane.reverse().index();
+        self.rings[lane.index()].stored().prefetch_end(&self.pool);
+        self.rings[back].stored().prefetch_entries(&self.pool, STORED_AHEAD);
+        self.control_rings[lane.index()].prefetch_end(&self.control_pool);
+        self.control_rings[back].prefetch_entries(&self.control_pool, CONTROLS_AHEAD);
     }
 
     /// Prefetches the next stored frame of a lane.
     #[inline]
     pub(crate) fn prefetch_stored(&self, lane: LaneId) {
-        if let Some((_, frame)) = self.rings[lane.index()].next_stored(&self.pool) {
+        if let Some((_, frame)) = self.rings[lane.index()].stored().front(&self.pool) {
             self.frames.prefetch(frame);
             self.headers.prefetch(frame);
         }
@@ -39,6 +48,7 @@ impl Lanes {
     /// Makes the receiving port responsible for control frames.
     pub(crate) fn receive_lazily(&mut self, lane: LaneId) {
         self.rings[lane.index()].is_lazy = true;
+        self.control_rings.resize(self.rings.len(), PoolRing::default());
     }
 
     /// Returns whether control frames on a lane have no events.
@@ -47,75 +57,72 @@ impl Lanes {
         self.rings[lane.index()].is_lazy
     }
 
-    /// Returns the next frame on a lane and when it arrives, if it is a control frame.
+    /// Returns the next control frame on a lane, and when it arrives.
     #[inline]
     pub(crate) fn next_control(&self, lane: LaneId) -> Option<(Time, PackedHeader)> {
-        let (at, frame) = self.rings[lane.index()].front(&self.pool)?;
-        if let Content::Control(header) = frame.content() { Some((at, header)) } else { None }
+        self.control_rings[lane.index()].front(&self.control_pool)
     }
 
-    /// Removes the next frame on a lane, which is a control frame.
+    /// Removes the next control frame on a lane. The caller counts it.
     #[inline]
     pub(crate) fn remove_control(&mut self, lane: LaneId) {
-        let ring = &mut self.rings[lane.index()];
-        ring.remove_front();
-        ring.frames += 1;
-        ring.bytes += u64::from(MIN_FRAME_BYTES);
-        self.controls -= 1;
-        self.lazy_arrivals += 1;
+        self.control_rings[lane.index()].remove_front();
     }
 
-    /// Removes the stored frame that has just arrived over a lane, after the control frames before it. `None` if
-    /// the event was that of a control frame.
+    /// Counts control frames that were removed from a lane.
+    #[inline]
+    pub(crate) fn count_controls(&mut self, lane: LaneId, count: u64) {
+        let ring = &mut self.rings[lane.index()];
+        ring.frames += count;
+        ring.bytes += count * u64::from(MIN_FRAME_BYTES);
+        self.controls -= count;
+        self.lazy_arrivals += count;
+    }
+
+    /// Removes the stored frame that has just arrived over a lane. `None` if the event was that of a control frame.
     pub(crate) fn take_lazy_arrival(&mut self, lane: LaneId, now: Time) -> Option<FrameId> {
         let ring = &mut self.rings[lane.index()];
-        let (at, frame) = ring.front(&self.pool)?;
-        let Content::Stored(id) = frame.content() else { return None };
-        if at != now {
-            return None;
-        }
-        ring.remove_front();
-        ring.stored -= 1;
+        let (_, id) = ring.stored().front(&self.pool).filter(|(at, _)| *at == now)?;
+        ring.stored_mut().remove_front();
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(id).len);
         Some(id)
     }
 
-    /// Schedules the arrival of the next stored frame, and a look at the control frames before it.
+    /// Schedules the arrival of the next stored frame.
     pub(crate) fn arm_lazy(&mut self, lane: LaneId) {
-        let ring = &self.rings[lane.index()];
-        if let Some((at, frame)) = ring.next_stored(&self.pool) {
+        if let Some((at, frame)) = self.rings[lane.index()].stored().front(&self.pool) {
             self.frames.prefetch(frame);
             self.headers.prefetch(frame);
             self.queue.arm_by(EventSource(lane.0), at);
-        }
-        self.arm_next_control(lane);
-    }
-
-    /// Schedules a look at the next control frame on a lane.
-    pub(crate) fn arm_next_control(&mut self, lane: LaneId) {
-        if let Some((at, _)) = self.next_control(lane) {
-            let node = self.rings[lane.index()].to;
-            self.queue.arm_by(self.sources.switch_timer_of(node), at.max(self.queue.window_end()));
         }
     }
 
     /// Puts a control frame on a lane that has no events for it.
     #[inline]
     pub(super) fn carry_control(&mut self, lane: LaneId, at: Time, header: PackedHeader) {
-        let ring = &mut self.rings[lane.index()];
-        if ring.append(&mut self.pool, at, Carried::control(header)) {
-            self.queue.arm_by(self.sources.switch_timer_of(ring.to), at);
+        let ring = &mut self.control_rings[lane.index()];
+        let is_first = ring.is_empty();
+        ring.append(&mut self.control_pool, at, header);
+        self.controls += 1;
+        if is_first {
+            self.arm_first_control(lane, at);
         }
+    }
+
+    /// Schedules a look at the control frames of a lane.
+    #[inline(never)]
+    fn arm_first_control(&mut self, lane: LaneId, at: Time) {
+        self.queue.arm_by(self.sources.switch_timer_of(self.rings[lane.index()].to), at);
     }
 
     /// Puts a stored frame on a lane whose control frames have no events.
     #[inline(never)]
     pub(super) fn carry_stored(&mut self, lane: LaneId, at: Time, frame: FrameId) {
-        let ring = &mut self.rings[lane.index()];
-        ring.append(&mut self.pool, at, Carried::stored(frame));
-        ring.stored += 1;
-        if ring.stored == 1 {
+        let ring = self.rings[lane.index()].stored_mut();
+        let is_first = ring.is_empty();
+        ring.append(&mut self.pool, at, frame);
+        if is_first {
             self.queue.arm_by(EventSource(lane.0), at);
         }
     }

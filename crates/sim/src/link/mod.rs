@@ -8,4 +8,4 @@ mod ring;
 pub use lanes::LaneCounters;
 pub(crate) use lanes::{Lanes, Outbox};
 pub(crate) use port::{Intake, Port, WireFlags};
-pub(crate) use ring::{LaneRing, RingPool};
+pub(crate) use ring::{LaneRing, PoolRing, RingPool};

@@ -62,6 +62,13 @@ impl WireFlags {
         self.bits == 0
     }
 
+    /// Returns whether nobody but the lane's impairments and its receiver, which is in this partition, looks at its
+    /// frames.
+    #[inline]
+    pub(crate) const fn is_plain_or_impaired(self) -> bool {
+        self.bits & !(Self::BIT_ERRORS | Self::IMPAIRED) == 0
+    }
+
     #[inline]
     const fn is_impaired_only(self) -> bool {
         self.bits & !Self::BIT_ERRORS == Self::IMPAIRED

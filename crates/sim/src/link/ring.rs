@@ -5,27 +5,22 @@
 
 use wiremend_units::{NodeId, Time};
 
-use crate::frame::{Carried, Content, FrameId, FrameStore, Headers};
+use crate::frame::{FrameId, FrameStore, Headers};
 use crate::memory::{pages, prefetch};
 
 /// The receiving end of a lane. One cache line.
 #[repr(align(64))]
 pub(crate) struct LaneRing {
-    /// Start and length of the pool block that holds the frames behind the first.
-    start: u32,
-    capacity: u32,
-    head: u32,
-    /// Number of frames behind the first.
-    len: u32,
-    /// The frame that arrives next, or none. Its time is in the event queue.
+    /// The frames behind the first.
+    behind: PoolRing,
+    /// The frame that arrives next, or none. Its time is in the event queue. With control frames that have no events,
+    /// all frames are in the pool.
     first: FrameId,
     pub(crate) to: NodeId,
     /// The receiver's ingress port.
     pub(crate) ingress: u16,
-    /// Whether control frames have no events; see [`super::lazy`]. Then all frames are in the pool.
+    /// Whether control frames have no events; see [`super::lazy`].
     pub(super) is_lazy: bool,
-    /// Number of stored frames on such a lane.
-    pub(super) stored: u32,
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) corrupted: u64,
@@ -33,45 +28,46 @@ pub(crate) struct LaneRing {
 
 const _: () = assert!(size_of::<LaneRing>() == 64);
 
-/// The entries of all rings, in blocks whose lengths are powers of two. One array, so that it can use large
+/// A ring of values with times, in a block of a pool.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PoolRing {
+    /// Start and length of the block.
+    start: u32,
+    capacity: u32,
+    head: u32,
+    len: u32,
+}
+
+/// The entries of many rings, in blocks whose lengths are powers of two. One array, so that it can use large
 /// pages.
-#[derive(Default)]
-pub(crate) struct RingPool {
-    entries: Vec<Entry>,
+pub(crate) struct RingPool<T> {
+    entries: Vec<Entry<T>>,
     /// Blocks that rings have outgrown, by the logarithm of their length.
     free: [Vec<u32>; 32],
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct Entry<T> {
     at: Time,
-    frame: Carried,
+    value: T,
 }
 
-const _: () = assert!(size_of::<Entry>() == 16);
+const _: () = assert!(size_of::<Entry<FrameId>>() == 16);
 
 /// The arrival time of a new first frame, for the event queue.
 pub(crate) type NewFirst = Option<Time>;
 
-const EMPTY: Entry = Entry { at: Time::MAX, frame: Carried::stored(FrameId::NONE) };
 const ENTRIES_MIN: u32 = 4;
-const ENTRIES_PER_LINE: usize = 64 / size_of::<Entry>();
-/// Entries of a lazy lane that are prefetched.
-const ENTRIES_AHEAD: u32 = 12;
+const ENTRIES_PER_LINE: usize = 64 / size_of::<Entry<FrameId>>();
 
 impl LaneRing {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        let first = FrameId::NONE;
         Self {
-            start: 0,
-            capacity: 0,
-            head: 0,
-            len: 0,
-            first,
+            behind: PoolRing::default(),
+            first: FrameId::NONE,
             to,
             ingress,
             is_lazy: false,
-            stored: 0,
             frames: 0,
             bytes: 0,
             corrupted: 0,
@@ -79,90 +75,38 @@ impl LaneRing {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, pool: &mut RingPool, at: Time, frame: FrameId) -> NewFirst {
+    pub(crate) fn push(&mut self, pool: &mut RingPool<FrameId>, at: Time, frame: FrameId) -> NewFirst {
         if self.first == FrameId::NONE {
             self.first = frame;
             return Some(at);
         }
-        self.append(pool, at, Carried::stored(frame));
+        self.behind.append(pool, at, frame);
         None
-    }
-
-    /// Appends a frame to the pool. Returns whether there was none.
-    #[inline]
-    pub(super) fn append(&mut self, pool: &mut RingPool, at: Time, frame: Carried) -> bool {
-        if self.len == self.capacity {
-            self.grow(pool);
-        }
-        pool.entries[self.place(self.len)] = Entry { at, frame };
-        self.len += 1;
-        self.len == 1
-    }
-
-    /// Returns the first frame of the pool and its arrival time.
-    #[inline]
-    pub(super) fn front(&self, pool: &RingPool) -> Option<(Time, Carried)> {
-        let Entry { at, frame } = pool.entries[if self.len == 0 { return None } else { self.place(0) }];
-        Some((at, frame))
-    }
-
-    /// Removes the first frame of the pool, which must exist.
-    #[inline]
-    pub(super) fn remove_front(&mut self) {
-        self.len -= 1;
-        // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
-        // memory.
-        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
-    }
-
-    /// Returns the first stored frame of a lazy lane and its arrival time. The control frames before it are
-    /// looked at once, because each arrival of a stored frame asks for the next.
-    #[inline]
-    pub(super) fn next_stored(&self, pool: &RingPool) -> Option<(Time, FrameId)> {
-        if self.stored == 0 {
-            return None;
-        }
-        (0..self.len).find_map(|index| {
-            let Entry { at, frame } = pool.entries[self.place(index)];
-            if let Content::Stored(id) = frame.content() { Some((at, id)) } else { None }
-        })
-    }
-
-    /// Prefetches the entries of about a window.
-    #[inline]
-    pub(super) fn prefetch_entries(&self, pool: &RingPool) {
-        for index in (0..self.len.min(ENTRIES_AHEAD)).step_by(ENTRIES_PER_LINE) {
-            prefetch(&pool.entries[self.place(index)]);
-        }
-    }
-
-    /// Prefetches where the next frame is appended.
-    #[inline]
-    pub(super) fn prefetch_back(&self, pool: &RingPool) {
-        if self.len < self.capacity {
-            prefetch(&pool.entries[self.place(self.len)]);
-        }
-    }
-
-    /// Returns where an entry is in the pool, counted from the first.
-    #[inline]
-    fn place(&self, index: u32) -> usize {
-        (self.start + ((self.head + index) & (self.capacity - 1))) as usize
     }
 
     /// Removes the first frame, which must exist.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &RingPool) -> (FrameId, NewFirst) {
+    pub(crate) fn pop(&mut self, pool: &RingPool<FrameId>) -> (FrameId, NewFirst) {
         let first = self.first;
         debug_assert!(first != FrameId::NONE, "an arrival event has a frame");
-        if self.len == 0 {
+        let Some((at, next)) = self.behind.front(pool) else {
             self.first = FrameId::NONE;
             return (first, None);
-        }
-        let next = pool.entries[self.place(0)];
-        self.remove_front();
-        self.first = next.frame.stored_id();
-        (first, Some(next.at))
+        };
+        self.behind.remove_front();
+        self.first = next;
+        (first, Some(at))
+    }
+
+    /// Returns the ring of a lazy lane, with all its frames.
+    #[inline]
+    pub(super) fn stored(&self) -> &PoolRing {
+        &self.behind
+    }
+
+    #[inline]
+    pub(super) fn stored_mut(&mut self) -> &mut PoolRing {
+        &mut self.behind
     }
 
     /// Returns the first frame, whose arrival time is in the event queue.
@@ -172,8 +116,8 @@ impl LaneRing {
 
     /// Returns the places in the pool of the entries behind the first, in order.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        let (start, head, mask) = (self.start, self.head, self.capacity.wrapping_sub(1));
-        (0..self.len).map(move |index| (start + ((head + index) & mask)) as usize)
+        let behind = self.behind;
+        (0..behind.len).map(move |index| behind.place(index))
     }
 
     /// Returns whether no frame is in flight.
@@ -184,29 +128,83 @@ impl LaneRing {
 
     /// Prefetches the frame that arrives next, and the entry behind it.
     #[inline]
-    pub(crate) fn prefetch(&self, pool: &RingPool, frames: &FrameStore, headers: &Headers) {
+    pub(crate) fn prefetch(&self, pool: &RingPool<FrameId>, frames: &FrameStore, headers: &Headers) {
         if self.first != FrameId::NONE {
             frames.prefetch(self.first);
             headers.prefetch(self.first);
         }
-        if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
+        if let Some(entry) = pool.entries.get((self.behind.start + self.behind.head) as usize) {
             prefetch(entry);
         }
     }
 
     /// Prefetches the place behind the last entry.
     #[inline]
-    pub(crate) fn prefetch_end(&self, pool: &RingPool) {
+    pub(crate) fn prefetch_end(&self, pool: &RingPool<FrameId>) {
+        self.behind.prefetch_end(pool);
+    }
+}
+
+impl PoolRing {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends a value.
+    #[inline]
+    pub(super) fn append<T: Copy>(&mut self, pool: &mut RingPool<T>, at: Time, value: T) {
+        if self.len == self.capacity {
+            self.grow(pool, Entry { at, value });
+        }
+        pool.entries[self.place(self.len)] = Entry { at, value };
+        self.len += 1;
+    }
+
+    /// Returns the first value and its time.
+    #[inline]
+    pub(super) fn front<T: Copy>(&self, pool: &RingPool<T>) -> Option<(Time, T)> {
+        let Entry { at, value } = pool.entries[if self.len == 0 { return None } else { self.place(0) }];
+        Some((at, value))
+    }
+
+    /// Removes the first value, which must exist.
+    #[inline]
+    pub(super) fn remove_front(&mut self) {
+        self.len -= 1;
+        // An empty ring restarts at the front, so that a ring that was long once does not cycle through its
+        // memory.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
+    }
+
+    /// Prefetches the first `count` entries.
+    #[inline]
+    pub(super) fn prefetch_entries<T>(&self, pool: &RingPool<T>, count: u32) {
+        for index in (0..self.len.min(count)).step_by(ENTRIES_PER_LINE) {
+            prefetch(&pool.entries[self.place(index)]);
+        }
+    }
+
+    /// Prefetches the place behind the last entry.
+    #[inline]
+    pub(super) fn prefetch_end<T>(&self, pool: &RingPool<T>) {
         let place = (self.head + self.len) & self.capacity.wrapping_sub(1);
         if let Some(entry) = pool.entries.get((self.start + place) as usize) {
             prefetch(entry);
         }
     }
 
+    /// Returns where an entry is in the pool, counted from the first.
+    #[inline]
+    fn place(&self, index: u32) -> usize {
+        (self.start + ((self.head + index) & self.capacity.wrapping_sub(1))) as usize
+    }
+
+    /// Doubles the block. `fill` is written to new entries of the pool.
     #[cold]
-    fn grow(&mut self, pool: &mut RingPool) {
+    fn grow<T: Copy>(&mut self, pool: &mut RingPool<T>, fill: Entry<T>) {
         let capacity = (self.capacity * 2).max(ENTRIES_MIN);
-        let start = pool.take(capacity);
+        let start = pool.take(capacity, fill);
         for index in 0..self.len {
             pool.entries[(start + index) as usize] = pool.entries[self.place(index)];
         }
@@ -217,14 +215,18 @@ impl LaneRing {
     }
 }
 
-impl RingPool {
-    /// Returns the arrival time and the frame of an entry.
-    pub(super) fn entry(&self, place: usize) -> (Time, FrameId) {
-        let Entry { at, frame } = self.entries[place];
-        let Content::Stored(frame) = frame.content() else {
-            unreachable!("runs with protected links skip no time")
-        };
-        (at, frame)
+// Not derived: a derive would require `T: Default`.
+impl<T> Default for RingPool<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), free: Default::default() }
+    }
+}
+
+impl<T: Copy> RingPool<T> {
+    /// Returns the time and the value of an entry.
+    pub(super) fn entry(&self, place: usize) -> (Time, T) {
+        let Entry { at, value } = self.entries[place];
+        (at, value)
     }
 
     pub(super) fn set_time(&mut self, place: usize, at: Time) {
@@ -232,13 +234,13 @@ impl RingPool {
     }
 
     /// Allocates a block of `len` entries.
-    fn take(&mut self, len: u32) -> u32 {
+    fn take(&mut self, len: u32, fill: Entry<T>) -> u32 {
         self.free[len.ilog2() as usize].pop().unwrap_or_else(|| {
             let (start, len) = (self.entries.len(), len as usize);
             if self.entries.capacity() - start < len {
                 pages::reserve(&mut self.entries, len);
             }
-            self.entries.resize(start + len, EMPTY);
+            self.entries.resize(start + len, fill);
             u32::try_from(start).expect("fewer than 2^32 entries in all rings")
         })
     }

@@ -96,9 +96,7 @@ fn stack_latency(net: &Network) -> Span {
 fn opcodes(op: Op) -> [Opcode; 4] {
     match op {
         Op::Send => [Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast, Opcode::SendOnly],
-        Op::Write | Op::Read => {
-            [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly]
-        }
+        _ => [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly],
     }
 }
 

@@ -1,10 +1,12 @@
 //! The constant part of a run: the graph, its routes, latencies, and the settings that all connections share.
 
 mod connection_path;
+mod flow_paths;
 pub(crate) mod ideal;
 mod notice;
 
 pub(crate) use connection_path::ConnectionPath;
+pub use flow_paths::{FlowPath, FlowPaths};
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
 use std::sync::Arc;
@@ -131,6 +133,17 @@ pub(crate) enum Engine {
 }
 
 impl Transport {
+    /// Returns whether all packets of a connection have the same ECMP entropy.
+    pub(crate) fn has_one_entropy(&self, protocol: TransportProtocol) -> bool {
+        match (protocol, &self.engine) {
+            (TransportProtocol::Multipath(subflows), _) => subflows == 1,
+            (TransportProtocol::Rdma, Engine::Selective(config)) => {
+                !matches!(config.scheme, sr::Scheme::MpRdma | sr::Scheme::Custom(_))
+            }
+            _ => true,
+        }
+    }
+
     /// Returns the configuration of selective repeat.
     pub(crate) fn selective(&self) -> &sr::Config {
         let Engine::Selective(config) = &self.engine else {

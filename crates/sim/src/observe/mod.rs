@@ -1,9 +1,11 @@
 //! Recording of frames on captured links, and of all events of one flow.
 
 mod capture;
+mod flow_watch;
 mod parity_encoder;
 
 pub use capture::Capture;
+pub(crate) use flow_watch::{FlowWatch, PostedFlow, SendingState, SentBytes, WantedFlows};
 
 use wiremend_impair::Fate;
 use wiremend_measure::{

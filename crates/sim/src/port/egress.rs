@@ -33,7 +33,7 @@ pub(crate) struct Egress {
     /// Queued bytes of that class, and their limit.
     separate_bytes: u64,
     separate_bytes_max: u64,
-    /// The buffer limit. This and the next two fields are unused without a limit.
+    /// The buffer limit. This and the last of the next two fields are unused without a limit.
     buffer_bytes_max: u64,
     queued_bytes: u64,
     leaving_bytes: u64,
@@ -204,7 +204,9 @@ impl Egress {
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
-        let class = if let Some(only) = self.only_class() {
+        let class = if self.maybe_paused == 0 && self.occupied.is_power_of_two() {
+            let only = self.occupied.trailing_zeros() as usize;
+            self.schedule.take_only(only, self.queues[only].need());
             only
         } else {
             let ready = self.ready(now);
@@ -289,22 +291,25 @@ impl Egress {
 
     #[inline]
     fn queue(&mut self, waiting: QueuedFrame, class: u8) {
-        if class == self.separate_class {
-            self.separate_bytes += u64::from(waiting.len);
-        } else if self.bounded {
-            self.queued_bytes += u64::from(waiting.len);
-        }
+        let (separate, queued) = self.parts(class, waiting.len);
+        self.separate_bytes += separate;
+        self.queued_bytes += queued;
         self.occupied |= 1 << class;
         self.queues[usize::from(class)].push(waiting);
     }
 
     #[inline]
     fn take_out(&mut self, class: u8, len: u16) {
-        if class == self.separate_class {
-            self.separate_bytes -= u64::from(len);
-        } else if self.bounded {
-            self.queued_bytes -= u64::from(len);
-        }
+        let (separate, queued) = self.parts(class, len);
+        self.separate_bytes -= separate;
+        self.queued_bytes -= queued;
+    }
+
+    /// Returns the bytes of a frame in separate memory, and in the buffer. Without branches: classes alternate.
+    #[inline]
+    fn parts(&self, class: u8, len: u16) -> (u64, u64) {
+        let separate = u64::from(class == self.separate_class).wrapping_neg() & u64::from(len);
+        (separate, u64::from(len) - separate)
     }
 
     /// Returns the classes that may send now, one bit each.
@@ -340,11 +345,9 @@ impl Egress {
 
     /// Returns whether the buffer has room for a frame of `class`.
     pub(crate) fn has_room(&mut self, now: Time, class: u8, len: u16) -> bool {
-        if class == self.separate_class {
-            return self.separate_bytes + u64::from(len) <= self.separate_bytes_max;
-        }
-        if !self.bounded {
-            return true;
+        let is_separate = class == self.separate_class;
+        if is_separate || !self.bounded {
+            return !is_separate || self.separate_bytes + u64::from(len) <= self.separate_bytes_max;
         }
         self.forget_departed(now);
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max

@@ -68,6 +68,22 @@ impl Schedule {
         Some(class)
     }
 
+    /// As [`Schedule::next`], for the only class that is ready. `need`: wire bytes of its first frame.
+    #[inline]
+    pub(crate) fn take_only(&mut self, class: usize, need: u32) {
+        if self.strict >> class & 1 != 0 {
+            return;
+        }
+        // A round of the other classes gives it one quantum.
+        let Share { quantum, deficit } = &mut self.shares[class];
+        *deficit += if *deficit < need { *quantum } else { 0 };
+        while *deficit < need {
+            *deficit += *quantum;
+        }
+        *deficit -= need;
+        self.current = class as u8;
+    }
+
     /// Returns the strict classes, one bit each.
     pub(crate) const fn strict(&self) -> u8 {
         self.strict
@@ -124,6 +140,29 @@ mod tests {
                 let (wa, wb) = (u64::from(*weight_a), u64::from(*weight_b));
                 let (a, b) = (sent[usize::from(*a)] * wb, sent[usize::from(*b)] * wa);
                 assert!(a.abs_diff(b) <= unit * wa * wb + LARGEST * (wa + wb), "{weights:?} {sent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_only_ready_class_is_served_as_by_the_round() {
+        for weights in [vec![(0, 1), (3, 3)], vec![(1, 5), (2, 2), (6, 1)]] {
+            let mut round = Schedule::weighted(&weights);
+            let mut short = round.clone();
+            for step in 0..20_000_u64 {
+                let ready = mix(step) as u8;
+                let need = |class: usize| NEEDS[(mix(step << 3 | class as u64) % 5) as usize];
+                let expected = round.next(ready, need);
+                if ready.is_power_of_two() {
+                    let only = ready.trailing_zeros() as usize;
+                    short.take_only(only, need(only));
+                    assert_eq!(expected, Some(only));
+                } else {
+                    assert_eq!(expected, short.next(ready, need));
+                }
+                let state =
+                    |schedule: &Schedule| (schedule.current, schedule.shares.map(|share| share.deficit));
+                assert_eq!(state(&round), state(&short), "step {step}");
             }
         }
     }

@@ -1,12 +1,11 @@
 //! The context of a link end, and its operations on frames.
 
 use wiremend_units::{Bytes, SwitchId, Time};
-use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::link_end::EndState;
 use super::loopback::{BufferedFrame, Loopback};
 use super::{DeliveredFrames, ProtectedId};
-use crate::frame::{Frame, FrameId, Header, PackedHeader, ParityBlock};
+use crate::frame::{Frame, FrameId, Header, ParityBlock};
 use crate::link::Lanes;
 use crate::port::{Egress, QueuedFrame};
 
@@ -60,13 +59,6 @@ impl EndContext<'_> {
             self.lanes.transmit(self.now, self.state.lane, frame);
         }
         frame.is_some()
-    }
-
-    /// Sends a dummy or an ACK of link-local retransmission.
-    #[inline]
-    pub(super) fn send_control(&mut self, header: PackedHeader) {
-        self.state.costs.own.add(u64::from(MIN_FRAME_BYTES));
-        self.lanes.transmit_control(self.now, self.state.lane, header);
     }
 
     pub(super) fn attach_block(&mut self, id: FrameId, header: Header, block: ParityBlock) -> FrameId {

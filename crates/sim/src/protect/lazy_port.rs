@@ -39,15 +39,6 @@ impl Protection {
         }
     }
 
-    /// As [`Protection::catch_up`], before a frame is removed from the lane that ends at the port.
-    #[inline]
-    pub(crate) fn catch_up_arrivals(&mut self, lanes: &mut Lanes, id: ProtectedId) {
-        self.catch_up(lanes, id);
-        // A control frame behind that frame may arrive soon.
-        let port = self.port_mut(id);
-        port.quiet_until = port.quiet_until.min(lanes.queue.now());
-    }
-
     #[inline]
     pub(crate) fn has_lazy_ports(&self) -> bool {
         !self.lazy.is_empty()
@@ -143,31 +134,38 @@ impl ProtectedPort {
         let delivered = shared.delivered.len();
         // The end of a pause that a step meets; others have events.
         let mut resumed = Time::MAX;
-        let mut control = lanes.next_control(lane.reverse());
+        let mut arrived = 0;
         loop {
+            let control = lanes.next_control(lane.reverse());
             let free_at = if self.is_waiting { lanes.busy_until(lane) } else { Time::MAX };
             let (leaves, arrives) = (free_at.min(resumed), control.map_or(Time::MAX, |(at, _)| at));
             let is_arrival = arrives < leaves
                 || arrives == leaves && lanes.queue.is_before((arrives, arriving), (leaves, leaving));
             let (at, source) = if is_arrival { (arrives, arriving) } else { (leaves, leaving) };
             // At the end of a window a control frame may have an event.
-            let is_current = is_arrival && lanes.queue.is_current(source);
-            if at > now || at == now && !is_current && !lanes.queue.is_before_current(source, at) {
+            let is_current = || is_arrival && lanes.queue.is_current(source);
+            if at > now || at == now && !is_current() && !lanes.queue.is_before_current(source, at) {
                 // Frames that are sent to the port from now on arrive after the window.
                 self.quiet_until = at.min(lanes.queue.window_end());
                 break;
             }
             if is_arrival && let Some((_, header)) = control {
                 lanes.remove_control(lane.reverse());
-                control = lanes.next_control(lane.reverse());
+                arrived += 1;
                 self.link_end.on_control(at, header);
             }
             self.step(lanes, shared, at, id);
             resumed = self.resumes(at);
         }
+        lanes.count_controls(lane.reverse(), arrived);
         debug_assert!(shared.delivered.len() == delivered, "a lazy port delivers nothing");
-        let due = self.link_end.next_due(now);
-        debug_assert!(due > lanes.queue.window_end() || due >= self.armed, "timers of a window have events");
+        debug_assert!(
+            {
+                let due = self.link_end.next_due(now);
+                due > lanes.queue.window_end() || due >= self.armed
+            },
+            "timers of a window have events"
+        );
     }
 
     /// Gives what happens after a window an event.
@@ -194,14 +192,23 @@ impl ProtectedPort {
         let Self { egress, link_end: LinkEnd { protocol, state }, .. } = self;
         let LinkProtocol::Link(end) = protocol else { return };
         let lane = state.lane;
-        let may_send = lanes.is_free(now, lane);
-        let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
-        if may_send {
-            retransmission::send(end, &mut cx);
+        let mut free_at = lanes.busy_until(lane);
+        if free_at <= now && (egress.is_occupied() || end.has_pending()) {
+            if !egress.is_occupied()
+                && !end.is_urgent()
+                && let Some(header) = end.poll_control()
+            {
+                free_at = retransmission::send_control(lanes, state, now, header);
+            } else {
+                let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
+                retransmission::send(end, &mut cx);
+                free_at = lanes.busy_until(lane);
+            }
         }
         if end.has_disposals() {
+            let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
             retransmission::dispose(end, &mut cx);
         }
-        self.is_waiting = !lanes.is_free(now, lane) && (egress.is_occupied() || end.has_pending());
+        self.is_waiting = free_at > now && (egress.is_occupied() || end.has_pending());
     }
 }

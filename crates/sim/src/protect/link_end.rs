@@ -210,11 +210,7 @@ impl LinkEnd {
     pub(super) fn on_control(&mut self, now: Time, header: PackedHeader) {
         let LinkProtocol::Link(end) = &mut self.protocol else { return };
         self.state.costs.discarded += 1;
-        if let Some((epoch, next, ack)) = header.as_dummy() {
-            end.on_dummy(now, epoch, next, ack);
-        } else {
-            end.on_ack(now, header.piggybacked());
-        }
+        end.on_control(now, header.as_control());
     }
 
     /// Returns when the next timer or scheduled change is due; `Time::MAX` if there is none.

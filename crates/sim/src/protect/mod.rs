@@ -176,18 +176,29 @@ impl Protection {
         }
     }
 
-    /// Handles a frame with a link header that came in by the port.
-    pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
-        if let LinkProtocol::Link(end) = &mut self.port_mut(id).link_end.protocol
+    /// Handles a frame with a link header that came in by the port. Returns the frame if the switch must forward it
+    /// next.
+    #[inline]
+    pub(crate) fn on_header(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        id: ProtectedId,
+        frame: FrameId,
+    ) -> Option<FrameId> {
+        let LinkEnd { protocol, state } = &mut self.port_mut(id).link_end;
+        if let LinkProtocol::Link(end) = protocol
             && let Some(header) = lanes.headers.packed(frame).as_data()
         {
             let arrived = lanes.frames.get_mut(frame);
             arrived.has_header = false;
             arrived.len -= LinkHeader::from(header).added_len() as u16;
-            let len = Bytes::new(u64::from(arrived.len));
-            return end.on_data(now, header, frame, len);
+            let delivered = end.on_data(now, header, frame, Bytes::new(u64::from(arrived.len)));
+            state.costs.delivered += u64::from(delivered.is_some());
+            return delivered;
         }
         self.on_rare_header(lanes, now, id, frame);
+        None
     }
 
     #[inline(never)]

@@ -1,15 +1,19 @@
 //! One end of a link with link-local retransmission: an endpoint of [`proto::link`](wiremend_proto::link)
 //! whose handles are frame ids.
 
-use wiremend_proto::link::{DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit};
-use wiremend_units::Bytes;
+use wiremend_proto::link::{
+    ControlHeader, DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit,
+};
+use wiremend_units::{Bytes, Time};
+use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::end_context::EndContext;
+use super::link_end::EndState;
 use crate::frame::{Frame, FrameId, Header, PackedHeader};
+use crate::link::Lanes;
 
 /// Sends what is next over the free wire. Returns whether there is something.
-#[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
-#[inline(always)]
+#[inline(never)]
 pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool {
     let waiting = cx.egress.peek(cx.now).map(|(class, len)| QueueHead {
         len: Bytes::new(u64::from(len)),
@@ -17,14 +21,25 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
     });
     match end.poll_usual(cx.now, waiting) {
         Some(UsualTransmit::New(header)) => send_new(end, cx, header),
-        Some(UsualTransmit::Dummy(epoch, next, ack)) => {
-            cx.send_control(PackedHeader::dummy(epoch, next, ack));
+        Some(UsualTransmit::Control(header)) => {
+            send_control(cx.lanes, cx.state, cx.now, header);
         }
-        Some(UsualTransmit::Ack(ack)) => cx.send_control(PackedHeader::ack(ack)),
         None if waiting.is_none() && !end.has_pending() => return false,
         None => return send_unusual(end, cx, waiting),
     }
     true
+}
+
+/// Sends a dummy or an ACK frame. Returns when it has left.
+#[inline]
+pub(super) fn send_control(
+    lanes: &mut Lanes,
+    state: &mut EndState,
+    now: Time,
+    header: ControlHeader,
+) -> Time {
+    state.costs.own.add(u64::from(MIN_FRAME_BYTES));
+    lanes.transmit_control(now, state.lane, PackedHeader::control(header))
 }
 
 /// Sends the head of the queues behind a header, and keeps a copy.

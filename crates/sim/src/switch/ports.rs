@@ -144,30 +144,50 @@ impl SwitchPorts {
         }
     }
 
-    /// Handles a frame with a link header that came over `lane`. For a PFC frame, returns the pauses of the
-    /// port back, by class. Ports discard headers of other protocols.
-    pub(crate) fn on_header(
+    /// Handles a frame with the header of a protected link that came over `lane`. Returns the frame if the switch must
+    /// forward it next.
+    #[inline]
+    pub(crate) fn on_link_header(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        id: FrameId,
+    ) -> Option<FrameId> {
+        match &mut self.kind {
+            Kind::Lossy(ports) => ports.on_header(lanes, now, lane.reverse(), id),
+            Kind::Lossless(ports) => ports.on_header(lanes, now, lane.reverse(), id),
+        }
+    }
+
+    /// Handles the header of a frame that came over `lane` if no end of a link takes it. For a PFC frame, returns the
+    /// pauses of the port back, by class. Ports discard headers of other protocols. Returns `None` for headers of
+    /// protected links; see [`SwitchPorts::on_link_header`].
+    pub(crate) fn on_switch_header(
         &mut self,
         lanes: &mut Lanes,
         now: Time,
         lane: LaneId,
         id: FrameId,
     ) -> Option<[Option<PauseWindow>; CLASSES]> {
+        const NONE: [Option<PauseWindow>; CLASSES] = [None; CLASSES];
         match (lanes.headers.large(id), &mut self.kind) {
             (Some(&Header::Pfc(classes)), Kind::Lossless(ports)) => {
                 let windows = ports.on_pfc(now, lane, lanes.rate(lane), classes);
                 lanes.discard_link_frame(id);
-                return Some(windows);
+                Some(windows)
             }
             (Some(&Header::Probe(probe)), Kind::Lossless(ports)) => {
                 lanes.discard_link_frame(id);
                 ports.on_probe(lanes, now, lane, probe);
+                Some(NONE)
             }
-            (Some(Header::Pfc(_) | Header::Probe(_)), Kind::Lossy(_)) => lanes.discard_link_frame(id),
-            (_, Kind::Lossy(ports)) => ports.on_header(lanes, now, lane.reverse(), id),
-            (_, Kind::Lossless(ports)) => ports.on_header(lanes, now, lane.reverse(), id),
+            (Some(Header::Pfc(_) | Header::Probe(_)), Kind::Lossy(_)) => {
+                lanes.discard_link_frame(id);
+                Some(NONE)
+            }
+            _ => None,
         }
-        None
     }
 
     /// Handles the departures of the port that sends over `lane`, and the control frames that arrive at it, that
@@ -177,7 +197,7 @@ impl SwitchPorts {
         if let Kind::Lossy(ports) = &mut self.kind
             && let Some(id) = ports.protected(lane)
         {
-            ports.protection.catch_up_arrivals(lanes, id);
+            ports.protection.catch_up(lanes, id);
         }
     }
 

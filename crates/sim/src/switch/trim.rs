@@ -152,10 +152,10 @@ impl TrimRule {
     /// Gives header-only packets their class, and acknowledgements if they have the same.
     #[inline]
     fn set_class(self, frame: &mut Frame) {
-        let is_control = self.acks == AckHandling::Control && self.kind(frame) == TrimKind::Ack;
-        if frame.is_trimmed() || is_control {
-            frame.set_class(self.class);
-        }
+        let is_ack = self.acks == AckHandling::Control && self.kind(frame) == TrimKind::Ack;
+        // Headers and data alternate, so this does not branch.
+        let class = if frame.is_trimmed() | is_ack { self.class } else { frame.class() };
+        frame.set_class(class);
     }
 
     fn kind(self, frame: &Frame) -> TrimKind {

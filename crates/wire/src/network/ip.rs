@@ -1,5 +1,7 @@
 //! IP headers of both versions.
 
+use std::net::IpAddr;
+
 use super::{Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, IPV4_BYTES, IPV6_BYTES, Ipv4Repr, Ipv6Repr, TrafficClass};
 use crate::Malformed;
 
@@ -44,6 +46,14 @@ impl IpRepr {
         match self {
             Self::V4(_) => ETHERTYPE_IPV4,
             Self::V6(_) => ETHERTYPE_IPV6,
+        }
+    }
+
+    /// Source and destination address.
+    pub const fn addresses(&self) -> (IpAddr, IpAddr) {
+        match self {
+            Self::V4(ip) => (IpAddr::V4(ip.source), IpAddr::V4(ip.destination)),
+            Self::V6(ip) => (IpAddr::V6(ip.source), IpAddr::V6(ip.destination)),
         }
     }
 

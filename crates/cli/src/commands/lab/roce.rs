@@ -1,10 +1,9 @@
-//! `wiremend lab roce`: soft-RoCE over a clean, a corrupting and a protected link.
+//! `wiremend lab roce`: soft-RoCE over a clean and a corrupting link, without and with protection.
 
 use wiremend_lab::guests;
 use wiremend_lab::privileges;
-use wiremend_lab::roce::{Outcome, Trial};
+use wiremend_lab::roce::{Outcome, RoceState, Trial};
 use wiremend_measure::median;
-use wiremend_report::lab::LinkState;
 use wiremend_report::{human, text_table};
 
 use super::tcp::percent;
@@ -60,7 +59,7 @@ fn rendered(outcome: &Outcome) -> String {
     let headings = ["", "typical", "p99", "max", "retries", "MiB/s", "retries in bulk"];
     let timeout = human::time_ns(outcome.timeout_ns as f64);
     let seen = human::time_ns(outcome.timeout_seen_ns as f64);
-    let max = human::time_ns(outcome.states[LinkState::Protected as usize].max());
+    let max = human::time_ns(outcome.states[RoceState::Protected as usize].max());
     let verdict = if outcome.is_below_half_timeout() { "stays below" } else { "reaches" };
     format!(
         "Soft-RoCE of Debian's kernel in two guests over a link that corrupts {} of its frames in each direction.\n\
@@ -68,13 +67,15 @@ fn rendered(outcome: &Outcome) -> String {
          started in {:.0} s.\n\n{}\n\
          The timeout is {timeout}; ib_write_lat reports half of the round trip, so it shows {seen}.\n\
          With protection the longest latency is {max}: it {verdict} half of that.\n\
-         Bandwidth: protected {} of clean, corrupting {} of clean.\n",
+         Bandwidth of the corrupting link: with protection {} of the clean link with relays on, without {} of plain.\n\
+         Relays alone: {} of plain.\n",
         outcome.loss,
         outcome.messages,
         outcome.rounds,
         outcome.start_s,
         text_table(&headings, &rows, terminal::stdout()),
-        percent(outcome.relative_to_clean(LinkState::Protected)),
-        percent(outcome.relative_to_clean(LinkState::Corrupting)),
+        percent(outcome.relative(RoceState::Protected, RoceState::Clean)),
+        percent(outcome.relative(RoceState::Corrupting, RoceState::Plain)),
+        percent(outcome.relative(RoceState::Clean, RoceState::Plain)),
     )
 }

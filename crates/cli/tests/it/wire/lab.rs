@@ -62,8 +62,10 @@ fn roce_is_protected_from_retries() {
         assert_eq!([values("max_ns").len(), values("bulk_retries").len()], [2, 2], "{all}");
         values("retries").iter().chain(&values("bulk_retries")).sum::<u64>()
     };
-    let [clean, corrupting, protected] = [0, 1, 2].map(retries);
-    println!("retries: {clean} clean, {corrupting} corrupting, {protected} protected");
+    let names: Vec<_> = all["states"].as_array().unwrap().iter().map(|state| &state["state"]).collect();
+    assert_eq!(names, ["plain", "clean", "corrupting", "protected"]);
+    let [plain, clean, corrupting, protected] = [0, 1, 2, 3].map(retries);
+    println!("retries: {plain} plain, {clean} clean, {corrupting} corrupting, {protected} protected");
     // A guest that waits for a CPU retries too, equally often in every state.
     assert!(2 * protected < corrupting + clean, "{all}");
     is_recovered(&all);

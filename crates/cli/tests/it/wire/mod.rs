@@ -7,6 +7,7 @@ mod endurance;
 mod fault_list;
 mod lab;
 mod line;
+mod peer;
 mod relay;
 mod relay_classes;
 mod relay_metrics;

@@ -81,16 +81,27 @@ impl<P: Port> DataPath<P> {
             return self.on_control(now, rx_frame, header);
         }
         let header = self.guard.reveal_numbers(header, self.epochs());
-        (self.heard_at, self.peer_ethertype) = (now, None);
         let len = wire_len(ADDRESSES_BYTES + received.carried.len());
         let Some(slot) = self.pool.allocate() else {
             // The endpoint treats the frame as lost and requests it again.
             self.counts.pool_empty += 1;
             return;
         };
+        let rejected = self.rejected();
         self.endpoint.on_signal(now, &header, Some((slot, len)));
-        self.is_numbered = self.endpoint.is_receiving();
+        // Anybody can send data frames of a wrong epoch, or again: those are no sign of the other end.
+        if self.rejected() == rejected {
+            (self.heard_at, self.peer_ethertype) = (now, None);
+            self.is_numbered = self.endpoint.is_receiving();
+        }
         self.store_if_kept(slot, rx_frame, header.added_len() as u8);
+    }
+
+    /// Frames that the endpoint did not accept, or had before.
+    #[inline]
+    fn rejected(&self) -> u64 {
+        let counters = self.endpoint.counters();
+        counters.ignored + counters.duplicates
     }
 
     fn on_control(&mut self, now: Time, rx_frame: RxFrame, header: LinkHeader) {
@@ -104,16 +115,11 @@ impl<P: Port> DataPath<P> {
         let header = self.guard.reveal_numbers(header, self.epochs());
         (self.heard_at, self.peer_ethertype) = (now, None);
         self.endpoint.on_signal(now, &header, None);
-        self.is_numbered =
-            self.endpoint.is_receiving() && (self.is_numbered || matches!(header, LinkHeader::Dummy { .. }));
         // Only the other end knows the epoch.
-        let knows_epoch = match header {
-            LinkHeader::Dummy { epoch, .. } => {
-                self.endpoint.receiving_epoch().is_some_and(|known| known as u8 & EPOCH_MASK == epoch)
-            }
-            _ => !was_active && self.endpoint.is_active(),
-        };
-        if knows_epoch {
+        let is_numbered = matches!(header, LinkHeader::Dummy { epoch, .. }
+            if self.endpoint.receiving_epoch().is_some_and(|known| known as u8 & EPOCH_MASK == epoch));
+        self.is_numbered = self.endpoint.is_receiving() && (self.is_numbered || is_numbered);
+        if is_numbered || !was_active && self.endpoint.is_active() {
             self.guard.on_peer_shown(self.link.bytes(&rx_frame));
         }
         self.apply_disposals(None);

@@ -65,7 +65,7 @@ impl XdpSocket {
             {
                 (true, false)
             }
-            CaptureFilter::Only(_) | CaptureFilter::LinkFrames(_) => {
+            CaptureFilter::Only(_) | CaptureFilter::LinkFrames(_) | CaptureFilter::UdpPort(_) => {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
         };

@@ -169,12 +169,12 @@ impl Intruder {
     }
 }
 
-fn data(epoch: u8, seq: u32) -> LinkHeader {
+pub(super) fn data(epoch: u8, seq: u32) -> LinkHeader {
     LinkHeader::Data { epoch, seq, ordered: true, retransmitted: false, ack: None }
 }
 
 /// A frame of the intruder behind a header.
-fn carried(header: &LinkHeader) -> Vec<u8> {
+pub(super) fn carried(header: &LinkHeader) -> Vec<u8> {
     let frame = [&ADDRESSES[..], &[0x08, 0x00], &[9; 60]].concat();
     let added = header.added_len() as usize;
     let mut buffer = [&vec![0; added][..], &frame].concat();

@@ -4,7 +4,7 @@ mod arena;
 mod intruder;
 
 use wiremend_units::{Span, Time};
-use wiremend_wire::link::HelloKind;
+use wiremend_wire::link::{HelloKind, LinkCodec, LinkHeader};
 
 use crate::datapath_pair::{DataPathPair, frame};
 use arena::{Arena, Damage, Defence};
@@ -93,4 +93,32 @@ fn flood_from_the_link_holds_up_nothing_from_the_lan() {
     assert_eq!(sent, 10, "one turn takes one batch from either side");
     while datapath.run_once(now).unwrap() {}
     assert!(datapath.counts().link_in > 100_000, "it takes all of them in the end");
+}
+
+/// Otherwise an intruder could make an end believe that it still protects what arrives.
+#[test]
+fn repeated_and_strange_data_frames_are_no_sign_of_the_other_end() {
+    let mut pair = DataPathPair::new();
+    pair.activate();
+    let mut recorded = Vec::new();
+    pair.carry_and_record(&[frame(1, 100), frame(2, 100)], &mut recorded);
+    pair.run(Span::from_ms(20), &mut |_| false);
+    let number = |sent: &Vec<u8>| match LinkCodec::default().parse(sent).ok()?.header {
+        LinkHeader::Data { epoch, seq, .. } => Some((epoch, seq)),
+        _ => None,
+    };
+    recorded.retain(|sent| number(sent).is_some());
+    let (epoch, last) = number(&recorded[1]).unwrap();
+    // From here on the other end is silent.
+    let heard_at = pair.ends[1].0.heard_at();
+    recorded.push(intruder::carried(&intruder::data(epoch ^ 1, last + 1)));
+    for bytes in &recorded {
+        pair.ends[1].2.put(bytes);
+    }
+    pair.run_alone(1, Span::from_ms(1), &mut |_| true);
+    assert_eq!(pair.ends[1].0.heard_at(), heard_at);
+    // The next number of this epoch is one.
+    pair.ends[1].2.put(&intruder::carried(&intruder::data(epoch, last + 1)));
+    pair.run_alone(1, Span::from_ms(1), &mut |_| true);
+    assert!(pair.ends[1].0.heard_at() > heard_at);
 }

@@ -1,5 +1,6 @@
 //! Hosts that send numbered frames at a steady rate and record what arrives.
 
+use std::collections::BTreeSet;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,26 +40,58 @@ impl Hosts {
     }
 
     /// Stops both hosts. Asserts that each has received every frame of the other, once and in order, except
-    /// `late` frames that others may have overtaken.
-    pub(crate) fn assert_all_arrived(self, late: u64) {
+    /// `late` frames that others may have overtaken. Those are asked for when no frame is under way.
+    pub(crate) fn assert_all_arrived(self, late: impl FnOnce() -> u64) {
         self.stop.store(true, Ordering::Relaxed);
         let [(sent0, got0), (sent1, got1)] = self.ends.map(|end| end.join().unwrap());
+        let late = late();
         for (way, sent, got) in [("0 to 1", sent0, got1), ("1 to 0", sent1, got0)] {
-            let missing = (0..sent).filter(|number| got.binary_search(number).is_err()).count();
-            let disordered = got.windows(2).filter(|pair| pair[1] < pair[0]).count();
-            let mut unique = got.clone();
-            unique.sort_unstable();
-            unique.dedup();
-            let facts = format!(
-                "{way}: {sent} sent, {} missing, {} twice, {disordered} out of order",
-                sent as usize - unique.len(),
-                got.len() - unique.len(),
+            let arrivals = Arrivals::new(sent, &got);
+            println!("{way}: {arrivals:?}");
+            let Arrivals { missing, twice, disordered, .. } = arrivals;
+            assert!(
+                missing == 0 && twice == 0 && disordered as u64 <= late,
+                "{way}, {late} late: {arrivals:?}"
             );
-            println!("{facts}");
-            assert!(missing == 0 && got.len() == sent as usize && disordered as u64 <= late, "{facts}");
-            assert!(sent > 100, "{facts}");
+            assert!(sent > 100, "{way}: {arrivals:?}");
         }
     }
+}
+
+/// What became of the frames that a host has sent.
+#[derive(PartialEq, Eq, Debug)]
+struct Arrivals {
+    sent: u32,
+    missing: usize,
+    twice: usize,
+    /// Frames that arrived directly after a later one.
+    disordered: usize,
+}
+
+impl Arrivals {
+    /// `got`: the numbers in the order of arrival.
+    fn new(sent: u32, got: &[u32]) -> Self {
+        let unique: BTreeSet<u32> = got.iter().copied().collect();
+        Self {
+            sent,
+            missing: (0..sent).filter(|number| !unique.contains(number)).count(),
+            twice: got.len() - unique.len(),
+            disordered: got.windows(2).filter(|pair| pair[1] < pair[0]).count(),
+        }
+    }
+}
+
+#[test]
+fn lost_repeated_and_overtaken_frames_are_told_apart() {
+    let arrivals = |got: &[u32]| {
+        let Arrivals { missing, twice, disordered, .. } = Arrivals::new(5, got);
+        [missing, twice, disordered]
+    };
+    assert_eq!(arrivals(&[0, 1, 2, 3, 4]), [0, 0, 0]);
+    assert_eq!(arrivals(&[0, 2, 3, 1, 4]), [0, 0, 1], "overtaken, not lost");
+    assert_eq!(arrivals(&[0, 2, 3, 4]), [1, 0, 0]);
+    assert_eq!(arrivals(&[0, 1, 2, 2, 3, 4]), [0, 1, 0]);
+    assert_eq!(arrivals(&[0, 1, 2, 4, 1]), [1, 1, 1]);
 }
 
 /// Sends until asked to stop, then waits for late frames. Returns the number sent and the numbers received.

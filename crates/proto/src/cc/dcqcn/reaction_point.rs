@@ -198,6 +198,10 @@ impl Controller for Dcqcn {
         self.pacer.eligible()
     }
 
+    fn sending_rate(&self) -> Option<Rate> {
+        Some(self.rate())
+    }
+
     fn on_cnp(&mut self, now: Time) {
         let interval = self.parameters.decrease_interval;
         if !self.is_active {

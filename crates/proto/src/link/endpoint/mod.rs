@@ -14,8 +14,9 @@ use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{
-    Ack, Config, ConfigError, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind, LinkHeader,
-    LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit, UsualTransmit,
+    Ack, Config, ConfigError, ControlHeader, CopyCount, Counters, DataHeader, Disposal, Hello, HelloKind,
+    LinkHeader, LossRate, ProtectionLevel, QueueHead, RecoveryDelays, Transmit, UnprotectedTransmit,
+    UsualTransmit,
 };
 
 /// An end of a protected link; see the [module](super). `BITS` is the width of sequence numbers; tests use
@@ -155,10 +156,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         if let Some(usual) = self.poll_after_urgent(now, head) {
             return Some(match usual {
                 UsualTransmit::New(header) => Transmit::New(header.into()),
-                UsualTransmit::Dummy(epoch, next, ack) => {
-                    Transmit::Control(LinkHeader::Dummy { epoch, next, ack })
-                }
-                UsualTransmit::Ack(ack) => Transmit::Control(LinkHeader::Ack(ack)),
+                UsualTransmit::Control(header) => Transmit::Control(header.into()),
             });
         }
         if head.is_some()
@@ -194,12 +192,21 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                 SendMode::Plain => return None,
             }
         }
-        if self.sender.dummy_owed() {
-            let ack = self.receiver.poll_piggyback();
-            let (epoch, next) = self.sender.next_dummy(&mut self.out);
-            return Some(UsualTransmit::Dummy(epoch, next, ack));
+        self.poll_control().map(UsualTransmit::Control)
+    }
+
+    /// Returns the dummy or ACK frame that an idle wire carries, if nothing is urgent. After `None`
+    /// `poll_transmit` may still return something.
+    #[expect(clippy::inline_always, reason = "a call costs as much as a dummy")]
+    #[inline(always)]
+    pub fn poll_control(&mut self) -> Option<ControlHeader> {
+        let is_dummy = self.sender.dummy_owed();
+        if !is_dummy && !self.receiver.is_plain_ack_due() {
+            return None;
         }
-        self.receiver.poll_ack(&mut self.out).map(UsualTransmit::Ack)
+        let ack = self.receiver.next_control(is_dummy, &mut self.out);
+        let (epoch, next) = self.sender.next_control(is_dummy, &mut self.out);
+        Some(ControlHeader { is_dummy, epoch, next, ack })
     }
 
     /// Returns what precedes normal frames.
@@ -252,16 +259,16 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     #[inline]
     pub fn is_urgent(&self) -> bool {
         self.reply.is_some()
-            || self.handshake.is_due()
-            || self.receiver.is_urgent()
-            || self.sender.probe_due()
-            || self.sender.is_retransmission_due()
+            | self.handshake.is_due()
+            | self.receiver.is_urgent()
+            | self.sender.probe_due()
+            | self.sender.is_retransmission_due()
     }
 
     /// Whether a poll without a head may return a transmission.
     #[inline]
     pub fn has_pending(&self) -> bool {
-        self.is_urgent() || self.sender.dummy_owed() || self.receiver.is_ack_due()
+        self.is_urgent() | self.sender.dummy_owed() | self.receiver.is_ack_due()
     }
 
     /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
@@ -277,7 +284,11 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     pub fn on_signal(&mut self, now: Time, signal: &LinkHeader, frame: Option<(F, Bytes)>) {
         match (signal, frame) {
             (&LinkHeader::Data { epoch, seq, ordered, retransmitted, ack }, Some((frame, len))) => {
-                self.on_data(now, DataHeader { epoch, seq, ordered, retransmitted, ack }, frame, len);
+                let header = DataHeader { epoch, seq, ordered, retransmitted, ack };
+                if let Some(frame) = self.receive(now, header, frame, len) {
+                    self.out.push(Disposal::Deliver(frame));
+                }
+                self.on_ack(now, ack);
             }
             (&LinkHeader::Dummy { epoch, next, ack }, None) => self.on_dummy(now, epoch, next, ack),
             (&LinkHeader::Ack(ack), None) => self.on_ack(now, Some(ack)),
@@ -308,26 +319,43 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
-    /// A numbered frame has arrived; see [`Endpoint::on_signal`].
+    /// A numbered frame has arrived; see [`Endpoint::on_signal`]. Returns the frame if the host must forward it now,
+    /// before all disposals.
     #[inline]
-    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) {
-        let DataHeader { epoch, seq, ordered, retransmitted, ack } = header;
-        if self.receiver.is_epoch(epoch) {
-            self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
-        } else {
-            self.on_unknown(now, epoch, Some((frame, retransmitted)));
-        }
-        self.on_ack(now, ack);
+    pub fn on_data(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) -> Option<F> {
+        let delivered = self.receive(now, header, frame, len);
+        self.on_ack(now, header.ack);
+        delivered
     }
 
-    /// A dummy has arrived; see [`Endpoint::on_signal`].
     #[inline]
-    pub fn on_dummy(&mut self, now: Time, epoch: u8, next: u32, ack: Option<Ack>) {
+    fn receive(&mut self, now: Time, header: DataHeader, frame: F, len: Bytes) -> Option<F> {
+        let DataHeader { epoch, seq, ordered, retransmitted, .. } = header;
+        if self.receiver.is_epoch(epoch) {
+            return self.receiver.on_data(now, seq, ordered, frame, len.get(), &mut self.out);
+        }
+        self.on_unknown(now, epoch, Some((frame, retransmitted)));
+        None
+    }
+
+    #[inline(never)]
+    fn on_dummy(&mut self, now: Time, epoch: u8, next: u32, ack: Option<Ack>) {
         if self.receiver.is_epoch(epoch) {
             self.receiver.on_dummy(now, next, &mut self.out);
         } else {
             self.on_unknown(now, epoch, None);
         }
+        self.on_ack(now, ack);
+    }
+
+    /// A dummy or an ACK frame has arrived; see [`Endpoint::on_signal`].
+    #[inline]
+    pub fn on_control(&mut self, now: Time, header: ControlHeader) {
+        let ControlHeader { is_dummy, epoch, next, ack } = header;
+        if is_dummy && !self.receiver.has_all_before(epoch, next) {
+            return self.on_dummy(now, epoch, next, ack);
+        }
+        self.receiver.owe_ack(is_dummy);
         self.on_ack(now, ack);
     }
 

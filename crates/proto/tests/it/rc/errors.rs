@@ -99,8 +99,8 @@ fn invalid_requests_are_refused() {
         (writing, packet(Opcode::WriteLast, 256), "a WRITE has the length in its RETH"),
         (None, write(Opcode::ReadRequest, 5, 100), "a READ request has no payload"),
         (None, write(Opcode::ReadRequest, 0, (1 << 31) + 1), "a message has at most 2^31 bytes"),
-        (None, packet(Opcode::FetchAdd, 0), "atomics are not offered"),
-        (send, packet(Opcode::SendLastInvalidate, 9), "invalidation is not offered"),
+        (None, packet(Opcode::FetchAdd, 8), "an atomic request has no payload"),
+        (writing, packet(Opcode::SendLastInvalidate, 9), "the packets of a message have one operation"),
     ];
     for (after, packet, rule) in refused {
         let (outcome, response) = respond_to(after, packet);

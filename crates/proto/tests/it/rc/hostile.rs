@@ -23,7 +23,7 @@ fn forged(random: &mut Random, near: Psn) -> Packet {
     let len = random.pick(&[0, 1, 255, 256, 257, u16::MAX]);
     let packet = Packet::new(opcode, QpNum::new(random.draw() as u32), psn).with_payload(len);
     let packet = packet.with_ack_req(random.below(2) == 0).with_imm(random.draw() as u32);
-    if opcode.has_reth() {
+    if packet.target().is_some() {
         let dma_len = random.pick(&[0, 1, 256, 257, 1 << 20, 1 << 31, u32::MAX]);
         let (address, remote_key) = (random.pick(&[0, 256, u64::MAX]), random.below(3) as u32);
         packet.with_reth(RethRepr { address, remote_key, dma_len })
@@ -53,8 +53,16 @@ fn random_packets_never_panic() {
             let near = if random.below(2) == 0 { qp.requester.oldest() } else { qp.responder.expected() };
             qp.on_packet(&config, now, &forged(&mut random, near));
             if random.below(3) == 0 {
-                let op = random.pick(&[Op::Send, Op::Write, Op::Read]);
-                let len = random.pick(&[0, 1, 256, 1000, 1 << 31]);
+                let op = random.pick(&[
+                    Op::Send,
+                    Op::Write,
+                    Op::Read,
+                    Op::SendInvalidate,
+                    Op::FetchAdd,
+                    Op::CompareSwap,
+                ]);
+                let any_len = random.pick(&[0, 1, 256, 1000, 1 << 31]);
+                let len = if op.is_atomic() { Op::ATOMIC_LEN } else { any_len };
                 qp.requester.post(
                     &config,
                     Time::ZERO,

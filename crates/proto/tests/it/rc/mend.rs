@@ -61,6 +61,34 @@ fn a_dummy_reveals_the_loss_of_the_tail() {
     assert!(took(lossy()) < Span::from_us(6));
 }
 
+/// A peer that denies WRITEs would end the connection because of a dummy.
+#[test]
+fn where_the_peer_denies_writes_copies_follow_a_send() {
+    for timing in [DummyTiming::Deferred, DummyTiming::AtPost] {
+        let dummies = Dummies { count: 2, timing, write_denied: true, ..Dummies::default() };
+        let config = || with(MendConfig { dummies, ..MendConfig::default() });
+        let sent_types = |pair: &Pair<Config>| {
+            let sent = pair.trace().iter().filter_map(|line| line.strip_prefix("A ").map(str::to_owned));
+            sent.filter(|line| !line.contains("Middle")).collect::<Vec<_>>()
+        };
+        let pair = run_op(Pair::new(config()).traced(), Op::Send);
+        let last = "SendLast psn 3 len 232 ackreq";
+        assert_eq!(sent_types(&pair)[1..], [last, last, last]);
+        let requester = pair.requester(Side::A);
+        assert_eq!((requester.dummies, requester.repeats), (0, 2));
+        // A WRITE shows that the peer permits them.
+        assert_eq!(run(Pair::new(config())).requester(Side::A).dummies, 2);
+        // The tail, its acknowledgement, and the tail again after a gap before it.
+        let losses: [(Direction, &'static [u64]); 3] =
+            [(Direction::Forward, &[4]), (Direction::Backward, &[4]), (Direction::Forward, &[2, 9])];
+        for (direction, lost) in losses {
+            let lossy = Pair::new(config()).fate(direction, move |sent| lost.contains(&sent.nth));
+            let pair = run_op(lossy, Op::Send);
+            assert_eq!(pair.causes(), [], "{timing:?} {direction:?} {lost:?}");
+        }
+    }
+}
+
 #[test]
 fn the_acknowledgement_of_a_dummy_replaces_a_lost_one() {
     let pair = run(Pair::new(dummies(1)).drop_nth(Direction::Backward, [4]));
@@ -135,7 +163,7 @@ fn dummies_may_exceed_the_window() {
 
 fn deferred(idle_time: Span) -> Config {
     with(MendConfig {
-        dummies: Dummies { count: 1, timing: DummyTiming::Deferred, idle_time },
+        dummies: Dummies { count: 1, timing: DummyTiming::Deferred, idle_time, write_denied: false },
         ..MendConfig::default()
     })
 }
@@ -167,7 +195,7 @@ fn posts_in_quick_succession_share_their_dummies() {
 /// As worded in §5.2, the first request of a batch is protected, and the last is not.
 #[test]
 fn at_post_protects_the_first_request_of_a_batch() {
-    let at_post = Dummies { count: 1, timing: DummyTiming::AtPost, idle_time: Span::ZERO };
+    let at_post = Dummies { count: 1, timing: DummyTiming::AtPost, ..Dummies::default() };
     let mut pair = Pair::new(with(MendConfig { dummies: at_post, ..MendConfig::default() }))
         .drop_nth(Direction::Forward, [4]);
     for _ in 0..3 {

@@ -1,9 +1,9 @@
 //! READs: implied ACKs and NAKs, partial restart, and the limit of READs in flight.
 
-use wiremend_proto::engine::{Op, RequestOutcome, Responder as _};
-use wiremend_proto::rc::{Config, Packet, Recovery, Responder, RethRepr};
+use wiremend_proto::engine::{Message, Op, RequestOutcome, Requester as _, Responder as _, Work};
+use wiremend_proto::rc::{Config, Packet, Qp, Recovery, Responder, RethRepr};
 use wiremend_testkit::{Direction, Pair, Side, TimeoutCause};
-use wiremend_units::{Psn, QpNum, Time};
+use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
 
 use super::config;
@@ -147,6 +147,74 @@ fn responses_of_a_discarded_read_are_not_sent() {
     responder.on_packet(&config, Time::ZERO, &request(4, 0, 0, 512));
     assert_eq!(drain(&mut responder, &config), [4, 5]);
     assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), RequestOutcome::Ignored);
+}
+
+/// Sends every packet from one end to the other until both are silent. Executes additions on `value`.
+fn exchange(config: &Config, [a, b]: [&mut Qp; 2], value: &mut u64, lost: &mut Vec<Opcode>) -> Vec<u64> {
+    let mut originals = Vec::new();
+    loop {
+        let Some(transmit) = a.requester.poll_transmit(config, Time::ZERO) else { return originals };
+        let opcode = transmit.packet.opcode;
+        if let Some(at) = lost.iter().position(|lost| *lost == opcode) {
+            lost.remove(at);
+            continue;
+        }
+        let outcome = b.responder.on_packet(config, Time::ZERO, &transmit.packet);
+        if matches!(
+            outcome,
+            RequestOutcome::Accepted { completed: Some(Message { op: Op::FetchAdd, .. }), .. }
+        ) {
+            b.responder.set_original(*value);
+            *value += 1;
+        }
+        while let Some(answer) = b.responder.poll_transmit(config) {
+            if let Some(at) = lost.iter().position(|lost| *lost == answer.opcode) {
+                lost.remove(at);
+                continue;
+            }
+            let placement = a.requester.on_packet(config, Time::ZERO, &answer);
+            originals.extend(placement.and(answer.original()));
+        }
+    }
+}
+
+/// Each operation is executed once, and each old value comes back once, however often requests are repeated.
+#[test]
+fn atomic_operations_are_executed_once_and_their_results_are_repeated() {
+    let config = Config { timeout: Some(Span::from_us(10)), reads_max: 4, ..config() };
+    let work = |id| Work { id, op: Op::FetchAdd, len: 8, addr: 64, rkey: 5, imm: None };
+    for lost in [vec![], vec![Opcode::FetchAdd], vec![Opcode::AtomicAcknowledge; 3]] {
+        let mut a = Qp::new(QpNum::new(2), Psn::new(0xFF_FFFF), Psn::new(7));
+        let mut b = Qp::new(QpNum::new(1), Psn::new(7), Psn::new(0xFF_FFFF));
+        (0..6).for_each(|id| a.requester.post(&config, Time::ZERO, work(id)));
+        let (mut value, mut lost, mut originals, mut now) = (40, lost, Vec::new(), Time::ZERO);
+        for _ in 0..8 {
+            originals.extend(exchange(&config, [&mut a, &mut b], &mut value, &mut lost));
+            now += Span::from_us(20);
+            a.requester.on_timeout(&config, now);
+        }
+        assert_eq!((originals, value), ((40..46).collect(), 46));
+        let done: Vec<_> = std::iter::from_fn(|| a.requester.poll_completion()).map(|done| done.id).collect();
+        assert_eq!(done, [0, 1, 2, 3, 4, 5]);
+    }
+}
+
+#[test]
+fn a_send_with_invalidate_names_the_key_in_its_last_packet() {
+    let config = config();
+    let mut a = Qp::new(QpNum::new(2), Psn::new(0), Psn::new(0));
+    let mut b = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(0));
+    for len in [0, 100, 600] {
+        let work = Work { id: 1, op: Op::SendInvalidate, len, addr: 0, rkey: 0xABCD, imm: None };
+        a.requester.post(&config, Time::ZERO, work);
+        let mut keys = Vec::new();
+        while let Some(transmit) = a.requester.poll_transmit(&config, Time::ZERO) {
+            let outcome = b.responder.on_packet(&config, Time::ZERO, &transmit.packet);
+            let RequestOutcome::Accepted { completed, .. } = outcome else { panic!("{outcome:?}") };
+            keys.extend(completed.map(|message| (message.op, message.len, message.invalidate)));
+        }
+        assert_eq!(keys, [(Op::Send, len, Some(0xABCD))]);
+    }
 }
 
 #[test]

@@ -62,11 +62,10 @@ prop_compose! {
 fn mends() -> impl Strategy<Value = MendConfig> {
     let timing = prop::sample::select(vec![DummyTiming::Deferred, DummyTiming::AtPost]);
     let idle_time = prop::sample::select(vec![0, 500, 5_000, 60_000]).prop_map(Span::from_ns);
-    let dummies = (0_u8..4, timing, idle_time).prop_map(|(count, timing, idle_time)| Dummies {
-        count,
-        timing,
-        idle_time,
-    });
+    let dummies =
+        (0_u8..4, timing, idle_time, any::<bool>()).prop_map(|(count, timing, idle_time, write_denied)| {
+            Dummies { count, timing, idle_time, write_denied }
+        });
     let copies = || prop_oneof![2 => Just(0_u8), 1 => 1_u8..3];
     let mend = (dummies, copies(), copies(), any::<bool>()).prop_map(
         |(dummies, tail_copies, packet_copies, check_epsn)| MendConfig {

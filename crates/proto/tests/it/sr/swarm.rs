@@ -51,6 +51,7 @@ fn mends() -> impl Strategy<Value = MendConfig> {
         count,
         timing,
         idle_time,
+        write_denied: false,
     });
     let mend = (dummies, 0_u8..3, 0_u8..2).prop_map(|(dummies, tail_copies, packet_copies)| MendConfig {
         dummies,

@@ -60,7 +60,7 @@ impl Lossless {
                 break false;
             }
             let Some((class, waiting)) = egress.pop(start) else { break true };
-            lanes.depart(start, port.lane, waiting.frame, waiting.wire_time);
+            lanes.depart(start, port.lane, waiting.frame, (waiting.len, waiting.wire_time));
             was_pausing |= buffer.is_pausing();
             buffer.release(waiting.ingress, class, waiting.len);
             if !egress.is_occupied() {
@@ -93,7 +93,7 @@ impl Lossless {
         if !port.has(LosslessPort::OCCUPIED) {
             return;
         }
-        let is_lazy = self.lazy && lanes.ports[lane.index()].flags.is_plain();
+        let is_lazy = self.lazy && lanes.ports[lane.index()].flags.is_plain_or_impaired();
         if (!is_lazy || switch.buffer.is_pausing())
             && let Some(start) = egress.next_start(busy_until)
         {

@@ -401,16 +401,22 @@ impl Lossless {
     }
 
     /// Handles a frame with a link header that came in by the port that sends over `lane`. A port without a
-    /// link end discards it.
-    pub(super) fn on_header(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: FrameId) {
+    /// link end discards it. Returns the frame if the switch must forward it next.
+    pub(super) fn on_header(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        frame: FrameId,
+    ) -> Option<FrameId> {
         let at = self.by_lane[lane.index()];
-        match self.port_mut(at).kind {
-            PortKind::Protected(id) => {
-                self.protection.on_header(lanes, now, id, frame);
-                self.send_next(lanes, now, at, id);
-            }
-            PortKind::Scheduled(_) => lanes.discard_link_frame(frame),
-        }
+        let PortKind::Protected(id) = self.port_mut(at).kind else {
+            lanes.discard_link_frame(frame);
+            return None;
+        };
+        let delivered = self.protection.on_header(lanes, now, id, frame);
+        self.send_next(lanes, now, at, id);
+        delivered
     }
 
     /// Handles looped frames, PFC refreshes and watchdog polls of a switch that are due.

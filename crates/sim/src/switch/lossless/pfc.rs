@@ -80,11 +80,17 @@ impl Lossless {
     }
 
     /// Sends the next PFC frame or probe of a port, if there is one and the wire is free.
+    #[inline]
     pub(super) fn send_pfc(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) -> bool {
+        self.port_mut(at).has(LosslessPort::CONTROL_PENDING) && self.send_control(lanes, now, at)
+    }
+
+    #[inline(never)]
+    fn send_control(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) -> bool {
         let Switch { buffer, ports, .. } = &mut self.switches[at.switch as usize];
         let port = &mut ports[usize::from(at.port)];
         let lane = port.lane;
-        if !port.has(LosslessPort::CONTROL_PENDING) || !lanes.is_free(now, lane) {
+        if !lanes.is_free(now, lane) {
             return false;
         }
         let header = match buffer.poll_transmit(now, at.port) {

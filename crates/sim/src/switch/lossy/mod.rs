@@ -173,7 +173,7 @@ impl Lossy {
             LossyPort::Scheduled(egress) => {
                 debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
                 if let Some((_, waiting)) = egress.pop(now) {
-                    lanes.depart(now, lane, waiting.frame, waiting.wire_time);
+                    lanes.depart(now, lane, waiting.frame, (waiting.len, waiting.wire_time));
                 }
                 self.await_departure(lanes, now, lane);
                 false
@@ -214,15 +214,22 @@ impl Lossy {
     }
 
     /// Handles a frame with a link header that came in by the port that sends over `lane`. A port without a
-    /// link end discards it.
-    pub(super) fn on_header(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, frame: FrameId) {
-        match self.ports[lane.index()] {
-            LossyPort::Protected(id) => {
-                self.protection.on_header(lanes, now, id, frame);
-                self.send_next(lanes, now, lane, id);
-            }
-            LossyPort::Plain | LossyPort::Scheduled(_) => lanes.discard_link_frame(frame),
-        }
+    /// link end discards it. Returns the frame if the switch must forward it next.
+    #[inline]
+    pub(super) fn on_header(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        lane: LaneId,
+        frame: FrameId,
+    ) -> Option<FrameId> {
+        let LossyPort::Protected(id) = self.ports[lane.index()] else {
+            lanes.discard_link_frame(frame);
+            return None;
+        };
+        let delivered = self.protection.on_header(lanes, now, id, frame);
+        self.send_next(lanes, now, lane, id);
+        delivered
     }
 
     /// Handles looped frames of a switch that are due, and departures in the rest of the window. Returns

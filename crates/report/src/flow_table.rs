@@ -1,12 +1,13 @@
-//! Writers for flow rows and time series: `flows.parquet`, `series.parquet`, and CSV.
+//! Writer of `flows.parquet` and `flows.csv`.
 
 use std::io;
 use std::path::Path;
 
-use wiremend_measure::{FlowRow, SeriesRow, Summary, TcpStats};
+use wiremend_measure::{FlowRow, Summary, TcpStats};
 
+use crate::contents::{Contents, Need};
 use crate::json::origin_json;
-use crate::table::{Cell, Column, Format, Kind, Record, TableWriter};
+use crate::table::{Cell, Column, Format, Kind, Record, TableWriter, float, int, optional, text};
 
 /// The run that a row belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,23 +18,40 @@ pub struct RunId<'a> {
     pub seed: u64,
 }
 
+/// The path of a flow all of whose packets take one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowLanes<'a> {
+    /// Names of the lanes that its packets crossed, from the requester's host on.
+    pub path: &'a [&'a str],
+    /// Those that acknowledgements and READ responses crossed.
+    pub return_path: &'a [&'a str],
+    /// Whether one of `path` may corrupt frames.
+    pub crossed_corrupting: bool,
+    /// Whether one of `return_path` may corrupt frames.
+    pub return_crossed_corrupting: bool,
+}
+
 /// Writes [`FlowRow`]s as they arrive. The file appears in [`finish`](Self::finish); a dropped writer removes
 /// it.
 ///
 /// Times are exact picoseconds since the start of the run (`_ps`). `fct_ns` and `slowdown` are derived from
-/// them. `delivered_ps` is empty if the last byte never arrived. The `tcp_` columns are empty for flows that
-/// do not use TCP.
+/// them. `delivered_ps` is empty if the last byte never arrived.
 pub struct FlowWriter(TableWriter);
 
 impl FlowWriter {
     /// Starts the file.
-    pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        TableWriter::create::<Flow<'_>>(path, format).map(Self)
+    pub fn create(path: &Path, format: Format, contents: Contents) -> io::Result<Self> {
+        TableWriter::create::<Flow<'_>>(path, format, contents).map(Self)
     }
 
-    /// Appends a row.
-    pub fn push(&mut self, run_id: RunId<'_>, row: &FlowRow) -> io::Result<()> {
-        self.0.push(&Flow { run_id, row })
+    /// Appends a row; `lanes` if its packets took one path.
+    pub fn push(
+        &mut self,
+        run_id: RunId<'_>,
+        row: &FlowRow,
+        lanes: Option<&FlowLanes<'_>>,
+    ) -> io::Result<()> {
+        self.0.push(&Flow { run_id, row, lanes })
     }
 
     /// Stores how the rows were made in the metadata of a Parquet file, under the key `wiremend`.
@@ -47,38 +65,22 @@ impl FlowWriter {
     }
 }
 
-/// Writes [`SeriesRow`]s as they arrive, in long format: one sample per line.
-pub struct SeriesWriter(TableWriter);
-
-impl SeriesWriter {
-    /// Starts the file.
-    pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        TableWriter::create::<Sample<'_>>(path, format).map(Self)
-    }
-
-    /// Appends a sample; `entity` is the name of the sampled link direction.
-    pub fn push(&mut self, run_id: RunId<'_>, entity: &str, row: &SeriesRow) -> io::Result<()> {
-        self.0.push(&Sample { run_id, entity, row })
-    }
-
-    /// Completes the file.
-    pub fn finish(self) -> io::Result<()> {
-        self.0.finish()
-    }
-}
-
 struct Flow<'a> {
     run_id: RunId<'a>,
     row: &'a FlowRow,
+    lanes: Option<&'a FlowLanes<'a>>,
 }
 
 impl Record for Flow<'_> {
     const COLUMNS: &'static [Column] = &[
         text("variant"),
         int("seed"),
+        int("workload"),
         int("flow"),
         int("src"),
         int("dst"),
+        int("class"),
+        optional("connection"),
         int("bytes"),
         int("start_ps"),
         int("end_ps"),
@@ -91,23 +93,30 @@ impl Record for Flow<'_> {
         int("naks"),
         int("retransmitted_packets"),
         int("retransmitted_bytes"),
-        optional("tcp_link_recovered"),
-        optional("tcp_sacked_bytes_max"),
-        optional("tcp_after_gap_bytes"),
-        optional("tcp_unsent_bytes"),
-        optional("tcp_recoveries"),
-        optional("tcp_spurious_recoveries"),
-        optional("tcp_tail_probes"),
-        optional("tcp_dsacks"),
+        Column { name: "path", kind: Kind::TextList, needs: Need::Paths },
+        Column { name: "return_path", kind: Kind::TextList, needs: Need::Paths },
+        Column { name: "crossed_corrupting_link", kind: Kind::OptionalBool, needs: Need::Paths },
+        Column { name: "return_crossed_corrupting_link", kind: Kind::OptionalBool, needs: Need::Paths },
+        optional("tcp_link_recovered").needing(Need::Tcp),
+        optional("tcp_sacked_bytes_max").needing(Need::Tcp),
+        optional("tcp_after_gap_bytes").needing(Need::Tcp),
+        optional("tcp_unsent_bytes").needing(Need::Tcp),
+        optional("tcp_recoveries").needing(Need::Tcp),
+        optional("tcp_spurious_recoveries").needing(Need::Tcp),
+        optional("tcp_tail_probes").needing(Need::Tcp),
+        optional("tcp_dsacks").needing(Need::Tcp),
     ];
 
     fn cells(&self, mut put: impl FnMut(Cell<'_>)) {
         let row = self.row;
         put(Cell::Text(self.run_id.variant));
         put(Cell::Int(self.run_id.seed));
+        put(Cell::Int(row.workload()));
         put(Cell::Int(row.flow));
         put(Cell::Int(row.src.into()));
         put(Cell::Int(row.dst.into()));
+        put(Cell::Int(row.class.into()));
+        put(Cell::OptionalInt(row.connection.map(u64::from)));
         put(Cell::Int(row.bytes));
         put(Cell::Int(row.start_ps));
         put(Cell::Int(row.end_ps));
@@ -120,6 +129,10 @@ impl Record for Flow<'_> {
         put(Cell::Int(row.naks.into()));
         put(Cell::Int(row.retransmitted_packets.into()));
         put(Cell::Int(row.retransmitted_bytes));
+        put(Cell::TextList(self.lanes.map(|lanes| lanes.path)));
+        put(Cell::TextList(self.lanes.map(|lanes| lanes.return_path)));
+        put(Cell::OptionalBool(self.lanes.map(|lanes| lanes.crossed_corrupting)));
+        put(Cell::OptionalBool(self.lanes.map(|lanes| lanes.return_crossed_corrupting)));
         let tcp: [fn(&TcpStats) -> u32; 8] = [
             |tcp| tcp.link_recovered,
             |tcp| tcp.sacked_bytes_max,
@@ -134,40 +147,4 @@ impl Record for Flow<'_> {
             put(Cell::OptionalInt(row.tcp.as_ref().map(|tcp| value(tcp).into())));
         }
     }
-}
-
-struct Sample<'a> {
-    run_id: RunId<'a>,
-    entity: &'a str,
-    row: &'a SeriesRow,
-}
-
-impl Record for Sample<'_> {
-    const COLUMNS: &'static [Column] =
-        &[text("variant"), int("seed"), int("time_ps"), text("entity"), text("metric"), int("value")];
-
-    fn cells(&self, mut put: impl FnMut(Cell<'_>)) {
-        put(Cell::Text(self.run_id.variant));
-        put(Cell::Int(self.run_id.seed));
-        put(Cell::Int(self.row.time_ps));
-        put(Cell::Text(self.entity));
-        put(Cell::Text(self.row.metric.key()));
-        put(Cell::Int(self.row.value));
-    }
-}
-
-const fn int(name: &'static str) -> Column {
-    Column { name, kind: Kind::Int }
-}
-
-const fn optional(name: &'static str) -> Column {
-    Column { name, kind: Kind::OptionalInt }
-}
-
-const fn float(name: &'static str) -> Column {
-    Column { name, kind: Kind::Float }
-}
-
-const fn text(name: &'static str) -> Column {
-    Column { name, kind: Kind::Text }
 }

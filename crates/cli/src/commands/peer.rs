@@ -1,0 +1,362 @@
+//! `wiremend peer`: an endpoint that speaks with kernels and NICs.
+
+use std::io::{self, IsTerminal, stderr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use wiremend_peer::Settings;
+use wiremend_peer::host::{HostSettings, LocalInterface, PeerError};
+use wiremend_peer::perftest::{Keys, Tool};
+use wiremend_peer::session::{
+    Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
+};
+use wiremend_proto::cc::dcqcn::Parameters;
+use wiremend_report::{human, text_table};
+use wiremend_units::{Bytes, Span};
+use wiremend_wire::{Ecn, TrafficClass};
+
+use crate::args::peer::{Peer, PeerCommand, PeerCommon, PeerPing, PeerServe, PingWith, ServeFor};
+use crate::failure::{Answer, Failure};
+use crate::{signals, terminal};
+
+/// Longest message that the command line takes.
+const SIZE_MAX: Bytes = Bytes::new(1 << 30);
+
+pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
+    signals::catch()?;
+    let tool = match &args.command {
+        PeerCommand::Serve(args) => return serve(args),
+        PeerCommand::Ping(args) => return ping(args),
+        PeerCommand::Write(_) => Tool::WriteBw,
+        PeerCommand::Send(_) => Tool::SendBw,
+        PeerCommand::Read(_) => Tool::ReadBw,
+        PeerCommand::Atomic(_) => Tool::AtomicBw,
+    };
+    let Some(args) = args.command.client() else { return Ok(Answer::Yes) };
+    let iterations = args.iterations.unwrap_or(tool.default_iterations());
+    measure(tool, args.host, args.size, iterations, args.depth, &args.common, args.json)
+}
+
+fn ping(args: &PeerPing) -> Result<Answer, Failure> {
+    let tool = match args.with {
+        PingWith::Send => Tool::SendLat,
+        PingWith::Write => Tool::WriteLat,
+        PingWith::Read => Tool::ReadLat,
+        PingWith::Pingpong => Tool::Pingpong,
+    };
+    measure(tool, args.host, args.size, args.iterations, 1, &args.common, args.json)
+}
+
+fn measure(
+    tool: Tool,
+    host: IpAddr,
+    size: Option<Bytes>,
+    iterations: u64,
+    depth: u64,
+    common: &PeerCommon,
+    json: bool,
+) -> Result<Answer, Failure> {
+    let size = check_size(size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
+    if tool == Tool::AtomicBw && size != tool.default_size() {
+        return Err(Failure::Input(format!("--size: an atomic operation has 8 bytes, not {size}")));
+    }
+    let client = Client {
+        server: SocketAddr::new(host, common.port),
+        tool,
+        interface: interface(common, Some(host))?,
+        size,
+        iterations,
+        depth,
+        connection: connection(common),
+        host: host_settings(common),
+    };
+    let mut ask = ask_by_hand;
+    let set_up = if common.by_hand { SetUp::ByHand(&mut ask) } else { SetUp::Tcp };
+    let mut shown = Shown::start();
+    let outcome =
+        run_client(&client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
+    shown.end();
+    let outcome = outcome.map_err(failure)?;
+    if json {
+        let text = serde_json::to_string_pretty(&Summary::new(&outcome)).expect("plain values");
+        terminal::print(&format!("{text}\n"))?;
+    } else {
+        terminal::print(&rendered(&outcome))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn serve(args: &PeerServe) -> Result<Answer, Failure> {
+    let listen = SocketAddr::new(args.listen.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), args.common.port);
+    let settings = ServerSettings {
+        listen,
+        interface: interface(&args.common, args.listen)?,
+        role: match args.tool {
+            None => Role::Receive,
+            Some(ServeFor::SendLat) => Role::AnswerSends,
+            Some(ServeFor::WriteLat) => Role::AnswerWrites,
+        },
+        size: check_size(args.size)?,
+        iterations: args.iterations,
+        clients_max: args.clients,
+        connection: connection(&args.common),
+        host: host_settings(&args.common),
+    };
+    if args.common.by_hand && settings.interface.is_none() {
+        return Err(Failure::Input(
+            "peer: --by-hand needs --interface IF, whose address the peer must know".to_owned(),
+        ));
+    }
+    let mut server = Server::start(settings).map_err(failure)?;
+    if args.common.by_hand {
+        server.connect_by_hand(&mut ask_by_hand).map_err(failure)?;
+    }
+    let mut shown = Shown::start();
+    let ended = loop {
+        if server.is_finished() {
+            break Ok(());
+        }
+        if let Err(error) = server.turn() {
+            break Err(error);
+        }
+        shown.update(|| described(&server.status()));
+    };
+    shown.end();
+    server.finish().map_err(failure)?;
+    terminal::print(&format!("{}\n", described(&server.status())))?;
+    match ended {
+        // A server without an end is stopped by a signal.
+        Ok(()) | Err(PeerError::Stopped) => {
+            Ok(if server.status().failed == 0 { Answer::Yes } else { Answer::No })
+        }
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// Prints own parameters and reads the peer's.
+fn ask_by_hand(own: &Keys) -> Result<Keys, PeerError> {
+    let bad = |why: String| PeerError::Io {
+        what: "read the peer's parameters from stdin".to_owned(),
+        source: io::Error::other(why),
+    };
+    terminal::print_message(&own.to_string());
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).map_err(|error| bad(error.to_string()))?;
+    line.trim_start().trim_start_matches("wiremend:").parse().map_err(bad)
+}
+
+fn described(status: &ServerStatus) -> String {
+    let ServerStatus { served, clients, received, failed, frames_in, frames_out, dropped } = *status;
+    format!(
+        "{served} clients served, {clients} connected, {failed} failed; {received} messages received; {frames_in} frames \
+         in, {frames_out} out, {dropped} dropped on purpose"
+    )
+}
+
+fn interface(common: &PeerCommon, like: Option<IpAddr>) -> Result<Option<LocalInterface>, Failure> {
+    common.interface.as_deref().map(|name| LocalInterface::by_name(name, like).map_err(failure)).transpose()
+}
+
+fn connection(common: &PeerCommon) -> ConnectionSettings {
+    ConnectionSettings {
+        mtu: common.mtu,
+        timeout: Some(common.timeout).filter(|timeout| *timeout > Span::ZERO),
+        retry_count: common.retries,
+        rnr_retry: 7,
+        window: common.window,
+        dummies: common.dummies,
+        tail_copies: common.tail_copies,
+    }
+}
+
+fn host_settings(common: &PeerCommon) -> HostSettings {
+    HostSettings {
+        endpoint: Settings {
+            nak_copies: common.nak_copies,
+            resend_copies: common.resend_copies,
+            dcqcn: common.dcqcn.map(|line| (Parameters::PAPER, line)),
+            seed: std::process::id(),
+        },
+        drops: common.drop.clone(),
+        seed: common.seed,
+        capture: common.pcap.clone(),
+        class: TrafficClass {
+            dscp: common.dscp,
+            ecn: if common.dcqcn.is_some() { Ecn::Ect0 } else { Ecn::NotEct },
+        },
+        stop: signals::stop(),
+    }
+}
+
+fn check_size(size: Bytes) -> Result<u32, Failure> {
+    if size == Bytes::new(0) || size > SIZE_MAX {
+        return Err(Failure::Input(format!(
+            "--size: a message has 1 to {} bytes, not {}",
+            SIZE_MAX.get(),
+            size.get()
+        )));
+    }
+    Ok(size.get() as u32)
+}
+
+fn failure(error: PeerError) -> Failure {
+    match error {
+        PeerError::Stopped => Failure::Interrupted(signals::caught().unwrap_or(0)),
+        other => Failure::Input(format!("peer: {other}")),
+    }
+}
+
+/// A line on stderr that changes while a test runs, on a terminal only.
+struct Shown {
+    bar: Option<ProgressBar>,
+    updated: Instant,
+}
+
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+
+impl Shown {
+    fn start() -> Self {
+        let bar = stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{elapsed}  {msg}").expect("the template is right");
+            ProgressBar::new_spinner().with_style(style)
+        });
+        Self { bar, updated: Instant::now() }
+    }
+
+    fn update(&mut self, text: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar
+            && self.updated.elapsed() > UPDATE_INTERVAL
+        {
+            self.updated = Instant::now();
+            bar.set_message(text());
+            bar.tick();
+        }
+    }
+
+    fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The numbers of a test.
+#[derive(Debug, Serialize)]
+struct Summary {
+    tool: &'static str,
+    size: u32,
+    messages: u64,
+    mtu: u16,
+    elapsed_ns: u64,
+    mib_per_s: f64,
+    /// Half round trips, as in perftest, or times from post to completion.
+    half_round_trip: bool,
+    min_ns: u64,
+    median_ns: u64,
+    p99_ns: Option<u64>,
+    p999_ns: Option<u64>,
+    max_ns: u64,
+    packets: u64,
+    retransmitted: u64,
+    naks_received: u32,
+    dummies: u64,
+    copies: u64,
+    dropped: u64,
+    kernel_drops: u64,
+    stalls: Vec<StallRow>,
+    stalls_not_listed: u64,
+}
+
+/// One expiry of the timer.
+#[derive(Debug, Serialize)]
+struct StallRow {
+    at_ns: u64,
+    waited_ns: u64,
+    psn: u32,
+    cause: String,
+}
+
+/// Messages that a percentile needs: ten beyond it.
+const BEYOND: f64 = 10.0;
+
+impl Summary {
+    fn new(outcome: &Outcome) -> Self {
+        let latency = &outcome.latency;
+        let quantile = |q: f64| {
+            let is_carried = latency.count() as f64 * (1.0 - q) >= BEYOND;
+            latency.quantile(q).filter(|_| is_carried)
+        };
+        let counters = &outcome.counters;
+        Self {
+            tool: outcome.tool.name(),
+            size: outcome.size,
+            messages: outcome.messages,
+            mtu: outcome.mtu,
+            elapsed_ns: outcome.elapsed.as_ns(),
+            mib_per_s: outcome.bytes_per_s() / f64::from(1 << 20),
+            half_round_trip: outcome.is_half,
+            min_ns: latency.min().unwrap_or(0),
+            median_ns: latency.quantile(0.5).unwrap_or(0),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            max_ns: latency.max().unwrap_or(0),
+            packets: counters.requester.packets,
+            retransmitted: counters.requester.retransmitted_packets,
+            naks_received: counters.requester.naks,
+            dummies: counters.requester.dummies,
+            copies: counters.copies + counters.requester.repeats,
+            dropped: outcome.dropped,
+            kernel_drops: outcome.kernel_drops,
+            stalls: outcome
+                .stalls
+                .iter()
+                .map(|stall| StallRow {
+                    at_ns: stall.at.as_ns(),
+                    waited_ns: stall.waited.as_ns(),
+                    psn: stall.psn,
+                    cause: stall.cause.to_string(),
+                })
+                .collect(),
+            stalls_not_listed: outcome.stalls_not_listed,
+        }
+    }
+}
+
+fn rendered(outcome: &Outcome) -> String {
+    let summary = Summary::new(outcome);
+    let time = |ns: u64| human::time_ns(ns as f64);
+    let optional = |ns: Option<u64>| ns.map_or("-".to_owned(), time);
+    let headings =
+        ["messages", "MiB/s", "min", "median", "p99", "p99.9", "max", "packets", "again", "timeouts"];
+    let row = vec![
+        human::count(summary.messages),
+        format!("{:.1}", summary.mib_per_s),
+        time(summary.min_ns),
+        time(summary.median_ns),
+        optional(summary.p99_ns),
+        optional(summary.p999_ns),
+        time(summary.max_ns),
+        human::count(summary.packets),
+        human::count(summary.retransmitted),
+        human::count(summary.stalls.len() as u64 + summary.stalls_not_listed),
+    ];
+    let kind = if summary.half_round_trip { "half of a round trip" } else { "from post to completion" };
+    let mut text = format!(
+        "{} with messages of {} bytes, MTU {}. Times: {kind}.\n\n{}",
+        summary.tool,
+        summary.size,
+        summary.mtu,
+        text_table(&headings, &[row], terminal::stdout()),
+    );
+    if summary.kernel_drops > 0 {
+        text +=
+            &format!("This machine's kernel dropped {} frames, because it was busy.\n", summary.kernel_drops);
+    }
+    for (cause, (count, longest)) in outcome.causes() {
+        let longest = time(longest.as_ns());
+        text += &format!("Timeouts by cause: {cause}: {count}, after at most {longest} without progress.\n");
+    }
+    text
+}

@@ -1,0 +1,375 @@
+//! `wiremend peer` with unmodified programs on the other end: perftest and `ibv_rc_pingpong` on the RoCE of Debian's
+//! kernel, in a guest.
+//!
+//! Emulated guests are slow, so one guest serves all tools of a test. A tool that hangs is killed by the guest after
+//! its time limit, and the test fails with its name.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::{TempDir, tempdir};
+use wiremend_dataplane::net::{self, Interface, NetError, NetNs, VethEnd};
+use wiremend_dataplane::sys::process;
+use wiremend_lab::guests::{self, Guest, GuestConfig, Image, Output, TapDevice};
+use wiremend_wire::MacAddr;
+
+use super::relay_net::in_own_network;
+use super::{alone, skip, until};
+use crate::program::{Ended, command, ended, wiremend};
+
+/// On an idle machine the start takes ten seconds.
+const START_LIMIT: Duration = Duration::from_mins(10);
+/// A hanging tool is judged as failed after this time.
+const TOOL_LIMIT: Duration = Duration::from_mins(4);
+const SHORT: Duration = Duration::from_mins(2);
+const HOST: &str = "198.18.0.1";
+const GUEST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+/// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
+const CLOCK_ATTEMPTS: u32 = 6;
+
+/// Runs `work` with a guest on a TAP interface, in a namespace of its own. Skips the test if that is not possible.
+fn with_guest(work: impl FnOnce(&mut Guest, &TempDir) + Send) {
+    let _alone = alone();
+    let found = guests::find().or_else(|_| guests::fetch().and_then(|()| guests::find()));
+    let files = match found {
+        Ok(files) => files,
+        Err(error) => return skip(&error.to_string()),
+    };
+    let network = match NetNs::new() {
+        Ok(network) => network,
+        Err(refused @ NetError::NotPermitted { .. }) => return skip(&refused.to_string()),
+        Err(refused) => panic!("{refused}"),
+    };
+    let inside = || {
+        ip("tuntap add tap0 mode tap");
+        ip("link set tap0 up");
+        ip(&format!("address add {HOST}/24 dev tap0"));
+        assert!(Interface::by_name("tap0").is_ok());
+        let directory = tempdir().unwrap();
+        let image = Image::build(&files, directory.path()).unwrap();
+        let config = GuestConfig {
+            name: "guest",
+            tap: TapDevice::Named("tap0".to_owned()),
+            address: GUEST,
+            mac: MacAddr::local(2),
+            directory: directory.path(),
+            stop: Arc::default(),
+        };
+        let mut guest = Guest::start(&image, config).unwrap();
+        guest.wait_ready(START_LIMIT).unwrap();
+        work(&mut guest, &directory);
+    };
+    network.run(inside).unwrap();
+}
+
+fn ip(arguments: &str) {
+    let status = std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();
+    assert!(status.success(), "ip {arguments}");
+}
+
+/// Common arguments of perftest: device, IPv4, message length and number, no check of the CPU frequency.
+fn perftest(tool: &str, size: u32, iterations: u32) -> String {
+    match tool {
+        "ibv_rc_pingpong" => format!("{tool} -d rxe0 -g 1 -s {size} -n {iterations}"),
+        "ib_atomic_bw" => format!("{tool} -d rxe0 -x 1 -F -n {iterations}"),
+        _ => format!("{tool} -d rxe0 -x 1 -m 1024 -F -s {size} -n {iterations}"),
+    }
+}
+
+/// Returns whether a server of this namespace listens at the port of perftest.
+fn is_listening() -> bool {
+    let tables = ["tcp", "tcp6"].map(|name| fs::read_to_string(format!("/proc/thread-self/net/{name}")));
+    let is_it = |line: &str| line.contains(":4853 ") && line.contains(" 0A ");
+    tables.into_iter().flatten().any(|table| table.lines().any(is_it))
+}
+
+fn assert_done(output: &Output, what: &str) {
+    assert_ne!(output.status, 137, "{what} hung and was killed: {}", output.text);
+    assert_eq!(output.status, 0, "{what}: {}", output.text);
+}
+
+fn clock_failed(text: &str) -> bool {
+    text.contains("r^2") || text.contains(" inf") || text.contains(" nan")
+}
+
+/// Runs a tool in the guest as the client of `wiremend peer serve`. Returns what the server has printed.
+fn guest_calls(guest: &mut Guest, tool: &str, size: u32, iterations: u32, options: &[&str]) -> String {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let (size_text, iterations_text) = (format!("{size}B"), iterations.to_string());
+        let mut arguments = vec!["peer", "serve", "--interface", "tap0", "--clients", "1"];
+        arguments.extend(["--size", &size_text, "--iterations", &iterations_text]);
+        if matches!(tool, "ib_send_lat" | "ib_write_lat") {
+            arguments.extend(["--for", tool]);
+        }
+        arguments.extend(options);
+        let mut server = command();
+        server.args(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = server.spawn().expect("the program starts");
+        until("the server listens or has ended", || is_listening() || server.try_wait().unwrap().is_some());
+        let line = perftest(tool, size, iterations);
+        let output = guest.run(&format!("{line} {HOST}"), TOOL_LIMIT).unwrap();
+        if output.status != 0 {
+            let _ = server.kill();
+        }
+        let served = ended(server.wait_with_output().unwrap());
+        if clock_failed(&output.text) && attempt < CLOCK_ATTEMPTS {
+            continue;
+        }
+        assert_done(&output, &format!("{tool} {options:?} (server: {} {})", served.stdout, served.stderr));
+        return served.ok();
+    }
+}
+
+/// Runs a tool in the guest as the server of a client of `wiremend peer`. Returns the numbers of the client.
+fn guest_serves(guest: &mut Guest, tool: &str, size: u32, iterations: u32, options: &[&str]) -> Value {
+    const LISTENING: &str = ":4853 [0-9A-F]*:0000 0A";
+    let line = perftest(tool, size, iterations);
+    let started = guest.run(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT).unwrap();
+    let listens = format!("until grep -q '{LISTENING}' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done");
+    assert_done(&guest.run(&listens, SHORT).unwrap(), &format!("{tool} as a server"));
+    let (kind, with) = match tool {
+        "ib_write_bw" => ("write", None),
+        "ib_send_bw" => ("send", None),
+        "ib_read_bw" => ("read", None),
+        "ib_atomic_bw" => ("atomic", None),
+        "ib_write_lat" => ("ping", Some("write")),
+        "ib_send_lat" => ("ping", Some("send")),
+        "ib_read_lat" => ("ping", Some("read")),
+        _ => ("ping", Some("pingpong")),
+    };
+    let (host, size, iterations) = (GUEST.to_string(), format!("{size}B"), iterations.to_string());
+    let mut arguments = vec!["peer", kind, &host, "--size", &size, "--iterations", &iterations, "--json"];
+    arguments.extend(with.iter().flat_map(|with| ["--with", with]));
+    arguments.extend(options);
+    let client: Ended = wiremend(&arguments);
+    // A server that has had a client ends by itself, but for those whose clock failed.
+    let server = guest.run(&format!("kill -KILL {}; cat /run/server", started.text.trim()), SHORT).unwrap();
+    assert_eq!(client.code, Some(0), "{tool} {options:?}: {} (server: {})", client.stderr, server.text);
+    let numbers = client.json();
+    assert_eq!(numbers["messages"], iterations.parse::<u64>().unwrap(), "{numbers}");
+    numbers
+}
+
+const TOOLS: [(&str, u32, u32); 8] = [
+    ("ib_write_bw", 65_536, 20),
+    ("ib_send_bw", 65_536, 20),
+    ("ib_read_bw", 65_536, 20),
+    ("ib_atomic_bw", 8, 40),
+    ("ib_write_lat", 8, 40),
+    ("ib_send_lat", 64, 40),
+    ("ib_read_lat", 64, 40),
+    ("ibv_rc_pingpong", 4096, 40),
+];
+
+#[test]
+fn every_tool_of_a_kernel_runs_against_the_endpoint_as_client_and_server() {
+    with_guest(|guest, _| {
+        for (tool, size, iterations) in TOOLS {
+            let served = guest_calls(guest, tool, size, iterations, &[]);
+            assert!(served.contains("1 clients served") && served.contains(" 0 failed"), "{tool}: {served}");
+            let numbers = guest_serves(guest, tool, size, iterations, &[]);
+            assert_eq!(numbers["tool"], tool);
+            assert!(numbers["packets"].as_u64().unwrap() >= u64::from(iterations), "{numbers}");
+        }
+        let served = guest_calls(guest, "ib_send_bw -q 4", 4096, 50, &[]);
+        assert!(served.contains(" 0 failed; 200 messages received"), "four queue pairs: {served}");
+    });
+}
+
+/// One loss of each kind is recovered by both ends.
+#[test]
+fn tools_of_a_kernel_finish_when_frames_are_lost() {
+    with_guest(|guest, directory| {
+        let random: &[&str] = &["--drop", "out 1/64", "--drop", "in 1/64"];
+        for (tool, size, iterations) in TOOLS {
+            let served = guest_calls(guest, tool, size, iterations, random);
+            assert!(served.contains("1 clients served"), "{tool}: {served}");
+            let numbers = guest_serves(guest, tool, size, iterations, random);
+            assert_eq!(numbers["tool"], tool);
+        }
+        let pcap = directory.path().join("run.pcapng");
+        let options = ["--drop", "out data 1280", "--pcap", pcap.to_str().unwrap()];
+        let numbers = guest_serves(guest, "ib_write_bw", 65_536, 20, &options);
+        assert_eq!(numbers["dropped"], 1, "{numbers}");
+        let causes: Vec<_> =
+            numbers["stalls"].as_array().unwrap().iter().map(|stall| &stall["cause"]).collect();
+        assert!(causes.iter().any(|cause| **cause == "tail packet"), "{numbers}");
+        let decoded = wiremend(&["capture", "decode", pcap.to_str().unwrap()]).ok();
+        assert!(decoded.contains("dropped instead of sent"), "the capture shows the loss");
+    });
+}
+
+/// On a real kernel one dummy replaces the wait for the timer, or a copy where the kernel's queue pair denies WRITEs.
+#[test]
+fn remedies_avoid_the_timeouts_of_a_kernel() {
+    with_guest(|guest, _| {
+        let stalls = |numbers: &Value, cause: &str| {
+            let all = numbers["stalls"].as_array().unwrap();
+            all.iter().filter(|stall| stall["cause"] == cause).count()
+        };
+        // The timer is far longer than anything else, so that only a loss makes it expire.
+        let timeout = ["--timeout", "2s"];
+        let last_packet = ["--drop", "out data 1280"];
+        let cases: [(&str, [&str; 2], &str); 4] = [
+            ("ib_write_bw", last_packet, "tail packet"),
+            ("ib_send_bw", last_packet, "tail packet"),
+            ("ib_read_bw", ["--drop", "in read-response 1280"], "tail ACK"),
+            ("ibv_rc_pingpong", ["--drop", "out data 60"], "tail packet"),
+        ];
+        for (tool, loss, cause) in cases {
+            let size = if tool == "ibv_rc_pingpong" { 4096 } else { 65_536 };
+            for (dummies, expected) in [("0", 1), ("1", 0)] {
+                let options = [&timeout[..], &loss, &["--dummies", dummies]].concat();
+                let numbers = guest_serves(guest, tool, size, 20, &options);
+                assert_eq!(numbers["dropped"], 1, "{tool} {options:?}: {numbers}");
+                assert_eq!(stalls(&numbers, cause), expected, "{tool} {options:?}: {numbers}");
+            }
+        }
+    });
+}
+
+/// Each problem is one line that names place and remedy, and the exit code is 2.
+#[test]
+fn what_prevents_a_start_is_said_in_one_line() {
+    in_own_network(|| {
+        ip("link set lo up");
+        ip("link add p0 type veth peer name p1");
+        ip("link set p0 up");
+        ip("link set p1 up");
+        let fails = |arguments: &[&str], parts: &[&str]| {
+            let Ended { code, stdout, stderr } = wiremend(&[&["peer"], arguments].concat());
+            assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+            assert!(parts.iter().all(|part| stderr.contains(part)), "{arguments:?}: {stderr}");
+        };
+        fails(&["serve", "--interface", "eth77"], &["`eth77` does not exist"]);
+        fails(&["serve", "--interface", "p0"], &["`p0`", "no address", "ip address add"]);
+        ip("address add 198.18.1.1/24 dev p0");
+        fails(&["write", "198.18.1.1"], &["198.18.1.1:18515", "no server"]);
+        fails(&["write", "198.18.1.9", "--interface", "p1"], &["`p1`", "no address"]);
+        let taken = UdpSocket::bind(("198.18.1.1", 4791)).unwrap();
+        fails(&["serve", "--interface", "p0"], &["UDP port 4791 of 198.18.1.1 is taken", "rdma link"]);
+        drop(taken);
+        let listener = TcpListener::bind("[::]:18515").unwrap();
+        fails(&["serve", "--interface", "p0"], &["cannot listen at [::]:18515", "--port"]);
+        fails(&["ping", "198.18.1.1"], &["198.18.1.1 belongs to this machine"]);
+        drop(listener);
+        ip("link set p0 mtu 300");
+        fails(&["serve", "--interface", "p0"], &["`p0` has MTU 300", "ip link set p0 mtu 348"]);
+        ip("link set p0 down");
+        fails(&["serve", "--interface", "p0"], &["`p0` is down", "ip link set p0 up"]);
+        for (arguments, part) in [
+            (["write", "198.18.1.1", "--drop", "out dat 1"], "allowed: any, data"),
+            (["write", "198.18.1.1", "--mtu", "1000"], "must be 256, 512, 1024, 2048 or 4096"),
+            (["write", "198.18.1.1", "--size", "2GiB"], "1 to 1073741824 bytes"),
+            (["atomic", "198.18.1.1", "--size", "16B"], "8 bytes"),
+            (["write", "198.18.1.1", "--retries", "8"], "must be 0 to 7"),
+        ] {
+            let Ended { code, stderr, .. } = wiremend(&[&["peer"], &arguments[..]].concat());
+            assert!(code == Some(2) && stderr.contains(part), "{arguments:?}: {stderr}");
+        }
+    });
+}
+
+/// Each end prints its parameters and reads those of the other.
+#[test]
+fn two_endpoints_connect_by_hand() {
+    in_own_network(|| {
+        let other = NetNs::new().unwrap();
+        net::new_veth(VethEnd::here("p0"), VethEnd::within("p1", other.as_fd())).unwrap();
+        ip("address add 198.18.3.1/24 dev p0");
+        ip("link set p0 up");
+        other.run(|| ip("address add 198.18.3.2/24 dev p1")).unwrap();
+        other.run(|| ip("link set p1 up")).unwrap();
+        let start = |arguments: &[&str]| {
+            let mut process = command();
+            process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            process.spawn().unwrap()
+        };
+        let mut server = other
+            .run(|| start(&["peer", "serve", "--by-hand", "--interface", "p1", "--port", "20000"]))
+            .unwrap();
+        let mut client = start(&["peer", "write", "198.18.3.2", "--by-hand", "--iterations", "50", "--json"]);
+        let mut lines = [&mut server, &mut client].map(|process| {
+            let mut line = String::new();
+            BufReader::new(process.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+            line
+        });
+        lines.reverse();
+        for (process, line) in [&mut server, &mut client].into_iter().zip(lines) {
+            assert!(line.starts_with("wiremend: qpn=0x"), "{line}");
+            process.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        }
+        let client = ended(client.wait_with_output().unwrap());
+        assert_eq!(client.json()["messages"], 50);
+        process::terminate(server.id()).unwrap();
+        let served = ended(server.wait_with_output().unwrap()).ok();
+        assert!(served.contains("1 connected, 0 failed"), "{served}");
+    });
+}
+
+/// Both ends here: every kind of session, also over IPv6 and with a larger MTU, with losses on the way.
+#[test]
+fn two_endpoints_run_every_test_over_a_veth_pair() {
+    in_own_network(|| {
+        let other = NetNs::new().unwrap();
+        net::new_veth(VethEnd::here("p0"), VethEnd::within("p1", other.as_fd())).unwrap();
+        let at = |inside: bool, arguments: &str| {
+            if inside { other.run(|| ip(arguments)).unwrap() } else { ip(arguments) }
+        };
+        for (inside, name, last) in [(false, "p0", 1), (true, "p1", 2)] {
+            at(inside, &format!("address add 198.18.2.{last}/24 dev {name}"));
+            at(inside, &format!("address add fd00:2::{last}/64 dev {name} nodad"));
+            at(inside, &format!("link set {name} mtu 9000 up"));
+        }
+        for (kind, role, extra) in [
+            ("write", None, &[][..]),
+            ("send", None, &["--mtu", "4096"]),
+            ("read", None, &["--drop", "in 1/200"]),
+            ("atomic", None, &["--drop", "out 1/50"]),
+            ("ping --with send", Some("ib_send_lat"), &[]),
+            ("ping --with write", Some("ib_write_lat"), &[]),
+            ("ping --with read", None, &[]),
+            ("ping --with pingpong", None, &["--drop", "in 1/50"]),
+        ] {
+            for host in ["198.18.2.2", "fd00:2::2"] {
+                let mut server = command();
+                server.args(["peer", "serve", "--interface", "p1", "--clients", "1", "--iterations", "60"]);
+                server.args(role.iter().flat_map(|role| ["--for", role, "--size", "64B"]));
+                if host.contains(':') {
+                    server.args(["--listen", host]);
+                }
+                server.stdout(Stdio::piped()).stderr(Stdio::piped());
+                let mut server = other.run(|| server.spawn().unwrap()).unwrap();
+                other
+                    .run(|| until("it listens", || is_listening() || server.try_wait().unwrap().is_some()))
+                    .unwrap();
+                let words: Vec<&str> = kind.split(' ').collect();
+                let (action, with) = words.split_first().unwrap();
+                let mut arguments =
+                    vec!["peer", action, host, "--iterations", "60", "--json", "--timeout", "10ms"];
+                arguments.extend(with);
+                arguments.extend(extra);
+                if role.is_some() {
+                    arguments.extend(["--size", "64B"]);
+                }
+                let client = wiremend(&arguments);
+                let served = ended(server.wait_with_output().unwrap());
+                assert_eq!(client.code, Some(0), "{arguments:?}: {} {}", client.stderr, served.stderr);
+                assert_eq!(client.json()["messages"], 60);
+                let served = served.ok();
+                assert!(
+                    served.contains("1 clients served") && served.contains(" 0 failed"),
+                    "{arguments:?}: {served}"
+                );
+            }
+        }
+    });
+}

@@ -1,0 +1,149 @@
+//! Why an endpoint cannot start, or a session ends early.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use wiremend_dataplane::net::NetError;
+use wiremend_wire::ROCE_PORT;
+
+/// An error. Each message is one line: what is wrong and what to do.
+#[derive(Debug)]
+pub enum PeerError {
+    /// No interface has this address.
+    NoInterface(IpAddr),
+    /// The address belongs to this machine, so its frames do not pass an interface.
+    SameMachine(IpAddr),
+    /// Packet sockets are not permitted.
+    NotPermitted(String),
+    /// Another program has the UDP port.
+    PortTaken(IpAddr),
+    /// The MTU is too small for the smallest packets.
+    Mtu {
+        /// The interface.
+        name: String,
+        /// Its MTU.
+        has: u32,
+        /// The least MTU.
+        needs: u32,
+    },
+    /// The interface is down.
+    Down(String),
+    /// The interface is not Ethernet.
+    NotEthernet(String),
+    /// The kernel does not find the neighbour.
+    NoNeighbour {
+        /// Its address.
+        ip: IpAddr,
+        /// The interface.
+        name: String,
+    },
+    /// Nothing listens there.
+    NoServer(SocketAddr, io::Error),
+    /// The TCP port for sessions cannot be opened.
+    Listen(SocketAddr, io::Error),
+    /// The peer does not go on.
+    Silent {
+        /// The peer.
+        peer: SocketAddr,
+        /// What was awaited.
+        awaited: &'static str,
+    },
+    /// The peer closed the TCP connection.
+    Closed {
+        /// The peer.
+        peer: SocketAddr,
+        /// What was awaited.
+        awaited: &'static str,
+    },
+    /// The peer sent something else.
+    Unexpected {
+        /// The peer.
+        peer: SocketAddr,
+        /// What was awaited.
+        awaited: &'static str,
+    },
+    /// A message failed; the status of its completion.
+    Failed(wiremend_proto::engine::Status),
+    /// An operation of the kernel failed.
+    Net(NetError),
+    /// An operation on a socket or file failed.
+    Io {
+        /// The operation, as a verb phrase.
+        what: String,
+        /// The error.
+        source: io::Error,
+    },
+    /// The user stopped it.
+    Stopped,
+}
+
+impl PeerError {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what: what.into(), source }
+    }
+}
+
+impl From<NetError> for PeerError {
+    fn from(error: NetError) -> Self {
+        Self::Net(error)
+    }
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoInterface(ip) => write!(f, "no interface has the address {ip}: ip -brief address"),
+            Self::SameMachine(ip) => {
+                write!(
+                    f,
+                    "{ip} belongs to this machine; start the peer in another network namespace or machine"
+                )
+            }
+            Self::NotPermitted(name) => {
+                write!(f, "packet sockets on `{name}` are not permitted: run as root or with CAP_NET_RAW")
+            }
+            Self::PortTaken(ip) => write!(
+                f,
+                "UDP port {ROCE_PORT} of {ip} is taken, by soft-RoCE or another endpoint: rdma link; \
+                 ss -ulpn 'sport = :{ROCE_PORT}'"
+            ),
+            Self::Mtu { name, has, needs } => {
+                write!(f, "`{name}` has MTU {has}, and RoCE needs {needs}: ip link set {name} mtu {needs}")
+            }
+            Self::Down(name) => write!(f, "`{name}` is down: ip link set {name} up"),
+            Self::NotEthernet(name) => write!(f, "`{name}` is not an Ethernet interface; name another one"),
+            Self::NoNeighbour { ip, name } => {
+                write!(f, "{ip} does not answer on `{name}`: ip neighbour show dev {name}")
+            }
+            Self::NoServer(address, error) => write!(
+                f,
+                "no server at {address}: {error}; start one there, such as `ib_write_bw -x 1 -F` or `wiremend peer serve`"
+            ),
+            Self::Listen(address, error) => {
+                write!(
+                    f,
+                    "cannot listen at {address}: {error}; end the other server or choose another port with --port"
+                )
+            }
+            Self::Silent { peer, awaited } => {
+                write!(
+                    f,
+                    "{peer} is silent; {awaited} did not come. Tool, size and iterations must be the same at both ends"
+                )
+            }
+            Self::Closed { peer, awaited } => {
+                write!(f, "{peer} closed the connection before {awaited}; its own message says why")
+            }
+            Self::Unexpected { peer, awaited } => {
+                write!(f, "{peer} sent something else than {awaited}; the tools at both ends must match")
+            }
+            Self::Failed(status) => write!(f, "a message failed: {status}"),
+            Self::Net(error) => error.fmt(f),
+            Self::Io { what, source } => write!(f, "cannot {what}: {source}"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for PeerError {}

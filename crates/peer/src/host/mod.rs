@@ -1,0 +1,271 @@
+//! An endpoint on a packet socket.
+
+mod capture;
+mod error;
+mod interface;
+
+use std::io::IoSlice;
+use std::net::{IpAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use wiremend_dataplane::event_loop::Clock;
+use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket, SEND_MAX};
+use wiremend_dataplane::sys::udp::hold_port;
+use wiremend_dataplane::sys::wait::{self, wait};
+use wiremend_units::{Psn, QpNum, Time};
+use wiremend_wire::{MacAddr, ROCE_PORT, RoceFrame, TrafficClass};
+
+use self::capture::Capture;
+pub use self::error::PeerError;
+pub use self::interface::LocalInterface;
+use crate::drops::{Direction, DropRule, Drops};
+use crate::endpoint::{Endpoint, FRAME_BYTES_MAX, Settings};
+use crate::path::Path;
+
+/// Settings of a host.
+#[derive(Clone, Debug)]
+pub struct HostSettings {
+    /// Settings of the endpoint.
+    pub endpoint: Settings,
+    /// Frames to drop.
+    pub drops: Vec<DropRule>,
+    /// Seed of random drops.
+    pub seed: u64,
+    /// File for all frames, pcapng.
+    pub capture: Option<PathBuf>,
+    /// DSCP and ECN of data packets.
+    pub class: TrafficClass,
+    /// Set to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// An endpoint with one address on one interface.
+pub struct Host {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    socket: PacketSocket,
+    _held_port: UdpSocket,
+    clock: Clock,
+    interface: LocalInterface,
+    drops: Drops,
+    capture: Option<Capture>,
+    outbox: Outbox,
+    class: TrafficClass,
+    stop: Arc<AtomicBool>,
+}
+
+/// Frames that are ready to be sent.
+struct Outbox {
+    bytes: Box<[u8]>,
+    lens: [usize; SEND_MAX],
+    filled: usize,
+    sent: usize,
+}
+
+const RING_FRAMES: u32 = 8192;
+/// Frames to take before own ones are sent.
+const TAKE_MAX: usize = 256;
+/// Longest wait, for the sake of the stop flag and of TCP connections.
+const WAIT_MAX: Duration = Duration::from_millis(5);
+/// Wait if the interface takes no frame.
+const FULL_WAIT: Duration = Duration::from_micros(50);
+
+impl Host {
+    /// Opens the interface. It receives from now on.
+    pub fn open(settings: HostSettings, interface: LocalInterface) -> Result<Self, PeerError> {
+        let name = interface.name.clone();
+        let opened = PacketSocket::open(interface.index, RING_FRAMES, interface.frame_bytes());
+        let socket = opened.map_err(|error| match error.kind() {
+            std::io::ErrorKind::PermissionDenied => PeerError::NotPermitted(name.clone()),
+            _ => PeerError::Io { what: format!("open a packet socket on `{name}`"), source: error },
+        })?;
+        let held = hold_port(interface.ip, ROCE_PORT).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => PeerError::PortTaken(interface.ip),
+            _ => PeerError::Io {
+                what: format!("hold UDP port {ROCE_PORT} of {}", interface.ip),
+                source: error,
+            },
+        })?;
+        let usable = socket.set_filter(CaptureFilter::UdpPort(ROCE_PORT));
+        usable
+            .and_then(|()| socket.bind(interface.index))
+            .map_err(PeerError::io(format!("receive from `{name}`")))?;
+        wait::set_precise_timers();
+        Ok(Self {
+            endpoint: Endpoint::new(settings.endpoint),
+            socket,
+            _held_port: held,
+            clock: Clock::start(),
+            drops: Drops::new(&settings.drops, settings.seed),
+            capture: settings.capture.map(|path| Capture::create(path, &name)).transpose()?,
+            interface,
+            outbox: Outbox::new(),
+            class: settings.class,
+            stop: settings.stop,
+        })
+    }
+
+    /// The interface.
+    pub fn interface(&self) -> &LocalInterface {
+        &self.interface
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Frames that were dropped on purpose, which explains timeouts.
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
+    /// Finds the way to a peer, for the queue pair with this number.
+    pub fn path_to(&self, remote: IpAddr, pair: QpNum) -> Result<Path, PeerError> {
+        if remote.is_ipv4() != self.interface.ip.is_ipv4() {
+            return Err(PeerError::NoNeighbour { ip: remote, name: self.interface.name.clone() });
+        }
+        Ok(Path {
+            local_mac: MacAddr(self.interface.mac),
+            remote_mac: MacAddr(self.interface.resolve(remote, &self.stop)?),
+            local_ip: self.interface.ip,
+            remote_ip: remote,
+            vlan: None,
+            class: self.class,
+            source_port: Path::source_port_of(pair),
+        })
+    }
+
+    /// A PSN that differs from run to run.
+    pub fn draw_psn(&self) -> Psn {
+        Psn::new(wiremend_units::mix(self.clock.now().as_ps() ^ u64::from(std::process::id())) as u32)
+    }
+
+    /// Receives and sends what there is, and waits if there was nothing. The caller polls events afterwards.
+    pub fn turn(&mut self) -> Result<(), PeerError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(PeerError::Stopped);
+        }
+        let taken = self.receive()?;
+        self.endpoint.on_timeout(self.clock.now());
+        let sent = self.send()?;
+        if taken + sent > 0 {
+            return Ok(());
+        }
+        self.wait()
+    }
+
+    /// Writes the capture to its file.
+    pub fn finish(&mut self) -> Result<(), PeerError> {
+        self.capture.as_mut().map_or(Ok(()), Capture::finish)
+    }
+
+    /// Frames that the kernel dropped because they were not taken in time.
+    pub fn kernel_drops(&self) -> u64 {
+        self.socket.kernel_counts().map_or(0, |counts| counts.dropped)
+    }
+
+    fn receive(&mut self) -> Result<usize, PeerError> {
+        let mut taken = 0;
+        let now = self.clock.now();
+        while taken < TAKE_MAX
+            && let Some(rx_frame) = self.socket.take()
+        {
+            taken += 1;
+            let bytes = self.socket.bytes(&rx_frame);
+            let tag = rx_frame.tag.map(|[_, _, a, b]| u16::from_be_bytes([a, b]) & 0xFFF);
+            let is_dropped = !self.drops.is_empty()
+                && RoceFrame::parse(bytes).is_ok_and(|frame| self.drops.drops(Direction::In, &frame));
+            if let Some(capture) = &mut self.capture {
+                capture.write(Direction::In, bytes, is_dropped)?;
+            }
+            if !is_dropped {
+                self.endpoint.on_frame(now, bytes, tag);
+            }
+        }
+        self.socket.release();
+        Ok(taken)
+    }
+
+    /// Sends at most one batch. Returns the number of frames that left.
+    fn send(&mut self) -> Result<usize, PeerError> {
+        if self.outbox.is_empty() {
+            self.fill()?;
+        }
+        if self.outbox.is_empty() {
+            return Ok(0);
+        }
+        let empty = || IoSlice::new(&[]);
+        let mut frames = [[empty(), empty(), empty()]; SEND_MAX];
+        let count = self.outbox.filled - self.outbox.sent;
+        for (frame, at) in frames.iter_mut().zip(self.outbox.sent..self.outbox.filled) {
+            frame[0] = IoSlice::new(self.outbox.frame(at));
+        }
+        let sent = self.socket.send(&frames[..count]);
+        let name = &self.interface.name;
+        let sent = sent.map_err(PeerError::io(format!("send on `{name}`")))?;
+        self.outbox.sent += sent;
+        Ok(sent)
+    }
+
+    /// Builds frames until the outbox is full.
+    fn fill(&mut self) -> Result<(), PeerError> {
+        let now = self.clock.now();
+        self.outbox.clear();
+        while self.outbox.filled < SEND_MAX {
+            let room = self.outbox.room();
+            let Some(len) = self.endpoint.poll_transmit(now, room) else { break };
+            let bytes = &room[..len];
+            let is_dropped = !self.drops.is_empty()
+                && RoceFrame::parse(bytes).is_ok_and(|frame| self.drops.drops(Direction::Out, &frame));
+            if let Some(capture) = &mut self.capture {
+                capture.write(Direction::Out, bytes, is_dropped)?;
+            }
+            if !is_dropped {
+                self.outbox.push(len);
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), PeerError> {
+        let now = self.clock.now();
+        let due = self.endpoint.next_timeout();
+        let left = due.map_or(WAIT_MAX, |due| Duration::from_nanos(due.as_ns().saturating_sub(now.as_ns())));
+        let limit = if self.outbox.is_empty() { left.min(WAIT_MAX) } else { FULL_WAIT };
+        wait([(self.socket.as_fd(), false)], Some(limit)).map_err(PeerError::io("wait for frames"))?;
+        Ok(())
+    }
+}
+
+impl Outbox {
+    fn new() -> Self {
+        Self { bytes: vec![0; SEND_MAX * FRAME_BYTES_MAX].into(), lens: [0; SEND_MAX], filled: 0, sent: 0 }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sent == self.filled
+    }
+
+    fn clear(&mut self) {
+        (self.filled, self.sent) = (0, 0);
+    }
+
+    /// The place of the next frame.
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.filled * FRAME_BYTES_MAX..][..FRAME_BYTES_MAX]
+    }
+
+    fn push(&mut self, len: usize) {
+        self.lens[self.filled] = len;
+        self.filled += 1;
+    }
+
+    fn frame(&self, at: usize) -> &[u8] {
+        &self.bytes[at * FRAME_BYTES_MAX..][..self.lens[at]]
+    }
+}

@@ -1,0 +1,384 @@
+//! A client for the servers of perftest and `ibv_rc_pingpong`.
+
+use std::net::SocketAddr;
+
+use wiremend_measure::Histogram;
+use wiremend_proto::engine::{Op, Status};
+use wiremend_units::{Span, Time};
+
+use super::exchange::Exchange;
+use super::outcome::Outcome;
+use super::{ConnectionSettings, LINGER};
+use crate::endpoint::PairSettings;
+use crate::event::Event;
+use crate::host::{Host, HostSettings, LocalInterface, PeerError};
+use crate::perftest::{
+    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, Tool, VERSION, mtu_message, parse_mtu,
+};
+use crate::queue_pair::{PairCounters, PairId, Post, Remote};
+use crate::region::{Access, RegionId, Slice};
+
+/// A test to run.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The server.
+    pub server: SocketAddr,
+    /// The program there.
+    pub tool: Tool,
+    /// The interface; `None`: the one to which the route leads.
+    pub interface: Option<LocalInterface>,
+    /// Message length.
+    pub size: u32,
+    /// Number of messages.
+    pub iterations: u64,
+    /// Messages in flight, for bandwidth.
+    pub depth: u64,
+    /// Parameters of the queue pair.
+    pub connection: ConnectionSettings,
+    /// Settings of the host.
+    pub host: HostSettings,
+}
+
+/// Receive buffers, as perftest has them.
+const RECEIVES: u64 = 512;
+/// Time without progress after which a peer counts as silent, if retries do not end the connection before.
+const PATIENCE: Span = Span::from_ms(120_000);
+
+/// How the ends learn each other's parameters.
+pub enum SetUp<'a> {
+    /// From the program's exchange over TCP.
+    Tcp,
+    /// By hand: takes own parameters, returns the peer's.
+    ByHand(&'a mut dyn FnMut(&Keys) -> Result<Keys, PeerError>),
+}
+
+/// Runs a test. Calls `progress` with the number of completed messages, in every turn.
+pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
+    let mut exchange = match set_up {
+        SetUp::Tcp => Some(Exchange::connect(client.server)?),
+        SetUp::ByHand(_) => None,
+    };
+    let interface = match &client.interface {
+        Some(interface) => interface.clone(),
+        None => LocalInterface::towards(client.server.ip())?,
+    };
+    let mut host = Host::open(client.host.clone(), interface)?;
+    let mut connected = match (&mut exchange, set_up) {
+        (Some(exchange), _) => connect(client, &mut host, exchange)?,
+        (None, SetUp::ByHand(ask)) => connect_by_hand(client, &mut host, ask)?,
+        (None, SetUp::Tcp) => unreachable!("a set-up over TCP has a connection"),
+    };
+    let result = connected.transfer(client, &mut host, progress);
+    let outcome = result.and_then(|outcome| {
+        if let Some(exchange) = &mut exchange {
+            close(&outcome, &mut host, exchange, &connected.own)?;
+        }
+        linger(&outcome, &mut host, exchange.as_mut())?;
+        Ok(outcome)
+    });
+    host.finish()?;
+    outcome
+}
+
+/// A connected queue pair and the measurement.
+struct Connected {
+    pair: PairId,
+    region: RegionId,
+    own: Keys,
+    peer: Keys,
+    mtu: u16,
+    /// Messages posted, completed, and received.
+    posted: u64,
+    completed: u64,
+    received: u64,
+    /// Post times of messages in flight, by number modulo the depth.
+    times: Vec<Time>,
+    progress_at: Time,
+    start: Time,
+}
+
+fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<Connected, PeerError> {
+    let tool = client.tool;
+    let mut mtu = client.connection.mtu.min(host.interface().path_mtu());
+    let peer_address = exchange.peer;
+    let unexpected = |awaited| PeerError::Unexpected { peer: peer_address, awaited };
+    if tool == Tool::Pingpong {
+        mtu = mtu.min(1024);
+    } else {
+        exchange.write(&VERSION)?;
+        exchange.read::<16>(host, "its version")?;
+        for number in [CYCLE_BUFFER, CACHE_LINE] {
+            exchange.write(&number.to_be_bytes())?;
+            exchange.read::<4>(host, "its buffer size")?;
+        }
+        exchange.write(&mtu_message(mtu))?;
+        let theirs = exchange.read::<2>(host, "its MTU")?;
+        mtu = mtu.min(parse_mtu(&theirs).ok_or(unexpected("an MTU"))?);
+    }
+    let (region, own) = offer(client, host);
+    let peer = if tool == Tool::Pingpong {
+        exchange.write(&own.to_pingpong())?;
+        let message = exchange.read::<PINGPONG_BYTES>(host, "its addresses")?;
+        Keys::parse_pingpong(&message).ok_or(unexpected("addresses of ibv_rc_pingpong"))?
+    } else {
+        swap_keys(host, exchange, &own)?
+    };
+    let connected = Connected::new(client, host, region, [own, peer], mtu)?;
+    if tool == Tool::Pingpong {
+        exchange.write(&DONE)?;
+    }
+    for _ in 1..tool.key_rounds() {
+        swap_keys(host, exchange, &own)?;
+    }
+    Ok(connected)
+}
+
+fn connect_by_hand(
+    client: &Client,
+    host: &mut Host,
+    ask: &mut dyn FnMut(&Keys) -> Result<Keys, PeerError>,
+) -> Result<Connected, PeerError> {
+    let mtu = client.connection.mtu.min(host.interface().path_mtu());
+    let (region, own) = offer(client, host);
+    let peer = ask(&own)?;
+    Connected::new(client, host, region, [own, peer], mtu)
+}
+
+/// Memory for the test, and what the peer must know.
+fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
+    let region = host.endpoint.register(2 * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
+    let (address, rkey) = host.endpoint.address_and_key(region);
+    let id = host.endpoint.next_pair().expect("the first queue pair of an endpoint");
+    let out_reads = super::READS_MAX as u16;
+    let own =
+        Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip };
+    (region, own)
+}
+
+fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
+    exchange.write(&own.to_bytes())?;
+    let message = exchange.read::<KEYS_BYTES>(host, "its keys")?;
+    Keys::parse(&message).ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
+}
+
+/// Ends the exchange as the program does.
+fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<(), PeerError> {
+    if !outcome.tool.says_done() {
+        return Ok(());
+    }
+    swap_keys(host, exchange, own)?;
+    if outcome.tool.has_reports() {
+        for report in outcome.reports() {
+            exchange.write(&report)?;
+            exchange.read::<8>(host, "its results")?;
+        }
+        swap_keys(host, exchange, own)?;
+    }
+    exchange.write(&DONE)
+}
+
+/// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
+fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange>) -> Result<(), PeerError> {
+    if outcome.tool.says_done() && exchange.is_some() {
+        return Ok(());
+    }
+    let mut frames = host.endpoint.counters().frames;
+    let mut heard_at = host.now();
+    while host.now().since(heard_at) < LINGER {
+        host.turn()?;
+        let is_closed = |exchange: &mut &mut Exchange| exchange.is_closed();
+        if outcome.tool != Tool::Pingpong && exchange.as_mut().is_some_and(is_closed) {
+            return Ok(());
+        }
+        let now = host.endpoint.counters().frames;
+        if now > frames {
+            (frames, heard_at) = (now, host.now());
+        }
+    }
+    Ok(())
+}
+
+impl Connected {
+    fn new(
+        client: &Client,
+        host: &mut Host,
+        region: RegionId,
+        [own, peer]: [Keys; 2],
+        mtu: u16,
+    ) -> Result<Self, PeerError> {
+        let path = host.path_to(peer.ip, own.pair)?;
+        let config = client.connection.config(mtu, peer.out_reads, client.tool.denies_writes());
+        let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
+        let settings = PairSettings { config, first_psn: own.psn, access: Access::ALL };
+        let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
+        let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
+        for number in 0..RECEIVES {
+            host.endpoint.post_receive(pair, number, inbound).expect("a new queue pair takes this many");
+        }
+        let now = host.now();
+        let times = vec![Time::ZERO; client.depth as usize];
+        let (posted, completed, received) = (0, 0, 0);
+        Ok(Self {
+            pair,
+            region,
+            own,
+            peer,
+            mtu,
+            posted,
+            completed,
+            received,
+            times,
+            progress_at: now,
+            start: now,
+        })
+    }
+
+    fn transfer(
+        &mut self,
+        client: &Client,
+        host: &mut Host,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Outcome, PeerError> {
+        let is_half = matches!(client.tool, Tool::WriteLat | Tool::SendLat | Tool::Pingpong);
+        let mut outcome = Outcome {
+            tool: client.tool,
+            size: client.size,
+            messages: 0,
+            mtu: self.mtu,
+            elapsed: Span::ZERO,
+            latency: Histogram::new(),
+            is_half,
+            stalls: Vec::new(),
+            stalls_not_listed: 0,
+            counters: PairCounters::default(),
+            dropped: 0,
+            kernel_drops: 0,
+        };
+        self.start = host.now();
+        self.progress_at = self.start;
+        while !self.is_finished(client) {
+            self.post(client, host, &mut outcome);
+            host.turn()?;
+            while let Some(event) = host.endpoint.poll_event() {
+                self.on_event(client, host, &mut outcome, &event)?;
+            }
+            progress(self.completed);
+            if host.now().since(self.progress_at) > PATIENCE {
+                let awaited = "an acknowledgement or answer";
+                return Err(PeerError::Silent { peer: client.server, awaited });
+            }
+        }
+        outcome.messages = client.iterations;
+        outcome.elapsed = self.progress_at.since(self.start);
+        outcome.counters = host.endpoint.pair_counters(self.pair).unwrap_or_default();
+        outcome.dropped = host.drops().count();
+        outcome.kernel_drops = host.kernel_drops();
+        Ok(outcome)
+    }
+
+    fn is_finished(&self, client: &Client) -> bool {
+        let all = client.iterations;
+        let is_answered = match client.tool {
+            Tool::SendLat | Tool::Pingpong => self.received >= all,
+            _ => true,
+        };
+        self.completed >= all && is_answered
+    }
+
+    /// Posts what may be posted now.
+    fn post(&mut self, client: &Client, host: &mut Host, outcome: &mut Outcome) {
+        let now = host.now();
+        match client.tool {
+            Tool::WriteLat => self.post_after_write(client, host, outcome),
+            Tool::SendLat | Tool::Pingpong => {
+                if self.posted < client.iterations && self.received == self.posted {
+                    self.post_one(client, host, now);
+                }
+            }
+            Tool::ReadLat => {
+                if self.posted < client.iterations && self.completed == self.posted {
+                    self.post_one(client, host, now);
+                }
+            }
+            Tool::WriteBw | Tool::SendBw | Tool::ReadBw | Tool::AtomicBw => {
+                while self.posted < client.iterations && self.posted - self.completed < client.depth {
+                    self.post_one(client, host, now);
+                }
+            }
+        }
+    }
+
+    /// The server writes first. The last byte of the buffer is the number of the message modulo 256, from 1.
+    fn post_after_write(&mut self, client: &Client, host: &mut Host, outcome: &mut Outcome) {
+        let last = client.size.max(1) as usize - 1;
+        let expected = (self.posted + 1) as u8;
+        if self.posted >= client.iterations || host.endpoint.memory(self.region)[last] != expected {
+            return;
+        }
+        let now = host.now();
+        if self.posted > 0 {
+            self.record(client, now, outcome, self.posted - 1);
+        }
+        let at = client.size.max(CYCLE_BUFFER) as usize + last;
+        host.endpoint.memory_mut(self.region)[at] = expected;
+        self.post_one(client, host, now);
+    }
+
+    fn post_one(&mut self, client: &Client, host: &mut Host, now: Time) {
+        let op = match client.tool {
+            Tool::WriteBw | Tool::WriteLat => Op::Write,
+            Tool::SendBw | Tool::SendLat | Tool::Pingpong => Op::Send,
+            Tool::ReadBw | Tool::ReadLat => Op::Read,
+            Tool::AtomicBw => Op::FetchAdd,
+        };
+        let half = u64::from(client.size.max(CYCLE_BUFFER));
+        let local = Slice { region: self.region, offset: half, len: client.size };
+        let (address, key) = (self.peer.address, self.peer.rkey);
+        let post = Post { id: self.posted, op, local, address, key, imm: None, operands: [1, 0] };
+        let slot = (self.posted % client.depth) as usize;
+        self.times[slot] = now;
+        self.posted += 1;
+        // A connection in error reports the work as flushed.
+        let _ = host.endpoint.post(now, self.pair, post);
+    }
+
+    fn record(&mut self, client: &Client, now: Time, outcome: &mut Outcome, number: u64) {
+        let took = now.since(self.times[(number % client.depth) as usize]).as_ns();
+        outcome.latency.record(if outcome.is_half { took / 2 } else { took });
+    }
+
+    fn on_event(
+        &mut self,
+        client: &Client,
+        host: &mut Host,
+        outcome: &mut Outcome,
+        event: &Event,
+    ) -> Result<(), PeerError> {
+        let now = host.now();
+        match event {
+            Event::Completed { id, status: Status::Success, .. } => {
+                if !outcome.is_half {
+                    self.record(client, now, outcome, *id);
+                }
+                self.completed += 1;
+                self.progress_at = now;
+            }
+            Event::Completed { status, .. } => return Err(PeerError::Failed(*status)),
+            Event::Received { id, .. } => {
+                let half = client.size.max(CYCLE_BUFFER);
+                let inbound = Slice { region: self.region, offset: 0, len: half };
+                let _ = host.endpoint.post_receive(self.pair, *id, inbound);
+                if outcome.is_half && self.received < self.posted {
+                    self.record(client, now, outcome, self.received);
+                }
+                self.received += 1;
+                self.progress_at = now;
+            }
+            Event::Expired { at, expiry, .. } => {
+                outcome.on_expiry(host.drops(), *at, [self.start, self.progress_at], expiry);
+            }
+            Event::Refused { .. } => return Err(PeerError::Failed(Status::RemoteInvalidRequest)),
+        }
+        Ok(())
+    }
+}

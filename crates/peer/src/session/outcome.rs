@@ -1,0 +1,103 @@
+//! What a client has measured.
+
+use std::collections::BTreeMap;
+
+use wiremend_measure::Histogram;
+use wiremend_proto::engine::Expiry;
+use wiremend_units::{Span, Time};
+
+use crate::drops::{Drops, StallCause};
+use crate::perftest::{REPORTS, Tool};
+use crate::queue_pair::PairCounters;
+
+/// Results of a test.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The program at the other end.
+    pub tool: Tool,
+    /// Message length.
+    pub size: u32,
+    /// Messages that completed.
+    pub messages: u64,
+    /// Path MTU.
+    pub mtu: u16,
+    /// Time from the first post to the last completion.
+    pub elapsed: Span,
+    /// Times of messages in nanoseconds: from post to completion, or half of a round trip as in perftest.
+    pub latency: Histogram,
+    /// Whether `latency` has half round trips.
+    pub is_half: bool,
+    /// Expiries of the timer.
+    pub stalls: Vec<Stall>,
+    /// Expiries beyond those in `stalls`.
+    pub stalls_not_listed: u64,
+    /// Counters of the queue pair.
+    pub counters: PairCounters,
+    /// Frames dropped on purpose.
+    pub dropped: u64,
+    /// Frames that this machine's kernel dropped.
+    pub kernel_drops: u64,
+}
+
+/// An expiry of the retransmission timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stall {
+    /// Time since the start.
+    pub at: Span,
+    /// Time without progress.
+    pub waited: Span,
+    /// Oldest packet without acknowledgement.
+    pub psn: u32,
+    /// Why.
+    pub cause: StallCause,
+}
+
+/// Stalls in memory.
+const LISTED_MAX: usize = 10_000;
+
+impl Outcome {
+    /// Bytes per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        self.messages as f64 * f64::from(self.size) / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The results as perftest exchanges them: length, number, peak and average rate in MiB/s, millions of messages
+    /// per second.
+    pub(super) fn reports(&self) -> [[u8; 8]; REPORTS] {
+        let mib_per_s = self.bytes_per_s() / f64::from(1 << 20);
+        let millions_per_s = self.messages as f64 / self.elapsed.as_secs_f64().max(1e-9) / 1e6;
+        [
+            u64::from(self.size).to_be_bytes(),
+            self.messages.to_be_bytes(),
+            mib_per_s.to_be_bytes(),
+            mib_per_s.to_be_bytes(),
+            millions_per_s.to_be_bytes(),
+        ]
+    }
+
+    /// Number of stalls and their longest wait, by cause.
+    pub fn causes(&self) -> BTreeMap<StallCause, (usize, Span)> {
+        let mut causes = BTreeMap::new();
+        for stall in &self.stalls {
+            let (count, longest) = causes.entry(stall.cause).or_insert((0, Span::ZERO));
+            *count += 1;
+            *longest = stall.waited.max(*longest);
+        }
+        causes
+    }
+
+    pub(super) fn on_expiry(
+        &mut self,
+        drops: &Drops,
+        at: Time,
+        [start, progress]: [Time; 2],
+        expiry: &Expiry,
+    ) {
+        if self.stalls.len() == LISTED_MAX {
+            self.stalls_not_listed += 1;
+            return;
+        }
+        let (psn, cause) = (expiry.oldest.get(), drops.cause(expiry));
+        self.stalls.push(Stall { at: at.since(start), waited: at.since(progress), psn, cause });
+    }
+}
