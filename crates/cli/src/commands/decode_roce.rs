@@ -8,6 +8,7 @@ use wiremend_wire::{AethRepr, Icrc, NakCode, Syndrome};
 
 /// The headers of a packet. Absent ones are null.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "bits of the header")]
 pub(super) struct Roce {
     operation: String,
     opcode: u8,
