@@ -133,6 +133,8 @@ Examples:
 )]
 pub(crate) struct Run {
     #[command(flatten)]
+    pub(crate) quiet: Quiet,
+    #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Run only this variant; repeatable
     #[arg(long, value_name = "NAME")]
@@ -170,6 +172,8 @@ pub(crate) struct Run {
 Examples:
   wiremend run tour --out results && wiremend rerun results")]
 pub(crate) struct Rerun {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// The output directory of a run
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
@@ -193,6 +197,14 @@ impl FastForward {
     }
 }
 
+/// Whether to show progress
+#[derive(Args, Clone, Copy, Default, Debug)]
+pub(crate) struct Quiet {
+    /// Show no progress on stderr; without it a terminal shows a bar, and a log gets a line each minute
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
 /// A scenario and the changes to it
 #[derive(Args, Debug)]
 pub(crate) struct Scenario {
@@ -210,12 +222,14 @@ pub(crate) struct Scenario {
 /// Draw the packets of one flow over time
 ///
 /// Nodes are columns and time runs downward. The drawing shows each packet, each corruption, and each timer that
-/// expired with its cause. Long idle periods are cut out and marked.
+/// expired with its cause. Long idle periods are cut out and marked. Below it, each part of the flow's completion time
+/// is listed: serialisation, queueing, pauses, retransmission, timers and others.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend trace tail-packet
   wiremend trace twice --svg twice.svg
+  wiremend trace nak --perfetto nak.perfetto-trace
   wiremend trace tour --variant go-back-n --flow slowest")]
 pub(crate) struct Trace {
     #[command(flatten)]
@@ -229,6 +243,10 @@ pub(crate) struct Trace {
     /// Write the drawing into this file instead of printing it as text
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write the traffic of the whole network from the start of the flow to its end into this file too, for
+    /// ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// Maximum number of steps to show; uneventful ones are left out first
     #[arg(long, value_name = "N", default_value_t = 240, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) steps: u32,
@@ -261,6 +279,8 @@ Examples:
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Repro {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// Ids of claims; without any, the command lists all claims
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,

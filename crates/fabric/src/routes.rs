@@ -1,8 +1,8 @@
 //! All shortest paths from every switch to every host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use wiremend_units::{HostId, LaneId, SwitchId};
+use wiremend_units::{HostId, LaneId, LinkId, SwitchId};
 
 use crate::graph::{Graph, Node};
 
@@ -42,6 +42,11 @@ const NO_PATH: u32 = 0;
 impl Routes {
     /// Computes shortest paths by number of hops. Lanes of a set are in the order of ports.
     pub fn shortest(graph: &Graph) -> Self {
+        Self::avoiding(graph, &BTreeSet::new())
+    }
+
+    /// Computes shortest paths that use none of some links between switches.
+    pub fn avoiding(graph: &Graph, avoided: &BTreeSet<LinkId>) -> Self {
         let tors = tors(graph);
         let mut column_of = vec![u32::MAX; graph.switch_count() as usize];
         for (column, tor) in tors.iter().enumerate() {
@@ -57,7 +62,7 @@ impl Routes {
             sets: vec![LaneId(0)],
             last_hop: graph.hosts().map(|host| graph.uplink(host).reverse()).collect(),
         };
-        let mut search = Search::new(graph);
+        let mut search = Search::new(graph, avoided);
         let mut known = vec![BTreeMap::new(); switches];
         for (batch, tors) in tors.chunks(BATCH).enumerate() {
             let columns = search.run(tors, |switch, lanes| {
@@ -149,11 +154,13 @@ struct Search {
 }
 
 impl Search {
-    fn new(graph: &Graph) -> Self {
+    fn new(graph: &Graph, avoided: &BTreeSet<LinkId>) -> Self {
         let (mut lanes, mut lane_starts) = (Vec::new(), vec![0]);
         for switch in graph.switches() {
             for &lane in graph.ports(graph.switch_node(switch)) {
-                if let Node::Switch(to) = graph.node(graph.lane_to(lane)) {
+                if let Node::Switch(to) = graph.node(graph.lane_to(lane))
+                    && !avoided.contains(&lane.link())
+                {
                     lanes.push((lane, to.0));
                 }
             }

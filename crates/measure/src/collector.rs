@@ -6,8 +6,9 @@ use crate::digest::CounterNames;
 use crate::jobs::{JobPlan, Jobs};
 use crate::size_bins::SizeBins;
 use crate::{
-    Congestion, DeadlockCounts, DropCounts, ExtraFrames, FlowControl, FlowOutcome, FlowRow, Histogram,
-    Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims, VariantSummary,
+    Congestion, DeadlockCounts, DropCounts, ExtraFrames, Failures, FlowControl, FlowOutcome, FlowRow,
+    Histogram, Protection, Quantiles, RowDigest, Share, SkippedTime, Terms, TimeoutCounts, Trims,
+    VariantSummary,
 };
 
 /// Aggregates the rows of one variant. Its memory does not grow with the number of flows. Collectors of
@@ -45,6 +46,8 @@ pub struct Counters {
     pub extra_frames: ExtraFrames,
     /// Counters of protected links; their bytes are part of `extra_bytes`.
     pub protection: Protection,
+    /// Counters of failed links.
+    pub failures: Failures,
     /// Counters of lossless switches.
     pub flow_control: FlowControl,
     /// Counters of ECN marking and congestion control.
@@ -157,6 +160,7 @@ impl Collector {
             extra_bytes: counters.extra_bytes,
             extra_frames: counters.extra_frames,
             protection: counters.protection,
+            failures: counters.failures,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
             trims: counters.trims,
@@ -184,7 +188,7 @@ impl Collector {
 add_counters!(
     Counters;
     sum timeouts, packets_sent, packet_hops, events, extra_bytes, retransmitted_packets,
-    retransmitted_bytes, extra_frames, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
+    retransmitted_bytes, extra_frames, protection, failures, flow_control, congestion, trims, deadlocks, naks, nak_copies,
     corrupted_frames, dropped_frames, simulated_ps, skipped
 );
 

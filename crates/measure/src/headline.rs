@@ -120,7 +120,7 @@ impl VariantSummary {
 
     /// Frames that did not arrive whole: corrupted by links, dropped or trimmed by switches.
     pub fn lost_frames(&self) -> u64 {
-        self.corrupted_frames + self.dropped_frames.lost() + self.trims.trimmed
+        self.corrupted_frames + self.failures.lost_frames + self.dropped_frames.lost() + self.trims.trimmed
     }
 
     /// A headline number over the flows of all seeds together.

@@ -26,7 +26,7 @@
 //! weighted episodes.
 //!
 //! [`SeriesRow`]s are samples over time. [`TraceRecord`]s describe one flow packet by packet, for a ladder
-//! diagram.
+//! diagram. A [`Breakdown`] of them says where its time went.
 //!
 //! The crate has no clock and no I/O. Logarithms come from `libm`, so that a summary has the same bytes on
 //! every machine.
@@ -36,11 +36,13 @@ mod counters;
 #[macro_use]
 mod keyed;
 
+mod breakdown;
 mod collector;
 mod congestion;
 mod deadlock;
 mod digest;
 mod extra_frames;
+mod failures;
 mod flow;
 mod flow_control;
 mod flow_sample;
@@ -64,11 +66,13 @@ mod timeout_cause;
 mod trace;
 mod trims;
 
+pub use breakdown::{Breakdown, TimePart};
 pub use collector::{Collector, Counters};
 pub use congestion::Congestion;
 pub use deadlock::{DeadlockCounts, DeadlockReport};
 pub use digest::RowDigest;
 pub use extra_frames::{ExtraFrames, FrameCount};
+pub use failures::Failures;
 pub use flow::{FlowOutcome, FlowRow, TcpStats};
 pub use flow_control::FlowControl;
 pub use flow_sample::FlowSample;
@@ -87,5 +91,7 @@ pub use skipped_time::SkippedTime;
 pub use summary::{DropCounts, Percentile, Quantiles, Share, Summary, VariantSummary};
 pub use terms::Terms;
 pub use timeout_cause::{TimeoutCause, TimeoutCounts};
-pub use trace::{Fate, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord};
+pub use trace::{
+    Fate, FlowTrace, PacketKind, TraceDropReason, TraceEvent, TracePacket, TraceRecord, TracedPause,
+};
 pub use trims::Trims;

@@ -7,9 +7,9 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, FlowControl, FlowOutcome, Goodput,
-    Headline, Histogram, JobSummary, MeanOverSeeds, Origin, Protection, SeedResult, SizeBin, SkippedTime,
-    Terms, TimeoutCounts, Trims,
+    CdfPoint, Congestion, DeadlockCounts, DeadlockReport, ExtraFrames, Failures, FlowControl, FlowOutcome,
+    Goodput, Headline, Histogram, JobSummary, MeanOverSeeds, Origin, Protection, SeedResult, SizeBin,
+    SkippedTime, Terms, TimeoutCounts, Trims,
 };
 
 /// All variants of one scenario: the content of `summary.json`. Only its [`Origin`] depends on the machine and
@@ -74,6 +74,9 @@ pub struct VariantSummary {
     /// Counters of protected links; their bytes are part of `extra_bytes`.
     #[serde(default)]
     pub protection: Protection,
+    /// Counters of failed links.
+    #[serde(default)]
+    pub failures: Failures,
     /// Counters of lossless switches.
     #[serde(default)]
     pub flow_control: FlowControl,
@@ -229,19 +232,22 @@ pub struct DropCounts {
     /// Dropped to end a deadlock or a loop.
     #[serde(default)]
     pub remedy: u64,
+    /// The switch had no path to the destination, because links had failed.
+    #[serde(default)]
+    pub no_route: u64,
 }
 
-add_counters!(DropCounts; sum buffer, ttl, no_connection, remedy);
+add_counters!(DropCounts; sum buffer, ttl, no_connection, remedy, no_route);
 
 impl DropCounts {
     /// Frames that were dropped on their way: late frames of a closed connection are not needed any more.
     pub const fn lost(&self) -> u64 {
-        self.buffer + self.ttl + self.remedy
+        self.buffer + self.ttl + self.remedy + self.no_route
     }
 
     /// Frames dropped for all reasons.
     pub const fn total(&self) -> u64 {
-        self.buffer + self.ttl + self.no_connection + self.remedy
+        self.lost() + self.no_connection
     }
 }
 

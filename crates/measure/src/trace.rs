@@ -1,11 +1,45 @@
 //! Trace of one flow, packet by packet.
 
-use wiremend_units::{NodeId, Psn, Time};
+use wiremend_units::{HostId, NodeId, Psn, Span, Time};
 
 use crate::{FlowOutcome, TimeoutCause};
 
-/// One event at one node: a step of a ladder diagram. Records are small and `Copy`, so that hosts can write
-/// them to a ring cheaply.
+/// Trace of one flow: every event of its connection from its post to its end.
+#[derive(Clone, Default, Debug)]
+pub struct FlowTrace {
+    /// The events.
+    pub records: Vec<TraceRecord>,
+    /// Pauses of the ports of all nodes, in order of time.
+    pub pauses: Vec<TracedPause>,
+    /// Frames of other connections on all links from the post to the end, if they were asked for. Each is
+    /// [`TraceEvent::Sent`].
+    pub others: Vec<TraceRecord>,
+    /// Frames of other connections beyond the limit.
+    pub others_left_out: u64,
+    /// Hosts of the network. Their nodes come before those of switches.
+    pub hosts: u32,
+    /// Records and pauses beyond the limit, which were not kept.
+    pub left_out: u64,
+}
+
+/// A pause of one class at the port from `node` to `to`. It replaces the last one of this class and port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TracedPause {
+    /// The node that may not send.
+    pub node: NodeId,
+    /// Node at the other end of the link.
+    pub to: NodeId,
+    /// The class.
+    pub class: u8,
+    /// When the port was told.
+    pub told: Time,
+    /// The first instant of the pause.
+    pub from: Time,
+    /// The first instant after the pause; [`Time::MAX`] until resumed.
+    pub until: Time,
+}
+
+/// One event at one node: a step of a ladder diagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceRecord {
     /// Time of the event; for a transmission, when its first bit left.
@@ -15,8 +49,6 @@ pub struct TraceRecord {
     /// The event.
     pub event: TraceEvent,
 }
-
-const _: () = assert!(size_of::<TraceRecord>() <= 64, "a trace record stays within a cache line");
 
 /// Event of a [`TraceRecord`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +66,17 @@ pub enum TraceEvent {
         to: NodeId,
         /// When its last bit arrives.
         arrive: Time,
-        /// Whether the link corrupted it.
+        /// Time in which it occupies the link.
+        wire: Span,
+        /// Since when the port has sent without a break.
+        busy_since: Time,
+        /// What the link did to it.
         fate: Fate,
+    },
+    /// The requester waits because of its rate.
+    Paced {
+        /// When the next packet may leave.
+        until: Time,
     },
     /// A node dropped an intact packet.
     Dropped {
@@ -71,6 +112,11 @@ pub enum TraceEvent {
         /// The PSN from which it starts again.
         psn: Psn,
     },
+    /// The congestion control has set the window.
+    Window {
+        /// Packets that may be outstanding.
+        packets: u32,
+    },
     /// The requester's retransmission timer fired.
     TimerFired {
         /// The oldest unacknowledged PSN.
@@ -98,6 +144,16 @@ pub struct TracePacket {
     pub kind: PacketKind,
     /// Whether its PSN was sent before.
     pub retransmission: bool,
+    /// Number that the sending host gave it (IP identification).
+    pub number: u16,
+    /// Its traffic class.
+    pub class: u8,
+    /// Bytes of its frame, MAC header to FCS.
+    pub bytes: u16,
+    /// The host that sends it.
+    pub src: HostId,
+    /// The host to which it goes.
+    pub dst: HostId,
 }
 
 /// Purpose of a packet.
@@ -122,6 +178,8 @@ pub enum Fate {
     Pass,
     /// It arrives corrupted and is discarded.
     Corrupt,
+    /// The link has failed, and it does not arrive.
+    Failed,
 }
 
 /// Reason for which a node dropped an intact packet.
@@ -131,6 +189,8 @@ pub enum TraceDropReason {
     Buffer,
     /// The TTL expired.
     Ttl,
+    /// The switch had no path to the destination.
+    NoRoute,
 }
 
 impl TraceEvent {
@@ -138,9 +198,13 @@ impl TraceEvent {
     pub const fn is_notable(&self) -> bool {
         match self {
             Self::Sent { packet, fate, .. } => {
-                matches!(fate, Fate::Corrupt) || matches!(packet.kind, PacketKind::Nak)
+                !matches!(fate, Fate::Pass) || matches!(packet.kind, PacketKind::Nak)
             }
-            Self::Accepted { .. } | Self::Duplicate { .. } | Self::Gap { .. } => false,
+            Self::Accepted { .. }
+            | Self::Duplicate { .. }
+            | Self::Gap { .. }
+            | Self::Paced { .. }
+            | Self::Window { .. } => false,
             Self::Posted { .. }
             | Self::Dropped { .. }
             | Self::NakSent { .. }
@@ -158,6 +222,7 @@ impl TraceDropReason {
         match self {
             Self::Buffer => "buffer full",
             Self::Ttl => "TTL expired",
+            Self::NoRoute => "no path to the destination",
         }
     }
 }

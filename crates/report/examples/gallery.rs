@@ -52,14 +52,15 @@ fn main() -> std::io::Result<()> {
     for cause in TimeoutCause::ALL {
         let ladder = Ladder::new(
             &format!("Timeout: {cause}"),
-            &sample_trace::pattern(cause),
+            &sample_trace::trace(sample_trace::pattern(cause)),
             sample_trace::name,
             Ladder::RECORDS_MAX,
         );
         save(&format!("ladder-{}.svg", cause.key()), &ladder.svg())?;
         print!("\n{}", ladder.text(terminal));
     }
-    let long = Ladder::new("A long flow", &sample_trace::long(500), sample_trace::name, 60);
+    let long =
+        Ladder::new("A long flow", &sample_trace::trace(sample_trace::long(500)), sample_trace::name, 60);
     save("ladder-long.svg", &long.svg())?;
     print!("\n{}", long.text(terminal));
     Ok(())

@@ -106,7 +106,8 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
         });
     }
     if table.any(VariantSummary::lost_frames) {
-        let meaning = "frames that links corrupted or switches dropped, and packets that switches trimmed";
+        let meaning =
+            "frames that links corrupted or lost or switches dropped, and packets that switches trimmed";
         table.headline("lost", meaning, Headline::Lost, &COUNT);
     }
     table.headline("resent", "frame bytes that hosts retransmitted", Headline::Resent, &BYTES);
@@ -206,6 +207,9 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     table.count("resent packets", "data packets that hosts retransmitted", |variant| {
         variant.retransmitted_packets
     });
+    if table.any(|variant| variant.failures.failures) {
+        failed_links(&mut table);
+    }
     if table.any(|variant| variant.protection.protected) {
         protection_columns(&mut table);
     }
@@ -233,6 +237,23 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     table.count("events", "events that the simulator handled", |variant| variant.events);
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
+}
+
+/// Adds the counters of failed links.
+fn failed_links(table: &mut Columns<'_>) {
+    table.number("failures", "how often links failed, and how many links", |variant| {
+        let failures = &variant.failures;
+        format!("{} ({} links)", human::count(failures.failures), human::count(failures.links))
+    });
+    table.count("lost on failed links", "frames that failed links lost", |variant| {
+        variant.failures.lost_frames
+    });
+    table.count("hit by failures", "connections that lost frames on failed links", |variant| {
+        variant.failures.connections
+    });
+    table.count("no path", "frames dropped because a switch had no path to their destination", |variant| {
+        variant.dropped_frames.no_route
+    });
 }
 
 /// Adds the counters of protected links.
@@ -409,7 +430,8 @@ fn skipped(variant: &VariantSummary) -> Option<String> {
 }
 
 /// Describes a deadlock: when, which ports wait for each other, and how it ended.
-fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
+/// The first deadlock of a variant in one line.
+pub fn deadlock(variant: &VariantSummary, found: &DeadlockReport) -> String {
     const NAMES_MAX: usize = 8;
     let first = found.cycle.iter().take(1);
     let more = if found.cycle.len() > NAMES_MAX { Some("…".to_owned()) } else { None };

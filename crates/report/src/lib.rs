@@ -15,6 +15,7 @@
 //! results.
 
 mod atomic_file;
+mod breakdown;
 mod column_buffer;
 mod comparison;
 mod contents;
@@ -33,6 +34,7 @@ mod link_costs;
 mod markup;
 mod page;
 mod pause_timeline;
+mod perfetto;
 pub mod plot;
 pub mod pods;
 #[cfg(test)]
@@ -50,7 +52,8 @@ mod tidy;
 mod traffic;
 
 pub use atomic_file::{AtomicFile, write_atomic};
-pub use comparison::{interval_note, notes};
+pub use breakdown::breakdown_text;
+pub use comparison::{deadlock, interval_note, notes};
 pub use contents::{Contents, Need};
 pub use document::{Document, DocumentPart};
 pub use flow_series_table::FlowSeriesWriter;
@@ -60,6 +63,7 @@ pub use ladder::Ladder;
 pub use lane_table::{LaneNames, LaneWriter};
 pub use page::Page;
 pub use pause_timeline::{PauseTimeline, PausedPort};
+pub use perfetto::perfetto_trace;
 pub use sentences::sentences;
 pub use series_table::SeriesWriter;
 pub use shell::shell_quoted;

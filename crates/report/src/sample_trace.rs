@@ -1,8 +1,8 @@
 //! Made-up traces for tests and for the gallery: the four patterns of JCST §3.1 between two hosts and a
 //! switch.
 
-use wiremend_measure::{Fate, PacketKind, TimeoutCause, TraceEvent, TracePacket, TraceRecord};
-use wiremend_units::{NodeId, Psn, Span, Time};
+use wiremend_measure::{Fate, FlowTrace, PacketKind, TimeoutCause, TraceEvent, TracePacket, TraceRecord};
+use wiremend_units::{HostId, NodeId, Psn, Span, Time};
 
 const REQUESTER: NodeId = NodeId(0);
 const SWITCH: NodeId = NodeId(2);
@@ -17,6 +17,31 @@ pub(crate) fn name(node: NodeId) -> String {
     }
 }
 
+/// A trace of these records.
+pub(crate) fn trace(records: Vec<TraceRecord>) -> FlowTrace {
+    FlowTrace { records, ..FlowTrace::default() }
+}
+
+/// A packet of class 0.
+pub(crate) fn packet(name: &'static str, psn: u32, kind: PacketKind, retransmission: bool) -> TracePacket {
+    TracePacket {
+        name,
+        psn: Psn::new(psn),
+        kind,
+        retransmission,
+        number: 0,
+        class: 0,
+        bytes: 1_100,
+        src: HostId(0),
+        dst: HostId(1),
+    }
+}
+
+/// A packet on a link, in drawings of which the time on the link does not matter.
+fn sent(packet: TracePacket, to: NodeId, arrive: Time, fate: Fate) -> TraceEvent {
+    TraceEvent::Sent { packet, to, arrive, wire: Span::ZERO, busy_since: Time::ZERO, fate }
+}
+
 /// A trace under construction.
 #[derive(Default)]
 struct Script(Vec<TraceRecord>);
@@ -29,7 +54,7 @@ impl Script {
     /// Adds a packet over both links, `lost` on the second one. Returns its arrival.
     fn send(&mut self, ns: u64, [from, to]: [NodeId; 2], packet: TracePacket, lost: bool) -> u64 {
         let flight = if packet.kind == PacketKind::Data { 688 } else { 607 };
-        let hop = |to, ns, fate| TraceEvent::Sent { packet, to, arrive: Time::from_ns(ns), fate };
+        let hop = |to, ns, fate| sent(packet, to, Time::from_ns(ns), fate);
         self.at(ns, from, hop(SWITCH, ns + flight, Fate::Pass));
         let fate = if lost { Fate::Corrupt } else { Fate::Pass };
         self.at(ns + flight + 50, SWITCH, hop(to, ns + 2 * flight + 50, fate));
@@ -39,13 +64,13 @@ impl Script {
     fn data(&mut self, ns: u64, psn: u32, again: bool, lost: bool) -> u64 {
         let name = if psn == 5 { "WRITE Last" } else { "WRITE Middle" };
         let name = if psn == 0 { "WRITE First" } else { name };
-        let packet = TracePacket { name, psn: Psn::new(psn), kind: PacketKind::Data, retransmission: again };
+        let packet = packet(name, psn, PacketKind::Data, again);
         self.send(ns, [REQUESTER, RESPONDER], packet, lost)
     }
 
     fn answer(&mut self, ns: u64, kind: PacketKind, psn: u32, lost: bool) -> u64 {
         let name = if kind == PacketKind::Nak { "NAK" } else { "ACK" };
-        let packet = TracePacket { name, psn: Psn::new(psn), kind, retransmission: false };
+        let packet = packet(name, psn, kind, false);
         self.send(ns, [RESPONDER, REQUESTER], packet, lost)
     }
 
@@ -110,17 +135,12 @@ pub(crate) fn long(packets: u32) -> Vec<TraceRecord> {
     let mut script = Script::default();
     script.at(0, REQUESTER, TraceEvent::Posted { bytes: u64::from(packets) * 1024 });
     for psn in 0..packets {
-        let packet = TracePacket {
-            name: "SEND Middle",
-            psn: Psn::new(psn),
-            kind: PacketKind::Data,
-            retransmission: false,
-        };
+        let packet = packet("SEND Middle", psn, PacketKind::Data, false);
         for (hop, ends) in path.windows(2).enumerate() {
             let leaves = Span::from_ns(u64::from(psn) * 90 + hop as u64 * 1_150);
             let fate = if psn == packets / 2 && hop == 3 { Fate::Corrupt } else { Fate::Pass };
             let time = Time::ZERO + leaves;
-            let event = TraceEvent::Sent { packet, to: ends[1], arrive: time + Span::from_ns(1_088), fate };
+            let event = sent(packet, ends[1], time + Span::from_ns(1_088), fate);
             script.0.push(TraceRecord { time, node: ends[0], event });
             if fate == Fate::Corrupt {
                 break;

@@ -8,13 +8,14 @@ use crate::difference::{Difference, NOTABLE};
 use crate::human;
 
 /// At most four sentences, the most important first: deadlocks, failed flows, job completion times, flow completion
-/// times, timeouts, drops of lossless switches, retransmitted bytes.
+/// times, timeouts, drops of lossless switches, retransmitted bytes. Losses on failed links follow failed flows.
 pub fn sentences(variants: &[VariantSummary]) -> Vec<String> {
     // Completion times of flows that a deadlock did not block say little.
     let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).collect();
     [
         deadlocks(variants),
         failures(&lived),
+        failed_links(&lived),
         jobs(&lived),
         times(&lived),
         timers(&lived),
@@ -159,6 +160,29 @@ fn ended(reason: &str, count: u64) -> String {
     }
 }
 
+/// What failed links cost: in the variant that lost most frames there.
+fn failed_links(variants: &[&VariantSummary]) -> Option<String> {
+    let worst = variants.iter().rev().max_by_key(|variant| variant.failures.lost_frames)?;
+    let failures = &worst.failures;
+    if failures.lost_frames == 0 {
+        return None;
+    }
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", human::count(count)),
+    };
+    let with = if variants.len() == 1 { String::new() } else { format!("with {}, ", quoted(worst)) };
+    let mut text = format!("{with}failed links lost {}", counted(failures.lost_frames, "frame"));
+    if failures.connections > 0 {
+        let _ = write!(text, " and hit {}", counted(failures.connections, "connection"));
+    }
+    if worst.dropped_frames.no_route > 0 {
+        let dropped = counted(worst.dropped_frames.no_route, "frame");
+        let _ = write!(text, "; switches without a path dropped {dropped}");
+    }
+    Some(capitalised(&(text + ".")))
+}
+
 /// What the network did to frames, where it did anything.
 fn losses(variant: &VariantSummary) -> Vec<String> {
     let dropped = &variant.dropped_frames;
@@ -166,6 +190,8 @@ fn losses(variant: &VariantSummary) -> Vec<String> {
         (variant.corrupted_frames, "links corrupted", "frames"),
         (dropped.buffer, "full queues dropped", "frames"),
         (dropped.ttl, "expired TTLs cost", "frames"),
+        (variant.failures.lost_frames, "failed links lost", "frames"),
+        (dropped.no_route, "switches without a path dropped", "frames"),
         (dropped.remedy, "remedies against deadlocks and loops dropped", "frames"),
         (variant.trims.trimmed, "switches trimmed", "packets"),
     ];
@@ -199,6 +225,7 @@ fn resent(variants: &[&VariantSummary]) -> Option<String> {
     let ways = [
         (lossy.iter().any(|variant| variant.corrupted_frames > 0), "corrupted"),
         (lossy.iter().any(|variant| variant.dropped_frames.lost() > 0), "dropped"),
+        (lossy.iter().any(|variant| variant.failures.lost_frames > 0), "lost"),
         (lossy.iter().any(|variant| variant.trims.trimmed > 0), "trimmed"),
     ];
     let ways: Vec<_> = ways.into_iter().filter(|(happened, _)| *happened).map(|(_, way)| way).collect();

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use wiremend_measure::{
-    Collector, Counters, DropCounts, FlowOutcome, FlowRow, Goodput, JobPlan, SeedResult, TimeoutCounts,
-    Trims, over_seeds,
+    Collector, Counters, DropCounts, Failures, FlowOutcome, FlowRow, Goodput, JobPlan, SeedResult,
+    TimeoutCounts, Trims, over_seeds,
 };
 use wiremend_units::mix;
 
@@ -45,6 +45,11 @@ fn random_variant(name: &str, luck: u64, seeds: u64) -> VariantSummary {
                 ..DropCounts::default()
             },
             trims: Trims { trimmed: some(11, 2_000), ..Trims::default() },
+            failures: Failures {
+                lost_frames: some(12, 2_000),
+                connections: some(13, 9),
+                ..Failures::default()
+            },
             simulated_ps: 1_000_000_000,
             ..Counters::default()
         };
@@ -154,6 +159,7 @@ fn check_counts(sentence: &str, variants: &[VariantSummary]) {
             ("links corrupted", subject.corrupted_frames),
             ("full queues dropped", subject.dropped_frames.buffer),
             ("switches trimmed", subject.trims.trimmed),
+            ("failed links lost", subject.failures.lost_frames),
         ];
         for (words, count) in told {
             assert_eq!(sentence.contains(words), count > 0, "{sentence}: {count}");
@@ -163,6 +169,14 @@ fn check_counts(sentence: &str, variants: &[VariantSummary]) {
             (variant.flows - variant.finished) * subject.flows > failed * variant.flows
         };
         assert!(!variants.iter().any(worse), "{sentence}");
+    }
+    if let Some((_, rest)) = sentence.to_lowercase().split_once("failed links lost ")
+        && !sentence.contains(" failed: ")
+    {
+        let most = variants.iter().map(|variant| variant.failures.lost_frames).max();
+        assert_eq!(Some(subject.failures.lost_frames), most, "{sentence}");
+        assert!(rest.starts_with(&human::count(subject.failures.lost_frames)), "{sentence}");
+        assert_eq!(rest.contains("hit "), subject.failures.connections > 0, "{sentence}");
     }
     if sentence.contains("although no frame was lost") {
         assert!(subject.lost_frames() == 0 && subject.retransmitted_bytes > 0, "{sentence}");

@@ -43,7 +43,7 @@ fn has_windows(scenario: &Scenario) -> bool {
 
 /// Whether the packets of some flows all take one path.
 fn has_paths(scenario: &Scenario) -> bool {
-    if !scenario.routes.is_empty() {
+    if !scenario.routes.is_empty() || !scenario.fails.is_empty() {
         return false;
     }
     let has_one_path = matches!(scenario.topology.shape, Shape::Pair(_) | Shape::Chain(_));

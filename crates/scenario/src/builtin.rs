@@ -31,6 +31,7 @@ const LIBRARY: &[Shipped] = shipped![
     "deadlock.toml",
     "victim.toml",
     "pauses.toml",
+    "link-failure.toml",
     "congestion.toml",
     "balance.toml",
     "trimming.toml",

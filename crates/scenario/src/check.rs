@@ -60,6 +60,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
         check_impair(impair).map_err(in_table(impair.place))?;
     }
     check_mend(scenario).map_err(in_table(scenario.mend.place))?;
+    for fail in &scenario.fails {
+        fail.check().map_err(in_table(fail.place))?;
+    }
     for pause in &scenario.pauses {
         check_ends(pause.start, pause.stop).map_err(in_table(pause.place))?;
     }

@@ -51,6 +51,7 @@ mod deadlock;
 mod ecn;
 mod effective;
 mod error;
+mod fail;
 mod flow_set;
 mod impair;
 mod load;
@@ -89,6 +90,7 @@ pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, W
 pub use ecn::Ecn;
 pub use effective::spelled;
 pub use error::{Error, read_toml};
+pub use fail::Fail;
 pub use flow_set::{FlowCount, FlowSet};
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,

@@ -12,6 +12,7 @@ use crate::congestion::{Dcqcn, Swift};
 use crate::dcp::Dcp;
 use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
+use crate::fail::Fail;
 use crate::impair::Impair;
 use crate::lossless::Lossless;
 use crate::measure::Measure;
@@ -123,6 +124,7 @@ const SECTIONS: &[(usize, &str, PushSection)] = &[
     (MAIN, "[mend]", push_section::<Mend>),
     (MAIN, "[[workload]]", push_section::<Workload>),
     (MAIN, "[[impair]]", push_section::<Impair>),
+    (MAIN, "[[fail]]", push_section::<Fail>),
     (MAIN, "[[pause]]", push_section::<Pause>),
     (MAIN, "[[route]]", push_section::<Route>),
     (MAIN, "[[protect]]", push_section::<Protect>),

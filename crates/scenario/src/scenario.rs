@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::deadlock::Deadlock;
+use crate::fail::Fail;
 use crate::flow_set::FlowSet;
 use crate::impair::Impair;
 use crate::measure::Measure;
@@ -55,6 +56,9 @@ pub struct Scenario {
     /// Impairments of links.
     #[serde(rename = "impair", default)]
     pub impairs: Vec<Placed<Impair>>,
+    /// Failures of links and switches.
+    #[serde(rename = "fail", default, skip_serializing_if = "Vec::is_empty")]
+    pub fails: Vec<Placed<Fail>>,
     /// Scripted pauses of ports.
     #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Placed<Pause>>,

@@ -180,10 +180,12 @@ pub(crate) fn nest_kinds(tree: &mut Node, names: &RegisteredNames) -> Result<(),
             (Some((span, _)), listed) => return Err(wrong_form(span, kinds.table, listed)),
         }
     }
-    match fields.get("pause") {
-        Some(node) if node.get_ref().as_array().is_none() => Err(wrong_form(node.span(), "pause", true)),
-        _ => Ok(()),
+    for name in ["pause", "fail"] {
+        if let Some(node) = fields.get(name).filter(|node| node.get_ref().as_array().is_none()) {
+            return Err(wrong_form(node.span(), name, true));
+        }
     }
+    Ok(())
 }
 
 fn wrong_form(span: Range<usize>, name: &str, listed: bool) -> LocatedError {

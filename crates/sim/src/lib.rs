@@ -41,10 +41,10 @@ pub use app::{
 };
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
-    memory_estimate,
+    memory_estimate, smallest_shared_buffer,
 };
 pub use engine::{EndReason, Observer, Progress};
-pub use frame::{Body, Frame, Header, Probe, TrimState};
+pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
 pub use network::{FlowPath, FlowPaths};

@@ -1,13 +1,14 @@
 //! A simulation that is ready to run, and the results of a run.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, Terms, TimeoutCounts, TraceRecord,
-    Trims, VariantSummary,
+    Collector, Counters, DeadlockCounts, DeadlockReport, ExtraFrames, Failures, FlowTrace, Terms,
+    TimeoutCounts, Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{HostId, LaneId, NodeId, Span, Time};
@@ -61,9 +62,7 @@ pub struct Results {
     /// Loss episodes of the lane with `tilted` losses (importance sampling).
     pub episodes: Episodes,
     /// Trace of the traced flow.
-    pub trace: Vec<TraceRecord>,
-    /// Number of trace records beyond the limit, which were not kept.
-    pub trace_left_out: u64,
+    pub trace: FlowTrace,
     /// Frames on links or in queues when the run ended.
     pub in_flight: u64,
     /// Why the run could not skip time in which the network only repeats a pattern, if so.
@@ -101,7 +100,7 @@ impl Simulation {
         FlowPaths {
             net: Arc::clone(&self.net),
             corrupting: graph.lanes().map(may_corrupt).collect(),
-            has_detours: self.partitions[0].detours.is_some(),
+            has_detours: self.partitions[0].detours.is_some() || self.partitions[0].net.failures.is_some(),
         }
     }
 
@@ -128,6 +127,9 @@ impl Simulation {
         counters.events = self.partitions.iter().map(Partition::events).sum();
         counters.dropped_frames.ttl =
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
+        counters.dropped_frames.no_route =
+            self.partitions.iter().map(|partition| partition.tally.no_route).sum();
+        counters.failures = self.failures(end, &lanes);
         counters.simulated_ps = end.as_ps();
         counters.skipped = skipped;
         add_to_digest(&mut collector, &hosts, &lanes);
@@ -147,7 +149,7 @@ impl Simulation {
         let in_flight = self.partitions.iter().map(|partition| partition.lanes.in_flight()).sum();
         let tracked = self.partitions.iter().find_map(|partition| partition.ports.loss_episodes());
         let episodes = tracked.map_or(Episodes::default(), |tracked| tracked.episodes);
-        let (trace, trace_left_out) = self.partitions[0].lanes.recorder.take_trace();
+        let trace = self.partitions[0].lanes.recorder.take_trace();
         Results {
             end_reason,
             end,
@@ -164,12 +166,20 @@ impl Simulation {
             pause_log,
             episodes,
             trace,
-            trace_left_out,
             in_flight,
             fast_forward_obstacle: obstacle,
             notes: self.notes,
             terms: self.terms,
         }
+    }
+
+    fn failures(&self, end: Time, lanes: &[LaneCounters]) -> Failures {
+        let Some(failures) = &self.net.failures else { return Failures::default() };
+        let (links, failures) = failures.counts(end);
+        let connections: BTreeSet<_> =
+            self.partitions.iter().flat_map(|partition| &partition.lanes.failed_connections).collect();
+        let lost_frames = lanes.iter().map(|lane| lane.failed).sum();
+        Failures { links, failures, lost_frames, connections: connections.len() as u64 }
     }
 
     fn partition(&self, node: NodeId) -> &Partition {
@@ -351,6 +361,9 @@ fn add_to_digest(collector: &mut Collector, hosts: &[HostCounters], lanes: &[Lan
         ];
         for (name, value) in named {
             collector.add_counter(name, number as u64, value);
+        }
+        if lane.failed > 0 {
+            collector.add_counter("lane.failed", number as u64, lane.failed);
         }
         if lane.marked > 0 {
             collector.add_counter("lane.marked", number as u64, lane.marked);

@@ -88,6 +88,7 @@ const NEEDS: &[Need] = &[
         "python3 -m ensurepip --version",
         "python3-venv",
     ),
+    debian("protoc", "reads traces for Perfetto", "protoc --version", "protobuf-compiler"),
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),

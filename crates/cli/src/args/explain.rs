@@ -330,15 +330,15 @@ pub(crate) struct Check {
     /// Rate of packets that enter a loop [default: rate of the loop's slowest link]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// TTL of packets that enter a loop, 1 to 255
-    #[arg(long, value_name = "N", default_value = "64", value_parser = ttl)]
-    pub(crate) ttl: NonZeroU8,
-    /// α: factor of the free buffer that an ingress queue may take before it pauses its sender, 1/128 to 8
-    #[arg(long, value_name = "A", default_value = "1/16")]
-    pub(crate) alpha: Alpha,
-    /// Shared buffer of a switch, without headroom
-    #[arg(long, value_name = "SIZE", default_value = "12MB", value_parser = shared_buffer)]
-    pub(crate) buffer: Bytes,
+    /// TTL of packets that enter a loop, 1 to 255 [default: the highest of the scenario's lossless traffic]
+    #[arg(long, value_name = "N", value_parser = ttl)]
+    pub(crate) ttl: Option<NonZeroU8>,
+    /// α: factor of the free buffer that an ingress queue may take before it pauses its sender, 1/128 to 8 [default: the scenario's, or 1/16 without lossless classes]
+    #[arg(long, value_name = "A")]
+    pub(crate) alpha: Option<Alpha>,
+    /// Shared buffer of a switch, without headroom and reserve [default: the smallest in the scenario, or 12MB without lossless classes]
+    #[arg(long, value_name = "SIZE", value_parser = shared_buffer)]
+    pub(crate) buffer: Option<Bytes>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use wiremend_fleet::{CapacityCount, LossDistribution, Policy, TraceGenerator};
 use wiremend_units::{Rate, parse_probability};
 
-use super::ADVANCED;
 use super::choice::choice;
+use super::{ADVANCED, Quiet};
 
 /// Choose which corrupting links of a fabric to disable
 ///
@@ -58,6 +58,8 @@ Examples:
   wiremend fleet run --trace year.csv --from-day 4 --table paper --json"
 )]
 pub(crate) struct FleetRun {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     #[command(flatten)]
     pub(crate) fabric: Fabric,
     /// Fraction of its paths to the top tier that every ToR keeps
@@ -204,6 +206,8 @@ Examples:
   wiremend fleet table --rate 400Gbps --quick
   wiremend fleet table --rate 25Gbps --profile prototype")]
 pub(crate) struct FleetTable {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "100Gbps")]
     pub(crate) rate: Rate,

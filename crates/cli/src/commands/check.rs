@@ -14,6 +14,7 @@ use wiremend_sim::ForwardingPhase;
 use wiremend_units::{NodeId, Rate, Span, Time};
 
 use crate::args::explain::Check as CheckArgs;
+use crate::commands::lossless_buffers::Buffers;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
@@ -37,8 +38,10 @@ pub(super) fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let failures = failures(args.fail, topology.as_ref().filter(|_| as_built), &graph);
     let failures = failures.map_err(refused)?;
     let survey = failures.and_then(|failures| check.survey(&failures));
+    let buffers = Buffers::new(args, &input, &variant.scenario)?;
     let report = Report {
         args,
+        buffers: &buffers,
         graph: &graph,
         phase: &phase,
         check: &check,
@@ -137,6 +140,7 @@ fn described(graph: &Graph, error: &CheckError) -> String {
 /// The result to render.
 struct Report<'a> {
     args: &'a CheckArgs,
+    buffers: &'a Buffers,
     graph: &'a Graph,
     /// The phase of the checked routes.
     phase: &'a ForwardingPhase,
@@ -158,6 +162,7 @@ impl Report<'_> {
         if !self.phase.overrides.is_empty() {
             text.push_str(&labelled("Routes", &self.when()));
         }
+        text.push_str(&labelled("Classes", &self.buffers.describe()));
         if let Some(order) = self.verdict.order {
             text.push_str(&labelled("Verdict", "no deadlock: no buffer can wait for itself on these routes"));
             text.push_str(&labelled("Reason", &reason(order)));
@@ -220,7 +225,7 @@ impl Report<'_> {
 
     fn filling(&self, cycle: &LaneCycle) -> String {
         let Some(figures) = self.figures(cycle) else { return String::new() };
-        let CheckArgs { ttl, alpha, buffer, .. } = self.args;
+        let Buffers { ttl, alpha, shared: buffer, .. } = self.buffers;
         let mut text = format!(
             "deadlock above {} at TTL {ttl} (B/⌈TTL/n⌉; as a fluid, nB/TTL, {}); ",
             figures.exact, figures.fluid
@@ -235,9 +240,9 @@ impl Report<'_> {
     }
 
     fn figures(&self, cycle: &LaneCycle) -> Option<Figures> {
-        let CheckArgs { rate, ttl, alpha, buffer, .. } = *self.args;
+        let Buffers { ttl, alpha, shared: buffer, .. } = *self.buffers;
         let found = cycle.routing_loop(self.graph)?;
-        let injected = rate.unwrap_or(found.rate);
+        let injected = self.args.rate.unwrap_or(found.rate);
         Some(Figures {
             exact: found.exact_rate(ttl),
             fluid: found.fluid_rate(ttl),
@@ -298,6 +303,7 @@ impl Report<'_> {
             "stop_s": stop.map(|stop| stop.since(Time::ZERO).as_secs_f64()),
         });
         value["classes"] = json!(self.check.class_count());
+        value["buffers"] = self.buffers.json();
         value["failures"] = json!(self.survey.map(|survey| {
             let case = |case: &FailureCase| {
                 let mut value = self.verdict_json(&case.verdict);

@@ -10,6 +10,7 @@ mod fleet;
 pub(crate) mod lab;
 mod link_header;
 mod list;
+mod lossless_buffers;
 mod man;
 mod model;
 mod monitor;

@@ -1,5 +1,6 @@
 //! `wiremend peer`: an endpoint that speaks with kernels and NICs.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -351,12 +352,16 @@ fn rendered(outcome: &Outcome) -> String {
         text_table(&headings, &[row], terminal::stdout()),
     );
     if summary.kernel_drops > 0 {
-        text +=
-            &format!("This machine's kernel dropped {} frames, because it was busy.\n", summary.kernel_drops);
+        let _ = writeln!(
+            text,
+            "This machine's kernel dropped {} frames, because it was busy.",
+            summary.kernel_drops
+        );
     }
     for (cause, (count, longest)) in outcome.causes() {
         let longest = time(longest.as_ns());
-        text += &format!("Timeouts by cause: {cause}: {count}, after at most {longest} without progress.\n");
+        let _ =
+            writeln!(text, "Timeouts by cause: {cause}: {count}, after at most {longest} without progress.");
     }
     text
 }

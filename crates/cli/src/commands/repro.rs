@@ -61,7 +61,7 @@ fn measure(args: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
     let effort = effort(args);
     let schedule = Schedule::new(chosen, effort, &args.set)?;
     let store = args.out.as_deref().map(|path| Store::open(&path.join("runs"), VERSION)).transpose()?;
-    let (progress, stop) = (Progress::default(), signals::stop());
+    let (progress, stop) = (Progress::new(args.quiet), signals::stop());
     let runner = super::runner(args.threads, &progress, &stop);
     let results = schedule.run(&runner, store.as_ref()).map_err(|error| match (error, &args.out) {
         (Error::Run(wiremend_runner::Error::Interrupted), Some(kept)) => suspended(kept),

@@ -11,7 +11,7 @@ use crate::{signals, terminal};
 pub(super) fn run(args: &Rerun) -> Result<Answer, Failure> {
     signals::catch()?;
     let recorded = RecordedRun::read(&args.directory)?;
-    let (progress, stop) = (Progress::default(), signals::stop());
+    let (progress, stop) = (Progress::new(args.quiet), signals::stop());
     let repeated = recorded.repeat(&super::runner(args.threads, &progress, &stop))?;
     let rows: Vec<_> = repeated.iter().map(row).collect();
     terminal::print(&text_table(&["variant", "recorded", "now", ""], &rows, terminal::stdout()))?;

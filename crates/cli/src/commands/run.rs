@@ -7,7 +7,7 @@ use wiremend_report::terminal::{self as draw, wrap};
 use wiremend_report::to_json;
 use wiremend_runner::{Batch, Input, Request};
 
-use crate::args::{FastForward, Run, Scenario};
+use crate::args::{FastForward, Quiet, Run, Scenario};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 use crate::{signals, terminal};
@@ -15,7 +15,7 @@ use crate::{signals, terminal};
 pub(super) fn run(args: &Run) -> Result<Answer, Failure> {
     signals::catch()?;
     let input = Input::load(&args.scenario.name, &args.scenario.set)?;
-    let (progress, stop) = (Progress::default(), signals::stop());
+    let (progress, stop) = (Progress::new(args.quiet), signals::stop());
     let runner = super::runner(args.threads, &progress, &stop).fast_forward(args.fast_forward.is_on());
     let batch = runner.run(&request(args, &input)?)?;
     terminal::print(&if args.json { to_json(&batch.summary) } else { rendered(&input, &batch) })?;
@@ -42,6 +42,7 @@ fn request<'a>(args: &Run, input: &'a Input) -> Result<Request<'a>, Failure> {
 pub(super) fn tour() -> Result<Answer, Failure> {
     let scenario = Scenario { name: "tour".to_owned(), set: Vec::new(), seed: None };
     let answer = run(&Run {
+        quiet: Quiet::default(),
         scenario,
         variant: Vec::new(),
         seeds: 1,

@@ -1,11 +1,18 @@
-//! `wiremend trace`: the packets of one flow as a ladder diagram.
+//! `wiremend trace`: the packets of one flow as a ladder diagram, and where its time went.
 
-use std::io;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use serde_json::{Value, json};
-use wiremend_measure::{Fate, FlowRow, TraceEvent, TracePacket, TraceRecord};
-use wiremend_report::{Ladder, plot, write_atomic};
+use wiremend_measure::{
+    Breakdown, DeadlockReport, Fate, FlowOutcome, FlowRow, FlowTrace, TimePart, TraceEvent, TracePacket,
+    TraceRecord,
+};
+use wiremend_report::{
+    AtomicFile, Ladder, breakdown_text, deadlock, human, perfetto_trace, plot, write_atomic,
+};
 use wiremend_runner::{Input, Runner};
 use wiremend_scenario::Variant;
 use wiremend_sim::{EndReason, Observer, Options, Progress, Results};
@@ -27,35 +34,104 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
         FlowChoice::Slowest => slowest(&input, variant, &options)?,
     };
     options.trace = Some(FlowId(flow));
+    options.trace_others = args.perfetto.is_some();
     let mut seen = Seen { wanted: Some(flow), ..Seen::default() };
     let (results, names) = simulate(&input, variant, &options, &mut seen)?;
-    if results.trace.is_empty() {
+    let trace = &results.trace;
+    if trace.records.is_empty() {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
-    if results.trace_left_out > 0 {
-        terminal::print_message(&format!(
-            "the flow has {} more steps; only the first are shown",
-            results.trace_left_out
-        ));
-    }
     let name = |node: NodeId| names[node.index()].clone();
+    if let Some(path) = &args.perfetto {
+        write_perfetto(path, &title(&input, variant, flow), trace, &name)?;
+    }
+    let breakdown = Breakdown::new(trace);
     if args.json {
-        let steps: Vec<_> = results.trace.iter().map(|record| step(record, &name)).collect();
+        let steps: Vec<_> = trace.records.iter().map(|record| step(record, &name)).collect();
         terminal::print(&format!(
             "{:#}\n",
-            json!({ "flow": flow, "variant": variant.name, "steps": steps })
+            json!({
+                "flow": flow,
+                "variant": variant.name,
+                "breakdown_ps": breakdown.as_ref().map(breakdown_json),
+                "deadlock": stopping_deadlock(&results),
+                "steps": steps,
+                "steps_left_out": trace.left_out,
+            })
         ))?;
         return Ok(Answer::Yes);
     }
     let title = title(&input, variant, flow);
-    let ladder = Ladder::new(&title, &results.trace, name, args.steps as usize);
+    let ladder = Ladder::new(&title, trace, name, args.steps as usize);
     match &args.svg {
         Some(path) => {
             write_atomic(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?;
         }
         None => terminal::print(&ladder.text(terminal::stdout()))?,
     }
+    terminal::print(&explanation(&results, variant, breakdown.as_ref()))?;
     Ok(Answer::Yes)
+}
+
+/// Writes the trace for Perfetto and says what it leaves out.
+fn write_perfetto(
+    path: &Path,
+    title: &str,
+    trace: &FlowTrace,
+    name: &impl Fn(NodeId) -> String,
+) -> Result<(), Failure> {
+    let mut file = AtomicFile::create(path).map_err(|error| Failure::file(&error))?;
+    file.write_all(&perfetto_trace(title, trace, name))
+        .and_then(|()| file.finish())
+        .map_err(|error| Failure::file(&error))?;
+    if let Some(last) = trace.others.last().filter(|_| trace.others_left_out > 0) {
+        terminal::print_message(&format!(
+            "{}: holds the traffic from the start of the flow to its end; of other connections only the first {} frames \
+             on links, until {}, and not {} later ones",
+            path.display(),
+            human::count(trace.others.len() as u64),
+            human::time_ns(last.time.as_ps() as f64 / 1e3),
+            human::count(trace.others_left_out),
+        ));
+    }
+    if trace.left_out > 0 {
+        terminal::print_message(&format!(
+            "{}: leaves out {} steps of the flow",
+            path.display(),
+            human::count(trace.left_out)
+        ));
+    }
+    Ok(())
+}
+
+/// Returns where the flow's time went, and the deadlock that stopped it.
+fn explanation(results: &Results, variant: &Variant, breakdown: Option<&Breakdown>) -> String {
+    let mut text = match breakdown {
+        Some(breakdown) => format!("\n{}", breakdown_text(breakdown, terminal::stdout())),
+        None => format!(
+            "\n{} steps of the flow were not kept, so its time is not broken down\n",
+            results.trace.left_out
+        ),
+    };
+    if let Some(found) = stopping_deadlock(results) {
+        let line = deadlock(&results.summary(&variant.name), found);
+        let _ = writeln!(text, "\nA deadlock stopped this flow. {line}");
+    }
+    text
+}
+
+/// Returns the deadlock that ended the run, and so the flow.
+fn stopping_deadlock(results: &Results) -> Option<&DeadlockReport> {
+    let is_stopped =
+        results.trace.records.last().is_some_and(|record| {
+            matches!(record.event, TraceEvent::Failed { outcome: FlowOutcome::Deadlock })
+        });
+    results.deadlock.as_ref().filter(|_| is_stopped)
+}
+
+fn breakdown_json(breakdown: &Breakdown) -> Value {
+    let parts = TimePart::ALL.map(|part| (part.key().to_owned(), breakdown.get(part).as_ps().into()));
+    Value::Object(parts.into_iter().collect())
 }
 
 fn title(input: &Input, variant: &Variant, flow: u64) -> String {
@@ -147,13 +223,15 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
     let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "retransmission": packet.retransmission });
     let (what, details) = match &record.event {
         TraceEvent::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
-        TraceEvent::Sent { packet: sent, to, arrive, fate } => (
+        TraceEvent::Sent { packet: sent, to, arrive, wire, fate, .. } => (
             "sent",
             json!({
                 "packet": packet(sent),
                 "to": name(*to),
+                "wire_ps": wire.as_ps(),
                 "arrive_ps": arrive.as_ps(),
                 "corrupted": *fate == Fate::Corrupt,
+                "lost_on_failed_link": *fate == Fate::Failed,
             }),
         ),
         TraceEvent::Dropped { packet: dropped, reason } => {
@@ -168,6 +246,8 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
             "timer",
             json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }),
         ),
+        TraceEvent::Window { packets } => ("window", json!({ "packets": packets })),
+        TraceEvent::Paced { until } => ("paced", json!({ "until_ps": until.as_ps() })),
         TraceEvent::Completed => ("completed", json!({})),
         TraceEvent::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),
     };

@@ -29,6 +29,32 @@ bytes = \"10KB\"
 ";
 
 #[test]
+fn failures_that_make_no_sense_are_refused() {
+    let with = |fail: &str| {
+        let text = format!(
+            "title = \"t\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+             [[workload]]\nkind = \"flows\"\npattern = \"permutation\"\nbytes = \"1kB\"\n[[fail]]\n{fail}\n"
+        );
+        wiremend_with(&text, &["run", "-"])
+    };
+    for (fail, reason) in [
+        ("start = \"1us\"", "nothing fails; name `links` or `switches`"),
+        ("links = \"all\"\nswitches = \"edge\"", "both `links` and `switches`"),
+        ("links = \"leaf0-spine7\"", "unknown link `leaf0-spine7`"),
+        ("switches = \"spine9\"", "unknown switch `spine9`"),
+        ("links = \"all\"\nup = \"1us\"", "`up` without `down`"),
+        ("links = \"all\"\ndown = \"1us\"\nrandom = true", "`random` without `up`"),
+        ("links = \"all\"\ndown = \"0s\"", "must be above zero"),
+        ("links = \"all\"\nstart = \"2us\"\nstop = \"1us\"", "`stop` is not later than `start`"),
+        ("links = \"all\"\nflows = 0", "`flows` is 0"),
+        ("links = \"all\"\nreroute = \"1us\"", "`reroute` without `detect`"),
+        ("links = \"all\"\ndown = \"1ns\"\nup = \"1ns\"", "failures are more than 4000000"),
+    ] {
+        with(fail).refused_for(2, reason);
+    }
+}
+
+#[test]
 fn an_unknown_scenario_is_answered_with_the_nearest() {
     let line = wiremend(&["run", "tuor"]).refused(2);
     assert!(

@@ -74,6 +74,35 @@ fn failed_links_make_loops_until_all_switches_reroute() {
 }
 
 #[test]
+fn buffers_ttl_and_classes_come_from_the_scenario() {
+    let of = |more: &[&str]| {
+        let ended = wiremend(&[&["check", "deadlock", "--rate", "5Gbps", "--json"], more].concat());
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("stdout is JSON");
+        (json["buffers"].clone(), json["components"][0]["cycles"][0]["time_to_fill_s"].as_f64().unwrap())
+    };
+    let (usual, fill) = of(&[]);
+    assert_eq!((&usual["alpha"], &usual["ttl"]), (&"1/16".into(), &64.into()));
+    assert_eq!(usual["lossless_classes"], serde_json::json!([3]));
+    let shared = usual["shared_bytes"].as_u64().unwrap();
+    assert!((11_000_000..12_000_000).contains(&shared), "{shared}");
+    let (larger, slower) = of(&["--set", "switch.lossless.alpha=1", "--set", "switch.lossless.buffer=24MB"]);
+    assert!(
+        larger["shared_bytes"].as_u64().unwrap() > shared && slower > 10.0 * fill,
+        "{larger} {slower} {fill}"
+    );
+    let (short, _) = of(&["--set", "workload.0.ttl=70"]);
+    assert_eq!(short["ttl"], 70, "the highest of the lossless traffic");
+    let (given, _) = of(&["--ttl", "80", "--alpha", "1/8", "--buffer", "5MB"]);
+    assert_eq!(
+        (&given["ttl"], &given["alpha"], &given["shared_bytes"]),
+        (&80.into(), &"1/8".into(), &5_000_000.into())
+    );
+    let text = wiremend(&["check", "deadlock", "--set", "switch.lossless.classes=[5]"]).stdout;
+    assert!(text.contains("no workload sends in a lossless class"), "{text}");
+}
+
+#[test]
 fn bad_input_is_refused_with_the_remedy() {
     let cases: &[(&[&str], &str)] = &[
         (&["--override", "s1:h3"], "write SWITCH:DEST:NEXT"),

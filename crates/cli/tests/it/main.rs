@@ -12,6 +12,7 @@ mod documents;
 mod fleet;
 mod model;
 mod monitor;
+mod perfetto;
 mod planner;
 mod program;
 mod runs;

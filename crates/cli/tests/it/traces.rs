@@ -35,13 +35,20 @@ fn each_cause_is_drawn() {
         assert!(text.contains('✗') && text.contains("completes"), "{text}");
 
         let path = directory.path().join(format!("{scenario}.svg"));
-        assert_eq!(wiremend(&["trace", scenario, "--svg", path.to_str().unwrap()]).ok(), "");
+        let told = wiremend(&["trace", scenario, "--svg", path.to_str().unwrap()]).ok();
+        assert!(told.trim_start().starts_with("Where the "), "{told}");
         let svg = std::fs::read_to_string(path).unwrap();
         assert_well_formed(&svg);
         assert!(svg.contains(words), "{scenario}");
 
         let trace = wiremend(&["trace", scenario, "--json"]).json();
         let steps = trace["steps"].as_array().unwrap();
+        let parts: Vec<u64> =
+            trace["breakdown_ps"].as_object().unwrap().values().map(|part| part.as_u64().unwrap()).collect();
+        let [first, last] =
+            [&steps[0], &steps[steps.len() - 1]].map(|step| step["time_ps"].as_u64().unwrap());
+        assert_eq!(parts.iter().sum::<u64>(), last - first, "{scenario}");
+        assert!(trace["breakdown_ps"]["timers"].as_u64() > Some((last - first) / 10 * 9), "{trace}");
         let timers: Vec<_> = steps.iter().filter(|step| step["what"] == "timer").collect();
         assert_eq!(timers.len(), 1, "{scenario}");
         assert_eq!(timers[0]["cause"], key);
@@ -80,13 +87,23 @@ fn a_trace_ends_with_its_flow_and_is_in_order() {
 }
 
 #[test]
-fn a_long_trace_is_truncated_with_a_note() {
-    let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=50MB", "--json"];
+fn a_long_trace_says_what_is_left_out() {
+    let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=250MB", "--json"];
     let ended = wiremend(&arguments);
-    assert!(ended.stderr.contains(" more steps"), "{}", ended.stderr);
     let trace = ended.json();
+    assert!(trace["steps_left_out"].as_u64().unwrap() > 0 && trace["breakdown_ps"].is_null());
     let last = trace["steps"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(last["what"], "completed");
+}
+
+#[test]
+fn a_flow_that_a_deadlock_stopped_says_so() {
+    let arguments = ["trace", "deadlock", "--flow", "slowest"];
+    let text = wiremend(&arguments).ok();
+    assert!(text.contains("fails: deadlock") && text.contains("A deadlock stopped this flow. "), "{text}");
+    assert!(text.contains("wait for each other (class "), "{text}");
+    let trace = wiremend(&[&arguments[..], &["--json"]].concat()).json();
+    assert!(trace["breakdown_ps"]["deadlock"].as_u64() > Some(0) && trace["deadlock"].is_object());
 }
 
 #[test]

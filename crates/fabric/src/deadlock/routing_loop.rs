@@ -64,8 +64,10 @@ pub struct Alpha {
 }
 
 impl Alpha {
-    /// Returns `num / den`, if it is in range.
+    /// Returns `num / den` in lowest terms, if it is in range.
     pub fn new(num: u64, den: u64) -> Option<Self> {
+        let divisor = gcd(num, den).max(1);
+        let (num, den) = (num / divisor, den / divisor);
         let (wide_num, wide_den) = (u128::from(num), u128::from(den));
         let is_within = den > 0 && wide_num * 128 >= wide_den && wide_num <= wide_den * 8;
         is_within.then_some(Self { num, den })
@@ -76,6 +78,10 @@ impl Alpha {
         let all = u128::from(self.num) + u128::from(self.den);
         Bytes::new((u128::from(buffer.get()) * u128::from(self.num) / all) as u64)
     }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl fmt::Display for Alpha {

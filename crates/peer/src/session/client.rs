@@ -186,8 +186,7 @@ fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange
     let mut heard_at = host.now();
     while host.now().since(heard_at) < LINGER {
         host.turn()?;
-        let is_closed = |exchange: &mut &mut Exchange| exchange.is_closed();
-        if outcome.tool != Tool::Pingpong && exchange.as_mut().is_some_and(is_closed) {
+        if outcome.tool != Tool::Pingpong && exchange.as_deref_mut().is_some_and(Exchange::is_closed) {
             return Ok(());
         }
         let now = host.endpoint.counters().frames;

@@ -350,13 +350,12 @@ impl Client {
     ) -> Result<(), PeerError> {
         let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
         let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
-        let own = match known {
-            Some((_, _, own)) => *own,
-            None => {
-                let own = self.offer(host)?;
-                self.connect(host, settings, own, keys)?;
-                own
-            }
+        let own = if let Some((_, _, own)) = known {
+            *own
+        } else {
+            let own = self.offer(host)?;
+            self.connect(host, settings, own, keys)?;
+            own
         };
         self.write(&own.to_bytes())?;
         self.key_rounds += 1;

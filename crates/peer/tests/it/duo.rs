@@ -19,13 +19,13 @@ const DELAY: Span = Span::from_us(1);
 /// Time to send a frame.
 const SERIALIZE: Span = Span::from_ns(500);
 
-/// What the wire does, in parts per million.
+/// Share of the frames, in parts per million, to which something happens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
-    pub(crate) loss_ppm: u32,
-    pub(crate) duplicate_ppm: u32,
-    pub(crate) reorder_ppm: u32,
-    pub(crate) corrupt_ppm: u32,
+    pub(crate) loss: u32,
+    pub(crate) duplicate: u32,
+    pub(crate) reorder: u32,
+    pub(crate) corrupt: u32,
 }
 
 type Filter = Box<dyn FnMut(usize, &RoceFrame<'_>) -> bool>;
@@ -173,18 +173,17 @@ impl Duo {
         let frame = RoceFrame::parse(&bytes).unwrap().frame;
         self.sent.push((side, format!("{:?}", frame.bth.opcode)));
         let is_lost = self.lose.as_mut().is_some_and(|lose| lose(side, &frame));
-        if is_lost || self.random.chance_ppm(self.faults.loss_ppm) {
+        if is_lost || self.random.chance_ppm(self.faults.loss) {
             return;
         }
-        let copies = 1 + u32::from(self.random.chance_ppm(self.faults.duplicate_ppm));
+        let copies = 1 + u32::from(self.random.chance_ppm(self.faults.duplicate));
         for _ in 0..copies {
             let mut bytes = bytes.clone();
-            if self.random.chance_ppm(self.faults.corrupt_ppm) {
+            if self.random.chance_ppm(self.faults.corrupt) {
                 let bit = self.random.below(8 * bytes.len() as u64) as usize;
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
-            let late =
-                if self.random.chance_ppm(self.faults.reorder_ppm) { self.random.below(5000) } else { 0 };
+            let late = if self.random.chance_ppm(self.faults.reorder) { self.random.below(5000) } else { 0 };
             let at =
                 self.now.saturating_add(SERIALIZE).saturating_add(DELAY).saturating_add(Span::from_ns(late));
             self.order += 1;

@@ -65,10 +65,10 @@ impl Run {
         let mut random = Random::new(seed);
         let ppm = |random: &mut Random| random.pick(&[0, 0, 10_000, 60_000]);
         let faults = Faults {
-            loss_ppm: ppm(&mut random),
-            duplicate_ppm: ppm(&mut random),
-            reorder_ppm: ppm(&mut random),
-            corrupt_ppm: ppm(&mut random),
+            loss: ppm(&mut random),
+            duplicate: ppm(&mut random),
+            reorder: ppm(&mut random),
+            corrupt: ppm(&mut random),
         };
         let config = random_config(&mut random);
         let copies = Settings {

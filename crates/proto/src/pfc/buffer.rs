@@ -159,6 +159,11 @@ impl Buffer {
         }
     }
 
+    /// Returns the memory that all ports share: without reserve and headroom.
+    pub fn shared_max(&self) -> Bytes {
+        Bytes::new(self.shared_max)
+    }
+
     /// Returns a port with a PFC frame to send once its wire is free.
     pub fn poll(&mut self) -> Option<u16> {
         self.pending_ports.pop()

@@ -7,17 +7,20 @@ use crate::markup::truncate;
 
 /// Emphasis of a note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Emphasis {
+pub(crate) enum Emphasis {
     Plain,
     Hint,
     Bad,
 }
 
 /// Note beside the lane for a record that is not an arrow.
-pub(super) fn note(event: &TraceEvent) -> Option<(String, Emphasis)> {
+pub(crate) fn note(event: &TraceEvent) -> Option<(String, Emphasis)> {
     Some(match event {
         TraceEvent::Posted { bytes } => (format!("posts {}", human::bytes(*bytes as f64)), Emphasis::Plain),
-        TraceEvent::Sent { .. } | TraceEvent::Accepted { .. } => return None,
+        TraceEvent::Sent { .. }
+        | TraceEvent::Accepted { .. }
+        | TraceEvent::Paced { .. }
+        | TraceEvent::Window { .. } => return None,
         TraceEvent::Dropped { packet, reason } => {
             (format!("drops {}: {}", label(packet), reason.describe()), Emphasis::Bad)
         }
@@ -37,7 +40,7 @@ pub(super) fn note(event: &TraceEvent) -> Option<(String, Emphasis)> {
 }
 
 /// Label of an arrow: `WRITE Last 12`.
-pub(super) fn label(packet: &TracePacket) -> String {
+pub(crate) fn label(packet: &TracePacket) -> String {
     format!("{} {}", packet.name, packet.psn)
 }
 

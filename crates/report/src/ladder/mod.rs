@@ -1,14 +1,14 @@
 //! Ladder diagrams: nodes side by side, time downward, a slanted arrow for each packet on each link, as in
 //! Figs. 2–5 of JCST §3.1.
 
-mod labels;
+pub(crate) mod labels;
 mod lanes;
 mod selection;
 mod svg;
 mod text;
 mod timeline;
 
-use wiremend_measure::TraceRecord;
+use wiremend_measure::FlowTrace;
 use wiremend_units::NodeId;
 
 use crate::terminal::Terminal;
@@ -31,11 +31,11 @@ impl Ladder {
     /// Creates the ladder of a flow from at most `most` of its records; `name` returns the name of a node.
     /// The node of the first record (the requester) is at the left, the others follow by their distance in
     /// hops.
-    pub fn new(title: &str, records: &[TraceRecord], name: impl Fn(NodeId) -> String, most: usize) -> Self {
-        let mut records = records.to_vec();
+    pub fn new(title: &str, trace: &FlowTrace, name: impl Fn(NodeId) -> String, most: usize) -> Self {
+        let mut records = trace.records.clone();
         records.sort_by_key(|record| record.time);
         let lanes = Lanes::new(&records, name);
-        Self { title: title.to_owned(), lanes, steps: selection::select(&records, most) }
+        Self { title: title.to_owned(), lanes, steps: selection::select(&records, trace.left_out, most) }
     }
 
     /// The drawing. [`standalone`](crate::plot::standalone) makes it a file.
@@ -51,17 +51,17 @@ impl Ladder {
 
 #[cfg(test)]
 mod tests {
-    use wiremend_measure::{FlowOutcome, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket};
-    use wiremend_units::{Psn, Time};
+    use wiremend_measure::{FlowOutcome, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TraceRecord};
+    use wiremend_units::Time;
 
     use super::*;
     use crate::markup::tests::assert_balanced;
-    use crate::sample_trace::{long, name, pattern};
+    use crate::sample_trace::{long, name, packet, pattern, trace};
 
     const PLAIN: Terminal = Terminal { width: 80, colour: false };
 
     fn ladder(records: &[TraceRecord]) -> Ladder {
-        Ladder::new("A <flow>", records, name, Ladder::RECORDS_MAX)
+        Ladder::new("A <flow>", &trace(records.to_vec()), name, Ladder::RECORDS_MAX)
     }
 
     /// JCST Fig. 4: nothing follows the tail packet, so the timer fires.
@@ -116,7 +116,7 @@ A <flow>
 
     #[test]
     fn a_long_flow_keeps_its_notable_records() {
-        let ladder = Ladder::new("long", &long(2_000), name, 60);
+        let ladder = Ladder::new("long", &trace(long(2_000)), name, 60);
         let text = ladder.text(Terminal { width: 160, colour: false });
         assert!(
             text.lines().count() < 70 && text.contains("records not shown") && text.contains('✗'),
@@ -127,16 +127,22 @@ A <flow>
         assert!(svg.contains("records not drawn") && svg.len() < 100_000, "{}", svg.len());
     }
 
+    /// The trace holds the first records and the last one.
+    #[test]
+    fn records_that_were_not_kept_are_a_cut_before_the_end() {
+        let trace = FlowTrace { left_out: 77, ..trace(pattern(TimeoutCause::TailAck)) };
+        let ladder = Ladder::new("cut", &trace, name, Ladder::RECORDS_MAX);
+        let text = ladder.text(PLAIN);
+        let lines: Vec<_> = text.lines().rev().take(2).collect();
+        assert!(lines[0].contains("completes") && lines[1].contains("77 records not shown"), "{text}");
+        assert!(ladder.svg().contains("77 records not drawn"));
+    }
+
     #[test]
     fn empty_traces_and_single_nodes_are_drawn() {
         assert_balanced(&ladder(&[]).svg());
         assert!(ladder(&[]).text(PLAIN).starts_with("A <flow>"));
-        let packet = TracePacket {
-            name: "SEND Only",
-            psn: Psn::new(9),
-            kind: PacketKind::Dummy,
-            retransmission: false,
-        };
+        let packet = packet("SEND Only", 9, PacketKind::Dummy, false);
         let records = [
             TraceEvent::Dropped { packet, reason: TraceDropReason::Ttl },
             TraceEvent::Failed { outcome: FlowOutcome::RetryExceeded },

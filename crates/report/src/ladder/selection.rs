@@ -10,8 +10,9 @@ pub(super) enum Step {
 }
 
 /// Selects at most `most` (at least 2) records: the first, the last, all notable ones, and as many before and
-/// after each of these as fit. If there are too many notable ones, the middle of them is left out.
-pub(super) fn select(records: &[TraceRecord], most: usize) -> Vec<Step> {
+/// after each of these as fit. If there are too many notable ones, the middle of them is left out. `missing` is the
+/// number of records before the last one that were not kept.
+pub(super) fn select(records: &[TraceRecord], missing: u64, most: usize) -> Vec<Step> {
     let most = most.max(2);
     let last = records.len().saturating_sub(1);
     let is_anchor = |i: usize| i == 0 || i == last || records[i].event.is_notable();
@@ -34,13 +35,16 @@ pub(super) fn select(records: &[TraceRecord], most: usize) -> Vec<Step> {
         let middle = usize::midpoint(around, too_large);
         if fits(middle) { around = middle } else { too_large = middle }
     }
-    steps(records, &kept(around))
+    steps(records, missing as usize, &kept(around))
 }
 
-fn steps(records: &[TraceRecord], kept: &[bool]) -> Vec<Step> {
+fn steps(records: &[TraceRecord], before_last: usize, kept: &[bool]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut missing = 0;
-    for (&record, &kept) in records.iter().zip(kept) {
+    for (index, (&record, &kept)) in records.iter().zip(kept).enumerate() {
+        if index + 1 == records.len() {
+            missing += before_last;
+        }
         if !kept {
             missing += 1;
             continue;
@@ -79,13 +83,13 @@ mod tests {
 
     #[test]
     fn all_records_are_drawn_if_they_fit() {
-        assert_eq!(drawn(&select(&records(100, 50), 100)), 100);
-        assert!(select(&[], 10).is_empty());
+        assert_eq!(drawn(&select(&records(100, 50), 0, 100)), 100);
+        assert!(select(&[], 0, 10).is_empty());
     }
 
     #[test]
     fn notable_records_are_kept_with_their_neighbours_and_the_rest_is_counted() {
-        let steps = select(&records(10_000, 5_000), 41);
+        let steps = select(&records(10_000, 5_000), 0, 41);
         assert!(drawn(&steps) <= 41 && drawn(&steps) > 30, "{}", drawn(&steps));
         assert!(steps.iter().any(|step| matches!(step, Step::Record(r) if r.event.is_notable())));
         let elided: Vec<_> = steps
@@ -105,7 +109,7 @@ mod tests {
         for record in &mut records {
             record.event = TraceEvent::Completed;
         }
-        let steps = select(&records, 20);
+        let steps = select(&records, 0, 20);
         assert_eq!((drawn(&steps), steps.len()), (20, 21));
     }
 }

@@ -126,7 +126,7 @@ impl Canvas<'_> {
     }
 
     fn arrow(&self, record: &TraceRecord) -> Option<Arrow> {
-        let TraceEvent::Sent { packet, to, arrive, fate } = record.event else { return None };
+        let TraceEvent::Sent { packet, to, arrive, fate, .. } = record.event else { return None };
         let (from, to) = (self.lanes.position(record.node), self.lanes.position(to));
         Some(Arrow {
             from: (self.x(from), self.y(record.time)),
@@ -140,7 +140,7 @@ impl Canvas<'_> {
     fn draw_arrow(&mut self, record: &TraceRecord) {
         let Some(arrow) = self.arrow(record) else { return };
         // The arrow of a corrupted packet ends on the way.
-        let reach = if arrow.fate == Fate::Corrupt { 0.72 } else { 1.0 };
+        let reach = if arrow.fate == Fate::Pass { 1.0 } else { 0.72 };
         let end = along(arrow.from, arrow.to, reach);
         let dashes = match (arrow.packet.retransmission, arrow.packet.kind) {
             (true, _) => " stroke-dasharray=\"6 3\"",
@@ -156,15 +156,15 @@ impl Canvas<'_> {
              <title>{title} {} at {}</title></path>",
             arrow.packet.psn, record.time
         );
-        if arrow.fate == Fate::Corrupt {
-            cross(&mut self.svg, end);
-        } else {
+        if arrow.fate == Fate::Pass {
             let angle = (end.1 - arrow.from.1).atan2(end.0 - arrow.from.0).to_degrees();
             let _ = writeln!(
                 self.svg,
                 "<path transform=\"translate({x1},{y1}) rotate({})\" d=\"M0 0l-9 3.5v-7z\" style=\"fill:{colour}\"/>",
                 Coord(angle)
             );
+        } else {
+            cross(&mut self.svg, end);
         }
     }
 
@@ -233,7 +233,7 @@ impl Canvas<'_> {
     fn draw_mark(&mut self, event: &TraceEvent, x: f64, y: f64) {
         let (x, y) = (Coord(x), Coord(y));
         let _ = match event {
-            TraceEvent::Sent { .. } => Ok(()),
+            TraceEvent::Sent { .. } | TraceEvent::Paced { .. } | TraceEvent::Window { .. } => Ok(()),
             TraceEvent::Accepted { .. } => writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>"),
             TraceEvent::Dropped { .. } => {
                 cross(&mut self.svg, (x.0, y.0));
@@ -299,10 +299,12 @@ fn entries(records: &[TraceRecord]) -> Vec<Entry> {
             "<path d=\"M0 0H26\" stroke=\"var(--ink)\" stroke-width=\"1.6\" stroke-dasharray=\"6 3\"/>";
         entries.push(Entry { name: "retransmission".to_owned(), sample: sample.to_owned() });
     }
-    if sent().any(|(_, fate)| fate == Fate::Corrupt) {
-        let mut sample = String::new();
-        cross(&mut sample, (13.0, 0.0));
-        entries.push(Entry { name: "corrupted".to_owned(), sample });
+    for (lost, name) in [(Fate::Corrupt, "corrupted"), (Fate::Failed, "lost on a failed link")] {
+        if sent().any(|(_, fate)| fate == lost) {
+            let mut sample = String::new();
+            cross(&mut sample, (13.0, 0.0));
+            entries.push(Entry { name: name.to_owned(), sample });
+        }
     }
     entries
 }

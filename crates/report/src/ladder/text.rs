@@ -129,12 +129,12 @@ impl Rows<'_> {
         match (fate, rightward) {
             (Fate::Pass, true) => row[right - 1] = '▶',
             (Fate::Pass, false) => row[left + 1] = '◀',
-            (Fate::Corrupt, true) => {
+            (Fate::Corrupt | Fate::Failed, true) => {
                 let cross = (right - 3).max(at + label.len());
                 row[cross + 1..right].fill(' ');
                 row[cross] = '✗';
             }
-            (Fate::Corrupt, false) => {
+            (Fate::Corrupt | Fate::Failed, false) => {
                 let cross = (left + 3).min(at - 1);
                 row[left + 1..cross].fill(' ');
                 row[cross] = '✗';
@@ -143,7 +143,7 @@ impl Rows<'_> {
         let part = |range: std::ops::Range<usize>| row[range].iter().collect::<String>();
         let arrow = part(left..right + 1);
         let arrow = match (fate, packet.kind) {
-            (Fate::Corrupt, _) => paint(&arrow, RED, self.terminal),
+            (Fate::Corrupt | Fate::Failed, _) => paint(&arrow, RED, self.terminal),
             (Fate::Pass, PacketKind::Nak) => paint(&arrow, YELLOW, self.terminal),
             (Fate::Pass, _) => arrow,
         };

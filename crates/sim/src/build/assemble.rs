@@ -12,18 +12,18 @@ use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 use super::plan::SimulationPlan;
 use super::validate::ValidScenario;
 use super::{balance, congestion, deadlock};
-use crate::engine::{Limits, Partition, PauseScript, ScriptedPause};
+use crate::engine::{Limits, Partition, PauseScript};
 use crate::event::{EventQueue, EventSources, NodeWindows};
 use crate::host::{Host, Tally};
 use crate::link::Lanes;
 use crate::network::{Network, purpose};
 use crate::observe::{FlowWatch, WantedFlows};
-use crate::port::PauseWindow;
+use crate::port::{PauseWindow, PortPause};
 use crate::protect::Protection;
 use crate::switch::{ForwardingEntries, Lossless, Lossy, Marking, Repeaters, SwitchPorts};
 
 /// Scripted pauses by node.
-type NodeScripts = BTreeMap<NodeId, Vec<ScriptedPause>>;
+type NodeScripts = BTreeMap<NodeId, Vec<PortPause>>;
 
 /// In shorter windows, grouping events by node costs more than it saves.
 const NODE_WINDOW_MIN: Span = Span::from_ns(4);
@@ -70,7 +70,11 @@ impl SimulationPlan<'_> {
         let repeaters = net.transport.repeats.map(|config| Box::new(Repeaters::new(config, switches)));
         let transit = deadlock::transit_checks(self.scenario, &net.graph).map(Box::new);
         let balancer = balance::balancer(self.scenario, net).map(Box::new);
-        let is_plain = repeaters.is_none() && detours.is_none() && transit.is_none() && balancer.is_none();
+        let is_plain = repeaters.is_none()
+            && detours.is_none()
+            && transit.is_none()
+            && balancer.is_none()
+            && net.failures.is_none();
         Partition {
             number,
             net: Arc::clone(net),
@@ -118,6 +122,9 @@ impl SimulationPlan<'_> {
         for lane in graph.lanes() {
             let to = self.node_partitions[graph.lane_to(lane).index()];
             lanes.add(&net.lanes[lane.index()], (to != number).then_some(to));
+        }
+        if let Some(failures) = &net.failures {
+            lanes.fail(failures);
         }
         if net.transport.needs.ack_feedback == AckFeedback::Telemetry {
             graph
@@ -228,8 +235,7 @@ impl SimulationPlan<'_> {
         }
         if let Some(flow) = self.options.trace {
             for partition in partitions {
-                let ends = graph.lanes().map(|lane| (graph.lane_from(lane), graph.lane_to(lane)));
-                partition.lanes.recorder.trace(flow, ends.collect());
+                partition.lanes.recorder.trace(flow, self.options.trace_others, &self.valid.net);
             }
         }
     }

@@ -23,7 +23,8 @@ pub(super) fn switch_buffers(scenario: &Scenario, graph: &Graph) -> Result<Vec<O
     Ok(buffers)
 }
 
-fn switches(graph: &Graph, set: &SwitchSet) -> Result<Vec<SwitchId>, String> {
+/// Returns the switches that a scenario selects.
+pub(super) fn switches(graph: &Graph, set: &SwitchSet) -> Result<Vec<SwitchId>, String> {
     let has_hosts = |switch: &SwitchId| {
         let ports = graph.ports(graph.switch_node(*switch));
         ports.iter().any(|lane| graph.lane_to(*lane).0 < graph.host_count())

@@ -8,8 +8,9 @@ use wiremend_scenario::{App, Lossless, Placed, Scenario};
 use wiremend_units::{Bytes, LaneId, NodeId, SwitchId};
 use wiremend_wire::{Opcode, Quanta};
 
-use super::BuildError;
 use super::protect::ADDED_BYTES_MAX;
+use super::validate::network;
+use super::{BuildError, Options, buffer, protect};
 use crate::network::Network;
 
 /// Returns a buffer for each switch; empty if switches are not lossless.
@@ -30,6 +31,19 @@ pub(super) fn place(
         Ok((switch, buffer.map_err(|why| config_error(lossless, net.graph.name(node), why))?))
     };
     net.graph.switches().map(buffer).collect()
+}
+
+/// Returns the smallest memory that the ports of a switch share, without headroom and reserve; `None` without lossless
+/// switches.
+pub fn smallest_shared_buffer(scenario: &Scenario, options: &Options) -> Result<Option<Bytes>, BuildError> {
+    if scenario.switch.lossless.is_none() {
+        return Ok(None);
+    }
+    let net = network(scenario, options)?;
+    let sizes = buffer::switch_buffers(scenario, &net.graph)?;
+    let late_bytes = protect::place(scenario, &net)?.late_bytes;
+    let buffers = place(scenario, &net, &sizes, &late_bytes)?;
+    Ok(buffers.iter().map(|(_, buffer)| buffer.shared_max()).min())
 }
 
 /// `late`: bytes that may arrive over protected lanes after a pause, beside the frames in flight.

@@ -7,6 +7,7 @@ mod buffer;
 mod collective;
 mod congestion;
 mod deadlock;
+mod fail;
 mod impair;
 mod longest_path;
 mod lossless;
@@ -30,6 +31,7 @@ use wiremend_units::{BadSetting, FlowId, LinkId};
 
 use crate::registry::Registry;
 pub(crate) use assemble::AssembledRun;
+pub use lossless::smallest_shared_buffer;
 pub use plan::SimulationPlan;
 pub use route::{ForwardingPhase, forwarding_phases};
 pub use topology::build_graph;
@@ -37,6 +39,7 @@ pub use validate::memory_estimate;
 
 /// Options of a run beside its scenario.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent options")]
 pub struct Options {
     /// The seed of every random stream.
     pub seed: u64,
@@ -57,6 +60,8 @@ pub struct Options {
     pub captures: Vec<LinkId>,
     /// A flow to trace. The run then has one thread.
     pub trace: Option<FlowId>,
+    /// Whether the trace holds frames of other connections too.
+    pub trace_others: bool,
     /// Whether to log pause intervals of ports.
     pub log_pauses: bool,
     /// Memory limit: a run that needs more is rejected or stopped.
@@ -77,6 +82,7 @@ impl Options {
             fast_forward_events: None,
             captures: Vec::new(),
             trace: None,
+            trace_others: false,
             log_pauses: false,
             memory_bytes_max: None,
             registry: Registry::default(),

@@ -5,18 +5,17 @@ use wiremend_units::Time;
 
 use super::BuildError;
 use super::topology::lanes;
-use crate::engine::ScriptedPause;
 use crate::network::Network;
-use crate::port::PauseWindow;
+use crate::port::{PauseWindow, PortPause};
 
 /// Returns all pauses of all ports. Overlapping pauses of one class are merged.
-pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<ScriptedPause>, BuildError> {
+pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<PortPause>, BuildError> {
     let mut pauses = Vec::new();
     for pause in &scenario.pauses {
         let window = PauseWindow { from: pause.start, until: pause.stop.unwrap_or(Time::MAX) };
         let class = pause.class.get();
         let lanes = lanes(&net.graph, &pause.links, pause.direction)?;
-        pauses.extend(lanes.into_iter().map(|lane| ScriptedPause { lane, class, window }));
+        pauses.extend(lanes.into_iter().map(|lane| PortPause { lane, class, window }));
     }
     pauses.sort_unstable_by_key(|pause| (pause.lane, pause.class, pause.window.from));
     pauses.dedup_by(|later, earlier| {

@@ -12,12 +12,14 @@ use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
 use super::longest_path::LongestPath;
 use super::{
-    BuildError, Files, Options, balance, buffer, collective, congestion, impair, lossless, pause, protect,
-    route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window, workload,
+    BuildError, Files, Options, balance, buffer, collective, congestion, fail, impair, lossless, pause,
+    protect, route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window,
+    workload,
 };
 use crate::app::PlacedApp;
-use crate::engine::{MemoryLimit, ScriptedPause};
+use crate::engine::MemoryLimit;
 use crate::network::{Latencies, Network};
+use crate::port::PortPause;
 use crate::switch::ForwardingEntry;
 
 pub(super) struct ValidScenario {
@@ -29,7 +31,7 @@ pub(super) struct ValidScenario {
     pub(super) protection: protect::Protection,
     /// The lane with `tilted` losses.
     pub(super) tilted: Option<LaneId>,
-    pub(super) pauses: Vec<ScriptedPause>,
+    pub(super) pauses: Vec<PortPause>,
     /// Buffer bytes of each switch: per port, or shared if the switch is lossless.
     pub(super) buffer_sizes: Vec<Option<Bytes>>,
     pub(super) buffers: Vec<(SwitchId, Buffer)>,
@@ -98,7 +100,7 @@ pub(super) fn validate(
 }
 
 /// Returns the network and its transport settings.
-fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
+pub(super) fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
     let graph = topology::graph(scenario)?;
     let topology = &scenario.topology;
     let latencies = Latencies {
@@ -108,6 +110,7 @@ fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError
     };
     let mut net =
         Network::new(graph, latencies, transport::transport(scenario, &options.registry)?, options.seed);
+    net.failures = fail::place(scenario, &net.graph, options.seed)?.map(Arc::new);
     net.balanced = scenario.switch.balance.reorders();
     let windows = window::windows(&scenario.transport, &LongestPath::find(&net));
     net.transport.config.window = windows.most.min(rc::Config::WINDOW_MAX);

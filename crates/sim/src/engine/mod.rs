@@ -10,6 +10,6 @@ mod thread_choice;
 
 pub(crate) use limits::{Limits, MemoryLimit};
 pub(crate) use partition::Partition;
-pub(crate) use pause_script::{PauseScript, ScriptedPause};
+pub(crate) use pause_script::PauseScript;
 pub(crate) use run::RunOutcome;
 pub use run::{EndReason, Observer, Progress};

@@ -9,12 +9,12 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::PauseScript;
 use crate::event::Event;
-use crate::frame::{Body, FrameId};
+use crate::frame::{Body, FrameId, LossCause};
 use crate::host::{Context, Host, Tally};
 use crate::link::{LaneCounters, Lanes, Outbox};
 use crate::memory::{prefetch, prefetch_all};
 use crate::network::{FlowKey, Network, Notice};
-use crate::port::PauseWindow;
+use crate::port::PortPause;
 use crate::switch::deadlock::{PauseReport, TransitChecks, TransitVerdict};
 use crate::switch::{Balancer, ForwardingEntries, Repeaters, SwitchPorts};
 
@@ -57,7 +57,7 @@ impl Partition {
         // Pauses from time zero must apply before the first event.
         for script in 0..self.scripts.len() {
             while let Some(pause) = self.scripts[script].pop_due(Time::ZERO) {
-                self.pause(Time::ZERO, pause.lane, pause.class, pause.window);
+                self.pause(Time::ZERO, pause);
             }
             self.on_script(Time::ZERO, script as u32);
         }
@@ -249,8 +249,8 @@ impl Partition {
             return;
         };
         let frame = self.lanes.frame_mut(id);
-        if matches!(frame.body, Body::Corrupted) {
-            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+        if let Body::Lost(cause) = frame.body {
+            self.on_lost(now, lane, id, cause);
             return;
         }
         if frame.has_header {
@@ -280,13 +280,22 @@ impl Partition {
             return;
         };
         let frame = self.lanes.frame_mut(id);
-        if matches!(frame.body, Body::Corrupted) {
-            self.ports.on_corrupted(&mut self.lanes, now, lane, id);
+        if let Body::Lost(cause) = frame.body {
+            self.on_lost(now, lane, id, cause);
         } else if frame.has_header {
             self.on_header(now, lane, id);
         } else {
             let (node, ingress) = self.lanes.receiver(lane);
             self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), id, ingress);
+        }
+    }
+
+    /// Handles the arrival time of a frame that the link has lost.
+    #[cold]
+    fn on_lost(&mut self, now: Time, lane: LaneId, id: FrameId, cause: LossCause) {
+        match cause {
+            LossCause::Corruption => self.ports.on_corrupted(&mut self.lanes, now, lane, id),
+            LossCause::Failure { is_response } => self.lanes.discard_failed(lane, id, is_response),
         }
     }
 
@@ -300,7 +309,7 @@ impl Partition {
         let Some(windows) = windows else { return self.on_link_header(now, lane, frame) };
         for (class, window) in windows.into_iter().enumerate() {
             if let Some(window) = window {
-                self.pause(now, lane.reverse(), class as u8, window);
+                self.pause(now, PortPause { lane: lane.reverse(), class: class as u8, window });
             }
         }
         if let Some(switch) = self.net.switch_at(lane) {
@@ -370,10 +379,14 @@ impl Partition {
             self.lanes.recorder.on_ttl(now, self.net.graph.switch_node(switch), &frame);
             return;
         }
-        let lanes = match &self.detours {
-            Some(detours) => detours.next_hops(now, &self.net, switch, key),
-            None => self.net.routes.next_hops(switch, key.dst),
-        };
+        let detour = self.detours.as_ref().and_then(|all| all.next_hops(now, &self.net, switch, key));
+        let lanes = detour.unwrap_or_else(|| self.net.next_hops_at(now, switch, key.dst));
+        if lanes.is_empty() {
+            self.tally.no_route += 1;
+            let frame = self.lanes.consume(id);
+            self.lanes.recorder.on_no_route(now, self.net.graph.switch_node(switch), &frame);
+            return;
+        }
         let out = match &mut self.balancer {
             Some(balancer) => {
                 let class = self.lanes.frame_mut(id).class();
@@ -439,12 +452,14 @@ impl Partition {
             self.lanes.queue.arm(self.lanes.sources.script(script), next.max(now));
         }
         if let Some(pause) = due {
-            self.pause(now, pause.lane, pause.class, pause.window);
+            self.pause(now, pause);
         }
     }
 
-    /// Pauses or resumes a class at the port that sends over `lane`.
-    fn pause(&mut self, now: Time, lane: LaneId, class: u8, window: PauseWindow) {
+    /// Pauses or resumes a class at a port.
+    fn pause(&mut self, now: Time, pause: PortPause) {
+        self.lanes.recorder.on_pause(now, pause);
+        let PortPause { lane, class, window } = pause;
         if self.net.switch_at(lane.reverse()).is_some() {
             self.ports.on_pause(&mut self.lanes, now, lane, class, window);
         } else {

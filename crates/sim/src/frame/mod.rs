@@ -65,8 +65,20 @@ pub enum Body {
     Raw(TrimState),
     /// A control frame between the two ends of a link.
     Link,
-    /// A corrupted frame, which the receiver discards.
-    Corrupted,
+    /// A frame that a link has lost.
+    Lost(LossCause),
+}
+
+/// Why a link has lost a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossCause {
+    /// It was corrupted; the receiver discards it.
+    Corruption,
+    /// The link has failed, and nothing arrives.
+    Failure {
+        /// Whether the frame was a response of a connection.
+        is_response: bool,
+    },
 }
 
 /// Whether switches may trim a frame of an open-loop load.
@@ -229,7 +241,7 @@ impl Frame {
         let (kind, psn) = match &self.body {
             Body::Packet(Packet::Rc(packet)) if packet.opcode == Opcode::Cnp => (FrameKind::Other, None),
             Body::Packet(packet) => (kind_of(packet), Some(packet.psn())),
-            Body::Raw(_) | Body::Link | Body::Corrupted => (FrameKind::Other, None),
+            Body::Raw(_) | Body::Link | Body::Lost(_) => (FrameKind::Other, None),
         };
         FrameFacts {
             frame_bytes: u32::from(self.len),

@@ -37,7 +37,7 @@ impl Frame {
                 let requester = if packet.opcode.is_response() { self.dst } else { self.src };
                 packet.visit_state(visitor, connection_sequence(requester, self.serial));
             }
-            Body::Corrupted => visitor.exact(u64::MAX),
+            Body::Lost(_) => visitor.exact(u64::MAX),
             Body::Packet(_) | Body::Raw(_) | Body::Link => visitor.absent(false),
         }
     }

@@ -275,6 +275,9 @@ impl Host {
                 connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
                 if cx.net.transport.needs.acks {
                     connection.update_window(cx.now, is_nak, cx.lanes.feedback.as_deref());
+                    if let Some(control) = &connection.control {
+                        cx.lanes.recorder.on_window(cx.now, self.id, frame.serial, control.window());
+                    }
                 }
                 self.update_connection(cx, slot);
             }
@@ -437,6 +440,7 @@ impl Host {
             }
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
+                cx.lanes.recorder.on_end(cx.now, self.id, flow, outcome);
                 let recovery = self.connections[slot].requester.message_recovery(posted.message);
                 let done = posted.done(serial, &after, recovery, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);

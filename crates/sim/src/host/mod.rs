@@ -158,6 +158,8 @@ pub(crate) struct Tally {
     pub(crate) dropped_ttl: u64,
     /// Samples of flows, if some are wanted.
     pub(crate) watch: Option<Box<FlowWatch>>,
+    /// Frames dropped because a switch had no path to their destination.
+    pub(crate) no_route: u64,
     /// Actions of the application that is being called; reused between calls.
     actions: Vec<Action>,
 }
@@ -229,8 +231,8 @@ impl Host {
                 self.counters.raw_frames += 1;
                 self.counters.raw_bytes += u64::from(frame.len);
             }
-            Body::Link | Body::Corrupted => {
-                unreachable!("link frames and corrupted frames never reach a host")
+            Body::Link | Body::Lost(_) => {
+                unreachable!("link frames and lost frames never reach a host")
             }
         }
     }

@@ -400,6 +400,7 @@ impl Host {
             let eligible = control.eligible();
             if eligible > cx.now {
                 self.nic.paced.push(Reverse((eligible, slot)));
+                cx.lanes.recorder.on_paced(cx.now, self.id, connection.serial, eligible);
                 return None;
             }
         }

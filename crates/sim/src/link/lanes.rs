@@ -5,19 +5,25 @@
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
 
+mod failures;
 mod repeat_state;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
-use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
+use wiremend_units::{Bytes, HostId, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, PoolRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, PackedHeader, ParityBlock};
+use crate::frame::{
+    Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader, ParityBlock,
+};
 use crate::memory::prefetch;
-use crate::network::{Lane, Notice};
+use crate::network::{Failures, Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 
 /// The lanes of a partition, and the frames in flight on them.
@@ -43,6 +49,12 @@ pub(crate) struct Lanes {
     /// Number of control frames that arrived without an event.
     pub(crate) lazy_arrivals: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
+    /// Links that fail at times.
+    failures: Option<Arc<Failures>>,
+    /// By lane: frames lost because the link had failed. Empty without failures.
+    failed: Vec<u64>,
+    /// Connections that lost such frames: the requester, and the number of the connection there.
+    pub(crate) failed_connections: BTreeSet<(HostId, u32)>,
     /// Number of frames whose fate the impairments of a lane decided one by one.
     draws: u64,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
@@ -73,6 +85,8 @@ pub struct LaneCounters {
     pub tx_bytes: u64,
     /// Frames corrupted.
     pub corrupted: u64,
+    /// Frames lost because the link had failed.
+    pub failed: u64,
     /// Frames that its port dropped because the buffer was full.
     pub dropped: u64,
     /// Frames that its port marked.
@@ -120,6 +134,9 @@ impl Lanes {
             controls: 0,
             lazy_arrivals: 0,
             impairments: (0..lanes).map(|_| None).collect(),
+            failures: None,
+            failed: Vec::new(),
+            failed_connections: BTreeSet::new(),
             draws: 0,
             sent_bytes: Vec::new(),
             feedback: None,
@@ -400,15 +417,16 @@ impl Lanes {
                 feedback.on_departure(start, Bytes::new(*sent));
             }
         }
-        let fate = if port.flags.has(WireFlags::IMPAIRED) { self.fate(start, lane, id) } else { Fate::Pass };
+        let lost = self.loss(start, lane, at, id);
         let (port, frame) = (&self.ports[lane.index()], self.frames.get(id));
         if port.flags.has(WireFlags::RECORDED) {
             let header = frame.has_header.then(|| self.headers.get(id));
-            let sent = SentFrame { frame, header: header.as_ref() };
-            self.recorder.on_transmit(start, lane, at, sent, fate);
+            let done = Time::from_ps(at.as_ps() - port.delay.as_ps());
+            let sent = SentFrame { frame, header: header.as_ref(), done };
+            self.recorder.on_transmit(start, lane, at, sent, lost);
         }
-        if fate == Fate::Corrupt {
-            self.frames.get_mut(id).body = Body::Corrupted;
+        if let Some(cause) = lost {
+            self.frames.get_mut(id).body = Body::Lost(cause);
         }
         if port.flags.has(WireFlags::REMOTE) {
             let outbox = &mut self.outbox[usize::from(port.to_partition)];
@@ -424,6 +442,19 @@ impl Lanes {
         } else {
             self.carry(lane, at, id);
         }
+    }
+
+    /// Returns why the link loses a frame that arrives at `at`, if it does.
+    #[inline]
+    fn loss(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) -> Option<LossCause> {
+        let flags = self.ports[lane.index()].flags;
+        if flags.has(WireFlags::FAILS)
+            && let Some(cause) = self.failure(start, lane, at, id)
+        {
+            return Some(cause);
+        }
+        let is_corrupt = flags.has(WireFlags::IMPAIRED) && self.fate(start, lane, id) == Fate::Corrupt;
+        is_corrupt.then_some(LossCause::Corruption)
     }
 
     /// Returns the fate of the next frame of an impaired lane.
@@ -523,6 +554,7 @@ impl Lanes {
             tx_frames: ring.frames,
             tx_bytes: ring.bytes,
             corrupted: ring.corrupted,
+            failed: self.failed.get(lane.index()).copied().unwrap_or(0),
             dropped: self.dropped[lane.index()],
             ..LaneCounters::default()
         }

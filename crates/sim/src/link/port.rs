@@ -56,6 +56,9 @@ impl WireFlags {
     /// The lane corrupts bits, not whole frames.
     pub(crate) const BIT_ERRORS: u8 = 16;
 
+    /// The link fails at times.
+    pub(crate) const FAILS: u8 = 32;
+
     /// Returns whether no flag is set.
     #[inline]
     pub(crate) const fn is_plain(self) -> bool {

@@ -14,7 +14,7 @@ pub struct FlowPaths {
     pub(crate) net: Arc<Network>,
     /// By lane: whether it has an impairment that may corrupt frames.
     pub(crate) corrupting: Arc<[bool]>,
-    /// Whether forwarding entries may lead packets off the shortest paths.
+    /// Whether forwarding entries or failures may lead packets off the shortest paths.
     pub(crate) has_detours: bool,
 }
 

@@ -1,11 +1,13 @@
 //! The constant part of a run: the graph, its routes, latencies, and the settings that all connections share.
 
 mod connection_path;
+mod failures;
 mod flow_paths;
 pub(crate) mod ideal;
 mod notice;
 
 pub(crate) use connection_path::ConnectionPath;
+pub(crate) use failures::{Failures, GrayFlows, Outages, Reaction};
 pub use flow_paths::{FlowPath, FlowPaths};
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use wiremend_fabric::{Graph, Partition, Routes};
 use wiremend_proto::engine::Op;
 use wiremend_proto::{cc, dcp, rc, sr, tcp};
-use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
+use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, Time, mix, stream_seed};
 
 use wiremend_wire::Ecn;
 
@@ -31,6 +33,7 @@ pub(crate) mod purpose {
     pub(crate) const MARKS: u64 = 6;
     pub(crate) const BALANCE: u64 = 7;
     pub(crate) const TRIMS: u64 = 8;
+    pub(crate) const FAILURES: u64 = 9;
 }
 
 pub(crate) struct Network {
@@ -40,6 +43,8 @@ pub(crate) struct Network {
     pub(crate) plan: Partition,
     pub(crate) transport: Transport,
     pub(crate) seed: u64,
+    /// Links that fail at times, if there are any.
+    pub(crate) failures: Option<Arc<Failures>>,
     /// Whether frames of a connection may take different paths.
     pub(crate) balanced: bool,
     salts: Vec<u64>,
@@ -195,7 +200,18 @@ impl Network {
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
         let most_ports = graph.switches().map(|switch| graph.ports(graph.switch_node(switch)).len()).max();
         let port_width = PathPorts::width(most_ports.unwrap_or(0));
-        Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts, port_width }
+        Self {
+            graph,
+            routes,
+            lanes,
+            plan,
+            transport,
+            seed,
+            failures: None,
+            balanced: false,
+            salts,
+            port_width,
+        }
     }
 
     /// Returns the lane over which a switch forwards a frame: one of the shortest paths by a hash of the flow
@@ -217,7 +233,16 @@ impl Network {
         lanes[((hash * lanes.len() as u64) >> 32) as usize]
     }
 
-    /// Returns the lanes of a flow's path. If frames of a connection take different paths, returns the
+    /// Returns the lanes towards a host that routing uses at a time; empty if there are none.
+    #[inline]
+    pub(crate) fn next_hops_at(&self, now: Time, switch: SwitchId, dst: HostId) -> &[LaneId] {
+        match &self.failures {
+            None => self.routes.next_hops(switch, dst),
+            Some(failures) => failures.next_hops(now, &self.graph, &self.routes, switch, dst),
+        }
+    }
+
+    /// Returns the lanes of a flow's path while no link has failed. If frames of a connection take different paths, returns the
     /// fastest lanes.
     pub(crate) fn path(&self, key: FlowKey) -> Vec<LaneId> {
         let mut path = vec![self.uplink(key.src)];

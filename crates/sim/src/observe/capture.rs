@@ -191,7 +191,7 @@ fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
         }
         Body::Packet(Packet::Tcp(segment)) => emit_segment(frame, segment, bytes),
         Body::Raw(_) => emit_datagram(frame, bytes),
-        Body::Link | Body::Corrupted => {
+        Body::Link | Body::Lost(_) => {
             unreachable!("captured frames are data frames or have a link header")
         }
     }

@@ -7,15 +7,17 @@ mod parity_encoder;
 pub use capture::Capture;
 pub(crate) use flow_watch::{FlowWatch, PostedFlow, SendingState, SentBytes, WantedFlows};
 
-use wiremend_impair::Fate;
 use wiremend_measure::{
-    FlowOutcome, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket, TraceRecord,
+    Fate, FlowOutcome, FlowTrace, PacketKind, TimeoutCause, TraceDropReason, TraceEvent, TracePacket,
+    TraceRecord, TracedPause,
 };
 use wiremend_proto::Packet;
 use wiremend_proto::engine::{self, Expiry, Purpose};
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
-use crate::frame::{Frame, Header};
+use crate::frame::{Body, Frame, Header, LossCause};
+use crate::network::Network;
+use crate::port::{PauseWindow, PortPause};
 
 /// A frame on a captured link.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +30,7 @@ pub struct CapturedFrame {
     pub frame: Frame,
     /// Its link header, on a protected link.
     pub header: Option<Header>,
-    /// Whether the link corrupted it.
+    /// Whether the link corrupted or lost it.
     pub corrupted: bool,
 }
 
@@ -36,6 +38,8 @@ pub struct CapturedFrame {
 pub(crate) struct SentFrame<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) header: Option<&'a Header>,
+    /// When its last bit leaves.
+    pub(crate) done: Time,
 }
 
 /// Records captured lanes and one traced connection. Costs nothing if neither is requested.
@@ -55,13 +59,17 @@ struct Tracer {
     ended: bool,
     /// The nodes at both ends of each lane.
     ends: Vec<(NodeId, NodeId)>,
-    records: Vec<TraceRecord>,
-    /// Records that were not kept.
-    left_out: u64,
+    /// By lane, the last time in which its port sent without a break.
+    busy: Vec<(Time, Time)>,
+    /// Whether to record frames of other connections too.
+    with_others: bool,
+    trace: FlowTrace,
 }
 
-/// Limit of trace records; the end of the flow is always kept.
-const RECORDS_MAX: usize = 100_000;
+/// Limits of trace records and of pauses; the end of the flow is always kept.
+const RECORDS_MAX: usize = 1_000_000;
+/// Limit of frames of other connections.
+const OTHERS_MAX: usize = 100_000;
 
 impl Recorder {
     pub(crate) fn capture(&mut self, lane: LaneId, lanes: usize) {
@@ -69,10 +77,13 @@ impl Recorder {
         self.capture[lane.index()] = true;
     }
 
-    pub(crate) fn trace(&mut self, flow: FlowId, ends: Vec<(NodeId, NodeId)>) {
-        let records = Vec::new();
+    pub(crate) fn trace(&mut self, flow: FlowId, with_others: bool, net: &Network) {
+        let graph = &net.graph;
+        let ends: Vec<_> = graph.lanes().map(|lane| (graph.lane_from(lane), graph.lane_to(lane))).collect();
+        let busy = vec![(Time::ZERO, Time::ZERO); ends.len()];
+        let trace = FlowTrace { hosts: graph.host_count(), ..FlowTrace::default() };
         self.tracer =
-            Some(Box::new(Tracer { flow, connection: None, ended: false, ends, records, left_out: 0 }));
+            Some(Box::new(Tracer { flow, connection: None, ended: false, ends, busy, with_others, trace }));
     }
 
     /// Returns whether something is captured or traced.
@@ -80,9 +91,8 @@ impl Recorder {
         !self.capture.is_empty() || self.tracer.is_some()
     }
 
-    /// Returns the trace, and the number of records that were not kept.
-    pub(crate) fn take_trace(&mut self) -> (Vec<TraceRecord>, u64) {
-        self.tracer.take().map_or((Vec::new(), 0), |tracer| (tracer.records, tracer.left_out))
+    pub(crate) fn take_trace(&mut self) -> FlowTrace {
+        self.tracer.take().map_or_else(FlowTrace::default, |tracer| tracer.trace)
     }
 
     pub(crate) fn on_transmit(
@@ -91,11 +101,11 @@ impl Recorder {
         lane: LaneId,
         arrive: Time,
         sent: SentFrame<'_>,
-        fate: Fate,
+        lost: Option<LossCause>,
     ) {
-        let SentFrame { frame, header } = sent;
+        let SentFrame { frame, header, done } = sent;
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
-            let corrupted = fate == Fate::Corrupt;
+            let corrupted = lost.is_some();
             let added = header.map_or(0, Header::added_len) as u16;
             let frame = Frame { len: frame.len - added, ..*frame };
             self.captured.push(CapturedFrame {
@@ -106,17 +116,23 @@ impl Recorder {
                 corrupted,
             });
         }
-        if let Some(tracer) = &mut self.tracer
-            && let Some(packet) = tracer.traced_packet(frame)
-        {
+        let Some(tracer) = &mut self.tracer else { return };
+        let busy_since = tracer.record_busy(lane, start, done);
+        let is_traced = tracer.traced_packet(frame).is_some();
+        if is_traced || tracer.records_others() {
             let (from, to) = tracer.ends[lane.index()];
-            let fate = if fate == Fate::Corrupt {
-                wiremend_measure::Fate::Corrupt
-            } else {
-                wiremend_measure::Fate::Pass
+            let fate = match lost {
+                None => Fate::Pass,
+                Some(LossCause::Corruption) => Fate::Corrupt,
+                Some(LossCause::Failure { .. }) => Fate::Failed,
             };
-            let packet = describe(frame, packet);
-            tracer.record(start, from, TraceEvent::Sent { packet, to, arrive, fate });
+            let (packet, wire) = (describe_frame(frame), done.since(start));
+            let sent = TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate };
+            if is_traced {
+                tracer.record(start, from, sent);
+            } else {
+                tracer.record_other(TraceRecord { time: start, node: from, event: sent });
+            }
         }
     }
 
@@ -126,6 +142,10 @@ impl Recorder {
 
     pub(crate) fn on_ttl(&mut self, now: Time, node: NodeId, frame: &Frame) {
         self.dropped(now, |_| node, frame, TraceDropReason::Ttl);
+    }
+
+    pub(crate) fn on_no_route(&mut self, now: Time, node: NodeId, frame: &Frame) {
+        self.dropped(now, |_| node, frame, TraceDropReason::NoRoute);
     }
 
     pub(crate) fn on_post(&mut self, now: Time, src: HostId, serial: u32, flow: FlowId, bytes: u32) {
@@ -177,6 +197,39 @@ impl Recorder {
         }
     }
 
+    /// Records that the rate of a connection holds its next packet back.
+    #[inline]
+    pub(crate) fn on_paced(&mut self, now: Time, host: HostId, serial: u32, until: Time) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.connection == Some((host, serial))
+            && !tracer.ended
+        {
+            tracer.record(now, NodeId(host.0), TraceEvent::Paced { until });
+        }
+    }
+
+    /// Records the window that congestion control allows a connection.
+    #[inline]
+    pub(crate) fn on_window(&mut self, now: Time, host: HostId, serial: u32, packets: u32) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.connection == Some((host, serial))
+            && !tracer.ended
+        {
+            tracer.record(now, NodeId(host.0), TraceEvent::Window { packets });
+        }
+    }
+
+    pub(crate) fn on_pause(&mut self, now: Time, pause: PortPause) {
+        let Some(tracer) = &mut self.tracer else { return };
+        if tracer.trace.pauses.len() == RECORDS_MAX {
+            tracer.trace.left_out += 1;
+            return;
+        }
+        let (node, to) = tracer.ends[pause.lane.index()];
+        let PauseWindow { from, until } = pause.window;
+        tracer.trace.pauses.push(TracedPause { node, to, class: pause.class, told: now, from, until });
+    }
+
     /// Records the cause of a timeout. It is known a little later than the timeout; causes come in the order
     /// of timeouts.
     pub(crate) fn on_cause(&mut self, host: HostId, serial: u32, named: TimeoutCause) {
@@ -184,7 +237,7 @@ impl Recorder {
         if tracer.connection != Some((host, serial)) {
             return;
         }
-        for record in &mut tracer.records {
+        for record in &mut tracer.trace.records {
             if let TraceEvent::TimerFired { cause: cause @ None, .. } = &mut record.event {
                 *cause = Some(named);
                 return;
@@ -199,7 +252,7 @@ impl Recorder {
             let what =
                 if outcome.is_finished() { TraceEvent::Completed } else { TraceEvent::Failed { outcome } };
             tracer.ended = true;
-            tracer.records.push(TraceRecord { time: now, node: NodeId(host.0), event: what });
+            tracer.trace.records.push(TraceRecord { time: now, node: NodeId(host.0), event: what });
         }
     }
 
@@ -229,11 +282,51 @@ impl Tracer {
     }
 
     fn record(&mut self, time: Time, node: NodeId, what: TraceEvent) {
-        if self.records.len() < RECORDS_MAX {
-            self.records.push(TraceRecord { time, node, event: what });
+        if self.trace.records.len() < RECORDS_MAX {
+            self.trace.records.push(TraceRecord { time, node, event: what });
         } else {
-            self.left_out += 1;
+            self.trace.left_out += 1;
         }
+    }
+
+    fn records_others(&self) -> bool {
+        self.with_others && self.connection.is_some() && !self.ended
+    }
+
+    fn record_other(&mut self, record: TraceRecord) {
+        if self.trace.others.len() < OTHERS_MAX {
+            self.trace.others.push(record);
+        } else {
+            self.trace.others_left_out += 1;
+        }
+    }
+
+    /// Returns since when the port of a lane has sent without a break when it starts a frame.
+    fn record_busy(&mut self, lane: LaneId, start: Time, done: Time) -> Time {
+        let (since, until) = &mut self.busy[lane.index()];
+        if *until < start {
+            *since = start;
+        }
+        *until = done;
+        *since
+    }
+}
+
+/// Describes a frame of any kind.
+fn describe_frame(frame: &Frame) -> TracePacket {
+    if let Some(packet) = frame.packet() {
+        return describe(frame, packet);
+    }
+    TracePacket {
+        name: if matches!(frame.body, Body::Raw(_)) { "frame" } else { "link control" },
+        psn: Psn::new(0),
+        kind: PacketKind::Control,
+        retransmission: false,
+        number: frame.ip_id,
+        class: frame.class(),
+        bytes: frame.len,
+        src: frame.src,
+        dst: frame.dst,
     }
 }
 
@@ -256,5 +349,15 @@ fn describe(frame: &Frame, packet: &Packet) -> TracePacket {
         (_, Packet::Dcp(packet)) => packet.opcode().name(),
     };
     let retransmission = frame.copy > 0 || frame.is_replica() || frame.purpose() == Purpose::Repeat;
-    TracePacket { name, psn: packet.psn(), kind, retransmission }
+    TracePacket {
+        name,
+        psn: packet.psn(),
+        kind,
+        retransmission,
+        number: frame.ip_id,
+        class: frame.class(),
+        bytes: frame.len,
+        src: frame.src,
+        dst: frame.dst,
+    }
 }

@@ -7,7 +7,7 @@ mod schedule;
 
 pub(crate) use class_queue::QueuedFrame;
 pub(crate) use egress::{Egress, OfferOutcome};
-pub(crate) use pause::{ClassPauses, PauseWindow};
+pub(crate) use pause::{ClassPauses, PauseWindow, PortPause};
 pub(crate) use schedule::Schedule;
 
 /// Traffic classes of a link.

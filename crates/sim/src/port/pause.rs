@@ -6,7 +6,7 @@
 //! at its end for all events of that instant. An early resume takes effect at its instant, in the usual order
 //! of events, like an arriving frame.
 
-use wiremend_units::{Span, Time};
+use wiremend_units::{LaneId, Span, Time};
 
 use crate::port::CLASSES;
 
@@ -40,6 +40,22 @@ impl PauseWindow {
     /// Returns the length of the pause before `now`.
     pub(crate) fn elapsed(self, now: Time) -> Span {
         self.until.min(now).since(self.from)
+    }
+}
+
+/// A pause of a class at the port that sends over a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PortPause {
+    pub(crate) lane: LaneId,
+    pub(crate) class: u8,
+    pub(crate) window: PauseWindow,
+}
+
+impl PortPause {
+    /// Returns the time of a scripted pause's event: just before the pause, so that the pause includes its first
+    /// instant.
+    pub(crate) fn due(&self) -> Time {
+        Time::from_ps(self.window.from.as_ps().saturating_sub(PauseWindow::MIN_LEAD.as_ps()))
     }
 }
 

@@ -40,14 +40,14 @@ impl ForwardingEntries {
         (!entries.is_empty()).then_some(Self { by_switch })
     }
 
-    /// Returns the next hops of a frame that arrives at a switch now.
-    pub(crate) fn next_hops<'a>(
-        &'a self,
+    /// Returns the next hops of a frame that arrives at a switch now, if an entry matches it.
+    pub(crate) fn next_hops(
+        &self,
         now: Time,
-        net: &'a Network,
+        net: &Network,
         switch: SwitchId,
         key: FlowKey,
-    ) -> &'a [LaneId] {
+    ) -> Option<&[LaneId]> {
         let entry = self.by_switch[switch.index()].iter().find(|entry| {
             let matches_target = match entry.to {
                 ForwardingTarget::Host(host) => host == key.dst,
@@ -56,9 +56,6 @@ impl ForwardingEntries {
             };
             matches_target && (entry.from..entry.until).contains(&now)
         });
-        match entry {
-            Some(entry) => &entry.lanes,
-            None => net.routes.next_hops(switch, key.dst),
-        }
+        entry.map(|entry| entry.lanes.as_slice())
     }
 }

@@ -173,7 +173,8 @@ impl SwitchPorts {
         const NONE: [Option<PauseWindow>; CLASSES] = [None; CLASSES];
         match (lanes.headers.large(id), &mut self.kind) {
             (Some(&Header::Pfc(classes)), Kind::Lossless(ports)) => {
-                let windows = ports.on_pfc(now, lane, lanes.rate(lane), classes);
+                let link_fails = lanes.next_failure(now, lane);
+                let windows = ports.on_pfc(now, lane, lanes.rate(lane), link_fails, classes);
                 lanes.discard_link_frame(id);
                 Some(windows)
             }

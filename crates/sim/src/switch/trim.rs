@@ -167,7 +167,7 @@ impl TrimRule {
             Body::Packet(Packet::Dcp(_)) => TrimKind::Ack,
             // A CNP.
             Body::Packet(Packet::Rc(_)) if self.connections => TrimKind::Ack,
-            Body::Packet(_) | Body::Raw(_) | Body::Link | Body::Corrupted => TrimKind::Other,
+            Body::Packet(_) | Body::Raw(_) | Body::Link | Body::Lost(_) => TrimKind::Other,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod activation;
 mod balancing;
+mod breakdown;
 mod classes;
 mod collectives;
 mod common;
@@ -9,6 +10,7 @@ mod congestion;
 mod corpus;
 mod dcp;
 mod deadlock;
+mod failures;
 mod fast_forward;
 mod faults;
 mod fec;

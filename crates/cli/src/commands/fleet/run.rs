@@ -42,7 +42,7 @@ pub(super) fn run(args: &FleetRun) -> Result<Answer, Failure> {
         seeds: args.draw.seed..args.draw.seed.saturating_add(args.seeds),
     };
     let keep_first = args.out.is_some();
-    let (progress, stop) = (Progress::default(), signals::stop());
+    let (progress, stop) = (Progress::new(args.quiet), signals::stop());
     let runner = crate::commands::runner(args.threads, &progress, &stop);
     let keep = |seed, outcomes| Year::new(outcomes, window, keep_first && seed == args.draw.seed);
     let results = years.run(&runner, keep)?;

@@ -26,7 +26,7 @@ pub(super) fn run(args: &FleetTable) -> Result<Answer, Failure> {
         TableProfile::Hardened => protection::LinkProtocol::Hardened,
         TableProfile::Prototype => protection::LinkProtocol::Prototype,
     };
-    let (progress, stop) = (Progress::default(), signals::stop());
+    let (progress, stop) = (Progress::new(args.quiet), signals::stop());
     let runner = crate::commands::runner(args.threads, &progress, &stop);
     let rows = protection::measure(&runner, gbps, protocol, effort)?;
     let mut text = format!(

@@ -71,7 +71,7 @@ impl Partition {
     fn effect_of_arrival(&self, lane: LaneId) -> Effect {
         let frame = self.lanes.first_on(lane).map(|id| self.lanes.frames.get(id));
         match (self.net.switch_at(lane), frame) {
-            (Some(switch), Some(frame)) if !matches!(frame.body, Body::Corrupted) && frame.ttl > 1 => {
+            (Some(switch), Some(frame)) if !matches!(frame.body, Body::Lost(_)) && frame.ttl > 1 => {
                 let key = FlowKey { src: frame.src, dst: frame.dst, entropy: frame.entropy };
                 Effect::Port(self.net.next_hop(switch, key))
             }

@@ -42,12 +42,13 @@ impl Lossless {
         self.on_poll_due(lanes, now, switch);
     }
 
-    /// Handles a PFC frame that arrived over `lane`. Returns the pause of each class for the port back.
+    /// Handles a PFC frame that arrived over `lane`. A pause ends when the link fails, at `link_fails`. Returns the pause of each class for the port back.
     pub(in crate::switch) fn on_pfc(
         &mut self,
         now: Time,
         lane: LaneId,
         rate: Rate,
+        link_fails: Time,
         classes: PauseTimes,
     ) -> [Option<PauseWindow>; CLASSES] {
         let window = |quanta: Quanta| {
@@ -55,7 +56,10 @@ impl Lossless {
                 return PauseWindow { from: now + PauseWindow::MIN_LEAD, until: now };
             }
             let from = now + self.reaction;
-            PauseWindow { from: from + PauseWindow::MIN_LEAD, until: from + quanta.span(rate) }
+            PauseWindow {
+                from: from + PauseWindow::MIN_LEAD,
+                until: link_fails.min(from + quanta.span(rate)),
+            }
         };
         let mut windows = classes.map(|quanta| quanta.map(window));
         let back = lane.reverse();

@@ -49,8 +49,28 @@ pub(super) fn draw(seed: u64) -> String {
     let text = draw_congestion(&mut Draws(mix(seed ^ 0xECE)), &text);
     let text = draw_lossy(&mut Draws(mix(seed ^ 0x7217)), &text);
     let text = draw_tcp(&mut Draws(mix(seed ^ 0x7C9)), &text);
+    let text = draw_failures(&mut Draws(mix(seed ^ 0xFA1)), &text);
     scenario(&text);
     text
+}
+
+/// Lets links or switches of a third of the networks fail.
+fn draw_failures(draws: &mut Draws, text: &str) -> String {
+    if draws.below(3) > 0 {
+        return text.to_owned();
+    }
+    let many: String = (0..draws.pick(&[1, 1, 2]))
+        .map(|_| {
+            draws.write(
+                "[[fail]]\n<links = 'all'|links = 'switches'|links = 'hosts'|switches = 'edge'>\n\
+                 start = '<0s|3us|40us>'\n<|down = '30us'|down = '5us'\nup = '60us'\
+                 |down = '20us'\nup = '90us'\nrandom = true|down = '1us'\nup = '4us'\nrandom = true\nstop = '200us'>\n\
+                 flows = <1.0|1.0|0.3>\n<|detect = '0s'|detect = '4us'\nreroute = '7us'|detect = '15us'>\n",
+            )
+        })
+        .collect();
+    let many = if text.contains("\"pair\"") { many.replace("\"switches\"", "\"all\"") } else { many };
+    format!("{text}{many}")
 }
 
 fn draw_topology(draws: &mut Draws) -> String {

@@ -6,6 +6,7 @@
 
 mod draw;
 
+use crate::breakdown;
 use crate::common::{run_with, scenario, swarm_seeds};
 use wiremend_measure::{FlowOutcome, FlowRow};
 use wiremend_scenario::App;
@@ -68,6 +69,14 @@ fn check(text: &str, seed: u64) {
     let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled_ports: true, ..plain });
     assert_eq!(scheduled_rows, rows, "scheduled ports");
     assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
+    check_breakdown(text);
+}
+
+/// The parts of a flow's time add up to its completion time.
+fn check_breakdown(text: &str) {
+    if let Some((breakdown, row)) = breakdown::trace(text, breakdown::slowest) {
+        assert_eq!(breakdown.total(), row.fct(), "{row:?}");
+    }
 }
 
 fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
@@ -148,8 +157,8 @@ fn expected_flows(text: &str) -> u64 {
 fn check_frames(results: &Results) {
     let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
     let dropped = results.counters.dropped_frames;
-    let gone =
-        results.counters.corrupted_frames + dropped.buffer + dropped.ttl + dropped.remedy + results.in_flight;
+    let lost = results.counters.corrupted_frames + results.counters.failures.lost_frames;
+    let gone = lost + dropped.lost() + results.in_flight;
     let copied: u64 = results
         .switches
         .iter()
@@ -173,7 +182,7 @@ fn check_frames(results: &Results) {
 fn check_lossless(text: &str, results: &Results) {
     let pfc = results.counters.flow_control;
     // The last one is a watchdog that makes ports ignore pauses.
-    let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
+    let is_clean = !["[[impair]]", "[[fail]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
         .iter()
         .any(|word| text.contains(word));
     assert!(!is_clean || pfc.lossless_dropped == 0, "{pfc:?}");
