@@ -48,7 +48,7 @@ Explain:
   model        Compute what corruption costs RDMA
   tune         Find the cheapest dummies and copies that reach a target
   check        Find possible deadlocks of a lossless network
-  capture      Read captured frames
+  capture      Decode captured frames, and explain why queue pairs stalled
 
 Operate:
   relay        Protect a link between two Linux machines
@@ -66,8 +66,7 @@ Options:
 {options}{after-help}";
 
 const EXAMPLES: &str = "\
-Examples:
-  wiremend                         run the scenario `tour`
+Without a command, the scenario `tour` is run.
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
 /// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.
