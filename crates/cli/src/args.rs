@@ -227,8 +227,7 @@ pub(crate) struct Scenario {
 #[command(after_help = "\
 Examples:
   wiremend trace tail-packet
-  wiremend trace twice --svg twice.svg
-  wiremend trace nak --perfetto nak.perfetto-trace
+  wiremend trace twice --svg twice.svg --perfetto twice.perfetto-trace
   wiremend trace tour --variant go-back-n --flow slowest")]
 pub(crate) struct Trace {
     #[command(flatten)]
@@ -427,7 +426,7 @@ pub(crate) fn command() -> clap::Command {
         // Some commands have nothing but commands below them.
         let has_options = command.get_arguments().any(|arg| !arg.is_global_set());
         let place = if names.is_empty() || has_options { "" } else { " COMMAND" };
-        let hint = format!("{after}\n\n`{path}{place} --help-all` prints all options.");
+        let hint = format!("{after}\n`{path}{place} --help-all` prints all options.");
         names.into_iter().fold(command.after_help(hint).after_long_help(after), |command, name| {
             let path = format!("{path} {name}");
             command.mut_subcommand(name, |inner| with_hints(inner, &path))

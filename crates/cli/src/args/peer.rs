@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use wiremend_peer::DropRule;
 use wiremend_units::{Bytes, Span};
 
+use super::ADVANCED;
 use super::choice::choice;
 
 /// Speak RoCE with a kernel or NIC at the other end
@@ -20,7 +21,6 @@ use super::choice::choice;
     after_help = "\
 Examples:
   wiremend peer serve                                    # then: ib_write_bw -x 1 -F THIS_HOST
-  wiremend peer write 198.18.0.2                         # a server there: ib_write_bw -x 1 -F
   wiremend peer write 198.18.0.2 --drop 'out data 40' --dummies 1 --pcap run.pcapng
   wiremend peer ping 198.18.0.2 --with write             # a server there: ib_write_lat -x 1 -F
 
@@ -180,7 +180,7 @@ pub(crate) struct PeerCommon {
     pub(crate) port: u16,
     /// Set up by hand, without TCP: print own parameters on stderr, and read the peer's as such a line from stdin.
     /// `serve` then needs --interface
-    #[arg(long)]
+    #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) by_hand: bool,
     /// Largest path MTU: 256, 512, 1024, 2048 or 4096
     #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = parse_mtu)]
@@ -192,13 +192,13 @@ pub(crate) struct PeerCommon {
     #[arg(long, value_name = "N", default_value = "7", value_parser = parse_retries)]
     pub(crate) retries: u8,
     /// Packets in flight
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=8_388_607))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=8_388_607), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) window: u32,
     /// Dummies behind the last packet. Where the peer denies WRITEs, copies of the packet
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16))]
     pub(crate) dummies: u8,
     /// Copies of the last packet
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) tail_copies: u8,
     /// Copies of each NAK
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16))]
@@ -211,13 +211,13 @@ pub(crate) struct PeerCommon {
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
     /// Seed of random drops
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) seed: u64,
     /// DSCP of data packets
-    #[arg(long, value_name = "N", default_value_t = 26, value_parser = clap::value_parser!(u8).range(0..=63))]
+    #[arg(long, value_name = "N", default_value_t = 26, value_parser = clap::value_parser!(u8).range(0..=63), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) dscp: u8,
     /// React to congestion notifications, and send them for marked packets (DCQCN), at this line rate
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) dcqcn: Option<wiremend_units::Rate>,
     /// Write all frames into this pcapng file, dropped ones with a comment
     #[arg(long, value_name = "FILE")]

@@ -109,7 +109,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
         topology.k=3 | --set topology.k=3: invalid k = 3; expected an even number from 2 to 128
         transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
-        transprt.retry=1 | --set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, measure, series, variant
+        transprt.retry=1 | --set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, fail, pause, route, deadlock, protect, measure, series, variant
         topology.kind=ring | --set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
         impair.1.rate=0 | --set impair.1.rate=0: `impair` has no element 1; it has 1, from 0
         impair.rate=0 | --set impair.rate=0: `impair` is a list; give the number of an element, from 0

@@ -458,8 +458,8 @@ impl Partition {
 
     /// Pauses or resumes a class at a port.
     fn pause(&mut self, now: Time, pause: PortPause) {
-        self.lanes.recorder.on_pause(now, pause);
         let PortPause { lane, class, window } = pause;
+        self.lanes.recorder.on_pause(now, lane, class, (window.from, window.until));
         if self.net.switch_at(lane.reverse()).is_some() {
             self.ports.on_pause(&mut self.lanes, now, lane, class, window);
         } else {

@@ -17,7 +17,6 @@ use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
 use crate::frame::{Body, Frame, Header, LossCause};
 use crate::network::Network;
-use crate::port::{PauseWindow, PortPause};
 
 /// A frame on a captured link.
 #[derive(Clone, Copy, Debug)]
@@ -219,15 +218,15 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn on_pause(&mut self, now: Time, pause: PortPause) {
+    /// Records that `lane` does not start frames of a class from `from`, before `until`.
+    pub(crate) fn on_pause(&mut self, now: Time, lane: LaneId, class: u8, (from, until): (Time, Time)) {
         let Some(tracer) = &mut self.tracer else { return };
         if tracer.trace.pauses.len() == RECORDS_MAX {
             tracer.trace.left_out += 1;
             return;
         }
-        let (node, to) = tracer.ends[pause.lane.index()];
-        let PauseWindow { from, until } = pause.window;
-        tracer.trace.pauses.push(TracedPause { node, to, class: pause.class, told: now, from, until });
+        let (node, to) = tracer.ends[lane.index()];
+        tracer.trace.pauses.push(TracedPause { node, to, class, told: now, from, until });
     }
 
     /// Records the cause of a timeout. It is known a little later than the timeout; causes come in the order
