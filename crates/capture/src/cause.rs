@@ -106,10 +106,12 @@ pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
     if context.exhausted && !resend.answered {
         verdict.sub_cause = Some("no answer until the end of the capture");
     }
-    // A cause that rests on answers is not proven if the answers may be another queue pair's.
+    // A cause that rests on answers is not certain if the answers may be another queue pair's.
     let rests_on_answers = verdict.side != Side::Upstream || verdict.cause != TailPacket;
-    if context.paired == Pairedness::Ambiguous && rests_on_answers && verdict.certainty == Certainty::Proof {
-        verdict.certainty = Certainty::Strong;
+    if context.paired == Pairedness::Ambiguous && rests_on_answers && verdict.certainty == Certainty::Strong {
+        verdict.certainty = Certainty::Ambiguous;
+        let all = [TailPacket, TailAck, Nak, Retransmission, Other];
+        verdict.alternatives = all.into_iter().filter(|cause| *cause != verdict.cause).collect();
     }
     verdict.evidence.sort_by_key(|evidence| evidence.frame);
     verdict.evidence.dedup_by_key(|evidence| evidence.frame);
@@ -132,7 +134,7 @@ fn unfinished_message(resend: &Resend) -> Option<Draft> {
     if before.hole.is_some() || before.nak.is_some() {
         return None;
     }
-    let mut draft = Draft::new(TailPacket, Certainty::Proof, Side::Upstream);
+    let mut draft = Draft::new(TailPacket, Certainty::Strong, Side::Upstream);
     if before.una > resend.psn {
         // An answer was lost as well; without the loss of the tail a later one would have replaced it.
         draft.0.certainty = Certainty::Strong;
@@ -150,7 +152,7 @@ fn acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let (frame, ns) = before.una_frame?;
     let role = "acknowledges everything outstanding";
     if context.position == TapPosition::Requester {
-        let draft = Draft::new(Other, Certainty::Proof, Side::Nowhere);
+        let draft = Draft::new(Other, Certainty::Strong, Side::Nowhere);
         return Some(draft.sub("the answer came late, or the timer early").shown_by(Some(frame), role));
     }
     // The answer and the resend may have crossed behind the tap.
@@ -160,7 +162,7 @@ fn acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
         return Some(draft.shown_by(Some(frame), role));
     }
     let mut draft =
-        Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("lost or late behind the tap");
+        Draft::new(TailAck, Certainty::Strong, Side::Downstream).sub("lost or late behind the tap");
     if resend.went_on {
         // Later messages may have been lost before the tap, or their answers would have replaced this one.
         draft.0.certainty = Certainty::Ambiguous;
@@ -174,7 +176,7 @@ fn negatively_acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let draft = if resend.psn < nak.psn {
         nak_not_received(resend, nak, context)
     } else if nak.rounds_lost > 0 || resend.psn > nak.psn {
-        Draft::new(Retransmission, Certainty::Proof, Side::Upstream).sub("lost twice")
+        Draft::new(Retransmission, Certainty::Strong, Side::Upstream).sub("lost twice")
     } else if let Some(again) = nak.sent_again {
         resent_and_lost(resend, again, context)
     } else {
@@ -186,14 +188,14 @@ fn negatively_acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
 /// The requester resumes before the PSN that a NAK had named: it does not know of the NAK.
 fn nak_not_received(resend: &Resend, nak: SeenNak, context: Context) -> Draft {
     if context.position == TapPosition::Requester {
-        return Draft::new(Other, Certainty::Proof, Side::Nowhere).sub("a NAK arrived and was ignored");
+        return Draft::new(Other, Certainty::Strong, Side::Nowhere).sub("a NAK arrived and was ignored");
     }
     let before = &resend.before;
     let crossing_ns = before.reaction.least_ns.max(before.latency.least_ns).unwrap_or(0);
     if resend.ns - nak.ns <= crossing_ns {
         return Draft::ambiguous(Other, &[Nak]).sub("the NAK came late, or was lost");
     }
-    let draft = Draft::new(Nak, Certainty::Proof, Side::Downstream).lost(Some(nak.frame));
+    let draft = Draft::new(Nak, Certainty::Strong, Side::Downstream).lost(Some(nak.frame));
     if nak.in_unanswered_round { draft.sub(NAK_OF_ROUND) } else { draft }
 }
 
@@ -220,7 +222,7 @@ fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
 fn nak_without_round(nak: SeenNak, context: Context) -> Draft {
     let ignored = "a NAK arrived and was ignored";
     if context.position == TapPosition::Requester {
-        return Draft::new(Other, Certainty::Proof, Side::Nowhere).sub(ignored);
+        return Draft::new(Other, Certainty::Strong, Side::Nowhere).sub(ignored);
     }
     let has_arrived = nak.psn > nak.una_before;
     match (has_arrived, nak.in_unanswered_round) {
@@ -301,16 +303,14 @@ fn read_timeout(resend: &Resend, read: ReadGap, context: Context) -> Draft {
     if let Some(frame) = read.response {
         let role = "response that was asked for again";
         if context.position == TapPosition::Requester {
-            let draft = Draft::new(Other, Certainty::Proof, Side::Nowhere);
+            let draft = Draft::new(Other, Certainty::Strong, Side::Nowhere);
             return draft.sub("the response came late, or was not accepted").shown_by(Some(frame), role);
         }
-        let draft = Draft::new(TailAck, Certainty::Proof, Side::Downstream).sub("READ response");
+        let draft = Draft::new(TailAck, Certainty::Strong, Side::Downstream).sub("READ response");
         return draft.lost(Some(frame)).shown_by(Some(frame), role);
     }
     if let Some(later) = read.later {
-        let certainty =
-            if context.position == TapPosition::Requester { Certainty::Proof } else { Certainty::Strong };
-        let draft = Draft::new(TailAck, certainty, Side::Upstream).sub("gap not acted upon");
+        let draft = Draft::new(TailAck, Certainty::Strong, Side::Upstream).sub("gap not acted upon");
         return draft.shown_by(Some(later), "response behind the missing one");
     }
     if read.any_response || resend.psn > read.start {

@@ -25,9 +25,7 @@ pub enum EventKind {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// Other causes contradict frames of the capture.
-    Proof,
-    /// Other causes would need behaviour that the same network adapter does not show.
+    /// The frames fit one cause. Where several frames were lost at once, it may be another one.
     Strong,
     /// The capture fits the alternatives too.
     Ambiguous,

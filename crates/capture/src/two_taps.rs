@@ -38,8 +38,8 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
         return (best, verdict);
     }
     if let [only] = twins {
-        let is_proven = verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof);
-        return (best, (!is_proven).then(|| seen_once(analysis, only)).flatten().or(verdict));
+        let is_certain = verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong);
+        return (best, (!is_certain).then(|| seen_once(analysis, only)).flatten().or(verdict));
     }
     let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
     let farthest = (0..twins.len()).min_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
@@ -55,11 +55,11 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
         let doubtful = if passed(far) && certainty(far) > certainty(near) { far } else { near };
         return (doubtful, twins[doubtful].verdict().cloned());
     }
-    if passed(far) && far == best {
-        let between = verdict.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict });
-        return (far, between);
+    if passed(far) {
+        let there = twins[far].verdict().cloned();
+        return (far, there.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict }));
     }
-    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof) {
+    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong) {
         return (best, verdict);
     }
     match lost_between(twins[near].judged, twins[far].judged) {
@@ -136,7 +136,7 @@ fn between(cause: TimeoutCause, lost: Option<u64>, frames: &[(Option<u64>, &'sta
     Verdict {
         cause,
         sub_cause: None,
-        certainty: Certainty::Proof,
+        certainty: Certainty::Strong,
         alternatives: Vec::new(),
         side: Side::Between,
         lost_frames: lost.into_iter().collect(),

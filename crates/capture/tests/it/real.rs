@@ -61,25 +61,25 @@ fn an_early_timer_is_not_a_loss() {
 
 #[test]
 fn a_lost_tail_packet_is_named_at_each_tap() {
-    assert_eq!(only(&explain(&["tail-packet-responder"])), (TailPacket, Certainty::Proof, Side::Upstream));
+    assert_eq!(only(&explain(&["tail-packet-responder"])), (TailPacket, Certainty::Strong, Side::Upstream));
     // The ACKs for duplicates tell that only the last packet was missing.
     assert_eq!(only(&explain(&["tail-packet-requester"])), (TailPacket, Certainty::Strong, Side::Unknown));
     let both = explain(&["tail-packet-requester", "tail-packet-responder"]);
-    assert_eq!((only(&both).0, only(&both).1), (TailPacket, Certainty::Proof));
+    assert_eq!((only(&both).0, only(&both).1), (TailPacket, Certainty::Strong));
 }
 
 #[test]
 fn a_lost_tail_ack_is_named_at_each_tap() {
-    assert_eq!(only(&explain(&["tail-ack-responder"])), (TailAck, Certainty::Proof, Side::Downstream));
+    assert_eq!(only(&explain(&["tail-ack-responder"])), (TailAck, Certainty::Strong, Side::Downstream));
     assert_eq!(only(&explain(&["tail-ack-requester"])), (TailAck, Certainty::Strong, Side::Unknown));
     let both = explain(&["tail-ack-requester", "tail-ack-responder"]);
-    assert_eq!(only(&both), (TailAck, Certainty::Proof, Side::Between));
+    assert_eq!(only(&both), (TailAck, Certainty::Strong, Side::Between));
 }
 
 #[test]
-fn a_lost_nak_is_proven_where_it_passed() {
+fn a_lost_nak_is_told_where_it_passed() {
     let responder = explain(&["nak-responder"]);
-    assert_eq!(only(&responder), (Nak, Certainty::Proof, Side::Downstream));
+    assert_eq!(only(&responder), (Nak, Certainty::Strong, Side::Downstream));
     let lost = &stalls(&responder)[0].verdict.as_ref().unwrap().lost_frames;
     assert_eq!(lost, &[23]);
     // The requester's tap has no NAK: all packets behind the first missing one may have been lost.
@@ -90,7 +90,7 @@ fn a_lost_nak_is_proven_where_it_passed() {
 
 #[test]
 fn a_packet_that_is_lost_twice_is_told_from_a_lost_nak() {
-    assert_eq!(only(&explain(&["twice-responder"])), (Retransmission, Certainty::Proof, Side::Upstream));
+    assert_eq!(only(&explain(&["twice-responder"])), (Retransmission, Certainty::Strong, Side::Upstream));
     assert_eq!(only(&explain(&["twice-requester"])), (Retransmission, Certainty::Strong, Side::Downstream));
     let thrice = explain(&["thrice-requester"]);
     let [event] = stalls(&thrice)[..] else { panic!("{}", thrice.table(true)) };
@@ -99,7 +99,7 @@ fn a_packet_that_is_lost_twice_is_told_from_a_lost_nak() {
 }
 
 #[test]
-fn one_outstanding_packet_is_ambiguous_at_one_tap_and_proven_at_two() {
+fn one_outstanding_packet_is_ambiguous_at_one_tap_and_certain_at_two() {
     for name in ["one-packet-requester", "one-ack-requester"] {
         let one = explain(&[name]);
         assert_eq!((only(&one).0, only(&one).1), (TailPacket, Certainty::Ambiguous));
@@ -107,9 +107,9 @@ fn one_outstanding_packet_is_ambiguous_at_one_tap_and_proven_at_two() {
     }
     assert!(stalls(&explain(&["one-packet-responder"])).is_empty());
     let packet = explain(&["one-packet-requester", "one-packet-responder"]);
-    assert_eq!(only(&packet), (TailPacket, Certainty::Proof, Side::Between));
+    assert_eq!(only(&packet), (TailPacket, Certainty::Strong, Side::Between));
     let ack = explain(&["one-ack-requester", "one-ack-responder"]);
-    assert_eq!(only(&ack), (TailAck, Certainty::Proof, Side::Between));
+    assert_eq!(only(&ack), (TailAck, Certainty::Strong, Side::Between));
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn responses_of_a_read_are_found_where_they_were_lost() {
         assert_eq!(only(&requester), (TailAck, Certainty::Strong, Side::Upstream));
         assert_eq!(sub_cause(&requester), Some(sub));
         let responder = explain(&[&format!("{name}-responder")]);
-        assert_eq!(only(&responder), (TailAck, Certainty::Proof, Side::Downstream));
+        assert_eq!(only(&responder), (TailAck, Certainty::Strong, Side::Downstream));
         assert_eq!(sub_cause(&responder), Some("READ response"));
     }
     let request = explain(&["read-request-requester"]);
     assert_eq!((only(&request).0, only(&request).1), (Other, Certainty::Ambiguous));
     let both = explain(&["read-request-requester", "read-request-responder"]);
-    assert_eq!(only(&both), (Other, Certainty::Proof, Side::Between));
+    assert_eq!(only(&both), (Other, Certainty::Strong, Side::Between));
 }
 
 /// Soft-RoCE ignores the NAK for a second gap until the round has an ACK. At the requester that is certain.
@@ -135,7 +135,7 @@ fn an_ignored_nak_is_not_called_a_loss() {
     assert_eq!((only(&unknown).0, only(&unknown).1), (Other, Certainty::Ambiguous));
     assert_eq!(alternatives(&unknown), [Retransmission]);
     let requester = explain_at(TapPosition::Requester, &["ignored-requester"]);
-    assert_eq!(only(&requester), (Other, Certainty::Proof, Side::Nowhere));
+    assert_eq!(only(&requester), (Other, Certainty::Strong, Side::Nowhere));
     assert_eq!(sub_cause(&requester), Some("a NAK arrived and was ignored"));
 }
 
@@ -154,7 +154,7 @@ fn two_taps_tell_a_late_answer_from_a_lost_one() {
     let late = explain(&["late-requester", "late-responder"]);
     assert_eq!(only(&late).0, Other);
     let requester = explain_at(TapPosition::Requester, &["late-requester"]);
-    assert_eq!(only(&requester), (Other, Certainty::Proof, Side::Nowhere));
+    assert_eq!(only(&requester), (Other, Certainty::Strong, Side::Nowhere));
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(crate) struct Decode {
 /// Say which queue pairs stalled, for how long, and why
 ///
 /// Finds every request that was sent again although no NAK asked for it: the requester waited for its timer. Names the
-/// cause (tail packet, tail ACK, NAK, retransmission, other), how sure it is (proof, strong, ambiguous with its
+/// cause (tail packet, tail ACK, NAK, retransmission, other), how sure it is (strong, or ambiguous with its
 /// alternatives), where the loss was relative to the tap, and the frames that show it. Connections need not be captured
 /// from their start.
 ///
@@ -66,10 +66,8 @@ pub(crate) struct Decode {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend capture explain host.pcapng
   wiremend capture explain client.pcap.gz server.pcap.gz --all
   tcpdump -w - -i eth0 udp port 4791 | wiremend capture explain - --tap requester
-  wiremend capture explain host.pcapng --json | jq '.events[] | select(.certainty == \"proof\")'
   tshark -r host.pcapng -Y \"$(wiremend capture explain host.pcapng --filter)\"")]
 pub(crate) struct Explain {
     /// Captures, or - for stdin

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use wiremend_capture::{Analysis, Explanation, ReadError, Step, TapPosition};
-use wiremend_measure::{Fate, PacketKind, TraceEvent, TracePacket, TraceRecord};
+use wiremend_measure::{Fate, FlowTrace, PacketKind, TraceEvent, TracePacket, TraceRecord};
 use wiremend_report::{Ladder, write_atomic};
-use wiremend_units::{NodeId, Time};
+use wiremend_units::{HostId, NodeId, Span, Time};
 use wiremend_wire::pcap::CaptureFault;
 
 use super::explain_page::page;
@@ -135,11 +135,23 @@ fn ladder(args: &Explain, qpn: u32, steps: &[Step]) -> Ladder {
             (false, true) => PacketKind::Data,
             (false, false) => PacketKind::Ack,
         };
-        let packet = TracePacket { name: step.name, psn: step.psn, kind, retransmission: step.again };
         // A tap sees the packet once; where it came from and where it goes follow.
         let (from, to) = if step.from_requester { (REQUESTER, RESPONDER) } else { (RESPONDER, REQUESTER) };
+        let packet = TracePacket {
+            name: step.name,
+            psn: step.psn,
+            kind,
+            retransmission: step.again,
+            number: 0,
+            class: 0,
+            bytes: 0,
+            src: HostId(from.0),
+            dst: HostId(to.0),
+        };
         for (node, to) in [(from, TAP), (TAP, to)] {
-            let event = TraceEvent::Sent { packet, to, arrive: time, fate: Fate::Pass };
+            let (arrive, busy_since) = (time, time);
+            let event =
+                TraceEvent::Sent { packet, to, arrive, wire: Span::ZERO, busy_since, fate: Fate::Pass };
             records.push(TraceRecord { time, node, event });
         }
     }
@@ -148,5 +160,6 @@ fn ladder(args: &Explain, qpn: u32, steps: &[Step]) -> Ladder {
         TAP => "tap".to_owned(),
         _ => "responder".to_owned(),
     };
-    Ladder::new(&format!("queue pair {qpn:#x} in {}", file_names(args)), &records, name, args.steps as usize)
+    let trace = FlowTrace { records, hosts: 3, ..FlowTrace::default() };
+    Ladder::new(&format!("queue pair {qpn:#x} in {}", file_names(args)), &trace, name, args.steps as usize)
 }
