@@ -66,7 +66,8 @@ Options:
 {options}{after-help}";
 
 const EXAMPLES: &str = "\
-Without a command, the scenario `tour` is run.
+Examples:
+  wiremend                         run the scenario `tour`
 Exit status: 0 success, 1 negative result, 2 bad input, 3 missing resource, 130 after Ctrl-C.";
 
 /// Keeps RDMA fast over links that corrupt packets: simulate, compare, explain, protect.

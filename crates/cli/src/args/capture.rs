@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::choice::choice;
 
-/// Read captured frames
+/// Decode captured frames, and explain why queue pairs stalled
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

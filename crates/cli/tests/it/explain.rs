@@ -50,7 +50,7 @@ fn json_has_the_fields_of_the_guide() {
     let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/explain.md"));
     let guide = guide.unwrap();
     let explained = json(&[&real("tail-ack-responder")], 1);
-    assert_eq!((&explained["version"], &explained["frames"]["rc"]), (&Value::from(1), &Value::from(32)));
+    assert_eq!((&explained["version"], &explained["frames"]["rc"]), (&Value::from(1), &Value::from(33)));
     let event = &explained["events"][0];
     for name in event.as_object().unwrap().keys() {
         assert!(guide.contains(&format!("`{name}`")), "{name}");
