@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+pub(crate) mod capture;
 mod choice;
 pub(crate) mod explain;
 pub(crate) mod fleet;
@@ -47,7 +48,7 @@ Explain:
   model        Compute what corruption costs RDMA
   tune         Find the cheapest dummies and copies that reach a target
   check        Find possible deadlocks of a lossless network
-  capture      Read captured frames
+  capture      Decode captured frames, and explain why queue pairs stalled
 
 Operate:
   relay        Protect a link between two Linux machines
@@ -95,7 +96,7 @@ pub(crate) enum Command {
     Model(Box<explain::Model>),
     Tune(Box<explain::Tune>),
     Check(explain::Check),
-    Capture(Capture),
+    Capture(capture::Capture),
     Relay(operate::Relay),
     Monitor(monitor::Monitor),
     Fleet(fleet::Fleet),
@@ -333,47 +334,6 @@ pub(crate) struct Show {
     /// A name from `wiremend list`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-}
-
-/// Read captured frames
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  wiremend capture decode link.pcapng
-  tcpdump -U -w - -i eth0 udp port 4791 | wiremend capture decode -")]
-pub(crate) struct Capture {
-    #[command(subcommand)]
-    pub(crate) command: CaptureCommand,
-}
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum CaptureCommand {
-    Decode(Decode),
-}
-
-/// Print captured frames, one per line
-///
-/// For RDMA frames: operation, queue pair, PSN, acknowledged PSN, lengths, and whether the ICRC is right. For other
-/// frames: their protocol, or why they cannot be parsed. Times are in nanoseconds since the first frame. A summary of
-/// all kinds of frames follows on stderr.
-///
-/// A damaged file is printed up to the damage; the exit status is then 2.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  wiremend capture decode link.pcapng
-  wiremend capture decode link.pcapng | grep NAK
-  wiremend capture decode old.pcap --limit 20 --json")]
-pub(crate) struct Decode {
-    /// A pcap or pcapng file, or - for stdin
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Stop after this number of frames
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) limit: Option<u64>,
-    /// Print one JSON object per line and frame
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Print the JSON schema of scenario files, for editors that complete and check TOML

@@ -5,16 +5,15 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 
 use serde::Serialize;
+use wiremend_capture::{Content, Dissected, NotRoce, decompressed, dissect};
 use wiremend_wire::fec;
 use wiremend_wire::link::LinkCodec;
 use wiremend_wire::pcap::{CaptureError, CaptureFault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
-use wiremend_wire::{
-    AethRepr, EthernetRepr, HeaderOnly, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, ReceivedFrame,
-    RoceFrame, Syndrome,
-};
+use wiremend_wire::{HeaderOnly, Malformed, Pause};
 
+use super::decode_roce::Roce;
 use super::link_header::{describe, describe_fec};
-use crate::args::Decode;
+use crate::args::capture::Decode;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
 
@@ -27,26 +26,21 @@ pub(super) fn run(args: &Decode) -> Result<Answer, Failure> {
         Box::new(File::open(&args.file).map_err(|error| Failure::unreadable(&name, &error))?)
     };
     let mut count = Count::default();
+    let source = decompressed(source).map_err(|error| Failure::unreadable(&name, &error))?;
     let mut reader = Reader::new(source).map_err(|error| damaged(&name, &error, &count))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut first_ns = None;
-    let mut bytes = Vec::new();
     let damage = loop {
         if args.limit == Some(count.frames) {
             break None;
         }
-        let packet = match reader.next_packet() {
-            Ok(Some(packet)) => packet,
+        let (packet, interface) = match reader.next_in_section() {
+            Ok(Some((_, packet, interface))) => (packet, interface),
             Ok(None) => break None,
             Err(error) => break Some(error),
         };
-        // The reader lends either a packet or its interfaces, so the packet is copied.
-        bytes.clear();
-        bytes.extend_from_slice(packet.bytes);
-        let comment = packet.comment.map(str::to_owned);
-        let packet = Packet { bytes: &bytes, comment: comment.as_deref(), ..packet };
-        let interface = &reader.interfaces()[packet.interface as usize];
-        let line = Line::new(&packet, interface, *first_ns.get_or_insert(packet.time_ns));
+        let first_ns = *first_ns.get_or_insert(packet.time_ns);
+        let line = Line::new(&packet, interface, count.frames + 1, first_ns);
         count.add(&line);
         terminal::written(line.write(&mut out, args.json))?;
         if is_stdin {
@@ -93,7 +87,7 @@ impl Count {
         match &line.what {
             What::Roce(roce) => {
                 self.roce += 1;
-                self.bad_icrc += u64::from(roce.icrc == "bad");
+                self.bad_icrc += u64::from(roce.has_bad_icrc());
             }
             What::Other { .. } => self.other += 1,
             What::Malformed { .. } => self.malformed += 1,
@@ -112,6 +106,8 @@ impl fmt::Display for Count {
 /// The output for one frame.
 #[derive(Serialize)]
 struct Line<'a> {
+    /// Number of the frame in the file, from 1, as Wireshark counts.
+    frame: u64,
     /// Time since the first frame of the file, which need not be the earliest.
     time_ns: i128,
     /// Timestamp of the file: since 1970, or since the start of a run.
@@ -133,7 +129,7 @@ struct Line<'a> {
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum What {
     #[serde(rename = "rocev2")]
-    Roce(Roce),
+    Roce(Box<Roce>),
     /// A valid frame of another protocol, or one that is truncated too early to tell.
     Other {
         what: String,
@@ -143,38 +139,17 @@ enum What {
     },
 }
 
-#[derive(Serialize)]
-struct Roce {
-    operation: &'static str,
-    qp: u32,
-    psn: u32,
-    ack_request: bool,
-    aeth: Option<Aeth>,
-    /// Length of the whole message, from the RETH.
-    reth_bytes: Option<u32>,
-    payload_bytes: usize,
-    icrc: &'static str,
-    /// Payload, pad or ICRC are incomplete.
-    truncated: bool,
-}
-
-#[derive(Serialize)]
-struct Aeth {
-    verdict: String,
-    msn: u32,
-}
-
 impl<'a> Line<'a> {
-    fn new(packet: &Packet<'a>, interface: &Interface, first_ns: u64) -> Self {
+    fn new(packet: &Packet<'a>, interface: &Interface, frame: u64, first_ns: u64) -> Self {
         let (link, what, ends) = if interface.link_type == LINK_TYPE_ETHERNET {
-            let (link, what, ends) = ethernet(packet);
-            (link, what, ends)
+            ethernet(packet)
         } else {
-            let link_type = interface.link_type;
-            (None, What::Other { what: format!("link type {link_type}; only 1 (Ethernet) is decoded") }, None)
+            let (what, ends) = network(interface.link_type, packet);
+            (None, what, ends)
         };
         let (source, destination) = ends.unzip();
         Self {
+            frame,
             time_ns: i128::from(packet.time_ns) - i128::from(first_ns),
             clock_ns: packet.time_ns,
             interface: match interface.name.as_str() {
@@ -203,7 +178,7 @@ impl<'a> Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>12} ns  {}  ", self.time_ns, self.interface)?;
+        write!(f, "{:>6}  {:>12} ns  {}  ", self.frame, self.time_ns, self.interface)?;
         if let (Some(source), Some(destination)) = (&self.source, &self.destination) {
             write!(f, "{source} → {destination}  ")?;
         }
@@ -219,73 +194,6 @@ impl fmt::Display for Line<'_> {
             write!(f, "  captured {} of {} bytes", self.captured_bytes, self.original_bytes)?;
         }
         self.comment.map_or(Ok(()), |comment| write!(f, "  \"{comment}\""))
-    }
-}
-
-impl fmt::Display for Roce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<12}  QP {:#08x}  PSN {}", self.operation, self.qp, self.psn)?;
-        if self.ack_request {
-            f.write_str("  AckReq")?;
-        }
-        if let Some(Aeth { verdict, msn }) = &self.aeth {
-            write!(f, "  AETH {verdict} MSN {msn}")?;
-        }
-        if let Some(len) = self.reth_bytes {
-            write!(f, "  RETH {len}")?;
-        }
-        write!(f, "  payload {}  ICRC {}", self.payload_bytes, self.icrc)?;
-        f.write_str(if self.truncated { " (truncated)" } else { "" })
-    }
-}
-
-/// Returns source and destination: IP addresses, or else Ethernet addresses.
-fn ends(bytes: &[u8]) -> Option<(String, String)> {
-    let (ethernet, ethertype, packet) = EthernetRepr::parse(bytes).ok()?;
-    Some(match IpRepr::parse(ethertype, packet) {
-        Ok((IpRepr::V4(ip), ..)) => (ip.source.to_string(), ip.destination.to_string()),
-        Ok((IpRepr::V6(ip), ..)) => (ip.source.to_string(), ip.destination.to_string()),
-        Err(_) => (ethernet.source.to_string(), ethernet.destination.to_string()),
-    })
-}
-
-fn roce(received: &ReceivedFrame<'_>) -> What {
-    let RoceFrame { bth, extension, .. } = &received.frame;
-    What::Roce(Roce {
-        operation: bth.opcode.name(),
-        qp: bth.dest_qp.get(),
-        psn: bth.psn.get(),
-        ack_request: bth.ack_request,
-        aeth: extension
-            .aeth()
-            .map(|AethRepr { syndrome, msn }| Aeth { verdict: verdict(*syndrome), msn: *msn }),
-        reth_bytes: extension.reth().map(|reth| reth.dma_len),
-        payload_bytes: received.payload_len,
-        icrc: match received.icrc {
-            Icrc::Good => "good",
-            Icrc::Bad => "bad",
-            Icrc::Unchecked => "unchecked",
-        },
-        truncated: received.icrc == Icrc::Unchecked,
-    })
-}
-
-fn verdict(syndrome: Syndrome) -> String {
-    match syndrome {
-        Syndrome::Ack { .. } => "ACK".to_owned(),
-        Syndrome::Rnr { timer } => format!("RNR NAK (wait {})", timer.span()),
-        Syndrome::Nak(code) => format!("NAK ({})", reason(code)),
-        Syndrome::Reserved(byte) => format!("reserved {byte:#04x}"),
-    }
-}
-
-const fn reason(code: NakCode) -> &'static str {
-    match code {
-        NakCode::PsnSequence => "PSN sequence error",
-        NakCode::InvalidRequest => "invalid request",
-        NakCode::RemoteAccess => "remote access error",
-        NakCode::RemoteOperational => "remote operational error",
-        NakCode::InvalidRdRequest => "invalid RD request",
     }
 }
 
@@ -307,16 +215,24 @@ fn ethernet(packet: &Packet<'_>) -> (Option<String>, What, Ends) {
             carried: received.header.is_data().then(|| [received.addresses, received.carried].concat()),
         })
     } else {
-        return (None, network(packet), ends(packet.bytes));
+        let (what, ends) = network(LINK_TYPE_ETHERNET, packet);
+        return (None, what, ends);
     };
     match header {
         Ok(LinkHeader { words, added_len, carried: Some(carried) }) => {
             let original_len = packet.original_len.saturating_sub(added_len);
             let inner = Packet { bytes: &carried, original_len, ..*packet };
-            (Some(words), network(&inner), ends(&carried))
+            let (what, ends) = network(LINK_TYPE_ETHERNET, &inner);
+            (Some(words), what, ends)
         }
-        Ok(LinkHeader { words, .. }) => (None, What::Other { what: words }, ends(packet.bytes)),
-        Err(why) => (None, not_roce(packet, why), ends(packet.bytes)),
+        Ok(LinkHeader { words, .. }) => {
+            let ends = ends(&dissect(LINK_TYPE_ETHERNET, packet.bytes));
+            (None, What::Other { what: words }, ends)
+        }
+        Err(why) => {
+            let ends = ends(&dissect(LINK_TYPE_ETHERNET, packet.bytes));
+            (None, not_roce(packet, why.into()), ends)
+        }
     }
 }
 
@@ -328,46 +244,45 @@ struct LinkHeader {
     carried: Option<Vec<u8>>,
 }
 
-fn network(packet: &Packet<'_>) -> What {
-    if let Ok(header) = HeaderOnly::parse(packet.bytes) {
-        return What::Other { what: header_only(&header) };
+fn network(link_type: u16, packet: &Packet<'_>) -> (What, Ends) {
+    let dissected = dissect(link_type, packet.bytes);
+    let ends = ends(&dissected);
+    if link_type == LINK_TYPE_ETHERNET
+        && let Ok(header) = HeaderOnly::parse(packet.bytes)
+    {
+        return (What::Other { what: header_only(&header) }, ends);
     }
-    RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
+    let what = match &dissected.what {
+        Content::Roce(roce) => What::Roce(Box::new(Roce::new(roce, &dissected))),
+        Content::Pause(frame) => What::Other { what: pause(*frame) },
+        Content::Other(what) => not_roce(packet, *what),
+    };
+    (what, ends)
+}
+
+/// Returns source and destination: IP addresses, or else Ethernet addresses.
+fn ends(dissected: &Dissected<'_>) -> Ends {
+    match (dissected.ip, dissected.link.macs) {
+        (Some(ip), _) => Some((ip.source.to_string(), ip.destination.to_string())),
+        (None, Some((source, destination))) => Some((source.to_string(), destination.to_string())),
+        (None, None) => None,
+    }
 }
 
 /// Names the protocol of a frame that is not RoCE, or its defect.
-fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
+fn not_roce(packet: &Packet<'_>, what: NotRoce) -> What {
     let is_cut = packet.bytes.len() < packet.original_len as usize;
-    let what = match why {
-        Malformed::EtherType(wiremend_wire::ETHERTYPE_MAC_CONTROL) => match PauseFrame::parse(packet.bytes) {
-            Ok(frame) => pause(frame.pause),
-            Err(why) => return not_roce(packet, why),
-        },
-        Malformed::MacControl(opcode) => format!("MAC control, opcode {opcode:#06x}"),
-        Malformed::EtherType(0x0806) => "ARP".to_owned(),
-        Malformed::EtherType(0x8915) => "RoCEv1".to_owned(),
-        Malformed::EtherType(0x88CC) => "LLDP".to_owned(),
-        // IEEE 802.3: smaller values are lengths.
-        Malformed::EtherType(len) if len < 0x0600 => format!("LLC, {len} bytes"),
-        Malformed::EtherType(ethertype) => format!("EtherType {ethertype:#06x}"),
-        Malformed::Protocol(1) => "ICMP".to_owned(),
-        Malformed::Protocol(2) => "IGMP".to_owned(),
-        Malformed::Protocol(6) => "TCP".to_owned(),
-        Malformed::Protocol(58) => "ICMPv6".to_owned(),
-        Malformed::Protocol(protocol) => format!("IP protocol {protocol}"),
-        Malformed::UdpPort(port) => format!("UDP to port {port}"),
-        // IBA 9.2: operations of UC, RD, UD and XRC are not decoded.
-        Malformed::Opcode(opcode) if matches!(opcode >> 5, 1 | 2 | 3 | 5) => {
-            format!("RoCEv2 of a service other than RC, opcode {opcode:#04x}")
+    let NotRoce::Malformed(why) = what else { return What::Other { what: what.to_string() } };
+    match why {
+        Malformed::MacControl(opcode) => What::Other { what: format!("MAC control, opcode {opcode:#06x}") },
+        Malformed::Truncated(header) if is_cut => {
+            What::Other { what: format!("truncated within the {header}") }
         }
-        Malformed::Fragment => "an IPv4 fragment".to_owned(),
-        Malformed::Truncated(header) if is_cut => format!("truncated within the {header}"),
         Malformed::Truncated(_) => {
-            return What::Malformed { what: format!("a runt of {} bytes: {why}", packet.bytes.len()) };
+            What::Malformed { what: format!("a runt of {} bytes: {why}", packet.bytes.len()) }
         }
-        why => return What::Malformed { what: why.to_string() },
-    };
-    What::Other { what }
+        why => What::Malformed { what: why.to_string() },
+    }
 }
 
 /// Renders a trimmed packet (DCP).

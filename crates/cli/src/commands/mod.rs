@@ -3,6 +3,9 @@
 mod check;
 mod completions;
 mod decode;
+mod decode_roce;
+mod explain;
+mod explain_page;
 mod fleet;
 pub(crate) mod lab;
 mod link_header;
@@ -27,8 +30,9 @@ use std::sync::atomic::AtomicBool;
 
 use wiremend_runner::Runner;
 
+use crate::args::capture::CaptureCommand;
 use crate::args::explain::ModelCommand;
-use crate::args::{Arguments, CaptureCommand, Command, VERSION};
+use crate::args::{Arguments, Command, VERSION};
 use crate::failure::{Answer, Failure};
 use crate::progress::Progress;
 
@@ -56,6 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Capture(args)) => match args.command {
             CaptureCommand::Decode(args) => decode::run(&args),
+            CaptureCommand::Explain(args) => explain::run(&args),
         },
         Some(Command::Relay(args)) => relay::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),

@@ -29,7 +29,7 @@ fn every_frame_of_a_captured_run_is_decoded() {
         let forward = line.contains(" ns  h0>tor  10.0.0.1 → 10.0.0.2  ");
         assert!(forward || line.contains(" ns  tor>h0  10.0.0.2 → 10.0.0.1  "), "{line}");
     }
-    assert!(lines[0].trim_start().starts_with("0 ns  "), "{}", lines[0]);
+    assert!(lines[0].trim_start().starts_with("1             0 ns  "), "{}", lines[0]);
     let among = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
     // The data packet and the NAK for it.
     assert_eq!(among("\"corrupted on this link; shown as sent\""), 2, "{text}");
@@ -92,13 +92,13 @@ fn a_big_endian_pcap_reads_as_a_little_endian_one() {
     let (text, count) = decoded(&classic(true, &packets));
     assert_eq!(decoded(&classic(false, &packets)), (text.clone(), count));
     let lines: Vec<_> = text.lines().map(str::trim_start).collect();
-    let first =
-        "0 ns  #0  10.0.0.1 → 10.0.0.2  SEND only     QP 0x000011  PSN 7  AckReq  payload 60  ICRC good";
+    let first = "1             0 ns  #0  10.0.0.1 → 10.0.0.2  SEND only     QP 0x000011  PSN 7  AckReq  port 49152  \
+         DSCP 26  ECT(0)  payload 60  ICRC good";
     assert_eq!(lines[0], first);
-    let second = "1000000000 ns  #0  10.0.0.1 → 10.0.0.2  ACK           QP 0x000011  PSN 7  \
-                  AETH NAK (remote access error) MSN 4  payload 0  ICRC good";
+    let second = "2    1000000000 ns  #0  10.0.0.1 → 10.0.0.2  NAK           QP 0x000011  PSN 7  \
+                  AETH NAK (remote access error) MSN 4  port 49152  DSCP 26  ECT(0)  payload 0  ICRC good";
     assert_eq!(lines[1], second);
-    assert!(lines[2].starts_with("-2000 ns  "), "{text}");
+    assert!(lines[2].starts_with("3         -2000 ns  "), "{text}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn frames_that_are_not_roce_say_what_they_are() {
         (&pfc, "02:00:00:00:00:07 → 01:80:c2:00:00:01  other: PFC pause, class 3: 65535 quanta\n"),
         (&tcp, "10.0.0.1 → 10.0.0.2  other: TCP\n"),
         (&changed(37, 9), "10.0.0.1 → 10.0.0.2  other: UDP to port 4617\n"),
-        (&changed(42, 0x2A), "other: RoCEv2 of a service other than RC, opcode 0x2a\n"),
+        (&changed(42, 0x4A), "malformed: unknown opcode 0x4a\n"),
         (&changed(24, 0), "malformed: wrong IPv4 header checksum\n"),
         (&good[..9], "malformed: a runt of 9 bytes: truncated in the Ethernet header\n"),
         (&[], "malformed: a runt of 0 bytes: "),

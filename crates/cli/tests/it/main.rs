@@ -9,6 +9,7 @@ mod deadlock;
 mod decode;
 mod dissector;
 mod documents;
+mod explain;
 mod fleet;
 mod model;
 mod monitor;

@@ -35,6 +35,7 @@ impl Blocks {
             if kind == code::SECTION_HEADER {
                 self.order = section_header(input)?;
                 state.interfaces.clear();
+                state.section += 1;
                 continue;
             }
             let len = block_len(self.order.u32(input.array("block")?), code::BLOCK_FRAME_BYTES, start)?;

@@ -4,6 +4,9 @@ use std::io::{self, BufReader, Read};
 
 use super::{CaptureError, CaptureFault};
 
+/// Bytes that are read at a time: few system calls for large files.
+const BUFFER_BYTES: usize = 1 << 18;
+
 /// A byte source and the number of bytes read.
 pub(super) struct Input<R> {
     source: BufReader<R>,
@@ -12,7 +15,7 @@ pub(super) struct Input<R> {
 
 impl<R: Read> Input<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source: BufReader::new(source), offset: 0 }
+        Self { source: BufReader::with_capacity(BUFFER_BYTES, source), offset: 0 }
     }
 
     pub(super) const fn offset(&self) -> u64 {

@@ -27,6 +27,7 @@ pub(super) struct ReaderState {
     pub(super) interfaces: Vec<Interface>,
     pub(super) block: Vec<u8>,
     pub(super) comment: String,
+    pub(super) section: u32,
 }
 
 /// A packet and its position in the buffer.
@@ -63,6 +64,12 @@ impl<R: Read> Reader<R> {
 
     /// The next packet; `None` at the end of the file, and after an error.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
+        Ok(self.next_in_section()?.map(|(_, packet, _)| packet))
+    }
+
+    /// The next packet with its interface and the number of its section, from 0. Each section of a pcapng
+    /// file describes its own interfaces.
+    pub fn next_in_section(&mut self) -> Result<Option<(u32, Packet<'_>, &Interface)>, CaptureError> {
         if self.finished {
             return Ok(None);
         }
@@ -71,7 +78,11 @@ impl<R: Read> Reader<R> {
             Format::Classic(classic) => classic.next(&mut self.input, &mut self.state),
         };
         self.finished = !matches!(located, Ok(Some(_)));
-        Ok(located?.map(|located| self.state.packet(located)))
+        let state = &self.state;
+        Ok(located?.map(|located| {
+            let interface = &state.interfaces[located.interface as usize];
+            (state.section, state.packet(located), interface)
+        }))
     }
 }
 

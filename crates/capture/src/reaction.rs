@@ -1,0 +1,67 @@
+//! How soon network adapters answer NAKs, and which NAKs they did not act upon.
+//!
+//! Adapters differ by orders of magnitude, so there is no fixed limit: a reaction counts as late compared with
+//! the other reactions and timeouts of the same adapter, or with the round trips of the flow.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::Analysis;
+use crate::record::HostIndex;
+use crate::resend::{Resend, Trigger};
+
+/// A reaction this many times longer than the median of the others is not one.
+const LATE_FACTOR: i64 = 16;
+
+/// Reactions and timeouts by requester.
+#[derive(Default)]
+pub(crate) struct Reactions {
+    by_host: BTreeMap<HostIndex, Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// From NAKs to the resends, sorted.
+    reactions_ns: Vec<i64>,
+    /// Waits of timeouts that no NAK explains, sorted.
+    waits_ns: Vec<i64>,
+}
+
+impl Reactions {
+    pub(crate) fn of(analysis: &Analysis) -> Self {
+        let mut all = Self::default();
+        for resend in &analysis.shared.closed {
+            let host = analysis.pairings.flows[resend.flow as usize].stream.from;
+            let seen = all.by_host.entry(host).or_default();
+            match (resend.trigger, resend.reaction_ns) {
+                (Trigger::Nak | Trigger::ImpliedNak, Some(reaction)) => seen.reactions_ns.push(reaction),
+                (Trigger::Timer, _) => seen.waits_ns.push(resend.first_wait_ns),
+                _ => {}
+            }
+        }
+        for seen in all.by_host.values_mut() {
+            seen.reactions_ns.sort_unstable();
+            seen.waits_ns.sort_unstable();
+        }
+        all
+    }
+
+    /// Whether a resend came so late that its NAK was not what caused it.
+    pub(crate) fn is_late(&self, resend: &Resend, host: HostIndex) -> bool {
+        let Some(reaction) = resend.reaction_ns else { return false };
+        let Some(seen) = self.by_host.get(&host) else { return false };
+        // Half of the others are shorter than the lower median; the reaction itself is one of the values.
+        let others = seen.reactions_ns.len() - 1;
+        if others > 0 {
+            let median = seen.reactions_ns[(others - 1) / 2];
+            let is_long = reaction > LATE_FACTOR.saturating_mul(median.max(1));
+            let is_like_a_timer = seen.waits_ns.first().is_none_or(|wait| reaction >= wait / 2);
+            return is_long && is_like_a_timer;
+        }
+        if let Some(wait) = seen.waits_ns.first() {
+            return reaction >= wait / 2;
+        }
+        let means = [resend.before.latency.mean_ns(), resend.before.reaction.mean_ns()];
+        let round_trip = means.into_iter().flatten().max();
+        round_trip.is_some_and(|mean| reaction > LATE_FACTOR.saturating_mul(mean.max(1)))
+    }
+}

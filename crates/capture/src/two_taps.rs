@@ -1,0 +1,145 @@
+//! One event at two taps: a frame that one tap has and the other lacks was lost between them.
+
+use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
+use wiremend_units::Psn;
+
+use crate::analysis::Analysis;
+use crate::event::{Certainty, EventKind, Evidence, Side, Verdict};
+use crate::report::Judged;
+
+/// An event as one tap has seen it.
+pub(crate) struct Twin<'a> {
+    judged: &'a Judged<'a>,
+    /// Requests and answers of the flow at this tap: a tap nearer the requester has more of the former.
+    requests: u64,
+    answers: u64,
+}
+
+impl<'a> Twin<'a> {
+    pub(crate) fn new(analysis: &Analysis, judged: &'a Judged<'a>) -> Self {
+        let counts = analysis.flows[judged.resend.flow as usize].counts;
+        Self { judged, requests: counts.requests, answers: counts.answers }
+    }
+
+    fn verdict(&self) -> Option<&Verdict> {
+        self.judged.verdict.as_ref()
+    }
+}
+
+/// Picks the tap whose event is reported, and the verdict from all taps.
+pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option<Verdict>) {
+    let sureness = |at: usize| {
+        let certainty = twins[at].verdict().map(|verdict| verdict.certainty);
+        (certainty.is_none(), certainty, at)
+    };
+    let best = (0..twins.len()).min_by_key(|at| sureness(*at)).unwrap_or(0);
+    let verdict = twins[best].verdict().cloned();
+    if twins[best].judged.kind != EventKind::Timeout {
+        return (best, verdict);
+    }
+    if let [only] = twins {
+        let is_certain = verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong);
+        return (best, (!is_certain).then(|| seen_once(analysis, only)).flatten().or(verdict));
+    }
+    let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
+    let farthest = (0..twins.len()).min_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
+    let (Some(near), Some(far)) = (nearest, farthest) else { return (best, verdict) };
+    if near == far {
+        return (best, verdict);
+    }
+    // An answer that passed the tap nearer to the requester was not lost between the taps.
+    let passed = |at: usize| twins[at].judged.resend.before.una >= twins[at].judged.resend.end;
+    if passed(near) {
+        // Both taps may have equal counts, so the less sure verdict is the one nearer to the requester.
+        let certainty = |at: usize| twins[at].verdict().map(|verdict| verdict.certainty);
+        let doubtful = if passed(far) && certainty(far) > certainty(near) { far } else { near };
+        return (doubtful, twins[doubtful].verdict().cloned());
+    }
+    if passed(far) {
+        let there = twins[far].verdict().cloned();
+        return (far, there.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict }));
+    }
+    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong) {
+        return (best, verdict);
+    }
+    match lost_between(twins[near].judged, twins[far].judged) {
+        Some(verdict) => (near, Some(verdict)),
+        None => (best, verdict),
+    }
+}
+
+/// The other taps follow the flow but saw nothing sent twice: what was sent first did not reach them.
+fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
+    let (resend, stream) = (twin.judged.resend, twin.judged.outline.stream);
+    let other = analysis.pairings.flows.iter().zip(&analysis.flows).find(|(outline, _)| {
+        let other = outline.stream;
+        other.tap != stream.tap && (other.from, other.to, other.qpn) == (stream.from, stream.to, stream.qpn)
+    })?;
+    // The other tap must have seen the flow before, and go on behind it.
+    let covers = (other.1.first..other.1.next).contains(&resend.psn) && other.1.first < resend.psn;
+    let is_farther = other.1.counts.requests < twin.requests;
+    // It must not have seen a round at this PSN that was not recognized as the same event.
+    let went_back =
+        analysis.shared.closed.iter().any(|seen| {
+            seen.flow == other.1.index && Psn::new(seen.psn as u32) == Psn::new(resend.psn as u32)
+        });
+    if !covers || !is_farther || went_back || resend.timeouts != 1 {
+        return None;
+    }
+    let frame = resend.before.first_sent_frame;
+    let shown = [(frame, "seen at this tap only"), (Some(resend.frame), "sent again")];
+    Some(match resend.before.read {
+        None => between(TailPacket, frame, &shown),
+        Some(_) => Verdict { sub_cause: Some("READ request"), ..between(Other, frame, &shown) },
+    })
+}
+
+/// Compares what passed the near tap with what passed the far one before the resend.
+fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
+    let (sent, arrived) = (near.resend, far.resend);
+    if sent.before.read.is_some() || near.kind != EventKind::Timeout || far.kind != EventKind::Timeout {
+        return None;
+    }
+    let resent = (Some(sent.frame), "sent again");
+    if let Some((_, behind)) = arrived.before.hole {
+        let nak = arrived.before.nak?;
+        if nak.sent_again.is_some() || nak.rounds_lost > 0 {
+            return None;
+        }
+        return match sent.before.nak {
+            None => Some(between(
+                Nak,
+                Some(nak.frame),
+                &[
+                    (Some(nak.frame), "NAK at the far tap only"),
+                    (Some(behind), "frame behind the missing one"),
+                    resent,
+                ],
+            )),
+            Some(seen) => {
+                let again = seen.sent_again?;
+                Some(between(Retransmission, Some(again), &[(Some(again), "at the near tap only"), resent]))
+            }
+        };
+    }
+    let shorter = Psn::new(sent.end as u32).distance(Psn::new(arrived.end as u32)) > 0;
+    let is_shorter = shorter && arrived.before.nak.is_none() && arrived.before.hole.is_none();
+    is_shorter.then(|| {
+        let last = sent.before.last_frame;
+        between(TailPacket, last, &[(last, "seen at the near tap only"), resent])
+    })
+}
+
+fn between(cause: TimeoutCause, lost: Option<u64>, frames: &[(Option<u64>, &'static str)]) -> Verdict {
+    let evidence =
+        frames.iter().filter_map(|(frame, role)| Some(Evidence { frame: (*frame)?, role })).collect();
+    Verdict {
+        cause,
+        sub_cause: None,
+        certainty: Certainty::Strong,
+        alternatives: Vec::new(),
+        side: Side::Between,
+        lost_frames: lost.into_iter().collect(),
+        evidence,
+    }
+}

@@ -1,0 +1,3 @@
+//! Captures of real and simulated traffic with known causes.
+
+mod real;

@@ -1,0 +1,163 @@
+//! `wiremend capture explain`: output, exit codes, and captures that are damaged or hold nothing to explain.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::program::{Ended, assert_has, command, ended, wiremend};
+
+/// A capture of soft-RoCE.
+fn real(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../capture/tests/data/{name}.pcap.gz"));
+    path.to_str().unwrap().to_owned()
+}
+
+fn explain(arguments: &[&str]) -> Ended {
+    wiremend(&[&["capture", "explain"], arguments].concat())
+}
+
+/// Asserts the exit code and returns stdout.
+fn ends(ended: Ended, code: i32) -> String {
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(code), ""), "{}", ended.stdout);
+    ended.stdout
+}
+
+fn json(arguments: &[&str], code: i32) -> Value {
+    serde_json::from_str(&ends(explain(&[arguments, &["--json"]].concat()), code)).unwrap()
+}
+
+#[test]
+fn a_capture_without_stalls_ends_with_0_and_one_with_stalls_with_1() {
+    assert_has(
+        &ends(explain(&[&real("clean-requester")]), 0),
+        "no stalls: no requester waited for its timer",
+    );
+    let text = ends(explain(&[&real("tail-packet-responder")]), 1);
+    assert_has(
+        &text,
+        "1 stalls (1 timeouts) | timeout  PSN  | tail packet, strong, lost upstream of the tap",
+    );
+    // A recovery by a NAK is no stall, and is listed if asked for.
+    let path = real("recovery-responder");
+    assert!(!ends(explain(&[&path]), 0).contains("NAK recovery  PSN"));
+    assert_has(&ends(explain(&[&path, "--all"]), 0), "NAK recovery  PSN");
+}
+
+#[test]
+fn json_has_the_fields_of_the_guide() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/explain.md"));
+    let guide = guide.unwrap();
+    let explained = json(&[&real("tail-ack-responder")], 1);
+    assert_eq!((&explained["version"], &explained["frames"]["rc"]), (&Value::from(1), &Value::from(33)));
+    let event = &explained["events"][0];
+    for name in event.as_object().unwrap().keys() {
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+    assert_eq!((&event["cause"], &event["certainty"]), (&"tail_ack".into(), &"strong".into()), "{event}");
+    assert_eq!((&event["side"], &event["kind"]), (&"downstream".into(), &"timeout".into()), "{event}");
+    assert_eq!(json(&[&real("clean-requester")], 0)["events"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn the_filter_is_one_line_with_the_frames_of_the_cause() {
+    let path = real("twice-requester");
+    assert_eq!(ends(explain(&[&path, "--filter"]), 1), "frame.number in {24, 25, 26, 29, 32}\n");
+}
+
+/// gzip or not, from a file or from stdin: the same answer but for the name.
+#[test]
+fn stdin_and_files_give_the_same_answer() {
+    let path = real("nak-responder");
+    let mut from_stdin = command();
+    from_stdin.args(["capture", "explain", "-", "--json"]).stdin(fs::File::open(&path).unwrap());
+    let text = ends(ended(from_stdin.output().unwrap()), 1);
+    let as_file = ends(explain(&[&path, "--json"]), 1);
+    assert_eq!(text, as_file.replace(&path, "stdin"));
+    let directory = tempdir().unwrap();
+    let plain = directory.path().join("plain.pcap");
+    let mut bytes = Vec::new();
+    let mut packed = wiremend_capture::decompressed(fs::File::open(&path).unwrap()).unwrap();
+    std::io::Read::read_to_end(&mut packed, &mut bytes).unwrap();
+    fs::write(&plain, bytes).unwrap();
+    let plain = plain.to_str().unwrap();
+    assert_eq!(ends(explain(&[plain, "--json"]), 1).replace(plain, &path), as_file);
+}
+
+#[test]
+fn two_files_are_two_taps() {
+    let (near, far) = (real("one-packet-requester"), real("one-packet-responder"));
+    let one = json(&[&near], 1);
+    assert_eq!(one["events"][0]["certainty"], "ambiguous", "{one}");
+    assert_eq!(one["events"][0]["alternatives"], Value::from(vec!["tail_ack"]), "{one}");
+    let both = json(&[&near, &far], 1);
+    let event = &both["events"][0];
+    assert_eq!((&event["cause"], &event["side"]), (&"tail_packet".into(), &"between".into()), "{event}");
+    assert_eq!((event["certainty"].as_str(), &both["events"][1]), (Some("strong"), &Value::Null), "{both}");
+    // The far tap alone has seen nothing twice.
+    ends(explain(&[&far]), 0);
+}
+
+#[test]
+fn the_ladder_and_the_page_show_the_queue_pair() {
+    let path = real("tail-packet-responder");
+    let qp = json(&[&path], 1)["events"][0]["destination_qp"].as_u64().unwrap();
+    let drawn = ends(explain(&[&path, "--ladder", &format!("{qp:#x}")]), 1);
+    assert_has(&drawn, "requester | tap | responder | WRITE first");
+    let directory = tempdir().unwrap();
+    let page = directory.path().join("stalls.html");
+    ends(explain(&[&path, "--html", page.to_str().unwrap()]), 1);
+    assert_has(&fs::read_to_string(page).unwrap(), "<svg | tail packet | Stalls");
+    explain(&[&path, "--ladder", "0xfffffe"]).refused_for(2, "--ladder: no packets of queue pair 0xfffffe");
+    explain(&[&path, "--ladder", "x"]).refused_for(2, "a queue pair is a number below 2^24");
+    explain(&[&path, "--json", "--filter"]).refused_for(2, "--json | --filter");
+}
+
+#[test]
+fn files_without_anything_to_explain_are_refused() {
+    let directory = tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| -> PathBuf {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let refused = |path: &Path, why: &str| {
+        explain(&[path.to_str().unwrap()]).refused_for(2, &format!("{} | {why}", path.display()));
+    };
+    refused(&file("text", b"not a capture at all"), "at byte 0 | expected pcap or pcapng");
+    refused(&file("empty", b""), "at byte 0: the file is empty");
+    refused(&directory.path().join("missing"), "cannot be read");
+    let header = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+    refused(&file("no-frames", &header), "0 frames, no RoCEv2 packets | capture at the switch");
+    // A RoCEv1 frame: EtherType 0x8915.
+    let mut frame = vec![0; 60];
+    frame[12..14].copy_from_slice(&[0x89, 0x15]);
+    let record = [0, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 60, 0, 0, 0];
+    let first = [&header[..], &record, &frame].concat();
+    refused(&file("roce-v1", &first), "1 frames, RoCEv1 frames only; RoCEv2 is explained");
+}
+
+/// What was read before the damage is explained; the exit code and a line on stderr tell of it.
+#[test]
+fn a_truncated_file_is_explained_up_to_the_damage() {
+    let directory = tempdir().unwrap();
+    let mut bytes = Vec::new();
+    let mut packed =
+        wiremend_capture::decompressed(fs::File::open(real("tail-ack-responder")).unwrap()).unwrap();
+    std::io::Read::read_to_end(&mut packed, &mut bytes).unwrap();
+    let path = directory.path().join("cut.pcap");
+    for (cut, stalls) in [(1, true), (bytes.len() / 2, false)] {
+        fs::write(&path, &bytes[..bytes.len() - cut]).unwrap();
+        let ended = explain(&[path.to_str().unwrap()]);
+        assert_eq!((ended.code, ended.stderr.lines().count()), (Some(2), 1), "{}", ended.stderr);
+        assert_has(&ended.stderr, "the file is truncated in | after | expected pcap or pcapng");
+        assert_eq!(
+            ended.stdout.contains("tail ACK (lost or late behind the tap), strong"),
+            stalls,
+            "{}",
+            ended.stdout
+        );
+        assert_eq!(ended.stdout.contains("no stalls"), !stalls, "{}", ended.stdout);
+    }
+}
