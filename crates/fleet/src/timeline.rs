@@ -315,8 +315,8 @@ impl Slice {
     }
 }
 
-/// Changes that are merged together, about.
-const SLICE_CHANGES: usize = 1 << 11;
+/// Changes that are merged together, about. Tests have few.
+const SLICE_CHANGES: usize = if cfg!(test) { 1 << 3 } else { 1 << 11 };
 
 /// Divides the time of all changes into slices; the last one has no end.
 fn slice_ends(logs: &[PartLog]) -> impl Iterator<Item = Option<TraceTime>> + use<> {
