@@ -208,7 +208,9 @@ impl Timeline {
     /// Applies changes at the same time. Those of one part are in their order.
     fn apply_simultaneous(&mut self, slice: &Slice, places: &[Place], logs: &mut [PartLog]) {
         if places.iter().all(|place| place.part == places[0].part) {
-            places.iter().for_each(|place| self.apply(slice, *place, logs));
+            for place in places {
+                self.apply(slice, *place, logs);
+            }
             return;
         }
         let mut parts: Vec<&[Place]> = places.chunk_by(|a, b| a.part == b.part).collect();

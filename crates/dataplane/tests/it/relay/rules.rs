@@ -32,10 +32,12 @@ fn removed_rules_are_restored() {
                     .await_notice(&format!("has changed the tc rules of `{name}`; they are restored"));
             }
             let hosts = Hosts::start(Duration::from_micros(450));
-            std::thread::park_timeout(Duration::from_millis(200));
+            std::thread::park_timeout(Duration::from_secs(1));
             hosts.assert_all_arrived(|| 0);
             if !active {
-                relays.iter().for_each(|relay| drop(relay.ask(&Request::Activate)));
+                for relay in &relays {
+                    relay.ask(&Request::Activate);
+                }
                 await_protection(&relays);
             }
         }
