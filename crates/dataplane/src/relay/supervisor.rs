@@ -31,8 +31,9 @@ pub struct Supervisor<'a> {
     clock: Clock,
     watch: InterfaceWatch,
     carrier: Carrier,
-    /// Whether the last process has forwarded frames.
+    /// Whether the last process has forwarded frames, and whether any has.
     has_served: bool,
+    has_ever_served: bool,
     /// Processes that were killed and whose resources the kernel has not freed yet.
     dying: Vec<Child>,
     signals: &'a SupervisorSignals<'a>,
@@ -73,6 +74,7 @@ impl<'a> Supervisor<'a> {
                 watch,
                 carrier: Carrier::new(),
                 has_served: false,
+                has_ever_served: false,
                 dying: Vec::new(),
                 signals,
                 configured: RuntimeSettings::from_settings(settings),
@@ -115,7 +117,7 @@ impl<'a> Supervisor<'a> {
             }
             Ok(status) if status.success() || status.code().is_none() => self.lease.hand_to_kernel()?,
             Err(RelayError::Net(NetError::NoSuchInterface { .. })) => self.lease.restore_all()?,
-            _ if self.health.restarts() > 0 => self.lease.hand_to_kernel()?,
+            _ if self.has_ever_served || self.health.restarts() > 0 => self.lease.hand_to_kernel()?,
             _ => self.lease.cancel()?,
         }
         outcome
@@ -196,6 +198,7 @@ impl<'a> Supervisor<'a> {
             self.dying.retain_mut(|dying| matches!(dying.try_wait(), Ok(None)));
             self.health.on_turn();
             self.has_served |= self.settings.socket().exists();
+            self.has_ever_served |= self.has_served;
             if let Some(read) = (self.signals.reload)() {
                 self.reload(read);
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wiremend_dataplane::net::tc::{self, IngressRule};
-use wiremend_dataplane::relay::{Request, Supervisor, SupervisorSignals};
+use wiremend_dataplane::relay::{RESTART, Request, Supervisor, SupervisorSignals};
 
 use super::hosts::Hosts;
 use super::{LANS, LINKS, Relay, await_ports, await_protection, in_own_network, new_chain, settings};
@@ -56,32 +56,42 @@ fn a_relay_that_fails_after_it_has_worked_is_replaced() {
     in_own_network(|| {
         new_chain();
         await_ports(0);
-        let settings = settings(0);
-        let (socket, seen_twice) = (settings.socket(), settings.run_dir.join("seen-twice"));
-        // Called at each turn of the supervisor.
-        let turns = AtomicU32::new(0);
-        let stop = || {
-            if socket.exists() && turns.fetch_add(1, Ordering::Relaxed) == 1 {
-                fs::write(&seen_twice, "").unwrap();
+        for first_code in [3, RESTART] {
+            assert_eq!(run_two(first_code), (Some(3), 2));
+            assert!(matches!(IngressRule::read(LANS[0]), Ok(Some(IngressRule::Redirect { .. }))));
+            for name in [LANS[0], LINKS[0]] {
+                tc::clear(name).unwrap();
             }
-            false
-        };
-        let signals = SupervisorSignals { stop: &stop, reload: &|| None };
-        let supervisor = Supervisor::start(&settings, &signals).unwrap();
-        let starts = AtomicU32::new(0);
-        let status = supervisor
-            .run(|| {
-                // The first has a control socket until the supervisor has seen it, the second cannot start.
-                let works = starts.fetch_add(1, Ordering::Relaxed) == 0;
-                let work = "touch \"$0\"; until [ -e \"$1\" ]; do sleep 0.02; done; rm \"$0\"";
-                let mut command = Command::new("sh");
-                command.arg("-c").arg(format!("{}; exit 3", if works { work } else { ":" }));
-                command.args([&socket, &seen_twice]);
-                command
-            })
-            .unwrap();
-        assert_eq!((status.code(), starts.into_inner()), (Some(3), 2));
-        assert!(matches!(IngressRule::read(LANS[0]), Ok(Some(IngressRule::Redirect { .. }))));
-        drop(fs::remove_dir_all(&settings.run_dir));
+        }
     });
+}
+
+/// Supervises a process that works and ends with `first_code`, then one that cannot start. Returns the last exit
+/// code, and how many were started.
+fn run_two(first_code: i32) -> (Option<i32>, u32) {
+    let settings = settings(0);
+    let (socket, seen_twice) = (settings.socket(), settings.run_dir.join("seen-twice"));
+    // Called at each turn of the supervisor.
+    let turns = AtomicU32::new(0);
+    let stop = || {
+        if socket.exists() && turns.fetch_add(1, Ordering::Relaxed) == 1 {
+            fs::write(&seen_twice, "").unwrap();
+        }
+        false
+    };
+    let signals = SupervisorSignals { stop: &stop, reload: &|| None };
+    let supervisor = Supervisor::start(&settings, &signals).unwrap();
+    let starts = AtomicU32::new(0);
+    let command = || {
+        // The first has a control socket until the supervisor has seen it.
+        let works =
+            format!("touch \"$0\"; until [ -e \"$1\" ]; do sleep 0.02; done; rm \"$0\"; exit {first_code}");
+        let script = if starts.fetch_add(1, Ordering::Relaxed) == 0 { works } else { "exit 3".to_owned() };
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).args([&socket, &seen_twice]);
+        command
+    };
+    let status = supervisor.run(command).unwrap();
+    fs::remove_dir_all(&settings.run_dir).unwrap();
+    (status.code(), starts.into_inner())
 }
