@@ -48,7 +48,7 @@ pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
 pub use network::{FlowPath, FlowPaths};
-pub use observe::{Capture, CapturedFrame};
+pub use observe::{Capture, CapturedFrame, FoundCause};
 pub use protect::LinkEndCounters;
 pub use registry::Registry;
 pub use simulation::{Results, Simulation};

@@ -3,6 +3,7 @@
 //! Each run is a separate process. Counts and digests must be equal for all repetitions and numbers of
 //! threads. The result is the median time with its range, and the largest memory.
 
+mod capture;
 mod curve;
 mod fleet;
 mod guard;
@@ -49,6 +50,7 @@ pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
     }
     let program = shell::build("release")?;
     match plan.other {
+        Some(Other::Capture) => return Ok(capture::run(&program, plan.repeat)?),
         Some(Other::Fleet) => return Ok(fleet::run(&program, plan.repeat)?),
         Some(Other::Monitor) => return Ok(monitor::run(&program)?),
         Some(Other::Sweep) => return Ok(sweep::run(&program, plan.repeat)?),

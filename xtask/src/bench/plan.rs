@@ -94,6 +94,8 @@ pub(crate) struct Plan {
 pub(super) enum Other {
     /// Relays on real ports.
     Relay,
+    /// The explanation of a large capture.
+    Capture,
     /// A year of a fabric.
     Fleet,
     /// Daemons and planners.
@@ -115,6 +117,7 @@ impl Plan {
                 "--accept" => (plan.check, plan.accept) = (true, true),
                 "--peers" => plan.peers = Some(args.next().ok_or("--peers needs a file")?.into()),
                 "relay" => plan.other = Some(Other::Relay),
+                "capture" => plan.other = Some(Other::Capture),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),
                 "sweep" => plan.other = Some(Other::Sweep),
