@@ -41,6 +41,7 @@ usage: cargo xtask TASK
                          --accept writes that file
   bench relay            CPU time per protected frame, and a relay on real ports
   bench capture          the explanation of a capture of a gigabyte
+  bench causes           the causes that `capture explain` names, compared with those of the simulator
   bench fleet            one year of fabrics of up to 100 224 links, and a plan
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
   bench sweep            10 000 short cells: what a sweep costs beside its runs

@@ -75,6 +75,7 @@ pub(crate) struct ReadGap {
 
 /// What the tap knew when the requester went back.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Before {
     /// Oldest PSN without acknowledgement.
     pub(crate) una: i64,

@@ -106,13 +106,11 @@ fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
     }
     let frame = resend.before.first_sent_frame;
     let shown = [(frame, "seen at this tap only"), (Some(resend.frame), "sent again")];
-    Some(match resend.before.read {
-        None => between(TailPacket, Certainty::Strong, frame, &shown),
-        Some(_) => {
-            let lost = between(Other, Certainty::Strong, frame, &shown);
-            Verdict { sub_cause: Some("READ request"), ..lost }
-        }
-    })
+    if resend.before.read.is_none() {
+        return Some(between(TailPacket, Certainty::Strong, frame, &shown));
+    }
+    let lost = between(Other, Certainty::Strong, frame, &shown);
+    Some(Verdict { sub_cause: Some("READ request"), ..lost })
 }
 
 /// Compares what passed the near tap with what passed the far one before the resend.

@@ -96,6 +96,8 @@ pub(super) enum Other {
     Relay,
     /// The explanation of a large capture.
     Capture,
+    /// How often explained causes are right.
+    Causes,
     /// A year of a fabric.
     Fleet,
     /// Daemons and planners.
@@ -117,6 +119,7 @@ impl Plan {
                 "--accept" => (plan.check, plan.accept) = (true, true),
                 "--peers" => plan.peers = Some(args.next().ok_or("--peers needs a file")?.into()),
                 "relay" => plan.other = Some(Other::Relay),
+                "causes" => plan.other = Some(Other::Causes),
                 "capture" => plan.other = Some(Other::Capture),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),

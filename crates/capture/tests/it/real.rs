@@ -79,7 +79,7 @@ fn a_lost_tail_ack_is_named_at_each_tap() {
 #[test]
 fn a_lost_nak_is_told_where_it_passed() {
     let responder = explain(&["nak-responder"]);
-    assert_eq!(only(&responder), (Nak, Certainty::Strong, Side::Downstream));
+    assert_eq!(only(&responder), (Nak, Certainty::Proof, Side::Downstream));
     let lost = &stalls(&responder)[0].verdict.as_ref().unwrap().lost_frames;
     assert_eq!(lost, &[23]);
     // The requester's tap has no NAK: all packets behind the first missing one may have been lost.

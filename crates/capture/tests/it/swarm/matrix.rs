@@ -101,7 +101,7 @@ impl Matrix {
         {
             let _ = write!(text, "| {truth} |");
             for cause in TimeoutCause::ALL {
-                let _ = write!(text, " {} |", self.causes.get(&(*truth, *cause)).unwrap_or(&0));
+                let _ = write!(text, " {} |", self.causes.get(&(*truth, cause)).unwrap_or(&0));
             }
             text.push('\n');
         }

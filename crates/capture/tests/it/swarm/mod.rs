@@ -30,20 +30,24 @@ fn causes_are_those_of_the_simulator() {
     assert!(matrix.wrong_proofs.is_empty(), "{} proofs are wrong", matrix.wrong_proofs.len());
     let (fitting, all) = matrix.fitting();
     assert!(all > 1000 && fitting * 100 >= all * 97, "{fitting} of {all}");
-    if let Some(path) = std::env::var_os("WIREMEND_SWARM_PAGE") {
+    if let Some(path) = setting("WIREMEND_SWARM_PAGE") {
         std::fs::write(path, page).expect("the page can be written");
     }
 }
 
 /// Whether all wrong causes are listed, not proofs only.
 fn shows_all() -> bool {
-    std::env::var_os("WIREMEND_SWARM_ALL").is_some()
+    setting("WIREMEND_SWARM_ALL").is_some()
 }
 
 /// Returns the seeds of a swarm: the usual ones, or those of `WIREMEND_SWARM=from..to`.
-#[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
 fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
-    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
+    let Some(wanted) = setting("WIREMEND_SWARM") else { return usual };
     let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
     from.parse().expect("a number")..to.parse().expect("a number")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person or a chore chooses the seeds by it")]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

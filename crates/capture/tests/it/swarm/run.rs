@@ -1,5 +1,6 @@
 //! Runs with random scenarios, captured at three taps, and the timers that fired in them.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, Result};
 
 use wiremend_sim::{Capture, CapturedFrame, Files, FoundCause, Observer, Options, Simulation};
@@ -114,24 +115,25 @@ fn scenario(draws: &mut Draws, operation: &str, recovery: &str) -> String {
     );
     if recovery == "go-back-n" {
         let (every, coalescing) = (draws.pick(&[1, 4, 16]), draws.pick(&["true", "false"]));
-        text.push_str(&format!("ack_every = {every}\nack_coalescing = {coalescing}\n"));
+        let _ = write!(text, "ack_every = {every}\nack_coalescing = {coalescing}\n");
     }
     if recovery == "go-back-n" && draws.pick(&[true, false, false]) {
         text.push_str(
             "[transport.acceleration]\nadaptive_retransmission = true\nfirst_timeout = \"250us\"\n",
         );
     }
-    text.push_str(&format!(
+    let _ = write!(
+        text,
         "[[workload]]\nkind = \"flows\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"{bytes}\"\n\
          count = {count}\nevery = \"{}\"\nrounds = {}\n[stop]\nafter = \"2s\"\n",
         draws.pick(&["1us", "10us", "1ms"]),
         draws.pick(&[2, 10, 30]),
-    ));
+    );
     let impairment = match draws.pick(&[0, 0, 1]) {
         0 => format!("kind = \"frames\"\nrate = \"{}\"\n", draws.pick(&["0.01", "0.05", "0.15"])),
         _ => format!("kind = \"bursts\"\nloss = \"{}\"\nlength = 3\n", draws.pick(&["0.01", "0.05"])),
     };
     let links = draws.pick(&["\"s0-s1\"", "\"s0-s1\"", "\"all\""]);
-    text.push_str(&format!("[[impair]]\nlinks = {links}\n{impairment}"));
+    let _ = write!(text, "[[impair]]\nlinks = {links}\n{impairment}");
     text
 }
