@@ -24,15 +24,15 @@ fn causes_are_those_of_the_simulator() {
     }
     let page = matrix.page(seeds.end - seeds.start);
     println!("{page}");
+    if let Some(path) = setting("WIREMEND_SWARM_PAGE") {
+        std::fs::write(path, page).expect("the page can be written");
+    }
     for line in &matrix.wrong_proofs {
         println!("{line}");
     }
     assert!(matrix.wrong_proofs.is_empty(), "{} proofs are wrong", matrix.wrong_proofs.len());
     let (fitting, all) = matrix.fitting();
     assert!(all > 1000 && fitting * 100 >= all * 97, "{fitting} of {all}");
-    if let Some(path) = setting("WIREMEND_SWARM_PAGE") {
-        std::fs::write(path, page).expect("the page can be written");
-    }
 }
 
 /// Whether all wrong causes are listed, not proofs only.
