@@ -4,8 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use wiremend_measure::{FlowRow, LaneRow, SeriesRow};
-use wiremend_report::{FlowLanes, FlowRecord, LaneNames, LaneRecord, RunId, SampleRecord, to_json};
+use wiremend_measure::{FlowRow, FlowSample, LaneRow, SeriesRow};
+use wiremend_report::{
+    FlowLanes, FlowRecord, FlowSampleRecord, LaneNames, LaneRecord, RunId, SampleRecord, to_json,
+};
 use wiremend_runner::{Batch, Error as RunError, Input, RecordedRun, Request, RowSink, Runner};
 use wiremend_scenario::{Override, builtin};
 
@@ -64,6 +66,7 @@ impl RunArguments {
             flows: TableBuilder::new::<FlowRecord<'_>>(contents),
             links: TableBuilder::new::<LaneRecord<'_>>(contents),
             series: TableBuilder::new::<SampleRecord<'_>>(contents),
+            flow_series: TableBuilder::new::<FlowSampleRecord<'_>>(contents),
         };
         let batch = runner.run_with(&request, &mut rows)?;
         Ok((batch, rows))
@@ -75,6 +78,7 @@ struct Rows {
     flows: TableBuilder,
     links: TableBuilder,
     series: TableBuilder,
+    flow_series: TableBuilder,
 }
 
 impl RowSink for Rows {
@@ -88,25 +92,32 @@ impl RowSink for Rows {
         Ok(())
     }
 
+    fn on_flow_sample(&mut self, run_id: RunId<'_>, sample: &FlowSample) -> io::Result<()> {
+        self.flow_series.push(&FlowSampleRecord { run_id, sample });
+        Ok(())
+    }
+
     fn on_lane(&mut self, run_id: RunId<'_>, names: LaneNames<'_>, row: &LaneRow) -> io::Result<()> {
         self.links.push(&LaneRecord { run_id, names, row });
         Ok(())
     }
 }
 
-/// Returns the summary as JSON, the sentences, and the tables of flows, links and samples.
+/// Returns the summary as JSON, the sentences, and the tables of flows, links, samples and samples of flows.
 #[pyfunction]
 pub(crate) fn run(
     py: Python<'_>,
     arguments: RunArguments,
     report: Option<Bound<'_, PyAny>>,
-) -> PyResult<(String, Vec<String>, [Table; 3])> {
+) -> PyResult<(String, Vec<String>, [Table; 4])> {
     if arguments.seeds == 0 {
         return Err(InputError::new_err("seeds: 0 is out of range; expected a whole number from 1"));
     }
     let ran = interruptible(py, arguments.threads, report.as_ref(), |runner| arguments.run(runner))?;
-    let (Batch { summary, sentences, .. }, Rows { flows, links, series }) = ran.map_err(of_run)?;
-    Ok((to_json(&summary), sentences, [flows, links, series].map(TableBuilder::finish)))
+    let (Batch { summary, sentences, .. }, rows) = ran.map_err(of_run)?;
+    let Rows { flows, links, series, flow_series } = rows;
+    let tables = [flows, links, series, flow_series].map(TableBuilder::finish);
+    Ok((to_json(&summary), sentences, tables))
 }
 
 /// Repeats the run of an output directory: variant, recorded digest, digest.

@@ -34,18 +34,23 @@ def test_digests_are_those_of_the_command_line(name, command_json):
 
 
 def test_tables_equal_the_files(tmp_path):
-    changes = {"workload.0.flows": 500, "series.every": "100us", "series.links": ["edge0-0-agg0-0"]}
+    changes = {"workload.0.flows": 500, "series.every": "100us", "series.links": ["edge0-0-agg0-0"], "series.flows": 3}
     result = wiremend.run("tour", changes, seeds=2, out=tmp_path / "results")
     stored = polars.read_parquet(tmp_path / "results" / "flows.parquet")
     flows = polars.DataFrame(result.flows)
     assert flows.height == len(result.flows) == (500 + 16) * 2 * len(result.digests)
     polars.testing.assert_frame_equal(flows, stored)
     assert flows["path"].dtype == polars.List(polars.String) and flows["path"].list.len().min() >= 2
-    for table, name in ((result.links, "links"), (result.series, "series")):
+    others = {"links": result.links, "series": result.series, "flow_series": result.flow_series}
+    for name, table in others.items():
         stored = polars.read_parquet(tmp_path / "results" / f"{name}.parquet")
         rows = polars.DataFrame(table)
         assert rows.height == len(table) > 0
         polars.testing.assert_frame_equal(rows, stored)
+
+
+def test_a_result_is_shown_in_a_line():
+    assert repr(wiremend.run("nak")) == "<wiremend.Result of nak: base; rows of flows: 1>"
 
 
 def test_every_library_takes_the_table_and_shares_its_memory():

@@ -44,7 +44,7 @@ __all__ = [
 PathLike = Union[str, "os.PathLike[str]"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Results of a run."""
 
@@ -57,12 +57,18 @@ class Result:
     links: Table
     """A row for each direction of a link in each run: the columns of `links.parquet`."""
     series: Table
-    """Samples over time, if the scenario has a `[series]`."""
+    """Samples of links over time, if the scenario has a `[series]`: the columns of `series.parquet`."""
+    flow_series: Table
+    """Samples of flows over time, if `[series]` names flows: the columns of `flow_series.parquet`."""
 
     @property
     def digests(self) -> dict[str, str]:
         """The digest of each variant."""
         return {variant["name"]: variant["digest"] for variant in self.summary["variants"]}
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.digests)
+        return f"<wiremend.Result of {self.summary['scenario']}: {names}; rows of flows: {len(self.flows)}>"
 
 
 @dataclass(frozen=True)

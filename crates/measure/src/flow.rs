@@ -40,6 +40,9 @@ pub struct FlowRow {
     pub retransmitted_packets: u32,
     /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
+    /// Frames of its connection, in both directions, that links lost because they had failed. `None` if no link of the
+    /// run can fail, or the connection is not known.
+    pub failed_frames: Option<u32>,
     /// Statistics of a TCP flow.
     pub tcp: Option<TcpStats>,
 }
@@ -165,6 +168,7 @@ pub(crate) mod tests {
             naks: 0,
             retransmitted_packets: 0,
             retransmitted_bytes: 0,
+            failed_frames: None,
             tcp: None,
         }
     }

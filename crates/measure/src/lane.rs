@@ -25,6 +25,8 @@ pub struct LaneRow {
     pub simulated_ps: u64,
     /// Frames that it corrupted.
     pub corrupted_frames: u64,
+    /// Frames that it lost because it had failed.
+    pub failed_frames: u64,
     /// Frames that its port dropped because the buffer was full.
     pub dropped_frames: u64,
     /// Packets that the sending host retransmitted; 0 if a switch sends.
@@ -73,13 +75,14 @@ pub struct LaneFlows {
 }
 
 impl LaneRow {
-    fn sums(&mut self) -> [&mut u64; 20] {
+    fn sums(&mut self) -> [&mut u64; 21] {
         [
             &mut self.frames,
             &mut self.bytes,
             &mut self.busy_ps,
             &mut self.simulated_ps,
             &mut self.corrupted_frames,
+            &mut self.failed_frames,
             &mut self.dropped_frames,
             &mut self.host_retransmitted_packets,
             &mut self.marked_frames,

@@ -13,7 +13,8 @@
 //!     flow: 0, src: 0, dst: 1, class: 0, connection: Some(1), entropy: None, bytes: 1_000_000,
 //!     start_ps: 0, end_ps: 90_000_000, delivered_ps: Some(88_000_000), ideal_ps: 85_000_000,
 //!     outcome: FlowOutcome::Finished,
-//!     timeouts: 0, naks: 1, retransmitted_packets: 12, retransmitted_bytes: 12_288, tcp: None,
+//!     timeouts: 0, naks: 1, retransmitted_packets: 12, retransmitted_bytes: 12_288,
+//!     failed_frames: None, tcp: None,
 //! });
 //! let counters = Counters { simulated_ps: 100_000_000, ..Counters::default() };
 //! let summary = collector.summary("go-back-N", &counters);

@@ -322,6 +322,7 @@ mod tests {
                 naks: 0,
                 retransmitted_packets: 0,
                 retransmitted_bytes: 0,
+                failed_frames: None,
                 tcp: None,
             });
         }

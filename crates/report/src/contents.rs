@@ -26,6 +26,8 @@ pub enum Need {
     Rates = 64,
     /// Connections with limited windows.
     Windows = 128,
+    /// Links that fail.
+    Failures = 256,
 }
 
 impl Contents {

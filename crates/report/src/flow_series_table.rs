@@ -16,12 +16,12 @@ pub struct FlowSeriesWriter(TableWriter);
 impl FlowSeriesWriter {
     /// Starts the file.
     pub fn create(path: &Path, format: Format, contents: Contents) -> io::Result<Self> {
-        TableWriter::create::<Sample<'_>>(path, format, contents).map(Self)
+        TableWriter::create::<FlowSampleRecord<'_>>(path, format, contents).map(Self)
     }
 
     /// Appends a sample.
     pub fn push(&mut self, run_id: RunId<'_>, sample: &FlowSample) -> io::Result<()> {
-        self.0.push(&Sample { run_id, sample })
+        self.0.push(&FlowSampleRecord { run_id, sample })
     }
 
     /// Stores how the rows were made in the metadata of a Parquet file, under the key `wiremend`.
@@ -35,12 +35,16 @@ impl FlowSeriesWriter {
     }
 }
 
-struct Sample<'a> {
-    run_id: RunId<'a>,
-    sample: &'a FlowSample,
+/// A row of the table of samples of flows.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSampleRecord<'a> {
+    /// Its run.
+    pub run_id: RunId<'a>,
+    /// The sample.
+    pub sample: &'a FlowSample,
 }
 
-impl Record for Sample<'_> {
+impl Record for FlowSampleRecord<'_> {
     const COLUMNS: &'static [Column] = &[
         text("variant"),
         int("seed"),

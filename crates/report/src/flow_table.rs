@@ -98,6 +98,7 @@ impl Record for FlowRecord<'_> {
         int("naks"),
         int("retransmitted_packets"),
         int("retransmitted_bytes"),
+        optional("failed_frames").needing(Need::Failures),
         Column { name: "path", kind: Kind::TextList, needs: Need::Paths },
         Column { name: "return_path", kind: Kind::TextList, needs: Need::Paths },
         Column { name: "crossed_corrupting_link", kind: Kind::OptionalBool, needs: Need::Paths },
@@ -134,6 +135,7 @@ impl Record for FlowRecord<'_> {
         put(Cell::Int(row.naks.into()));
         put(Cell::Int(row.retransmitted_packets.into()));
         put(Cell::Int(row.retransmitted_bytes));
+        put(Cell::OptionalInt(row.failed_frames.map(u64::from)));
         put(Cell::TextList(self.lanes.map(|lanes| lanes.path)));
         put(Cell::TextList(self.lanes.map(|lanes| lanes.return_path)));
         put(Cell::OptionalBool(self.lanes.map(|lanes| lanes.crossed_corrupting)));

@@ -71,6 +71,7 @@ impl Record for LaneRecord<'_> {
         int("bytes"),
         float("utilisation"),
         int("corrupted_frames"),
+        int("failed_frames").needing(Need::Failures),
         int("dropped_frames"),
         int("host_retransmitted_packets"),
         int("marked_frames").needing(Need::Marks),
@@ -107,6 +108,7 @@ impl Record for LaneRecord<'_> {
         put(Cell::Float(row.utilisation()));
         for count in [
             row.corrupted_frames,
+            row.failed_frames,
             row.dropped_frames,
             row.host_retransmitted_packets,
             row.marked_frames,

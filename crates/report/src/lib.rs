@@ -56,7 +56,7 @@ pub use breakdown::breakdown_text;
 pub use comparison::{deadlock, interval_note, notes};
 pub use contents::{Contents, Need};
 pub use document::{Document, DocumentPart};
-pub use flow_series_table::FlowSeriesWriter;
+pub use flow_series_table::{FlowSampleRecord, FlowSeriesWriter};
 pub use flow_table::{FlowLanes, FlowRecord, FlowWriter, RunId};
 pub use json::{RunRecord, read_json, to_json, write_json};
 pub use ladder::Ladder;

@@ -18,7 +18,7 @@ type Value = fn(&LaneRow) -> u64;
 type CostColumn = (&'static str, &'static str, Value, fn(u64) -> String);
 
 /// Columns; those without values are left out.
-const COLUMNS: [CostColumn; 11] = [
+const COLUMNS: [CostColumn; 12] = [
     (
         "time lost",
         "completion times minus those of the same bytes alone, summed over the flows that crossed the link",
@@ -33,6 +33,7 @@ const COLUMNS: [CostColumn; 11] = [
         human::count,
     ),
     ("corrupted", "frames that the link corrupted", |lane| lane.corrupted_frames, human::count),
+    ("failed", "frames that the link lost because it had failed", |lane| lane.failed_frames, human::count),
     ("dropped", "frames dropped because the buffer was full", |lane| lane.dropped_frames, human::count),
     ("trimmed", "packets trimmed to their headers", |lane| lane.trimmed_packets, human::count),
     ("marked", "frames marked with ECN CE", |lane| lane.marked_frames, human::count),

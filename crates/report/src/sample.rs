@@ -87,6 +87,7 @@ pub(crate) fn row(flow: u64, timeout_ps: u64, late: bool) -> FlowRow {
         naks: u32::from(luck < 30),
         retransmitted_packets: u32::from(luck < 30) * 7,
         retransmitted_bytes: u64::from(luck < 30) * 7 * 1024,
+        failed_frames: None,
         tcp: None,
     }
 }

@@ -174,7 +174,7 @@ impl SampledFlow {
 
 /// What a lane cost: time of flows, frames, time of ports.
 fn cost(lane: &LaneRow) -> (u64, u64, u64) {
-    let frames = lane.corrupted_frames + lane.dropped_frames + lane.trimmed_packets;
+    let frames = lane.corrupted_frames + lane.failed_frames + lane.dropped_frames + lane.trimmed_packets;
     (lane.flows.map_or(0, |flows| flows.lost_ps), frames, lane.paused_ps)
 }
 

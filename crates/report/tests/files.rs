@@ -54,13 +54,13 @@ fn csv_has_the_documented_columns() {
     writer.finish().unwrap();
     let wanted = "\
 variant,seed,workload,flow,src,dst,class,connection,bytes,start_ps,end_ps,delivered_ps,ideal_ps,fct_ns,slowdown,outcome,\
-timeouts,naks,retransmitted_packets,retransmitted_bytes,path,return_path,crossed_corrupting_link,\
+timeouts,naks,retransmitted_packets,retransmitted_bytes,failed_frames,path,return_path,crossed_corrupting_link,\
 return_crossed_corrupting_link,tcp_link_recovered,tcp_sacked_bytes_max,tcp_after_gap_bytes,tcp_unsent_bytes,\
 tcp_recoveries,tcp_spurious_recoveries,tcp_tail_probes,tcp_dsacks
-\"plain, \"\"old\"\"\",7,0,0,0,5,2,3,4096,0,1500500,1400000,1000000,1500.5,1.5005,finished,0,1,2,2048,\
+\"plain, \"\"old\"\"\",7,0,0,0,5,2,3,4096,0,1500500,1400000,1000000,1500.5,1.5005,finished,0,1,2,2048,4,\
 h0>s s>h5,h5>s s>h0,true,false,,,,,,,,
-b,8,0,1,1,6,2,3,4096,1000,1501500,,1000000,1500.5,1.5005,retry_exceeded,8,1,2,2048,,,,,,,,,,,,
-b,8,3,3298534883330,2,7,2,,4096,2000,1502500,1402000,1000000,1500.5,1.5005,finished,0,1,2,2048,,,,,1,3000,5000,2000,1,1,0,2
+b,8,0,1,1,6,2,3,4096,1000,1501500,,1000000,1500.5,1.5005,retry_exceeded,8,1,2,2048,4,,,,,,,,,,,,
+b,8,3,3298534883330,2,7,2,,4096,2000,1502500,1402000,1000000,1500.5,1.5005,finished,0,1,2,2048,4,,,,,1,3000,5000,2000,1,1,0,2
 ";
     assert_eq!(fs::read_to_string(&path).unwrap(), wanted);
 }
@@ -324,6 +324,7 @@ fn row(flow: u64) -> FlowRow {
         naks: 1,
         retransmitted_packets: 2,
         retransmitted_bytes: 2_048,
+        failed_frames: Some(4),
         tcp: None,
     }
 }

@@ -19,6 +19,7 @@ fn contents_of(scenario: &Scenario) -> Contents {
         .with(Need::Trims, switch.trim.is_some())
         .with(Need::Pauses, switch.lossless.is_some())
         .with(Need::Protection, !scenario.protects.is_empty())
+        .with(Need::Failures, !scenario.fails.is_empty())
         .with(Need::Rates, has_rates(scenario))
         .with(Need::Windows, has_windows(scenario))
 }

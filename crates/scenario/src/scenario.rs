@@ -160,7 +160,7 @@ pub struct Series {
     /// The flows whose throughput, rate and window are recorded: the first ones of each workload, or a list of flow
     /// numbers, as in `flows.parquet`. At most 1024. By default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flows: Option<FlowSet>,
+    pub flows: Option<Placed<FlowSet>>,
 }
 
 fn every_link() -> Placed<LinkSet> {

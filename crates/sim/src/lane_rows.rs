@@ -54,6 +54,7 @@ impl Results {
             busy_ps: link.rate.serialize(wire_bytes).as_ps(),
             simulated_ps: self.end.as_ps(),
             corrupted_frames: counters.corrupted,
+            failed_frames: counters.failed,
             dropped_frames: counters.dropped,
             host_retransmitted_packets: self
                 .hosts

@@ -1,6 +1,5 @@
 //! A simulation that is ready to run, and the results of a run.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
@@ -121,7 +120,8 @@ impl Simulation {
     }
 
     fn results(mut self, ran: RunOutcome) -> Results {
-        let RunOutcome { mut collector, deadlocks, end, end_reason, skipped, obstacle } = ran;
+        let RunOutcome { mut collector, failed_connections, deadlocks, end, end_reason, skipped, obstacle } =
+            ran;
         let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.partitions.iter().map(Partition::events).sum();
@@ -129,7 +129,7 @@ impl Simulation {
             self.partitions.iter().map(|partition| partition.tally.dropped_ttl).sum();
         counters.dropped_frames.no_route =
             self.partitions.iter().map(|partition| partition.tally.no_route).sum();
-        counters.failures = self.failures(end, &lanes);
+        counters.failures = self.failures(end, &lanes, failed_connections);
         counters.simulated_ps = end.as_ps();
         counters.skipped = skipped;
         add_to_digest(&mut collector, &hosts, &lanes);
@@ -173,13 +173,11 @@ impl Simulation {
         }
     }
 
-    fn failures(&self, end: Time, lanes: &[LaneCounters]) -> Failures {
+    fn failures(&self, end: Time, lanes: &[LaneCounters], connections: u64) -> Failures {
         let Some(failures) = &self.net.failures else { return Failures::default() };
         let (links, failures) = failures.counts(end);
-        let connections: BTreeSet<_> =
-            self.partitions.iter().flat_map(|partition| &partition.lanes.failed_connections).collect();
         let lost_frames = lanes.iter().map(|lane| lane.failed).sum();
-        Failures { links, failures, lost_frames, connections: connections.len() as u64 }
+        Failures { links, failures, lost_frames, connections }
     }
 
     fn partition(&self, node: NodeId) -> &Partition {

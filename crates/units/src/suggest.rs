@@ -50,17 +50,22 @@ const NAMES_MAX: usize = 24;
 /// left out if no name is similar.
 pub fn unknown_name(what: &str, wanted: &str, known: &[&str]) -> String {
     let shown = shorten(wanted);
-    let names = match known.get(..NAMES_MAX) {
-        Some(first) if known.len() > NAMES_MAX => {
-            format!("{} and {} more", first.join(", "), known.len() - NAMES_MAX)
-        }
-        _ => known.join(", "),
+    let listed = listed(&known[..known.len().min(NAMES_MAX)]);
+    let names = match known.len().checked_sub(NAMES_MAX) {
+        Some(more @ 1..) => format!("{listed} and {more} more"),
+        _ => listed,
     };
     match nearest_name(wanted, known) {
         Some(near) => format!("unknown {what} `{shown}`; did you mean `{near}`? allowed: {names}"),
         None if known.is_empty() => format!("unknown {what} `{shown}`; none is allowed here"),
         None => format!("unknown {what} `{shown}`; allowed: {names}"),
     }
+}
+
+/// Names in one line. A name with a comma is quoted, as it would look like two.
+fn listed(names: &[&str]) -> String {
+    let quoted = |name: &&str| if name.contains(',') { format!("\"{name}\"") } else { (*name).to_owned() };
+    names.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
 /// The known name that is most similar to `wanted`, if at most a third of its letters differ.
@@ -131,6 +136,12 @@ mod tests {
             "{message}"
         );
         assert!(message.ends_with(", h23-tor and 976 more"), "{message}");
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_quoted() {
+        let message = unknown_name("variant", "go-back", &["go-back-n", "go-back-n, mended"]);
+        assert!(message.ends_with("allowed: go-back-n, \"go-back-n, mended\""), "{message}");
     }
 
     #[test]

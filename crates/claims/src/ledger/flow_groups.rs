@@ -117,6 +117,7 @@ mod tests {
             naks: 0,
             retransmitted_packets: 0,
             retransmitted_bytes: 0,
+            failed_frames: None,
             tcp: Some(stats),
         };
         let mut grouper = FlowGrouper { mss: 1_448, ..FlowGrouper::default() };

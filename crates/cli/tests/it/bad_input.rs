@@ -54,6 +54,25 @@ fn failures_that_make_no_sense_are_refused() {
     }
 }
 
+/// Flows are numbered from 0 in each workload, and those of the next workload start at 2^40.
+#[test]
+fn a_listed_flow_that_the_scenario_does_not_have_is_refused() {
+    let cbr = "[[workload]]\nkind = \"cbr\"\nsrc = \"h0\"\ndst = \"h1\"\nrate = \"1Gbps\"\nstop = \"9us\"\n";
+    let with = |flows: &str| {
+        let series = format!("[series]\nevery = \"1us\"\nflows = {flows}\n");
+        wiremend_with(&format!("{SMALL}count = 3\n{cbr}{series}"), &["run", "-"])
+    };
+    for (flows, place, reason) in [
+        ("[0, 3]", "stdin:17:9", "no flow 3: workload.0 has 3 flows, numbered from 0 to 2"),
+        ("[1099511627776]", "stdin:17:9", "no flow 1099511627776: workload.1 has no flows"),
+        ("[2199023255552]", "stdin:17:9", "it would be of workload.2, and the scenario has 2 workloads"),
+    ] {
+        let line = with(flows).refused(2);
+        assert!(line.contains(place) && line.contains(reason), "{line}");
+    }
+    with("[2]").ok();
+}
+
 #[test]
 fn an_unknown_scenario_is_answered_with_the_nearest() {
     let line = wiremend(&["run", "tuor"]).refused(2);

@@ -22,6 +22,7 @@ fn totals_of_links_add_up_to_the_summary() {
         ("incast", &["stop.after=3ms"]),
         ("tcp", &["stop.after=6ms", "transport.tcp.rto_min=5ms"]),
         ("claims/linkguardian", &["stop.after=200us"]),
+        ("link-failure", &["stop.after=3ms"]),
     ] {
         let (_directory, summary, tables) = run(&load(name, changes));
         for variant in &summary.variants {
@@ -37,6 +38,7 @@ fn check_totals(variant: &VariantSummary, links: &[Values]) {
     let sums = [
         ("frames", variant.packet_hops),
         ("corrupted_frames", variant.corrupted_frames),
+        ("failed_frames", variant.failures.lost_frames),
         ("dropped_frames", variant.dropped_frames.buffer),
         ("host_retransmitted_packets", variant.retransmitted_packets),
         ("marked_frames", variant.congestion.marked),
@@ -154,6 +156,10 @@ fn tables_have_only_columns_with_values() {
         ]
     );
     assert!(columns(&["transport.protocol=tcp".to_owned()]).contains("tcp_dsacks"));
+    let fail = r#"fail=[{ links = "leaf0-spine1", start = "5us" }]"#;
+    let failing = columns(&[fail.to_owned()]);
+    let more: Vec<_> = failing.difference(&plain).map(String::as_str).collect();
+    assert_eq!(more, ["failed_frames"]);
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl SimulationPlan<'_> {
 
     /// Returns what samples flows, if the scenario names some.
     fn flow_watch(&self) -> Option<Box<FlowWatch>> {
-        let wanted = match self.scenario.series.as_ref()?.flows.as_ref()? {
+        let wanted = match &self.scenario.series.as_ref()?.flows.as_ref()?.value {
             FlowSet::First(count) => WantedFlows::First(count.get().into()),
             FlowSet::Listed(flows) => WantedFlows::Listed(flows.iter().copied().collect()),
         };

@@ -78,6 +78,11 @@ impl Collective {
         apps
     }
 
+    /// Returns the range of its flow numbers.
+    pub(super) fn flow_numbers(&self) -> u64 {
+        self.flows_per_round() * u64::from(self.iterations)
+    }
+
     /// Returns how its flows form jobs.
     pub(super) fn jobs(&self, workload: u32, first_flow: FlowId) -> JobPlan {
         let flows = (0..self.groups.len()).map(|number| self.flows_per_job(number)).collect();

@@ -8,7 +8,7 @@ use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
 use wiremend_measure::FlowRow;
 use wiremend_proto::cc::Needs;
 use wiremend_scenario::{
-    App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Within, Workload,
+    App as Kind, FlowSet, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Within, Workload,
 };
 use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 
@@ -32,18 +32,65 @@ pub(super) fn place(
     memory: MemoryLimit,
     registry: &Registry,
 ) -> Result<Vec<(HostId, PlacedApp)>, BuildError> {
+    check_listed_workloads(scenario)?;
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FlowRow::PER_WORKLOAD);
         let number = number as u64;
         let builder = AppBuilder { scenario, files, net, memory, registry, workload, first_flow, number };
         let protocol = super::tcp::protocol(workload, &scenario.transport, net);
-        for (host, app) in builder.apps()? {
+        let (apps, count) = builder.apps()?;
+        check_listed_flows(scenario, number, count)?;
+        for (host, app) in apps {
             let class = workload.class_in(&scenario.transport);
             placed.push((host, PlacedApp { port: number as u16, class, protocol, app, done: false }));
         }
     }
     Ok(placed)
+}
+
+/// Refuses a listed flow of a workload that the scenario does not have.
+fn check_listed_workloads(scenario: &Scenario) -> Result<(), BuildError> {
+    let workloads = scenario.workloads.len() as u64;
+    refuse_listed(
+        scenario,
+        |flow| flow / FlowRow::PER_WORKLOAD >= workloads,
+        |flow| {
+            let number = flow / FlowRow::PER_WORKLOAD;
+            format!(
+                "no flow {flow}: it would be of workload.{number}, and the scenario has {workloads} workloads"
+            )
+        },
+    )
+}
+
+/// Refuses a listed flow that a workload does not have; `count` is `None` if the number of its flows depends on the run.
+fn check_listed_flows(scenario: &Scenario, number: u64, count: Option<u64>) -> Result<(), BuildError> {
+    let Some(count) = count else { return Ok(()) };
+    let first = number * FlowRow::PER_WORKLOAD;
+    let is_missing = |flow: u64| flow / FlowRow::PER_WORKLOAD == number && flow - first >= count;
+    refuse_listed(scenario, is_missing, |flow| match count.checked_sub(1) {
+        Some(last) => {
+            let last = first + last;
+            format!("no flow {flow}: workload.{number} has {count} flows, numbered from {first} to {last}")
+        }
+        None => format!("no flow {flow}: workload.{number} has no flows"),
+    })
+}
+
+fn refuse_listed(
+    scenario: &Scenario,
+    is_missing: impl Fn(u64) -> bool,
+    why: impl Fn(u64) -> String,
+) -> Result<(), BuildError> {
+    let Some(flows) = scenario.series.as_ref().and_then(|series| series.flows.as_ref()) else {
+        return Ok(());
+    };
+    let FlowSet::Listed(listed) = &flows.value else { return Ok(()) };
+    match listed.iter().find(|flow| is_missing(**flow)) {
+        Some(flow) => Err(BuildError::at(flows.place, why(*flow))),
+        None => Ok(()),
+    }
 }
 
 /// Returns all traffic classes in use, ascending.
@@ -70,9 +117,13 @@ struct AppBuilder<'a> {
 }
 
 impl AppBuilder<'_> {
-    fn apps(&self) -> Result<Applications, BuildError> {
+    /// Returns the applications, and the number of their flows if it does not depend on the run.
+    fn apps(&self) -> Result<(Applications, Option<u64>), BuildError> {
         match &self.workload.app {
-            Kind::Poisson(kind) => self.poisson(kind),
+            Kind::Poisson(kind) => {
+                // Fewer if `duration` ends first.
+                self.poisson(kind).map(|apps| (apps, kind.flows.map(Within::get)))
+            }
             Kind::Flows(kind) => self.flows(kind),
             Kind::PingPong(kind) => self.ping_pong(kind),
             Kind::Stream(kind) => {
@@ -82,13 +133,13 @@ impl AppBuilder<'_> {
                 let start = self.workload.start;
                 let stream =
                     Stream::new(dst, bytes, u64::from(kind.depth.get()), count, self.first_flow, start);
-                Ok(vec![(src, Box::new(stream))])
+                Ok((vec![(src, Box::new(stream))], count))
             }
             Kind::List(kind) => self.list(kind),
             Kind::Allreduce(kind) => Collective::allreduce(self.scenario, self.workload.place, kind)
-                .map(|all| self.collective(&all)),
+                .map(|all| (self.collective(&all), Some(all.flow_numbers()))),
             Kind::Alltoall(kind) => Collective::alltoall(self.scenario, self.workload.place, kind)
-                .map(|all| self.collective(&all)),
+                .map(|all| (self.collective(&all), Some(all.flow_numbers()))),
             Kind::Registered(registered) => {
                 let site = WorkloadContext {
                     hosts: self.net.graph.host_count(),
@@ -107,7 +158,7 @@ impl AppBuilder<'_> {
                     );
                     return Err(BuildError::at(self.workload.place, what));
                 }
-                Ok(apps)
+                Ok((apps, None))
             }
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
@@ -119,7 +170,7 @@ impl AppBuilder<'_> {
                     trimmable: kind.trimmable,
                 };
                 let stop = kind.stop.unwrap_or(Time::MAX);
-                Ok(vec![(src, Box::new(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
+                Ok((vec![(src, Box::new(Cbr::new(raw, kind.rate, self.workload.start, stop)))], Some(0)))
             }
         }
     }
@@ -164,7 +215,7 @@ impl AppBuilder<'_> {
         Ok(apps)
     }
 
-    fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<Applications, BuildError> {
+    fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<(Applications, Option<u64>), BuildError> {
         let pairs = kind
             .endpoints()
             .pairs(&self.scenario.topology)
@@ -181,10 +232,10 @@ impl AppBuilder<'_> {
                 flow.0 += 1;
             }
         }
-        Ok(lists(planned))
+        Ok((lists(planned), Some(flow.0 - self.first_flow.0)))
     }
 
-    fn list(&self, kind: &wiremend_scenario::List) -> Result<Applications, BuildError> {
+    fn list(&self, kind: &wiremend_scenario::List) -> Result<(Applications, Option<u64>), BuildError> {
         let at = |what: String| BuildError::at(kind.file.place, what);
         let reader = self.files.open(&kind.file).map_err(at)?;
         let flows = flow_list::parse(reader, self.net.graph.host_count());
@@ -200,18 +251,22 @@ impl AppBuilder<'_> {
                 start,
             });
         }
-        Ok(lists(planned))
+        Ok((lists(planned), Some(flows.len() as u64)))
     }
 
     fn collective(&self, collective: &Collective) -> Applications {
         collective.apps(self.workload.start, self.first_flow)
     }
 
-    fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Applications, BuildError> {
+    fn ping_pong(
+        &self,
+        kind: &wiremend_scenario::PingPong,
+    ) -> Result<(Applications, Option<u64>), BuildError> {
         let (src, dst) = self.ends(&kind.src, &kind.dst)?;
         let bytes = self.message(kind.bytes)?;
         let client = PingPong::new(dst, bytes, kind.iterations.get(), self.first_flow, self.workload.start);
-        Ok(vec![(src, Box::new(client)), (dst, Box::new(EchoServer::new(bytes)))])
+        let apps: Applications = vec![(src, Box::new(client)), (dst, Box::new(EchoServer::new(bytes)))];
+        Ok((apps, Some(kind.iterations.get())))
     }
 
     fn ends(&self, src: &At<Host>, dst: &At<Host>) -> Result<(HostId, HostId), BuildError> {

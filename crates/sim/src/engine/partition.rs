@@ -295,7 +295,7 @@ impl Partition {
     fn on_lost(&mut self, now: Time, lane: LaneId, id: FrameId, cause: LossCause) {
         match cause {
             LossCause::Corruption => self.ports.on_corrupted(&mut self.lanes, now, lane, id),
-            LossCause::Failure { is_response } => self.lanes.discard_failed(lane, id, is_response),
+            LossCause::Failure { is_response } => self.lanes.discard_failed(now, lane, id, is_response),
         }
     }
 

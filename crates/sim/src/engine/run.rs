@@ -22,7 +22,7 @@ use super::limits::Limits;
 use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
-use crate::network::Network;
+use crate::network::{FailedFrame, FailedFrames, Network};
 use crate::observe::{CapturedFrame, FoundCause};
 use crate::switch::deadlock;
 use crate::switch::deadlock::{Deadlock, PauseReport};
@@ -123,6 +123,7 @@ struct WindowOutput {
     causes: Vec<FoundCause>,
     samples: Vec<SeriesRow>,
     flow_samples: Vec<FlowSample>,
+    failed_frames: Vec<FailedFrame>,
 }
 
 /// State that a partition publishes between windows.
@@ -169,6 +170,7 @@ pub(crate) fn run(
         observer,
         net,
         collector: Collector::with_jobs(limits.jobs.clone()),
+        failed_frames: FailedFrames::default(),
         deadlocks: Vec::new(),
         windows: 0,
         events: 0,
@@ -183,14 +185,27 @@ pub(crate) fn run(
         }
         simulate(0, &shared, Some(&mut leader))
     });
-    let Leader { collector, deadlocks, error, fast_forward, .. } = leader;
+    let Leader { collector, failed_frames, deadlocks, error, fast_forward, .. } = leader;
     let (skipped, obstacle) = fast_forward.outcome();
-    error.map_or(Ok(RunOutcome { collector, deadlocks, end, end_reason, skipped, obstacle }), Err)
+    error.map_or(
+        Ok(RunOutcome {
+            collector,
+            failed_connections: failed_frames.connections(),
+            deadlocks,
+            end,
+            end_reason,
+            skipped,
+            obstacle,
+        }),
+        Err,
+    )
 }
 
 /// Outcome of the main loop.
 pub(crate) struct RunOutcome {
     pub(crate) collector: Collector,
+    /// Connections that lost frames on links that had failed.
+    pub(crate) failed_connections: u64,
     pub(crate) deadlocks: Vec<Deadlock>,
     pub(crate) end: Time,
     pub(crate) end_reason: EndReason,
@@ -322,6 +337,7 @@ fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
     outputs.captured.append(&mut partition.lanes.recorder.captured);
     outputs.causes.append(&mut partition.lanes.recorder.causes);
     outputs.samples.append(&mut partition.samples);
+    outputs.failed_frames.append(&mut partition.lanes.failed_frames);
     if let Some(watch) = &mut partition.tally.watch {
         outputs.flow_samples.append(&mut watch.samples);
     }
@@ -376,6 +392,7 @@ struct Leader<'a> {
     observer: &'a mut dyn Observer,
     net: Arc<Network>,
     collector: Collector,
+    failed_frames: FailedFrames,
     deadlocks: Vec<Deadlock>,
     windows: u64,
     events: u64,
@@ -414,6 +431,7 @@ impl Leader<'_> {
             all.causes.append(&mut outputs.causes);
             all.samples.append(&mut outputs.samples);
             all.flow_samples.append(&mut outputs.flow_samples);
+            all.failed_frames.append(&mut outputs.failed_frames);
         }
         if let Err(error) = self.pass_to_observer(all) {
             self.error.get_or_insert(error);
@@ -446,7 +464,9 @@ impl Leader<'_> {
 
     fn pass_to_observer(&mut self, mut all: WindowOutput) -> io::Result<()> {
         all.rows.sort_unstable_by_key(|row| (row.end_ps, row.flow));
-        for row in &all.rows {
+        self.failed_frames.add(std::mem::take(&mut all.failed_frames));
+        for row in &mut all.rows {
+            row.failed_frames = self.net.failures.as_ref().and_then(|_| self.failed_frames.of_flow(row));
             self.collector.add(row);
             self.observer.on_row(row)?;
         }

@@ -492,6 +492,7 @@ impl Host {
             naks: ended.done.naks,
             retransmitted_packets: ended.done.retransmitted_packets,
             retransmitted_bytes: ended.done.retransmitted_bytes,
+            failed_frames: None,
             tcp: ended.done.tcp,
         }
     }

@@ -8,13 +8,12 @@
 mod failures;
 mod repeat_state;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
 use wiremend_proto::cc::Feedback;
-use wiremend_units::{Bytes, HostId, LaneId, NodeId, Rate, Span, Time};
+use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::{Intake, LaneRing, PoolRing, Port, RingPool, WireFlags};
@@ -23,7 +22,7 @@ use crate::frame::{
     Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader, ParityBlock,
 };
 use crate::memory::prefetch;
-use crate::network::{Failures, Lane, Notice};
+use crate::network::{FailedFrame, Failures, Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
 
 /// The lanes of a partition, and the frames in flight on them.
@@ -53,8 +52,8 @@ pub(crate) struct Lanes {
     failures: Option<Arc<Failures>>,
     /// By lane: frames lost because the link had failed. Empty without failures.
     failed: Vec<u64>,
-    /// Connections that lost such frames: the requester, and the number of the connection there.
-    pub(crate) failed_connections: BTreeSet<(HostId, u32)>,
+    /// Such frames of connections since the last collection.
+    pub(crate) failed_frames: Vec<FailedFrame>,
     /// Number of frames whose fate the impairments of a lane decided one by one.
     draws: u64,
     /// By lane: bytes that switch ports have sent, with preambles and gaps. Empty without telemetry.
@@ -136,7 +135,7 @@ impl Lanes {
             impairments: (0..lanes).map(|_| None).collect(),
             failures: None,
             failed: Vec::new(),
-            failed_connections: BTreeSet::new(),
+            failed_frames: Vec::new(),
             draws: 0,
             sent_bytes: Vec::new(),
             feedback: None,

@@ -1,12 +1,14 @@
 //! The constant part of a run: the graph, its routes, latencies, and the settings that all connections share.
 
 mod connection_path;
+mod failed_frames;
 mod failures;
 mod flow_paths;
 pub(crate) mod ideal;
 mod notice;
 
 pub(crate) use connection_path::ConnectionPath;
+pub(crate) use failed_frames::{FailedFrame, FailedFrames};
 pub(crate) use failures::{Failures, GrayFlows, Outages, Reaction};
 pub use flow_paths::{FlowPath, FlowPaths};
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};

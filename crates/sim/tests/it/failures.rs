@@ -79,6 +79,31 @@ fn a_gray_failure_hits_only_its_share_of_flows() {
     assert!(hit >= lost && hit < 300, "{hit} {lost}");
 }
 
+/// Only frames that were lost before the flow ended count for it, so the flows have at most what the links lost.
+#[test]
+fn flows_know_how_many_of_their_frames_failed_links_lost() {
+    let fail =
+        "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndown = '2ms'\ndetect = '20us'\nreroute = '10us'\n";
+    let text = format!("{FABRIC}{TRAFFIC}{fail}");
+    let (results, rows) = run(&text);
+    let of_flow = |row: &FlowRow| row.failed_frames.expect("links can fail");
+    let all: u64 = rows.iter().map(|row| u64::from(of_flow(row))).sum();
+    let lost = results.counters.failures;
+    assert!(all > 0 && all <= lost.lost_frames, "{all} of {lost:?}");
+    assert_eq!(results.lanes.iter().map(|lane| lane.failed).sum::<u64>(), lost.lost_frames);
+    let hit: Vec<&FlowRow> = rows.iter().filter(|row| of_flow(row) > 0).collect();
+    assert!(hit.len() as u64 <= lost.connections && hit.len() < rows.len(), "{} {lost:?}", hit.len());
+    let waits = |row: &&FlowRow| row.timeouts > 0;
+    assert!(rows.iter().filter(waits).all(|row| of_flow(row) > 0), "nothing else loses packets here");
+    assert!(hit.iter().any(|row| row.timeouts > 0));
+    let leaf = |host: u32| host / 4;
+    assert!(hit.iter().all(|row| leaf(row.src) != leaf(row.dst)), "they cross the failed link");
+    let (_, of_threads) = run_with(&text, &Options { threads: 2, ..Options::new(1) });
+    assert_eq!(of_threads, rows, "for any number of threads");
+    let (_, without) = with_failures("");
+    assert!(without.iter().all(|row| row.failed_frames.is_none()));
+}
+
 #[test]
 fn random_failures_have_streams_of_their_own() {
     let random = "[[fail]]\nlinks = 'switches'\ndown = '20us'\nup = '100us'\nrandom = true\nstop = '1ms'\ndetect = '5us'\n";

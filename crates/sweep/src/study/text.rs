@@ -83,8 +83,8 @@ struct StudyText {
     #[serde(default)]
     variants: Vec<String>,
     seeds: Option<Spanned<Value>>,
-    #[serde(default, rename = "axis")]
-    axes: Vec<Spanned<AxisText>>,
+    #[serde(rename = "axis")]
+    axes: Option<Spanned<Vec<Spanned<AxisText>>>>,
     #[serde(default, rename = "exclude")]
     excludes: Vec<BTreeMap<Spanned<String>, Spanned<Value>>>,
     #[serde(default)]
@@ -167,11 +167,7 @@ fn read(written: StudyText, source: &str, text: &str) -> Result<Study, Flaw> {
         Value::Table(table) => ScenarioSource::Inline(inline::extract(text, table)),
         _ => return Err((at, "`scenario` is a name, a path, or a table [scenario]".to_owned())),
     };
-    let mut axes = Vec::new();
-    for axis in written.axes {
-        let place = axis.span().start;
-        axes.push(axis.into_inner().read(place)?);
-    }
+    let axes = written.axes.map_or(Ok(Vec::new()), axes)?;
     check_names(&axes)?;
     let mut study = Study {
         name,
@@ -191,6 +187,19 @@ fn read(written: StudyText, source: &str, text: &str) -> Result<Study, Flaw> {
         written.excludes.iter().map(|written| exclude(&study, written)).collect::<Result<_, _>>()?;
     study.output = output(&study, &written.output)?;
     Ok(study)
+}
+
+/// Reads the axes. A study without axes has only variants and seeds; an empty list is a mistake.
+fn axes(written: Spanned<Vec<Spanned<AxisText>>>) -> Result<Vec<Axis>, Flaw> {
+    if written.get_ref().is_empty() {
+        let why = "`axis` is empty; write an `[[axis]]` with a `path` and `values`, or leave `axis` out";
+        return Err((written.span().start, why.to_owned()));
+    }
+    let axis = |axis: Spanned<AxisText>| {
+        let place = axis.span().start;
+        axis.into_inner().read(place)
+    };
+    written.into_inner().into_iter().map(axis).collect()
 }
 
 fn check_names(axes: &[Axis]) -> Result<(), Flaw> {

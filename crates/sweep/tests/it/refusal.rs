@@ -111,6 +111,15 @@ fn conditions_and_output_name_axes() {
     }
 }
 
+/// A study without axes runs variants and seeds; an empty list of axes is a mistake.
+#[test]
+fn an_empty_list_of_axes_is_refused() {
+    let text = "name = \"x\"\nscenario = \"tail-packet\"\nseeds = 2\naxis = []\n";
+    let message = refusal(text);
+    assert!(message.starts_with("study.toml:4:8: `axis` is empty; write an `[[axis]]`"), "{message}");
+    assert_eq!(crate::plan(&text.replace("axis = []\n", "")).cells().len(), 2);
+}
+
 /// An error in the scenario inside a study points into the study.
 #[test]
 fn an_error_in_the_scenario_has_its_place_in_the_study() {

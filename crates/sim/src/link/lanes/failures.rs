@@ -8,7 +8,7 @@ use wiremend_units::{LaneId, Time};
 use super::Lanes;
 use crate::frame::{Body, Frame, FrameId, LossCause};
 use crate::link::WireFlags;
-use crate::network::{Failures, FlowKey};
+use crate::network::{FailedFrame, Failures, FlowKey};
 
 impl Lanes {
     /// Lets links fail.
@@ -41,7 +41,7 @@ impl Lanes {
 
     /// Discards a frame at the time at which it would have arrived over a link that has failed.
     #[cold]
-    pub(crate) fn discard_failed(&mut self, lane: LaneId, id: FrameId, is_response: bool) {
+    pub(crate) fn discard_failed(&mut self, at: Time, lane: LaneId, id: FrameId, is_response: bool) {
         self.failed[lane.index()] += 1;
         if self.frames.get(id).has_header {
             self.headers.remove(id);
@@ -50,7 +50,11 @@ impl Lanes {
         let Frame { src, dst, serial, .. } = self.frames.remove(id);
         // Frames without a connection have no number.
         if serial != 0 {
-            self.failed_connections.insert((if is_response { dst } else { src }, serial));
+            self.failed_frames.push(FailedFrame {
+                at,
+                requester: if is_response { dst } else { src },
+                serial,
+            });
         }
     }
 }
