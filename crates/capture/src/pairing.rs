@@ -85,6 +85,8 @@ pub(crate) struct Pairings {
     pub(crate) flows: Vec<Outline>,
     current: Table<Stream, u32>,
     between: Table<(TapIndex, HostIndex, HostIndex), Vec<u32>>,
+    /// The same by source port of the requests.
+    from_port: Table<(TapIndex, HostIndex, HostIndex, u16), Vec<u32>>,
     /// Largest full payload between two hosts in either direction.
     mtus: Table<(HostIndex, HostIndex), u32>,
     /// Flows that a stream of answers belongs to.
@@ -155,14 +157,20 @@ impl Pairings {
         self.current.insert(record.stream, flow);
         let Stream { tap, from, to, .. } = record.stream;
         self.between.entry((tap, from, to)).or_default().push(flow);
+        self.from_port.entry((tap, from, to, record.source_port)).or_default().push(flow);
         Some(flow)
     }
 
     fn vote(&mut self, record: &Record) {
         let Stream { tap, from, to, qpn } = record.stream;
-        let Some(candidates) = self.between.get(&(tap, to, from)) else { return };
-        let newest = candidates.len().saturating_sub(CANDIDATES_MAX);
-        for flow in &candidates[newest..] {
+        let newest = |flows: Option<&Vec<u32>>| {
+            let flows = flows.map_or(&[][..], Vec::as_slice);
+            flows[flows.len().saturating_sub(CANDIDATES_MAX)..].to_vec()
+        };
+        let by_port = newest(self.from_port.get(&(tap, to, from, record.source_port)));
+        let mut candidates = newest(self.between.get(&(tap, to, from)));
+        candidates.retain(|flow| self.flows[*flow as usize].port != record.source_port);
+        for flow in by_port.iter().chain(&candidates) {
             let outline = &mut self.flows[*flow as usize];
             if !outline.could_answer(record.psn) {
                 continue;
