@@ -133,7 +133,7 @@ fn responses_of_a_read_are_found_where_they_were_lost() {
 fn an_ignored_nak_is_not_called_a_loss() {
     let unknown = explain(&["ignored-requester"]);
     assert_eq!((only(&unknown).0, only(&unknown).1), (Other, Certainty::Ambiguous));
-    assert_eq!(alternatives(&unknown), [Retransmission]);
+    assert!(alternatives(&unknown).contains(&Retransmission), "{}", unknown.table(true));
     let requester = explain_at(TapPosition::Requester, &["ignored-requester"]);
     assert_eq!(only(&requester), (Other, Certainty::Strong, Side::Nowhere));
     assert_eq!(sub_cause(&requester), Some("a NAK arrived and was ignored"));

@@ -64,7 +64,7 @@ impl Matrix {
             "# Causes of timeouts, compared with the simulator\n\n\
              `wiremend capture explain` names the cause of each timeout that a capture shows. The simulator records the \
              cause\nfrom the state of both ends. `cargo xtask bench causes` compares them in {runs} random runs: WRITE, SEND \
-             and READ,\ngo-back-N and selective repeat, up to 10 connections at a time, losses of 1 to 15 %, alone and in \
+             and READ,\ngo-back-N and selective repeat, up to 10 flows that start together, losses of 1 to 15 %, alone and in \
              bursts,\nseveral timers and windows. Each run is captured at several taps.\n\n\
              {timeouts} timeouts were looked for. Of {all} events found, {fitting} ({:.2} %) have the right cause, alone or \
              among\nthe alternatives that they name. Of {proofs} proofs, {} are wrong.\n\n",

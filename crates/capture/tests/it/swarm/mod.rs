@@ -1,6 +1,6 @@
 //! Captures of the simulator with random scenarios, whose causes are known.
 //!
-//! `WIREMEND_SWARM=0..4000` runs other seeds, and `cargo xtask bench causes` writes the page of the reference.
+//! `WIREMEND_SWARM=0..1500` runs other seeds, and `cargo xtask bench causes` writes the page of the reference.
 
 mod judge;
 mod matrix;
