@@ -65,7 +65,8 @@ impl Matrix {
              `wiremend capture explain` names the cause of each timeout that a capture shows. The simulator records the \
              cause\nfrom the state of both ends. `cargo xtask bench causes` compares them in {runs} random runs: WRITE, SEND \
              and READ,\ngo-back-N and selective repeat, up to 10 flows that start together, losses of 1 to 15 %, alone and in \
-             bursts,\nseveral timers and windows. Each run is captured at several taps.\n\n\
+             bursts,\nseveral timers and windows. Each run is captured at several taps. Terms are in the \
+             [glossary](../glossary.md).\n\n\
              {timeouts} timeouts were looked for. Of {all} events found, {fitting} ({:.2} %) have the right cause, alone or \
              among\nthe alternatives that they name. Of {proofs} proofs, {} are wrong.\n\n",
             fitting as f64 / all as f64 * 100.0,
