@@ -54,7 +54,7 @@ pub fn compare_policies(
 /// share of the weight up to it.
 pub fn distribution(values: impl Iterator<Item = (f64, u64)>, points: usize) -> Vec<(f64, f64)> {
     let mut values: Vec<(f64, u64)> = values.filter(|(_, weight)| *weight > 0).collect();
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let whole: u64 = values.iter().map(|(_, weight)| weight).sum();
     let mut curve: Vec<(f64, f64)> = Vec::new();
     let mut sum = 0;

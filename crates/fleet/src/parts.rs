@@ -5,6 +5,7 @@ use wiremend_fabric::tiers::Tiers;
 /// Domains in groups of consecutive numbers. A domain or a pod lies in one part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Parts {
+    of_domain: Vec<u32>,
     /// Part of each switch of the lower end of a link.
     of_switch: Vec<u32>,
     count: u32,
@@ -13,8 +14,9 @@ pub(crate) struct Parts {
 impl Parts {
     /// Divides a fabric into parts with at least `links_min` links each, except for the last.
     pub(crate) fn new(tiers: &Tiers, domains: &[u32], links_min: u32) -> Self {
-        let whole = Self { of_switch: vec![0; tiers.switch_count() as usize], count: 1 };
         let mut links = vec![0_u32; domains.iter().max().map_or(0, |last| last + 1) as usize];
+        let (of_domain, of_switch) = (vec![0; links.len()], vec![0; tiers.switch_count() as usize]);
+        let whole = Self { of_domain, of_switch, count: 1 };
         for link in tiers.links() {
             links[domains[tiers.link(link).lower.index()] as usize] += 1;
         }
@@ -37,11 +39,15 @@ impl Parts {
                 return whole;
             }
         }
-        Self { of_switch, count: part + 1 }
+        Self { of_domain, of_switch, count: part + 1 }
     }
 
     pub(crate) fn count(&self) -> usize {
         self.count as usize
+    }
+
+    pub(crate) fn of_domain(&self, domain: u32) -> usize {
+        self.of_domain[domain as usize] as usize
     }
 
     /// Returns the part of a switch below the top tier.

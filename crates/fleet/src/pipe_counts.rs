@@ -7,16 +7,24 @@ use wiremend_units::{LinkId, SwitchId};
 const PORTS: u32 = 16;
 const TOR_PIPES: u32 = 2;
 
-/// Protected links by pipe. The pipe of a port is its number modulo the number of pipes.
-pub(crate) struct PipeCounts {
+/// Number of a pipe among those of all switches.
+pub(crate) type Pipe = u32;
+
+/// All pipes. The pipe of a port is its number modulo the number of pipes of its switch.
+pub(crate) struct Pipes {
     /// Pipes at the lower and at the upper end of each link.
-    of_link: Vec<[u32; 2]>,
+    of_link: Vec<[Pipe; 2]>,
+    count: u32,
+}
+
+/// Protected links by pipe.
+pub(crate) struct PipeCounts {
     protected: Vec<u16>,
     /// Number of pipes by their number of protected links.
     with: Vec<u32>,
 }
 
-impl PipeCounts {
+impl Pipes {
     pub(crate) fn new(tiers: &Tiers) -> Self {
         let mut starts = vec![0];
         for switch in (0..tiers.switch_count()).map(SwitchId) {
@@ -37,12 +45,23 @@ impl PipeCounts {
                 of_link[link.index()][end] = from + port % (to - from);
             }
         }
-        Self { of_link, protected: vec![0; all as usize], with: vec![all] }
+        Self { of_link, count: all }
+    }
+
+    /// Returns the pipes at both ends of a link.
+    pub(crate) fn of_link(&self, link: LinkId) -> [Pipe; 2] {
+        self.of_link[link.index()]
+    }
+}
+
+impl PipeCounts {
+    pub(crate) fn new(pipes: &Pipes) -> Self {
+        Self { protected: vec![0; pipes.count as usize], with: vec![pipes.count] }
     }
 
     /// Updates the pipes at both ends of a link whose protection starts or ends.
-    pub(crate) fn change(&mut self, link: LinkId, is_protected: bool) {
-        for pipe in self.of_link[link.index()] {
+    pub(crate) fn change(&mut self, pipes: [Pipe; 2], is_protected: bool) {
+        for pipe in pipes {
             let pipe = pipe as usize;
             let before = usize::from(self.protected[pipe]);
             let after = if is_protected { before + 1 } else { before - 1 };

@@ -1,6 +1,6 @@
 //! Simulation of the decisions of one disable rule over a trace.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use wiremend_fabric::tiers::{PathCounts, ScopeAmounts as _, ScopeId};
@@ -10,6 +10,7 @@ use crate::min_tree::{PartMinimums, PartPlace};
 use crate::optimize::{Candidate, select, take_down_if_allowed};
 use crate::parts::Parts;
 use crate::penalty::Penalty;
+use crate::pipe_counts::Pipes;
 use crate::pod_capacity::{ONE, share};
 use crate::policy::{DisableRule, Objective, Protection};
 use crate::protection_view::{LinkHealth, ProtectionView};
@@ -17,7 +18,7 @@ use crate::required::RequiredCapacity;
 use crate::run::FleetSetup;
 use crate::timeline::{Cause, PartLog, Timeline, Totals};
 use crate::trace::CorruptionEvent;
-use crate::trace_time::TraceTime;
+use crate::trace_time::{TraceSpan, TraceTime};
 
 /// Counters over the whole trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,11 +43,16 @@ pub struct RunCounters {
     pub cut_off: u64,
 }
 
-/// The corruption of a link: its event in the trace, and how often its repair has failed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The corruption of a link. It has what is needed of its event, because events are spread over the trace.
+#[derive(Clone, Copy)]
 struct Corruption {
+    /// Number of the event in the trace.
     event: u32,
+    /// How often its repair has failed.
     attempts: u32,
+    loss: f64,
+    loss_back: f64,
+    repair: Option<TraceSpan>,
 }
 
 /// A corrupting link in service.
@@ -59,7 +65,7 @@ struct ActiveLink {
 }
 
 /// A link under repair.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Repair {
     returns_at: TraceTime,
     /// Number of repairs sent before in its part.
@@ -69,6 +75,37 @@ struct Repair {
     /// The change of its part with which it left.
     sent_by: u32,
 }
+
+impl Corruption {
+    fn new(number: u32, CorruptionEvent { loss, loss_back, repair, .. }: CorruptionEvent) -> Self {
+        Self { event: number, attempts: 0, loss, loss_back, repair }
+    }
+
+    fn health(&self) -> LinkHealth {
+        LinkHealth::Corrupting { loss: self.loss, loss_back: self.loss_back }
+    }
+}
+
+/// By time, then in the order in which they were sent.
+impl Ord for Repair {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.returns_at, self.sent).cmp(&(other.returns_at, other.sent))
+    }
+}
+
+impl PartialOrd for Repair {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Repair {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Repair {}
 
 /// A ToR: where its share of its paths is, and how many it has in a clean fabric.
 #[derive(Clone, Copy, Default)]
@@ -94,12 +131,13 @@ pub(crate) struct PolicyRun<'a> {
     /// Links under repair, by part.
     repairs: Vec<BinaryHeap<Reverse<Repair>>>,
     /// Events to simulate, by part.
-    arrivals: Vec<Vec<u32>>,
+    arrivals: Vec<Vec<(u32, CorruptionEvent)>>,
     logs: Vec<PartLog>,
     /// Links that wait for a technician.
     waiting: VecDeque<(LinkId, Corruption)>,
     sent: u64,
     views: Vec<ProtectionView<'a>>,
+    pipes: Pipes,
     pub(crate) counters: RunCounters,
     tors: Vec<TorPaths>,
     least_paths: PartMinimums,
@@ -113,7 +151,7 @@ pub(crate) struct PolicyRun<'a> {
 pub(crate) const PART_LINKS: u32 = 1 << 12;
 /// Events of the trace for each part until the changes of all parts are merged: the state of a part serves so
 /// many, and the log of the largest fabrics takes some tens of megabytes.
-const PART_EVENTS: usize = 1 << 9;
+const PART_EVENTS: usize = 1 << 10;
 
 impl<'a> PolicyRun<'a> {
     pub(crate) fn new(
@@ -143,7 +181,9 @@ impl<'a> PolicyRun<'a> {
         let least: Vec<u64> = all.clone().map(|part| least_paths.least(part)).collect();
         let least_capacity = all.clone().map(|part| views[0].capacities.least(part)).collect::<Vec<_>>();
         let penalties = views.iter().map(ProtectionView::penalty);
-        let timeline = Timeline::new(tiers, &least, &least_capacity, penalties, (setup.window, setup.record));
+        let pipes = Pipes::new(tiers);
+        let timeline =
+            Timeline::new(tiers, &pipes, &least, &least_capacity, penalties, (setup.window, setup.record));
         let totals = Totals { paths: u128::from(ONE) * tiers.tors().len() as u128, disabled: 0, active: 0 };
         Self {
             setup,
@@ -160,6 +200,7 @@ impl<'a> PolicyRun<'a> {
             waiting: VecDeque::new(),
             sent: 0,
             views,
+            pipes,
             counters: RunCounters::default(),
             tors,
             least_paths,
@@ -177,8 +218,8 @@ impl<'a> PolicyRun<'a> {
         loop {
             let upto = events.len().min(from + PART_EVENTS * self.parts.count());
             for (event, number) in events[from..upto].iter().zip(from as u32..) {
-                let lower = self.setup.tiers.link(event.link).lower;
-                self.arrivals[self.parts.of_switch(lower.index())].push(number);
+                let domain = self.domains[event.link.index()];
+                self.arrivals[self.parts.of_domain(domain)].push((number, *event));
             }
             let until = events.get(upto).map(|event| event.at);
             let mut done = from;
@@ -211,14 +252,13 @@ impl<'a> PolicyRun<'a> {
     ) -> bool {
         /// Number of events between two calls of `keep_going`.
         const EVENTS_PER_CALL: usize = 4096;
-        let events = self.setup.trace.events();
+        let all = self.setup.trace.events().len();
         let mut arrivals = std::mem::take(&mut self.arrivals[self.part]);
-        for number in arrivals.drain(..) {
-            if done.is_multiple_of(EVENTS_PER_CALL) && !keep_going(*done as f64 / events.len() as f64) {
+        for (number, event) in arrivals.drain(..) {
+            if done.is_multiple_of(EVENTS_PER_CALL) && !keep_going(*done as f64 / all as f64) {
                 return false;
             }
             *done += 1;
-            let event = &events[number as usize];
             self.recover_until(Some(event.at));
             self.arrive(number, event);
         }
@@ -237,14 +277,14 @@ impl<'a> PolicyRun<'a> {
         }
     }
 
-    fn arrive(&mut self, number: u32, event: &CorruptionEvent) {
+    fn arrive(&mut self, number: u32, event: CorruptionEvent) {
         self.counters.events += 1;
-        let CorruptionEvent { at, link, .. } = *event;
+        let CorruptionEvent { at, link, .. } = event;
         if !self.paths.is_up(link) {
             self.counters.skipped += 1;
             return;
         }
-        self.corrupt(at, link, Corruption { event: number, attempts: 0 });
+        self.corrupt(at, link, Corruption::new(number, event));
         self.record_state(at, Cause::Event(number));
     }
 
@@ -269,15 +309,6 @@ impl<'a> PolicyRun<'a> {
         self.record_state(at, Cause::Return { sent_by });
     }
 
-    fn event(&self, corruption: Corruption) -> &'a CorruptionEvent {
-        &self.setup.trace.events()[corruption.event as usize]
-    }
-
-    fn health(&self, corruption: Corruption) -> LinkHealth {
-        let CorruptionEvent { loss, loss_back, .. } = *self.event(corruption);
-        LinkHealth::Corrupting { loss, loss_back }
-    }
-
     fn active(&mut self, link: LinkId) -> &mut Vec<ActiveLink> {
         &mut self.active[self.domains[link.index()] as usize]
     }
@@ -289,7 +320,7 @@ impl<'a> PolicyRun<'a> {
         let active = self.active(link);
         let place = active.binary_search_by_key(&link, |active| active.link);
         let before = place.ok().map(|place| active[place].corruption);
-        let health = before.map_or(LinkHealth::Healthy, |before| self.health(before));
+        let health = before.map_or(LinkHealth::Healthy, |before| before.health());
         match (decision, place) {
             (Ok(()), place) => {
                 if let Ok(place) = place {
@@ -308,7 +339,7 @@ impl<'a> PolicyRun<'a> {
                 self.totals.active += 1;
             }
         }
-        self.update_views(link, health, self.health(corruption));
+        self.update_views(link, health, corruption.health());
     }
 
     /// Takes a link down that starts to corrupt, or returns a ToR that needs it.
@@ -351,7 +382,7 @@ impl<'a> PolicyRun<'a> {
             self.counters.disabled_by_optimizer += 1;
             self.active(link).retain(|active| active.link != link);
             self.totals.active -= 1;
-            self.take_out(at, link, corruption, self.health(corruption));
+            self.take_out(at, link, corruption, corruption.health());
         }
         for (place, candidate) in candidates.into_iter().enumerate() {
             let is_decided = taken.binary_search(&place).is_ok() || self.must_stay(candidate.link);
@@ -378,7 +409,7 @@ impl<'a> PolicyRun<'a> {
     /// Selects the best of these candidates; returns their positions.
     fn best_of(&mut self, candidates: &[ActiveLink], objective: Objective) -> Vec<usize> {
         let item = |candidate: &ActiveLink| {
-            let CorruptionEvent { loss, loss_back, .. } = *self.event(candidate.corruption);
+            let Corruption { loss, loss_back, .. } = candidate.corruption;
             let (residual_loss, speed) = self.views[0].residual(candidate.link, loss, loss_back);
             let value = objective.value(loss + loss_back, residual_loss, speed);
             Candidate { links: vec![candidate.link], value: Penalty::from_loss(value).raw().max(1) }
@@ -406,9 +437,9 @@ impl<'a> PolicyRun<'a> {
     }
 
     fn send_repair(&mut self, at: TraceTime, link: LinkId, corruption: Corruption) {
-        let Corruption { event, attempts } = corruption;
+        let Corruption { event, attempts, repair, .. } = corruption;
         let (drawn, _) = self.setup.repair.draw(self.setup.seed, event, attempts);
-        let lasts = self.event(corruption).repair.unwrap_or(drawn);
+        let lasts = repair.unwrap_or(drawn);
         let sent_by = self.logs[self.part].next_number();
         let repair = Repair { returns_at: at.after(lasts), sent: self.sent, link, corruption, sent_by };
         self.repairs[self.part].push(Reverse(repair));
@@ -436,7 +467,7 @@ impl<'a> PolicyRun<'a> {
         let before = std::mem::replace(&mut self.recorded, self.totals);
         log.add((at, cause), [before, self.totals], self.least_paths.least(self.part));
         for view in &mut self.views {
-            log.add_view(|protected| view.take_change(self.part, protected));
+            log.add_view(|protected| view.take_change(self.part, &self.pipes, protected));
         }
     }
 }

@@ -5,6 +5,7 @@ use wiremend_units::LinkId;
 
 use crate::parts::Parts;
 use crate::penalty::Penalty;
+use crate::pipe_counts::{Pipe, Pipes};
 use crate::pod_capacity::PodCapacities;
 use crate::policy::Protection;
 use crate::protection_effect::ProtectionEffect;
@@ -102,13 +103,19 @@ impl<'a> ProtectionView<'a> {
         self.penalty
     }
 
-    /// Returns what has changed in this part since the last call, and adds the links whose protection has
-    /// started or ended.
-    pub(crate) fn take_change(&mut self, part: usize, protected: &mut Vec<(LinkId, bool)>) -> ViewChange {
+    /// Returns what has changed in this part since the last call, and adds the pipes of links whose protection
+    /// has started or ended.
+    pub(crate) fn take_change(
+        &mut self,
+        part: usize,
+        pipes: &Pipes,
+        protected: &mut Vec<([Pipe; 2], bool)>,
+    ) -> ViewChange {
         let now = (self.penalty.raw(), self.capacities.sum());
         let before = std::mem::replace(&mut self.before, now);
         let count = self.protected.len() as u32;
-        protected.append(&mut self.protected);
+        protected
+            .extend(self.protected.drain(..).map(|(link, is_protected)| (pipes.of_link(link), is_protected)));
         ViewChange {
             penalty: now.0.wrapping_sub(before.0),
             capacity: difference(now.1, before.1),

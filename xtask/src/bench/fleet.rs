@@ -41,8 +41,7 @@ pub(super) fn run(program: &Path, repeat: u32) -> Result<()> {
     let mut missed = Vec::new();
     for constraint in CONSTRAINTS {
         for pods in PODS {
-            let command = format!("fleet run --pods {pods} --constraint {constraint} --threads 1 --json");
-            let (stdout, usage) = best(program, &command, repeat)?;
+            let (stdout, usage) = best(program, &year(pods, constraint), repeat)?;
             let summary: Value = serde_json::from_str(&stdout).context("the summary of a year")?;
             let counted = &summary["policies"]["corropt"];
             let count = |key: &str| counted[key].as_u64().with_context(|| format!("a year without {key}"));
@@ -55,6 +54,10 @@ pub(super) fn run(program: &Path, repeat: u32) -> Result<()> {
                 ));
             }
         }
+        println!(
+            "ten times the links, {constraint}: {:.1} times the CPU time",
+            growth(program, constraint, repeat)?
+        );
     }
     for plan in PLANS {
         for count in ["bandwidth", "paths"] {
@@ -63,6 +66,27 @@ pub(super) fn run(program: &Path, repeat: u32) -> Result<()> {
     }
     ensure!(missed.is_empty(), "limits exceeded: {}", missed.join("; "));
     Ok(())
+}
+
+/// Returns how many times the CPU time a year of ten times the links takes: medians of runs that alternate, because
+/// other programs use the caches too.
+fn growth(program: &Path, constraint: &str, repeat: u32) -> Result<f64> {
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..repeat {
+        for (times, pods) in times.iter_mut().zip([PUBLISHED, 10 * PUBLISHED]) {
+            let (_, usage) = usage::run_measured(&call(program, &year(pods, constraint)))?;
+            times.push(usage.cpu_s);
+        }
+    }
+    let [one, ten] = times.map(|mut times| {
+        times.sort_unstable_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    Ok(ten / one)
+}
+
+fn year(pods: u32, constraint: &str) -> String {
+    format!("fleet run --pods {pods} --constraint {constraint} --threads 1 --json")
 }
 
 /// Measures a plan and prints it; returns an exceeded limit.

@@ -35,4 +35,4 @@ pub use neighbour::{Route, neighbour, route_to};
 pub use saved_config::SavedConfig;
 pub use standard_statistics::{FecBin, StandardStatistics, StatisticsReader};
 pub use statistics::statistics;
-pub use watch::{InterfaceChange, InterfaceWatch};
+pub use watch::{InterfaceChange, InterfaceWatch, RuleWatch};

@@ -1,4 +1,4 @@
-//! Notifications of interface changes.
+//! Notifications of changes of interfaces and of tc rules.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -47,5 +47,25 @@ impl InterfaceWatch {
 impl AsFd for InterfaceWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
+    }
+}
+
+/// Receives notifications of changes of tc rules.
+#[derive(Debug)]
+pub struct RuleWatch {
+    listener: Listener,
+}
+
+impl RuleWatch {
+    /// Subscribes in the namespace of the calling thread.
+    pub fn open() -> Result<Self, NetError> {
+        let listener = Listener::open(libc::RTMGRP_TC)
+            .map_err(|error| NetError::failed("subscribe to changes of tc rules", error))?;
+        Ok(Self { listener })
+    }
+
+    /// Whether any rule may have changed since the last call.
+    pub fn has_changed(&mut self) -> bool {
+        !matches!(self.listener.take_messages(), Ok(Some(messages)) if messages.is_empty())
     }
 }

@@ -11,9 +11,9 @@
 //!   give:     dropped by the rule ───────────┘ └─ redirected by the rule ──
 //! ```
 //!
-//! The counts are read again until no frame came in between. If frames come too fast for that, or the port
-//! cannot tell how many it has (`AF_XDP`), the frames in doubt are dropped and counted: none is forwarded
-//! twice. When the relay gives a direction back, nothing waits in it, so the kernel overtakes only frames that
+//! The counts are read again until no frame came in between. If frames come too fast for that, the frames in
+//! doubt are dropped and counted: none is forwarded twice. A port that cannot tell how many it has (`AF_XDP`)
+//! changes without counts. When the relay gives a direction back, nothing waits in it, so the kernel overtakes only frames that
 //! arrive within the change, some tens of microseconds; these are counted as well.
 
 use crate::net::{NetError, tc};
@@ -28,15 +28,42 @@ const READINGS_MAX: u32 = 64;
 struct Reading {
     pending: PendingFrames,
     dropped: u32,
-    /// Frames that came during the reading.
+    /// Frames that came during the reading: the rule may have dropped so many more.
     in_doubt: usize,
 }
 
 impl Reading {
-    /// Frames that the rule has dropped since `earlier`, without link frames.
-    fn dropped_since(&self, earlier: &Self) -> usize {
+    /// Reads both counts until no frame comes in between. `None`: the port cannot tell.
+    fn take<E>(
+        readings_max: u32,
+        mut pending: impl FnMut() -> Option<PendingFrames>,
+        mut dropped: impl FnMut() -> Result<u32, E>,
+    ) -> Result<Option<Self>, E> {
+        let Some(mut before) = pending() else { return Ok(None) };
+        let mut reading = Self { pending: before, dropped: 0, in_doubt: 0 };
+        for _ in 0..readings_max {
+            reading.dropped = dropped()?;
+            let after = pending().unwrap_or_default();
+            let settled = dropped()? == reading.dropped && after == before;
+            reading.pending = after;
+            // Link frames too: the rule counts all that it drops.
+            let all = |frames: PendingFrames| frames.link + frames.other;
+            reading.in_doubt = all(after).saturating_sub(all(before));
+            if settled {
+                break;
+            }
+            before = after;
+        }
+        Ok(Some(reading))
+    }
+
+    /// Of the frames in the socket, without link frames, those that the rule has dropped since `earlier`: at
+    /// least and at most so many.
+    fn dropped_since(&self, earlier: &Self) -> [usize; 2] {
         let dropped = self.dropped.wrapping_sub(earlier.dropped) as usize;
-        dropped.saturating_sub(self.pending.link.saturating_sub(earlier.pending.link))
+        let link_frames = self.pending.link.saturating_sub(earlier.pending.link);
+        let [least, most] = [dropped.saturating_sub(earlier.in_doubt), dropped + self.in_doubt];
+        [least, most].map(|dropped| dropped.saturating_sub(link_frames).min(self.pending.other))
     }
 }
 
@@ -71,9 +98,10 @@ impl Handover<'_> {
         self.switch.drop_all()?;
         let after = self.read(READINGS_MAX)?.unwrap_or(before);
         // The redirected frames came first.
-        let skip = after.pending.other.saturating_sub(after.dropped_since(&before));
+        let [ours, at_most] = after.dropped_since(&before);
+        let skip = after.pending.other - ours;
         self.socket.select(Selection { ethertype: self.ethertype, keep: 0, skip });
-        self.counts.lost += after.in_doubt as u64;
+        self.counts.lost += (at_most - ours) as u64;
         Ok(())
     }
 
@@ -94,34 +122,108 @@ impl Handover<'_> {
         self.filter(self.returned)?;
         let after = self.read(READINGS_MAX)?.unwrap_or(before);
         // The dropped frames came first.
-        let keep = after.dropped_since(&before).min(after.pending.other);
+        let [keep, at_most] = after.dropped_since(&before);
         let skip = after.pending.other - keep;
         self.socket.select(Selection { ethertype: self.ethertype, keep, skip });
-        self.counts.lost += after.in_doubt as u64;
+        self.counts.lost += (at_most - keep) as u64;
         self.counts.late += keep as u64;
         Ok(true)
     }
 
-    /// Reads both counts until no frame comes in between. `None`: the port cannot tell.
     fn read(&mut self, readings_max: u32) -> Result<Option<Reading>, NetError> {
-        let Some(mut before) = self.socket.pending(self.ethertype) else { return Ok(None) };
-        let mut reading = Reading { pending: before, dropped: 0, in_doubt: 0 };
-        for _ in 0..readings_max {
-            reading.dropped = self.switch.dropped()?;
-            let after = self.socket.pending(self.ethertype).unwrap_or_default();
-            let settled = self.switch.dropped()? == reading.dropped && after == before;
-            reading.pending = after;
-            reading.in_doubt = after.other.saturating_sub(before.other);
-            if settled {
-                break;
-            }
-            before = after;
-        }
-        Ok(Some(reading))
+        Reading::take(readings_max, || self.socket.pending(self.ethertype), || self.switch.dropped())
     }
 
     fn filter(&self, filter: CaptureFilter) -> Result<(), NetError> {
         let set = self.socket.set_filter(filter);
         set.map_err(|error| NetError::failed(format!("set the socket filter of `{}`", self.name), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A port, its rule and its socket. Frames arrive before anybody looks or changes something.
+    #[derive(Default)]
+    struct Model {
+        /// How many frames arrive each time, and whether they are link frames.
+        arrivals: Vec<Vec<bool>>,
+        is_dropping: bool,
+        receives_all: bool,
+        dropped: u32,
+        pending: PendingFrames,
+        /// Of the pending frames other than link frames: those that the rule has dropped, and those that it has
+        /// redirected.
+        ours: usize,
+        redirected: usize,
+    }
+
+    impl Model {
+        fn arrive(&mut self) {
+            for is_link in self.arrivals.pop().unwrap_or_default() {
+                self.dropped = self.dropped.wrapping_add(u32::from(is_link || self.is_dropping));
+                self.pending.link += usize::from(is_link);
+                if !is_link && self.receives_all {
+                    self.pending.other += 1;
+                    self.ours += usize::from(self.is_dropping);
+                    self.redirected += usize::from(!self.is_dropping);
+                }
+            }
+        }
+    }
+
+    fn read(model: &RefCell<Model>) -> Reading {
+        let look = || {
+            let mut model = model.borrow_mut();
+            model.arrive();
+            (model.pending, model.dropped)
+        };
+        let reading = Reading::take(5, || Some(look().0), || Ok::<_, Infallible>(look().1));
+        reading.unwrap().unwrap()
+    }
+
+    proptest! {
+        /// However frames arrive, none that the kernel has redirected is forwarded again, and each one that
+        /// nobody forwards is counted.
+        #[test]
+        fn frames_in_doubt_are_counted_and_not_repeated(
+            arrivals in prop::collection::vec(prop::collection::vec(any::<bool>(), 0..4), 0..30),
+            quiet in any::<bool>(),
+            takes in any::<bool>(),
+            before in any::<u32>(),
+        ) {
+            let frames: usize = arrivals.iter().map(Vec::len).sum();
+            let arrivals = if quiet { arrivals.into_iter().rev().take(3).collect() } else { arrivals };
+            let model = RefCell::new(Model { arrivals, dropped: before, is_dropping: !takes, receives_all: !takes, ..Model::default() });
+            let change = |change: fn(&mut Model)| {
+                let mut model = model.borrow_mut();
+                model.arrive();
+                change(&mut model);
+            };
+            let before = if takes {
+                let before = read(&model);
+                change(|model| model.receives_all = true);
+                change(|model| model.is_dropping = true);
+                before
+            } else {
+                let before = Reading { pending: PendingFrames::default(), dropped: before, in_doubt: 0 };
+                change(|model| model.is_dropping = false);
+                change(|model| model.receives_all = false);
+                before
+            };
+            let after = read(&model);
+            let [ours, at_most] = after.dropped_since(&before);
+            // Frames that came after the last look are behind the others.
+            let model = model.borrow();
+            let ours_really = if takes { after.pending.other - model.redirected } else { model.ours };
+            prop_assert!(ours <= ours_really, "{} repeated", ours - ours_really);
+            prop_assert!(ours_really <= at_most, "{} of {frames} lost, not counted", ours_really - at_most);
+        }
     }
 }

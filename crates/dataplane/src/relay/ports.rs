@@ -129,16 +129,23 @@ fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, RelayEr
         PortKind::Xdp(mode) => open_xdp(interface, settings, mode),
         // XDP pays only with zero copy, which needs hardware. XDP loses VLAN tags that the hardware strips.
         PortKind::Auto if interface.kind.is_none() && keeps_tags(interface) => {
-            match open_xdp(interface, settings, XdpMode::Native) {
-                Ok(LinuxPort::Xdp(socket)) if socket.is_zero_copy() => Ok(LinuxPort::Xdp(socket)),
-                Ok(_) => open_packet(interface),
-                Err(why) => {
-                    warn!(link = settings.link, "`{}` uses packet sockets: {why}", interface.name);
-                    open_packet(interface)
-                }
+            match zero_copy(open_xdp(interface, settings, XdpMode::Native), settings, &interface.name) {
+                Some(port) => Ok(port),
+                None => open_packet(interface),
             }
         }
         PortKind::Auto | PortKind::Packet => open_packet(interface),
+    }
+}
+
+/// Returns a port that uses zero copy. That there is none stops no relay: the log says why.
+fn zero_copy(opened: Result<LinuxPort, RelayError>, settings: &Settings, name: &str) -> Option<LinuxPort> {
+    match opened {
+        Ok(port) => Some(port).filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy())),
+        Err(why) => {
+            warn!(link = settings.link, "`{name}` uses packet sockets: {why}");
+            None
+        }
     }
 }
 
@@ -173,10 +180,25 @@ fn open_xdp(interface: &Interface, settings: &Settings, mode: XdpMode) -> Result
                 XdpMode::Native => "--port packet or --port xdp-generic",
                 XdpMode::Generic => "--port packet",
             };
-            refused(format!("the kernel refused XDP ({error}), which needs CAP_BPF and AF_XDP; use {other}"))
+            refused(format!(
+                "the kernel refused XDP ({error}), which needs CAP_BPF, AF_XDP and locked memory (`ulimit -l`, in a \
+                 unit LimitMEMLOCK); use {other}"
+            ))
         })
 }
 
 fn frame_bytes(interface: &Interface) -> u32 {
     interface.mtu + ETHERNET_BYTES + TAGS_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--port auto` tries XDP on hardware; a sandbox, a driver or a kernel may refuse it.
+    #[test]
+    fn refused_xdp_leaves_packet_sockets() {
+        let refused = RelayError::Port { name: "eth1".to_owned(), why: "the kernel refused XDP".to_owned() };
+        assert!(zero_copy(Err(refused), &Settings::new("eth1", "eth2"), "eth1").is_none());
+    }
 }

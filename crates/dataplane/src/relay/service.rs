@@ -79,6 +79,9 @@ impl Service {
             runtime_settings.apply(&mut settings).map_err(|error| RelayError::Settings(error.to_string()))?;
         }
         settings.check()?;
+        if let Some(cpu) = settings.cpu {
+            sched::pin(cpu).map_err(RelayError::io(format!("run on processor {cpu}")))?;
+        }
         let ports = Ports::open(&settings)?;
         let mtu = MtuWatch::open(&settings, ports.lan_mtu)?;
         let link = settings.link_config(ports.rate, ports.frame_bytes_max);
@@ -136,9 +139,6 @@ impl Service {
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<ExitReason, RelayError> {
         wait::set_precise_timers();
         sched::request_short_slices();
-        if let Some(cpu) = self.settings.cpu {
-            sched::pin(cpu).map_err(RelayError::io(format!("run on processor {cpu}")))?;
-        }
         if self.settings.active {
             self.set_wanted(true);
         }
@@ -149,7 +149,7 @@ impl Service {
             let more = self.run_once(now)?;
             if retry_at <= now {
                 retry_at = now + RETRY;
-                self.run_periodic(now);
+                self.run_periodic(now)?;
             }
             iterations += 1;
             if more && iterations < ITERATIONS_MAX {
@@ -181,9 +181,11 @@ impl Service {
         }
         Ok(ended)
     }
-    /// Periodic work, ten times a second: retries hellos, reads kernel counters, logs changes.
-    fn run_periodic(&mut self, now: Time) {
+
+    /// Periodic work, ten times a second: retries hellos, restores rules, reads kernel counters, logs changes.
+    fn run_periodic(&mut self, now: Time) -> Result<(), RelayError> {
         self.follow_mtu(now);
+        self.traffic_owner.follow_rules()?;
         if self.wanted && self.mtu.held_back().is_none() {
             self.datapath.endpoint_mut().on_traffic(now);
         }
@@ -207,6 +209,7 @@ impl Service {
             kernel_dropped: self.kernel_dropped,
         };
         self.notices.report(&facts);
+        Ok(())
     }
 
     fn count_kernel_drops(&mut self) {

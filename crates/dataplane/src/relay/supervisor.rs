@@ -31,6 +31,9 @@ pub struct Supervisor<'a> {
     clock: Clock,
     watch: InterfaceWatch,
     carrier: Carrier,
+    /// Whether the last process has forwarded frames, and whether any has.
+    has_served: bool,
+    has_ever_served: bool,
     /// Processes that were killed and whose resources the kernel has not freed yet.
     dying: Vec<Child>,
     signals: &'a SupervisorSignals<'a>,
@@ -52,9 +55,9 @@ pub struct SupervisorSignals<'a> {
 const LIFETIME_MIN: Span = Span::from_ms(1000);
 const BACKOFF: Span = Span::from_ms(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Returns whether a restart is pointless: success (0), or a permanent error (2: input, 3: environment).
+/// Returns whether an error at the start is permanent (2: input, 3: environment).
 fn is_final(code: i32) -> bool {
-    matches!(code, 0 | 2 | 3)
+    matches!(code, 2 | 3)
 }
 
 impl<'a> Supervisor<'a> {
@@ -70,6 +73,8 @@ impl<'a> Supervisor<'a> {
                 clock: Clock::start(),
                 watch,
                 carrier: Carrier::new(),
+                has_served: false,
+                has_ever_served: false,
                 dying: Vec::new(),
                 signals,
                 configured: RuntimeSettings::from_settings(settings),
@@ -101,7 +106,8 @@ impl<'a> Supervisor<'a> {
     pub fn rate(&self) -> wiremend_units::Rate {
         self.lease.rate()
     }
-    /// Runs `command`, which must run a [`Service`](super::Service), until it exits or `stop` is set.
+    /// Runs `command`, which must run a [`Service`](super::Service), until it ends in order, cannot start or `stop`
+    /// is set.
     pub fn run(mut self, command: impl Fn() -> Command) -> Result<ExitStatus, RelayError> {
         let outcome = self.run_children(&command);
         RuntimeSettings::remove(self.settings);
@@ -111,7 +117,7 @@ impl<'a> Supervisor<'a> {
             }
             Ok(status) if status.success() || status.code().is_none() => self.lease.hand_to_kernel()?,
             Err(RelayError::Net(NetError::NoSuchInterface { .. })) => self.lease.restore_all()?,
-            _ if self.health.restarts() > 0 => self.lease.hand_to_kernel()?,
+            _ if self.has_ever_served || self.health.restarts() > 0 => self.lease.hand_to_kernel()?,
             _ => self.lease.cancel()?,
         }
         outcome
@@ -125,9 +131,7 @@ impl<'a> Supervisor<'a> {
             let (mut child, exit_pipe) =
                 self.spawn(command()).map_err(RelayError::io("start the forwarding process"))?;
             let how = match self.watch_child(&mut child, exit_pipe) {
-                Ok(Some(status)) if status.code().is_some_and(is_final) || (self.signals.stop)() => {
-                    return Ok(status);
-                }
+                Ok(Some(status)) if self.is_last(status) => return Ok(status),
                 Ok(Some(status)) if status.code() == Some(RESTART) => {
                     info!(
                         link = self.settings.link,
@@ -159,6 +163,12 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Whether no other process must follow. A process that has forwarded can fail for a reason that another one
+    /// removes at its start.
+    fn is_last(&self, status: ExitStatus) -> bool {
+        status.success() || (self.signals.stop)() || (!self.has_served && status.code().is_some_and(is_final))
+    }
+
     fn spawn(&self, mut command: Command) -> io::Result<(Child, PipeReader)> {
         process::terminate_with_parent(&mut command);
         process::inherit_descriptors(&mut command, &self.lease.locks());
@@ -175,6 +185,7 @@ impl<'a> Supervisor<'a> {
         child: &mut Child,
         exit_pipe: PipeReader,
     ) -> Result<Option<ExitStatus>, RelayError> {
+        self.has_served = false;
         let exit = ProcessExit::watch(child).map_err(RelayError::io("watch the forwarding process"))?;
         let mut terminated = false;
         let mut exit_pipe = Some(exit_pipe);
@@ -186,6 +197,8 @@ impl<'a> Supervisor<'a> {
             }
             self.dying.retain_mut(|dying| matches!(dying.try_wait(), Ok(None)));
             self.health.on_turn();
+            self.has_served |= self.settings.socket().exists();
+            self.has_ever_served |= self.has_served;
             if let Some(read) = (self.signals.reload)() {
                 self.reload(read);
             }

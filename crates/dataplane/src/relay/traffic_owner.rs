@@ -8,10 +8,11 @@
 //! The relay takes a direction over when its protection begins, and returns it when protection ends. See
 //! [`handover`](super::handover) for how no frame is lost or forwarded twice meanwhile.
 
+use tracing::warn;
 use wiremend_proto::link::Endpoint;
 
 use super::handover::{Handover, HandoverCounts};
-use crate::net::{NetError, tc};
+use crate::net::{NetError, RuleWatch, tc};
 use crate::pool::Slot;
 use crate::port::LinuxPort;
 use crate::sys::packet::CaptureFilter;
@@ -22,6 +23,7 @@ pub(super) struct TrafficOwner {
     ports: [Port; 2],
     ethertype: u16,
     counts: HandoverCounts,
+    watch: RuleWatch,
 }
 
 #[derive(Debug)]
@@ -41,12 +43,14 @@ enum Owner {
 impl TrafficOwner {
     /// Creates it with the kernel as owner of both directions.
     pub(super) fn new(lan: &str, link: &str, ethertype: u16) -> Result<Self, NetError> {
+        let watch = RuleWatch::open()?;
         redirect_both(lan, link, ethertype)?;
         let port = |name: &str, other: &str| {
             let switch = tc::Switch::open(name, other, ethertype)?;
             Ok(Port { name: name.into(), owner: Owner::Kernel, switch })
         };
-        Ok(Self { ports: [port(lan, link)?, port(link, lan)?], ethertype, counts: HandoverCounts::default() })
+        let ports = [port(lan, link)?, port(link, lan)?];
+        Ok(Self { ports, ethertype, counts: HandoverCounts::default(), watch })
     }
 
     /// Makes both sockets receive link frames only, as needed while the kernel owns both directions.
@@ -61,6 +65,41 @@ impl TrafficOwner {
             port.owner = Owner::Kernel;
         }
         Ok(())
+    }
+
+    /// Restores rules that another program has removed or changed, if any rule of this machine has changed.
+    pub(super) fn follow_rules(&mut self) -> Result<(), NetError> {
+        if self.watch.has_changed() {
+            self.restore_rules()?;
+        }
+        Ok(())
+    }
+
+    /// Restores rules that another program has removed or changed, such as `tc qdisc del dev eth1 clsact`. Returns
+    /// whether there were any.
+    fn restore_rules(&mut self) -> Result<bool, NetError> {
+        let mut any = false;
+        for (port, other) in [(0, 1), (1, 0)].map(|(port, other)| (&self.ports[port], &self.ports[other])) {
+            let rule = match port.owner {
+                Owner::Kernel => redirect(&port.name, &other.name, self.ethertype),
+                Owner::Relay => tc::IngressRule::Drop { on: port.name.clone() },
+            };
+            match tc::IngressRule::read(&port.name) {
+                Ok(found) if found.as_ref() == Some(&rule) => {}
+                Ok(_) => {
+                    rule.apply()?;
+                    any = true;
+                    warn!(
+                        link = self.ports[1].name,
+                        "another program has changed the tc rules of `{}`; they are restored", port.name
+                    );
+                }
+                // The supervisor reports an interface that is gone.
+                Err(NetError::NoSuchInterface { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(any)
     }
 
     /// Frames affected when a direction changed its owner.
@@ -97,7 +136,10 @@ impl TrafficOwner {
         if settled(0) && settled(1) {
             return Ok(false);
         }
-        self.change(ours, drained, sockets)
+        self.change(ours, drained, sockets).or_else(|error| {
+            // Without its rules a port refuses the change.
+            if self.restore_rules()? { Ok(true) } else { Err(error) }
+        })
     }
 
     #[cold]
@@ -139,11 +181,10 @@ impl TrafficOwner {
 
 /// Lets the kernel forward between two ports.
 pub(super) fn redirect_both(lan: &str, link: &str, ethertype: u16) -> Result<(), NetError> {
-    let redirect = |from: &str, to: &str| {
-        let rule =
-            tc::IngressRule::Redirect { from: from.into(), to: to.into(), except_ethertype: ethertype };
-        rule.apply()
-    };
-    redirect(lan, link)?;
-    redirect(link, lan)
+    redirect(lan, link, ethertype).apply()?;
+    redirect(link, lan, ethertype).apply()
+}
+
+fn redirect(from: &str, to: &str, except_ethertype: u16) -> tc::IngressRule {
+    tc::IngressRule::Redirect { from: from.to_owned(), to: to.to_owned(), except_ethertype }
 }

@@ -1,8 +1,8 @@
 //! Counters in a file that another program writes again and again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -100,10 +100,7 @@ impl CounterFile {
 
     /// Reads the file if it changed, and checks its age.
     fn refresh(&mut self, now: Time, wall: SystemTime) -> Result<(), String> {
-        let found = fs::metadata(&self.path).map_err(|error| error.to_string())?;
-        if !found.is_file() {
-            return Err("not a regular file".to_owned());
-        }
+        let found = checked(fs::metadata(&self.path))?;
         let modified = found.modified().map_err(|error| error.to_string())?;
         let version = Some((modified, found.len()));
         if version != self.version {
@@ -143,13 +140,53 @@ impl CounterFile {
     }
 }
 
+/// Returns what is known of a regular file.
+fn checked(metadata: io::Result<Metadata>) -> Result<Metadata, String> {
+    let found = metadata.map_err(|error| error.to_string())?;
+    if found.is_file() { Ok(found) } else { Err("not a regular file".to_owned()) }
+}
+
 fn read_bounded(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = open(path).map_err(|error| error.to_string())?;
+    // Another file may have taken its place since it was looked at.
+    checked(file.metadata())?;
     file.take(CounterFile::BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > CounterFile::BYTES_MAX {
         return Err(format!("longer than {} MiB", CounterFile::BYTES_MAX >> 20));
     }
     String::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 text at byte {}", error.utf8_error().valid_up_to()))
+}
+
+/// Opens a file. Opening a FIFO does not wait for its writer.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.read(true).open(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// A FIFO that takes the place of a file is refused, whether somebody writes it or not.
+    #[test]
+    fn a_fifo_is_neither_awaited_nor_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("counters");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        // Without it, a reader that waits for a writer would wait for ever.
+        let writer = {
+            let fifo = fifo.clone();
+            std::thread::spawn(move || fs::write(fifo, "node_network_up 1\n"))
+        };
+        assert_eq!(read_bounded(&fifo).unwrap_err(), "not a regular file");
+        drop(File::options().read(true).write(true).open(&fifo).unwrap());
+        drop(writer);
+        assert_eq!(read_bounded(&fifo).unwrap_err(), "not a regular file");
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wiremend_dataplane::net::{self, FecBin, StandardStatistics, StatisticsReader};
+use wiremend_dataplane::net::{self, FecBin, NetError, StandardStatistics, StatisticsReader};
 
 use crate::counter::{Counter, Counters};
 use crate::source::{CounterGroup, counter_for_name};
@@ -11,11 +11,21 @@ use crate::source::{CounterGroup, counter_for_name};
 /// Reads the driver statistics of this machine's interfaces.
 #[derive(Debug, Default)]
 pub struct DriverCounters {
-    reader: Option<StatisticsReader>,
-    is_open: bool,
+    reader: Reader,
     /// Interfaces without standard statistics: the number of readings until they are asked again, because the
     /// driver may be replaced.
     without: BTreeMap<String, u32>,
+}
+
+/// The reader of standard statistics.
+#[derive(Debug, Default)]
+enum Reader {
+    /// Not opened yet, or it failed: the next reading opens it.
+    #[default]
+    Closed,
+    Open(StatisticsReader),
+    /// This kernel has no standard statistics.
+    Unsupported,
 }
 
 impl DriverCounters {
@@ -31,7 +41,9 @@ impl DriverCounters {
             }
         }
         // The driver's own names have precedence: they say more, for example which frames are counted.
-        for (counter, value) in standard_counters(&self.read_standard(interface)).iter() {
+        for (counter, value) in
+            standard_counters(&self.read_standard(interface, StatisticsReader::open)).iter()
+        {
             if counters.get(counter).is_none() {
                 counters.set(counter, value);
             }
@@ -39,18 +51,27 @@ impl DriverCounters {
         counters
     }
 
-    fn read_standard(&mut self, interface: &str) -> StandardStatistics {
-        if !self.is_open {
-            (self.is_open, self.reader) = (true, StatisticsReader::open().unwrap_or_default());
-        }
-        let Some(reader) = &mut self.reader else { return StandardStatistics::default() };
+    fn read_standard(
+        &mut self,
+        interface: &str,
+        open: impl FnOnce() -> Result<Option<StatisticsReader>, NetError>,
+    ) -> StandardStatistics {
         if let Some(left) = self.without.get_mut(interface)
             && *left > 0
         {
             *left -= 1;
             return StandardStatistics::default();
         }
-        let statistics = reader.read(interface).unwrap_or_default();
+        if matches!(self.reader, Reader::Closed) {
+            self.reader =
+                open().map_or(Reader::Closed, |reader| reader.map_or(Reader::Unsupported, Reader::Open));
+        }
+        let Reader::Open(reader) = &mut self.reader else { return StandardStatistics::default() };
+        // An error says nothing about the driver: the interface may come back, or the socket was lost.
+        let Ok(statistics) = reader.read(interface) else {
+            self.reader = Reader::Closed;
+            return StandardStatistics::default();
+        };
         if statistics == StandardStatistics::default() {
             self.without.insert(interface.to_owned(), Self::ASK_AGAIN);
         }
@@ -124,5 +145,22 @@ mod tests {
         assert_eq!(driver.read("lo"), Counters::default());
         assert_eq!(driver.read("lo"), Counters::default());
         assert_eq!(driver.without.get("lo"), Some(&(DriverCounters::ASK_AGAIN - 1)));
+    }
+
+    /// No socket, or no interface: the next reading tries again.
+    #[test]
+    fn a_failure_is_followed_by_another_attempt() {
+        let mut driver = DriverCounters::default();
+        let failed = || Err(NetError::NoSuchInterface { name: "netlink".to_owned() });
+        assert_eq!(driver.read_standard("lo", failed), StandardStatistics::default());
+        assert!(driver.without.is_empty(), "nobody has asked the interface");
+        driver.read_standard("lo", StatisticsReader::open);
+        assert!(matches!(driver.reader, Reader::Open(_)), "{driver:?}");
+        for _ in 0..2 {
+            driver.read_standard("no-such-port", StatisticsReader::open);
+            assert!(!driver.without.contains_key("no-such-port"), "it may appear at any time");
+        }
+        driver.read_standard("no-such-port", || Ok(None));
+        assert!(matches!(driver.reader, Reader::Unsupported), "{driver:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! name, and the transceivers in `components/component`. Names may have their module in front (RFC 7951).
 //!
 //! The parser keeps only what it knows: memory depends on the number of entries, which is bounded, and not on
-//! what else the file contains.
+//! what else the file contains. Each entry is parsed by itself, so that a malformed one stops no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::counter_file::Ports;
 use super::counter_names::{CounterGroup, counter_for_name};
@@ -19,65 +20,83 @@ use crate::snapshot::PortSnapshot;
 /// Maximum number of interfaces or components in a file.
 const ENTRIES_MAX: usize = 4096;
 
-/// Parses the counters of these interfaces.
+/// Parses the counters of these interfaces. A malformed one has the reason instead.
 pub(super) fn parse(text: &str, names: &BTreeSet<String>) -> Result<Ports, String> {
-    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let document: Document<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let Some(interfaces) = document.interfaces() else {
         return Err("no `openconfig-interfaces:interfaces` and no `interface` in this file".to_owned());
     };
     // A transceiver with several interfaces counts for all of them together.
     let mut users: BTreeMap<&str, usize> = BTreeMap::new();
-    for interface in interfaces {
+    for interface in &interfaces.parsed {
         if let Some(transceiver) = &interface.state.transceiver {
             *users.entry(transceiver).or_default() += 1;
         }
     }
+    // Without a component, frames are still counted.
+    let components = document.components();
     let mut ports = Ports::new();
-    for interface in interfaces {
+    let mut insert = |name: &str, port| {
+        let is_second = ports.contains_key(name);
+        let port = if is_second { Err("the interface is there twice".to_owned()) } else { port };
+        ports.insert(name.to_owned(), port);
+    };
+    for interface in &interfaces.parsed {
         let Some(name) = interface.name().filter(|name| names.contains(*name)) else { continue };
         let transceiver = interface.state.transceiver.as_deref().filter(|of| users[of] == 1);
-        let mut components = document.components.entries.iter();
+        let mut components = components.parsed.iter();
         let component = components.find(|component| transceiver.is_some() && component.name() == transceiver);
-        let port = match interface.snapshot(component) {
-            _ if ports.contains_key(name) => Err("the interface is there twice".to_owned()),
-            snapshot => Ok(snapshot),
-        };
-        ports.insert(name.to_owned(), port);
+        insert(name, Ok(interface.snapshot(component)));
+    }
+    let unnamed = interfaces.malformed.iter().find(|malformed| malformed.name.is_none());
+    for Malformed { name, reason, .. } in &interfaces.malformed {
+        if let Some(name) = name.as_deref().filter(|name| names.contains(*name)) {
+            insert(name, Err(reason.clone()));
+        }
+    }
+    if let Some(Malformed { number, reason, .. }) = unnamed {
+        for name in names.iter().filter(|name| !ports.contains_key(*name)).cloned().collect::<Vec<_>>() {
+            ports.insert(
+                name,
+                Err(format!("not in this file, whose interface {number} is malformed: {reason}")),
+            );
+        }
     }
     Ok(ports)
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Document {
-    #[serde(alias = "openconfig-interfaces:interfaces")]
-    interfaces: Option<Interfaces>,
-    #[serde(alias = "openconfig-interfaces:interface")]
-    interface: Option<Entries<Interface>>,
-    #[serde(alias = "openconfig-platform:components", deserialize_with = "components")]
-    components: Entries<Component>,
+struct Document<'a> {
+    #[serde(borrow, alias = "openconfig-interfaces:interfaces")]
+    interfaces: Option<Interfaces<'a>>,
+    #[serde(borrow, alias = "openconfig-interfaces:interface")]
+    interface: Option<Entries<'a>>,
+    #[serde(borrow, alias = "openconfig-platform:components")]
+    components: Option<&'a RawValue>,
 }
 
-impl Document {
-    fn interfaces(&self) -> Option<&[Interface]> {
+impl Document<'_> {
+    fn interfaces(&self) -> Option<Parsed<Interface>> {
         let inner = self.interfaces.as_ref().and_then(|interfaces| interfaces.interface.as_ref());
-        inner.or(self.interface.as_ref()).map(|entries| &*entries.entries)
+        inner.or(self.interface.as_ref()).map(Entries::parse)
+    }
+
+    fn components(&self) -> Parsed<Component> {
+        #[derive(Deserialize)]
+        struct Components<'a> {
+            #[serde(borrow, default, alias = "openconfig-platform:component")]
+            component: Entries<'a>,
+        }
+        let components = self.components.and_then(|text| serde_json::from_str(text.get()).ok());
+        components.map(|Components { component }| component.parse()).unwrap_or_default()
     }
 }
 
 #[derive(Deserialize)]
-struct Interfaces {
-    #[serde(alias = "openconfig-interfaces:interface")]
-    interface: Option<Entries<Interface>>,
-}
-
-fn components<'de, D: Deserializer<'de>>(from: D) -> Result<Entries<Component>, D::Error> {
-    #[derive(Deserialize)]
-    struct Components {
-        #[serde(default, alias = "openconfig-platform:component")]
-        component: Entries<Component>,
-    }
-    Components::deserialize(from).map(|components| components.component)
+struct Interfaces<'a> {
+    #[serde(borrow, alias = "openconfig-interfaces:interface")]
+    interface: Option<Entries<'a>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -184,45 +203,92 @@ impl Named for Component {
     }
 }
 
-/// The entries of a list, or of a map by name.
-struct Entries<E> {
-    entries: Vec<E>,
+/// The entries of a list, or of a map by name, not yet parsed.
+#[derive(Default)]
+struct Entries<'a> {
+    entries: Vec<(Option<String>, &'a RawValue)>,
 }
 
-impl<E> Default for Entries<E> {
+/// Entries that could be parsed, and those that could not.
+struct Parsed<E> {
+    parsed: Vec<E>,
+    malformed: Vec<Malformed>,
+}
+
+/// An entry that could not be parsed.
+struct Malformed {
+    /// Number of the entry, from 1.
+    number: usize,
+    name: Option<String>,
+    reason: String,
+}
+
+impl<E> Default for Parsed<E> {
     fn default() -> Self {
-        Self { entries: Vec::new() }
+        Self { parsed: Vec::new(), malformed: Vec::new() }
     }
 }
 
-impl<'de, E: Named + Deserialize<'de>> Deserialize<'de> for Entries<E> {
+impl Entries<'_> {
+    fn parse<E: Named + for<'de> Deserialize<'de>>(&self) -> Parsed<E> {
+        let mut all = Parsed::default();
+        for ((key, text), number) in self.entries.iter().zip(1..) {
+            match serde_json::from_str::<E>(text.get()) {
+                Ok(mut entry) => {
+                    if let Some(name) = key {
+                        entry.set_name(name.clone());
+                    }
+                    all.parsed.push(entry);
+                }
+                Err(error) => {
+                    let name = key.clone().or_else(|| name_of(text));
+                    // Lines and columns would be those of the entry, not of the file.
+                    let mut reason = error.to_string();
+                    reason.truncate(reason.rfind(" at line ").unwrap_or(reason.len()));
+                    all.malformed.push(Malformed { number, name, reason });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Returns the name of a malformed entry.
+fn name_of(entry: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct NameOnly {
+        name: String,
+    }
+    serde_json::from_str(entry.get()).ok().map(|NameOnly { name }| name)
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(EntriesVisitor(PhantomData))
     }
 }
 
-struct EntriesVisitor<E>(PhantomData<E>);
+struct EntriesVisitor<'a>(PhantomData<&'a ()>);
 
-impl<'de, E: Named + Deserialize<'de>> Visitor<'de> for EntriesVisitor<E> {
-    type Value = Entries<E>;
+impl<'de: 'a, 'a> Visitor<'de> for EntriesVisitor<'a> {
+    type Value = Entries<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list or a map by name")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Entries<E>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Entries<'a>, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = from.next_element()? {
-            push(&mut entries, entry)?;
+            push(&mut entries, (None, entry))?;
         }
         Ok(Entries { entries })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Entries<E>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Entries<'a>, A::Error> {
         let mut entries = Vec::new();
-        while let Some((name, mut entry)) = from.next_entry::<String, E>()? {
-            entry.set_name(name);
-            push(&mut entries, entry)?;
+        while let Some((name, entry)) = from.next_entry::<String, &RawValue>()? {
+            push(&mut entries, (Some(name), entry))?;
         }
         Ok(Entries { entries })
     }

@@ -134,13 +134,13 @@ fn a_bad_file_gives_no_counters_and_one_message() {
         (NodeExporter, String::new(), "no port `eth0` in this file"),
         (OpenConfig, String::new(), "EOF while parsing a value at line 1 column 0"),
         (OpenConfig, "{}".to_owned(), "no `openconfig-interfaces:interfaces` and no `interface`"),
-        (OpenConfig, "[".repeat(100_000), "invalid type: sequence"),
+        (OpenConfig, "[".repeat(100_000), "EOF while parsing a list"),
         (OpenConfig, format!("{{\"x\":{}", "[".repeat(100_000)), "EOF while parsing a list"),
         (OpenConfig, many, "more than 4096 interfaces or components"),
         (
             OpenConfig,
             interface("\"in-errors\":1,\"openconfig-interfaces:in-errors\":1"),
-            "`in-errors` is there twice",
+            "`eth0`: `in-errors` is there twice",
         ),
         (
             OpenConfig,
@@ -160,6 +160,45 @@ fn a_bad_file_gives_no_counters_and_one_message() {
         let messages = file.messages();
         assert_eq!(messages.len(), 1, "{messages:?}");
         assert!(messages[0].contains(why), "`{why}` in {messages:?}");
+    }
+}
+
+/// A malformed interface or component stops no other one.
+#[test]
+fn a_malformed_entry_stops_only_itself() {
+    let good = r#""state":{"counters":{"in-unicast-pkts":5,"in-fcs-errors":"1"},"transceiver":"x1"}"#;
+    let bad = [
+        (r#""state":7"#, "invalid type: integer `7`"),
+        (r#""state":{"counters":7}"#, "a container with counters"),
+        (r#""state":{},"state":{}"#, "duplicate field `state`"),
+        (r#""ethernet":{"state":{"port-speed":{}}}"#, "invalid type: map"),
+    ];
+    let fec = r#"{"name":"x1","transceiver":{"state":{"fec-uncorrectable-blocks":"4"}}}"#;
+    for (bad, why) in bad {
+        for (interfaces, named) in [
+            (format!(r#"[{{"name":"eth0",{bad}}},{{"name":"eth1",{good}}}]"#), "`eth0`: "),
+            (format!(r#"{{"eth0":{{{bad}}},"eth1":{{{good}}}}}"#), "`eth0`: "),
+            (
+                format!(r#"[{{"name":"eth1",{good}}},{{{bad}}}]"#),
+                "`eth0`: not in this file, whose interface 2 is malformed: ",
+            ),
+        ] {
+            for (components, blocks) in [
+                (format!(r#"{{"component":[{{"name":[]}},{fec}]}}"#), Some(4)),
+                (r#"{"component":[{"name":"x1","transceiver":3}]}"#.to_owned(), None),
+                ("9".to_owned(), None),
+            ] {
+                let text = format!(r#"{{"interface":{interfaces},"components":{components}}}"#);
+                let mut file = Written::new(CounterFileFormat::OpenConfig, &["eth0", "eth1"], &text);
+                let port = file.read("eth1").unwrap_or_else(|| panic!("{text}: {:?}", file.messages()));
+                assert_eq!(port.counters.get(Counter::RxGood), Some(5), "{text}");
+                assert_eq!(port.counters.get(Counter::FecUncorrectable), blocks, "{text}");
+                assert!(file.read("eth0").is_none(), "{text}");
+                let messages = file.messages();
+                let [message] = &messages[..] else { panic!("{messages:?}") };
+                assert!(message.starts_with(named) && message.contains(why), "`{named}{why}` in {message}");
+            }
+        }
     }
 }
 

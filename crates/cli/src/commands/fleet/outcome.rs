@@ -106,6 +106,25 @@ impl PolicyResult {
     }
 }
 
+/// Returns the first of the ascending values with which the sum of their weights exceeds `weight`.
+fn value_at(mut values: &mut [(f64, u64)], mut weight: u64) -> Option<f64> {
+    while !values.is_empty() {
+        let middle = values.len() / 2;
+        let all = std::mem::take(&mut values);
+        let (below, (value, own), above) = all.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0));
+        let sum = below.iter().map(|(_, weight)| weight).sum::<u64>();
+        if weight < sum {
+            values = below;
+        } else if weight < sum + *own {
+            return Some(*value);
+        } else {
+            weight -= sum + *own;
+            values = above;
+        }
+    }
+    None
+}
+
 /// Returns whether a key is a count.
 fn is_count(key: &str) -> bool {
     !(key.contains("mean") || key.contains("share") || key.starts_with("least"))
@@ -136,17 +155,11 @@ impl Gain {
             .filter(|change| !is_none(change))
             .map(|change| (change.gain, change.lasts_us))
             .collect();
-        gains.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut left = gains.iter().map(|(_, lasts)| lasts).sum::<u64>() / 2;
-        let median = gains.iter().find(|(_, lasts)| {
-            let is_it = left < *lasts;
-            left = left.saturating_sub(*lasts);
-            is_it
-        });
+        let half = gains.iter().map(|(_, lasts)| lasts).sum::<u64>() / 2;
         Self {
             none_time: none_us as f64 / all_us.max(1) as f64,
             none_event: changes.iter().filter(is_none).count() as f64 / changes.len().max(1) as f64,
-            median: median.map_or(1.0, |(gain, _)| *gain),
+            median: value_at(&mut gains, half).unwrap_or(1.0),
             capacity_lost_max: changes.iter().map(|change| change.capacity_lost).fold(0.0, f64::max),
         }
     }
@@ -168,5 +181,35 @@ impl Gain {
             "median_gain": self.median,
             "least_capacity_lost_max": self.capacity_lost_max,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_at_a_weight_is_that_of_the_sorted_values() {
+        for seed in 0..200_u64 {
+            let drawn = |number: u64| (seed * 31 + number * number * 7) % 13;
+            let values: Vec<(f64, u64)> =
+                (0..seed % 9).map(|number| (drawn(number) as f64, drawn(number + 5) % 4)).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let all = sorted.iter().map(|(_, weight)| weight).sum::<u64>();
+            for weight in 0..=all {
+                let mut left = weight;
+                let expected = sorted.iter().find(|(_, own)| {
+                    let is_it = left < *own;
+                    left = left.saturating_sub(*own);
+                    is_it
+                });
+                assert_eq!(
+                    value_at(&mut values.clone(), weight),
+                    expected.map(|(value, _)| *value),
+                    "{values:?} {weight}"
+                );
+            }
+        }
     }
 }

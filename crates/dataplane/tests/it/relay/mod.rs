@@ -9,6 +9,7 @@ mod checksums;
 mod handover;
 mod hosts;
 mod mtu;
+mod rules;
 mod starts;
 
 use std::fmt::Debug;

@@ -24,6 +24,7 @@ until_true() {
     done
 }
 is_protected() { wiremend relay status --link "$1" 2>/dev/null | grep -q '^sending *protected'; }
+is_protected_or_failed() { is_protected "$1" || has wiremend-relay@"$1" ActiveState failed; }
 is_not_protected() { ! is_protected "$1"; }
 logged() { journalctl --quiet --unit "$1" --grep "$2" >/dev/null 2>&1; }
 property() { systemctl show --value --property "$2" "$1"; }
@@ -67,8 +68,29 @@ until_true was_restarted wiremend-relay@w1
 until_true is_protected w1
 test "$(property wiremend-relay@w1 MainPID)" != "$main"
 
-echo "# bad options are no reason to try again"
+echo "# XDP works in the sandbox, and a refused call is an error with a remedy instead of the end of the process"
 systemctl stop wiremend-relay@w2
+(options 2; echo 'port = "xdp"') >/etc/wiremend/relay-w2.toml
+systemctl start wiremend-relay@w2
+until_true is_protected_or_failed w2
+# A machine may refuse the limit of locked memory that the unit asks for.
+if ! is_protected w2; then
+    logged wiremend-relay@w2 'the kernel refused XDP .No buffer space available'
+    prlimit --memlock=unlimited true 2>/dev/null && exit 1
+fi
+systemctl stop wiremend-relay@w2
+mkdir -p /run/systemd/system/wiremend-relay@w2.service.d
+printf '[Service]\nSystemCallFilter=~bpf\n' >/run/systemd/system/wiremend-relay@w2.service.d/bpf.conf
+systemctl daemon-reload
+systemctl start wiremend-relay@w2
+until_true is_protected_or_failed w2
+has wiremend-relay@w2 NRestarts 0
+until_true logged wiremend-relay@w2 'the kernel refused XDP .*; use --port packet'
+rm /run/systemd/system/wiremend-relay@w2.service.d/bpf.conf
+systemctl daemon-reload
+systemctl reset-failed wiremend-relay@w2
+
+echo "# bad options are no reason to try again"
 echo 'rate = "fast"' >/etc/wiremend/relay-w2.toml
 systemctl start wiremend-relay@w2 || true
 until_true has wiremend-relay@w2 ActiveState failed
@@ -94,6 +116,7 @@ for unit in wiremend-monitor wiremend-planner; do
     test "$(awk '/^CapEff/ {print $2}' $status)" = 0000000000000000
     systemctl reload $unit
     until_true logged $unit 'the configuration is reloaded'
+    test "$(property $unit MemoryMax)" -le 2147483648
     systemctl stop $unit
     has $unit Result success
 done
