@@ -67,7 +67,7 @@ impl Matrix {
              and READ,\ngo-back-N and selective repeat, up to 10 flows that start together, losses of 1 to 15 %, alone and in \
              bursts,\nseveral timers and windows. Each run is captured at several taps. Terms are in the \
              [glossary](../glossary.md).\n\n\
-             {timeouts} timeouts were looked for. Of {all} events found, {fitting} ({:.2} %) have the right cause, alone or \
+             At all taps together, {timeouts} timeouts were looked for.\nOf {all} events found, {fitting} ({:.2} %) have the right cause, alone or \
              among\nthe alternatives that they name. Of {proofs} proofs, {} are wrong.\n\n",
             fitting as f64 / all as f64 * 100.0,
             self.wrong_proofs.len()
