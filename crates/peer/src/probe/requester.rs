@@ -8,9 +8,8 @@ use crate::host::PeerError;
 
 /// Longest wait for a timer.
 const TIMER_MAX: Span = Span::from_ms(20_000);
-/// Packet for which the first NAK asks, and the second.
-const GAP: u32 = 10;
-const SECOND_GAP: u32 = 30;
+/// Packets that arrive before the first NAK, or a whole window. The first NAK asks for a packet after a quarter of them,
+/// the second after three quarters.
 const SEEN_BEFORE_NAK: u32 = 40;
 /// Expiries after which retries count as endless. A requester with seven ends before.
 const ENDLESS: usize = 10;
@@ -53,12 +52,10 @@ pub(super) fn naks(
     timeout: Span,
 ) -> Result<(), PeerError> {
     let base = pair.expected;
-    let first = pair.await_request()?;
-    let mut index = first.packet.psn.distance(base);
-    while index + 1 < SEEN_BEFORE_NAK as i32 {
-        index = pair.await_request()?.packet.psn.distance(base);
-    }
-    let gap = base.ahead(GAP);
+    let seen_before = findings.window.map_or(SEEN_BEFORE_NAK, |window| window.clamp(4, SEEN_BEFORE_NAK));
+    let (missing, last_seen) = ((seen_before / 4) as i32, seen_before as i32 - 1);
+    while pair.await_request()?.packet.psn.distance(base) < last_seen {}
+    let gap = base.ahead(missing as u32);
     for _ in 0..3 {
         pair.send_nak(gap)?;
     }
@@ -77,9 +74,9 @@ pub(super) fn naks(
     let until = pair.after(half);
     while let Some(seen) = pair.next_request(until)? {
         let index = seen.packet.psn.distance(base);
-        rounds += u32::from(index == GAP as i32);
-        goes_on |= index == GAP as i32 + 1;
-        if index == SEEN_BEFORE_NAK as i32 - 1 {
+        rounds += u32::from(index == missing);
+        goes_on |= index == missing + 1;
+        if index == last_seen {
             break;
         }
     }
@@ -87,11 +84,11 @@ pub(super) fn naks(
     findings.resends_all = goes_on;
     if !goes_on {
         // Only the missing packet came again: everything else has arrived.
-        pair.expected = base.ahead(SEEN_BEFORE_NAK);
-        pair.send_ack(base.ahead(SEEN_BEFORE_NAK - 1))?;
+        pair.expected = base.ahead(seen_before);
+        pair.send_ack(base.ahead(last_seen as u32))?;
         return finish(pair);
     }
-    let second = base.ahead(SECOND_GAP);
+    let second = base.ahead(seen_before * 3 / 4);
     pair.send_nak(second)?;
     pair.expected = second;
     let sent_at = pair.now();
