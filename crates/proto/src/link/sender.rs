@@ -183,7 +183,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     }
 
     /// Returns the header of the normal frame that leaves.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the header is packed at once instead of going through memory")]
+    #[inline(always)]
     pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> DataHeader {
         assert!(self.in_transmission.is_none(), "a polled frame is reported as sent before the next poll");
         let ordered = head.ordered && self.monitor.protection_level() == ProtectionLevel::Ordered;

@@ -99,11 +99,11 @@ impl Egress {
         class: u8,
         busy_until: Time,
     ) -> OfferOutcome {
-        if !self.has_room(now, class, waiting.len) {
+        if !self.has_room(now, class, waiting.len()) {
             return OfferOutcome::Dropped;
         }
         if self.immediate || self.is_free(now, class, busy_until) {
-            self.record_departure(busy_until.max(now) + waiting.wire_time, class, waiting.len);
+            self.record_departure(busy_until.max(now) + waiting.wire_time, class, waiting.len());
             return OfferOutcome::Passed;
         }
         self.queue(waiting, class);
@@ -176,7 +176,7 @@ impl Egress {
     /// Queues a frame in any case.
     #[inline]
     pub(crate) fn admit(&mut self, now: Time, waiting: QueuedFrame, class: u8) -> OfferOutcome {
-        if !self.has_room(now, class, waiting.len) {
+        if !self.has_room(now, class, waiting.len()) {
             return OfferOutcome::Dropped;
         }
         self.queue(waiting, class);
@@ -190,7 +190,7 @@ impl Egress {
             return None;
         }
         if let Some(class) = self.only_class() {
-            return self.queues[class].front().map(|waiting| (class as u8, waiting.len));
+            return self.queues[class].front().map(|waiting| (class as u8, waiting.len()));
         }
         self.peek_scheduled(now)
     }
@@ -198,7 +198,7 @@ impl Egress {
     #[inline(never)]
     fn peek_scheduled(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
-        self.queues[class].front().map(|waiting| (class as u8, waiting.len))
+        self.queues[class].front().map(|waiting| (class as u8, waiting.len()))
     }
 
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
@@ -221,8 +221,8 @@ impl Egress {
                 self.schedule.on_empty(class);
             }
         }
-        self.take_out(class as u8, waiting.len);
-        self.record_departure(now + waiting.wire_time, class as u8, waiting.len);
+        self.take_out(class as u8, waiting.len());
+        self.record_departure(now + waiting.wire_time, class as u8, waiting.len());
         Some((class as u8, waiting))
     }
 
@@ -247,7 +247,7 @@ impl Egress {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
-        self.take_out(class, waiting.len);
+        self.take_out(class, waiting.len());
         Some(waiting)
     }
 
@@ -291,7 +291,7 @@ impl Egress {
 
     #[inline]
     fn queue(&mut self, waiting: QueuedFrame, class: u8) {
-        let (separate, queued) = self.parts(class, waiting.len);
+        let (separate, queued) = self.parts(class, waiting.len());
         self.separate_bytes += separate;
         self.queued_bytes += queued;
         self.occupied |= 1 << class;

@@ -40,10 +40,10 @@ impl EndContext<'_> {
         self.head = self.egress.pop(self.now);
         let (class, waiting) = self.head?;
         if let Some(next) = self.egress.waiting_in(class).next() {
-            self.lanes.frames.prefetch(next.frame);
-            self.lanes.headers.prefetch(next.frame);
+            self.lanes.frames.prefetch(next.frame());
+            self.lanes.headers.prefetch(next.frame());
         }
-        Some(waiting.frame)
+        Some(waiting.frame())
     }
 
     #[inline]

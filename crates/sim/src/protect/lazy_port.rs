@@ -14,7 +14,7 @@ use super::end_context::{EndContext, Shared};
 use super::link_end::EndState;
 use super::{LinkEnd, LinkProtocol, ProtectedId, ProtectedPort, Protection, retransmission};
 use crate::event::EventSource;
-use crate::frame::FrameId;
+use crate::frame::{FrameId, PackedHeader};
 use crate::link::Lanes;
 use crate::memory::{prefetch, prefetch_address, prefetch_bytes};
 
@@ -198,7 +198,7 @@ impl ProtectedPort {
                 && !end.is_urgent()
                 && let Some(header) = end.poll_control()
             {
-                free_at = retransmission::send_control(lanes, state, now, header);
+                free_at = retransmission::send_control(lanes, state, now, PackedHeader::control(header));
             } else {
                 let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
                 retransmission::send(end, &mut cx);

@@ -2,7 +2,7 @@
 //! whose handles are frame ids.
 
 use wiremend_proto::link::{
-    ControlHeader, DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit,
+    Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit,
 };
 use wiremend_units::{Bytes, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
@@ -20,9 +20,12 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
         ordered: cx.state.ordered & (1 << class) != 0,
     });
     match end.poll_usual(cx.now, waiting) {
-        Some(UsualTransmit::New(header)) => send_new(end, cx, header),
+        Some(UsualTransmit::New(header)) => {
+            let added = LinkHeader::from(header).added_len() as u16;
+            send_new(end, cx, PackedHeader::data_header(header), added);
+        }
         Some(UsualTransmit::Control(header)) => {
-            send_control(cx.lanes, cx.state, cx.now, header);
+            send_control(cx.lanes, cx.state, cx.now, PackedHeader::control(header));
         }
         None if waiting.is_none() && !end.has_pending() => return false,
         None => return send_unusual(end, cx, waiting),
@@ -36,24 +39,23 @@ pub(super) fn send_control(
     lanes: &mut Lanes,
     state: &mut EndState,
     now: Time,
-    header: ControlHeader,
+    header: PackedHeader,
 ) -> Time {
     state.costs.own.add(u64::from(MIN_FRAME_BYTES));
-    lanes.transmit_control(now, state.lane, PackedHeader::control(header))
+    lanes.transmit_control(now, state.lane, header)
 }
 
 /// Sends the head of the queues behind a header, and keeps a copy.
 #[inline(never)]
-fn send_new(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, header: DataHeader) {
+fn send_new(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, header: PackedHeader, added: u16) {
     let id = cx.take_head().expect("the head that was polled");
     let kept = cx.lanes.keep_copy(id);
     end.on_sent(cx.now, kept);
-    let added = LinkHeader::from(header).added_len();
     cx.state.costs.header_bytes += u64::from(added);
     let frame = cx.lanes.frames.get_mut(id);
-    frame.len += added as u16;
+    frame.len += added;
     frame.has_header = true;
-    cx.lanes.headers.insert_packed(id, PackedHeader::data_header(header));
+    cx.lanes.headers.insert_packed(id, header);
     cx.lanes.transmit(cx.now, cx.state.lane, id);
 }
 

@@ -150,7 +150,7 @@ impl Lossy {
             }
             lanes.record_queue(lane, id, queue);
         }
-        let waiting = QueuedFrame { frame: id, len, ingress, wire_time: lanes.frame_time(lane, len) };
+        let waiting = QueuedFrame::new(id, len, ingress, lanes.frame_time(lane, len));
         let Some(port) = protected else {
             return match egress.offer(now, waiting, class, busy_until) {
                 OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
@@ -173,7 +173,7 @@ impl Lossy {
             LossyPort::Scheduled(egress) => {
                 debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
                 if let Some((_, waiting)) = egress.pop(now) {
-                    lanes.depart(now, lane, waiting.frame, (waiting.len, waiting.wire_time));
+                    lanes.depart(now, lane, waiting.frame(), (waiting.len(), waiting.wire_time));
                 }
                 self.await_departure(lanes, now, lane);
                 false
