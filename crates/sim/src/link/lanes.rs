@@ -32,7 +32,7 @@ pub(crate) struct Lanes {
     pub(crate) ports: Vec<Port>,
     /// By lane: frames dropped because the buffer was full.
     dropped: Vec<u64>,
-    rates: Vec<Rate>,
+    pub(super) rates: Vec<Rate>,
     pub(super) rings: Vec<LaneRing>,
     pub(super) pool: RingPool<FrameId>,
     /// By lane: control frames that have no events. Empty without such lanes.

@@ -130,6 +130,21 @@ impl Egress {
             && !(self.maybe_paused != 0 && self.pauses.is_paused(class, now))
     }
 
+    /// Returns whether a frame that leaves now needs no queue: it has room, no class is paused or has frames, and its
+    /// class has no share.
+    #[inline]
+    pub(crate) fn may_bypass(&mut self, now: Time, class: u8, len: u16) -> bool {
+        self.occupied | self.maybe_paused == 0
+            && self.schedule.strict() >> class & 1 != 0
+            && self.has_room(now, class, len)
+    }
+
+    /// Records a frame that leaves now without having been queued.
+    #[inline]
+    pub(crate) fn bypass(&mut self, now: Time, waiting: QueuedFrame, class: u8) {
+        self.record_departure(now + waiting.wire_time, class, waiting.len());
+    }
+
     /// Returns whether a frame is queued.
     #[inline]
     pub(crate) fn is_occupied(&self) -> bool {
@@ -202,7 +217,8 @@ impl Egress {
     }
 
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the entry stays in registers")]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
         let class = if self.maybe_paused == 0 && self.occupied.is_power_of_two() {
             let only = self.occupied.trailing_zeros() as usize;

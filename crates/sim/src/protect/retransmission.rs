@@ -1,10 +1,8 @@
 //! One end of a link with link-local retransmission: an endpoint of [`proto::link`](wiremend_proto::link)
 //! whose handles are frame ids.
 
-use wiremend_proto::link::{
-    Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit,
-};
-use wiremend_units::{Bytes, Time};
+use wiremend_proto::link::{DataHeader, Disposal, Endpoint, LinkHeader, QueueHead, Transmit, UsualTransmit};
+use wiremend_units::Time;
 use wiremend_wire::MIN_FRAME_BYTES;
 
 use super::end_context::EndContext;
@@ -15,14 +13,11 @@ use crate::link::Lanes;
 /// Sends what is next over the free wire. Returns whether there is something.
 #[inline(never)]
 pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool {
-    let waiting = cx.egress.peek(cx.now).map(|(class, len)| QueueHead {
-        len: Bytes::new(u64::from(len)),
-        ordered: cx.state.ordered & (1 << class) != 0,
-    });
+    let waiting = cx.egress.peek(cx.now).map(|(class, len)| cx.state.queue_head(class, len));
     match end.poll_usual(cx.now, waiting) {
         Some(UsualTransmit::New(header)) => {
-            let added = LinkHeader::from(header).added_len() as u16;
-            send_new(end, cx, PackedHeader::data_header(header), added);
+            let id = cx.take_head().expect("the head that was polled");
+            send_new(end, cx, id, header);
         }
         Some(UsualTransmit::Control(header)) => {
             send_control(cx.lanes, cx.state, cx.now, PackedHeader::control(header));
@@ -35,20 +30,31 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
 
 /// Sends a dummy or an ACK frame. Returns when it has left.
 #[inline]
-pub(super) fn send_control(
-    lanes: &mut Lanes,
-    state: &mut EndState,
-    now: Time,
-    header: PackedHeader,
-) -> Time {
+pub(super) fn send_control(lanes: &mut Lanes, state: &mut EndState, now: Time, header: PackedHeader) -> Time {
     state.costs.own.add(u64::from(MIN_FRAME_BYTES));
     lanes.transmit_control(now, state.lane, header)
 }
 
-/// Sends the head of the queues behind a header, and keeps a copy.
+/// Sends a frame behind a header, and keeps a copy.
+#[inline]
+pub(super) fn send_new(
+    end: &mut Endpoint<FrameId>,
+    cx: &mut EndContext<'_>,
+    id: FrameId,
+    header: DataHeader,
+) {
+    let added = LinkHeader::from(header).added_len() as u16;
+    send_packed(end, cx, id, PackedHeader::data_header(header), added);
+}
+
 #[inline(never)]
-fn send_new(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, header: PackedHeader, added: u16) {
-    let id = cx.take_head().expect("the head that was polled");
+fn send_packed(
+    end: &mut Endpoint<FrameId>,
+    cx: &mut EndContext<'_>,
+    id: FrameId,
+    header: PackedHeader,
+    added: u16,
+) {
     let kept = cx.lanes.keep_copy(id);
     end.on_sent(cx.now, kept);
     cx.state.costs.header_bytes += u64::from(added);

@@ -182,17 +182,32 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         if let Some(head) = head {
             match self.handshake.send_mode() {
                 SendMode::Numbered if self.sender.is_open(now) => {
-                    if self.receiver.is_missing_report_due() {
-                        return None;
-                    }
-                    let ack = self.receiver.poll_piggyback();
-                    return Some(UsualTransmit::New(self.sender.next_header(head, ack)));
+                    return self.number(head).map(UsualTransmit::New);
                 }
                 SendMode::Numbered | SendMode::Blocked => {}
                 SendMode::Plain => return None,
             }
         }
         self.poll_control().map(UsualTransmit::Control)
+    }
+
+    /// As [`Endpoint::poll_transmit`], but returns only the header of a new frame. After `None` `poll_transmit` may
+    /// still return something.
+    #[inline]
+    pub fn poll_new(&mut self, now: Time, head: QueueHead) -> Option<DataHeader> {
+        let is_open = self.handshake.send_mode() == SendMode::Numbered && self.sender.is_open(now);
+        if self.is_urgent() || !is_open { None } else { self.number(head) }
+    }
+
+    /// Returns the header of a head that leaves, unless an ACK with holes precedes it.
+    #[expect(clippy::inline_always, reason = "the header is packed at once instead of going through memory")]
+    #[inline(always)]
+    fn number(&mut self, head: QueueHead) -> Option<DataHeader> {
+        if self.receiver.is_missing_report_due() {
+            return None;
+        }
+        let ack = self.receiver.poll_piggyback();
+        Some(self.sender.next_header(head, ack))
     }
 
     /// Returns the dummy or ACK frame that an idle wire carries, if nothing is urgent. After `None`

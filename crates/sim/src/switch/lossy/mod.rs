@@ -158,7 +158,10 @@ impl Lossy {
                 OfferOutcome::Queued => self.await_departure(lanes, now, lane),
             };
         };
-        match egress.admit(now, waiting, class) {
+        if self.protection.send_past_queue(lanes, now, port, waiting, class) {
+            return;
+        }
+        match self.protection.port_mut(port).egress.admit(now, waiting, class) {
             OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
             OfferOutcome::Passed | OfferOutcome::Queued => self.send_next(lanes, now, lane, port),
         }
