@@ -257,7 +257,7 @@ impl Lanes {
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
-            ring.prefetch(&self.pool, &self.frames, &self.headers);
+            ring.prefetch_two(&self.pool, &self.frames, &self.headers);
             self.queue.arm(EventSource(lane.0), at);
         }
         Arrival { frame: Some(arrived), is_last: next.is_none() }

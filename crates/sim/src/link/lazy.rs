@@ -13,8 +13,8 @@ use crate::frame::{FrameId, PackedHeader};
 use crate::memory::prefetch;
 
 /// Control frames and stored frames of a lazy lane that are prefetched: about those of a window.
-const CONTROLS_AHEAD: u32 = 8;
-const STORED_AHEAD: u32 = 4;
+const CONTROLS_AHEAD: u32 = 16;
+const STORED_AHEAD: u32 = 12;
 
 /// What the two ends of a link need to exchange control frames, seen from one end.
 pub(crate) struct ControlExchange<'a> {

@@ -26,6 +26,8 @@ pub(super) struct EndContext<'a> {
 pub(super) struct Shared {
     /// Frames that links have delivered; forwarded after each event.
     pub(super) delivered: DeliveredFrames,
+    /// Whether an end of retransmission may have discarded a frame that nobody else has delivered.
+    pub(super) has_discarded: bool,
     /// By switch; empty without the prototype.
     pub(super) loopbacks: Vec<Loopback>,
 }

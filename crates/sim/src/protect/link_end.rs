@@ -28,6 +28,8 @@ pub(super) struct EndState {
     started: Option<Time>,
     /// Whether the last change was a stop.
     is_over: bool,
+    /// All frames that the link may have lost are acknowledged when all positions before this one are.
+    pub(super) recovered_from: u64,
 }
 
 /// Costs of a link end, and fates of frames.
@@ -118,6 +120,7 @@ impl LinkEnd {
             loss_monitor: None,
             started: None,
             is_over: false,
+            recovered_from: 0,
         };
         Self { protocol, state }
     }

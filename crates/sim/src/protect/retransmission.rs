@@ -55,14 +55,34 @@ fn send_packed(
     header: PackedHeader,
     added: u16,
 ) {
-    let kept = cx.lanes.keep_copy(id);
-    end.on_sent(cx.now, kept);
+    let copy = copy_if_needed(end, cx, id, added);
+    end.on_sent_with(cx.now, copy);
     cx.state.costs.header_bytes += u64::from(added);
     let frame = cx.lanes.frames.get_mut(id);
     frame.len += added;
     frame.has_header = true;
     cx.lanes.headers.insert_packed(id, header);
     cx.lanes.transmit(cx.now, cx.state.lane, id);
+}
+
+/// Keeps a copy of a frame that leaves with a header of `added` bytes, if it may be requested again.
+///
+/// What certainly passes the link arrives in order, and frames before it that were lost are settled when they are
+/// acknowledged. So the receiver delivers it at once, unless a frame that had arrived behind a missing one was
+/// discarded.
+#[inline]
+fn copy_if_needed(
+    end: &Endpoint<FrameId>,
+    cx: &mut EndContext<'_>,
+    id: FrameId,
+    added: u16,
+) -> Option<FrameId> {
+    let (len, unacked) = (cx.lanes.frames.get(id).len + added, end.unacked());
+    if !cx.lanes.ports[cx.state.lane.index()].will_pass(len) {
+        cx.state.recovered_from = unacked.end + 1;
+    }
+    let is_needed = unacked.start < cx.state.recovered_from || cx.shared.has_discarded;
+    is_needed.then(|| cx.lanes.keep_copy(id))
 }
 
 #[inline(never)]
@@ -75,8 +95,8 @@ fn send_unusual(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, head: Opti
         }
         Transmit::New(signal) => {
             let Some(id) = cx.take_head() else { return false };
-            let kept = cx.lanes.keep_copy(id);
-            end.on_sent(cx.now, kept);
+            let copy = copy_if_needed(end, cx, id, signal.added_len() as u16);
+            end.on_sent_with(cx.now, copy);
             cx.attach(id, Header::Link(signal))
         }
         Transmit::Retransmission(signal, kept) => {
@@ -101,6 +121,8 @@ pub(super) fn dispose(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) {
         match disposal {
             Disposal::Deliver(id) => cx.deliver(id),
             Disposal::Discard(id) => {
+                let counters = end.counters();
+                cx.shared.has_discarded |= counters.overflowed + counters.ignored > 0;
                 cx.discard(id);
             }
             Disposal::Release(id) => {

@@ -319,13 +319,13 @@ impl SwitchPorts {
     /// Returns whether departures of some ports have no events.
     #[inline]
     pub(crate) fn has_lazy_ports(&self) -> bool {
-        matches!(&self.kind, Kind::Lossy(ports) if ports.protection.has_lazy_ports())
+        matches!(&self.kind, Kind::Lossy(ports) if ports.has_lazy_ports())
     }
 
     /// Prefetches what the lazy ports of a switch need when its turn is `ahead` turns away.
     pub(crate) fn prefetch_lazy_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
         if let Kind::Lossy(ports) = &self.kind {
-            ports.protection.prefetch(lanes, switch, ahead);
+            ports.prefetch_lazy_ports(lanes, switch, ahead);
         }
     }
 

@@ -289,9 +289,22 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {
-        if self.sender.on_sent(now, kept, &mut self.out) {
+        self.on_sent_with(now, Some(kept));
+    }
+
+    /// As [`Endpoint::on_sent`], for hosts that know what a link does. Without a copy, the frame must arrive and find
+    /// no frame missing before it. The end behaves as if there were a copy.
+    #[inline]
+    pub fn on_sent_with(&mut self, now: Time, copy: Option<F>) {
+        if self.sender.on_sent(now, copy, &mut self.out) {
             self.on_level_change(now);
         }
+    }
+
+    /// Positions of numbered frames that were sent and are not acknowledged.
+    #[inline]
+    pub fn unacked(&self) -> Range<u64> {
+        self.sender.unacked()
     }
 
     /// A frame with a valid header has arrived. `frame` is the handle of the frame behind [`LinkHeader::Data`]

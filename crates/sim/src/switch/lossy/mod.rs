@@ -272,6 +272,19 @@ impl Lossy {
         }
     }
 
+    /// Returns whether departures of some ports have no events.
+    pub(super) fn has_lazy_ports(&self) -> bool {
+        self.is_lazy() || self.protection.has_lazy_ports()
+    }
+
+    /// Prefetches what such ports of a switch need when its turn is `ahead` turns away. Each step uses what the one
+    /// before has brought.
+    #[inline]
+    pub(super) fn prefetch_lazy_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
+        self.protection.prefetch(lanes, switch, ahead);
+        self.prefetch_occupied(lanes, switch, ahead);
+    }
+
     /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
     #[inline]
     fn send_next(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: ProtectedId) {
