@@ -154,20 +154,18 @@ impl Egress {
     /// Prefetches the fields that frames touch.
     #[inline]
     pub(crate) fn prefetch(&self) {
+        prefetch(&self.schedule);
         prefetch(&self.occupied);
         prefetch(&self.queues[0]);
-        if let Some(queue) = self.queues.get(usize::from(self.separate_class)) {
-            prefetch(queue);
-            prefetch(&self.schedule);
-        }
     }
 
-    /// Prefetches the next frames, and where the next one is queued.
+    /// Prefetches the next frames of the lowest class, where the next one is queued, and the queue of the class with
+    /// separate memory.
     #[inline]
     pub(crate) fn prefetch_queue(&self) {
         self.queues[0].prefetch();
         if let Some(queue) = self.queues.get(usize::from(self.separate_class)) {
-            queue.prefetch();
+            prefetch(queue);
         }
     }
 

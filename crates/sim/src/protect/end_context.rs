@@ -38,14 +38,14 @@ pub(super) type Incoming = (FrameId, Bytes);
 impl EndContext<'_> {
     /// Removes the next frame from the queues.
     #[inline]
-    pub(super) fn take_head(&mut self) -> Option<FrameId> {
+    pub(super) fn take_head(&mut self) -> Option<QueuedFrame> {
         self.head = self.egress.pop(self.now);
         let (class, waiting) = self.head?;
         if let Some(next) = self.egress.waiting_in(class).next() {
             self.lanes.frames.prefetch(next.frame());
             self.lanes.headers.prefetch(next.frame());
         }
-        Some(waiting.frame())
+        Some(waiting)
     }
 
     #[inline]

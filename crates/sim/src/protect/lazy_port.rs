@@ -163,7 +163,7 @@ impl ProtectedPort {
         let Some(header) = end.poll_new(now, state.queue_head(class, frame.len())) else { return false };
         egress.bypass(now, frame, class);
         let mut cx = EndContext { now, port, lanes, egress, state, shared, head: None };
-        retransmission::send_new(end, &mut cx, frame.frame(), header);
+        retransmission::send_new(end, &mut cx, frame, header);
         self.dispose(lanes, shared, port);
         self.await_wire(lanes, now);
         true

@@ -9,6 +9,7 @@ use super::end_context::EndContext;
 use super::link_end::EndState;
 use crate::frame::{Frame, FrameId, Header, PackedHeader};
 use crate::link::Lanes;
+use crate::port::QueuedFrame;
 
 /// Sends what is next over the free wire. Returns whether there is something.
 #[inline(never)]
@@ -16,8 +17,8 @@ pub(super) fn send(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> bool
     let waiting = cx.egress.peek(cx.now).map(|(class, len)| cx.state.queue_head(class, len));
     match end.poll_usual(cx.now, waiting) {
         Some(UsualTransmit::New(header)) => {
-            let id = cx.take_head().expect("the head that was polled");
-            send_new(end, cx, id, header);
+            let head = cx.take_head().expect("the head that was polled");
+            send_new(end, cx, head, header);
         }
         Some(UsualTransmit::Control(header)) => {
             send_control(cx.lanes, cx.state, cx.now, PackedHeader::control(header));
@@ -35,37 +36,40 @@ pub(super) fn send_control(lanes: &mut Lanes, state: &mut EndState, now: Time, h
     lanes.transmit_control(now, state.lane, header)
 }
 
-/// Sends a frame behind a header, and keeps a copy.
+/// Sends a frame behind a header, and keeps a copy if one may be needed.
 #[inline]
 pub(super) fn send_new(
     end: &mut Endpoint<FrameId>,
     cx: &mut EndContext<'_>,
-    id: FrameId,
+    head: QueuedFrame,
     header: DataHeader,
 ) {
     let added = LinkHeader::from(header).added_len() as u16;
-    send_packed(end, cx, id, PackedHeader::data_header(header), added);
+    send_packed(end, cx, head, PackedHeader::data_header(header), added);
 }
 
 #[inline(never)]
 fn send_packed(
     end: &mut Endpoint<FrameId>,
     cx: &mut EndContext<'_>,
-    id: FrameId,
+    head: QueuedFrame,
     header: PackedHeader,
     added: u16,
 ) {
-    let copy = copy_if_needed(end, cx, id, added);
+    let (id, lane, len) = (head.frame(), cx.state.lane, head.len() + added);
+    let copy = copy_if_needed(end, cx, id, len);
     end.on_sent_with(cx.now, copy);
     cx.state.costs.header_bytes += u64::from(added);
+    // The frame may not be in the cache; writing does not wait for it.
     let frame = cx.lanes.frames.get_mut(id);
-    frame.len += added;
+    frame.len = len;
     frame.has_header = true;
     cx.lanes.headers.insert_packed(id, header);
-    cx.lanes.transmit(cx.now, cx.state.lane, id);
+    let cost = cx.lanes.frame_time(lane, len);
+    cx.lanes.depart(cx.now, lane, id, (len, cost));
 }
 
-/// Keeps a copy of a frame that leaves with a header of `added` bytes, if it may be requested again.
+/// Keeps a copy of a frame that leaves with `len` bytes, header included, if it may be requested again.
 ///
 /// What certainly passes the link arrives in order, and frames before it that were lost are settled when they are
 /// acknowledged. So the receiver delivers it at once, unless a frame that had arrived behind a missing one was
@@ -75,9 +79,9 @@ fn copy_if_needed(
     end: &Endpoint<FrameId>,
     cx: &mut EndContext<'_>,
     id: FrameId,
-    added: u16,
+    len: u16,
 ) -> Option<FrameId> {
-    let (len, unacked) = (cx.lanes.frames.get(id).len + added, end.unacked());
+    let unacked = end.unacked();
     if !cx.lanes.ports[cx.state.lane.index()].will_pass(len) {
         cx.state.recovered_from = unacked.end + 1;
     }
@@ -90,14 +94,14 @@ fn send_unusual(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>, head: Opti
     let Some(transmit) = end.poll_transmit(cx.now, head) else { return false };
     let id = match transmit {
         Transmit::Plain => {
-            let Some(id) = cx.take_head() else { return false };
+            let Some(id) = cx.take_head().map(|head| head.frame()) else { return false };
             if cx.state.has_started() { cx.attach(id, Header::Unprotected) } else { id }
         }
         Transmit::New(signal) => {
-            let Some(id) = cx.take_head() else { return false };
-            let copy = copy_if_needed(end, cx, id, signal.added_len() as u16);
+            let Some(head) = cx.take_head() else { return false };
+            let copy = copy_if_needed(end, cx, head.frame(), head.len() + signal.added_len() as u16);
             end.on_sent_with(cx.now, copy);
-            cx.attach(id, Header::Link(signal))
+            cx.attach(head.frame(), Header::Link(signal))
         }
         Transmit::Retransmission(signal, kept) => {
             let id = cx.lanes.frames.duplicate(kept);

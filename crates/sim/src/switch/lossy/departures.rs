@@ -8,7 +8,6 @@ use wiremend_units::{LaneId, SwitchId, Time};
 
 use super::{Lossy, LossyPort, arm};
 use crate::link::{Intake, Lanes};
-use crate::memory::prefetch;
 use crate::port::Egress;
 use crate::switch::Trimming;
 
@@ -18,27 +17,6 @@ impl Lossy {
         for lane in self.occupied.iter().flatten() {
             if let LossyPort::Scheduled(egress) = &mut self.ports[lane.index()] {
                 send_until(lanes, egress, *lane, |_, start| start < now);
-            }
-        }
-    }
-
-    /// Prefetches what the ports with queued frames need when the turn of their switch is `ahead` turns away.
-    pub(super) fn prefetch_occupied(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
-        for lane in self.occupied.get(switch.index()).into_iter().flatten() {
-            match (ahead, &self.ports[lane.index()]) {
-                (4, port) => prefetch(port),
-                (3, LossyPort::Scheduled(egress)) => {
-                    egress.prefetch();
-                    lanes.prefetch_port(*lane, false);
-                    if let Some(trimming) = &self.trimming {
-                        trimming.prefetch(*lane);
-                    }
-                }
-                (2, LossyPort::Scheduled(egress)) => {
-                    egress.prefetch_queue();
-                    lanes.prefetch_port(*lane, true);
-                }
-                _ => {}
             }
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Lossy {
     ports: Vec<LossyPort>,
     /// By switch: the scheduled ports with queued frames. Empty if all departures have events.
     occupied: Vec<Vec<LaneId>>,
+    /// Whether some ports are scheduled.
+    has_queues: bool,
     /// Trims packets when queues are long.
     trimming: Option<Box<Trimming>>,
     pub(super) protection: Protection,
@@ -44,7 +46,7 @@ impl Lossy {
     ) -> Self {
         let ports = (0..lanes).map(|_| LossyPort::Plain).collect();
         let occupied = vec![Vec::new(); lazy_switches.unwrap_or(0)];
-        Self { ports, occupied, trimming: trimming.map(Box::new), protection }
+        Self { ports, occupied, has_queues: false, trimming: trimming.map(Box::new), protection }
     }
 
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
@@ -55,6 +57,7 @@ impl Lossy {
         };
         lanes.set_intake(lane, intake);
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
+        self.has_queues = true;
     }
 
     /// Visits the state on which the repetition of a pattern depends.
@@ -272,17 +275,23 @@ impl Lossy {
         }
     }
 
-    /// Returns whether departures of some ports have no events.
-    pub(super) fn has_lazy_ports(&self) -> bool {
-        self.is_lazy() || self.protection.has_lazy_ports()
+    /// Returns whether some ports are scheduled.
+    pub(super) fn has_queues(&self) -> bool {
+        self.has_queues
     }
 
-    /// Prefetches what such ports of a switch need when its turn is `ahead` turns away. Each step uses what the one
-    /// before has brought.
+    /// Prefetches the queues of a scheduled port, then (`is_next`) what they refer to.
     #[inline]
-    pub(super) fn prefetch_lazy_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
-        self.protection.prefetch(lanes, switch, ahead);
-        self.prefetch_occupied(lanes, switch, ahead);
+    pub(super) fn prefetch_queues(&self, lane: LaneId, is_next: bool) {
+        let LossyPort::Scheduled(egress) = &self.ports[lane.index()] else { return };
+        if is_next {
+            egress.prefetch_queue();
+            return;
+        }
+        egress.prefetch();
+        if let Some(trimming) = &self.trimming {
+            trimming.prefetch(lane);
+        }
     }
 
     /// Sends the next frame of a protected port if the wire is free, and schedules the next call.
