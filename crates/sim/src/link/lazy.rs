@@ -176,24 +176,6 @@ impl Lanes {
         }
     }
 
-    /// Puts a control frame on a lane that has no events for it.
-    #[inline]
-    pub(super) fn carry_control(&mut self, lane: LaneId, at: Time, header: PackedHeader) {
-        let ring = &mut self.control_rings[lane.index()];
-        let is_first = ring.is_empty();
-        ring.append(&mut self.control_pool, at, header);
-        self.controls += 1;
-        if is_first {
-            self.arm_first_control(lane, at);
-        }
-    }
-
-    /// Schedules a look at the control frames of a lane.
-    #[inline(never)]
-    fn arm_first_control(&mut self, lane: LaneId, at: Time) {
-        self.queue.arm_by(self.sources.switch_timer_of(self.rings[lane.index()].to), at);
-    }
-
     /// Puts a stored frame on a lane whose control frames have no events.
     #[inline(never)]
     pub(super) fn carry_stored(&mut self, lane: LaneId, at: Time, frame: FrameId) {
