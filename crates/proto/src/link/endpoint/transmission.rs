@@ -5,8 +5,7 @@ use wiremend_units::Time;
 use super::Endpoint;
 use crate::link::handshake::SendMode;
 use crate::link::{
-    ControlHeader, DataHeader, Hello, HelloKind, LinkHeader, QueueHead, Transmit, UnprotectedTransmit,
-    UsualTransmit,
+    ControlHeader, DataHeader, HelloKind, LinkHeader, QueueHead, Transmit, UnprotectedTransmit, UsualTransmit,
 };
 
 impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
