@@ -143,6 +143,9 @@ impl Partition {
             for lane in ports {
                 self.lanes.prefetch_port(*lane, is_next);
             }
+            if self.ports.has_queues() {
+                ports.iter().for_each(|lane| self.ports.prefetch_queues(*lane, is_next));
+            }
         }
     }
 
