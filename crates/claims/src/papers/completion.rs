@@ -40,10 +40,3 @@ pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
     let below = outcome.summary.fct_cdf.iter().take_while(|point| point.value as f64 / 1e3 <= ns).last();
     1.0 - below.map_or(0.0, |point| point.at_most)
 }
-
-/// Kolmogorov distance of two distributions.
-pub(super) fn kolmogorov_distance(one: &Outcome, other: &Outcome) -> f64 {
-    let times = [one, other].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
-    let difference = |ns: f64| (share_above(one, ns) - share_above(other, ns)).abs();
-    times.map(|point| difference(point.value as f64 / 1e3)).fold(0.0, f64::max)
-}

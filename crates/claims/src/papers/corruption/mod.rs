@@ -7,11 +7,9 @@
 mod cost;
 mod frames;
 mod long_flows;
-mod nak;
 mod path;
 mod short_flows;
 mod tail;
-mod twice;
 
 use wiremend_report::plot::{Axis, Curve, Line, Scale, Unit};
 
@@ -20,11 +18,11 @@ use crate::ledger::Claim;
 pub(super) const CLAIMS: &[Claim] = &[
     frames::CLAIM,
     path::CLAIM,
-    nak::BARE,
-    twice::BARE,
+    long_flows::NAK,
+    long_flows::TWICE,
     tail::CLAIM,
-    nak::COPIED,
-    twice::COPIED,
+    long_flows::NAK_COPIES,
+    long_flows::TWICE_COPIES,
     short_flows::TAIL,
     short_flows::ACK,
     cost::CLAIM,

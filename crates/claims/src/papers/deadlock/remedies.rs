@@ -6,7 +6,7 @@ use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::source;
 use crate::ledger::number::{count, fraction, number, time_ns};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P4",
@@ -15,13 +15,13 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "The draft gives no solution. It asks for one that detects and resolves deadlocks caused by all kinds of \
            loops, in addition to fast loop detection",
     method: "The fault of P3, a routing loop of 5 ms at one leaf, with six remedies, and the same remedies under \
-            congestion without a deadlock (15 hosts send to one that stops receiving for 10 ms). Lost packets are \
-            those that the remedy or a lossy class dropped. Recovery is the time from the closure of the deadlock \
-            until the global detector no longer finds it. Collateral is the pause time of ports outside the loop. \
-            Reproduced if without a remedy the deadlock stays; if with each remedy it is gone at the end or never \
-            formed; if probes lose at most 5 % of the packets that a watchdog loses with the same fault, and recover \
-            within 1 ms; if the loop guard drops only packets that returned, and no port is paused; and if neither \
-            raises a false alarm under congestion",
+             congestion without a deadlock (15 hosts send to one that stops receiving for 10 ms). Lost packets are \
+             those that the remedy or a lossy class dropped. Recovery is the time from the closure of the deadlock \
+             until the global detector no longer finds it. Collateral is the pause time of ports outside the loop",
+    note: "A watchdog waits longer than any pause that congestion causes, and then drops a whole queue and all \
+           packets that arrive for it. A probe detects the cycle within one round trip around it, and a few dropped \
+           packets free enough buffer for all others to advance by one switch. A loop guard prevents the deadlock: \
+           the packets that it drops, those that return, are lost in any case",
     runs,
     judge,
 };
@@ -97,8 +97,7 @@ fn false_alarms(outcome: &Outcome) -> u64 {
     deadlocks.false_storms + deadlocks.false_probe_detections + deadlocks.loop_dropped_frames
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let outcome = |remedy| results.outcome(&fault(remedy));
     let none = outcome(NONE).summary.deadlocks;
     judgement.must("deadlocks that persist without a remedy", count(none.found - none.resolved).is(1));
@@ -151,22 +150,6 @@ fn judge(results: &Results<'_>) -> Finding {
         rows(results),
     );
     judgement.plot("p4", &figure(results));
-    let text = |remedy| {
-        let outcome = outcome(remedy);
-        let recovery = if outcome.summary.deadlocks.found == 0 {
-            "no deadlock".to_owned()
-        } else {
-            format!("resolved after {}", human::time_ns(recovery_ns(outcome)))
-        };
-        format!("{remedy}: {recovery}, {} packets lost", human::count(lost(outcome)))
-    };
-    judgement.finding(
-        REMEDIES.map(text).join("; "),
-        "A watchdog waits longer than any pause that congestion causes, and then drops a whole queue and all packets \
-         that arrive for it. A probe detects the cycle within one round trip around it, and a few dropped packets \
-         free enough buffer for all others to advance by one switch. A loop guard prevents the deadlock: the packets \
-         that it drops, those that return, are lost in any case",
-    )
 }
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
