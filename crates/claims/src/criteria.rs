@@ -155,10 +155,7 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
                 "at most 0.25 µs above the printed values, and at least 5 µs",
                 "A run missed it",
             ),
-            restored(
-                "0.25 µs for rounding",
-                "at most the printed values; 100G is a calibration and no longer judged",
-            ),
+            restored("0.25 µs for rounding", "at most the printed values, and at least 5 µs at 25G"),
         ],
     ),
     (

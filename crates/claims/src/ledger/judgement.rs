@@ -3,7 +3,7 @@
 use wiremend_report::ledger::{Band, Check, Correction, Explanation, Figure, Measured, Table};
 use wiremend_report::plot::{Bars, Plot};
 
-use super::number::{Number, Test};
+use super::number::{Number, Test, count, number};
 
 /// Checks of a claim, the remedies of misses, a table and drawings.
 #[derive(Default)]
@@ -23,6 +23,16 @@ impl Judgement {
     /// Adds a check of our own, which must hold.
     pub(crate) fn must(&mut self, what: impl Into<String>, test: Test) {
         self.check(what.into(), test, false);
+    }
+
+    /// Adds a check that something never happens.
+    pub(crate) fn none(&mut self, what: impl Into<String>, events: u64) {
+        self.must(what, count(events).is(0));
+    }
+
+    /// Adds a check that something happens.
+    pub(crate) fn some(&mut self, what: impl Into<String>, events: u64) {
+        self.must(what, number(events as f64).at_least(1.0));
     }
 
     /// Adds a check of a figure that the paper prints.

@@ -1,13 +1,13 @@
 //! Distributions of completion times.
 
-use wiremend_report::plot::{Curve, Line};
+use wiremend_report::plot::Curve;
 
 use crate::ledger::Outcome;
 
 /// The distribution as a curve.
 pub(super) fn distribution(name: &str, outcome: &Outcome) -> Curve {
     let points = outcome.summary.fct_cdf.iter().map(|point| (point.value as f64 / 1e3, point.at_most));
-    Curve { name: name.to_owned(), points: points.collect(), line: Line::StepAfter }
+    Curve::steps(name, points)
 }
 
 /// The part of the distribution above the share `from` of all flows.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wiremend_measure::median;
 use wiremend_report::human;
 use wiremend_report::lab::LinkState;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::joshi::source;
 use crate::ledger::number::{number, shown};
@@ -178,9 +178,8 @@ fn figure(pairs: &[Pair]) -> Plot {
     let curves = CONTROLS.into_iter().flat_map(|control| {
         let curve = move |who: &str, share: fn(&Pair) -> &Share| {
             let is_corrupting = |pair: &&Pair| pair.control == control && pair.state == LinkState::Corrupting;
-            let points =
-                pairs.iter().filter(is_corrupting).map(|pair| (pair.loss, share(pair).median)).collect();
-            Curve { name: format!("{control}, {who}"), points, line: Line::Marked }
+            let points = pairs.iter().filter(is_corrupting).map(|pair| (pair.loss, share(pair).median));
+            Curve::marked(format!("{control}, {who}"), points)
         };
         [curve("kernel", |pair| &pair.kernel), curve("simulator", |pair| &pair.simulator)]
     });

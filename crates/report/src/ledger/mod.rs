@@ -365,30 +365,36 @@ mod tests {
             exact: 1660.0,
             band: Band::Expected { value: 1660.0, part: 0.0 },
         };
-        let claim = |id: &str, second, corrections: &[Correction]| ClaimResult {
-            id: id.to_owned(),
-            criteria: 1,
-            checks: vec![check(1571, false), check(second, true)],
-            corrections: corrections.to_vec(),
-            explanations: Vec::new(),
-            table: Some(Table {
-                columns: vec!["rate".to_owned(), "p99".to_owned()],
-                rows: vec![vec!["1/128".to_owned(), "268 ms".to_owned()]],
-            }),
-            figures: vec![Figure {
-                name: id.to_lowercase(),
-                caption: "Timeouts".to_owned(),
-                svg: bars.svg(),
-            }],
-            computing_s: 61.0,
-            origin: Origin {
-                effort: "full".to_owned(),
-                command: "wiremend repro --all".to_owned(),
-                version: "0.1.0 (abc)".to_owned(),
-                date: "2025-01-31".to_owned(),
-                machine: "2 cores of a kind".to_owned(),
-            },
+        let fitted = Explanation {
+            cause: "a fit".to_owned(),
+            free_values: 1,
+            figures: vec![(1, Measured::Count(1562))],
         };
+        let claim =
+            |id: &str, second, corrections: &[Correction], explanations: &[Explanation]| ClaimResult {
+                id: id.to_owned(),
+                criteria: 1,
+                checks: vec![check(1571, false), check(second, true)],
+                corrections: corrections.to_vec(),
+                explanations: explanations.to_vec(),
+                table: Some(Table {
+                    columns: vec!["rate".to_owned(), "p99".to_owned()],
+                    rows: vec![vec!["1/128".to_owned(), "268 ms".to_owned()]],
+                }),
+                figures: vec![Figure {
+                    name: id.to_lowercase(),
+                    caption: "Timeouts".to_owned(),
+                    svg: bars.svg(),
+                }],
+                computing_s: 61.0,
+                origin: Origin {
+                    effort: "full".to_owned(),
+                    command: "wiremend repro --all".to_owned(),
+                    version: "0.1.0 (abc)".to_owned(),
+                    date: "2025-01-31".to_owned(),
+                    machine: "2 cores of a kind".to_owned(),
+                },
+            };
         Ledger {
             schema: Ledger::SCHEMA,
             command: "wiremend repro --all".to_owned(),
@@ -399,10 +405,10 @@ mod tests {
             computing_s: 183.0,
             changed: Vec::new(),
             claims: vec![
-                claim("V1", 1571, &[]),
-                claim("J8", 1750, &[corrected]),
-                claim("X3", 1750, &[]),
-                claim("W4", 1571, &[]),
+                claim("V1", 1571, &[], &[]),
+                claim("J8", 1750, &[corrected], &[]),
+                claim("X3", 1750, &[], &[fitted]),
+                claim("W4", 1571, &[], &[]),
             ],
         }
     }

@@ -40,7 +40,7 @@ impl Ledger {
         let criteria = Page { name: CRITERIA.to_owned(), text: criteria_page(statements) };
         let claims = self.stated(statements).map(|(statement, claim)| Page {
             name: file_name(statement.id),
-            text: self.claim_page(statement, claim),
+            text: claim_page(statement, claim),
         });
         [index, criteria].into_iter().chain(claims).collect()
     }
@@ -93,42 +93,43 @@ impl Ledger {
         }
         text
     }
+}
 
-    fn claim_page(&self, statement: &Statement, claim: &ClaimResult) -> String {
-        let Statement { id, title, source, paper, method, note, .. } = statement;
-        let mut text = format!(
-            "# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md) · [Criteria](criteria.md) · [Glossary](../glossary.md)\n\n",
-            prose(title)
-        );
-        let verdict = format!("{} {}", claim.verdict().sign(), capitalised(&verdict_text(statement, claim)));
-        write_paragraph(&mut text, &format!("**{verdict}.** {}", prose(&sentence(&claim.why()))));
-        if !note.is_empty() {
-            write_paragraph(&mut text, &prose(&sentence(note)));
-        }
-        text.push_str("## Paper\n\n");
-        write_paragraph(&mut text, &prose(&sentence(paper)));
-        write_paragraph(&mut text, &format!("Source: {}", prose(&sentence(&source.to_string()))));
-        text.push_str("## Method\n\n");
-        write_paragraph(&mut text, &prose(&sentence(method)));
-        text.push_str("## Result\n\n");
-        for figure in &claim.figures {
-            let _ = writeln!(text, "![{}]({}/{}.svg)\n", prose(&figure.caption), Self::FIGURES, figure.name);
-        }
-        if let Some(table) = &claim.table {
-            write_table(&mut text, table);
-        }
-        write_checks(&mut text, claim);
-        write_causes(&mut text, claim);
-        let _ = writeln!(
-            text,
-            "## Measure again\n\n\
-             ```sh\nwiremend repro {id}             # as below\nwiremend repro {id} --quick     # less simulated time, fewer points\n\
-             wiremend repro {id} --commands  # prints the commands of the runs\n```\n\n\
-             | command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|\n| {} |",
-            origin_cells(&claim.origin, claim.computing_s)
-        );
-        text
+/// The page of a claim.
+fn claim_page(statement: &Statement, claim: &ClaimResult) -> String {
+    let Statement { id, title, source, paper, method, note, .. } = statement;
+    let mut text = format!(
+        "# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md) · [Criteria](criteria.md) · [Glossary](../glossary.md)\n\n",
+        prose(title)
+    );
+    let verdict = format!("{} {}", claim.verdict().sign(), capitalised(&verdict_text(statement, claim)));
+    write_paragraph(&mut text, &format!("**{verdict}.** {}", prose(&sentence(&claim.why()))));
+    if !note.is_empty() {
+        write_paragraph(&mut text, &prose(&sentence(note)));
     }
+    text.push_str("## Paper\n\n");
+    write_paragraph(&mut text, &prose(&sentence(paper)));
+    write_paragraph(&mut text, &format!("Source: {}", prose(&sentence(&source.to_string()))));
+    text.push_str("## Method\n\n");
+    write_paragraph(&mut text, &prose(&sentence(method)));
+    text.push_str("## Result\n\n");
+    for figure in &claim.figures {
+        let _ = writeln!(text, "![{}]({}/{}.svg)\n", prose(&figure.caption), Ledger::FIGURES, figure.name);
+    }
+    if let Some(table) = &claim.table {
+        write_table(&mut text, table);
+    }
+    write_checks(&mut text, claim);
+    write_causes(&mut text, claim);
+    let _ = writeln!(
+        text,
+        "## Measure again\n\n\
+         ```sh\nwiremend repro {id}             # as below\nwiremend repro {id} --quick     # less simulated time, fewer points\n\
+         wiremend repro {id} --commands  # prints the commands of the runs\n```\n\n\
+         | command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|\n| {} |",
+        origin_cells(&claim.origin, claim.computing_s)
+    );
+    text
 }
 
 /// The changelog of criteria.
@@ -213,14 +214,16 @@ fn write_causes(text: &mut String, claim: &ClaimResult) {
         text.push('\n');
     }
     for of in &claim.explanations {
-        let _ = writeln!(text, "## Cause: {}\n", prose(&of.cause));
-        let (counts, free, figures) = (of.counts(&claim.checks), of.free_values, of.figures.len());
+        text.push_str("## A cause of differences, applied\n\n");
+        let (sign, cause, figures) =
+            (mark(of.counts(&claim.checks)), prose(&sentence(&of.cause)), of.figures.len());
         write_paragraph(
             text,
             &format!(
-                "{} The cause has {free} free values for {figures} figures. It counts if it has fewer than figures, and \
-                 brings all of them into their bands.",
-                mark(counts)
+                "{sign} {} Free values: {}; figures: {figures}. A cause counts (✓) if it has fewer free values than \
+                 figures, and brings all of them into their bands.",
+                capitalised(&cause),
+                of.free_values
             ),
         );
         text.push_str("| | figure | printed | with the cause |\n|---|---|---|---|\n");
@@ -330,6 +333,9 @@ mod tests {
             text.contains("| ✓ | timeouts \\| of 10⁵ | 1660 | 1750 (1591…1919) | &lt;b>lost ACKs |"),
             "{text}"
         );
+        let text = &pages[4].text;
+        assert!(text.contains("✗ A fit. Free values: 1; figures: 1. A cause counts"), "{text}");
+        assert!(text.contains("| ✓ | timeouts \\| of 10⁵ | 1562 | 1562 (1413…1722) |"), "{text}");
         let escaped = ["12. May", "3) b", "- a", "+ 1", "#2", "12.5 ms", "1e-3"].map(line_start_escaped);
         assert_eq!(escaped, ["12\\. May", "3\\) b", "\\- a", "\\+ 1", "\\#2", "12.5 ms", "1e-3"]);
     }

@@ -45,6 +45,7 @@ pub struct Check {
     pub printed: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_plain(unit: &Unit) -> bool {
     *unit == Unit::Number
 }

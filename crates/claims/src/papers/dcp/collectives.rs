@@ -1,11 +1,11 @@
 //! D3: completion times of collectives.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Scheme};
 use super::source;
-use crate::ledger::number::{count, fraction, spread};
+use crate::ledger::number::{fraction, spread};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -103,7 +103,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             let largest = largest(effort, scheme, kind).map(|run| results.outcome(&run));
             let jobs = [Some(large), largest].into_iter().flatten().flat_map(|outcome| &outcome.summary.jobs);
             let open = jobs.map(|job| job.jobs - job.finished).sum();
-            judgement.must(format!("jobs that do not complete, {name}, {}", scheme.name), count(open).is(0));
+            judgement.none(format!("jobs that do not complete, {name}, {}", scheme.name), open);
             let [mean, least, longest] = over_seeds(results, scheme, kind);
             rows.push(vec![
                 format!("{name}, {}", scheme.name),
@@ -135,7 +135,7 @@ fn figure(results: &Results<'_>) -> Plot {
         times.sort_by(f64::total_cmp);
         let share = |place: usize| (place + 1) as f64 / times.len() as f64;
         let points = times.iter().enumerate().map(|(place, &time)| (time, share(place)));
-        Curve { name: format!("{name}, {}", scheme.name), points: points.collect(), line: Line::Marked }
+        Curve::marked(format!("{name}, {}", scheme.name), points)
     };
     let curves = COLLECTIVES.into_iter().flat_map(|one| [DCP, GO_BACK_N].map(|scheme| curve(one, scheme)));
     Plot {

@@ -1,7 +1,7 @@
 //! W3: DCP over corrupting links.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
 use crate::ledger::number::{fraction, number, spread};
@@ -127,8 +127,8 @@ fn figure(results: &Results<'_>) -> Plot {
     let curve = |scheme: &'static str| {
         let points = RATES.map(|rate| (rate, goodput(results, scheme, rate)[0]));
         // A logarithmic axis has no zero.
-        let points = points.into_iter().filter(|(_, goodput)| *goodput > 0.0).collect();
-        Curve { name: scheme.to_owned(), points, line: Line::Marked }
+        let points = points.into_iter().filter(|(_, goodput)| *goodput > 0.0);
+        Curve::marked(scheme, points)
     };
     Plot {
         title: "Goodput of one connection over a corrupting link".to_owned(),

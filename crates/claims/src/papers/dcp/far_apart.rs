@@ -5,7 +5,7 @@ use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use super::scheme::{DCP, GO_BACK_N, IRN, MP_RDMA, Scheme};
 use super::source;
-use crate::ledger::number::{bytes, count, fraction, number};
+use crate::ledger::number::{bytes, fraction, number};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::{distribution, exact_ns, quantile_ns};
 
@@ -126,7 +126,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             switches.push((need, bytes(PORTS * port)));
         }
         let what = format!("lossless packets lost with this headroom, {}", distance.name);
-        judgement.must(what, count(full.summary.flow_control.lossless_dropped).is(0));
+        judgement.none(what, full.summary.flow_control.lossless_dropped);
         let lost = half_headroom.summary.flow_control.lossless_dropped as f64;
         judgement.must(
             format!("lossless packets lost with half of this headroom, {}", distance.name),
@@ -136,10 +136,10 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         for scheme in [DCP, IRN] {
             let open = outcome(scheme).summary.flows - outcome(scheme).summary.finished;
             let what = format!("flows that do not finish, {}, {}", scheme.name, distance.name);
-            judgement.must(what, count(open).is(0));
+            judgement.none(what, open);
         }
         let what = format!("timeouts of DCP, {}", distance.name);
-        judgement.must(what, count(outcome(DCP).summary.timeouts.total()).is(0));
+        judgement.none(what, outcome(DCP).summary.timeouts.total());
         let tail = |scheme| quantile_ns(outcome(scheme), 0.95);
         for other in [IRN, MP_RDMA] {
             let what =

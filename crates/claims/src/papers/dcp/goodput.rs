@@ -1,7 +1,7 @@
 //! D1: goodput of a connection with random losses, for each scheme.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
 use crate::ledger::number::{ascending, fraction, number, rate_bps};
@@ -146,8 +146,8 @@ fn figure(results: &Results<'_>, rates: &[f64]) -> Plot {
     let curve = |scheme: &'static str| {
         let point = |&loss: &f64| (loss, goodput(results, scheme, loss));
         // A logarithmic axis has no zero.
-        let points = rates.iter().map(point).filter(|(_, goodput)| *goodput > 0.0).collect();
-        Curve { name: scheme.to_owned(), points, line: Line::Marked }
+        let points = rates.iter().map(point).filter(|(_, goodput)| *goodput > 0.0);
+        Curve::marked(scheme, points)
     };
     Plot {
         title: "Goodput of one connection against the loss rate".to_owned(),

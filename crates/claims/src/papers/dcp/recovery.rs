@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{ascending, count, fraction, number, shown};
+use crate::ledger::number::{ascending, fraction, number, shown};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::slowest;
 
@@ -164,7 +164,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let selected = cases().filter(|(scheme, ..)| *scheme == which);
         let failed =
             selected.map(|(scheme, paths, control)| Case::new(results, scheme, paths, control).failed());
-        judgement.must(format!("flows that do not finish, {which}"), count(failed.sum()).is(0));
+        judgement.none(format!("flows that do not finish, {which}"), failed.sum());
     }
     judgement.table(
         "| median slowdown | mean | 99 % | failed | timeouts | retransmitted | unnecessary | trimmed | \
@@ -188,7 +188,7 @@ fn without_control(judgement: &mut Judgement, results: &Results<'_>, paths: &str
         let order = ascending(&[named(PUBLISHED, &published), named(RACK, &rack)], RACK_TOLERANCE);
         judgement.printed(name, order);
     }
-    judgement.must(format!("timeouts of DCP, {paths}"), count(dcp.timeouts()).is(0));
+    judgement.none(format!("timeouts of DCP, {paths}"), dcp.timeouts());
     if paths == ADAPTIVE {
         let unnecessary_share = fraction(irn.unnecessary_share());
         judgement.must(
@@ -221,7 +221,7 @@ fn with_control(judgement: &mut Judgement, results: &Results<'_>, paths: &str, c
         let order = ascending(&[(RACK, notifications(&rack)), (DCP, notifications(&dcp))], 0.0);
         judgement.must(format!("congestion notifications, {paths}, {control}"), order);
     }
-    judgement.must(format!("timeouts of DCP, {paths}, {control}"), count(dcp.timeouts()).is(0));
+    judgement.none(format!("timeouts of DCP, {paths}, {control}"), dcp.timeouts());
 }
 
 fn row(

@@ -4,10 +4,10 @@ use wiremend_proto::dcp::{Parameters, Tracking};
 use wiremend_proto::rc;
 use wiremend_proto::sr::{self, Scheme, StateBytes};
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{ascending, bytes, count, fraction, number};
+use crate::ledger::number::{ascending, bytes, fraction, number};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -141,9 +141,8 @@ fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) {
             let name =
                 if trimmed > 0.0 { format!("{tracking}, packets trimmed") } else { tracking.to_owned() };
             let missing = outcome.summary.flows - outcome.tracking.delivered_messages;
-            judgement
-                .must(format!("messages that did not arrive exactly once, {name}"), count(missing).is(0));
-            judgement.must(format!("duplicate packets, {name}"), count(outcome.tracking.duplicates).is(0));
+            judgement.none(format!("messages that did not arrive exactly once, {name}"), missing);
+            judgement.none(format!("duplicate packets, {name}"), outcome.tracking.duplicates);
         }
     }
     judgement.must(
@@ -194,7 +193,7 @@ fn figure(results: &Results<'_>) -> Plot {
             let known = results.outcome(&run("bitmap", extra_delay_us, 0.0, results.effort()));
             (known.tracking.disorder_max as f64, CLOCK_HZ / accesses(outcome).max(1.0) / 1e6)
         };
-        Curve { name: tracking.to_owned(), points: EXTRA_DELAY_US.map(point).to_vec(), line: Line::Marked }
+        Curve::marked(tracking, EXTRA_DELAY_US.map(point))
     };
     Plot {
         title: "Packets per second that a receiver can track at 300 MHz".to_owned(),

@@ -1,13 +1,13 @@
 //! D2: adaptive routing over paths of unequal capacity.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{
     DCP, GO_BACK_N_ADAPTIVE, IRN_ADAPTIVE, MP_RDMA, MP_RDMA_WIDE, RACK_TLP_ADAPTIVE, Scheme,
 };
 use super::source;
-use crate::ledger::number::{count, fraction};
+use crate::ledger::number::fraction;
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -85,10 +85,10 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             fraction(dcp / equal).at_least(DCP_SHARE_MIN),
         );
         let what = format!("retransmissions of DCP, ratio {ratio}");
-        judgement.must(what, count(outcome(DCP, slow).summary.retransmitted_packets).is(0));
+        judgement.none(what, outcome(DCP, slow).summary.retransmitted_packets);
         for scheme in SCHEMES {
             let dropped = outcome(scheme, slow).summary.dropped_frames.buffer;
-            judgement.must(format!("frames dropped, {}, ratio {ratio}", scheme.name), count(dropped).is(0));
+            judgement.none(format!("frames dropped, {}, ratio {ratio}", scheme.name), dropped);
         }
         if ratio > 1.0 {
             let spurious = retransmission_share(effort, outcome(IRN_ADAPTIVE, slow));
@@ -127,11 +127,7 @@ fn figure(results: &Results<'_>) -> Plot {
         let point = |&(ratio, slow): &(f64, &str)| {
             (ratio, goodput_bps(effort, results.outcome(&run(effort, scheme, slow))))
         };
-        Curve {
-            name: scheme.name.to_owned(),
-            points: ratios(effort).iter().map(point).collect(),
-            line: Line::Marked,
-        }
+        Curve::marked(scheme.name, ratios(effort).iter().map(point))
     };
     Plot {
         title: "Goodput of four hosts over eight paths, four of them slow".to_owned(),

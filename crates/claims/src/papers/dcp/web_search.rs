@@ -1,13 +1,13 @@
 //! D5: web search flows on 256 hosts, with and without congestion control.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{
     DCP, DCP_CONTROLLED, GO_BACK_N, IRN, IRN_ADAPTIVE, IRN_CONTROLLED, LOSSLESS, MP_RDMA, Scheme,
 };
 use super::source;
-use crate::ledger::number::{count, fraction, number, shown, time_ns};
+use crate::ledger::number::{fraction, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::quantile_ns;
 
@@ -90,8 +90,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         for scheme in SCHEMES {
             let outcome = outcome(scheme, load);
             let open = outcome.summary.flows - outcome.summary.finished;
-            judgement
-                .must(format!("flows that do not finish, {}, load {load}", scheme.name), count(open).is(0));
+            judgement.none(format!("flows that do not finish, {}, load {load}", scheme.name), open);
             rows.push(row(&format!("load {load}, {}", scheme.name), outcome));
         }
         for scheme in [DCP, DCP_CONTROLLED] {
@@ -146,8 +145,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 
 /// Checks that DCP received a header for every packet that it lost.
 fn check_headers_received(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
-    judgement.must(format!("timeouts, {name}"), count(outcome.summary.timeouts.total()).is(0));
-    judgement.must(format!("headers lost, {name}"), count(outcome.summary.trims.headers_dropped).is(0));
+    judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
+    judgement.none(format!("headers lost, {name}"), outcome.summary.trims.headers_dropped);
 }
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {
@@ -166,11 +165,7 @@ fn figure(results: &Results<'_>) -> Plot {
     let effort = results.effort();
     let curve = |scheme: Scheme| {
         let point = |&load: &f64| (load, slowdown(results.outcome(&web(effort, scheme, load))));
-        Curve {
-            name: scheme.name.to_owned(),
-            points: loads(effort).iter().map(point).collect(),
-            line: Line::Marked,
-        }
+        Curve::marked(scheme.name, loads(effort).iter().map(point))
     };
     Plot {
         title: "99 % slowdown of web search flows".to_owned(),

@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{count, fraction, rate_bps};
+use crate::ledger::number::{fraction, rate_bps};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -99,14 +99,10 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         );
         let tried = factors(results.effort()).iter();
         let below = tried.clone().filter(|factor| **factor < 1.0 && is_deadlocked(results, n, ttl, **factor));
-        judgement
-            .must(format!("deadlocks at rates below B/⌈h/n⌉, {what}"), count(below.count() as u64).is(0));
+        judgement.none(format!("deadlocks at rates below B/⌈h/n⌉, {what}"), below.count() as u64);
         let over = tried.clone().filter(|factor| **factor > 1.0);
         let missed = over.clone().filter(|factor| !is_deadlocked(results, n, ttl, **factor));
-        judgement.must(
-            format!("rates above B/⌈h/n⌉ without a deadlock, {what}"),
-            count(missed.count() as u64).is(0),
-        );
+        judgement.none(format!("rates above B/⌈h/n⌉ without a deadlock, {what}"), missed.count() as u64);
         let measured = exact(n, ttl) * (1.0 + excess);
         judgement.derived(
             format!("lowest deadlock rate compared with nB/TTL, {what}"),
@@ -131,13 +127,12 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let measured = |n: u32| Curve {
-        name: format!("measured, n = {n}"),
-        points: TTLS
-            .iter()
-            .filter_map(|ttl| Some((f64::from(*ttl), exact(n, *ttl) * lowest_factor(results, n, *ttl)?)))
-            .collect(),
-        line: Line::Marked,
+    let measured = |n: u32| {
+        Curve::marked(
+            format!("measured, n = {n}"),
+            TTLS.iter()
+                .filter_map(|ttl| Some((f64::from(*ttl), exact(n, *ttl) * lowest_factor(results, n, *ttl)?))),
+        )
     };
     let ttls = || 12..=80;
     let formula = |name: String, of: &dyn Fn(u32) -> f64, line: Line| Curve {
@@ -148,11 +143,10 @@ fn figure(results: &Results<'_>) -> Plot {
     let formulas =
         SWITCHES.map(|n| formula(format!("nB/TTL, n = {n}"), &move |ttl| fluid(n, ttl), Line::Straight));
     let exact = formula("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::Straight);
-    let paper = Curve {
-        name: "draft, n = 2".to_owned(),
-        points: PAPER.map(|(ttl, [low, high])| (f64::from(ttl), (low + high) / 2.0)).to_vec(),
-        line: Line::Marked,
-    };
+    let paper = Curve::marked(
+        "draft, n = 2",
+        PAPER.map(|(ttl, [low, high])| (f64::from(ttl), f64::midpoint(low, high))),
+    );
     Plot {
         title: "Lowest injection rate that turns a loop into a deadlock".to_owned(),
         description: "Lowest injection rate against the TTL with which packets enter the loop.".to_owned(),

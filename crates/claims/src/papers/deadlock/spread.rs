@@ -1,7 +1,7 @@
 //! P3: a deadlock outlives its loop and spreads.
 
 use wiremend_measure::Metric;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
 use crate::ledger::number::{count, fraction, number, time_ns};
@@ -57,7 +57,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let (long, short) = (results.outcome(&long()), results.outcome(&short()));
     let deadlocks = long.summary.deadlocks;
     judgement.must("deadlocks", count(deadlocks.found).is(1));
-    judgement.must("deadlocks that were resolved", count(deadlocks.resolved).is(0));
+    judgement.none("deadlocks that were resolved", deadlocks.resolved);
     let closed = deadlocks.closed_ns.unwrap_or(0) as f64;
     judgement.must(
         "deadlock last detected, time after the end of the loop",
@@ -66,8 +66,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let paused = paused_hosts(long);
     judgement
         .must("hosts outside the loop that are paused to the end", number(paused.len() as f64).at_least(3.0));
-    judgement.must("deadlocks of the short loop", count(short.summary.deadlocks.found).is(0));
-    judgement.must("hosts paused at the end, short loop", count(paused_at_end(short)).is(0));
+    judgement.none("deadlocks of the short loop", short.summary.deadlocks.found);
+    judgement.none("hosts paused at the end, short loop", paused_at_end(short));
     let (sent, got) = traffic(short);
     judgement.must(
         "share of the sent frames that were delivered, short loop",
@@ -100,7 +100,7 @@ fn figure(long: &Outcome, short: &Outcome) -> Plot {
         let paused =
             |at: usize| series.iter().filter(|one| one.get(at).is_some_and(|sample| sample.1 > 0)).count();
         let point = |at: usize| (series[0][at].0 as f64, paused(at) as f64);
-        Curve { name: name.to_owned(), points: (0..samples).map(point).collect(), line: Line::StepAfter }
+        Curve::steps(name, (0..samples).map(point))
     };
     Plot {
         title: "Paused hosts: a loop from 1 to 6 ms, and one from 1 to 2 ms".to_owned(),

@@ -4,7 +4,7 @@ use wiremend_fabric::deadlock::{Alpha, RoutingLoop};
 use wiremend_measure::Interval;
 use wiremend_measure::interval;
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 use wiremend_units::{Bytes, Rate, mix};
 
 use super::source;
@@ -217,7 +217,7 @@ fn figure(results: &Results<'_>, which: &str, name: impl Fn(&Point) -> Option<St
         let at = (f64::from(point.mbps) * 1e6, mean);
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.points.push(at),
-            None => curves.push(Curve { name, points: vec![at], line: Line::Marked }),
+            None => curves.push(Curve::marked(name, vec![at])),
         }
     }
     Plot {

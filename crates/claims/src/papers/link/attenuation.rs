@@ -1,7 +1,7 @@
 //! L21: faster and denser links lose frames at less attenuation.
 
 use wiremend_model::phy::{Generation, OperatingPoint, Optics};
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{ascending, number, share};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -80,8 +80,8 @@ fn figure() -> Plot {
     let steps = || (0..=180).map(|step| f64::from(step) / 10.0);
     let curve = |generation: &Generation| {
         let point = |db: f64| (db, Optics::default().operating_point(generation, db, FRAME_BYTES).frame_loss);
-        let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10).collect();
-        Curve { name: generation.name.to_owned(), points, line: Line::Straight }
+        let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10);
+        Curve::straight(generation.name, points)
     };
     Plot {
         title: "Loss of frames of 1518 B against attenuation".to_owned(),

@@ -1,9 +1,9 @@
 //! L4: buffers of the two switches.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{bytes, count};
+use crate::ledger::number::bytes;
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
 use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted, frames};
@@ -82,7 +82,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     }
     for gbps in RATES {
         let none = most(results, gbps, LG_NB, Side::Rx) as u64;
-        judgement.must(format!("buffer of the receiver, non-blocking mode, {gbps}G"), count(none).is(0));
+        judgement.none(format!("buffer of the receiver, non-blocking mode, {gbps}G"), none);
         for side in [Side::Tx, Side::Rx] {
             let found = bytes(most(results, gbps, HARDENED, side));
             judgement.must(
@@ -102,11 +102,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 fn figure(results: &Results<'_>) -> Plot {
     let curve = |gbps, mode: &'static str, side: Side| {
         let point = |(loss, _): (f64, u32)| (loss, buffered(results, Stress::new(gbps, loss, mode), side));
-        Curve {
-            name: format!("{}, {mode}, {gbps}G", side.name()),
-            points: LOSSES.map(point).to_vec(),
-            line: Line::Marked,
-        }
+        Curve::marked(format!("{}, {mode}, {gbps}G", side.name()), LOSSES.map(point))
     };
     Plot {
         title: "Largest buffers of a protected link".to_owned(),

@@ -1,7 +1,7 @@
 //! L6: consecutive losses.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{count, fraction, number};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -58,7 +58,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 fn figure() -> Plot {
     let of = |(name, next): (&str, f64)| {
         let point = |registers: i32| (f64::from(registers), next.powi(registers));
-        Curve { name: name.to_owned(), points: (1..=6).map(point).collect(), line: Line::Marked }
+        Curve::marked(name, (1..=6).map(point))
     };
     Plot {
         title: "Loss events that exceed a number of registers".to_owned(),

@@ -1,6 +1,6 @@
 //! L14: a CUBIC stream over links without protection, with FEC (Wharf), and with retransmission.
 
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::stream::{HARDENED, HARDENED_NB, LG, LG_NB, NONE, Stream};
 use crate::ledger::number::{ascending, fraction, number, rate_bps, shown, spread};
@@ -235,7 +235,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             format!("share without protection, {}, 30 µs", shown(column.loss)),
             share(none(PAPER_ROUND_TRIP, column.loss)).near(column.none / CLEAN_GBPS, UNPROTECTED_TOLERANCE),
         );
-        let fitting = fitting().into_iter().find(|trial| trial.loss == column.loss);
+        let fitting = fitting().into_iter().find(|trial| trial.loss.total_cmp(&column.loss).is_eq());
         applied.extend(fitting.map(|trial| (figure, share(trial))));
     }
     judgement.explain("round trips of 126, 100 and 46 µs at 1e-4, 1e-3 and 1e-2", applied.len(), &applied);
@@ -316,8 +316,7 @@ fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let curve =
-        |name: &str, points: Vec<(f64, f64)>| Curve { name: name.to_owned(), points, line: Line::Marked };
+    let curve = |name: &str, points: Vec<(f64, f64)>| Curve::marked(name, points);
     let printed =
         |of: fn(&Column) -> f64| COLUMNS.iter().map(|column| (column.loss, of(column) * 1e9)).collect();
     let ours = |round_trip, variant, columns: &[Column]| {

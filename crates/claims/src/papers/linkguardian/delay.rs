@@ -1,7 +1,7 @@
 //! L5: duration of a retransmission.
 
 use wiremend_measure::DelayHistogram;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{number, time_ns};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -70,7 +70,7 @@ fn figure(results: &Results<'_>) -> Plot {
         let point = |step: usize| {
             ((step as u64 * DelayHistogram::BUCKET_NS + DelayHistogram::BUCKET_NS) as f64, sum(step))
         };
-        Curve { name: format!("{gbps}G"), points: (15..28).map(point).collect(), line: Line::StepAfter }
+        Curve::steps(format!("{gbps}G"), (15..28).map(point))
     };
     Plot {
         title: "From the detection of a loss to the first copy".to_owned(),

@@ -1,7 +1,7 @@
 //! L1: number of copies, and the remaining loss.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{count, number, share, shown};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -146,7 +146,7 @@ fn row(case: &Stress, results: &Results<'_>, expected: f64) -> Vec<String> {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let curve = |name: String, points| Curve { name, points, line: Line::Marked };
+    let curve = |name: String, points: Vec<(f64, f64)>| Curve::marked(name, points);
     let curve_at = |gbps, mode: &'static str| {
         let point = |(loss, _): &(f64, u32)| {
             Some((*loss, Stress::new(gbps, *loss, mode).estimate(results)?.value))

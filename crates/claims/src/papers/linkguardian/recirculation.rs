@@ -1,9 +1,9 @@
 //! L22: pipeline capacity that recirculating buffers use.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{count, fraction, number};
+use crate::ledger::number::{fraction, number};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
 use crate::stress::{LG, LG_NB, LOSSES, RATES, Stress, frames};
@@ -74,7 +74,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             let without =
                 results.outcome(&Stress::new(gbps, loss, LG_NB).run(frames(results.effort(), loss)));
             let what = format!("receiver, non-blocking mode, {gbps}G, {loss:e}");
-            judgement.must(what, count(without.summary.protection.rx_recirculations).is(0));
+            judgement.none(what, without.summary.protection.rx_recirculations);
         }
     }
     let (small, _) = shares(results, &small(results.effort()));
@@ -90,7 +90,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 fn figure(of: &dyn Fn(Stress) -> (f64, f64)) -> Plot {
     let curves = RATES.into_iter().flat_map(|gbps| {
         let shares = LOSSES.map(|(loss, _)| (loss, of(Stress::new(gbps, loss, LG))));
-        let line = |name: String, points| Curve { name, points, line: Line::Marked };
+        let line = |name: String, points| Curve::marked(name, points);
         let tx = shares.map(|(loss, (tx, _))| (loss, tx)).to_vec();
         let rx = shares.map(|(loss, (_, rx))| (loss, rx)).to_vec();
         [line(format!("sender, {gbps}G"), tx), line(format!("receiver, {gbps}G"), rx)]

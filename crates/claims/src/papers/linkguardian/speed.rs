@@ -1,7 +1,7 @@
 //! L2: effective speed of a protected link.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{ascending, fraction, rate_bps, shown};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
@@ -136,7 +136,7 @@ fn row(name: String, gbps: u32, outcome: &Outcome) -> Vec<String> {
 }
 
 fn figure(results: &Results<'_>) -> Plot {
-    let line = |name: String, points: Vec<(f64, f64)>| Curve { name, points, line: Line::Marked };
+    let line = |name: String, points: Vec<(f64, f64)>| Curve::marked(name, points);
     let curve = |mode: &'static str| {
         let point = |loss| (loss, speed(results, Stress::new(100, loss, mode)));
         line(mode.to_owned(), MEASURED.map(point).to_vec())

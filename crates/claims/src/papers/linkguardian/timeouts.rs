@@ -1,7 +1,7 @@
 //! L3: how often a receiver gives up on a frame.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{number, shown};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -59,10 +59,10 @@ fn figure(results: &Results<'_>) -> Plot {
         let point = |(loss, _): (f64, u32)| {
             (loss, Stress::new(gbps, loss, LG).estimate(results).map_or(0.0, |found| found.value / loss))
         };
-        Curve { name: format!("{gbps}G"), points: LOSSES.map(point).to_vec(), line: Line::Marked }
+        Curve::marked(format!("{gbps}G"), LOSSES.map(point))
     };
     let theory = LOSSES.map(|(loss, copies)| (loss, loss.powi(copies as i32))).to_vec();
-    let theory = Curve { name: "p^N".to_owned(), points: theory, line: Line::Straight };
+    let theory = Curve::straight("p^N", theory);
     Plot {
         title: "Losses that end with a timeout".to_owned(),
         description: "Timeouts per loss against the loss rate of the link.".to_owned(),

@@ -1,6 +1,6 @@
 //! V2: for each drop, go-back-N retransmits what the link carries in a round trip.
 
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
 use super::SOURCE;
@@ -117,16 +117,13 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 fn figure(measured: &[(String, f64, f64)]) -> Plot {
     let mut points: Vec<_> = measured.iter().map(|(_, rtt, waste)| (*rtt, *waste)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let claimed = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
+    let claimed: Vec<_> = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
     Plot {
         title: "Bytes wasted by one drop".to_owned(),
         description: "Bytes retransmitted after one drop, against RTT × C.".to_owned(),
         x: Axis::new("RTT × C", Scale::Log, Unit::Bytes),
         y: Axis::new("wasted", Scale::Log, Unit::Bytes),
-        curves: vec![
-            Curve { name: "RTT × C".to_owned(), points: claimed, line: Line::Straight },
-            Curve { name: "measured".to_owned(), points, line: Line::Marked },
-        ],
+        curves: vec![Curve::straight("RTT × C", claimed), Curve::marked("measured", points)],
     }
 }
 

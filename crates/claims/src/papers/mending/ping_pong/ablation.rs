@@ -1,7 +1,7 @@
 //! J13: one mechanism left out.
 
 use wiremend_model::MendCounts;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::{COLUMNS, PingPong, RATES, per_100_000, row};
 use crate::ledger::number::{count, number, time_ns};
@@ -128,12 +128,12 @@ fn figure(results: &Results<'_>) -> Plot {
         let exact =
             |one_in: u32| (1.0 / f64::from(one_in), at(one_in).exact().timeouts.iter().sum::<f64>() * 1e5);
         let name = format!("{}, exact", ablation.name);
-        curves.push(Curve { name, points: RATES.map(exact).to_vec(), line: Line::Straight });
+        curves.push(Curve::straight(name, RATES.map(exact)));
         let counted = |one_in: &u32| (1.0 / f64::from(*one_in), per_100_000(at(*one_in).summary(results)));
         let points: Vec<_> =
             rates(results.effort()).iter().map(counted).filter(|(_, timeouts)| *timeouts > 0.0).collect();
         if !points.is_empty() {
-            curves.push(Curve { name: format!("{}, counted", ablation.name), points, line: Line::Marked });
+            curves.push(Curve::marked(format!("{}, counted", ablation.name), points));
         }
     }
     Plot {
