@@ -104,6 +104,9 @@ const QUICK_TIME_MAX: Duration = Duration::from_hours(1);
 /// judges them.
 pub(crate) const REAL_TIME: &[&str] = &["W4"];
 
+/// Claims whose misses are in quantiles that the few flows of a quick run do not have.
+const RARE: &[&str] = &["J16"];
+
 /// Measures all simulated claims with quick effort. Each must have its committed verdict.
 pub(crate) fn check(program: &Path) -> Result<()> {
     compare(program, |id| !REAL_TIME.contains(&id))
@@ -164,6 +167,7 @@ fn differences(quick: &Verdicts, committed: &Verdicts) -> Vec<String> {
     for (id, (verdict, why)) in quick {
         match committed.get(id) {
             None => wrong.push(format!("{id}: missing in {LEDGER}; {REMEDY}")),
+            Some((known, _)) if known == "not reproduced" && RARE.contains(&id.as_str()) => {}
             Some((known, _)) if known != verdict => {
                 wrong.push(format!("{id}: `{known}` in {LEDGER}, `{verdict}` in a quick run ({why})"));
             }
@@ -208,8 +212,18 @@ mod tests {
 
     #[test]
     fn each_difference_gives_one_line() {
-        let committed = ledger(&[("V1", "reproduced"), ("J8", "differs"), ("X1", "not reproduced")]);
-        let quick = ledger(&[("V1", "differs"), ("V2", "reproduced"), ("X1", "not reproduced")]);
+        let committed = ledger(&[
+            ("V1", "reproduced"),
+            ("J8", "differs"),
+            ("X1", "not reproduced"),
+            ("J16", "not reproduced"),
+        ]);
+        let quick = ledger(&[
+            ("J16", "reproduced"),
+            ("V1", "differs"),
+            ("V2", "reproduced"),
+            ("X1", "not reproduced"),
+        ]);
         assert_eq!(
             differences(&quick, &committed),
             [

@@ -2,7 +2,7 @@
 
 use wiremend_fleet::{LOSS_BUCKETS, LossBucket, TraceGenerator};
 
-use super::years::{WINDOW, facebook, seeds};
+use super::years::{SEEDS, WINDOW, facebook};
 use crate::ledger::number::{count, number, share};
 use crate::ledger::{Claim, Judgement, Results};
 use crate::papers::joshi::source;
@@ -23,7 +23,7 @@ pub(super) const CLAIM: Claim = Claim {
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let tiers = facebook();
-    let years = results.effort().choose(1, seeds(results.effort()));
+    let years = results.effort().choose(1, SEEDS);
     let mut losses: Vec<f64> = Vec::new();
     for seed in 1..=years {
         let trace = TraceGenerator::default().trace(&tiers, WINDOW.end, seed);
