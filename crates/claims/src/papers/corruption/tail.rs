@@ -20,9 +20,7 @@ pub(super) const CLAIM: Claim = Claim {
            tail P_tailACK ≈ 0.06 E(1/S)βω, where S is the number of packets of a flow. For WebSearch E(1/S) = 0.055",
     method: "Flows of WebSearch, each with its own queue pair, over one corrupting link. Timeouts of both causes are \
              counted",
-    note: "E(1/S) is the share of a flow that is its tail, averaged over flows. The probability that a random packet \
-           is a tail is 1/E(S), a hundred times less with WebSearch. Each flow has one tail, which is lost with β \
-           scaled to its size: the relevant probability is that per flow",
+    note: "",
     runs,
     judge,
 };

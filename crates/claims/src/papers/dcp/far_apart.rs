@@ -16,9 +16,9 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Lossless schemes need 600 MB of switch buffer for 100 km and 6 GB for 1000 km. The lossy schemes IRN and \
            DCP need 32 MB",
     method: "The bytes that a lossless port at 100 Gb/s receives after it has paused its neighbour are measured at a \
-             port that is itself paused. A switch with 48 such ports has to reserve this for each of them. Then web \
-             search flows at half load between four racks of four hosts, 100 and 1000 km from their spines, with 32 \
-             MB per switch and no PFC (quick: 100 km)",
+             port that is itself paused. A switch has to reserve this for each such port; the slides do not give \
+             their number. Then web search flows at half load between four racks of four hosts, 100 and 1000 km from \
+             their spines, with 32 MB per switch and no PFC (quick: 100 km)",
     note: "A lossless port has to buffer the bytes in flight of one round trip: 12.5 MB for each 100 km at 100 Gb/s, \
            for each port. Lossy schemes need buffers for bursts only. A loss costs them one round trip if a header \
            reports it, and several if a timer must detect it",

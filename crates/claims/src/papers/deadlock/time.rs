@@ -20,11 +20,9 @@ pub(super) const CLAIM: Claim = Claim {
            TTL. Loop detection is too slow for that",
     method: "The same two switches; four hosts send into the loop, and their first packets start at random within 2 \
              µs. The time runs from then to the closure of the cycle; it is a mean of several runs with Student's \
-             interval at 95 %. For TTL this applies where the rate is at most four times the rate that the smaller \
-             TTL drains; above that, buffers are full before TTLs end, and no pair may be in reverse order. The grid \
-             must take at most 3 minutes on two cores. The signals that a switch gets from the loop are measured \
-             too: a returning packet (a table of 16 384 fingerprints), or ten packets whose TTL ended. The first \
-             must come within a tenth of the shortest time to deadlock",
+             interval at 95 %. The grid must take at most 3 minutes on two cores. The signals that a switch gets \
+             from the loop are measured too: a returning packet (a table of 16 384 fingerprints), or ten packets \
+             whose TTL ended. The first must come within a tenth of the shortest time to deadlock",
     note: "A deadlock needs a number of buffered bytes that grows with α, and buffers fill at the injection rate \
            minus the rate at which packets reach the end of their TTL. The first packets of a loop reveal it long \
            before buffers are full: routing protocols detect it too late, a switch that looks at packets does not",

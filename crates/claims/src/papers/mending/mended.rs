@@ -19,8 +19,7 @@ pub(super) const CLAIM: Claim = Claim {
            to that without loss, except at β = 1e-3 and U = 0.6, where bandwidth becomes the bottleneck. With more of \
            each (3, 2, 4) completion times are smaller. No single mechanism reduces them visibly",
     method: "As J14, with WebSearch and with DataMining, β of 1e-3 and 1e-4, U of 0.1 and 0.6. All is close to \
-             NoLoss if the Kolmogorov distance of the two distributions is at most 20 % of the flows and the 99 and \
-             99.9 % quantiles are at most half a decade (3.2 times) longer",
+             NoLoss if the median and the 90, 99 and 99.9 % quantiles are at most half a decade (3.2 times) longer",
     note: "On a shared queue pair the next flow starts long before the timer expires and reveals a lost tail (as \
            section 3.1 of the paper says). So nearly all timeouts are caused by packets that are lost twice, as the \
            table shows, and copies of retransmissions alone prevent most of the timeouts that all mechanisms \

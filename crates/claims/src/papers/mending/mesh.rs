@@ -16,9 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "All hosts send to all others. As with point to point, the distribution with all mechanisms is close to \
            that without loss",
     method: "As J15, with WebSearch, each flow between two random hosts, one queue pair per pair of hosts. All is \
-             close to NoLoss if the Kolmogorov distance of the two distributions is at most 20 % of the flows and \
-             the 99 % quantile is at most half a decade (3.2 times) longer; the table has the 99.9 % quantile, which \
-             the paper's linear axis does not show",
+             close to NoLoss as in J15",
     note: "Few timeouts remain: they occur where a switch sent the copies for a packet of another connection, \
            because it identifies packets only by their numbers. The remaining cost is retransmissions of go-back-N. \
            Queues in the network increase their number, because they make the round trip longer",

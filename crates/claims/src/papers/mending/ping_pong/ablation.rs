@@ -15,8 +15,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Expected timeouts in 100 000 iterations at 1/128: 1562 without dummies, 0.7 with one, 7 without copies of \
            retransmissions, 12 without copies of NAKs. The mean grows by 4e4, 3, 20 and 30 µs",
     method: "As J12 at 1/128, and with full effort at all seven rates, each with one mechanism left out",
-    note: "The mean grows by 1562 · 266 ms / 100 000 = 4.2e3 µs without dummies; the paper's 4e4 is a misprint, its \
-           section 6.2 has 4e3",
+    note: "",
     runs,
     judge,
 };
