@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_counted() {
-        assert_eq!(sample().claims[2].why(), "timeouts | of 10⁵: 1750 (1591…1919) instead of 1562");
+        assert_eq!(sample().claims[2].why(), "timeouts | of 10⁵: 1750 (1592…1919) instead of 1562");
         assert_eq!(sample().tally(), "2 reproduced, 1 corrected, 0 explained, 1 not reproduced");
     }
 
