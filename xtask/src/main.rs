@@ -52,6 +52,8 @@ usage: cargo xtask TASK
   docs                   rewrite docs/reference/scenarios.md; write man pages and completions to target/docs
   ledger [ID…]           measure all claims in full, or only these, and rewrite docs/validation; continues after an
                          interruption
+  ledger --quick [ID…]   the same with quick effort, for claims whose criteria have changed: they count as not yet
+                         judged in full
   ledger --pages         rewrite the pages of docs/validation from its ledger.json, without measuring
   python                 the Python package as a wheel, in target/wheels; needs maturin
   dist                   static tarball, Debian package and bill of materials, in target/dist";
