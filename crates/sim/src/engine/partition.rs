@@ -144,7 +144,9 @@ impl Partition {
                 self.lanes.prefetch_port(*lane, is_next);
             }
             if self.ports.has_queues() {
-                ports.iter().for_each(|lane| self.ports.prefetch_queues(*lane, is_next));
+                for lane in ports {
+                    self.ports.prefetch_queues(*lane, is_next);
+                }
             }
         }
     }
