@@ -34,7 +34,8 @@ pub(crate) fn check(bytes: &[u8]) {
     let secret = end.register(u64::from(LEN), Access::ALL);
     let (address, key) = end.address_and_key(open);
     let config = Config { mtu: 256, timeout: Some(Span::from_us(50)), window: 16, ..Config::default() };
-    let pair_settings = PairSettings { config, first_psn: Psn::new(FIRST), access: Access::ALL };
+    let pair_settings =
+        PairSettings { config, merges_acks: true, first_psn: Psn::new(FIRST), access: Access::ALL };
     let remote = Remote { path: path(), pair: PEER, first_psn: Psn::new(FIRST) };
     let pair = end.connect(pair_settings, remote).unwrap();
     let slice = Slice { region: open, offset: 0, len: LEN };

@@ -40,6 +40,8 @@ usage: cargo xtask TASK
   bench --check          instructions and cache misses per packet-hop against xtask/figures.json; needs valgrind;
                          --accept writes that file
   bench relay            CPU time per protected frame, and a relay on real ports
+  bench capture          the explanation of a capture of a gigabyte
+  bench causes           the causes that `capture explain` names, compared with those of the simulator
   bench fleet            one year of fabrics of up to 100 224 links, and a plan
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
   bench sweep            10 000 short cells: what a sweep costs beside its runs
@@ -50,6 +52,8 @@ usage: cargo xtask TASK
   docs                   rewrite docs/reference/scenarios.md; write man pages and completions to target/docs
   ledger [ID…]           measure all claims in full, or only these, and rewrite docs/validation; continues after an
                          interruption
+  ledger --quick [ID…]   the same with quick effort, for claims whose criteria have changed: they count as not yet
+                         judged in full
   ledger --pages         rewrite the pages of docs/validation from its ledger.json, without measuring
   python                 the Python package as a wheel, in target/wheels; needs maturin
   dist                   static tarball, Debian package and bill of materials, in target/dist";

@@ -13,6 +13,7 @@ use crate::pairing::Pairings;
 use crate::record::{Hosts, Kind, Record, Stream, TapIndex, kind};
 use crate::report::{Explanation, conclude};
 use crate::taps::Taps;
+use crate::trail::{Trail, Trails};
 use wiremend_units::Psn;
 use wiremend_wire::Icrc;
 
@@ -78,6 +79,7 @@ pub struct Analysis {
     pub(crate) hosts: Hosts,
     pub(crate) taps: Taps,
     pub(crate) pairings: Pairings,
+    trails: Trails,
     pub(crate) flows: Vec<Flow>,
     pub(crate) shared: Shared,
     pub(crate) tally: Tally,
@@ -199,6 +201,7 @@ impl Analysis {
             payload_len: packet.payload_len as u32,
             dma_len: packet.reth.map_or(0, |reth| reth.dma_len),
             flow: Record::NO_FLOW,
+            trail: Trail::default(),
         };
         match packet.icrc {
             Icrc::Good => self.good_icrc += 1,
@@ -230,6 +233,7 @@ impl Analysis {
         for pending in &mut batch {
             if let Pending::Record(record, _) = pending {
                 record.stream.tap = self.taps.tap(record.stream.from, record.stream.to, record.stream.tap);
+                record.trail = self.trails.note(record);
                 self.pairings.measure(record);
             }
         }

@@ -27,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) position: TapPosition,
     /// Whether this responder was seen to acknowledge each duplicate.
     pub(crate) echoes: bool,
+    /// Whether this requester was seen to repeat single packets.
+    pub(crate) is_selective: bool,
     /// Whether the answers of this flow are known for certain.
     pub(crate) paired: Pairedness,
     /// Whether the capture goes on long after the last expiry without an answer.
@@ -79,6 +81,15 @@ impl Draft {
         self
     }
 
+    /// A lost response is not the only cause if later requests have no answer either.
+    fn more_outstanding(&mut self, resend: &Resend, read: ReadGap) {
+        let last = resend.before.last_psn;
+        if last > resend.psn && read.highest.is_none_or(|highest| highest < last) {
+            self.0.certainty = Certainty::Ambiguous;
+            self.0.alternatives = vec![TailPacket, Nak];
+        }
+    }
+
     fn lost(mut self, frame: Option<u64>) -> Self {
         self.0.lost_frames.extend(frame);
         self
@@ -88,11 +99,11 @@ impl Draft {
 /// Judges a resend that no answer asked for.
 pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
     let draft = if context.paired == Pairedness::None {
-        without_answers(resend)
+        without_answers(resend, context)
     } else if let Some(read) = resend.before.read {
         read_timeout(resend, read, context)
     } else {
-        unfinished_message(resend)
+        unfinished_message(resend, context)
             .or_else(|| acknowledged(resend, context))
             .or_else(|| negatively_acknowledged(resend, context))
             .or_else(|| echoed(resend, context))
@@ -106,21 +117,47 @@ pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
     if context.exhausted && !resend.answered {
         verdict.sub_cause = Some("no answer until the end of the capture");
     }
-    // A cause that rests on answers is not certain if the answers may be another queue pair's.
-    let rests_on_answers = verdict.side != Side::Upstream || verdict.cause != TailPacket;
-    if context.paired == Pairedness::Ambiguous && rests_on_answers && verdict.certainty == Certainty::Strong {
-        verdict.certainty = Certainty::Ambiguous;
-        let all = [TailPacket, TailAck, Nak, Retransmission, Other];
-        verdict.alternatives = all.into_iter().filter(|cause| *cause != verdict.cause).collect();
-    }
+    hedge(&mut verdict, resend, context);
     verdict.evidence.sort_by_key(|evidence| evidence.frame);
     verdict.evidence.dedup_by_key(|evidence| evidence.frame);
     verdict
 }
 
+/// Lowers the certainty where more than one thing happened, or where answers may belong to another queue pair.
+fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
+    let before = &resend.before;
+    let is_plain = resend.is_plain() && context.paired == Pairedness::Certain && !context.is_selective;
+    if verdict.certainty == Certainty::Proof && !is_plain {
+        verdict.certainty = Certainty::Strong;
+    }
+    if verdict.certainty == Certainty::Proof {
+        return;
+    }
+    let mut others: &[TimeoutCause] = &[];
+    if context.paired != Pairedness::Certain {
+        others = &[TailPacket, TailAck, Nak, Retransmission];
+    } else if verdict.cause == TailPacket && (before.unanswered_round || resend.timeouts > 1) {
+        others = &[TailAck, Nak];
+    } else if context.is_selective && verdict.cause != TailPacket {
+        others = &[TailPacket, TailAck, Nak, Retransmission];
+    }
+    if !others.is_empty() {
+        verdict.certainty = Certainty::Ambiguous;
+    }
+    // After rounds that were not answered, the state of the responder is less certain.
+    if verdict.certainty == Certainty::Ambiguous && (before.unanswered_round || !before.is_first) {
+        others = &[TailPacket, TailAck, Nak, Retransmission];
+    }
+    for cause in others {
+        if verdict.cause != *cause && !verdict.alternatives.contains(cause) {
+            verdict.alternatives.push(*cause);
+        }
+    }
+}
+
 /// Only requests were seen.
-fn without_answers(resend: &Resend) -> Draft {
-    if let Some(draft) = unfinished_message(resend) {
+fn without_answers(resend: &Resend, context: Context) -> Draft {
+    if let Some(draft) = unfinished_message(resend, context) {
         return draft;
     }
     Draft::ambiguous(Other, &[TailPacket, TailAck, Nak, Retransmission])
@@ -128,14 +165,25 @@ fn without_answers(resend: &Resend) -> Draft {
 }
 
 /// The last packets of a message had not passed the tap, and nothing behind them had.
-fn unfinished_message(resend: &Resend) -> Option<Draft> {
+fn unfinished_message(resend: &Resend, context: Context) -> Option<Draft> {
     let (first, _) = resend.rest?;
     let before = &resend.before;
-    if before.hole.is_some() || before.nak.is_some() {
+    // Where nothing was lost before the tap, the rest had not been sent yet.
+    let is_unsent = before.is_complete || context.position == TapPosition::Requester;
+    if before.hole.is_some() || before.nak.is_some() || is_unsent {
         return None;
     }
-    let mut draft = Draft::new(TailPacket, Certainty::Strong, Side::Upstream);
-    if before.una > resend.psn {
+    // The rest was sent before if as many identifications have no frame. A packet behind the tap may be missing too
+    // and may have caused a NAK, unless everything that passed had arrived.
+    let rest = (resend.sent_end() - resend.end) as u64;
+    let was_sent = resend.is_rest_ended && before.missing == rest && !resend.went_on_behind_rest;
+    let has_arrived = context.position == TapPosition::Responder
+        || before.una >= resend.end
+        || responder_had(resend).is_some_and(|had| had >= resend.end - 1);
+    let certainty =
+        if was_sent && has_arrived && before.is_first { Certainty::Proof } else { Certainty::Strong };
+    let mut draft = Draft::new(TailPacket, certainty, Side::Upstream);
+    if before.una > resend.psn && before.una < resend.end {
         // An answer was lost as well; without the loss of the tail a later one would have replaced it.
         draft.0.certainty = Certainty::Strong;
         draft.0.alternatives = vec![TailAck];
@@ -152,18 +200,18 @@ fn acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let (frame, ns) = before.una_frame?;
     let role = "acknowledges everything outstanding";
     if context.position == TapPosition::Requester {
-        let draft = Draft::new(Other, Certainty::Strong, Side::Nowhere);
+        let certainty = if resend.crosses(ns) { Certainty::Strong } else { Certainty::Proof };
+        let draft = Draft::new(Other, certainty, Side::Nowhere);
         return Some(draft.sub("the answer came late, or the timer early").shown_by(Some(frame), role));
     }
-    // The answer and the resend may have crossed behind the tap.
-    let crossing_ns = before.reaction.least_ns.max(before.latency.least_ns).unwrap_or(0);
-    if resend.ns - ns <= crossing_ns {
+    if resend.crosses(ns) {
         let draft = Draft::ambiguous(Other, &[TailAck]).sub("the answer came late, or was lost");
         return Some(draft.shown_by(Some(frame), role));
     }
-    let mut draft =
-        Draft::new(TailAck, Certainty::Strong, Side::Downstream).sub("lost or late behind the tap");
-    if resend.went_on {
+    // Unless nothing was lost before the tap, there may have been requests behind the end.
+    let certainty = if before.is_complete { Certainty::Proof } else { Certainty::Strong };
+    let mut draft = Draft::new(TailAck, certainty, Side::Downstream).sub("lost or late behind the tap");
+    if resend.went_on && !before.is_complete {
         // Later messages may have been lost before the tap, or their answers would have replaced this one.
         draft.0.certainty = Certainty::Ambiguous;
         draft.0.alternatives = vec![TailPacket];
@@ -176,27 +224,52 @@ fn negatively_acknowledged(resend: &Resend, context: Context) -> Option<Draft> {
     let draft = if resend.psn < nak.psn {
         nak_not_received(resend, nak, context)
     } else if nak.rounds_lost > 0 || resend.psn > nak.psn {
-        Draft::new(Retransmission, Certainty::Strong, Side::Upstream).sub("lost twice")
+        // The requester knows of the NAK if it resumes there although nothing else acknowledged all before.
+        let has_arrived = resend.psn == nak.psn && nak.una_before < nak.psn && resend.before.follows;
+        let is_lost = nak.sent_again.is_none() && is_plain_round(resend, nak);
+        let certainty = if has_arrived && is_lost { Certainty::Proof } else { Certainty::Strong };
+        let mut draft = Draft::new(Retransmission, certainty, Side::Upstream).sub("lost twice");
+        if certainty == Certainty::Strong && !was_acted_upon(resend, nak) {
+            // The timer may have started the round that came without its first packets.
+            draft.0.certainty = Certainty::Ambiguous;
+            draft.0.alternatives = vec![Nak, TailPacket];
+        }
+        draft
     } else if let Some(again) = nak.sent_again {
         resent_and_lost(resend, again, context)
     } else {
-        nak_without_round(nak, context)
+        nak_without_round(resend, nak, context)
     };
     Some(draft.shown_by(Some(nak.frame), "NAK"))
 }
 
 /// The requester resumes before the PSN that a NAK had named: it does not know of the NAK.
 fn nak_not_received(resend: &Resend, nak: SeenNak, context: Context) -> Draft {
+    let is_sure = is_plain_round(resend, nak) && resend.before.is_first && nak.sent_again.is_none();
+    let certainty = if is_sure && !resend.crosses(nak.ns) { Certainty::Proof } else { Certainty::Strong };
     if context.position == TapPosition::Requester {
-        return Draft::new(Other, Certainty::Strong, Side::Nowhere).sub("a NAK arrived and was ignored");
+        return Draft::new(Other, certainty, Side::Nowhere).sub("a NAK arrived and was ignored");
     }
-    let before = &resend.before;
-    let crossing_ns = before.reaction.least_ns.max(before.latency.least_ns).unwrap_or(0);
-    if resend.ns - nak.ns <= crossing_ns {
+    if resend.crosses(nak.ns) {
         return Draft::ambiguous(Other, &[Nak]).sub("the NAK came late, or was lost");
     }
-    let draft = Draft::new(Nak, Certainty::Strong, Side::Downstream).lost(Some(nak.frame));
+    let mut draft = Draft::new(Nak, certainty, Side::Downstream).lost(Some(nak.frame));
+    if nak.in_unanswered_round || !resend.before.is_first {
+        // An earlier NAK may have arrived, and the round that it asked for was lost.
+        draft.0.certainty = Certainty::Ambiguous;
+        draft.0.alternatives = vec![Retransmission, TailAck, TailPacket];
+    }
     if nak.in_unanswered_round { draft.sub(NAK_OF_ROUND) } else { draft }
+}
+
+/// Whether the requester went back because of a NAK, much sooner than its timer fires.
+pub(crate) fn was_acted_upon(resend: &Resend, nak: SeenNak) -> bool {
+    nak.used_after_ns.is_some_and(|reaction| reaction.saturating_mul(4) < resend.first_wait_ns)
+}
+
+/// Whether a NAK was for packets that were sent for the first time, by a sender that then repeats all.
+fn is_plain_round(resend: &Resend, nak: SeenNak) -> bool {
+    nak.is_first && !nak.in_unanswered_round && resend.resent >= 2 && !resend.selective
 }
 
 /// A lost NAK whose gap was in a round of retransmission.
@@ -211,7 +284,9 @@ fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
         return draft.shown_by(Some(resend.echo.frame), "first of the ACKs for duplicates");
     }
     let draft = if context.position == TapPosition::Responder {
-        Draft::ambiguous(Retransmission, &[TailAck, Other])
+        Draft::ambiguous(Retransmission, &[TailAck, Nak, Other])
+    } else if !resend.before.nak.is_some_and(|nak| was_acted_upon(resend, nak)) {
+        Draft::ambiguous(Retransmission, &[Nak])
     } else {
         Draft::new(Retransmission, Certainty::Strong, Side::Downstream)
     };
@@ -219,10 +294,12 @@ fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
 }
 
 /// A NAK, and no retransmission before the wait.
-fn nak_without_round(nak: SeenNak, context: Context) -> Draft {
+fn nak_without_round(resend: &Resend, nak: SeenNak, context: Context) -> Draft {
     let ignored = "a NAK arrived and was ignored";
     if context.position == TapPosition::Requester {
-        return Draft::new(Other, Certainty::Strong, Side::Nowhere).sub(ignored);
+        let is_sure = is_plain_round(resend, nak) && !resend.crosses(nak.ns);
+        let certainty = if is_sure { Certainty::Proof } else { Certainty::Strong };
+        return Draft::new(Other, certainty, Side::Nowhere).sub(ignored);
     }
     let has_arrived = nak.psn > nak.una_before;
     match (has_arrived, nak.in_unanswered_round) {
@@ -300,13 +377,31 @@ fn undecided(resend: &Resend, context: Context) -> Draft {
 
 /// A READ request was sent again.
 fn read_timeout(resend: &Resend, read: ReadGap, context: Context) -> Draft {
-    if let Some(frame) = read.response {
+    if let Some((frame, ns)) = read.response {
         let role = "response that was asked for again";
         if context.position == TapPosition::Requester {
-            let draft = Draft::new(Other, Certainty::Strong, Side::Nowhere);
+            // A response behind a missing one is not accepted.
+            let before = &resend.before;
+            let is_plain = before.is_first && !before.unanswered_round && before.una > resend.psn;
+            let draft = if !is_plain {
+                Draft::ambiguous(TailAck, &[Other])
+            } else if resend.crosses(ns) {
+                Draft::new(Other, Certainty::Strong, Side::Nowhere)
+            } else {
+                Draft::new(Other, Certainty::Proof, Side::Nowhere)
+            };
             return draft.sub("the response came late, or was not accepted").shown_by(Some(frame), role);
         }
-        let draft = Draft::new(TailAck, Certainty::Strong, Side::Downstream).sub("READ response");
+        if resend.crosses(ns) {
+            let draft = Draft::ambiguous(Other, &[TailAck]).sub("the response came late, or was lost");
+            return draft.shown_by(Some(frame), role);
+        }
+        // The responder has everything if it has answered the last request.
+        let before = &resend.before;
+        let has_all = before.is_complete && read.highest.is_some_and(|psn| psn >= before.last_psn);
+        let certainty = if has_all { Certainty::Proof } else { Certainty::Strong };
+        let mut draft = Draft::new(TailAck, certainty, Side::Downstream).sub("READ response");
+        draft.more_outstanding(resend, read);
         return draft.lost(Some(frame)).shown_by(Some(frame), role);
     }
     if let Some(later) = read.later {
@@ -314,7 +409,9 @@ fn read_timeout(resend: &Resend, read: ReadGap, context: Context) -> Draft {
         return draft.shown_by(Some(later), "response behind the missing one");
     }
     if read.any_response || resend.psn > read.start {
-        return Draft::new(TailAck, Certainty::Strong, Side::Upstream).sub("READ response");
+        let mut draft = Draft::new(TailAck, Certainty::Strong, Side::Upstream).sub("READ response");
+        draft.more_outstanding(resend, read);
+        return draft;
     }
     let draft = Draft::ambiguous(Other, &[TailPacket, TailAck]);
     draft.sub("READ request or its first response").shown_by(resend.before.first_sent_frame, "READ request")

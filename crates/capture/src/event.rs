@@ -25,6 +25,8 @@ pub enum EventKind {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
+    /// Other causes contradict frames of the capture.
+    Proof,
     /// The frames fit one cause. Where several frames were lost at once, it may be another one.
     Strong,
     /// The capture fits the alternatives too.

@@ -8,6 +8,7 @@ use crate::pairing::span_of;
 use crate::reads::Reads;
 use crate::record::{Kind, Record};
 use crate::resend::{Before, Echo, Resend, SeenNak, Times, Trigger};
+use crate::trail::Trail;
 
 /// The state of one flow at one tap.
 #[derive(Default)]
@@ -32,6 +33,10 @@ pub(crate) struct Flow {
     open: Option<Box<Resend>>,
     last_ns: i64,
     last_request_ns: i64,
+    /// The place of the request with the highest PSN.
+    newest: Trail,
+    /// Behind the highest PSN of any round of retransmission.
+    rounds_end: i64,
     answered_since_request: bool,
     last_id: Option<u16>,
     ids_vary: bool,
@@ -169,6 +174,7 @@ impl Flow {
         }
         self.history.add(psn, span, record, self.una, &mut shared.kept);
         self.next = psn + i64::from(span);
+        self.newest = record.trail;
     }
 
     /// A request of a round of retransmission, behind its first.
@@ -210,7 +216,9 @@ impl Flow {
         open.went_on |= psn >= open.end && !open.answered;
         if !open.followed {
             open.followed = true;
-            open.selective = psn >= open.end && psn > open.psn + 1;
+            // Unless frames between the two were lost before the tap.
+            let is_next = record.trail.gap <= open.number;
+            open.selective = psn > open.psn + 1 && (psn >= open.end || is_next);
         }
         let expected = open.rest.map_or(open.end, |(_, last)| last + 1);
         let unfinished = open.before.last_op.is_some_and(is_unfinished);
@@ -219,6 +227,9 @@ impl Flow {
         if unfinished && !ended && !open.answered && psn == expected && continues(record.op) {
             let first = open.rest.map_or(record.frame, |(frame, _)| frame);
             open.rest = Some((first, psn));
+            open.is_rest_ended = !is_unfinished(record.op);
+        } else if open.rest.is_some() && !open.answered && psn >= expected {
+            open.went_on_behind_rest = true;
         }
     }
 
@@ -233,6 +244,7 @@ impl Flow {
                 && open.psn == psn
             {
                 open.timeouts += 1;
+                open.last_ns = record.time_ns;
                 open.wait_ns += wait_ns;
                 open.resent += u32::from(record.op != Opcode::ReadRequest);
                 open.end = open.end.max(self.next);
@@ -241,11 +253,15 @@ impl Flow {
             }
         }
         self.close(shared);
-        let before = self.before(psn);
+        let before = self.before(psn, record.trail);
         if let Some(nak) = self.nak.as_mut() {
-            nak.used |= trigger == Trigger::Nak;
+            if trigger == Trigger::Nak {
+                nak.used = true;
+                nak.used_after_ns = reaction_ns;
+            }
             nak.rounds_lost += u32::from(psn > nak.psn);
         }
+        self.rounds_end = self.next;
         let known = self.note_again(psn, record);
         let is_read = record.op == Opcode::ReadRequest;
         if !known {
@@ -256,6 +272,8 @@ impl Flow {
             trigger,
             frame: record.frame,
             ns: record.time_ns,
+            last_ns: record.time_ns,
+            number: record.trail.number,
             op: record.op,
             psn,
             end: self.next,
@@ -267,6 +285,8 @@ impl Flow {
             resent: u32::from(!is_read),
             fresh: (!known).then_some((psn, record.frame)),
             rest: None,
+            is_rest_ended: false,
+            went_on_behind_rest: false,
             went_on: false,
             selective: false,
             followed: false,
@@ -307,7 +327,7 @@ impl Flow {
     }
 
     /// What the tap knows just before a resend.
-    fn before(&self, psn: i64) -> Before {
+    fn before(&self, psn: i64, trail: Trail) -> Before {
         let first = self.history.covering(psn);
         let mut hole = None;
         let mut expected = psn.max(self.una.min(self.next));
@@ -329,12 +349,22 @@ impl Flow {
             read: self.reads.gap(psn),
             hole,
             unanswered_round: self.unanswered_round,
+            is_first: self.is_first(psn),
+            last_psn: self.history.last().map_or(psn, |sent| sent.psn),
+            is_complete: trail.gap <= self.newest.number,
+            follows: trail.gap < trail.number,
+            missing: trail.missing - self.newest.missing,
             unasked_acks: self.unasked_acks,
             latency: self.latency,
             reaction: self.reaction,
             first_sent_ns: first.map_or(self.last_request_ns, |sent| sent.ns),
             first_sent_frame: first.map(|sent| sent.frame),
         }
+    }
+
+    /// Whether nothing from a PSN on was sent twice.
+    fn is_first(&self, psn: i64) -> bool {
+        psn >= self.rounds_end && self.history.since(psn).all(|sent| sent.times == 1)
     }
 
     /// Takes an answer; `psn` is its number without wrap.
@@ -424,7 +454,8 @@ impl Flow {
         }
         let una_before = self.una;
         self.raise(psn, record);
-        let is_copy = self.nak.is_some_and(|nak| nak.psn == psn);
+        // Responders send a NAK again if a round of retransmission comes without its first packet as well.
+        let is_copy = self.nak.is_some_and(|nak| nak.psn == psn && !nak.used);
         if psn >= self.una && !is_copy {
             self.nak = Some(SeenNak {
                 psn,
@@ -432,9 +463,11 @@ impl Flow {
                 ns: record.time_ns,
                 una_before,
                 used: false,
+                used_after_ns: None,
                 sent_again: None,
                 rounds_lost: 0,
                 in_unanswered_round: self.unanswered_round,
+                is_first: self.is_first(una_before),
             });
         }
         if let Some(open) = self.open.as_mut().filter(|open| psn > open.psn) {

@@ -38,6 +38,7 @@ mod resend;
 mod summary;
 mod taps;
 mod text;
+mod trail;
 mod two_taps;
 
 pub use analysis::{Analysis, Captured, Step, Tally};

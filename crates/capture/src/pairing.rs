@@ -65,6 +65,13 @@ pub(crate) enum Pairing {
     ByManager,
 }
 
+impl Pairing {
+    /// Whether nothing else fits.
+    pub(crate) fn is_certain(self) -> bool {
+        matches!(self, Self::ByPsn | Self::ByManager)
+    }
+}
+
 /// What the connection manager agreed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Setup {
@@ -78,6 +85,8 @@ pub(crate) struct Pairings {
     pub(crate) flows: Vec<Outline>,
     current: Table<Stream, u32>,
     between: Table<(TapIndex, HostIndex, HostIndex), Vec<u32>>,
+    /// The same by source port of the requests.
+    from_port: Table<(TapIndex, HostIndex, HostIndex, u16), Vec<u32>>,
     /// Largest full payload between two hosts in either direction.
     mtus: Table<(HostIndex, HostIndex), u32>,
     /// Flows that a stream of answers belongs to.
@@ -105,7 +114,10 @@ impl Pairings {
         match record.kind {
             Kind::Request => self.request(record),
             Kind::Cnp => {}
-            _ => self.vote(record),
+            _ => {
+                record.flow = self.flows.len() as u32;
+                self.vote(record);
+            }
         }
     }
 
@@ -145,22 +157,29 @@ impl Pairings {
         self.current.insert(record.stream, flow);
         let Stream { tap, from, to, .. } = record.stream;
         self.between.entry((tap, from, to)).or_default().push(flow);
+        self.from_port.entry((tap, from, to, record.source_port)).or_default().push(flow);
         Some(flow)
     }
 
     fn vote(&mut self, record: &Record) {
         let Stream { tap, from, to, qpn } = record.stream;
-        let Some(candidates) = self.between.get(&(tap, to, from)) else { return };
-        let newest = candidates.len().saturating_sub(CANDIDATES_MAX);
-        for flow in &candidates[newest..] {
+        let newest = |flows: Option<&Vec<u32>>| {
+            let flows = flows.map_or(&[][..], Vec::as_slice);
+            flows[flows.len().saturating_sub(CANDIDATES_MAX)..].to_vec()
+        };
+        let by_port = newest(self.from_port.get(&(tap, to, from, record.source_port)));
+        let mut candidates = newest(self.between.get(&(tap, to, from)));
+        candidates.retain(|flow| self.flows[*flow as usize].port != record.source_port);
+        for flow in by_port.iter().chain(&candidates) {
             let outline = &mut self.flows[*flow as usize];
             if !outline.could_answer(record.psn) {
                 continue;
             }
+            // A number that is used again answers from another port, so these answers count apart.
             let same_port = outline.port == record.source_port && !outline.ports_vary;
-            if let Some(vote) = outline.votes.iter_mut().find(|vote| vote.qpn == qpn) {
+            let is_same = |vote: &&mut Vote| vote.qpn == qpn && vote.same_port == same_port;
+            if let Some(vote) = outline.votes.iter_mut().find(is_same) {
                 vote.count += 1;
-                vote.same_port &= same_port;
             } else if outline.votes.len() < VOTES_MAX {
                 outline.votes.push(Vote { same_port, count: 1, qpn });
             } else if same_port && let Some(weakest) = outline.votes.iter_mut().min() {
@@ -202,11 +221,10 @@ impl Pairings {
         if taken {
             return;
         }
-        let rival = outline.votes.iter().any(|other| {
-            let free = !self.answered.contains_key(&Stream { qpn: other.qpn, ..answers });
-            let is_as_good = other.same_port == vote.same_port && other.count >= vote.count;
-            other.qpn != qpn && free && is_as_good
-        });
+        // PSNs of several queue pairs may overlap. The source port tells them apart where both directions use the
+        // same one.
+        let is_rival = |other: &Vote| other.qpn != qpn && other.same_port >= vote.same_port;
+        let rival = outline.votes.iter().any(is_rival);
         let pairing = match (managed, rival) {
             (Some(_), _) => Pairing::ByManager,
             (None, true) => Pairing::Ambiguous,
@@ -224,11 +242,15 @@ impl Pairings {
         self.answered.entry(answers).or_default().push(flow);
     }
 
-    /// The flow that an answer belongs to: the newest one to which its PSN fits.
+    /// The flow that an answer belongs to: of those that had started, the newest one to which its source port and
+    /// PSN fit.
     pub(crate) fn flow_of(&self, record: &Record) -> Option<u32> {
         let flows = self.answered.get(&record.stream)?;
-        let fits = flows.iter().rev().find(|flow| self.flows[**flow as usize].could_answer(record.psn));
-        fits.or(flows.last()).copied()
+        let started = || flows.iter().rev().filter(|flow| **flow < record.flow);
+        let fits = |flow: &&u32| self.flows[**flow as usize].could_answer(record.psn);
+        let is_from_port = |flow: &&u32| self.flows[**flow as usize].port == record.source_port;
+        let by_port = started().filter(fits).find(is_from_port);
+        by_port.or_else(|| started().find(fits)).or_else(|| started().next()).copied()
     }
 
     /// Path MTU of a flow, if the capture tells.
@@ -270,17 +292,6 @@ impl Pairings {
     }
 }
 
-/// Whether a packet is the first of its message.
-fn starts_message(op: Opcode) -> bool {
-    use Opcode::{
-        SendLast, SendLastImm, SendLastInvalidate, SendMiddle, WriteLast, WriteLastImm, WriteMiddle,
-    };
-    !matches!(
-        op,
-        SendMiddle | SendLast | SendLastImm | SendLastInvalidate | WriteMiddle | WriteLast | WriteLastImm
-    )
-}
-
 /// Whether a packet carries a whole path MTU.
 fn is_full(record: &Record) -> bool {
     use Opcode::{ReadResponseFirst, ReadResponseMiddle, SendFirst, SendMiddle, WriteFirst, WriteMiddle};
@@ -301,8 +312,7 @@ impl Outline {
     fn fits(&self, record: &Record) -> bool {
         let psn = self.unwrap(record.psn);
         // A new queue pair with the old number may start at the old PSN, but hashes to another port.
-        if psn < self.next && record.source_port != self.port && !self.ports_vary && starts_message(record.op)
-        {
+        if psn < self.next && record.source_port != self.port && !self.ports_vary {
             return false;
         }
         // A READ of unknown MTU may span more.

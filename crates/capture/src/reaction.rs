@@ -45,6 +45,12 @@ impl Reactions {
         all
     }
 
+    /// Whether a wait is much shorter than those of this requester's timer.
+    pub(crate) fn is_short(&self, resend: &Resend, host: HostIndex) -> bool {
+        let waits = self.by_host.get(&host).map_or(&[][..], |seen| &seen.waits_ns);
+        waits.get(waits.len() / 2).is_some_and(|median| resend.first_wait_ns.saturating_mul(4) < *median)
+    }
+
     /// Whether a resend came so late that its NAK was not what caused it.
     pub(crate) fn is_late(&self, resend: &Resend, host: HostIndex) -> bool {
         let Some(reaction) = resend.reaction_ns else { return false };

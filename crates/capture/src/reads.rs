@@ -103,7 +103,8 @@ impl Reads {
         Some(ReadGap {
             start: read.start,
             any_response: read.any_response,
-            response: seen.map(|(_, frame, _)| *frame),
+            response: seen.map(|(_, frame, ns)| (*frame, *ns)),
+            highest: self.answers.iter().map(|(seen, ..)| *seen).max(),
             later: behind.map(|(_, frame, _)| *frame).or(read.later.map(|(_, frame)| frame)),
         })
     }

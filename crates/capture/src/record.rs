@@ -8,6 +8,7 @@ use wiremend_units::Psn;
 use wiremend_wire::{NakCode, Opcode, Syndrome};
 
 use crate::packet::RocePacket;
+use crate::trail::Trail;
 
 /// A table with a fixed hasher, so that runs do not differ. It is never iterated.
 pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
@@ -47,8 +48,11 @@ pub(crate) struct Record {
     pub(crate) payload_len: u32,
     /// Length of a READ.
     pub(crate) dma_len: u32,
-    /// Index of the flow; assigned before the analysis.
+    /// Requests: index of the flow. Answers: number of flows that had started before. Assigned before the
+    /// analysis.
     pub(crate) flow: u32,
+    /// Assigned before the analysis.
+    pub(crate) trail: Trail,
 }
 
 /// What a packet is to the two state machines.

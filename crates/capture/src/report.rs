@@ -39,6 +39,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) outline: &'a Outline,
     pub(crate) kind: EventKind,
     pub(crate) verdict: Option<Verdict>,
+    /// Whether nothing else happened that could be a cause as well.
+    pub(crate) is_plain: bool,
     /// Another tap has reported the same event.
     pub(crate) is_twin: bool,
 }
@@ -55,6 +57,7 @@ impl Judged<'_> {
 pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
     let resends = &analysis.shared.closed;
     let echoing = echoing_hosts(analysis);
+    let selective = selective_hosts(analysis);
     let reactions = Reactions::of(analysis);
     let mut judged: Vec<Judged<'_>> = resends
         .iter()
@@ -62,9 +65,11 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
             let outline = &analysis.pairings.flows[resend.flow as usize];
             let kind = kind_of(resend, outline, &reactions);
             let echoes = echoing.contains(&outline.stream.to);
-            let context = context_of(analysis, resend, outline, echoes);
+            let is_selective = selective.contains(&outline.stream.from);
+            let context = Context { is_selective, ..context_of(analysis, resend, outline, echoes) };
             let verdict = (kind == EventKind::Timeout).then(|| judge(resend, context));
-            Judged { resend, outline, kind, verdict, is_twin: false }
+            let is_plain = resend.is_plain() && !is_selective && outline.pairing.is_certain();
+            Judged { resend, outline, kind, verdict, is_plain, is_twin: false }
         })
         .collect();
     merge_taps(analysis, &mut judged);
@@ -83,8 +88,20 @@ fn echoing_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
     echoes.map(|resend| analysis.pairings.flows[resend.flow as usize].stream.to).collect()
 }
 
+/// Requesters that were seen to repeat single packets though more was outstanding.
+fn selective_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
+    let selective = analysis.shared.closed.iter().filter(|resend| resend.selective);
+    selective.map(|resend| analysis.pairings.flows[resend.flow as usize].stream.from).collect()
+}
+
 fn kind_of(resend: &Resend, outline: &Outline, reactions: &Reactions) -> EventKind {
     match resend.trigger {
+        // Perhaps there was a NAK that was not told from those of other queue pairs.
+        Trigger::Timer
+            if outline.pairing == Pairing::None && reactions.is_short(resend, outline.stream.from) =>
+        {
+            EventKind::NakRecovery
+        }
         Trigger::Timer => EventKind::Timeout,
         Trigger::Rnr => EventKind::RnrWait,
         Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline.stream.from) => {
@@ -104,7 +121,7 @@ fn context_of(analysis: &Analysis, resend: &Resend, outline: &Outline, echoes: b
     let last_ns = analysis.span_ns.map_or(0, |(_, last)| last);
     let waits = i64::from(resend.timeouts.max(1));
     let exhausted = last_ns - resend.ns > 4 * (resend.wait_ns / waits).saturating_mul(waits);
-    Context { position: analysis.position, echoes, paired, exhausted }
+    Context { position: analysis.position, echoes, is_selective: false, paired, exhausted }
 }
 
 /// Joins the events that several taps have seen, and judges them by what both saw.
@@ -119,6 +136,7 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
         let taps = flows.entry((stream.from, stream.to, stream.qpn)).or_default();
         taps.entry(stream.tap).or_default().push(at);
     }
+    let offsets = clock_offsets(analysis);
     for taps in flows.into_values() {
         let requests = |events: &[usize]| {
             events.first().map_or(0, |at| analysis.flows[judged[*at].resend.flow as usize].counts.requests)
@@ -126,15 +144,11 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
         let nearest = taps.iter().max_by_key(|(tap, events)| (requests(events), u16::MAX - tap.0));
         let Some((nearest, near)) = nearest.map(|(tap, events)| (*tap, events.clone())) else { continue };
         let mut groups: Vec<Vec<usize>> = near.iter().map(|at| vec![*at]).collect();
-        for (_, far) in taps.into_iter().filter(|(tap, _)| *tap != nearest) {
-            let mut free: Vec<bool> = vec![true; near.len()];
+        for (tap, far) in taps.into_iter().filter(|(tap, _)| *tap != nearest) {
+            let offset_ns = offsets.get(&(nearest, tap)).copied().unwrap_or(0);
             for event in far {
-                let twin = twin_of(analysis, judged, &near, &free, event);
-                match twin {
-                    Some(place) => {
-                        free[place] = false;
-                        groups[place].push(event);
-                    }
+                match twin_of(analysis, judged, &near, event, offset_ns) {
+                    Some(place) => groups[place].push(event),
                     None => groups.push(vec![event]),
                 }
             }
@@ -145,32 +159,62 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
     }
 }
 
-/// The event of the near tap that is the same as one of a far tap: it resumes at or before its PSN, and is
-/// the nearest in time.
+/// How much later frames pass the second tap than the first, by their clocks: the median over flows that start with
+/// the same PSN at both.
+fn clock_offsets(analysis: &Analysis) -> BTreeMap<(TapIndex, TapIndex), i64> {
+    let mut firsts: BTreeMap<_, Vec<(TapIndex, i64)>> = BTreeMap::new();
+    for (outline, flow) in analysis.pairings.flows.iter().zip(&analysis.flows) {
+        let stream = outline.stream;
+        let key = (stream.from, stream.to, stream.qpn, flow.first & 0x00FF_FFFF);
+        let taps = firsts.entry(key).or_default();
+        // Of several connections with this number, the first counts.
+        if !taps.iter().any(|(tap, _)| *tap == stream.tap) {
+            taps.push((stream.tap, flow.first_ns));
+        }
+    }
+    let mut offsets: BTreeMap<_, Vec<i64>> = BTreeMap::new();
+    for taps in firsts.into_values() {
+        for (near, here) in &taps {
+            for (far, there) in taps.iter().filter(|(far, _)| far != near) {
+                offsets.entry((*near, *far)).or_default().push(there - here);
+            }
+        }
+    }
+    let median = |mut all: Vec<i64>| {
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    offsets.into_iter().map(|(taps, all)| (taps, median(all))).collect()
+}
+
+/// The event of the near tap that is the same as one of a far tap: it resumes at or before its PSN, and one of its
+/// expiries is the nearest in time.
 fn twin_of(
     analysis: &Analysis,
     judged: &[Judged<'_>],
     near: &[usize],
-    free: &[bool],
     far: usize,
+    offset_ns: i64,
 ) -> Option<usize> {
     /// Events that are compared.
-    const SEARCHED: usize = 64;
+    const SEARCHED: usize = 256;
     let there = judged[far].resend;
-    let there_flow = &analysis.flows[there.flow as usize];
     // Events of one tap are in order of their ends, nearly that of time.
-    let from = near.partition_point(|at| judged[*at].resend.ns < there.ns - there.wait_ns.saturating_mul(2));
+    let from = near.partition_point(|at| {
+        judged[*at].resend.last_ns < there.ns - offset_ns - there.wait_ns.saturating_mul(2)
+    });
     let from = if analysis.files.len() > 1 { from.saturating_sub(SEARCHED / 2) } else { from };
-    let candidates = near.iter().enumerate().skip(from).take(SEARCHED).filter(|(place, _)| free[*place]);
+    let candidates = near.iter().enumerate().skip(from).take(SEARCHED);
     let fits = candidates.filter_map(|(place, at)| {
         let here = judged[*at].resend;
-        let here_flow = &analysis.flows[here.flow as usize];
-        let is_same_start = Psn::new(here_flow.first as u32) == Psn::new(there_flow.first as u32);
-        let offset_ns = if is_same_start { there_flow.first_ns - here_flow.first_ns } else { 0 };
-        let apart_ns = (there.ns - here.ns - offset_ns).abs();
+        // Without a common clock, the times of first packets tell the offset.
+        let there_ns = there.ns - offset_ns;
+        let apart_ns = (here.ns - there_ns).max(there_ns - here.last_ns).max(0);
         let ahead = Psn::new(there.psn as u32).distance(Psn::new(here.psn as u32));
         let is_inside = ahead >= 0 && i64::from(ahead) < here.sent_end() - here.psn;
-        (is_inside && apart_ns <= here.wait_ns.max(there.wait_ns) / 2).then_some((apart_ns, place))
+        let under_way_ns = here.before.latency.mean_ns().unwrap_or(0);
+        let is_near = apart_ns <= (here.wait_ns.max(there.wait_ns) / 2).max(under_way_ns);
+        (is_inside && is_near).then_some((apart_ns, place))
     });
     fits.min().map(|(_, place)| place)
 }

@@ -47,12 +47,16 @@ pub(crate) struct SeenNak {
     pub(crate) una_before: i64,
     /// Whether the requester went back to it.
     pub(crate) used: bool,
+    /// How long that took.
+    pub(crate) used_after_ns: Option<i64>,
     /// Whether its PSN was sent again since.
     pub(crate) sent_again: Option<u64>,
     /// Rounds whose first packets the tap has not seen.
     pub(crate) rounds_lost: u32,
     /// Whether it answers a round whose predecessor had no acknowledgement yet.
     pub(crate) in_unanswered_round: bool,
+    /// Whether nothing from its PSN on had been sent twice when it passed.
+    pub(crate) is_first: bool,
 }
 
 /// The READ that a repeated request belongs to.
@@ -62,13 +66,16 @@ pub(crate) struct ReadGap {
     /// Whether any response was seen.
     pub(crate) any_response: bool,
     /// Frame of the response to the resumed PSN, if it was seen.
-    pub(crate) response: Option<u64>,
+    pub(crate) response: Option<(u64, i64)>,
+    /// The highest PSN of a response or an ACK that was seen.
+    pub(crate) highest: Option<i64>,
     /// A response behind the resumed PSN that was seen.
     pub(crate) later: Option<u64>,
 }
 
 /// What the tap knew when the requester went back.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Before {
     /// Oldest PSN without acknowledgement.
     pub(crate) una: i64,
@@ -84,6 +91,16 @@ pub(crate) struct Before {
     pub(crate) hole: Option<(i64, u64)>,
     /// Whether an earlier round had no answer yet.
     pub(crate) unanswered_round: bool,
+    /// Whether nothing from the resumed PSN on had been sent twice before.
+    pub(crate) is_first: bool,
+    /// PSN of the last request.
+    pub(crate) last_psn: i64,
+    /// Whether nothing was lost before the tap from the request with the highest PSN to the resent one.
+    pub(crate) is_complete: bool,
+    /// Whether nothing was lost before the tap just before the resent one.
+    pub(crate) follows: bool,
+    /// Identifications that no frame has, from the request with the highest PSN to the resent one.
+    pub(crate) missing: u64,
     /// Whether the responder acknowledges packets that do not ask for it.
     pub(crate) unasked_acks: bool,
     /// Times from requests to their answers so far.
@@ -117,6 +134,10 @@ pub(crate) struct Resend {
     pub(crate) trigger: Trigger,
     pub(crate) frame: u64,
     pub(crate) ns: i64,
+    /// Time of the last expiry.
+    pub(crate) last_ns: i64,
+    /// Number of the frame among those of its direction.
+    pub(crate) number: u64,
     pub(crate) op: Opcode,
     pub(crate) psn: i64,
     /// Behind the highest PSN sent before.
@@ -136,6 +157,10 @@ pub(crate) struct Resend {
     pub(crate) fresh: Option<(i64, u64)>,
     /// The rest of the unfinished message, which appeared before any answer: first frame and last PSN.
     pub(crate) rest: Option<(u64, i64)>,
+    /// Whether the last of them ended the message.
+    pub(crate) is_rest_ended: bool,
+    /// Whether requests behind it followed before any answer.
+    pub(crate) went_on_behind_rest: bool,
     /// Whether only the first packet was sent again although more was outstanding.
     pub(crate) selective: bool,
     /// Whether the round went on behind `end` before any answer: with new requests, or with some that the tap
@@ -157,6 +182,21 @@ impl Resend {
     pub(crate) fn is_echoed(&self) -> bool {
         let unasked = self.echo.times == 1 && !self.echo.asked && !self.before.unasked_acks;
         self.echo.times >= 2 || unasked
+    }
+
+    /// Whether nothing else had happened to these packets: they were sent once, and a single wait much longer than
+    /// round trips ended in this round.
+    pub(crate) fn is_plain(&self) -> bool {
+        let before = &self.before;
+        let round_trip = before.latency.mean_ns().max(before.reaction.least_ns);
+        let is_long = round_trip.is_some_and(|ns| self.first_wait_ns > ns.saturating_mul(4));
+        before.is_first && !before.unanswered_round && self.timeouts == 1 && is_long
+    }
+
+    /// Whether an answer that passed at this time and the resend may have passed each other behind the tap.
+    pub(crate) fn crosses(&self, answered_ns: i64) -> bool {
+        let round_trip = self.before.reaction.least_ns.max(self.before.latency.least_ns);
+        self.ns - answered_ns <= round_trip.unwrap_or(0)
     }
 
     /// Behind the last PSN that the requester had sent before, whether the tap saw it or not.

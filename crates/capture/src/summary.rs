@@ -138,6 +138,7 @@ fn add(summary: &mut Summary, event: &Event) {
             if let Some(verdict) = &event.verdict {
                 *summary.by_cause.entry(verdict.cause.key()).or_default() += 1;
                 let certainty = match verdict.certainty {
+                    Certainty::Proof => "proof",
                     Certainty::Strong => "strong",
                     Certainty::Ambiguous => "ambiguous",
                 };

@@ -41,7 +41,7 @@ impl fmt::Display for Explanation {
                 .filter_map(|cause| Some((cause, summary.by_cause.get(cause.key())?)))
                 .map(|(cause, count)| format!("{count} {cause}"))
                 .collect();
-            let sure: Vec<String> = ["strong", "ambiguous"]
+            let sure: Vec<String> = ["proof", "strong", "ambiguous"]
                 .iter()
                 .filter_map(|name| Some(format!("{} {name}", summary.by_certainty.get(name)?)))
                 .collect();
@@ -190,6 +190,7 @@ fn cause(verdict: &Verdict) -> String {
         let _ = write!(text, " ({sub})");
     }
     text.push_str(match verdict.certainty {
+        Certainty::Proof => ", proof",
         Certainty::Strong => ", strong",
         Certainty::Ambiguous => ", ambiguous",
     });

@@ -4,6 +4,7 @@ use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacke
 use wiremend_units::Psn;
 
 use crate::analysis::Analysis;
+use crate::cause::was_acted_upon;
 use crate::event::{Certainty, EventKind, Evidence, Side, Verdict};
 use crate::report::Judged;
 
@@ -38,7 +39,7 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
         return (best, verdict);
     }
     if let [only] = twins {
-        let is_certain = verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong);
+        let is_certain = verdict.as_ref().is_some_and(|verdict| verdict.certainty != Certainty::Ambiguous);
         return (best, (!is_certain).then(|| seen_once(analysis, only)).flatten().or(verdict));
     }
     let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
@@ -56,16 +57,33 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
         return (doubtful, twins[doubtful].verdict().cloned());
     }
     if passed(far) {
-        let there = twins[far].verdict().cloned();
-        return (far, there.map(|verdict| Verdict { side: Side::Between, sub_cause: None, ..verdict }));
+        return (far, answer_lost_between(twins[near].judged, twins[far].judged));
     }
-    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Strong) {
+    if verdict.as_ref().is_some_and(|verdict| verdict.certainty == Certainty::Proof) {
         return (best, verdict);
     }
     match lost_between(twins[near].judged, twins[far].judged) {
         Some(verdict) => (near, Some(verdict)),
         None => (best, verdict),
     }
+}
+
+/// An answer to everything passed the far tap only.
+fn answer_lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
+    let (sent, arrived) = (near.resend, far.resend);
+    let verdict = far.verdict.clone()?;
+    // The near tap may have seen more being sent. A late answer passes it after the resend, as one more.
+    let has_same_end = Psn::new(sent.sent_end() as u32) == Psn::new(arrived.end as u32);
+    let is_late = sent.echo.times > arrived.echo.times;
+    let is_plain = near.is_plain && far.is_plain;
+    let is_sure = is_plain && has_same_end && sent.before.is_complete && !is_late;
+    let certainty = match verdict.certainty {
+        Certainty::Ambiguous => Certainty::Ambiguous,
+        _ if is_sure => Certainty::Proof,
+        _ => Certainty::Strong,
+    };
+    let sub_cause = verdict.sub_cause.filter(|_| verdict.cause == Other);
+    Some(Verdict { side: Side::Between, sub_cause, certainty, ..verdict })
 }
 
 /// The other taps follow the flow but saw nothing sent twice: what was sent first did not reach them.
@@ -88,10 +106,11 @@ fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
     }
     let frame = resend.before.first_sent_frame;
     let shown = [(frame, "seen at this tap only"), (Some(resend.frame), "sent again")];
-    Some(match resend.before.read {
-        None => between(TailPacket, frame, &shown),
-        Some(_) => Verdict { sub_cause: Some("READ request"), ..between(Other, frame, &shown) },
-    })
+    if resend.before.read.is_none() {
+        return Some(between(TailPacket, Certainty::Strong, frame, &shown));
+    }
+    let lost = between(Other, Certainty::Strong, frame, &shown);
+    Some(Verdict { sub_cause: Some("READ request"), ..lost })
 }
 
 /// Compares what passed the near tap with what passed the far one before the resend.
@@ -109,6 +128,7 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
         return match sent.before.nak {
             None => Some(between(
                 Nak,
+                Certainty::Strong,
                 Some(nak.frame),
                 &[
                     (Some(nak.frame), "NAK at the far tap only"),
@@ -118,25 +138,38 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
             )),
             Some(seen) => {
                 let again = seen.sent_again?;
-                Some(between(Retransmission, Some(again), &[(Some(again), "at the near tap only"), resent]))
+                let frames = [(Some(again), "at the near tap only"), resent];
+                let lost = between(Retransmission, Certainty::Strong, Some(again), &frames);
+                // The timer may have started the round before.
+                let doubt =
+                    Verdict { certainty: Certainty::Ambiguous, alternatives: vec![Nak], ..lost.clone() };
+                Some(if was_acted_upon(sent, seen) { lost } else { doubt })
             }
         };
     }
     let shorter = Psn::new(sent.end as u32).distance(Psn::new(arrived.end as u32)) > 0;
     let is_shorter = shorter && arrived.before.nak.is_none() && arrived.before.hole.is_none();
+    // No NAK was sent if everything that passed the far tap had arrived.
+    let is_plain = near.is_plain && far.is_plain && arrived.before.una >= arrived.end;
+    let certainty = if is_plain { Certainty::Proof } else { Certainty::Strong };
     is_shorter.then(|| {
         let last = sent.before.last_frame;
-        between(TailPacket, last, &[(last, "seen at the near tap only"), resent])
+        between(TailPacket, certainty, last, &[(last, "seen at the near tap only"), resent])
     })
 }
 
-fn between(cause: TimeoutCause, lost: Option<u64>, frames: &[(Option<u64>, &'static str)]) -> Verdict {
+fn between(
+    cause: TimeoutCause,
+    certainty: Certainty,
+    lost: Option<u64>,
+    frames: &[(Option<u64>, &'static str)],
+) -> Verdict {
     let evidence =
         frames.iter().filter_map(|(frame, role)| Some(Evidence { frame: (*frame)?, role })).collect();
     Verdict {
         cause,
         sub_cause: None,
-        certainty: Certainty::Strong,
+        certainty,
         alternatives: Vec::new(),
         side: Side::Between,
         lost_frames: lost.into_iter().collect(),

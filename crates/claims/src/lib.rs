@@ -12,8 +12,8 @@
 //!
 //! let claim = papers::find("J1")?;
 //! let results = Schedule::new(&[claim], Effort::Quick, &[])?.run(&Runner::new(), None)?;
-//! let result = claim.judge(&results, origin("wiremend repro J1 --quick".to_owned(), "0.1.0"));
-//! println!("{}: {}", result.id, result.verdict.name());
+//! let result = claim.judge(&results, origin("wiremend repro J1 --quick".to_owned(), Effort::Quick, "0.1.0"));
+//! println!("{}: {}", result.id, result.verdict().name());
 //! # Ok::<(), wiremend_claims::Error>(())
 //! ```
 //!
@@ -21,6 +21,7 @@
 //! of the model's predictions by simulation ([`verify`]).
 
 mod cause;
+mod criteria;
 mod error;
 pub mod ledger;
 mod origin;

@@ -5,9 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use wiremend_report::ledger::Origin;
 use wiremend_runner::machine;
 
+use crate::ledger::Effort;
+
 /// The origin of results measured today on this machine by `command`.
-pub fn origin(command: String, version: &str) -> Origin {
-    Origin { command, version: version.to_owned(), date: today(), machine: machine::description() }
+pub fn origin(command: String, effort: Effort, version: &str) -> Origin {
+    let effort = effort.name().to_owned();
+    Origin { effort, command, version: version.to_owned(), date: today(), machine: machine::description() }
 }
 
 /// Today in UTC: `2025-01-31`.

@@ -257,8 +257,8 @@ pub(crate) struct Trace {
 
 /// Measure the claims of papers and judge them
 ///
-/// Simulates each claim, compares the result with the paper and gives a verdict: reproduced, differs (with the
-/// reason), or not reproduced. The exit status is 1 if a claim is not reproduced.
+/// Simulates each claim, compares the result with the paper and gives a verdict: reproduced, corrected,
+/// explained, or not reproduced. The exit status is 1 if a claim is not reproduced.
 /// --out writes these files too, each complete or not at all:
 ///
 ///   gallery.html           all claims with their figures, in one file

@@ -14,6 +14,8 @@
 //! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest and
 //! `ibv_rc_pingpong` ([`perftest`]) as server or client.
 //!
+//! [`probe`] plays losses and errors by hand, past the endpoint, and reports how the peer behaves.
+//!
 //! Everything is bounded: queue pairs, regions, posted work, receive buffers. A peer that sends wrong keys, lengths,
 //! sequence numbers or operations gets the NAK of the specification, and frames with a wrong ICRC, unknown queue pairs
 //! or foreign addresses are counted and dropped.
@@ -25,6 +27,8 @@ mod event;
 pub mod host;
 mod path;
 pub mod perftest;
+#[cfg(target_os = "linux")]
+pub mod probe;
 mod queue_pair;
 mod region;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wiremend_proto::cc::dcqcn::CnpLimiter;
 use wiremend_proto::cc::{Controller, Dcqcn};
 use wiremend_proto::engine::{Op, Requester as _, RequesterCounters, Responder as _, ResponderCounters};
-use wiremend_proto::rc::{Config, Qp};
+use wiremend_proto::rc::{Config, Packet, Qp};
 use wiremend_units::{Psn, QpNum, Time};
 
 use crate::path::Path;
@@ -88,6 +88,9 @@ pub struct PairCounters {
 pub(crate) struct QueuePair {
     pub(crate) id: PairId,
     pub(crate) config: Config,
+    pub(crate) merges_acks: bool,
+    /// Acknowledgements that must not be merged, and wait to be sent.
+    pub(crate) replies: VecDeque<Packet>,
     pub(crate) qp: Qp,
     pub(crate) remote: Remote,
     /// What the peer may do.

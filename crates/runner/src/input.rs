@@ -6,7 +6,9 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use wiremend_scenario::builtin::{self, FileSource};
-use wiremend_scenario::{App, File, ImpairmentKind, Override, RegisteredNames, Scenario, Sizes, Variant};
+use wiremend_scenario::{
+    App, File, ImpairmentKind, NicProfile, Override, RegisteredNames, Scenario, Sizes, Variant,
+};
 use wiremend_sim::{BuildError, Files};
 use wiremend_units::canonical_name;
 
@@ -110,11 +112,14 @@ impl Input {
             ImpairmentKind::Script(script) => script.faults.as_ref().map(|file| &file.value),
             _ => None,
         });
-        let located =
-            lists.chain(faults).filter_map(|name| match builtin::locate(self.path.as_deref(), name) {
+        let profile = scenario.transport.profile.as_ref().map(|name| &name.value);
+        let profile = profile.filter(|name| matches!(NicProfile::shipped(name), Ok(None)));
+        let located = lists.chain(faults).chain(profile).filter_map(|name| {
+            match builtin::locate(self.path.as_deref(), name) {
                 FileSource::BuiltIn(_) => None,
                 FileSource::Path(path) => Some((name.clone(), path)),
-            });
+            }
+        });
         located.collect()
     }
 

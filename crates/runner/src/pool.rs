@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use wiremend_measure::{FlowRow, FlowSample, SeriesRow};
 use wiremend_scenario::{Override, RegisteredNames, Variant};
 use wiremend_sim::{
-    CapturedFrame, EndReason, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
+    CapturedFrame, EndReason, FoundCause, Observer, Options, Progress as Simulated, Registry, Results,
+    Simulation,
 };
 
 use crate::error::Error;
@@ -302,6 +303,10 @@ impl<O: Observer> Observer for PoolObserver<'_, O> {
 
     fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         self.observer.on_frame(captured)
+    }
+
+    fn on_cause(&mut self, found: &FoundCause) -> io::Result<()> {
+        self.observer.on_cause(found)
     }
 
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {

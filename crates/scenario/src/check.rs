@@ -14,6 +14,7 @@ use crate::impair::{Impair, ImpairmentKind, Script};
 use crate::lossless::Lossless;
 use crate::measure::Measure;
 use crate::name::{Host, Sizes};
+use crate::nic_profile;
 use crate::pattern::{CheckError, Endpoints, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::quantity::{Limit, Pace};
@@ -47,6 +48,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     }
     tcp::check(scenario).map_err(in_table(Place(None)))?;
     acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
+    nic_profile::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "no workload; add at least one [[workload]]".to_owned();

@@ -59,6 +59,7 @@ mod lossless;
 mod measure;
 mod mend;
 mod name;
+mod nic_profile;
 mod pattern;
 mod pause;
 mod protect;
@@ -101,6 +102,10 @@ pub use lossless::Lossless;
 pub use measure::Measure;
 pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
+pub use nic_profile::{
+    Acks, AfterLastAck, AfterNak, DummyReaction, Duplicates, NakSent, NicProfile, NicRequester, NicResponder,
+    NicTimer, NoBuffer, OutOfOrder, ReadGap, RepeatedNaks, Retries, WrongIcrc,
+};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
 pub use protect::{LossSample, Profile, Protect, Scheme, SwitchKind};

@@ -9,6 +9,11 @@ use crate::value::{Refusal, Scalar, Value, as_value};
 pub struct Line(String);
 
 impl Line {
+    /// Returns a line with this text; `None` if it is empty or has control characters.
+    pub fn new(text: &str) -> Option<Self> {
+        Self::read(&Scalar::Text(text.to_owned())).ok()
+    }
+
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -65,6 +65,12 @@ pub struct Transport {
     pub qp: QueuePairs,
     /// Sending rate of the requests of each queue pair. Responses to a READ leave at the rate of the link.
     pub rate: Pace,
+    /// Measured behaviour of a NIC: `soft-roce`, the RoCE of Linux, or a path relative to the scenario file, ending in
+    /// `.toml`, as `wiremend peer probe` writes it. It sets timer, window, requests for acknowledgements and reactions
+    /// to losses; `timeout` and `retry` remain what the NIC is asked for. Needs `go-back-n`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub profile: Option<Placed<String>>,
     /// Parameters of schemes that accept packets in any order: see
     /// [transport.selective-repeat](#transportselective-repeat).
     #[serde(rename = "selective-repeat", skip_serializing_if = "Option::is_none")]
@@ -118,6 +124,7 @@ impl Default for Transport {
             ack_coalescing: false,
             qp: QueuePairs::PerFlow,
             rate: Pace::Line,
+            profile: None,
             selective_repeat: None,
             dcp: None,
             tcp: None,

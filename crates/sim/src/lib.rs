@@ -40,15 +40,15 @@ pub use app::{
     Action, Application, Applications, FlowResult, MessageResult, Post, RawFrame, WorkloadContext,
 };
 pub use build::{
-    BuildError, Files, ForwardingPhase, Options, SimulationPlan, build_graph, forwarding_phases,
-    memory_estimate, smallest_shared_buffer,
+    BuildError, Files, ForwardingPhase, Options, SimulationPlan, apply_profile, build_graph,
+    forwarding_phases, memory_estimate, smallest_shared_buffer,
 };
 pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};
 pub use host::HostCounters;
 pub use link::LaneCounters;
 pub use network::{FlowPath, FlowPaths};
-pub use observe::{Capture, CapturedFrame};
+pub use observe::{Capture, CapturedFrame, FoundCause};
 pub use protect::LinkEndCounters;
 pub use registry::Registry;
 pub use simulation::{Results, Simulation};

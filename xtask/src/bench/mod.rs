@@ -3,6 +3,7 @@
 //! Each run is a separate process. Counts and digests must be equal for all repetitions and numbers of
 //! threads. The result is the median time with its range, and the largest memory.
 
+mod capture;
 mod curve;
 mod fleet;
 mod guard;
@@ -44,15 +45,19 @@ pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
     if plan.other == Some(Other::Relay) {
         return relay();
     }
+    if plan.other == Some(Other::Causes) {
+        return causes();
+    }
     if plan.check {
         return Ok(guard::check(plan.accept)?);
     }
     let program = shell::build("release")?;
     match plan.other {
+        Some(Other::Capture) => return Ok(capture::run(&program, plan.repeat)?),
         Some(Other::Fleet) => return Ok(fleet::run(&program, plan.repeat)?),
         Some(Other::Monitor) => return Ok(monitor::run(&program)?),
         Some(Other::Sweep) => return Ok(sweep::run(&program, plan.repeat)?),
-        Some(Other::Relay) | None => {}
+        Some(Other::Relay | Other::Causes) | None => {}
     }
     let pairs = sample(&program, plan)?;
     println!("{HEADINGS}");
@@ -87,6 +92,17 @@ fn relay() -> Result<(), TaskError> {
     for (package, bench) in [("wiremend-proto", "link_speed"), ("wiremend-dataplane", "relay_speed")] {
         shell::run(&mut command(&format!("cargo bench --quiet -p {package} --bench {bench}")))?;
     }
+    Ok(())
+}
+
+/// Compares the causes of timeouts in captures of the simulator with those that it recorded; writes the page of the
+/// reference.
+fn causes() -> Result<(), TaskError> {
+    let mut cargo = command(
+        "cargo test --quiet --profile test-release -p wiremend-capture --test it causes_are_those_of_the_simulator",
+    );
+    let page = shell::root().join("docs/reference/causes.md");
+    shell::run(cargo.env("WIREMEND_SWARM", "0..1500").env("WIREMEND_SWARM_PAGE", page))?;
     Ok(())
 }
 

@@ -94,6 +94,10 @@ pub(crate) struct Plan {
 pub(super) enum Other {
     /// Relays on real ports.
     Relay,
+    /// The explanation of a large capture.
+    Capture,
+    /// How often explained causes are right.
+    Causes,
     /// A year of a fabric.
     Fleet,
     /// Daemons and planners.
@@ -115,6 +119,8 @@ impl Plan {
                 "--accept" => (plan.check, plan.accept) = (true, true),
                 "--peers" => plan.peers = Some(args.next().ok_or("--peers needs a file")?.into()),
                 "relay" => plan.other = Some(Other::Relay),
+                "causes" => plan.other = Some(Other::Causes),
+                "capture" => plan.other = Some(Other::Capture),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),
                 "sweep" => plan.other = Some(Other::Sweep),

@@ -1,3 +1,4 @@
-//! Captures of real and simulated traffic with known causes.
-
+//! Explanations of real captures, and of captures of the simulator, whose causes are known.
+mod corpus;
 mod real;
+mod swarm;

@@ -79,7 +79,7 @@ fn a_lost_tail_ack_is_named_at_each_tap() {
 #[test]
 fn a_lost_nak_is_told_where_it_passed() {
     let responder = explain(&["nak-responder"]);
-    assert_eq!(only(&responder), (Nak, Certainty::Strong, Side::Downstream));
+    assert_eq!(only(&responder), (Nak, Certainty::Proof, Side::Downstream));
     let lost = &stalls(&responder)[0].verdict.as_ref().unwrap().lost_frames;
     assert_eq!(lost, &[23]);
     // The requester's tap has no NAK: all packets behind the first missing one may have been lost.
@@ -133,7 +133,7 @@ fn responses_of_a_read_are_found_where_they_were_lost() {
 fn an_ignored_nak_is_not_called_a_loss() {
     let unknown = explain(&["ignored-requester"]);
     assert_eq!((only(&unknown).0, only(&unknown).1), (Other, Certainty::Ambiguous));
-    assert_eq!(alternatives(&unknown), [Retransmission]);
+    assert!(alternatives(&unknown).contains(&Retransmission), "{}", unknown.table(true));
     let requester = explain_at(TapPosition::Requester, &["ignored-requester"]);
     assert_eq!(only(&requester), (Other, Certainty::Strong, Side::Nowhere));
     assert_eq!(sub_cause(&requester), Some("a NAK arrived and was ignored"));

@@ -6,7 +6,8 @@ use wiremend_report::ledger::{ClaimResult, Origin, Source, Statement};
 use wiremend_scenario::Override;
 
 use super::run::commands;
-use super::{Finding, Results, Run};
+use super::{Judgement, Results, Run};
+use crate::criteria;
 
 /// A claim of a paper, and its measurement.
 pub struct Claim {
@@ -18,12 +19,14 @@ pub struct Claim {
     pub source: Source,
     /// The claim of the paper, with its numbers.
     pub paper: &'static str,
-    /// The measurement, and the criteria for `reproduced`.
+    /// The measurement. Its criteria are the checks.
     pub method: &'static str,
+    /// What is known about the result beyond its numbers. It has no effect on the verdict.
+    pub note: &'static str,
     /// Returns the runs that the claim needs; none if it only computes.
     pub(crate) runs: fn(Effort) -> Vec<Run>,
     /// Judges the outcomes of the runs.
-    pub(crate) judge: fn(&Results<'_>) -> Finding,
+    pub(crate) judge: fn(&mut Judgement, &Results<'_>),
 }
 
 /// Amount of simulation.
@@ -55,9 +58,15 @@ impl Effort {
 
 impl Claim {
     /// The texts that do not depend on a measurement.
-    pub const fn statement(&self) -> Statement {
-        let Self { id, title, source, paper, method, .. } = *self;
-        Statement { id, title, source, paper, method }
+    pub fn statement(&self) -> Statement {
+        let Self { id, title, source, paper, method, note, .. } = *self;
+        let (is_own, revisions) = (self.is_own(), criteria::revisions(id));
+        Statement { id, title, source, paper, method, note, is_own, revisions }
+    }
+
+    /// Whether this is a question of our own, which no paper answers.
+    pub fn is_own(&self) -> bool {
+        self.id.starts_with('W') || self.id == "P4"
     }
 
     /// The commands that start its runs one by one, with the changes of the user. None if the claim only
@@ -70,17 +79,19 @@ impl Claim {
     pub fn judge(&self, results: &Results<'_>, origin: Origin) -> ClaimResult {
         // Claims without runs compute while they are judged.
         let start = Instant::now();
-        let Finding { verdict, measured, why, checks, table, figures } = (self.judge)(results);
+        let mut judgement = Judgement::default();
+        (self.judge)(&mut judgement, results);
+        let Judgement { checks, corrections, explanations, table, figures } = judgement;
         let judging_s = start.elapsed().as_secs_f64();
         let runs = (self.runs)(results.effort());
         let running_s: f64 = runs.iter().map(|run| results.outcome(run).took_s).sum();
         let computing_s = judging_s + running_s;
         ClaimResult {
             id: self.id.to_owned(),
-            verdict,
-            measured,
-            why,
+            criteria: self.statement().version(),
             checks,
+            corrections,
+            explanations,
             table,
             figures,
             computing_s,

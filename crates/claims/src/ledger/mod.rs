@@ -24,7 +24,7 @@ pub use schedule::Schedule;
 pub use store::Store;
 pub(crate) use {
     flow_groups::{Group, GroupCounts},
-    judgement::{Finding, Judgement},
+    judgement::Judgement,
     outcome::Outcome,
     run::Run,
 };

@@ -1,13 +1,13 @@
 //! Distributions of completion times.
 
-use wiremend_report::plot::{Curve, Line};
+use wiremend_report::plot::Curve;
 
 use crate::ledger::Outcome;
 
 /// The distribution as a curve.
 pub(super) fn distribution(name: &str, outcome: &Outcome) -> Curve {
     let points = outcome.summary.fct_cdf.iter().map(|point| (point.value as f64 / 1e3, point.at_most));
-    Curve { name: name.to_owned(), points: points.collect(), line: Line::StepAfter }
+    Curve::steps(name, points)
 }
 
 /// The part of the distribution above the share `from` of all flows.
@@ -39,11 +39,4 @@ pub(super) fn quantile_ns(outcome: &Outcome, quantile: f64) -> f64 {
 pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
     let below = outcome.summary.fct_cdf.iter().take_while(|point| point.value as f64 / 1e3 <= ns).last();
     1.0 - below.map_or(0.0, |point| point.at_most)
-}
-
-/// Kolmogorov distance of two distributions.
-pub(super) fn kolmogorov_distance(one: &Outcome, other: &Outcome) -> f64 {
-    let times = [one, other].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
-    let difference = |ns: f64| (share_above(one, ns) - share_above(other, ns)).abs();
-    times.map(|point| difference(point.value as f64 / 1e3)).fold(0.0, f64::max)
 }

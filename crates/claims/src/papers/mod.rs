@@ -1,8 +1,8 @@
 //! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W6) are
 //! beside the claim that raised them.
 //!
-//! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that judges their
-//! outcomes. Its method states all thresholds.
+//! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that compares their outcomes
+//! with bands. The verdict follows from the bands.
 
 mod completion;
 mod corruption;
@@ -58,7 +58,10 @@ pub fn find(id: &str) -> Result<&'static Claim, Error> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use wiremend_report::ledger::{Ledger, Revision, Verdict, verdict};
+
     use super::*;
+    use crate::criteria::REVISIONS;
     use crate::ledger::{Effort, Schedule};
 
     #[test]
@@ -73,8 +76,61 @@ mod tests {
                     claim.id
                 );
             }
+            assert!(!claim.note.ends_with('.') && !claim.note.contains("  "), "{}: {}", claim.id, claim.note);
             assert!(claim.title.chars().count() <= 60, "{}", claim.title);
         }
+    }
+
+    #[test]
+    fn every_change_of_criteria_belongs_to_a_claim_and_has_a_reason() {
+        let ids: BTreeSet<_> = REVISIONS.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids.len(), REVISIONS.len(), "a claim is listed twice");
+        for (id, revisions) in REVISIONS {
+            assert_eq!(find(id).unwrap().statement().version(), revisions.len() + 1, "{id}");
+            for Revision { from, to, why } in *revisions {
+                for text in [from, to, why] {
+                    assert!(!text.is_empty() && !text.ends_with('.') && !text.contains("  "), "{id}: {text}");
+                }
+                assert_ne!(from, to, "{id}");
+            }
+        }
+    }
+
+    /// The committed results: nothing is explained or corrected without figures, and the index counts claims.
+    #[test]
+    fn committed_verdicts_follow_from_data() {
+        let ledger: Ledger =
+            serde_json::from_str(include_str!("../../../../docs/validation/ledger.json")).unwrap();
+        let ids: Vec<_> = ledger.claims.iter().map(|claim| claim.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            all().map(|claim| claim.id).collect::<Vec<_>>(),
+            "every claim has a result, in order"
+        );
+        for result in &ledger.claims {
+            let statement = find(&result.id).unwrap().statement();
+            let version = statement.version();
+            assert!((1..=version).contains(&result.criteria), "{}: {version}", result.id);
+            for check in result.checks.iter().filter(|check| !check.holds()) {
+                let bare = verdict(std::slice::from_ref(check), &[], &[]);
+                assert_eq!(bare, Verdict::NotReproduced, "{}: {}", result.id, check.what);
+            }
+            let remedies = result.corrections.iter().filter(|of| of.counts(&result.checks)).count()
+                + result.explanations.iter().filter(|of| of.counts(&result.checks)).count();
+            let is_lifted = matches!(result.verdict(), Verdict::Corrected | Verdict::Explained);
+            assert!(!is_lifted || remedies > 0, "{}: no check of its reason", result.id);
+            assert_eq!(
+                verdict(&result.checks, &[], &[]) == Verdict::Reproduced,
+                result.verdict() == Verdict::Reproduced
+            );
+        }
+        let statements: Vec<_> = all().map(Claim::statement).collect();
+        let index = &ledger.pages(&statements)[0].text;
+        let counts = index.lines().filter_map(|line| {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            if cells.len() == 4 { cells[2].parse::<usize>().ok() } else { None }
+        });
+        assert_eq!(counts.sum::<usize>(), all().count(), "the index counts every claim once");
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) struct Decode {
 /// Say which queue pairs stalled, for how long, and why
 ///
 /// Finds every request that was sent again although no NAK asked for it: the requester waited for its timer. Names the
-/// cause (tail packet, tail ACK, NAK, retransmission, other), how sure it is (strong, or ambiguous with its
+/// cause (tail packet, tail ACK, NAK, retransmission, other), how sure it is (proof, strong, ambiguous with its
 /// alternatives), where the loss was relative to the tap, and the frames that show it. Connections need not be captured
 /// from their start.
 ///

@@ -39,6 +39,7 @@ pub(crate) enum PeerCommand {
     Read(Box<PeerClient>),
     Atomic(Box<PeerClient>),
     Ping(Box<PeerPing>),
+    Probe(Box<PeerProbe>),
 }
 
 impl PeerCommand {
@@ -48,7 +49,7 @@ impl PeerCommand {
             Self::Write(client) | Self::Send(client) | Self::Read(client) | Self::Atomic(client) => {
                 Some(client)
             }
-            Self::Serve(_) | Self::Ping(_) => None,
+            Self::Serve(_) | Self::Ping(_) | Self::Probe(_) => None,
         }
     }
 }
@@ -156,6 +157,48 @@ pub(crate) struct PeerPing {
     pub(crate) json: bool,
 }
 
+/// Find out how a NIC behaves, and write its profile for the simulator
+///
+/// Plays losses of each kind, duplicates, disorder, wrong checksums and silence against the programs `ib_send_lat` and
+/// `ib_read_lat` on HOST, prints what the NIC does, and writes it as TOML for `transport.profile` of a scenario. It
+/// first prints the commands to run on HOST.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend peer probe 198.18.0.2 --out nic.toml
+  wiremend peer probe 198.18.0.2 --no-reads --pcap probe.pcapng
+
+docs/guide/nic.md explains each finding."
+)]
+pub(crate) struct PeerProbe {
+    /// Address of the NIC
+    #[arg(value_name = "HOST")]
+    pub(crate) host: IpAddr,
+    /// Write the profile into this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The interface [default: the one that leads to HOST]
+    #[arg(long, value_name = "IF")]
+    pub(crate) interface: Option<String>,
+    /// TCP port here and of `ib_read_lat`; `ib_send_lat` with timeout code t listens at this port + t
+    #[arg(long, short, value_name = "PORT", default_value_t = wiremend_peer::perftest::PORT, value_parser = clap::value_parser!(u16).range(1..=65_000))]
+    pub(crate) port: u16,
+    /// Path MTU: 256, 512, 1024, 2048 or 4096
+    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = parse_mtu)]
+    pub(crate) mtu: u16,
+    /// Longest wait for a program on HOST to start
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) wait: Span,
+    /// Leave out what needs `ib_read_lat`: gaps in READ responses, missing receive buffers
+    #[arg(long)]
+    pub(crate) no_reads: bool,
+    /// Write all frames into this pcapng file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+}
+
 /// Operations of a ping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum PingWith {
@@ -194,6 +237,9 @@ pub(crate) struct PeerCommon {
     /// Packets in flight
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=8_388_607), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) window: u32,
+    /// Behave like this NIC: `soft-roce`, or a file as `peer probe` writes it
+    #[arg(long, value_name = "PROFILE", conflicts_with = "window", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) profile: Option<String>,
     /// Dummies behind the last packet. Where the peer denies WRITEs, copies of the packet
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16))]
     pub(crate) dummies: u8,

@@ -1,6 +1,7 @@
 //! `wiremend peer`: an endpoint that speaks with kernels and NICs.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -14,14 +15,20 @@ use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
 };
 use wiremend_proto::cc::dcqcn::Parameters;
+use wiremend_proto::rc::Config;
 use wiremend_report::{human, text_table};
+use wiremend_scenario::NicProfile;
+use wiremend_sim::apply_profile;
 use wiremend_units::{Bytes, Span};
 use wiremend_wire::{Ecn, TrafficClass};
 
+use super::peer_probe;
 use crate::args::peer::{Peer, PeerCommand, PeerCommon, PeerPing, PeerServe, PingWith, ServeFor};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
+/// Packets between requests for an acknowledgement, as soft-RoCE nearly has it.
+const ACK_EVERY: u32 = 64;
 /// Longest message that the command line takes.
 const SIZE_MAX: Bytes = Bytes::new(1 << 30);
 
@@ -30,6 +37,7 @@ pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
     let tool = match &args.command {
         PeerCommand::Serve(args) => return serve(args),
         PeerCommand::Ping(args) => return ping(args),
+        PeerCommand::Probe(args) => return peer_probe::run(args),
         PeerCommand::Write(_) => Tool::WriteBw,
         PeerCommand::Send(_) => Tool::SendBw,
         PeerCommand::Read(_) => Tool::ReadBw,
@@ -70,7 +78,7 @@ fn measure(
         size,
         iterations,
         depth,
-        connection: connection(common),
+        connection: connection(common)?,
         host: host_settings(common),
     };
     let mut ask = ask_by_hand;
@@ -102,7 +110,7 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         size: check_size(args.size)?,
         iterations: args.iterations,
         clients_max: args.clients,
-        connection: connection(&args.common),
+        connection: connection(&args.common)?,
         host: host_settings(&args.common),
     };
     if args.common.by_hand && settings.interface.is_none() {
@@ -160,16 +168,42 @@ fn interface(common: &PeerCommon, like: Option<IpAddr>) -> Result<Option<LocalIn
     common.interface.as_deref().map(|name| LocalInterface::by_name(name, like).map_err(failure)).transpose()
 }
 
-fn connection(common: &PeerCommon) -> ConnectionSettings {
-    ConnectionSettings {
-        mtu: common.mtu,
+fn connection(common: &PeerCommon) -> Result<ConnectionSettings, Failure> {
+    let mut config = Config {
         timeout: Some(common.timeout).filter(|timeout| *timeout > Span::ZERO),
         retry_count: common.retries,
-        rnr_retry: 7,
         window: common.window,
+        ack_every: ACK_EVERY,
+        ..Config::default()
+    };
+    let mut merges_acks = true;
+    if let Some(name) = &common.profile {
+        let profile = profile(name)?;
+        let applied = apply_profile(&profile, &mut config);
+        merges_acks = applied.map_err(|why| Failure::Input(format!("--profile {name}: {why}")))?;
+    }
+    Ok(ConnectionSettings {
+        mtu: common.mtu,
+        timeout: config.timeout,
+        retry_count: config.retry_count,
+        rnr_retry: 7,
+        window: config.window,
         dummies: common.dummies,
         tail_copies: common.tail_copies,
-    }
+        ack_every: config.ack_every,
+        merges_acks,
+        profile: config.profile,
+    })
+}
+
+/// Reads a profile of the program or of a file.
+fn profile(name: &str) -> Result<NicProfile, Failure> {
+    let shipped = NicProfile::shipped(name).map_err(|why| Failure::Input(format!("--profile: {why}")))?;
+    let text = match shipped {
+        Some(text) => text.to_owned(),
+        None => fs::read_to_string(name).map_err(|error| Failure::unreadable(name, &error))?,
+    };
+    NicProfile::read(name, &text).map_err(|error| Failure::Input(error.to_string()))
 }
 
 fn host_settings(common: &PeerCommon) -> HostSettings {
@@ -202,7 +236,7 @@ fn check_size(size: Bytes) -> Result<u32, Failure> {
     Ok(size.get() as u32)
 }
 
-fn failure(error: PeerError) -> Failure {
+pub(super) fn failure(error: PeerError) -> Failure {
     match error {
         PeerError::Stopped => Failure::Interrupted(signals::caught().unwrap_or(0)),
         other => Failure::Input(format!("peer: {other}")),
@@ -210,7 +244,7 @@ fn failure(error: PeerError) -> Failure {
 }
 
 /// A line on stderr that changes while a test runs, on a terminal only.
-struct Shown {
+pub(super) struct Shown {
     bar: Option<ProgressBar>,
     updated: Instant,
 }
@@ -218,7 +252,7 @@ struct Shown {
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Shown {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let bar = stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{elapsed}  {msg}").expect("the template is right");
             ProgressBar::new_spinner().with_style(style)
@@ -226,7 +260,7 @@ impl Shown {
         Self { bar, updated: Instant::now() }
     }
 
-    fn update(&mut self, text: impl FnOnce() -> String) {
+    pub(super) fn update(&mut self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar
             && self.updated.elapsed() > UPDATE_INTERVAL
         {
@@ -236,7 +270,7 @@ impl Shown {
         }
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Repro) -> Result<Answer, Failure> {
         terminal::print(&text)?;
         return Ok(Answer::Yes);
     }
-    let earlier = args.merge.as_deref().map(|path| earlier(path, args)).transpose()?;
+    let earlier = args.merge.as_deref().map(earlier).transpose()?;
     let ledger = measure(args, &chosen)?;
     if let Some(directory) = &args.out {
         write(&ledger, earlier, directory)?;
@@ -71,13 +71,13 @@ fn measure(args: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
         Ok(program) => results.with_program(program),
         Err(_) => results,
     };
-    let origin = origin(command(args), VERSION);
+    let origin = origin(command(args), effort, VERSION);
     let claims = chosen.iter().map(|claim| claim.judge(&results, origin.clone())).collect();
-    let Origin { command, version, date, machine } = origin;
+    let Origin { effort, command, version, date, machine } = origin;
     Ok(Ledger {
         schema: Ledger::SCHEMA,
         command,
-        effort: effort.name().to_owned(),
+        effort,
         version,
         date,
         machine,
@@ -107,13 +107,13 @@ fn read(path: &Path) -> Result<Ledger, Failure> {
     Ok(ledger)
 }
 
-/// Reads a ledger that was measured earlier with the same effort and without changes.
-fn earlier(path: &Path, args: &Repro) -> Result<Ledger, Failure> {
+/// Reads a ledger that was measured earlier, without changes.
+fn earlier(path: &Path) -> Result<Ledger, Failure> {
     let ledger = read(path)?;
-    if ledger.effort != effort(args).name() || !ledger.changed.is_empty() {
-        let name = path.display();
+    if !ledger.changed.is_empty() {
         return Err(Failure::Input(format!(
-            "{name}: measured with other effort or with --set; cannot merge; measure it with the same --quick and without --set"
+            "{}: measured with --set; cannot merge; measure it without --set",
+            path.display()
         )));
     }
     Ok(ledger)
@@ -220,29 +220,34 @@ fn statement(claim: &ClaimResult) -> Statement {
 }
 
 fn in_brief(claim: &ClaimResult) -> String {
-    let ClaimResult { id, verdict, why, .. } = claim;
-    let name = coloured(&format!("{:<14}", verdict.name()), *verdict);
-    let mut text = format!("{id:<4} {} {name}  {}\n", verdict.sign(), statement(claim).title);
-    if *verdict != Verdict::Reproduced {
-        text.push_str(&paragraph("", why));
+    let (statement, verdict) = (statement(claim), claim.verdict());
+    let name = coloured(&format!("{:<14}", statement.verdict_name(verdict)), verdict);
+    let mut text = format!("{:<4} {} {name}  {}\n", claim.id, verdict.sign(), statement.title);
+    if verdict != Verdict::Reproduced {
+        text.push_str(&paragraph("", &claim.why()));
     }
     text
 }
 
 fn in_full(claim: &ClaimResult) -> String {
-    let Statement { id, title, source, paper, method } = statement(claim);
-    let ClaimResult { verdict, measured, why, checks, .. } = claim;
-    let mut text = format!("{id} {title}: {}\n", coloured(verdict.name(), *verdict));
+    let statement = statement(claim);
+    let Statement { id, title, source, paper, method, note, .. } = statement;
+    let verdict = claim.verdict();
+    let mut text = format!("{id} {title}: {}\n", coloured(statement.verdict_name(verdict), verdict));
     text.push_str(&paragraph("paper", &format!("{paper} ({source})")));
-    text.push_str(&paragraph("method", method));
-    text.push_str(&paragraph("measured", measured));
-    text.push_str(&paragraph("why", why));
-    for (number, check) in checks.iter().enumerate() {
+    for (heading, line) in [("method", method), ("why", &claim.why()), ("note", note)] {
+        if !line.is_empty() {
+            text.push_str(&paragraph(heading, line));
+        }
+    }
+    for (number, check) in claim.checks.iter().enumerate() {
         let heading = if number == 0 { "checks" } else { "" };
-        let printed = if check.as_printed { " (as printed)" } else { "" };
-        let sign = check.sign();
-        let line = format!("{sign} {}{printed}: {}; wanted {}", check.what, check.measured, check.wanted);
-        text.push_str(&paragraph(heading, &line));
+        let printed = if check.printed { " (as printed)" } else { "" };
+        let (sign, measured, wanted) = (check.sign(), check.measured_text(), check.wanted());
+        text.push_str(&paragraph(
+            heading,
+            &format!("{sign} {}{printed}: {measured}; wanted {wanted}", check.what),
+        ));
     }
     text.push('\n');
     text
@@ -262,7 +267,7 @@ fn paragraph(heading: &str, text: &str) -> String {
 fn coloured(text: &str, verdict: Verdict) -> String {
     let code = match verdict {
         Verdict::Reproduced => 32,
-        Verdict::Differs => 33,
+        Verdict::Corrected | Verdict::Explained => 33,
         Verdict::NotReproduced => 31,
     };
     if terminal::stdout().colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }

@@ -74,6 +74,27 @@ fn a_listed_flow_that_the_scenario_does_not_have_is_refused() {
 }
 
 #[test]
+fn a_profile_of_a_nic_is_refused_where_it_stands() {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("nic.toml"), "about = \"x\"\n[timer]\ntick = 4\n").unwrap();
+    for [transport, expected] in rows(
+        r#"
+        profile = "soft-roc" | bad.toml:10:11: unknown profile `soft-roc`; did you mean `soft-roce`?
+        profile = "soft-roce"\nwindow = 64 | bad.toml:10:11: the profile sets `window` too; remove one of both
+        profile = "soft-roce"\nrecovery = "irn" | bad.toml:10:11: a profile is of a NIC with go-back-N
+        profile = "none.toml" | bad.toml:10:11: cannot read `none.toml`
+        profile = "nic.toml" | bad.toml:10:11: nic.toml:3:8: found the number `4`; expected
+    "#,
+    ) {
+        let text = format!("{SMALL}\n[transport]\n{transport}\n");
+        fs::write(directory.path().join("bad.toml"), text).unwrap();
+        let line = wiremend_in(directory.path(), &["run", "bad.toml", "--out", "results"]).refused(2);
+        assert!(line.starts_with(&format!("wiremend: {expected}")), "{line}");
+    }
+    assert_eq!(files(directory.path()), ["bad.toml", "nic.toml"]);
+}
+
+#[test]
 fn an_unknown_scenario_is_answered_with_the_nearest() {
     let line = wiremend(&["run", "tuor"]).refused(2);
     assert!(

@@ -7,6 +7,7 @@ mod claims;
 mod counter_files;
 mod deadlock;
 mod decode;
+mod decode_tshark;
 mod dissector;
 mod documents;
 mod explain;

@@ -13,6 +13,8 @@ use crate::region::{Access, Regions};
 
 /// The only partition: the default one, with full membership.
 const P_KEY: u16 = 0xFFFF;
+/// Acknowledgements of a queue pair that wait to be sent.
+const REPLIES_MAX: usize = 1024;
 
 impl Endpoint {
     /// Takes a frame of the wire. `stripped` is the identifier of a VLAN tag that the interface has removed.
@@ -111,6 +113,9 @@ impl Endpoint {
             | RequestOutcome::NotReady
             | RequestOutcome::Ignored => {}
         }
+        if let Some(pair) = self.slots[slot].as_deref_mut().filter(|pair| !pair.merges_acks) {
+            keep_reply(pair);
+        }
     }
 
     /// Handles a complete message.
@@ -137,6 +142,15 @@ impl Endpoint {
                 invalidated: message.invalidate,
             });
         }
+    }
+}
+
+/// Takes the acknowledgement of the last packet, before the next packet replaces it. If there are too many, or READ
+/// responses wait before it, it stays and may be replaced.
+fn keep_reply(pair: &mut QueuePair) {
+    let has_room = pair.replies.len() < REPLIES_MAX && !pair.qp.responder.has_read_responses();
+    if has_room && pair.qp.responder.has_output() {
+        pair.replies.extend(pair.qp.responder.poll_transmit(&pair.config));
     }
 }
 

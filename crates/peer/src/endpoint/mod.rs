@@ -36,6 +36,8 @@ pub struct Settings {
 pub struct PairSettings {
     /// Parameters of the connection.
     pub config: Config,
+    /// Whether a newer acknowledgement replaces one that is not sent yet.
+    pub merges_acks: bool,
     /// First PSN of own requests.
     pub first_psn: Psn,
     /// What the peer may do.
@@ -164,6 +166,8 @@ impl Endpoint {
         let pair = QueuePair {
             id,
             config: settings.config,
+            merges_acks: settings.merges_acks,
+            replies: VecDeque::new(),
             qp,
             remote,
             access: settings.access,

@@ -102,7 +102,8 @@ fn next_packet(settings: &super::Settings, pair: &mut QueuePair, now: Time) -> O
         let packet = Packet::cnp(pair.remote.pair);
         return Some((Outgoing { packet, source: Source::None, operands: [0; 2] }, 0));
     }
-    if let Some(packet) = pair.qp.responder.poll_transmit(&pair.config) {
+    let reply = pair.replies.pop_front().or_else(|| pair.qp.responder.poll_transmit(&pair.config));
+    if let Some(packet) = reply {
         let is_nak = packet.aeth().is_some_and(|aeth| aeth.syndrome == Syndrome::Nak(NakCode::PsnSequence));
         let source =
             packet.source().map_or(Source::None, |address| Source::Remote(packet.source_key(), address));

@@ -170,6 +170,13 @@ impl Host {
     }
 
     fn receive(&mut self) -> Result<usize, PeerError> {
+        self.receive_each(Endpoint::on_frame)
+    }
+
+    fn receive_each(
+        &mut self,
+        mut take: impl FnMut(&mut Endpoint, Time, &[u8], Option<u16>),
+    ) -> Result<usize, PeerError> {
         let mut taken = 0;
         let now = self.clock.now();
         while taken < TAKE_MAX
@@ -184,11 +191,60 @@ impl Host {
                 capture.write(Direction::In, bytes, is_dropped)?;
             }
             if !is_dropped {
-                self.endpoint.on_frame(now, bytes, tag);
+                take(&mut self.endpoint, now, bytes, tag);
             }
         }
         self.socket.release();
         Ok(taken)
+    }
+
+    /// Receives frames past the endpoint, for a program that answers by itself. Waits if there are none, at most until
+    /// `until`.
+    pub(crate) fn receive_frames(
+        &mut self,
+        until: Time,
+        mut take: impl FnMut(Time, &[u8]),
+    ) -> Result<(), PeerError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(PeerError::Stopped);
+        }
+        if self.receive_each(|_, now, bytes, _| take(now, bytes))? > 0 {
+            return Ok(());
+        }
+        let left = Duration::from_nanos(until.as_ns().saturating_sub(self.now().as_ns()));
+        wait([(self.socket.as_fd(), false)], Some(left.min(WAIT_MAX)))
+            .map_err(PeerError::io("wait for frames"))?;
+        Ok(())
+    }
+
+    /// Sends frames past the endpoint.
+    pub(crate) fn send_frames(&mut self, frames: &[Vec<u8>]) -> Result<(), PeerError> {
+        for bytes in frames {
+            if let Some(capture) = &mut self.capture {
+                capture.write(Direction::Out, bytes, false)?;
+            }
+        }
+        let name = &self.interface.name;
+        let mut left = frames;
+        while !left.is_empty() {
+            let empty = || IoSlice::new(&[]);
+            let mut batch = [[empty(), empty(), empty()]; SEND_MAX];
+            let count = left.len().min(SEND_MAX);
+            for (frame, bytes) in batch.iter_mut().zip(left) {
+                frame[0] = IoSlice::new(bytes);
+            }
+            let sent = self.socket.send(&batch[..count]);
+            let sent = sent.map_err(PeerError::io(format!("send on `{name}`")))?;
+            left = &left[sent..];
+            if sent == 0 {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(PeerError::Stopped);
+                }
+                wait([(self.socket.as_fd(), false)], Some(FULL_WAIT))
+                    .map_err(PeerError::io("wait to send"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Sends at most one batch. Returns the number of frames that left.

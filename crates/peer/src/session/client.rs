@@ -155,7 +155,7 @@ fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
     (region, own)
 }
 
-fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
+pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
     exchange.write(&own.to_bytes())?;
     let message = exchange.read::<KEYS_BYTES>(host, "its keys")?;
     Keys::parse(&message).ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
@@ -208,7 +208,8 @@ impl Connected {
         let path = host.path_to(peer.ip, own.pair)?;
         let config = client.connection.config(mtu, peer.out_reads, client.tool.denies_writes());
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
-        let settings = PairSettings { config, first_psn: own.psn, access: Access::ALL };
+        let merges_acks = client.connection.merges_acks;
+        let settings = PairSettings { config, merges_acks, first_psn: own.psn, access: Access::ALL };
         let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
         let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
         for number in 0..RECEIVES {

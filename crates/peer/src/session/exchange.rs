@@ -9,9 +9,9 @@ use wiremend_units::Span;
 use crate::host::{Host, PeerError};
 
 /// A connection that never blocks a turn.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     stream: TcpStream,
-    pub(super) peer: SocketAddr,
+    pub(crate) peer: SocketAddr,
 }
 
 /// What a connection has.
@@ -31,13 +31,13 @@ const PATIENCE: Span = Span::from_ms(60_000);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 impl Exchange {
-    pub(super) fn connect(to: SocketAddr) -> Result<Self, PeerError> {
+    pub(crate) fn connect(to: SocketAddr) -> Result<Self, PeerError> {
         let stream =
             TcpStream::connect_timeout(&to, CONNECT_LIMIT).map_err(|error| PeerError::NoServer(to, error))?;
         Self::new(stream, to)
     }
 
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr) -> Result<Self, PeerError> {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr) -> Result<Self, PeerError> {
         stream
             .set_nodelay(true)
             .and_then(|()| stream.set_nonblocking(true))
@@ -63,14 +63,14 @@ impl Exchange {
     }
 
     /// Writes a message at once: its receiver takes it with one `read`.
-    pub(super) fn write(&mut self, message: &[u8]) -> Result<(), PeerError> {
+    pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), PeerError> {
         self.stream
             .write_all(message)
             .map_err(|_| PeerError::Closed { peer: self.peer, awaited: "it took our message" })
     }
 
     /// Waits for a message of exactly `N` bytes.
-    pub(super) fn read<const N: usize>(
+    pub(crate) fn read<const N: usize>(
         &mut self,
         host: &mut Host,
         awaited: &'static str,

@@ -9,10 +9,12 @@ mod outcome;
 mod server;
 
 use wiremend_proto::mend::{Dummies, MendConfig};
-use wiremend_proto::rc::{Config, RnrTimer};
+use wiremend_proto::rc::{Config, Profile, RnrTimer};
 use wiremend_units::Span;
 
+pub(crate) use self::client::swap_keys;
 pub use self::client::{Client, SetUp, run as run_client};
+pub(crate) use self::exchange::Exchange;
 pub use self::outcome::{Outcome, Stall};
 pub use self::server::{Role, Server, ServerSettings, ServerStatus};
 
@@ -33,6 +35,12 @@ pub struct ConnectionSettings {
     pub dummies: u8,
     /// Copies of the last packet.
     pub tail_copies: u8,
+    /// Packets between requests for an acknowledgement.
+    pub ack_every: u32,
+    /// Whether a newer acknowledgement replaces one that waits.
+    pub merges_acks: bool,
+    /// What this end does otherwise than most NICs.
+    pub profile: Profile,
 }
 
 /// Wait that perftest asks for without a receive buffer: 0.64 ms.
@@ -42,9 +50,6 @@ const READS_MAX: u32 = 16;
 /// Time for which an end still acknowledges when it has everything and its peer does not tell whether it has. Three
 /// times the usual timeout: the last acknowledgement may be lost.
 const LINGER: Span = Span::from_ms(250);
-/// Packets between requests for an acknowledgement, as soft-RoCE has it.
-const ACK_EVERY: u32 = 64;
-
 impl ConnectionSettings {
     /// The configuration of a queue pair whose peer has this path MTU.
     fn config(&self, mtu: u16, reads_max: u16, write_denied: bool) -> Config {
@@ -56,9 +61,10 @@ impl ConnectionSettings {
             rnr_retry: self.rnr_retry,
             rnr_timer: RnrTimer::from_code(RNR_TIMER),
             window: self.window,
-            ack_every: ACK_EVERY,
+            ack_every: self.ack_every,
             reads_max: u32::from(reads_max).clamp(1, READS_MAX),
             mend: MendConfig { dummies, tail_copies: self.tail_copies, ..MendConfig::default() },
+            profile: self.profile,
             ..Config::default()
         }
     }

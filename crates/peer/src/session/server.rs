@@ -390,7 +390,8 @@ impl Client {
         let denies_writes = self.is_pingpong;
         let config = settings.connection.config(self.mtu, super::READS_MAX as u16, denies_writes);
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
-        let pair_settings = PairSettings { config, first_psn, access: Access::ALL };
+        let merges_acks = settings.connection.merges_acks;
+        let pair_settings = PairSettings { config, merges_acks, first_psn, access: Access::ALL };
         let id = host.endpoint.connect(pair_settings, remote).ok_or_else(too_many)?;
         for number in 0..RECEIVES {
             let posted = host.endpoint.post_receive(id, number, self.inbound());

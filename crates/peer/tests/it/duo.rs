@@ -37,6 +37,8 @@ pub(crate) struct Duo {
     pub(crate) events: [Vec<Event>; 2],
     /// Operations on the wire, with their sender.
     pub(crate) sent: Vec<(usize, String)>,
+    /// Whether a newer acknowledgement replaces one that waits.
+    pub(crate) merges_acks: bool,
     faults: Faults,
     random: Random,
     lose: Option<Filter>,
@@ -63,6 +65,7 @@ impl Duo {
             now: Time::ZERO,
             events: [Vec::new(), Vec::new()],
             sent: Vec::new(),
+            merges_acks: true,
             faults: Faults::default(),
             random: Random::new(seed),
             lose: None,
@@ -116,8 +119,12 @@ impl Duo {
     pub(crate) fn connect(&mut self, config: &Config, access: [Access; 2], first: [u32; 2]) -> [PairId; 2] {
         let ids = [A, B].map(|end| self.ends[end].next_pair().unwrap());
         for end in [A, B] {
-            let settings =
-                PairSettings { config: config.clone(), first_psn: Psn::new(first[end]), access: access[end] };
+            let settings = PairSettings {
+                config: config.clone(),
+                merges_acks: self.merges_acks,
+                first_psn: Psn::new(first[end]),
+                access: access[end],
+            };
             let remote = Remote {
                 path: self.path(end),
                 pair: ids[1 - end].number(),

@@ -1,9 +1,13 @@
 //! Every operation over a wire without losses: the right bytes, completions and permissions.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use wiremend_peer::{Access, Event, Post, Slice};
 use wiremend_proto::engine::{Op, Status};
 use wiremend_proto::rc::Config;
 use wiremend_units::Span;
+use wiremend_wire::Trailer;
 
 use crate::duo::{A, B, Duo, config, pattern, settings, whole, work};
 
@@ -15,6 +19,36 @@ fn statuses(duo: &Duo, end: usize) -> Vec<Status> {
         _ => None,
     };
     duo.events[end].iter().filter_map(status).collect()
+}
+
+/// Eight duplicates arrive while the answer to the first one is sent.
+#[test]
+fn acknowledgements_are_merged_unless_each_is_wanted() {
+    for merges_acks in [true, false] {
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let sink = Rc::clone(&kept);
+        let mut duo = Duo::new([settings(); 2], 1).lose(move |side, frame| {
+            if side == A {
+                let mut bytes = vec![0; frame.buffer_len(Trailer::None)];
+                frame.emit(Trailer::None, &mut bytes);
+                sink.replace(bytes);
+            }
+            false
+        });
+        duo.merges_acks = merges_acks;
+        let [a, _] = duo.connect(&config(), [Access::ALL; 2], [0, 0]);
+        let own = duo.ends[A].register(64, Access::NONE);
+        let written = duo.ends[B].register(64, Access::ALL);
+        let target = duo.ends[B].address_and_key(written);
+        duo.post(A, a, work(1, Op::Write, whole(own, 64), target));
+        assert!(duo.run(LIMIT));
+        for _ in 0..8 {
+            duo.inject(B, &kept.borrow());
+        }
+        assert!(duo.run(LIMIT));
+        let answers = duo.count(B, "Acknowledge");
+        assert!(if merges_acks { (2..9).contains(&answers) } else { answers == 9 }, "{answers}");
+    }
 }
 
 #[test]

@@ -30,6 +30,14 @@ impl<F: Copy> Outbox<F> {
         self.disposals.push(disposal);
     }
 
+    /// Releases a copy, if there is one.
+    #[inline]
+    pub(super) fn release(&mut self, copy: Option<F>) {
+        if let Some(copy) = copy {
+            self.push(Disposal::Release(copy));
+        }
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.disposals.is_empty()

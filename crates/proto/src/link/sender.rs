@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
@@ -11,7 +12,7 @@ use super::protection_level::{LossMonitor, ProtectionLevel};
 use super::response_time::ResponseTime;
 use super::ring::Ring;
 use super::timing::{PROBES_MAX, Timing};
-use super::{Ack, Config, DataHeader, Disposal, LinkHeader, Missing, QueueHead, Seq};
+use super::{Ack, Config, DataHeader, LinkHeader, Missing, QueueHead, Seq};
 
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -50,8 +51,11 @@ pub(super) struct Sender<F, const BITS: u32> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot<F> {
+    /// The host's copy, if it made one.
     frame: Option<F>,
     len: u32,
+    /// Whether the frame occupies the buffer.
+    is_kept: bool,
     ordered: bool,
     /// The receiver has requested it; see [`Request`].
     missed: bool,
@@ -69,7 +73,7 @@ struct Request {
 // Not derived: a derive would require `F: Default`.
 impl<F> Default for Slot<F> {
     fn default() -> Self {
-        Self { frame: None, len: 0, ordered: false, missed: false }
+        Self { frame: None, len: 0, is_kept: false, ordered: false, missed: false }
     }
 }
 
@@ -177,13 +181,20 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.acked == self.next
     }
 
+    /// Positions that were sent and are not acknowledged.
+    #[inline]
+    pub(super) fn unacked(&self) -> Range<u64> {
+        self.acked..self.next
+    }
+
     /// Whether a normal frame may leave.
     pub(super) fn is_open(&self, now: Time) -> bool {
         self.next - self.acked < self.window && (self.paused_until == Time::MAX || self.paused_until <= now)
     }
 
     /// Returns the header of the normal frame that leaves.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the header is packed at once instead of going through memory")]
+    #[inline(always)]
     pub(super) fn next_header(&mut self, head: QueueHead, ack: Option<Ack>) -> DataHeader {
         assert!(self.in_transmission.is_none(), "a polled frame is reported as sent before the next poll");
         let ordered = head.ordered && self.monitor.protection_level() == ProtectionLevel::Ordered;
@@ -191,11 +202,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         DataHeader { epoch: self.epoch, seq: self.next_number(), ordered, retransmitted: false, ack }
     }
 
-    /// The polled frame has left. True: the protection level has changed.
+    /// The polled frame has left; `copy` is the host's. True: the protection level has changed.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, kept: F, out: &mut Outbox<F>) -> bool {
+    pub(super) fn on_sent(&mut self, now: Time, copy: Option<F>, out: &mut Outbox<F>) -> bool {
         let Some(head) = self.in_transmission.take() else {
-            out.push(Disposal::Release(kept));
+            out.release(copy);
             return false;
         };
         let len = head.len.get();
@@ -204,8 +215,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         }
         self.slots.make_room(self.acked, self.next, self.next + 1);
         let room = self.kept_bytes + len <= self.room_bytes;
-        self.slots[self.next] =
-            Slot { frame: room.then_some(kept), len: len as u32, ordered: head.ordered, missed: false };
+        self.slots[self.next] = Slot {
+            frame: if room { copy } else { None },
+            len: len as u32,
+            is_kept: room,
+            ordered: head.ordered,
+            missed: false,
+        };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
         out.counters.protected += 1;
@@ -217,7 +233,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             // The frame leaves without a copy instead of waiting: the operator chose the buffer size, and
             // delay would be worse.
             out.counters.unbuffered += 1;
-            out.push(Disposal::Release(kept));
+            out.release(copy);
         }
         self.monitor.on_sent()
     }
@@ -406,7 +422,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         for position in self.acked..self.next {
             let slot = &self.slots[position];
             let request = if slot.missed { self.requests[position] } else { Request::default() };
-            print.add((slot.frame, slot.len, request.copies_due, slot.ordered));
+            print.add((slot.frame, slot.is_kept, slot.len, request.copies_due, slot.ordered));
             print.add_limit(request.resent_at + self.timing.resend_gap(&self.response_time));
             if self.timing.is_adaptive() && request.resent_at > Time::ZERO {
                 print.add_time(request.resent_at);
@@ -430,6 +446,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     fn request(&mut self, now: Time, position: u64, out: &mut Outbox<F>) -> bool {
         let gap = self.timing.resend_gap(&self.response_time);
         let slot = &mut self.slots[position];
+        debug_assert!(slot.frame.is_some() || !slot.is_kept, "the host was wrong about a frame that arrives");
         let first_time = !std::mem::replace(&mut slot.missed, true);
         if first_time {
             self.requests.make_room(self.acked, self.next, self.next);
@@ -444,11 +461,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             let cost = self.share.serialize(Bytes::new(u64::from(slot.len)));
             let ahead = self.copies_paid_at.max(now).since(now);
             let left = self.timing.resend_burst.as_ps().saturating_sub(ahead.as_ps());
-            let affordable = if slot.frame.is_none() { 0 } else { left / cost.as_ps().max(1) };
+            let affordable = if slot.is_kept { left / cost.as_ps().max(1) } else { 0 };
             let copies = u64::from(self.monitor.copies()).min(affordable);
             if copies == 0 {
                 out.counters.refused += 1;
-                if slot.frame.is_some() {
+                if slot.is_kept {
                     self.monitor.on_refused();
                 }
             } else {
@@ -491,7 +508,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     #[inline]
     fn release(&mut self, position: u64, out: &mut Outbox<F>) {
         let slot = &mut self.slots[position];
-        if let Some(frame) = slot.frame.take() {
+        if std::mem::take(&mut slot.is_kept) {
             self.kept_bytes -= u64::from(slot.len);
             if slot.missed {
                 let request = &mut self.requests[position];
@@ -500,7 +517,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
                     self.last_response = Some((request.resent_at, request.rounds));
                 }
             }
-            out.push(Disposal::Release(frame));
+            out.release(slot.frame.take());
         }
     }
 }

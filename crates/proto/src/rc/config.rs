@@ -4,6 +4,7 @@ use wiremend_units::Span;
 use wiremend_wire::RnrTimer;
 
 use super::acceleration::Acceleration;
+use super::profile::Profile;
 use super::recovery_policy::Recovery;
 use crate::engine::BadConfig;
 use crate::mend::MendConfig;
@@ -37,6 +38,8 @@ pub struct Config {
     pub mend: MendConfig,
     /// NIC features beyond the specification.
     pub acceleration: Acceleration,
+    /// What the NIC does otherwise than most.
+    pub profile: Profile,
 }
 
 impl Config {
@@ -95,6 +98,7 @@ impl Default for Config {
             recovery: Recovery::GoBackN,
             mend: MendConfig::default(),
             acceleration: Acceleration::default(),
+            profile: Profile::default(),
         }
     }
 }

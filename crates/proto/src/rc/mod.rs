@@ -10,7 +10,8 @@
 //! A simulation can therefore hold a hundred thousand connections.
 //!
 //! A [`Recovery`] policy decides what both ends do after a loss. An [`Acceleration`] is a NIC feature beyond
-//! the specification that shortens timeouts or reduces the send window after a loss.
+//! the specification that shortens timeouts or reduces the send window after a loss. A [`Profile`] is what a given NIC
+//! does otherwise.
 //!
 //! ```
 //! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
@@ -34,6 +35,7 @@ mod config;
 mod flight;
 pub(crate) mod inbound;
 mod packet;
+mod profile;
 mod reads;
 mod recovery;
 mod recovery_policy;
@@ -47,6 +49,7 @@ pub use acceleration::{Acceleration, AdaptiveTimeout};
 pub use config::Config;
 pub(crate) use packet::request_extension;
 pub use packet::{Packet, frame_len};
+pub use profile::{NakRule, Profile};
 pub use recovery_policy::Recovery;
 pub use requester::Requester;
 pub use responder::Responder;

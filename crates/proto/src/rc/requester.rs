@@ -2,6 +2,7 @@
 
 mod repeat_state;
 mod tail;
+mod timer;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
@@ -44,8 +45,9 @@ pub struct Requester {
     rnr_retries: u8,
     /// Whether a NAK for the oldest packet was received.
     nak_received: bool,
-    /// Whether the missing part of a READ was requested again; old responses in flight then change nothing.
-    rerequested: bool,
+    /// Whether the missing part of a READ was requested again; old responses in flight then change nothing. With
+    /// [`Profile::ignores_repeated_naks`](super::Profile), whether any retransmission has begun since the last progress.
+    retry_started: bool,
 }
 
 const _: () = assert!(size_of::<Requester>() <= 256);
@@ -83,7 +85,7 @@ impl Requester {
             retries: 0,
             rnr_retries: 0,
             nak_received: false,
-            rerequested: false,
+            retry_started: false,
         }
     }
 }
@@ -124,12 +126,12 @@ impl engine::Requester for Requester {
         if self.copies_left > 0 {
             return self.repeat(config);
         }
-        self.state = State::Open;
         let item = *self.queue.current()?;
         let seq = self.flight.next;
-        if self.flight.outstanding() == 0 {
-            self.deadline = after(now, self.acceleration.timeout(config));
+        if self.flight.outstanding() == 0 && !self.timer_runs_on(config) {
+            self.deadline = self.expiry_time(config, now);
         }
+        self.state = State::Open;
         let offset = item.offset(seq, config.mtu);
         let copy = self.flight.copy(seq);
         let psn = self.psn(seq);
@@ -165,7 +167,7 @@ impl engine::Requester for Requester {
     #[inline]
     fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<ReadPlacement> {
         let seq = if matches!(self.state, State::Failed(_)) { None } else { self.sent(packet.psn) };
-        match (packet.opcode, seq) {
+        let placement = match (packet.opcode, seq) {
             (Opcode::Acknowledge, Some(seq)) => {
                 self.on_acknowledge(config, now, seq, packet);
                 None
@@ -177,7 +179,11 @@ impl engine::Requester for Requester {
                 self.counters.ignored += 1;
                 None
             }
+        };
+        if config.profile.timer_runs_on {
+            self.restart_timer(config, now);
         }
+        placement
     }
 
     #[inline]
@@ -199,6 +205,10 @@ impl engine::Requester for Requester {
             return None;
         }
         let oldest = *self.queue.oldest()?;
+        if self.flight.high == self.flight.una {
+            // A timer that runs on expires where nothing is outstanding.
+            return None;
+        }
         let data_end = self.queue.data_end(self.flight.high);
         let dummy = data_end.is_none();
         if dummy {
@@ -223,7 +233,7 @@ impl engine::Requester for Requester {
         } else {
             // Shortened timeouts together cost one retry.
             self.retries = if short { self.retries.max(1) } else { self.retries.saturating_add(1) };
-            self.rerequested = false;
+            self.retry_started = config.profile.ignores_repeated_naks;
             self.recover(config, now);
         }
         Some(expiry)
@@ -383,13 +393,21 @@ impl Requester {
                 return;
             }
         };
+        let (retry_started, retries) = (self.retry_started, self.retries);
         self.acknowledge(config, now, seq);
         if let Some(status) = failure {
             self.fail(status);
             return;
         }
-        self.counters.naks += 1;
         self.nak_received = true;
+        if config.profile.ignores_repeated_naks {
+            (self.retry_started, self.retries) = (true, retries);
+            if retry_started {
+                self.counters.ignored += 1;
+                return;
+            }
+        }
+        self.counters.naks += 1;
         self.recover(config, now);
     }
 
@@ -406,17 +424,17 @@ impl Requester {
         self.rnr_retries = self.rnr_retries.saturating_add(1);
         self.rewind(self.flight.una);
         self.state = State::NotReady;
-        self.deadline = now.saturating_add(timer.span());
+        self.deadline = config.profile.expiry(now, config.profile.at_least(timer.span()));
     }
 
     /// A later response shows that READ responses are missing. The requester requests them again once (IBA
     /// 9.7.5).
     #[cold]
     fn on_implied_nak(&mut self, config: &Config, now: Time) {
-        if !self.rerequested {
+        if !self.retry_started {
             self.counters.implied_naks += 1;
             self.recover(config, now);
-            self.rerequested = true;
+            self.retry_started = true;
         }
     }
 
@@ -454,16 +472,16 @@ impl Requester {
             self.flight.next = self.flight.una;
             self.queue.rewind();
         }
-        self.state = State::Open;
+        let was_waiting = std::mem::replace(&mut self.state, State::Open) != State::Open;
         self.retries = 0;
         self.rnr_retries = 0;
         self.nak_received = false;
-        self.rerequested = false;
-        self.deadline = if self.flight.outstanding() == 0 {
-            Time::MAX
-        } else {
-            after(now, self.acceleration.timeout(config))
-        };
+        self.retry_started = false;
+        if self.flight.outstanding() > 0 {
+            self.deadline = self.expiry_time(config, now);
+        } else if was_waiting || !config.profile.timer_runs_on {
+            self.deadline = Time::MAX;
+        }
         if self.copy_seq < self.flight.una {
             self.copies_left = 0;
         }
@@ -495,10 +513,13 @@ impl Requester {
         }
         self.acknowledge(config, now, read.first);
         if seq != next {
-            if self.rerequested {
+            let waits = config.profile.read_gap_waits && seq < read.end();
+            if self.retry_started || waits {
                 self.counters.ignored += 1;
             }
-            self.on_implied_nak(config, now);
+            if !waits {
+                self.on_implied_nak(config, now);
+            }
             return None;
         }
         if next + 1 == read.end() {
@@ -571,9 +592,4 @@ impl Requester {
         let seq = self.flight.una + u64::try_from(distance).ok()?;
         (seq < self.flight.high).then_some(seq)
     }
-}
-
-#[inline]
-fn after(now: Time, timeout: Option<Span>) -> Time {
-    timeout.map_or(Time::MAX, |timeout| now.saturating_add(timeout))
 }

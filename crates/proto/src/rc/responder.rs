@@ -9,6 +9,7 @@ use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
 use super::config::Config;
 use super::inbound::{Inbound, PacketShape};
 use super::packet::Packet;
+use super::profile::NakRule;
 use super::reads::{Output, Reads, Request};
 use super::recovery::OutOfSequence;
 use crate::engine::{self, Message, Op, RequestOutcome, Responder as _, ResponderCounters, StateVisitor};
@@ -219,18 +220,21 @@ impl Responder {
         RequestOutcome::Accepted { placement: None, completed: Some(completed) }
     }
 
-    /// The requester will resend this packet. Packets after it are dropped silently until then.
+    /// The requester will resend this packet. Packets after it are dropped until then.
     #[cold]
     fn on_no_buffer(&mut self, config: &Config, psn: Psn) -> RequestOutcome {
-        self.inbound.nak_sent = true;
+        self.inbound.nak_sent = !config.profile.nak_after_rnr;
         self.queue_reply(psn, Syndrome::Rnr { timer: config.rnr_timer });
         RequestOutcome::NotReady
     }
 
     fn on_out_of_sequence(&mut self, config: &Config, distance: i32) -> RequestOutcome {
         self.counters.out_of_sequence += 1;
-        if config.mend.check_epsn {
-            self.inbound.detect_new_round(distance as u64);
+        match config.profile.nak {
+            NakRule::EachPacket => self.inbound.nak_sent = false,
+            NakRule::EachRound => self.inbound.detect_new_round(distance as u64),
+            NakRule::Once if config.mend.check_epsn => self.inbound.detect_new_round(distance as u64),
+            NakRule::Once => {}
         }
         match config.recovery.on_out_of_sequence(&mut self.inbound) {
             OutOfSequence::Drop => RequestOutcome::Gap { nak: false },
@@ -257,7 +261,9 @@ impl Responder {
             }
         } else {
             let latest = self.psn(self.inbound.expected - 1);
-            self.queue_reply(latest, Syndrome::ACK);
+            if !config.profile.silent_duplicates {
+                self.queue_reply(latest, Syndrome::ACK);
+            }
         }
         self.counters.duplicates += 1;
         RequestOutcome::Duplicate

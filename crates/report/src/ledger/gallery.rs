@@ -65,9 +65,10 @@ impl Ledger {
             );
         }
         html.push_str("</header>\n<nav aria-label=\"Claims\">\n");
-        for (Statement { title, .. }, ClaimResult { id, verdict, .. }) in self.stated(statements) {
-            let (class, sign, name) = (class(*verdict), verdict.sign(), verdict.name());
-            let (id, title) = (Escaped(id), Escaped(title));
+        for (statement, claim) in self.stated(statements) {
+            let verdict = claim.verdict();
+            let (class, sign, name) = (class(verdict), verdict.sign(), statement.verdict_name(verdict));
+            let (id, title) = (Escaped(&claim.id), Escaped(statement.title));
             let _ = writeln!(
                 html,
                 "<a class=\"{class}\" href=\"#{id}\" title=\"{title}: {name}\">{id} {sign}</a>"
@@ -80,18 +81,15 @@ impl Ledger {
 fn write_claim(html: &mut String, statement: &Statement, claim: &ClaimResult) {
     let source = statement.source.to_string();
     let (id, title, source) = (Escaped(statement.id), Escaped(statement.title), Escaped(&source));
-    let (class, sign, name) = (class(claim.verdict), claim.verdict.sign(), claim.verdict.name());
+    let (verdict, why) = (claim.verdict(), claim.why());
+    let (class, sign, name) = (class(verdict), verdict.sign(), statement.verdict_name(verdict));
     let _ = writeln!(
         html,
         "<section id=\"{id}\">\n<div class=\"head\"><h2>{id} {title}</h2><span class=\"verdict {class}\">{sign} {name}</span>\
          </div>\n<p class=\"faint\">{source}</p>\n<dl>"
     );
-    let texts: [(&str, &str); 4] = [
-        ("Paper", statement.paper),
-        ("Measured", &claim.measured),
-        ("Why", &claim.why),
-        ("Method", statement.method),
-    ];
+    let texts: [(&str, &str); 4] =
+        [("Paper", statement.paper), ("Why", &why), ("Method", statement.method), ("Note", statement.note)];
     for (heading, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         let _ = writeln!(html, "<dt>{heading}</dt><dd>{}</dd>", Escaped(&sentence(text)));
     }
@@ -120,10 +118,15 @@ fn write_checks(html: &mut String, checks: &[Check]) {
          <th scope=\"col\">Measured</th></tr></thead>\n<tbody>\n",
     );
     for check in checks {
-        let (class, sign) = (class(check.outcome()), check.sign());
-        let printed = if check.as_printed { " <span class=\"faint\">as printed</span>" } else { "" };
-        let [what, wanted, measured] =
-            [&check.what, &check.wanted, &check.measured].map(|text| Escaped(text));
+        let class = match (check.holds(), check.printed) {
+            (true, _) => "good",
+            (false, true) => "note",
+            (false, false) => "bad",
+        };
+        let sign = check.sign();
+        let printed = if check.printed { " <span class=\"faint\">as printed</span>" } else { "" };
+        let (wanted, measured) = (check.wanted(), check.measured_text());
+        let [what, wanted, measured] = [&check.what, &wanted, &measured].map(|text| Escaped(text));
         let _ = writeln!(
             html,
             "<tr><td class=\"sign {class}\">{sign}</td><td>{what}{printed}</td><td>{wanted}</td><td>{measured}</td></tr>"
@@ -151,7 +154,7 @@ fn write_table(html: &mut String, table: &Table) {
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "good",
-        Verdict::Differs => "note",
+        Verdict::Corrected | Verdict::Explained => "note",
         Verdict::NotReproduced => "bad",
     }
 }
@@ -165,11 +168,17 @@ mod tests {
     fn the_gallery_is_well_formed_and_loads_nothing() {
         let html = sample().gallery(&STATEMENTS);
         assert_balanced(&html.replace("<!doctype html>", ""));
-        assert_eq!(html.matches("<svg").count(), 3);
+        assert_eq!(html.matches("<svg").count(), 4);
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
         assert!(!html.contains("<script") && html.contains("default-src 'none'") && !html.contains("<b>"));
-        for part in ["V1 ✓", "J8 ≠", "X3 ✗", "verdict bad\">✗ not reproduced", "3 min 03 s of computing"]
-        {
+        for part in [
+            "V1 ✓",
+            "J8 !",
+            "X3 ✗",
+            "verdict bad\">✗ not reproduced",
+            "✓ as expected",
+            "3 min 03 s of computing",
+        ] {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("class=\"warn\""));

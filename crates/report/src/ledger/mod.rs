@@ -5,14 +5,18 @@
 //! folder of Markdown pages ([`Ledger::pages`]), so that the pages can be written again without measuring
 //! again.
 
+mod band;
 mod gallery;
 mod pages;
+mod verdict;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use band::{Band, LEVEL, Measured, Unit, shown};
 pub use pages::Page;
+pub use verdict::{Check, Correction, Explanation, Verdict, verdict};
 
 /// Measured claims. The first fields describe the latest measurement; a claim from an earlier one keeps its
 /// [`Origin`].
@@ -41,19 +45,21 @@ pub struct Ledger {
     pub claims: Vec<ClaimResult>,
 }
 
-/// Result of one claim.
+/// Result of one claim: what was measured. The verdict follows from it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// Identifier of the claim: `J1`.
     pub id: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Summary of the measurement.
-    pub measured: String,
-    /// Reason for the verdict.
-    pub why: String,
-    /// Comparisons that decide the verdict.
+    /// Version of the criteria.
+    pub criteria: usize,
+    /// Measured values and their bands.
     pub checks: Vec<Check>,
+    /// Derivations of printed figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
+    /// Causes of differences, applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explanations: Vec<Explanation>,
     /// More numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Table>,
@@ -65,7 +71,7 @@ pub struct ClaimResult {
     pub origin: Origin,
 }
 
-/// Texts of a claim that do not depend on a measurement.
+/// Texts of a claim that do not depend on a measurement, and the history of its criteria.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Statement {
     /// Identifier of the claim: `J1`.
@@ -76,8 +82,25 @@ pub struct Statement {
     pub source: Source,
     /// The claim of the paper, with its numbers.
     pub paper: &'static str,
-    /// The measurement, and the criteria for `reproduced`.
+    /// The measurement.
     pub method: &'static str,
+    /// What is known about the result beyond its numbers. It has no effect on the verdict.
+    pub note: &'static str,
+    /// Whether this is a question of our own, which no paper answers.
+    pub is_own: bool,
+    /// Changes of the criteria, from the first.
+    pub revisions: &'static [Revision],
+}
+
+/// A change of the criteria of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Revision {
+    /// The criterion before.
+    pub from: &'static str,
+    /// The criterion since.
+    pub to: &'static str,
+    /// The reason.
+    pub why: &'static str,
 }
 
 /// A paper, and a place in it. Its text is the citation, a comma and the place.
@@ -94,6 +117,8 @@ pub struct Source {
 /// The measurement that produced a result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
+    /// Simulated amount: `quick` or `full`.
+    pub effort: String,
     /// The command.
     pub command: String,
     /// Version of the program.
@@ -102,35 +127,6 @@ pub struct Origin {
     pub date: String,
     /// Cores, processor and operating system.
     pub machine: String,
-}
-
-/// Whether the measurement confirms a claim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Every check holds.
-    #[serde(rename = "reproduced")]
-    Reproduced,
-    /// Only checks against printed numbers miss, each for a reason that another check measured.
-    #[serde(rename = "differs")]
-    Differs,
-    /// A check misses that must hold.
-    #[serde(rename = "not reproduced")]
-    NotReproduced,
-}
-
-/// A measured value and its criterion.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Check {
-    /// Name of the measured value.
-    pub what: String,
-    /// The criterion.
-    pub wanted: String,
-    /// The measured value.
-    pub measured: String,
-    /// Whether the measured value meets the criterion.
-    pub holds: bool,
-    /// Whether the criterion is a number that the paper prints. A miss then makes the claim differ, not fail.
-    pub as_printed: bool,
 }
 
 /// A table of numbers. The first column names the row.
@@ -154,19 +150,73 @@ pub struct Figure {
     pub svg: String,
 }
 
-impl Check {
-    /// `✓` if it holds, `≠` if it misses a printed number, `✗` if it misses a criterion that must hold.
-    pub const fn sign(&self) -> &'static str {
-        self.outcome().sign()
+impl Statement {
+    /// Version of the criteria: 1 before the first change.
+    pub const fn version(&self) -> usize {
+        self.revisions.len() + 1
     }
 
-    /// The verdict that this check alone would give.
-    pub const fn outcome(&self) -> Verdict {
-        match (self.holds, self.as_printed) {
-            (true, _) => Verdict::Reproduced,
-            (false, true) => Verdict::Differs,
-            (false, false) => Verdict::NotReproduced,
+    /// Name of a verdict: an own question has no paper to reproduce.
+    pub const fn verdict_name(&self, verdict: Verdict) -> &'static str {
+        match (self.is_own, verdict) {
+            (false, verdict) => verdict.name(),
+            (true, Verdict::Reproduced) => "as expected",
+            (true, _) => "not as expected",
         }
+    }
+}
+
+/// Largest number of misses that the reason of a verdict lists.
+const MISSES_LISTED_MAX: usize = 4;
+
+impl ClaimResult {
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        verdict(&self.checks, &self.corrections, &self.explanations)
+    }
+
+    /// Whether all its runs had full effort, and the criteria have not changed since.
+    pub fn is_judged_in_full(&self, statement: &Statement) -> bool {
+        self.origin.effort == Ledger::FULL && self.criteria == statement.version()
+    }
+
+    /// The data behind the verdict: misses, or causes.
+    pub fn why(&self) -> String {
+        let counts = |of: &Explanation| of.counts(&self.checks);
+        let mut causes: Vec<&str> = Vec::new();
+        let corrections = self.corrections.iter().filter(|of| of.counts(&self.checks));
+        let known = corrections.map(|of| of.cause.as_str());
+        for cause in known.chain(self.explanations.iter().filter(|of| counts(of)).map(|of| of.cause.as_str()))
+        {
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        match self.verdict() {
+            Verdict::Reproduced => String::new(),
+            Verdict::Corrected | Verdict::Explained => causes.join(". "),
+            Verdict::NotReproduced => self.misses(),
+        }
+    }
+
+    /// The checks that decide for *not reproduced*, and the causes that did not help.
+    fn misses(&self) -> String {
+        let is_remedied = |place: usize| {
+            self.corrections.iter().any(|of| of.check == place && of.counts(&self.checks))
+                || self.explanations.iter().any(|of| of.counts(&self.checks) && of.covers(place))
+        };
+        let missed =
+            self.checks.iter().enumerate().filter(|(place, check)| !check.holds() && !is_remedied(*place));
+        let texts: Vec<_> = missed
+            .map(|(_, check)| {
+                format!("{}: {} instead of {}", check.what, check.measured_text(), check.wanted())
+            })
+            .collect();
+        let mut text: Vec<_> = texts.iter().take(MISSES_LISTED_MAX).cloned().collect();
+        if texts.len() > MISSES_LISTED_MAX {
+            text.push(format!("and {} more", texts.len() - MISSES_LISTED_MAX));
+        }
+        text.join("; ")
     }
 }
 
@@ -179,30 +229,43 @@ impl fmt::Display for Source {
 
 impl Ledger {
     /// Version of the layout that this code writes.
-    pub const SCHEMA: u32 = 2;
+    pub const SCHEMA: u32 = 3;
+    /// Name of the effort of published results.
+    pub const FULL: &str = "full";
     /// Folder of the figures, relative to the pages.
     pub const FIGURES: &str = "images";
 
-    /// The text of `ledger.json`.
+    /// The text of `ledger.json`. For other programs it also has what follows from the data: verdicts, their
+    /// reasons, and whether each check holds.
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a ledger is plain values");
-        text.push('\n');
-        text
+        let mut whole = serde_json::to_value(self).expect("a ledger is plain values");
+        for (claim, value) in self.claims.iter().zip(whole["claims"].as_array_mut().into_iter().flatten()) {
+            value["verdict"] = claim.verdict().name().into();
+            value["why"] = claim.why().into();
+            for (check, value) in
+                claim.checks.iter().zip(value["checks"].as_array_mut().into_iter().flatten())
+            {
+                value["holds"] = check.holds().into();
+            }
+        }
+        format!("{whole:#}\n")
     }
 
-    /// Adds the claims of an earlier ledger that this one lacks. `order` lists the ids of all claims of the
-    /// program; claims that are not in it are dropped. A ledger read from JSON has no drawings: its figures
-    /// stay in their files.
+    /// Adds the claims of an earlier ledger that this one lacks. A quick result does not replace a full one by
+    /// the same criteria. `order` lists the ids of all claims of the program; claims that are not in it are
+    /// dropped. A ledger read from JSON has no drawings: its figures stay in their files.
     #[must_use]
     pub fn merged_with(mut self, earlier: Self, order: &[&str]) -> Self {
         let place = |id: &str| order.iter().position(|known| *known == id);
-        let old = earlier.claims.into_iter().filter(|claim| place(&claim.id).is_some());
-        for claim in old {
-            if !self.claims.iter().any(|new| new.id == claim.id) {
-                self.computing_s += claim.computing_s;
-                self.claims.push(claim);
+        for old in earlier.claims.into_iter().filter(|claim| place(&claim.id).is_some()) {
+            let is_full = |claim: &ClaimResult| claim.origin.effort == Self::FULL;
+            match self.claims.iter_mut().find(|new| new.id == old.id) {
+                None => self.claims.push(old),
+                Some(new) if is_full(&old) && !is_full(new) && old.criteria == new.criteria => *new = old,
+                Some(_) => {}
             }
         }
+        self.computing_s = self.claims.iter().map(|claim| claim.computing_s).sum();
         self.claims.sort_by_key(|claim| place(&claim.id));
         self
     }
@@ -236,36 +299,13 @@ impl Ledger {
 
     /// Number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.claims.iter().filter(|claim| claim.verdict == verdict).count()
+        self.claims.iter().filter(|claim| claim.verdict() == verdict).count()
     }
 
-    /// `2 reproduced, 1 differs, 0 not reproduced`.
+    /// `2 reproduced, 1 corrected, 0 explained, 0 not reproduced`.
     pub fn tally(&self) -> String {
         let counts = Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.name()));
         counts.join(", ")
-    }
-}
-
-impl Verdict {
-    /// All verdicts, from the best.
-    pub const ALL: [Self; 3] = [Self::Reproduced, Self::Differs, Self::NotReproduced];
-
-    /// The verdict as text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::Differs => "differs",
-            Self::NotReproduced => "not reproduced",
-        }
-    }
-
-    /// A sign that does not depend on colour.
-    pub const fn sign(self) -> &'static str {
-        match self {
-            Self::Reproduced => "✓",
-            Self::Differs => "≠",
-            Self::NotReproduced => "✗",
-        }
     }
 }
 
@@ -288,13 +328,21 @@ mod tests {
     use super::*;
     use crate::plot::{Bar, Bars};
 
-    pub(super) const STATEMENTS: [Statement; 3] = [statement("V1"), statement("J8"), statement("X3")];
+    pub(super) const STATEMENTS: [Statement; 4] =
+        [statement("V1"), statement("J8"), statement("X3"), statement("W4")];
 
     const fn statement(id: &'static str) -> Statement {
         let source =
             Source { name: "Author 2022", citation: "Author, Title, Venue 2022", place: "section 1" };
         let (title, paper) = ("a claim & its <title>", "1562 of 100 000 flows time out");
-        Statement { id, title, source, paper, method: "Two hosts. Reproduced if | and * are kept" }
+        let (method, note) = ("Two hosts, | and *", "A note");
+        let is_own = matches!(id.as_bytes(), b"W4");
+        let revisions: &[Revision] = if is_own {
+            &[Revision { from: "within 1 %", to: "within 2 %", why: "a typing error" }]
+        } else {
+            &[]
+        };
+        Statement { id, title, source, paper, method, note, is_own, revisions }
     }
 
     pub(super) fn sample() -> Ledger {
@@ -304,36 +352,49 @@ mod tests {
             parts: vec!["tail".to_owned()],
             bars: vec![Bar { name: "1/128".to_owned(), counts: vec![1562] }],
         };
-        let check = |holds, as_printed| Check {
+        let check = |count, printed| Check {
             what: "timeouts | of 10⁵".to_owned(),
-            wanted: "1562".to_owned(),
-            measured: "<b>1571</b>".to_owned(),
-            holds,
-            as_printed,
+            unit: Unit::Number,
+            band: Band::Expected { value: 1562.0, part: 0.0 },
+            measured: Measured::Count(count),
+            printed,
         };
-        let claim = |id: &str, verdict, holds| ClaimResult {
-            id: id.to_owned(),
-            verdict,
-            measured: "1571 timeouts".to_owned(),
-            why: "The model gives 1562.".to_owned(),
-            checks: vec![check(true, false), check(holds, true)],
-            table: Some(Table {
-                columns: vec!["rate".to_owned(), "p99".to_owned()],
-                rows: vec![vec!["1/128".to_owned(), "268 ms".to_owned()]],
-            }),
-            figures: vec![Figure {
-                name: id.to_lowercase(),
-                caption: "Timeouts".to_owned(),
-                svg: bars.svg(),
-            }],
-            computing_s: 61.0,
-            origin: Origin {
-                command: "wiremend repro --all".to_owned(),
-                version: "0.1.0 (abc)".to_owned(),
-                date: "2025-01-31".to_owned(),
-                machine: "2 cores of a kind".to_owned(),
-            },
+        let corrected = Correction {
+            check: 1,
+            cause: "<b>lost ACKs".to_owned(),
+            exact: 1660.0,
+            band: Band::Expected { value: 1660.0, part: 0.0 },
         };
+        let fitted = Explanation {
+            cause: "a fit".to_owned(),
+            free_values: 1,
+            figures: vec![(1, Measured::Count(1562))],
+        };
+        let claim =
+            |id: &str, second, corrections: &[Correction], explanations: &[Explanation]| ClaimResult {
+                id: id.to_owned(),
+                criteria: 1,
+                checks: vec![check(1571, false), check(second, true)],
+                corrections: corrections.to_vec(),
+                explanations: explanations.to_vec(),
+                table: Some(Table {
+                    columns: vec!["rate".to_owned(), "p99".to_owned()],
+                    rows: vec![vec!["1/128".to_owned(), "268 ms".to_owned()]],
+                }),
+                figures: vec![Figure {
+                    name: id.to_lowercase(),
+                    caption: "Timeouts".to_owned(),
+                    svg: bars.svg(),
+                }],
+                computing_s: 61.0,
+                origin: Origin {
+                    effort: "full".to_owned(),
+                    command: "wiremend repro --all".to_owned(),
+                    version: "0.1.0 (abc)".to_owned(),
+                    date: "2025-01-31".to_owned(),
+                    machine: "2 cores of a kind".to_owned(),
+                },
+            };
         Ledger {
             schema: Ledger::SCHEMA,
             command: "wiremend repro --all".to_owned(),
@@ -344,9 +405,10 @@ mod tests {
             computing_s: 183.0,
             changed: Vec::new(),
             claims: vec![
-                claim("V1", Verdict::Reproduced, true),
-                claim("J8", Verdict::Differs, false),
-                claim("X3", Verdict::NotReproduced, false),
+                claim("V1", 1571, &[], &[]),
+                claim("J8", 1750, &[corrected], &[]),
+                claim("X3", 1750, &[], &[fitted]),
+                claim("W4", 1571, &[], &[]),
             ],
         }
     }
@@ -356,12 +418,15 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&sample().json()).unwrap();
         let verdicts: Vec<_> =
             value["claims"].as_array().unwrap().iter().map(|claim| &claim["verdict"]).collect();
-        assert_eq!(verdicts, ["reproduced", "differs", "not reproduced"]);
+        assert_eq!(verdicts, ["reproduced", "corrected", "not reproduced", "reproduced"]);
         assert_eq!(
             value["claims"][0]["figures"][0],
             serde_json::json!({ "name": "v1", "caption": "Timeouts" })
         );
         assert!(value.get("changed").is_none());
+        assert_eq!(value["claims"][2]["checks"][1]["holds"], false);
+        let read: Ledger = serde_json::from_str(&sample().json()).unwrap();
+        assert_eq!(read.tally(), sample().tally());
     }
 
     #[test]
@@ -390,8 +455,24 @@ mod tests {
     }
 
     #[test]
+    fn a_quick_result_replaces_only_one_by_older_criteria() {
+        let quick = || {
+            let mut ledger = sample();
+            ledger.claims.truncate(1);
+            ledger.claims[0].origin.effort = "quick".to_owned();
+            ledger
+        };
+        let effort = |ledger: Ledger| ledger.claims[0].origin.effort.clone();
+        assert_eq!(effort(quick().merged_with(sample(), &["V1"])), "full");
+        let mut newer = quick();
+        newer.claims[0].criteria = 2;
+        assert_eq!(effort(newer.merged_with(sample(), &["V1"])), "quick");
+    }
+
+    #[test]
     fn verdicts_are_counted() {
-        assert_eq!(sample().tally(), "1 reproduced, 1 differs, 1 not reproduced");
+        assert_eq!(sample().claims[2].why(), "timeouts | of 10⁵: 1750 (1592…1919) instead of 1562");
+        assert_eq!(sample().tally(), "2 reproduced, 1 corrected, 0 explained, 1 not reproduced");
     }
 
     #[test]

@@ -2,13 +2,26 @@
 
 use std::fmt::Write as _;
 
-use super::{Check, ClaimResult, Ledger, Origin, Statement, Table, Verdict, sentence, time_text};
+use super::{ClaimResult, Ledger, Origin, Statement, Table, Verdict, sentence, time_text};
 use crate::terminal::wrap;
 
 /// Characters in a line of text; tables are exempt.
 const WIDTH: usize = 120;
 
 const NOTICE: &str = "<!-- Written by `cargo xtask ledger`. Edits by hand are overwritten. -->";
+
+/// File of the changelog of criteria.
+const CRITERIA: &str = "criteria.md";
+
+const RULES: &str = "`wiremend repro` simulates what a paper claims and compares the result with the paper. Each page lists \
+                     the checks: a measured value and its band. One function computes the verdict from them. A claim is \
+                     *reproduced* if every printed figure is within its band. It is *corrected* if figures that miss are \
+                     wrong or outside the paper's own assumptions: an exact derivation gives another value, and the \
+                     measurement agrees with it. It is *explained* if with a named cause applied the printed figures come \
+                     out, and the cause has fewer free values than figures. Otherwise it is *not reproduced*. A reason in \
+                     words changes no verdict. Criteria have versions; [their changes](criteria.md) are listed with \
+                     reasons. `cargo xtask test` repeats all claims with less effort and fails if a verdict differs from \
+                     `ledger.json`. Terms are in the [glossary](../glossary.md).";
 
 /// A Markdown file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,97 +37,206 @@ impl Ledger {
     /// beside them.
     pub fn pages(&self, statements: &[Statement]) -> Vec<Page> {
         let index = Page { name: "README.md".to_owned(), text: self.index(statements) };
+        let criteria = Page { name: CRITERIA.to_owned(), text: criteria_page(statements) };
         let claims = self.stated(statements).map(|(statement, claim)| Page {
             name: file_name(statement.id),
-            text: self.claim_page(statement, claim),
+            text: claim_page(statement, claim),
         });
-        std::iter::once(index).chain(claims).collect()
+        [index, criteria].into_iter().chain(claims).collect()
     }
 
     fn index(&self, statements: &[Statement]) -> String {
         let mut text = format!("# Claims of papers, measured\n\n{NOTICE}\n\n");
-        write_paragraph(
-            &mut text,
-            "`wiremend repro` simulates what a paper claims and compares the result with the paper. Each page lists the checks: a \
-             measured value and its criterion. A claim is *reproduced* if all checks hold. It *differs* if only checks against \
-             numbers printed in the paper miss, and other checks measure the reason. It is *not reproduced* if any other check \
-             misses. `cargo xtask test` repeats all claims with less effort and fails if a verdict differs from `ledger.json`. Terms are in the [glossary](../glossary.md).",
-        );
-        text.push_str("| verdict | claims |\n|---|---|\n");
+        write_paragraph(&mut text, RULES);
+        text.push_str("| claims of papers | judged in full |\n|---|---|\n");
+        let judged = |is_own: bool, is_full: bool| {
+            let wanted = move |(statement, claim): &(&Statement, &ClaimResult)| {
+                statement.is_own == is_own && claim.is_judged_in_full(statement) == is_full
+            };
+            self.stated(statements).filter(wanted).map(|(_, claim)| claim.verdict())
+        };
         for verdict in Verdict::ALL {
-            let _ = writeln!(text, "| {} {} | {} |", verdict.sign(), verdict.name(), self.count(verdict));
+            let count = judged(false, true).filter(|of| *of == verdict).count();
+            let _ = writeln!(text, "| {} {} | {count} |", verdict.sign(), verdict.name());
         }
-        text.push_str("\n| claim | verdict | title | paper |\n|---|---|---|---|\n");
-        for (Statement { id, title, source, .. }, claim) in self.stated(statements) {
-            let (verdict, title, paper) = (claim.verdict.name(), cell(title), cell(source.name));
-            let _ = writeln!(text, "| [{id}]({}) | {verdict} | {title} | {paper} |", file_name(id));
+        let _ = writeln!(
+            text,
+            "| not yet judged in full by their criteria | {} |\n",
+            judged(false, false).count()
+        );
+        text.push_str("| own questions | |\n|---|---|\n");
+        let own: Vec<_> = judged(true, true).collect();
+        let expected = own.iter().filter(|of| **of == Verdict::Reproduced).count();
+        let _ = writeln!(
+            text,
+            "| ✓ as expected | {expected} |\n| ✗ not as expected | {} |",
+            own.len() - expected
+        );
+        let _ =
+            writeln!(text, "| not yet judged in full by their criteria | {} |", judged(true, false).count());
+        text.push_str("\n| claim | verdict | title | paper | criteria |\n|---|---|---|---|---|\n");
+        for (statement, claim) in self.stated(statements) {
+            let Statement { id, title, source, .. } = statement;
+            let (verdict, title, paper) = (verdict_text(statement, claim), cell(title), cell(source.name));
+            let version = match statement.version() {
+                1 => "1".to_owned(),
+                version => format!("[{version}]({CRITERIA}#{})", id.to_lowercase()),
+            };
+            let _ =
+                writeln!(text, "| [{id}]({}) | {verdict} | {title} | {paper} | {version} |", file_name(id));
         }
         text.push_str("\n## Measurements\n\n");
         text.push_str("| claims | command | effort | version | date | machine | computing time |\n");
         text.push_str("|---|---|---|---|---|---|---|\n");
         for (origin, ids, computing_s) in self.origins() {
-            let _ = writeln!(text, "| {} | {} |", ids.join(" "), self.origin_cells(origin, computing_s));
+            let _ = writeln!(text, "| {} | {} |", ids.join(" "), origin_cells(origin, computing_s));
         }
         text
     }
+}
 
-    fn claim_page(&self, statement: &Statement, claim: &ClaimResult) -> String {
-        let Statement { id, title, source, paper, method } = statement;
-        let mut text = format!(
-            "# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md) · [Glossary](../glossary.md)\n\n",
-            prose(title)
-        );
-        let verdict = claim.verdict;
-        let why = prose(&sentence(&claim.why));
-        write_paragraph(&mut text, &format!("**{} {}.** {why}", verdict.sign(), capitalised(verdict.name())));
-        text.push_str("## Paper\n\n");
-        write_paragraph(&mut text, &prose(&sentence(paper)));
-        write_paragraph(&mut text, &format!("Source: {}", prose(&sentence(&source.to_string()))));
-        text.push_str("## Method\n\n");
-        write_paragraph(&mut text, &prose(&sentence(method)));
-        text.push_str("## Result\n\n");
-        write_paragraph(&mut text, &prose(&sentence(&claim.measured)));
-        for figure in &claim.figures {
-            let _ = writeln!(text, "![{}]({}/{}.svg)\n", prose(&figure.caption), Self::FIGURES, figure.name);
-        }
-        if let Some(table) = &claim.table {
-            write_table(&mut text, table);
-        }
-        write_checks(&mut text, &claim.checks);
-        let _ = writeln!(
-            text,
-            "## Measure again\n\n\
-             ```sh\nwiremend repro {id}             # as below\nwiremend repro {id} --quick     # less simulated time, fewer points\n\
-             wiremend repro {id} --commands  # prints the commands of the runs\n```\n\n\
-             | command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|\n| {} |",
-            self.origin_cells(&claim.origin, claim.computing_s)
-        );
-        text
+/// The page of a claim.
+fn claim_page(statement: &Statement, claim: &ClaimResult) -> String {
+    let Statement { id, title, source, paper, method, note, .. } = statement;
+    let mut text = format!(
+        "# {id}: {}\n\n{NOTICE}\n\n[All claims](README.md) · [Criteria](criteria.md) · [Glossary](../glossary.md)\n\n",
+        prose(title)
+    );
+    let verdict = format!("{} {}", claim.verdict().sign(), capitalised(&verdict_text(statement, claim)));
+    write_paragraph(&mut text, &format!("**{verdict}.** {}", prose(&sentence(&claim.why()))));
+    if !note.is_empty() {
+        write_paragraph(&mut text, &prose(&sentence(note)));
     }
+    text.push_str("## Paper\n\n");
+    write_paragraph(&mut text, &prose(&sentence(paper)));
+    write_paragraph(&mut text, &format!("Source: {}", prose(&sentence(&source.to_string()))));
+    text.push_str("## Method\n\n");
+    write_paragraph(&mut text, &prose(&sentence(method)));
+    text.push_str("## Result\n\n");
+    for figure in &claim.figures {
+        let _ = writeln!(text, "![{}]({}/{}.svg)\n", prose(&figure.caption), Ledger::FIGURES, figure.name);
+    }
+    if let Some(table) = &claim.table {
+        write_table(&mut text, table);
+    }
+    write_checks(&mut text, claim);
+    write_causes(&mut text, claim);
+    let _ = writeln!(
+        text,
+        "## Measure again\n\n\
+         ```sh\nwiremend repro {id}             # as below\nwiremend repro {id} --quick     # less simulated time, fewer points\n\
+         wiremend repro {id} --commands  # prints the commands of the runs\n```\n\n\
+         | command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|\n| {} |",
+        origin_cells(&claim.origin, claim.computing_s)
+    );
+    text
+}
 
-    fn origin_cells(&self, origin: &Origin, computing_s: f64) -> String {
-        let Origin { command, version, date, machine } = origin;
-        let (version, machine, time) = (cell(version), cell(machine), time_text(computing_s));
-        format!("`{command}` | {} | {version} | {date} | {machine} | {time}", self.effort)
+/// The changelog of criteria.
+fn criteria_page(statements: &[Statement]) -> String {
+    let mut text = format!("# Changes of criteria\n\n{NOTICE}\n\n[All claims](README.md)\n\n");
+    write_paragraph(
+        &mut text,
+        "Criteria are set before a claim is measured in full. Each change after that is listed here with its reason, \
+         and makes a new version. Claims that are not listed have their first criteria, version 1.",
+    );
+    for statement in statements.iter().filter(|statement| !statement.revisions.is_empty()) {
+        let _ = writeln!(text, "## {}\n\n{}.\n", statement.id, prose(&capitalised(statement.title)));
+        text.push_str("| version | from | to | reason |\n|---|---|---|---|\n");
+        for (place, revision) in statement.revisions.iter().enumerate() {
+            let [from, to, why] = [revision.from, revision.to, revision.why].map(cell);
+            let _ = writeln!(text, "| {} | {from} | {to} | {why} |", place + 2);
+        }
+        text.push('\n');
     }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// The verdict, and whether it is final.
+fn verdict_text(statement: &Statement, claim: &ClaimResult) -> String {
+    let name = statement.verdict_name(claim.verdict());
+    if claim.is_judged_in_full(statement) {
+        return name.to_owned();
+    }
+    let version = statement.version();
+    if claim.criteria == version {
+        format!("{name} with {} effort, not yet judged in full", claim.origin.effort)
+    } else {
+        format!("{name} by criteria {}, not yet judged by criteria {version}", claim.criteria)
+    }
+}
+
+fn origin_cells(origin: &Origin, computing_s: f64) -> String {
+    let Origin { effort, command, version, date, machine } = origin;
+    let (version, machine, time) = (cell(version), cell(machine), time_text(computing_s));
+    format!("`{command}` | {effort} | {version} | {date} | {machine} | {time}")
 }
 
 fn file_name(id: &str) -> String {
     format!("{}.md", id.to_lowercase())
 }
 
-fn write_checks(text: &mut String, checks: &[Check]) {
+fn write_checks(text: &mut String, claim: &ClaimResult) {
     text.push_str("## Checks\n\n");
-    if checks.iter().any(|check| check.as_printed) {
-        write_paragraph(text, "\"as printed\": the criterion is a number of the paper; ≠ marks a miss.");
+    if claim.checks.iter().any(|check| check.printed) {
+        write_paragraph(text, "\"as printed\": the criterion is a figure of the paper; ≠ marks a miss.");
     }
     text.push_str("| | check | criterion | measured |\n|---|---|---|---|\n");
-    for check in checks {
-        let printed = if check.as_printed { " (as printed)" } else { "" };
-        let [what, wanted, measured] = [&check.what, &check.wanted, &check.measured].map(|text| cell(text));
+    for check in &claim.checks {
+        let printed = if check.printed { " (as printed)" } else { "" };
+        let [what, wanted, measured] =
+            [check.what.clone(), check.wanted(), check.measured_text()].map(|text| cell(&text));
         let _ = writeln!(text, "| {} | {what}{printed} | {wanted} | {measured} |", check.sign());
     }
     text.push('\n');
+}
+
+/// Derivations of printed figures, and causes of differences.
+fn write_causes(text: &mut String, claim: &ClaimResult) {
+    let mark = |counts| if counts { "✓" } else { "✗" };
+    if !claim.corrections.is_empty() {
+        text.push_str("## Exact derivations of printed figures\n\n");
+        write_paragraph(
+            text,
+            "A derivation counts (✓) if it is outside the band of the printed figure, and the measurement agrees with it.",
+        );
+        text.push_str("| | figure | exact | measured | cause |\n|---|---|---|---|---|\n");
+        for of in &claim.corrections {
+            let Some(check) = claim.checks.get(of.check) else { continue };
+            let [what, exact, measured, cause] =
+                [check.what.clone(), of.band.text(check.unit), check.measured_text(), of.cause.clone()]
+                    .map(|text| cell(&text));
+            let sign = mark(of.counts(&claim.checks));
+            let _ = writeln!(text, "| {sign} | {what} | {exact} | {measured} | {cause} |");
+        }
+        text.push('\n');
+    }
+    for of in &claim.explanations {
+        text.push_str("## A cause of differences, applied\n\n");
+        let (sign, cause, figures) =
+            (mark(of.counts(&claim.checks)), prose(&sentence(&of.cause)), of.figures.len());
+        write_paragraph(
+            text,
+            &format!(
+                "{sign} {} Free values: {}; figures: {figures}. A cause counts (✓) if it has fewer free values than \
+                 figures, and brings all of them into their bands.",
+                capitalised(&cause),
+                of.free_values
+            ),
+        );
+        text.push_str("| | figure | printed | with the cause |\n|---|---|---|---|\n");
+        for (place, applied) in &of.figures {
+            let Some(check) = claim.checks.get(*place) else { continue };
+            let [what, wanted, applied_text] =
+                [check.what.clone(), check.wanted(), applied.text(check.unit, &check.band)]
+                    .map(|text| cell(&text));
+            let sign = mark(check.band.holds(applied));
+            let _ = writeln!(text, "| {sign} | {what} | {wanted} | {applied_text} |");
+        }
+        text.push('\n');
+    }
 }
 
 fn write_table(text: &mut String, table: &Table) {
@@ -181,14 +303,14 @@ mod tests {
     fn every_claim_has_a_line_in_the_index_and_a_page() {
         let pages = sample().pages(&STATEMENTS);
         let names: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
-        assert_eq!(names, ["README.md", "v1.md", "j8.md", "x3.md"]);
+        assert_eq!(names, ["README.md", "criteria.md", "v1.md", "j8.md", "x3.md", "w4.md"]);
         let index = &pages[0].text;
         for (page, (id, verdict)) in
-            pages[1..].iter().zip([("V1", "reproduced"), ("J8", "differs"), ("X3", "not reproduced")])
+            pages[2..].iter().zip([("V1", "reproduced"), ("J8", "corrected"), ("X3", "not reproduced")])
         {
             let Page { name, text } = page;
             assert!(index.contains(&format!("\n| [{id}]({name}) | {verdict} | ")), "{index}");
-            assert!(index.contains("| 1 |\n") && index.contains(" | Author 2022 |\n"), "{index}");
+            assert!(index.contains("| 1 |\n") && index.contains(" | Author 2022 | 1 |\n"), "{index}");
             let image = format!("![Timeouts](images/{}.svg)", id.to_lowercase());
             for part in [&*image, "wiremend repro", "| `wiremend repro --all` | full | 0.1.0 (abc) |"] {
                 assert!(text.contains(part), "{part} in {text}");
@@ -201,14 +323,51 @@ mod tests {
     #[test]
     fn text_does_not_become_markup() {
         let pages = sample().pages(&STATEMENTS);
-        let text = &pages[2].text;
+        let text = &pages[3].text;
         assert!(
-            text.contains("| ≠ | timeouts \\| of 10⁵ (as printed) | 1562 | &lt;b>1571&lt;/b> |"),
+            text.contains("| ≠ | timeouts \\| of 10⁵ (as printed) | 1562 | 1750 (1592…1919) |"),
             "{text}"
         );
-        assert!(text.contains("Reproduced if | and \\* are kept.\n"), "{text}");
+        assert!(text.contains("Two hosts, | and \\*.\n"), "{text}");
+        assert!(
+            text.contains("| ✓ | timeouts \\| of 10⁵ | 1660 | 1750 (1592…1919) | &lt;b>lost ACKs |"),
+            "{text}"
+        );
+        let text = &pages[4].text;
+        assert!(text.contains("✗ A fit. Free values: 1; figures: 1. A cause counts"), "{text}");
+        assert!(text.contains("| ✓ | timeouts \\| of 10⁵ | 1562 | 1562 ("), "{text}");
         let escaped = ["12. May", "3) b", "- a", "+ 1", "#2", "12.5 ms", "1e-3"].map(line_start_escaped);
         assert_eq!(escaped, ["12\\. May", "3\\) b", "\\- a", "\\+ 1", "\\#2", "12.5 ms", "1e-3"]);
+    }
+
+    #[test]
+    fn the_index_counts_papers_and_own_questions_apart_and_names_open_claims() {
+        let mut ledger = sample();
+        let index = |ledger: &Ledger| ledger.pages(&STATEMENTS)[0].text.clone();
+        let text = index(&ledger);
+        for line in
+            ["| ✓ reproduced | 1 |", "| ! corrected | 1 |", "| ≠ explained | 0 |", "| ✗ not reproduced | 1 |"]
+        {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        // The criteria of W4 changed after it was measured.
+        assert!(
+            text.contains("| ✓ as expected | 0 |\n| ✗ not as expected | 0 |\n| not yet judged"),
+            "{text}"
+        );
+        assert!(text.contains("as expected by criteria 1, not yet judged by criteria 2"), "{text}");
+        assert!(text.contains("| [2](criteria.md#w4) |"), "{text}");
+        ledger.claims[3].criteria = 2;
+        assert!(index(&ledger).contains("| ✓ as expected | 1 |"));
+        ledger.claims[0].origin.effort = "quick".to_owned();
+        let text = index(&ledger);
+        assert!(
+            text.contains("| ✓ reproduced | 0 |") && text.contains("reproduced with quick effort, not yet"),
+            "{text}"
+        );
+        let criteria = &ledger.pages(&STATEMENTS)[1].text;
+        assert!(criteria.contains("## W4\n") && !criteria.contains("## V1"), "{criteria}");
+        assert!(criteria.contains("| 2 | within 1 % | within 2 % | a typing error |"), "{criteria}");
     }
 
     #[test]

@@ -61,6 +61,23 @@ struct Area<'a> {
     height: f64,
 }
 
+impl Curve {
+    /// A curve with marks at its points.
+    pub fn marked(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect(), line: Line::Marked }
+    }
+
+    /// A curve without marks.
+    pub fn straight(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { line: Line::Straight, ..Self::marked(name, points) }
+    }
+
+    /// A curve of steps behind its points.
+    pub fn steps(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { line: Line::StepAfter, ..Self::marked(name, points) }
+    }
+}
+
 impl Plot {
     /// The drawing, for a page or for [a file](super::standalone).
     pub fn svg(&self) -> String {

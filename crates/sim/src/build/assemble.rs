@@ -228,6 +228,9 @@ impl SimulationPlan<'_> {
         for lane in self.recorded_lanes() {
             partitions[self.owner(lane)].lanes.record(lane);
         }
+        for partition in &mut *partitions {
+            partition.lanes.recorder.keeps_causes = !self.options.captures.is_empty();
+        }
         for link in &self.options.captures {
             for lane in [link.forward(), link.backward()] {
                 partitions[self.owner(lane)].lanes.recorder.capture(lane, graph.lane_count() as usize);

@@ -33,6 +33,8 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         },
         mend: mend(&scenario.mend),
         acceleration: acceleration(transport),
+        // Set later: it is in a file.
+        profile: rc::Profile::default(),
     };
     let op = match transport.operation {
         Operation::Write => Op::Write,

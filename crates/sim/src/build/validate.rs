@@ -12,8 +12,8 @@ use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
 use super::longest_path::LongestPath;
 use super::{
-    BuildError, Files, Options, balance, buffer, collective, congestion, fail, impair, lossless, pause,
-    protect, route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window,
+    BuildError, Files, Options, balance, buffer, collective, congestion, fail, impair, lossless, nic_profile,
+    pause, protect, route, selective, tcp, terms, topology, transport, trim_switch, trim_transport, window,
     workload,
 };
 use crate::app::PlacedApp;
@@ -63,7 +63,8 @@ pub(super) fn validate(
     options: &Options,
 ) -> Result<ValidScenario, BuildError> {
     check_memory(scenario, options)?;
-    let net = network(scenario, options)?;
+    let mut net = network(scenario, options)?;
+    nic_profile::apply(scenario, files, &mut net.transport)?;
     let memory = memory(scenario, options, &net);
     let apps = workload::place(scenario, files, &net, memory, &options.registry)?;
     let impairments = impair::place(scenario, files, &net, &options.registry)?;

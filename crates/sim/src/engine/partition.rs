@@ -143,6 +143,11 @@ impl Partition {
             for lane in ports {
                 self.lanes.prefetch_port(*lane, is_next);
             }
+            if self.ports.has_queues() {
+                for lane in ports {
+                    self.ports.prefetch_queues(*lane, is_next);
+                }
+            }
         }
     }
 

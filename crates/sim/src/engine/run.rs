@@ -23,7 +23,7 @@ use super::partition::Partition;
 use super::thread_choice::ThreadChoice;
 use crate::link::Outbox;
 use crate::network::{FailedFrame, FailedFrames, Network};
-use crate::observe::CapturedFrame;
+use crate::observe::{CapturedFrame, FoundCause};
 use crate::switch::deadlock;
 use crate::switch::deadlock::{Deadlock, PauseReport};
 
@@ -38,6 +38,13 @@ pub trait Observer {
     /// A frame was sent on a captured link.
     fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         let _ = captured;
+        Ok(())
+    }
+
+    /// A timer of a connection fired, in a run that captures a link. Its cause is known a little later than
+    /// the timeout.
+    fn on_cause(&mut self, found: &FoundCause) -> io::Result<()> {
+        let _ = found;
         Ok(())
     }
 
@@ -113,6 +120,7 @@ struct Shared<'a> {
 struct WindowOutput {
     rows: Vec<FlowRow>,
     captured: Vec<CapturedFrame>,
+    causes: Vec<FoundCause>,
     samples: Vec<SeriesRow>,
     flow_samples: Vec<FlowSample>,
     failed_frames: Vec<FailedFrame>,
@@ -327,6 +335,7 @@ fn post_outboxes(partition: &mut Partition, shared: &Shared<'_>) {
     let mut outputs = lock(&shared.outputs[me]);
     outputs.rows.append(&mut partition.tally.rows);
     outputs.captured.append(&mut partition.lanes.recorder.captured);
+    outputs.causes.append(&mut partition.lanes.recorder.causes);
     outputs.samples.append(&mut partition.samples);
     outputs.failed_frames.append(&mut partition.lanes.failed_frames);
     if let Some(watch) = &mut partition.tally.watch {
@@ -419,6 +428,7 @@ impl Leader<'_> {
             let mut outputs = lock(outputs);
             all.rows.append(&mut outputs.rows);
             all.captured.append(&mut outputs.captured);
+            all.causes.append(&mut outputs.causes);
             all.samples.append(&mut outputs.samples);
             all.flow_samples.append(&mut outputs.flow_samples);
             all.failed_frames.append(&mut outputs.failed_frames);
@@ -462,6 +472,8 @@ impl Leader<'_> {
         }
         all.captured.sort_by_key(|captured| (captured.time, captured.lane));
         all.captured.iter().try_for_each(|captured| self.observer.on_frame(captured))?;
+        all.causes.sort_by_key(|found| (found.time, found.requester, found.qp));
+        all.causes.iter().try_for_each(|found| self.observer.on_cause(found))?;
         all.samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.entity, sample.metric));
         all.samples.iter().try_for_each(|sample| self.observer.on_sample(sample))?;
         all.flow_samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.flow));

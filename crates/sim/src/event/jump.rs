@@ -16,7 +16,7 @@ impl EventQueue {
         let near = is_near.then(|| &self.buckets[self.index(bucket)]).into_iter().flatten();
         let far = self.far.iter().map(|Reverse(event)| event);
         let due = near.chain(far).filter(|event| event.time == time && self.is_due(event));
-        let mut sources: Vec<u32> = due.map(|event| event.source).collect();
+        let mut sources: Vec<u32> = due.map(|event| event.source()).collect();
         // An event that was moved away and back has two entries.
         sources.sort_unstable();
         sources.dedup();

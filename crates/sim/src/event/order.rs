@@ -37,7 +37,7 @@ impl EventOrder {
 
     #[inline]
     fn tie(self, event: Pending) -> u64 {
-        let fair = mix(self.seed ^ (event.time & self.tie_mask) ^ (u64::from(event.source) << 40));
-        fair & !u64::from(u32::MAX) | u64::from(event.source)
+        let fair = mix(self.seed ^ (event.time & self.tie_mask) ^ (u64::from(event.source()) << 40));
+        fair & !u64::from(u32::MAX) | u64::from(event.source())
     }
 }

@@ -79,11 +79,14 @@ pub(super) struct Slot {
 }
 
 /// The entry of an event. Stale unless its source is due at its time.
+///
+/// Two words, so that it is moved as it was written: a load of more bytes than one store has written waits until
+/// the stores have left the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pending {
     pub(super) time: u64,
-    pub(super) source: u32,
-    pub(super) node: u32,
+    /// The source in the upper half, its node in the lower.
+    origin: u64,
 }
 
 /// A node with events in the current window, and where these end.
@@ -98,6 +101,23 @@ const BUCKETS_MIN: usize = 1 << 6;
 const BUCKETS_MAX: usize = 1 << 16;
 /// Buckets of a window, at least. The entries of a bucket that the end of a window divides are read twice.
 const BUCKETS_PER_WINDOW: u64 = 8;
+
+impl Pending {
+    #[inline]
+    pub(super) const fn new(time: u64, source: u32, node: u32) -> Self {
+        Self { time, origin: (source as u64) << 32 | node as u64 }
+    }
+
+    #[inline]
+    pub(super) const fn source(self) -> u32 {
+        (self.origin >> 32) as u32
+    }
+
+    #[inline]
+    pub(super) const fn node(self) -> u32 {
+        self.origin as u32
+    }
+}
 
 impl EventQueue {
     /// Returns a queue for all sources of `nodes`. Most events should lie at most `horizon` ahead.
@@ -164,10 +184,10 @@ impl EventQueue {
             return;
         }
         slot.due = time;
-        let event = Pending { time, source: source.0, node: slot.node };
+        let event = Pending::new(time, source.0, slot.node);
         if time < self.limit {
             debug_assert!(
-                self.turns.get(self.turn.wrapping_sub(1)).is_some_and(|turn| turn.node == event.node),
+                self.turns.get(self.turn.wrapping_sub(1)).is_some_and(|turn| turn.node == event.node()),
                 "an event affects other nodes after the window"
             );
             self.insert_current(event);
@@ -186,17 +206,17 @@ impl EventQueue {
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, EventSource)> {
         loop {
-            let Some(&Pending { time, source, .. }) = self.current.get(self.next) else {
+            let Some(&event) = self.current.get(self.next) else {
                 if self.turn_to_next_node() || self.advance(end.as_ps()) {
                     continue;
                 }
                 return None;
             };
             self.next += 1;
-            let due = &mut self.slots[source as usize].due;
-            if *due == time {
+            let due = &mut self.slots[event.source() as usize].due;
+            if *due == event.time {
                 *due = NEVER;
-                return Some((Time::from_ps(time), EventSource(source)));
+                return Some((Time::from_ps(event.time), EventSource(event.source())));
             }
         }
     }
@@ -236,7 +256,7 @@ impl EventQueue {
 
     #[inline]
     pub(super) fn is_due(&self, event: &Pending) -> bool {
-        self.slots[event.source as usize].due == event.time
+        self.slots[event.source() as usize].due == event.time
     }
 
     #[inline]
@@ -313,9 +333,9 @@ impl EventQueue {
         let mut next = self.next_of_window(self.cursor);
         while let Some(bucket) = next {
             for event in self.buckets[self.index(bucket)].iter().filter(|event| event.time < self.limit) {
-                let count = &mut self.places[event.node as usize];
+                let count = &mut self.places[event.node() as usize];
                 if *count == 0 {
-                    self.turns.push(Turn { node: event.node, end: 0 });
+                    self.turns.push(Turn { node: event.node(), end: 0 });
                 }
                 *count += 1;
             }
@@ -328,7 +348,7 @@ impl EventQueue {
             end += std::mem::replace(place, end);
             turn.end = end;
         }
-        self.events.resize(end as usize, Pending { time: 0, source: 0, node: 0 });
+        self.events.resize(end as usize, Pending::new(0, 0, 0));
         next = self.next_of_window(self.cursor);
         while let Some(bucket) = next {
             self.distribute(bucket);
@@ -344,7 +364,7 @@ impl EventQueue {
         let index = self.index(bucket);
         let mut events = std::mem::take(&mut self.buckets[index]);
         for event in events.iter().filter(|event| event.time < self.limit) {
-            let place = &mut self.places[event.node as usize];
+            let place = &mut self.places[event.node() as usize];
             self.events[*place as usize] = *event;
             *place += 1;
         }

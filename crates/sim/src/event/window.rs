@@ -21,7 +21,7 @@ impl EventQueue {
     /// Returns whether the event being handled is that of `source`.
     #[inline]
     pub(crate) fn is_current(&self, source: EventSource) -> bool {
-        self.current[self.next - 1].source == source.0
+        self.current[self.next - 1].source() == source.0
     }
 
     /// Returns the time of the event being handled; zero before the first one.
@@ -55,7 +55,7 @@ impl EventQueue {
             (Some(before), Some(turn)) => &self.events[before.end as usize..turn.end as usize],
             _ => &[],
         };
-        events.iter().map(|event| EventSource(event.source))
+        events.iter().map(|event| EventSource(event.source()))
     }
 
     /// Returns the node whose turn is `ahead` turns away, and the number of its events.
@@ -75,5 +75,5 @@ impl EventQueue {
 /// Returns an event for comparisons, which do not look at its node.
 #[inline]
 fn pending((time, source): (Time, EventSource)) -> Pending {
-    Pending { time: time.as_ps(), source: source.0, node: 0 }
+    Pending::new(time.as_ps(), source.0, 0)
 }

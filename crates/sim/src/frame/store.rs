@@ -16,6 +16,14 @@ impl FrameId {
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
+
+    pub(crate) const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
 }
 
 #[derive(Default)]

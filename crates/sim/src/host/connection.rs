@@ -353,7 +353,7 @@ impl Host {
                 self.send_notice(
                     cx,
                     dst,
-                    NoticeKind::Expired { qp: responder_qp(self.id, slot), serial, expiry },
+                    NoticeKind::Expired { qp: responder_qp(self.id, slot), serial, at: cx.now, expiry },
                 );
             }
             self.update_connection(cx, slot);

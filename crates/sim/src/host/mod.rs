@@ -34,7 +34,7 @@ use crate::frame::{Body, Frame};
 use crate::link::Lanes;
 use crate::memory::{prefetch_all, reserve_first};
 use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
-use crate::observe::FlowWatch;
+use crate::observe::{FlowWatch, FoundCause};
 
 pub(crate) struct Host {
     id: HostId,
@@ -303,14 +303,15 @@ impl Host {
                 }
             }
             NoticeKind::Delivered(delivered) => self.on_delivered(&delivered),
-            NoticeKind::Expired { qp, serial, expiry } => {
+            NoticeKind::Expired { qp, serial, at, expiry } => {
                 let cause = self.responders.cause(from, qp, serial, &expiry);
                 if expiry.dummy {
                     self.counters.timeouts.add_dummy();
                 } else {
                     self.counters.timeouts.add(cause);
                 }
-                cx.lanes.recorder.on_cause(from, serial, cause);
+                let found = FoundCause { time: at, requester: from, responder: self.id, qp, expiry, cause };
+                cx.lanes.recorder.on_cause(serial, &found);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct Lanes {
     pub(crate) ports: Vec<Port>,
     /// By lane: frames dropped because the buffer was full.
     dropped: Vec<u64>,
-    rates: Vec<Rate>,
+    pub(super) rates: Vec<Rate>,
     pub(super) rings: Vec<LaneRing>,
     pub(super) pool: RingPool<FrameId>,
     /// By lane: control frames that have no events. Empty without such lanes.
@@ -257,7 +257,7 @@ impl Lanes {
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
-            ring.prefetch(&self.pool, &self.frames, &self.headers);
+            ring.prefetch_two(&self.pool, &self.frames, &self.headers);
             self.queue.arm(EventSource(lane.0), at);
         }
         Arrival { frame: Some(arrived), is_last: next.is_none() }
@@ -373,17 +373,18 @@ impl Lanes {
     /// has left.
     #[inline]
     pub(crate) fn transmit_control(&mut self, now: Time, lane: LaneId, header: PackedHeader) -> Time {
+        let start = self.busy_until(lane).max(now);
+        if let Some(mut exchange) = self.control_exchange(lane)
+            && exchange.send(start, header)
+        {
+            return exchange.busy_until();
+        }
         let port = &mut self.ports[lane.index()];
-        let start = port.busy_until.max(now);
         let done = start + port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
         port.busy_until = done;
         let at = done + port.delay;
-        if self.rings[lane.index()].is_lazy && port.certainly_passes(MIN_FRAME_BYTES as u16) {
-            self.carry_control(lane, at, header);
-        } else {
-            let frame = self.store_control(header);
-            self.carry_flagged(start, lane, at, frame);
-        }
+        let frame = self.store_control(header);
+        self.carry_flagged(start, lane, at, frame);
         done
     }
 

@@ -4,19 +4,97 @@
 //! something else happens at the port, or at the end of a window. Only stored frames have arrival events.
 //! Control frames have a ring of their own: their order among the stored frames follows from the times.
 
-use wiremend_units::{LaneId, Time};
+use wiremend_units::{LaneId, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
-use super::{Lanes, PoolRing};
-use crate::event::EventSource;
+use super::{Lanes, PoolRing, Port, RingPool};
+use crate::event::{EventQueue, EventSource};
 use crate::frame::{FrameId, PackedHeader};
 use crate::memory::prefetch;
 
 /// Control frames and stored frames of a lazy lane that are prefetched: about those of a window.
-const CONTROLS_AHEAD: u32 = 8;
-const STORED_AHEAD: u32 = 4;
+const CONTROLS_AHEAD: u32 = 16;
+const STORED_AHEAD: u32 = 12;
+
+/// What the two ends of a link need to exchange control frames, seen from one end.
+pub(crate) struct ControlExchange<'a> {
+    port: &'a mut Port,
+    arriving: &'a mut PoolRing,
+    leaving: &'a mut PoolRing,
+    pool: &'a mut RingPool<PackedHeader>,
+    queue: &'a mut EventQueue,
+    /// Source of the event that looks at the control frames of the other end.
+    far_timer: EventSource,
+    /// Control frames in flight.
+    controls: &'a mut u64,
+    wire_time: Span,
+}
+
+impl ControlExchange<'_> {
+    /// Returns when the wire becomes free.
+    #[inline]
+    pub(crate) fn busy_until(&self) -> Time {
+        self.port.busy_until
+    }
+
+    /// Returns the control frame that arrives next, and when.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Option<(Time, PackedHeader)> {
+        self.arriving.front(self.pool)
+    }
+
+    /// Removes that frame. The caller counts it.
+    #[inline]
+    pub(crate) fn remove_arrival(&mut self) {
+        self.arriving.remove_front();
+    }
+
+    /// Sends a control frame over the free wire, unless the impairments of the lane must decide its fate. Returns
+    /// whether it was sent.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Time, header: PackedHeader) -> bool {
+        if !self.port.certainly_passes(MIN_FRAME_BYTES as u16) {
+            return false;
+        }
+        let done = now + self.wire_time;
+        self.port.busy_until = done;
+        let at = done + self.port.delay;
+        let is_first = self.leaving.is_empty();
+        self.leaving.append(self.pool, at, header);
+        *self.controls += 1;
+        if is_first {
+            self.queue.arm_by(self.far_timer, at);
+        }
+        true
+    }
+}
 
 impl Lanes {
+    /// Returns what the end that sends over `lane` needs to exchange control frames. `None` if the other end has
+    /// events for them.
+    #[inline]
+    pub(crate) fn control_exchange(&mut self, lane: LaneId) -> Option<ControlExchange<'_>> {
+        let ring = &self.rings[lane.index()];
+        if !ring.is_lazy {
+            return None;
+        }
+        let far_timer = self.sources.switch_timer_of(ring.to);
+        let lanes = [lane.index(), lane.reverse().index()];
+        let [leaving, arriving] = self.control_rings.get_disjoint_mut(lanes).expect("two lanes of a link");
+        let port = &mut self.ports[lane.index()];
+        let wire_time = port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
+        Some(ControlExchange {
+            port,
+            arriving,
+            leaving,
+            pool: &mut self.control_pool,
+            queue: &mut self.queue,
+            far_timer,
+            controls: &mut self.controls,
+            wire_time,
+        })
+    }
+
     /// Prefetches both ends of the link of a port whose control frames have no events.
     #[inline]
     pub(crate) fn prefetch_lazy_port(&self, lane: LaneId) {
@@ -96,24 +174,6 @@ impl Lanes {
             self.headers.prefetch(frame);
             self.queue.arm_by(EventSource(lane.0), at);
         }
-    }
-
-    /// Puts a control frame on a lane that has no events for it.
-    #[inline]
-    pub(super) fn carry_control(&mut self, lane: LaneId, at: Time, header: PackedHeader) {
-        let ring = &mut self.control_rings[lane.index()];
-        let is_first = ring.is_empty();
-        ring.append(&mut self.control_pool, at, header);
-        self.controls += 1;
-        if is_first {
-            self.arm_first_control(lane, at);
-        }
-    }
-
-    /// Schedules a look at the control frames of a lane.
-    #[inline(never)]
-    fn arm_first_control(&mut self, lane: LaneId, at: Time) {
-        self.queue.arm_by(self.sources.switch_timer_of(self.rings[lane.index()].to), at);
     }
 
     /// Puts a stored frame on a lane whose control frames have no events.

@@ -92,16 +92,21 @@ impl Port {
     /// looks at frames of the lane.
     #[inline]
     pub(crate) fn certainly_passes(&mut self, len: u16) -> bool {
-        if self.flags.is_plain() {
-            return true;
-        }
-        if !self.flags.is_impaired_only() {
-            return false;
-        }
-        let trials = if self.flags.has(WireFlags::BIT_ERRORS) { u64::from(len) * 8 } else { 1 };
-        let passes = self.clean >= trials;
-        self.clean -= if passes { trials } else { 0 };
+        let passes = self.will_pass(len);
+        self.clean -= if passes && !self.flags.is_plain() { self.trials(len) } else { 0 };
         passes
+    }
+
+    /// As [`Port::certainly_passes`], for the frame that is sent next, without counting it.
+    #[inline]
+    pub(crate) fn will_pass(&self, len: u16) -> bool {
+        self.flags.is_plain() || self.flags.is_impaired_only() && self.clean >= self.trials(len)
+    }
+
+    /// Returns how often impairments decide about a frame.
+    #[inline]
+    fn trials(&self, len: u16) -> u64 {
+        if self.flags.has(WireFlags::BIT_ERRORS) { u64::from(len) * 8 } else { 1 }
     }
 
     /// Returns the transmission time of `bytes`, rounded up.

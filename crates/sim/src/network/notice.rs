@@ -32,8 +32,8 @@ pub(crate) enum NoticeKind {
     Close { qp: QpNum, serial: u32 },
     /// To the requester: a message was delivered.
     Delivered(DeliveryNotice),
-    /// To the responder: the requester's timer fired; classify the cause.
-    Expired { qp: QpNum, serial: u32, expiry: Expiry },
+    /// To the responder: the requester's timer fired at this time; classify the cause.
+    Expired { qp: QpNum, serial: u32, at: Time, expiry: Expiry },
 }
 
 /// The delivery at time `at` of message number `message` of a connection.

@@ -13,7 +13,7 @@ use wiremend_measure::{
 };
 use wiremend_proto::Packet;
 use wiremend_proto::engine::{self, Expiry, Purpose};
-use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
+use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, QpNum, Time};
 
 use crate::frame::{Body, Frame, Header, LossCause};
 use crate::network::Network;
@@ -33,6 +33,23 @@ pub struct CapturedFrame {
     pub corrupted: bool,
 }
 
+/// A retransmission timer that fired, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundCause {
+    /// When it fired.
+    pub time: Time,
+    /// The host whose timer it is.
+    pub requester: HostId,
+    /// The host that should have answered.
+    pub responder: HostId,
+    /// Destination queue pair of the requests.
+    pub qp: QpNum,
+    /// The requester's state.
+    pub expiry: Expiry,
+    /// The cause, from the state of both ends.
+    pub cause: TimeoutCause,
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct SentFrame<'a> {
     pub(crate) frame: &'a Frame,
@@ -45,6 +62,10 @@ pub(crate) struct SentFrame<'a> {
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) captured: Vec<CapturedFrame>,
+    /// Timers that fired.
+    pub(crate) causes: Vec<FoundCause>,
+    /// Whether to record them: if any lane of the run is captured.
+    pub(crate) keeps_causes: bool,
     /// Whether to capture, by lane; empty if nothing is captured.
     capture: Vec<bool>,
     tracer: Option<Box<Tracer>>,
@@ -231,7 +252,11 @@ impl Recorder {
 
     /// Records the cause of a timeout. It is known a little later than the timeout; causes come in the order
     /// of timeouts.
-    pub(crate) fn on_cause(&mut self, host: HostId, serial: u32, named: TimeoutCause) {
+    pub(crate) fn on_cause(&mut self, serial: u32, found: &FoundCause) {
+        if self.keeps_causes {
+            self.causes.push(*found);
+        }
+        let (host, named) = (found.requester, found.cause);
         let Some(tracer) = &mut self.tracer else { return };
         if tracer.connection != Some((host, serial)) {
             return;

@@ -18,11 +18,12 @@ pub(super) struct ClassQueue {
 }
 
 /// A queued frame: its length, ingress port and transmission time.
+///
+/// Two words, as an event in its queue: it moves through registers.
 #[derive(Clone, Copy)]
 pub(crate) struct QueuedFrame {
-    pub(crate) frame: FrameId,
-    pub(crate) len: u16,
-    pub(crate) ingress: u16,
+    /// From the lowest bit: frame, length, ingress port.
+    packed: u64,
     pub(crate) wire_time: Span,
 }
 
@@ -38,7 +39,7 @@ impl ClassQueue {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.first.frame == FrameId::NONE
+        self.first.frame() == FrameId::NONE
     }
 
     #[inline]
@@ -91,9 +92,31 @@ impl ClassQueue {
 }
 
 impl QueuedFrame {
-    const NONE: Self = Self { frame: FrameId::NONE, len: 0, ingress: 0, wire_time: Span::ZERO };
+    const NONE: Self = Self::new(FrameId::NONE, 0, 0, Span::ZERO);
 
-    fn wire_bytes(&self) -> u32 {
-        u32::from(self.len) + GAP_BYTES as u32
+    #[inline]
+    pub(crate) const fn new(frame: FrameId, len: u16, ingress: u16, wire_time: Span) -> Self {
+        let packed = frame.to_bits() as u64 | (len as u64) << 32 | (ingress as u64) << 48;
+        Self { packed, wire_time }
+    }
+
+    #[inline]
+    pub(crate) const fn frame(&self) -> FrameId {
+        FrameId::from_bits(self.packed as u32)
+    }
+
+    #[inline]
+    pub(crate) const fn len(&self) -> u16 {
+        (self.packed >> 32) as u16
+    }
+
+    #[inline]
+    pub(crate) const fn ingress(&self) -> u16 {
+        (self.packed >> 48) as u16
+    }
+
+    #[inline]
+    const fn wire_bytes(&self) -> u32 {
+        self.len() as u32 + GAP_BYTES as u32
     }
 }

@@ -99,11 +99,11 @@ impl Egress {
         class: u8,
         busy_until: Time,
     ) -> OfferOutcome {
-        if !self.has_room(now, class, waiting.len) {
+        if !self.has_room(now, class, waiting.len()) {
             return OfferOutcome::Dropped;
         }
         if self.immediate || self.is_free(now, class, busy_until) {
-            self.record_departure(busy_until.max(now) + waiting.wire_time, class, waiting.len);
+            self.record_departure(busy_until.max(now) + waiting.wire_time, class, waiting.len());
             return OfferOutcome::Passed;
         }
         self.queue(waiting, class);
@@ -130,6 +130,21 @@ impl Egress {
             && !(self.maybe_paused != 0 && self.pauses.is_paused(class, now))
     }
 
+    /// Returns whether a frame that leaves now needs no queue: it has room, no class is paused or has frames, and its
+    /// class has no share.
+    #[inline]
+    pub(crate) fn may_bypass(&mut self, now: Time, class: u8, len: u16) -> bool {
+        self.occupied | self.maybe_paused == 0
+            && self.schedule.strict() >> class & 1 != 0
+            && self.has_room(now, class, len)
+    }
+
+    /// Records a frame that leaves now without having been queued.
+    #[inline]
+    pub(crate) fn bypass(&mut self, now: Time, waiting: QueuedFrame, class: u8) {
+        self.record_departure(now + waiting.wire_time, class, waiting.len());
+    }
+
     /// Returns whether a frame is queued.
     #[inline]
     pub(crate) fn is_occupied(&self) -> bool {
@@ -139,20 +154,18 @@ impl Egress {
     /// Prefetches the fields that frames touch.
     #[inline]
     pub(crate) fn prefetch(&self) {
+        prefetch(&self.schedule);
         prefetch(&self.occupied);
         prefetch(&self.queues[0]);
-        if let Some(queue) = self.queues.get(usize::from(self.separate_class)) {
-            prefetch(queue);
-            prefetch(&self.schedule);
-        }
     }
 
-    /// Prefetches the next frames, and where the next one is queued.
+    /// Prefetches the next frames of the lowest class, where the next one is queued, and the queue of the class with
+    /// separate memory.
     #[inline]
     pub(crate) fn prefetch_queue(&self) {
         self.queues[0].prefetch();
         if let Some(queue) = self.queues.get(usize::from(self.separate_class)) {
-            queue.prefetch();
+            prefetch(queue);
         }
     }
 
@@ -176,7 +189,7 @@ impl Egress {
     /// Queues a frame in any case.
     #[inline]
     pub(crate) fn admit(&mut self, now: Time, waiting: QueuedFrame, class: u8) -> OfferOutcome {
-        if !self.has_room(now, class, waiting.len) {
+        if !self.has_room(now, class, waiting.len()) {
             return OfferOutcome::Dropped;
         }
         self.queue(waiting, class);
@@ -190,7 +203,7 @@ impl Egress {
             return None;
         }
         if let Some(class) = self.only_class() {
-            return self.queues[class].front().map(|waiting| (class as u8, waiting.len));
+            return self.queues[class].front().map(|waiting| (class as u8, waiting.len()));
         }
         self.peek_scheduled(now)
     }
@@ -198,11 +211,12 @@ impl Egress {
     #[inline(never)]
     fn peek_scheduled(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
-        self.queues[class].front().map(|waiting| (class as u8, waiting.len))
+        self.queues[class].front().map(|waiting| (class as u8, waiting.len()))
     }
 
     /// Removes the frame whose transmission starts now, if some class may send. Returns its class and queue entry.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the entry stays in registers")]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, QueuedFrame)> {
         let class = if self.maybe_paused == 0 && self.occupied.is_power_of_two() {
             let only = self.occupied.trailing_zeros() as usize;
@@ -221,8 +235,8 @@ impl Egress {
                 self.schedule.on_empty(class);
             }
         }
-        self.take_out(class as u8, waiting.len);
-        self.record_departure(now + waiting.wire_time, class as u8, waiting.len);
+        self.take_out(class as u8, waiting.len());
+        self.record_departure(now + waiting.wire_time, class as u8, waiting.len());
         Some((class as u8, waiting))
     }
 
@@ -247,7 +261,7 @@ impl Egress {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
-        self.take_out(class, waiting.len);
+        self.take_out(class, waiting.len());
         Some(waiting)
     }
 
@@ -291,7 +305,7 @@ impl Egress {
 
     #[inline]
     fn queue(&mut self, waiting: QueuedFrame, class: u8) {
-        let (separate, queued) = self.parts(class, waiting.len);
+        let (separate, queued) = self.parts(class, waiting.len());
         self.separate_bytes += separate;
         self.queued_bytes += queued;
         self.occupied |= 1 << class;

@@ -26,6 +26,8 @@ pub(super) struct EndContext<'a> {
 pub(super) struct Shared {
     /// Frames that links have delivered; forwarded after each event.
     pub(super) delivered: DeliveredFrames,
+    /// Whether an end of retransmission may have discarded a frame that nobody else has delivered.
+    pub(super) has_discarded: bool,
     /// By switch; empty without the prototype.
     pub(super) loopbacks: Vec<Loopback>,
 }
@@ -36,14 +38,14 @@ pub(super) type Incoming = (FrameId, Bytes);
 impl EndContext<'_> {
     /// Removes the next frame from the queues.
     #[inline]
-    pub(super) fn take_head(&mut self) -> Option<FrameId> {
+    pub(super) fn take_head(&mut self) -> Option<QueuedFrame> {
         self.head = self.egress.pop(self.now);
         let (class, waiting) = self.head?;
         if let Some(next) = self.egress.waiting_in(class).next() {
-            self.lanes.frames.prefetch(next.frame);
-            self.lanes.headers.prefetch(next.frame);
+            self.lanes.frames.prefetch(next.frame());
+            self.lanes.headers.prefetch(next.frame());
         }
-        Some(waiting.frame)
+        Some(waiting)
     }
 
     #[inline]

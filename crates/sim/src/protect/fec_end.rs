@@ -84,11 +84,11 @@ impl FecEnd {
             .map(|(_, len)| QueueHead { len: Bytes::new(u64::from(len) - fcs_bytes), ordered: true });
         Some(match self.end.poll_transmit(cx.now, waiting)? {
             Transmit::Plain => {
-                let id = cx.take_head()?;
+                let id = cx.take_head()?.frame();
                 if cx.state.has_started() { cx.attach(id, Header::Unprotected) } else { id }
             }
             Transmit::New(signal) => {
-                let id = cx.take_head()?;
+                let id = cx.take_head()?.frame();
                 self.leaving = None;
                 self.tx.add(cx.lanes.frames.get(id).len);
                 self.tx.update_max();

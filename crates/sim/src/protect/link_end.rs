@@ -2,8 +2,8 @@
 
 use wiremend_measure::{DelayHistogram, FrameCount, Protection};
 use wiremend_proto::fec;
-use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
-use wiremend_units::{LaneId, Time};
+use wiremend_proto::link::{Counters, Endpoint, QueueHead, RecoveryDelays};
+use wiremend_units::{Bytes, LaneId, Time};
 
 use super::{FecEnd, LossMonitor, Prototype};
 use crate::frame::{FrameId, PackedHeader};
@@ -28,6 +28,8 @@ pub(super) struct EndState {
     started: Option<Time>,
     /// Whether the last change was a stop.
     is_over: bool,
+    /// All frames that the link may have lost are acknowledged when all positions before this one are.
+    pub(super) recovered_from: u64,
 }
 
 /// Costs of a link end, and fates of frames.
@@ -118,6 +120,7 @@ impl LinkEnd {
             loss_monitor: None,
             started: None,
             is_over: false,
+            recovered_from: 0,
         };
         Self { protocol, state }
     }
@@ -260,6 +263,12 @@ impl LinkEnd {
 }
 
 impl EndState {
+    /// Describes a frame that is next.
+    #[inline]
+    pub(super) fn queue_head(&self, class: u8, len: u16) -> QueueHead {
+        QueueHead { len: Bytes::new(u64::from(len)), ordered: self.ordered & (1 << class) != 0 }
+    }
+
     /// Returns whether the end was ever started.
     pub(super) fn has_started(&self) -> bool {
         self.epoch > 0

@@ -157,11 +157,11 @@ impl Prototype {
         let has_head = cx.egress.peek(cx.now).is_some();
         Some(match self.next(cx.now, has_head)? {
             NextTransmit::Head(header) => {
-                let id = cx.take_head()?;
+                let id = cx.take_head()?.frame();
                 header.map_or(id, |header| cx.attach(id, header))
             }
             NextTransmit::New(signal, number) => {
-                let id = cx.take_head()?;
+                let id = cx.take_head()?.frame();
                 self.mirror(cx, id, number);
                 cx.attach(id, Header::Prototype(signal))
             }

@@ -322,6 +322,20 @@ impl SwitchPorts {
         matches!(&self.kind, Kind::Lossy(ports) if ports.protection.has_lazy_ports())
     }
 
+    /// Returns whether frames wait in queues of scheduled ports, apart from lossless ones.
+    #[inline]
+    pub(crate) fn has_queues(&self) -> bool {
+        matches!(&self.kind, Kind::Lossy(ports) if ports.has_queues())
+    }
+
+    /// Prefetches the queues of the port of a lane, then (`is_next`) what they refer to.
+    #[inline]
+    pub(crate) fn prefetch_queues(&self, lane: LaneId, is_next: bool) {
+        if let Kind::Lossy(ports) = &self.kind {
+            ports.prefetch_queues(lane, is_next);
+        }
+    }
+
     /// Prefetches what the lazy ports of a switch need when its turn is `ahead` turns away.
     pub(crate) fn prefetch_lazy_ports(&self, lanes: &Lanes, switch: SwitchId, ahead: usize) {
         if let Kind::Lossy(ports) = &self.kind {

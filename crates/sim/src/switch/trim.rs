@@ -10,6 +10,7 @@ use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
 
 use crate::frame::{Body, Frame, FrameId, TrimState};
 use crate::link::Lanes;
+use crate::memory::prefetch;
 use crate::network::purpose;
 use crate::port::Egress;
 
@@ -81,6 +82,12 @@ impl Trimming {
     #[inline]
     pub(super) fn on_pass(&self, frame: &mut Frame) {
         self.rule.set_class(frame);
+    }
+
+    /// Prefetches what decides whether frames are trimmed at a port.
+    #[inline]
+    pub(crate) fn prefetch(&self, lane: LaneId) {
+        prefetch(&self.ports[lane.index()]);
     }
 
     /// Trims a frame on arrival at a port, or changes its class. Returns whether it may be queued; otherwise

@@ -20,6 +20,7 @@ mod loads;
 mod lossless;
 mod multipath;
 mod neighbours;
+mod nic_profile;
 mod rare;
 mod registered;
 mod repeaters;

@@ -1,15 +1,212 @@
-//! The runs of J3, J4, J6 and J7: long flows, in which another packet follows nearly every lost packet.
+//! J3, J4, J6 and J7: timeouts because a NAK is lost, or a packet and its retransmission are, without and with
+//! copies. Long flows, in which another packet follows nearly every lost packet.
 
 use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, Path, cost, expected};
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path, cost, expected};
 use wiremend_report::human;
 use wiremend_report::plot::{Curve, Plot};
 
-use super::{computed, measured, probability};
+use super::{PAPER_TOLERANCE, computed, measured, probability};
 use crate::cause::counted;
 use crate::ledger::number::{Test, count, shown};
-use crate::ledger::{Effort, Judgement, Results, Run};
-use crate::papers::gao::{bit_error_rate, sizes};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::papers::gao::{bit_error_rate, sizes, source};
+
+pub(super) const NAK: Claim = Claim {
+    id: "J3",
+    title: "timeouts because a NAK is lost",
+    source: source("theorem 4"),
+    paper: "A packet and its NAK are both lost with probability P_NAK ≈ 0.06 L²β²ω²; with L = 2 and β = 0.01 this is \
+           2.4e-5 ω²",
+    method: "Long flows over links that all corrupt (ω = 1) in both directions, at several β. Timeouts of this cause \
+             are counted",
+    note: "Packet and NAK take opposite directions, each with its own corrupting links, so that both factors contain \
+           L; a NAK of 66 B is corrupted 0.06 times as often as a packet",
+    runs: |effort| LOST_NAK.runs(effort),
+    judge: |judgement, results| LOST_NAK.judge(judgement, results),
+};
+
+pub(super) const TWICE: Claim = Claim {
+    id: "J4",
+    title: "timeouts because a packet is lost twice",
+    source: source("theorem 5"),
+    paper: "A packet and its retransmission are both lost with probability P_twice ≈ Lβ²ω: from 1e-16 Lω to 1e-4 Lω \
+           for β from 1e-8 to 1e-2",
+    method: "Long flows over links that all corrupt (ω = 1), at several β. Timeouts of this cause are counted",
+    note: "A retransmission is lost as often as the packet",
+    runs: |effort| LOST_TWICE.runs(effort),
+    judge: |judgement, results| LOST_TWICE.judge(judgement, results),
+};
+
+pub(super) const NAK_COPIES: Claim = Claim {
+    id: "J6",
+    title: "copies of NAKs prevent timeouts",
+    source: source("theorem 8 (the first of that number)"),
+    paper: "If a switch sends each NAK N times, the packet and all N NAKs are lost with probability 0.06^N \
+           L²β^(N+1)ω²; with N = 2, L = 2 and β = 0.01 this is 1.4e-8 ω²",
+    method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The responder's \
+             switch copies each NAK once, the requester's switch copies retransmissions twice",
+    note: "Copies of a NAK are lost independently of each other",
+    runs: |effort| LOST_NAK_COPIES.runs(effort),
+    judge: |judgement, results| LOST_NAK_COPIES.judge(judgement, results),
+};
+
+pub(super) const TWICE_COPIES: Claim = Claim {
+    id: "J7",
+    title: "copies of retransmissions prevent timeouts",
+    source: source("theorem 8 (the second of that number)"),
+    paper: "If a switch sends each retransmission N times, the packet and all N retransmissions are lost with \
+           probability Lβ^(N+1)ω; with N = 3, L = 2 and β = 0.01 this is 2e-8 ω",
+    method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The requester's \
+             switch copies each retransmission once or twice",
+    note: "Copies of a retransmission are lost independently of each other",
+    runs: |effort| LOST_RETRANSMISSIONS.runs(effort),
+    judge: |judgement, results| LOST_RETRANSMISSIONS.judge(judgement, results),
+};
+
+/// One of these claims: the cause of the timeouts, the points, and the printed formula.
+struct Series {
+    figure: &'static str,
+    title: &'static str,
+    cause: Cause,
+    points: fn(Effort) -> &'static [Point],
+    formula: &'static str,
+    printed: fn(&PaperModel, Point) -> f64,
+    /// Relative error that the printed formula may have.
+    part: f64,
+    correction: &'static str,
+}
+
+const LOST_NAK: Series = Series {
+    figure: "j3",
+    title: "Timeouts because a NAK is lost",
+    cause: Cause::Nak,
+    points: |effort| effort.choose(QUICK, FULL),
+    formula: "0.06 L²β²ω²",
+    printed: |model, point| model.nak(point.times().0),
+    part: 0.0,
+    correction: "The printed formula rounds the sizes: a NAK has 66 B and a packet 1086 B",
+};
+const LOST_TWICE: Series = Series {
+    figure: "j4",
+    title: "Timeouts because a packet is lost twice",
+    cause: Cause::Retransmission,
+    formula: "Lβ²ω",
+    printed: |model, point| model.twice(point.times().1),
+    correction: MANY_LINKS,
+    ..LOST_NAK
+};
+const LOST_NAK_COPIES: Series = Series {
+    figure: "j6",
+    title: "Timeouts because both of two NAKs are lost",
+    points: |_| NAK_COPY_POINTS,
+    formula: "0.06²L²β³ω²",
+    part: PAPER_TOLERANCE,
+    correction: "The printed formula counts the links on the path of the NAKs once, as if at most one of them \
+                 corrupted. If all corrupt, each copy may be lost on each link, and the probability is Lβ (Lδ)^N",
+    ..LOST_NAK
+};
+const LOST_RETRANSMISSIONS: Series = Series {
+    figure: "j7",
+    title: "Timeouts because all retransmissions are lost",
+    points: |_| RETRANSMISSION_COPY_POINTS,
+    formula: "Lβ^(N+1)ω",
+    part: PAPER_TOLERANCE,
+    ..LOST_TWICE
+};
+
+const MANY_LINKS: &str = "The printed formula assumes that at most one link of a path corrupts. If all corrupt, each \
+                          repeat may be lost on any of them, and L has the same power as β";
+const QUICK: &[Point] = &[Point::bare(1, 10), Point::bare(2, 10), Point::bare(2, 30)];
+const FULL: &[Point] = &[
+    Point::bare(1, 3),
+    Point::bare(1, 10),
+    Point::bare(1, 30),
+    Point::bare(2, 3),
+    Point::bare(2, 10),
+    Point::bare(2, 30),
+];
+/// Retransmissions are copied too, so that losing them does not end a connection before enough NAKs are
+/// counted.
+const NAK_COPY_POINTS: &[Point] = &[Point::mended(1, 100, 1, 2), Point::mended(4, 50, 1, 2)];
+/// One and two copies: each retransmission is sent two or three times.
+const RETRANSMISSION_COPY_POINTS: &[Point] =
+    &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
+
+impl Series {
+    fn runs(&self, effort: Effort) -> Vec<Run> {
+        (self.points)(effort).iter().map(|point| point.run(effort)).collect()
+    }
+
+    /// Probability per packet by the printed formula.
+    fn chance(&self, point: Point, beta: f64) -> f64 {
+        let links = f64::from(point.links);
+        (self.printed)(&PaperModel { beta, links, omega: 1.0, mean_inverse: 1.0 }, point)
+    }
+
+    /// Whether the paper prints a figure for this point. It has one for NAKs over two links.
+    fn is_printed(&self, point: Point) -> bool {
+        let is_copied = point.times() != (1, 1);
+        is_copied || point.is_printed() && (self.cause != Cause::Nak || point.links == 2)
+    }
+
+    fn judge(&self, judgement: &mut Judgement, results: &Results<'_>) {
+        let points = (self.points)(results.effort());
+        let timeouts = |point: &Point| point.summary(results).timeouts.get(counted(self.cause));
+        for point in points {
+            let packets = point.packets(results);
+            let exact = point.exact_at(point.beta(), self.cause) * packets;
+            judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
+            let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
+            judgement.must(what, count(timeouts(point)).expected(exact));
+            if self.is_printed(*point) {
+                let what = format!("{} of {} packets, {}", self.formula, shown(packets), point.name());
+                let test =
+                    count(timeouts(point)).about(self.chance(*point, point.beta()) * packets, self.part);
+                judgement.derived(what, test, self.correction, exact, 0.0);
+            }
+        }
+        let row = |point: &Point| {
+            let packets = point.packets(results);
+            let chances = [point.exact_at(point.beta(), self.cause), self.chance(*point, point.beta())];
+            let [exact, printed] = chances.map(|chance| shown(chance * packets));
+            vec![point.name(), human::count(packets as u64), human::count(timeouts(point)), exact, printed]
+        };
+        let rows = points.iter().map(row).collect();
+        judgement.table("path | packets | timeouts | exact formula | printed formula", rows);
+        judgement.plot(self.figure, &self.plot(results));
+    }
+
+    /// Timeouts per packet against β for each number of links, with both formulas.
+    fn plot(&self, results: &Results<'_>) -> Plot {
+        let points = (self.points)(results.effort());
+        let mut kinds: Vec<Point> = points.to_vec();
+        kinds.dedup_by_key(|point| (point.links, point.mend));
+        let low = points.iter().map(|point| point.beta()).fold(1.0, f64::min) / 3.0;
+        let high = points.iter().map(|point| point.beta()).fold(0.0, f64::max) * 1.5;
+        let betas: Vec<f64> = (0..=12).map(|step| low * (high / low).powf(f64::from(step) / 12.0)).collect();
+        let mut curves: Vec<Curve> = Vec::new();
+        for kind in kinds {
+            let name = kind_name(kind);
+            let exact = |beta| kind.exact_at(beta, self.cause);
+            curves.push(computed(&format!("{name}, exact"), &betas, exact));
+            curves.push(computed(&format!("{name}, as printed"), &betas, |beta| self.chance(kind, beta)));
+            let of_kind = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
+            let share = |point: &Point| {
+                let timeouts = point.summary(results).timeouts.get(counted(self.cause));
+                (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
+            };
+            curves.push(measured(&format!("{name}, measured"), of_kind.map(share).collect()));
+        }
+        Plot {
+            title: self.title.to_owned(),
+            description: "Timeouts per packet against the corruption of a full packet on a link.".to_owned(),
+            x: probability("packet corruption β"),
+            y: probability("timeouts per packet"),
+            curves,
+        }
+    }
+}
 
 /// Packets of a flow.
 const PACKETS: f64 = 1024.0;
@@ -96,10 +293,6 @@ impl Point {
     }
 
     /// Timeouts per packet by the exact model. All links corrupt, and another flow always follows.
-    fn exact(self, cause: Cause) -> f64 {
-        self.exact_at(self.beta(), cause)
-    }
-
     fn exact_at(self, beta: f64, cause: Cause) -> f64 {
         let (setting, path, flows) = self.model(beta);
         expected(&setting, &path, &flows).timeouts[cause as usize] / PACKETS
@@ -123,70 +316,6 @@ impl Point {
         let next = NextFlow { rescues: 1.0, follows: 1.0 };
         let setting = ModelSetting { next, ..ModelSetting::new(sizes(), beta, self.mend) };
         (setting, Path::between_switches(self.links, 1.0), [FlowSize::fixed(1 << 20, 1024)])
-    }
-}
-
-/// Checks that all flows finish, and that the timeouts at each point agree with the exact model.
-pub(super) fn check(judgement: &mut Judgement, results: &Results<'_>, points: &[Point], cause: Cause) {
-    for point in points {
-        let (timeouts, packets) =
-            (point.summary(results).timeouts.get(counted(cause)), point.packets(results));
-        judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
-        let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
-        judgement.must(what, count(timeouts).expected(point.exact(cause) * packets));
-    }
-}
-
-/// Adds the counts of each point, with the expectations of the exact and of the printed formula.
-pub(super) fn table(
-    judgement: &mut Judgement,
-    results: &Results<'_>,
-    points: &[Point],
-    cause: Cause,
-    printed: impl Fn(Point, f64) -> f64,
-) {
-    let row = |point: &Point| {
-        let packets = point.packets(results);
-        let timeouts = human::count(point.summary(results).timeouts.get(counted(cause)));
-        let [exact, printed] =
-            [point.exact(cause), printed(*point, point.beta())].map(|chance| shown(chance * packets));
-        vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
-    };
-    let rows = points.iter().map(row).collect();
-    judgement.table("path | packets | timeouts | exact formula | printed formula", rows);
-}
-
-/// Plots timeouts per packet against β for each number of links, with both formulas.
-pub(super) fn figure(
-    results: &Results<'_>,
-    points: &[Point],
-    cause: Cause,
-    title: &str,
-    printed: impl Fn(Point, f64) -> f64,
-) -> Plot {
-    let mut kinds: Vec<Point> = points.to_vec();
-    kinds.dedup_by_key(|point| (point.links, point.mend));
-    let low = points.iter().map(|point| point.beta()).fold(1.0, f64::min) / 3.0;
-    let high = points.iter().map(|point| point.beta()).fold(0.0, f64::max) * 1.5;
-    let betas: Vec<f64> = (0..=12).map(|step| low * (high / low).powf(f64::from(step) / 12.0)).collect();
-    let mut curves: Vec<Curve> = Vec::new();
-    for kind in kinds {
-        let name = kind_name(kind);
-        curves.push(computed(&format!("{name}, exact"), &betas, |beta| kind.exact_at(beta, cause)));
-        curves.push(computed(&format!("{name}, as printed"), &betas, |beta| printed(kind, beta)));
-        let of_kind = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
-        let share = |point: &Point| {
-            let timeouts = point.summary(results).timeouts.get(counted(cause));
-            (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
-        };
-        curves.push(measured(&format!("{name}, measured"), of_kind.map(share).collect()));
-    }
-    Plot {
-        title: title.to_owned(),
-        description: "Timeouts per packet against the corruption of a full packet on a link.".to_owned(),
-        x: probability("packet corruption β"),
-        y: probability("timeouts per packet"),
-        curves,
     }
 }
 

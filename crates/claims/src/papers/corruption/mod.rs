@@ -7,24 +7,22 @@
 mod cost;
 mod frames;
 mod long_flows;
-mod nak;
 mod path;
 mod short_flows;
 mod tail;
-mod twice;
 
-use wiremend_report::plot::{Axis, Curve, Line, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Scale, Unit};
 
 use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[
     frames::CLAIM,
     path::CLAIM,
-    nak::BARE,
-    twice::BARE,
+    long_flows::NAK,
+    long_flows::TWICE,
     tail::CLAIM,
-    nak::COPIED,
-    twice::COPIED,
+    long_flows::NAK_COPIES,
+    long_flows::TWICE_COPIES,
     short_flows::TAIL,
     short_flows::ACK,
     cost::CLAIM,
@@ -36,13 +34,13 @@ const PAPER_TOLERANCE: f64 = 0.1;
 
 /// A curve of computed values.
 fn computed(name: &str, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {
-    let points = at.iter().map(|&x| (x, value(x))).collect();
-    Curve { name: name.to_owned(), points, line: Line::Straight }
+    let points = at.iter().map(|&x| (x, value(x)));
+    Curve::straight(name, points)
 }
 
 /// A curve of measured values.
 fn measured(name: &str, points: Vec<(f64, f64)>) -> Curve {
-    Curve { name: name.to_owned(), points, line: Line::Marked }
+    Curve::marked(name, points)
 }
 
 /// An axis of probabilities.

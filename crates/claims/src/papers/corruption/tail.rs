@@ -9,7 +9,7 @@ use wiremend_units::Bytes;
 use super::{PAPER_TOLERANCE, computed, measured, probability};
 use crate::cause;
 use crate::ledger::number::{count, number, shown};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::gao::{self, MTU, bit_error_rate, sizes, source};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -19,9 +19,8 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "On a link, the probability that a packet is a tail and lost is P_tail ≈ E(1/S)βω, and for the ACK of a \
            tail P_tailACK ≈ 0.06 E(1/S)βω, where S is the number of packets of a flow. For WebSearch E(1/S) = 0.055",
     method: "Flows of WebSearch, each with its own queue pair, over one corrupting link. Timeouts of both causes are \
-            counted. Reproduced if the Poisson interval of each count contains the expectation of the exact model for \
-            this number of flows, E(1/S) of the table is 0.055 within 10 %, and the share of lost tails among all \
-            packets is the printed E(1/S)β",
+             counted",
+    note: "",
     runs,
     judge,
 };
@@ -81,11 +80,9 @@ fn counted(results: &Results<'_>, beta: f64) -> (u64, TimeoutCounts) {
     all
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let inverse = websearch().mean_inverse_packets(Bytes::new(u64::from(MTU)));
     judgement.must("E(1/S) of the table", number(inverse).near(0.055, PAPER_TOLERANCE));
-    let mut shows = Vec::new();
     for &beta in betas(results.effort()) {
         let (finished, timeouts) = counted(results, beta);
         let wanted = flows(results.effort()) * seeds(results.effort()).count() as u64;
@@ -98,26 +95,16 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(label("lost tails"), count(tails).expected(expected[Cause::TailPacket as usize]));
         judgement.must(label("lost ACKs of tails"), count(acks).expected(expected[Cause::TailAck as usize]));
         let printed = PaperModel { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
-        judgement.printed(
+        judgement.derived(
             format!("share of lost tails in all packets, β = {beta}"),
-            count(tails).about(printed.tail_with_dummies(0) * flows * mean_packets(), PAPER_TOLERANCE),
-            "E(1/S) is the share of a flow that is its tail, averaged over flows. The probability that a random \
-             packet is a tail is 1/E(S), a hundred times less with WebSearch. Each flow has one tail, which is lost \
-             with β scaled to its size: the relevant probability is that per flow",
+            count(tails).expected(printed.tail_with_dummies(0) * flows * mean_packets()),
+            "E(1/S) is the share of a flow that is its tail, averaged over flows. The probability that a random packet \
+             is a tail is 1/E(S), a hundred times less with WebSearch: each flow has one tail",
+            expected[Cause::TailPacket as usize],
+            0.0,
         );
-        let [tails, acks] = [tails, acks].map(|timeouts| shown(timeouts as f64 / flows.max(1.0)));
-        shows.push(format!("at β = {beta}, {tails} lost tails per flow and {acks} lost ACKs of tails"));
     }
     judgement.plot("j5", &figure(results));
-    judgement.finding(
-        format!(
-            "E(1/S) = {}, 1/E(S) = {}; {}",
-            shown(inverse),
-            shown(1.0 / mean_packets()),
-            shows.join("; ")
-        ),
-        "A flow has one tail, and no packet follows it",
-    )
 }
 
 fn figure(results: &Results<'_>) -> Plot {

@@ -1,12 +1,12 @@
 //! D3: completion times of collectives.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Scheme};
 use super::source;
-use crate::ledger::number::{count, fraction, spread};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{fraction, spread};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D3",
@@ -14,13 +14,16 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("evaluation, testbed #3"),
     paper: "DCP reduces the completion time of AllReduce by up to 33 % and of AllToAll by up to 42 %, compared with a \
            go-back-N NIC over ECMP",
-    method: "Sixteen hosts at two leaves with eight paths between them, like the testbed with two switches and sixteen \
-            servers, in four groups over both leaves; a ring or all-to-all of 3 MB per group, from several seeds, \
-            because the result depends on hash collisions. Then the network of the paper's simulations, 256 hosts in \
-            16 groups of 30 MB, and of 300 MB with DCP, IRN and go-back-N (quick: 32 hosts in 8 groups of 3 MB). Each \
-            scheme uses the path selection that suits it. Reproduced if all jobs complete, if the mean over all seeds \
-            is with DCP at least 20 % below that of go-back-N over ECMP for both collectives, and if the largest \
-            reduction is at least the paper's 33 % and 42 %",
+    method: "Sixteen hosts at two leaves with eight paths between them, like the testbed with two switches and \
+             sixteen servers, in four groups over both leaves; a ring or all-to-all of 3 MB per group, from several \
+             seeds, because the result depends on hash collisions. Then the network of the paper's simulations, 256 \
+             hosts in 16 groups of 30 MB, and of 300 MB with DCP, IRN and go-back-N (quick: 32 hosts in 8 groups of \
+             3 MB). Each scheme uses the path selection that suits it",
+    note: "A ring is as fast as its slowest connection. A hash puts several connections on one link by chance, and \
+           with more groups such a collision is more likely. The gain of DCP here comes from packet-level load \
+           balancing. Every scheme that tolerates reordering gains as much: IRN over adaptive switches and MP-RDMA \
+           too, because groups that send in lockstep over equal links reorder few packets. The schemes differ over \
+           unequal paths (D2) and over links that are shared with other traffic (D5)",
     runs,
     judge,
 };
@@ -31,6 +34,8 @@ const LARGEST: [Scheme; 3] = [DCP, IRN, GO_BACK_N];
 const COLLECTIVES: [(&str, &str, f64); 2] =
     [("allreduce", "AllReduce", 0.33), ("alltoall", "AllToAll", 0.42)];
 const MEAN_REDUCTION_MIN: f64 = 0.2;
+/// The largest of a few seeds varies by more than the last digit.
+const REDUCTION_TOLERANCE: f64 = 0.1;
 
 fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
     1..=effort.choose(3, 10)
@@ -83,27 +88,22 @@ fn over_seeds(results: &Results<'_>, scheme: Scheme, kind: &str) -> [f64; 3] {
     spread(seeds(results.effort()).map(|seed| job_ns(results.outcome(&small(scheme, kind, seed)))))
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
-    let (mut rows, mut summaries) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for (kind, name, most) in COLLECTIVES {
         let reduced = |seed| {
             1.0 - job_ns(results.outcome(&small(DCP, kind, seed)))
                 / job_ns(results.outcome(&small(GO_BACK_N, kind, seed)))
         };
         let mean = 1.0 - over_seeds(results, DCP, kind)[0] / over_seeds(results, GO_BACK_N, kind)[0];
-        let at_256 = |other| {
-            1.0 - job_ns(results.outcome(&large(effort, DCP, kind)))
-                / job_ns(results.outcome(&large(effort, other, kind)))
-        };
-        let most_reduced = seeds(effort).map(reduced).fold(at_256(GO_BACK_N), f64::max);
+        let most_reduced = seeds(effort).map(reduced).fold(f64::NEG_INFINITY, f64::max);
         for scheme in SCHEMES {
             let large = results.outcome(&large(effort, scheme, kind));
             let largest = largest(effort, scheme, kind).map(|run| results.outcome(&run));
             let jobs = [Some(large), largest].into_iter().flatten().flat_map(|outcome| &outcome.summary.jobs);
             let open = jobs.map(|job| job.jobs - job.finished).sum();
-            judgement.must(format!("jobs that do not complete, {name}, {}", scheme.name), count(open).is(0));
+            judgement.none(format!("jobs that do not complete, {name}, {}", scheme.name), open);
             let [mean, least, longest] = over_seeds(results, scheme, kind);
             rows.push(vec![
                 format!("{name}, {}", scheme.name),
@@ -116,18 +116,8 @@ fn judge(results: &Results<'_>) -> Finding {
         }
         let what = format!("{name}: mean reduction against go-back-N over ECMP");
         judgement.must(what, fraction(mean).at_least(MEAN_REDUCTION_MIN));
-        judgement.must(format!("{name}: largest reduction"), fraction(most_reduced).at_least(most));
-        summaries.push(format!(
-            "{name}: completion time {} % below go-back-N over ECMP on sixteen hosts, mean of {} seeds ({} % to {} \
-             %); on the large network {} % below it, {} % below go-back-N with PFC and {} % below IRN",
-            human::percent(mean),
-            seeds(effort).count(),
-            human::percent(seeds(effort).map(reduced).fold(f64::INFINITY, f64::min)),
-            human::percent(seeds(effort).map(reduced).fold(-1.0, f64::max)),
-            human::percent(at_256(GO_BACK_N)),
-            human::percent(at_256(LOSSLESS)),
-            human::percent(at_256(IRN)),
-        ));
+        let what = format!("{name}: largest reduction on sixteen hosts");
+        judgement.printed(what, fraction(most_reduced).near(most, REDUCTION_TOLERANCE));
     }
     judgement.table(
         "| sixteen hosts, mean over seeds | range over seeds | large network | retransmitted on the large network | \
@@ -135,14 +125,6 @@ fn judge(results: &Results<'_>) -> Finding {
         rows,
     );
     judgement.plot("d3", &figure(results));
-    judgement.finding(
-        summaries.join("; "),
-        "A ring is as fast as its slowest connection. A hash puts several connections on one link by chance, and with \
-         more groups such a collision is more likely. The gain of DCP here comes from packet-level load balancing. \
-         Every scheme that tolerates reordering gains as much: IRN over adaptive switches and MP-RDMA too, because \
-         groups that send in lockstep over equal links reorder few packets. The schemes differ over unequal paths \
-         (D2) and over links that are shared with other traffic (D5)",
-    )
 }
 
 /// Cumulative distribution of the completion time over seeds.
@@ -153,7 +135,7 @@ fn figure(results: &Results<'_>) -> Plot {
         times.sort_by(f64::total_cmp);
         let share = |place: usize| (place + 1) as f64 / times.len() as f64;
         let points = times.iter().enumerate().map(|(place, &time)| (time, share(place)));
-        Curve { name: format!("{name}, {}", scheme.name), points: points.collect(), line: Line::Marked }
+        Curve::marked(format!("{name}, {}", scheme.name), points)
     };
     let curves = COLLECTIVES.into_iter().flat_map(|one| [DCP, GO_BACK_N].map(|scheme| curve(one, scheme)));
     Plot {

@@ -1,11 +1,11 @@
 //! W3: DCP over corrupting links.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{fraction, number, shown, spread};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{fraction, number, spread};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W3",
@@ -14,13 +14,13 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "DCP retransmits packets that switches trimmed, because their headers reach the receiver. Nothing of a \
            corrupted packet does. The paper leaves this case to a timer and does not measure it",
     method: "One connection, messages of 1 MB, two at a time, over two switches whose link corrupts frames in both \
-            directions (100 ms from each of 5 seeds; quick: 10 ms from 2). Goodput is the payload of finished \
-            messages divided by the simulated time, as a share of the same scheme's goodput without corruption. \
-            Reproduced (corruption breaks DCP, and the hosts can repair it) if DCP as published keeps at most 50 % at \
-            1e-4 and 10 % at 1e-3; if with sums, hints (allowance 32, probe 30 µs) and units of 64 packets it keeps \
-            at least 99 %, 98 % and 90 % at 1e-4, 1e-3 and 1e-2 and no timer expires up to 1e-3; if at 1e-2 it keeps \
-            more than a bitmap with hints, than IRN and than go-back-N; and if a protected link alone gives DCP as \
-            published at least 97 % at 1e-3",
+             directions (100 ms from each of 5 seeds; quick: 10 ms from 2). Goodput is the payload of finished \
+             messages divided by the simulated time, as a share of the same scheme's goodput without corruption",
+    note: "A message that lost one packet waits for the timer and is then retransmitted completely, like go-back-0: \
+           the longer the message, the less likely a round succeeds. Hints report packets that were overtaken by \
+           later ones, and probes reveal a loss at the tail. With short units less is retransmitted where sums \
+           cannot tell which packet is missing. RACK-TLP, which keeps a list of all packets that it sent, does as \
+           well without additional headers. The window of the bitmap fills while its oldest gap is being repaired",
     runs,
     judge,
 };
@@ -81,8 +81,7 @@ fn timeouts(results: &Results<'_>, scheme: &str, rate: f64) -> u64 {
     outcomes(results, scheme, rate).iter().map(|outcome| outcome.summary.timeouts.total()).sum()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let share_of_clean = |scheme, rate| share_of_clean(results, scheme, rate);
     for (rate, bound) in PUBLISHED_SHARE_MAX {
         let what = format!("goodput of DCP as published at {rate:e}, as a share of clean");
@@ -112,23 +111,6 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     judgement.table(COLUMNS, SCHEMES.map(|scheme| row(results, scheme)).to_vec());
     judgement.plot("w3", &figure(results));
-    let text = |rate| {
-        let list =
-            SCHEMES.map(|scheme| format!("{} % {scheme}", human::percent(share_of_clean(scheme, rate))));
-        format!(
-            "at a loss rate of {}, as a share of the goodput without corruption: {}",
-            shown(rate),
-            list.join(", ")
-        )
-    };
-    judgement.finding(
-        [text(MIDDLE_RATE), text(HIGH_RATE)].join("; "),
-        "A message that lost one packet waits for the timer and is then retransmitted completely, like go-back-0: the \
-         longer the message, the less likely a round succeeds. Hints report packets that were overtaken by later \
-         ones, and probes reveal a loss at the tail. With short units less is retransmitted where sums cannot tell \
-         which packet is missing. RACK-TLP, which keeps a list of all packets that it sent, does as well without \
-         additional headers. The window of the bitmap fills while its oldest gap is being repaired",
-    )
 }
 
 fn row(results: &Results<'_>, scheme: &str) -> Vec<String> {
@@ -145,8 +127,8 @@ fn figure(results: &Results<'_>) -> Plot {
     let curve = |scheme: &'static str| {
         let points = RATES.map(|rate| (rate, goodput(results, scheme, rate)[0]));
         // A logarithmic axis has no zero.
-        let points = points.into_iter().filter(|(_, goodput)| *goodput > 0.0).collect();
-        Curve { name: scheme.to_owned(), points, line: Line::Marked }
+        let points = points.into_iter().filter(|(_, goodput)| *goodput > 0.0);
+        Curve::marked(scheme, points)
     };
     Plot {
         title: "Goodput of one connection over a corrupting link".to_owned(),

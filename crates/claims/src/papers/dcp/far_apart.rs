@@ -5,8 +5,8 @@ use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use super::scheme::{DCP, GO_BACK_N, IRN, MP_RDMA, Scheme};
 use super::source;
-use crate::ledger::number::{bytes, count, fraction, number};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{bytes, fraction, number};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::{distribution, exact_ns, quantile_ns};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -16,12 +16,12 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Lossless schemes need 600 MB of switch buffer for 100 km and 6 GB for 1000 km. The lossy schemes IRN and \
            DCP need 32 MB",
     method: "The bytes that a lossless port at 100 Gb/s receives after it has paused its neighbour are measured at a \
-            port that is itself paused. A switch with 48 such ports has to reserve this for each of them. Then web \
-            search flows at half load between four racks of four hosts, 100 and 1000 km from their spines, with 32 MB \
-            per switch and no PFC (quick: 100 km). Reproduced if 48 ports take 600 MB and 6 GB within 5 %; if with \
-            half of it packets of the lossless class are lost; if with 32 MB all flows of DCP and IRN finish, those \
-            of DCP without a timeout; and if the 95 % completion time of DCP is at most 60 % of that of IRN and of \
-            MP-RDMA",
+             port that is itself paused. A switch has to reserve this for each such port; the slides do not give \
+             their number. Then web search flows at half load between four racks of four hosts, 100 and 1000 km from \
+             their spines, with 32 MB per switch and no PFC (quick: 100 km)",
+    note: "A lossless port has to buffer the bytes in flight of one round trip: 12.5 MB for each 100 km at 100 Gb/s, \
+           for each port. Lossy schemes need buffers for bursts only. A loss costs them one round trip if a header \
+           reports it, and several if a timer must detect it",
     runs,
     judge,
 };
@@ -113,17 +113,20 @@ fn runs(effort: Effort) -> Vec<Run> {
     distances(effort).iter().flat_map(runs_over).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
-    let (mut rows, mut summaries) = (Vec::new(), Vec::new());
+    let (mut rows, mut switches) = (Vec::new(), Vec::new());
     for &distance in distances(effort) {
         let (full, half_headroom) = (results.outcome(&paused(distance)), results.outcome(&halved(distance)));
         let port = full.summary.flow_control.headroom_bytes_max as f64;
-        let what = format!("headroom of 48 ports, {}", distance.name);
-        judgement.must(what, bytes(PORTS * port).near(distance.buffer_bytes, 0.05));
+        let what = format!("headroom of a port, {}", distance.name);
+        let need = judgement.printed(what, bytes(port).near(distance.buffer_bytes, 0.05));
+        // A longer distance only multiplies the figure, and is no second one.
+        if switches.is_empty() {
+            switches.push((need, bytes(PORTS * port)));
+        }
         let what = format!("lossless packets lost with this headroom, {}", distance.name);
-        judgement.must(what, count(full.summary.flow_control.lossless_dropped).is(0));
+        judgement.none(what, full.summary.flow_control.lossless_dropped);
         let lost = half_headroom.summary.flow_control.lossless_dropped as f64;
         judgement.must(
             format!("lossless packets lost with half of this headroom, {}", distance.name),
@@ -133,10 +136,10 @@ fn judge(results: &Results<'_>) -> Finding {
         for scheme in [DCP, IRN] {
             let open = outcome(scheme).summary.flows - outcome(scheme).summary.finished;
             let what = format!("flows that do not finish, {}, {}", scheme.name, distance.name);
-            judgement.must(what, count(open).is(0));
+            judgement.none(what, open);
         }
         let what = format!("timeouts of DCP, {}", distance.name);
-        judgement.must(what, count(outcome(DCP).summary.timeouts.total()).is(0));
+        judgement.none(what, outcome(DCP).summary.timeouts.total());
         let tail = |scheme| quantile_ns(outcome(scheme), 0.95);
         for other in [IRN, MP_RDMA] {
             let what =
@@ -147,28 +150,12 @@ fn judge(results: &Results<'_>) -> Finding {
             SCHEMES.map(|scheme| row(&format!("{}, {}", distance.name, scheme.name), outcome(scheme))),
         );
         judgement.plot(&format!("d4-{}", distance.name.replace(' ', "")), &figure(results, distance));
-        let [dcp, irn, mp_rdma, go_back_n] =
-            [DCP, IRN, MP_RDMA, GO_BACK_N].map(|scheme| human::time_ns(tail(scheme)));
-        let [dcp_99, irn_99] = [DCP, IRN].map(|scheme| human::time_ns(exact_ns(outcome(scheme), 0.99)));
-        let [port, ports] = [port, PORTS * port].map(human::bytes);
-        summaries.push(format!(
-            "{}: a port receives {port} after it has paused its neighbour, 48 ports {ports}; with 32 MB and no PFC 95 \
-             % of flows take at most {dcp} with DCP, {irn} with IRN ({} timeouts), {mp_rdma} with MP-RDMA, \
-             {go_back_n} with go-back-N; 99 % at most {dcp_99} with DCP and {irn_99} with IRN",
-            distance.name,
-            human::count(outcome(IRN).summary.timeouts.total()),
-        ));
     }
+    judgement.explain("a switch with 48 such ports", 1, &switches);
     judgement.table(
         "32 MB per switch, no PFC | mean | 95 % | 99 % | retransmitted | dropped | timeouts | not finished",
         rows,
     );
-    judgement.finding(
-        summaries.join("; "),
-        "A lossless port has to buffer the bytes in flight of one round trip: 12.5 MB for each 100 km at 100 Gb/s, \
-         for each port. Lossy schemes need buffers for bursts only. A loss costs them one round trip if a header \
-         reports it, and several if a timer must detect it",
-    )
 }
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! D1: goodput of a connection with random losses, for each scheme.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{ascending, fraction, number, rate_bps, shown};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{ascending, fraction, number, rate_bps};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D1",
@@ -14,16 +14,16 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "On the testbed (100G; a switch drops 0.01 % to 5 % of the packets) DCP has 1.6 to 72 times the goodput of \
            a go-back-N NIC",
     method: "Messages of 1 MB, four at a time, on one connection over one switch that drops a share of the data \
-            packets; for DCP it trims them instead. Goodput is the payload of finished messages divided by the \
-            simulated time (1 s; quick: 20 ms). Windows are one bandwidth-delay product, and four of them for one \
-            RACK-TLP. The printed factors are compared within 25 % with go-back-N that retransmits at once and has a \
-            timer of 2.1 ms, the timeout code that comes closest to the second factor. Reproduced, except for the \
-            factors, if DCP's advantage over go-back-N never falls with the loss rate; if DCP at 5 % keeps 80 % of \
-            its goodput without loss; if no other scheme has more than DCP from 1 % on (within 2 %); and if a \
-            go-back-N NIC that takes 0.5 ms to retransmit, fitted to the printed factor, is 1.6 times slower than DCP \
-            at 0.01 % (within 25 %). In addition, DCP whose packets are corrupted instead of trimmed must have at \
-            most 10 % of that goodput at 0.1 %, and with hints (units of 64 packets, allowance 32, probe 30 µs) at \
-            least 95 % of it",
+             packets; for DCP it trims them instead. Goodput is the payload of finished messages divided by the \
+             simulated time (1 s; quick: 20 ms). Windows are one bandwidth-delay product, and four of them for one \
+             RACK-TLP. In addition, DCP whose packets are corrupted instead of trimmed must have at most 10 % of \
+             that goodput at 0.1 %, and with hints (units of 64 packets, allowance 32, probe 30 µs) at least 95 % of \
+             it",
+    note: "How much slower go-back-N is depends on the NIC. With a NIC that retransmits at once the loss of goodput \
+           at 0.01 % is not measurable: a loss occurs every 0.8 ms and costs a round trip of 5 µs. To be 1.6 times \
+           slower, a NIC must lose about 0.5 ms with each loss; such a NIC is measured here too. Why the testbed's \
+           NIC took so long is not known. At 5 % so slow a NIC would be slower than printed, and its timer dominates \
+           there. RACK-TLP does as well as DCP if its window is large enough not to wait for the oldest packet",
     runs,
     judge,
 };
@@ -52,7 +52,8 @@ const HIGH_LOSS: f64 = 1e-2;
 const CORRUPTION_LOSS: f64 = 1e-3;
 
 const PRINTED: [f64; 2] = [1.6, 72.0];
-const FACTOR_TOLERANCE: f64 = 0.25;
+/// Half a unit of the last digit of 1.6 is 3 %, of 72 less; the runs vary by as much.
+const FACTOR_TOLERANCE: f64 = 0.05;
 const KEPT_SHARE_MIN: f64 = 0.8;
 const TOLERANCE: f64 = 0.02;
 const CORRUPTED_SHARE_MAX: f64 = 0.1;
@@ -89,8 +90,7 @@ fn gain(results: &Results<'_>, over: &'static str, loss: f64) -> f64 {
     goodput(results, DCP, loss) / goodput(results, over, loss).max(least)
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let rates = rates(results.effort());
     let names: Vec<_> = rates.iter().map(|&loss| percent(loss)).collect();
     let gains: Vec<_> = rates.iter().map(|&loss| number(gain(results, GO_BACK_N, loss))).collect();
@@ -106,10 +106,6 @@ fn judge(results: &Results<'_>) -> Finding {
         let what = format!("goodput of DCP divided by that of the best other scheme at {}", percent(loss));
         judgement.must(what, number(goodput(results, DCP, loss) / best).at_least(1.0 - TOLERANCE));
     }
-    judgement.must(
-        "goodput of DCP divided by that of a NIC that takes 0.5 ms, at 0.01 %",
-        number(gain(results, SLOW_NIC, LOSS_MIN)).near(PRINTED[0], FACTOR_TOLERANCE),
-    );
     let trimmed = goodput(results, DCP, CORRUPTION_LOSS);
     let [corrupted, hints] =
         [CORRUPTED, HINTS].map(|scheme| goodput(results, scheme, CORRUPTION_LOSS) / trimmed);
@@ -121,41 +117,20 @@ fn judge(results: &Results<'_>) -> Finding {
         "goodput of DCP with hints and corrupted packets divided by that with trimmed packets, at 0.1 %",
         fraction(hints).at_least(HINTS_SHARE_MIN),
     );
-    let printed = [LOSS_MIN, LOSS_MAX].map(|loss| gain(results, GO_BACK_N, loss));
-    for ((loss, measured), wanted) in [LOSS_MIN, LOSS_MAX].into_iter().zip(printed).zip(PRINTED) {
-        judgement.printed(
-            format!("goodput of DCP divided by that of go-back-N at {}", percent(loss)),
-            number(measured).near(wanted, FACTOR_TOLERANCE),
-            REASON,
-        );
-    }
+    let applied: Vec<_> = [LOSS_MIN, LOSS_MAX]
+        .into_iter()
+        .zip(PRINTED)
+        .map(|(loss, wanted)| {
+            let what = format!("goodput of DCP divided by that of go-back-N at {}", percent(loss));
+            let ratio = number(gain(results, GO_BACK_N, loss)).near(wanted, FACTOR_TOLERANCE);
+            (judgement.printed(what, ratio), number(gain(results, SLOW_NIC, loss)))
+        })
+        .collect();
+    judgement.explain("a NIC that takes 0.5 ms to retransmit and has a timer of 2.1 ms", 2, &applied);
     let columns = format!("| {} | timeouts at 5 %", names.join(" | "));
     judgement.table(&columns, SCHEMES.map(|scheme| row(results, scheme, rates)).to_vec());
     judgement.plot("d1", &figure(results, rates));
-    let [first, last] = printed.map(shown);
-    let [slow_first, slow_last] = [LOSS_MIN, LOSS_MAX].map(|loss| shown(gain(results, SLOW_NIC, loss)));
-    let [rack, wide, irn] = [RACK, RACK_WIDE, IRN].map(|scheme| shown(gain(results, scheme, LOSS_MAX)));
-    let [kept, corrupted, hints] =
-        [goodput(results, DCP, LOSS_MAX) / clean, corrupted, hints].map(human::percent);
-    judgement.finding(
-        format!(
-            "DCP has {first} times the goodput of go-back-N at 0.01 % and {last} times at 5 % ({slow_first} and \
-             {slow_last} times that of a NIC that takes 0.5 ms to retransmit), and keeps {kept} % of its goodput \
-             without loss; it has {rack} times that of RACK-TLP at 5 % ({wide} times with a window of 200 packets) \
-             and {irn} times that of IRN. If packets are corrupted instead of trimmed at 0.1 %, DCP has {corrupted} % \
-             of that goodput, and {hints} % with hints"
-        ),
-        "A returned header identifies the lost packet, however often it is lost, and frees its place in the window. \
-         Go-back-N retransmits all packets of a round trip, and waits for its timer if the first of these is lost too",
-    )
 }
-
-const REASON: &str = "How much slower go-back-N is depends on the NIC. With a NIC that retransmits at once the loss \
-                      of goodput at 0.01 % is not measurable: a loss occurs every 0.8 ms and costs a round trip of 5 \
-                      µs. To be 1.6 times slower, a NIC must lose about 0.5 ms with each loss; such a NIC is measured \
-                      here too. Why the testbed's NIC took so long is not known. At 5 % so slow a NIC would be slower \
-                      than printed, and its timer dominates there. RACK-TLP does as well as DCP if its window is \
-                      large enough not to wait for the oldest packet";
 
 fn percent(loss: f64) -> String {
     format!("{} %", human::percent(loss))
@@ -171,8 +146,8 @@ fn figure(results: &Results<'_>, rates: &[f64]) -> Plot {
     let curve = |scheme: &'static str| {
         let point = |&loss: &f64| (loss, goodput(results, scheme, loss));
         // A logarithmic axis has no zero.
-        let points = rates.iter().map(point).filter(|(_, goodput)| *goodput > 0.0).collect();
-        Curve { name: scheme.to_owned(), points, line: Line::Marked }
+        let points = rates.iter().map(point).filter(|(_, goodput)| *goodput > 0.0);
+        Curve::marked(scheme, points)
     };
     Plot {
         title: "Goodput of one connection against the loss rate".to_owned(),

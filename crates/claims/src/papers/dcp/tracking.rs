@@ -4,11 +4,11 @@ use wiremend_proto::dcp::{Parameters, Tracking};
 use wiremend_proto::rc;
 use wiremend_proto::sr::{self, Scheme, StateBytes};
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{ascending, bytes, count, fraction, number, shown};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{ascending, bytes, fraction, number};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D8",
@@ -18,15 +18,14 @@ pub(super) const CLAIM: Claim = Claim {
            bitmap take little memory, but their access time grows with reordering. The counter has neither drawback, \
            because each packet arrives exactly once",
     method: "Memory: bytes of a queue pair by the sizes of this program's types, one message outstanding, for 500 \
-            packets (400 Gb/s, 10 µs) and a hundred times as many. Packet rate: messages of 1 MB over two randomly \
-            chosen paths, one of them 0 to 40 µs longer; memory accesses for each packet, at 300 MHz and one access \
-            per cycle. Exactly once: packets that a receiver already had, also if 1 % of the packets is trimmed in \
-            each port (quick: 20 messages instead of 400). Reproduced if a counter takes at most half the memory of \
-            the bitmap at 500 packets and does not grow where the bitmap grows by a factor of at least 50; if \
-            counter, sums and bitmap take one access at every degree of reordering, and linked chunks take more with \
-            more reordering, at least 3 at the maximum, in proportion to it within a third; and if with DCP every \
-            message arrives, none with a duplicate packet, while at least 90 % of IRN's retransmissions over the \
-            same paths are unnecessary",
+             packets (400 Gb/s, 10 µs) and a hundred times as many. Packet rate: messages of 1 MB over two randomly \
+             chosen paths, one of them 0 to 40 µs longer; memory accesses for each packet, at 300 MHz and one access \
+             per cycle. Exactly once: packets that a receiver already had, also if 1 % of the packets is trimmed in \
+             each port (quick: 20 messages instead of 400)",
+    note: "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a receiver \
+           without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
+           cheapest tracking that detects it. The slides count the bits of one counter alone. With everything else \
+           that a receiver stores, a counter takes a quarter of the memory of a bitmap",
     runs,
     judge,
 };
@@ -75,32 +74,15 @@ fn accesses(outcome: &Outcome) -> f64 {
     outcome.tracking.steps as f64 / outcome.tracking.packets.max(1) as f64
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
-    let [counter, sums, bitmap, chunks] = memory(&mut judgement);
-    let slowest = packet_rate(&mut judgement, results);
-    let unnecessary = exactly_once(&mut judgement, results);
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    memory(judgement);
+    packet_rate(judgement, results);
+    exactly_once(judgement, results);
     judgement.table(
         "| requester, in the NIC | responder, in the NIC | responder, 100 times the packets | host memory",
         rows(),
     );
     judgement.plot("d8", &figure(results));
-    let [counter, sums, bitmap, chunks] = [counter, sums, bitmap, chunks].map(human::bytes);
-    let [trimmed, unnecessary] = [TRIM_RATE, unnecessary].map(human::percent);
-    let rate = shown(CLOCK_HZ / slowest / 1e6);
-    judgement.finding(
-        format!(
-            "a receiver keeps {counter} with a counter, {sums} with sums that detect duplicates, {bitmap} with a \
-             bitmap and at most {chunks} with chunks, for {PACKETS} packets; linked chunks take up to {} accesses per \
-             packet ({rate} million packets per second at 300 MHz), all others one; DCP delivered no duplicate, even \
-             with {trimmed} % of the packets trimmed, and {unnecessary} % of IRN's retransmissions were duplicates",
-            shown(slowest),
-        ),
-        "A sender that learns exactly which packets were lost makes no unnecessary retransmission, and a receiver \
-         without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
-         cheapest tracking that detects it. The slides count the bits of one counter alone. With everything else \
-         that a receiver stores, a counter takes a quarter of the memory of a bitmap",
-    )
 }
 
 /// Bytes of a receiver by [`TRACKINGS`], with the largest number of chunks that the packets can need.
@@ -111,7 +93,7 @@ fn receiver_bytes(packets: u32) -> [f64; 4] {
     kinds.map(|tracking| Parameters { tracking, ..Parameters::DCP }.receiver_bytes(1, chunks).nic as f64)
 }
 
-fn memory(judgement: &mut Judgement) -> [f64; 4] {
+fn memory(judgement: &mut Judgement) {
     let few = receiver_bytes(PACKETS);
     let many = receiver_bytes(PACKETS * MORE_PACKETS_FACTOR);
     judgement.must("bytes of a counter for 500 packets", bytes(few[0]).at_most(COUNTER_SHARE_MAX * few[2]));
@@ -120,10 +102,10 @@ fn memory(judgement: &mut Judgement) -> [f64; 4] {
         "growth of a bitmap for 100 times as many packets",
         number(many[2] / few[2]).at_least(BITMAP_GROWTH_MIN),
     );
-    few
+    judgement.printed("bytes of linked chunks for 500 packets", bytes(few[3]).at_most(few[2]));
 }
 
-fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
+fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) {
     let of =
         |tracking, extra_delay_us| results.outcome(&run(tracking, extra_delay_us, 0.0, results.effort()));
     for tracking in &TRACKINGS[..3] {
@@ -148,10 +130,9 @@ fn packet_rate(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
         "accesses beyond the first per packet of reordering",
         number(slope(last)).near(slope(before), SLOPE_TOLERANCE),
     );
-    accesses(last)
 }
 
-fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
+fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) {
     let outcome =
         |tracking, trimmed| results.outcome(&run(tracking, TRIMMED_AT_US, trimmed, results.effort()));
     for trimmed in [0.0, TRIM_RATE] {
@@ -160,9 +141,8 @@ fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
             let name =
                 if trimmed > 0.0 { format!("{tracking}, packets trimmed") } else { tracking.to_owned() };
             let missing = outcome.summary.flows - outcome.tracking.delivered_messages;
-            judgement
-                .must(format!("messages that did not arrive exactly once, {name}"), count(missing).is(0));
-            judgement.must(format!("duplicate packets, {name}"), count(outcome.tracking.duplicates).is(0));
+            judgement.none(format!("messages that did not arrive exactly once, {name}"), missing);
+            judgement.none(format!("duplicate packets, {name}"), outcome.tracking.duplicates);
         }
     }
     judgement.must(
@@ -175,7 +155,6 @@ fn exactly_once(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
         "share of IRN's retransmissions that is unnecessary",
         fraction(unnecessary).at_least(UNNECESSARY_MIN),
     );
-    unnecessary
 }
 
 /// Bytes of every scheme beyond those of a go-back-N connection.
@@ -214,7 +193,7 @@ fn figure(results: &Results<'_>) -> Plot {
             let known = results.outcome(&run("bitmap", extra_delay_us, 0.0, results.effort()));
             (known.tracking.disorder_max as f64, CLOCK_HZ / accesses(outcome).max(1.0) / 1e6)
         };
-        Curve { name: tracking.to_owned(), points: EXTRA_DELAY_US.map(point).to_vec(), line: Line::Marked }
+        Curve::marked(tracking, EXTRA_DELAY_US.map(point))
     };
     Plot {
         title: "Packets per second that a receiver can track at 300 MHz".to_owned(),

@@ -1,14 +1,14 @@
 //! D5: web search flows on 256 hosts, with and without congestion control.
 
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{
     DCP, DCP_CONTROLLED, GO_BACK_N, IRN, IRN_ADAPTIVE, IRN_CONTROLLED, LOSSLESS, MP_RDMA, Scheme,
 };
 use super::source;
-use crate::ledger::number::{count, fraction, number, shown, time_ns};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{fraction, number, shown, time_ns};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::quantile_ns;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -17,14 +17,16 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("evaluation, simulations #2"),
     paper: "256 servers, 16 per rack, two layers, 100 Gb/s: without congestion control many retransmissions make \
            congestion worse; with it DCP is the best scheme under high load",
-    method: "Web search flows at loads of 0.3 and 0.5 with 10 ms of arrivals, and of 0.8 with 2 ms; 1 MB of buffer per \
-            port, each scheme with the path selection that suits it; congestion control is Swift (quick: 32 hosts, 2 \
-            ms, 0.5 and 0.8). Then 128 hosts send 64 kB to one at once, over a load of 0.3. Slowdown is the \
-            completion time divided by that in an empty network. Reproduced if all flows finish; if DCP never has a \
-            timeout and loses no header; if at the highest load it retransmits at least 10 % of the packets without \
-            congestion control and at most a fifth of that with it; if congestion control reduces its 99 % slowdown \
-            at every load; and if at loads from 0.5 on the mean completion time and the 99 % slowdown of DCP with \
-            congestion control are at most 5 % above those of the best other scheme",
+    method: "Web search flows at loads of 0.3 and 0.5 with 10 ms of arrivals, and of 0.8 with 2 ms; 1 MB of buffer \
+             per port, each scheme with the path selection that suits it; congestion control is Swift (quick: 32 \
+             hosts, 2 ms, 0.5 and 0.8). Then 128 hosts send 64 kB to one at once, over a load of 0.3. Slowdown is \
+             the completion time divided by that in an empty network",
+    note: "Without congestion control each sender keeps a full window in flight, and answers each header with a \
+           retransmission that meets the same queue. With congestion control queues are short, few packets are \
+           trimmed, and packet-level load balancing is what remains. MP-RDMA, which has its own marks and windows, \
+           comes close. When 128 hosts send to one, IRN has the same mean completion time as DCP with congestion \
+           control, in spite of its timeouts. DCP without congestion control takes longer because headers use the \
+           larger part of the bottleneck link, by the weight of their class",
     runs,
     judge,
 };
@@ -80,8 +82,7 @@ fn retransmission_share(outcome: &Outcome) -> f64 {
     again / first.max(1.0)
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
     let outcome = |scheme, load| results.outcome(&web(effort, scheme, load));
     let mut rows = Vec::new();
@@ -89,13 +90,12 @@ fn judge(results: &Results<'_>) -> Finding {
         for scheme in SCHEMES {
             let outcome = outcome(scheme, load);
             let open = outcome.summary.flows - outcome.summary.finished;
-            judgement
-                .must(format!("flows that do not finish, {}, load {load}", scheme.name), count(open).is(0));
+            judgement.none(format!("flows that do not finish, {}, load {load}", scheme.name), open);
             rows.push(row(&format!("load {load}, {}", scheme.name), outcome));
         }
         for scheme in [DCP, DCP_CONTROLLED] {
             check_headers_received(
-                &mut judgement,
+                judgement,
                 &format!("{}, load {load}", scheme.name),
                 outcome(scheme, load),
             );
@@ -129,7 +129,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     for scheme in [DCP, DCP_CONTROLLED] {
         check_headers_received(
-            &mut judgement,
+            judgement,
             &format!("{}, 128 to 1", scheme.name),
             results.outcome(&incast(scheme)),
         );
@@ -141,54 +141,12 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     judgement.table("| mean | 95 % | 99 % slowdown | retransmitted | dropped | timeouts", rows);
     judgement.plot("d5", &figure(results));
-    judgement.finding(measured(results, highest), WHY)
 }
-
-const WHY: &str = "Without congestion control each sender keeps a full window in flight, and answers each header with \
-                   a retransmission that meets the same queue. With congestion control queues are short, few packets \
-                   are trimmed, and packet-level load balancing is what remains. MP-RDMA, which has its own marks and \
-                   windows, comes close. When 128 hosts send to one, IRN has the same mean completion time as DCP \
-                   with congestion control, in spite of its timeouts. DCP without congestion control takes longer \
-                   because headers use the larger part of the bottleneck link, by the weight of their class";
 
 /// Checks that DCP received a header for every packet that it lost.
 fn check_headers_received(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
-    judgement.must(format!("timeouts, {name}"), count(outcome.summary.timeouts.total()).is(0));
-    judgement.must(format!("headers lost, {name}"), count(outcome.summary.trims.headers_dropped).is(0));
-}
-
-fn measured(results: &Results<'_>, highest: f64) -> String {
-    let effort = results.effort();
-    let text = |&load: &f64| {
-        let outcome = |scheme| results.outcome(&web(effort, scheme, load));
-        let against = |other| {
-            let change = quantile_ns(outcome(DCP_CONTROLLED), 0.95) / quantile_ns(outcome(other), 0.95) - 1.0;
-            format!("{}{} %", if change < 0.0 { "−" } else { "+" }, human::percent(change.abs()))
-        };
-        let schemes = [DCP_CONTROLLED, DCP, MP_RDMA, IRN, LOSSLESS];
-        let [controlled, dcp, mp_rdma, irn, pfc] = schemes.map(|scheme| shown(slowdown(outcome(scheme))));
-        format!(
-            "load {load}: 99 % slowdown {controlled} with DCP and congestion control, {dcp} without, {mp_rdma} with \
-             MP-RDMA, {irn} with IRN, {pfc} with PFC; 95 % completion time of DCP with congestion control {} relative \
-             to IRN and {} relative to MP-RDMA",
-            against(IRN),
-            against(MP_RDMA),
-        )
-    };
-    let parts: Vec<_> = loads(effort).iter().map(text).collect();
-    let (of, many) =
-        (|scheme| results.outcome(&web(effort, scheme, highest)), |scheme| results.outcome(&incast(scheme)));
-    let [plain, controlled] =
-        [DCP, DCP_CONTROLLED].map(|scheme| human::percent(retransmission_share(of(scheme))));
-    let means = [DCP, DCP_CONTROLLED, IRN, LOSSLESS].map(|scheme| human::time_ns(mean_ns(many(scheme))));
-    let [mean, mean_controlled, irn, pfc] = means;
-    format!(
-        "{}; retransmitted at load {highest}: {plain} % without and {controlled} % with congestion control; mean \
-         completion time of 128 to 1: {mean} without, {mean_controlled} with, {irn} with IRN ({} timeouts), {pfc} \
-         with PFC",
-        parts.join("; "),
-        human::count(many(IRN).summary.timeouts.total()),
-    )
+    judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
+    judgement.none(format!("headers lost, {name}"), outcome.summary.trims.headers_dropped);
 }
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {
@@ -207,11 +165,7 @@ fn figure(results: &Results<'_>) -> Plot {
     let effort = results.effort();
     let curve = |scheme: Scheme| {
         let point = |&load: &f64| (load, slowdown(results.outcome(&web(effort, scheme, load))));
-        Curve {
-            name: scheme.name.to_owned(),
-            points: loads(effort).iter().map(point).collect(),
-            line: Line::Marked,
-        }
+        Curve::marked(scheme.name, loads(effort).iter().map(point))
     };
     Plot {
         title: "99 % slowdown of web search flows".to_owned(),

@@ -10,7 +10,7 @@ use wiremend_fleet::{
 use wiremend_measure::interval;
 use wiremend_units::Rate;
 
-use crate::ledger::{Effort, Results};
+use crate::ledger::Results;
 use wiremend_runner::years::{TraceSource, Years};
 
 pub(super) const CONSTRAINTS: [f64; 2] = [0.5, 0.75];
@@ -40,20 +40,17 @@ pub(super) fn facebook() -> Tiers {
     FabricShape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
 }
 
-/// The years for an effort.
+/// The years, of all claims.
 pub(super) fn all(results: &Results<'_>) -> &'static AllYears {
-    static QUICK: OnceLock<AllYears> = OnceLock::new();
-    static FULL: OnceLock<AllYears> = OnceLock::new();
-    let place = results.effort().choose(&QUICK, &FULL);
-    place.get_or_init(|| {
+    static ALL: OnceLock<AllYears> = OnceLock::new();
+    ALL.get_or_init(|| {
         let tiers = facebook();
         AllYears { by_constraint: CONSTRAINTS.map(|constraint| simulate(results, &tiers, constraint)) }
     })
 }
 
-pub(super) fn seeds(effort: Effort) -> u64 {
-    effort.choose(4, 24)
-}
+/// Enough for the maxima of L19, also with quick effort.
+pub(super) const SEEDS: u64 = 24;
 
 fn simulate(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> {
     let effect = ProtectionEffect::paper();
@@ -65,7 +62,7 @@ fn simulate(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> 
         effect: &effect,
         repair: RepairModel::default(),
         window: WINDOW,
-        seeds: 1..seeds(results.effort()) + 1,
+        seeds: 1..SEEDS + 1,
     };
     // An interruption is ignored: a judgement cannot return an error, and this takes seconds.
     years.run(results.runner(), |seed, outcomes| Year::new(outcomes, seed == 1)).unwrap_or_default()

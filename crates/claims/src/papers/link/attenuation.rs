@@ -1,10 +1,10 @@
 //! L21: faster and denser links lose frames at less attenuation.
 
 use wiremend_model::phy::{Generation, OperatingPoint, Optics};
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{ascending, number, share};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -13,12 +13,12 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("Fig. 1"),
     paper: "With growing attenuation a 25G link loses frames of 1518 B sooner than a 10G link, and FEC does not make \
            up for the difference. A 50G link with PAM4 fails first, although it has the strongest FEC",
-    method: "The attenuation at which one frame in 10^8, 10^5 and 10^3 is lost, from a model of direct detection: the \
-            eye is proportional to the optical power, noise grows with the symbol rate, four levels divide the eye by \
-            three, and Reed–Solomon corrects 7 or 15 symbols. Reproduced if at each loss rate the order is 50G with \
-            FEC, 25G without, 25G with FEC, 10G, with gaps of at least 0.5 dB, and if a simulated link at the bit \
-            error rate of 10G and of 25G without FEC loses the computed share of frames. The position of the curves \
-            on the axis depends on the transceivers, which the paper does not describe",
+    method: "The attenuation at which one frame in 10^8, 10^5 and 10^3 is lost, from a model of direct detection: \
+             the eye is proportional to the optical power, noise grows with the symbol rate, four levels divide the \
+             eye by three, and Reed–Solomon corrects 7 or 15 symbols. The position of the curves on the axis depends \
+             on the transceivers, which the paper does not describe",
+    note: "Noise grows with the symbol rate, and four levels share the amplitude of two; FEC gains less than this \
+           costs",
     runs,
     judge,
 };
@@ -53,8 +53,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     SIMULATED.iter().map(|generation| run(generation, effort)).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     for loss in LOSSES {
         let db = ORDER.map(|generation| (generation.name, attenuation(&generation, loss)));
         let spaced: Vec<_> = db
@@ -75,22 +74,14 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(what, lost.expected(simulated(generation).frame_loss));
     }
     judgement.plot("l21", &figure());
-    let summaries: Vec<_> = ORDER
-        .iter()
-        .map(|generation| format!("{} at {:.1} dB", generation.name, attenuation(generation, 1e-5)))
-        .collect();
-    judgement.finding(
-        format!("one frame in 100 000 is lost by {}", summaries.join(", by ")),
-        "Noise grows with the symbol rate, and four levels share the amplitude of two; FEC gains less than this costs",
-    )
 }
 
 fn figure() -> Plot {
     let steps = || (0..=180).map(|step| f64::from(step) / 10.0);
     let curve = |generation: &Generation| {
         let point = |db: f64| (db, Optics::default().operating_point(generation, db, FRAME_BYTES).frame_loss);
-        let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10).collect();
-        Curve { name: generation.name.to_owned(), points, line: Line::Straight }
+        let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10);
+        Curve::straight(generation.name, points)
     };
     Plot {
         title: "Loss of frames of 1518 B against attenuation".to_owned(),

@@ -1,10 +1,10 @@
 //! L1: number of copies, and the remaining loss.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::ledger::number::{count, number, share, shown};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
 use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, per, weight_max};
 
@@ -16,13 +16,11 @@ pub(super) const CLAIM: Claim = Claim {
            rate of 1e-10, 1e-8 and 1e-9 at line rate, 25G and 100G, ordered and non-blocking; except for 25G at 1e-3, \
            where losses were not independent and more was left, near the target",
     method: "The prototype at line rate with importance sampling: losses are forced, copies are lost more often than \
-            at the true rate, and each episode is weighted with its probability. Reproduced if the copies sent for \
-            each lost frame are those of the equation; if the 99.99 % interval of the remaining loss contains p^(N+1) \
-            everywhere; if the mean weight is 1; if counting without weights at a loss rate of 1e-2 and one copy \
-            gives 1e-4, as the estimator does; and if losses in bursts of 1.5 frames at 1e-2 in non-blocking mode \
-            leave p² (1 − 1/1.5) with two copies, because both copies are in one burst, and p (1 − 1/1.5)^5 of gaps \
-            of more than five frames, within a factor of 2. The hardened protocol, which repeats requests, must not \
-            leave more than the prototype",
+             at the true rate, and each episode is weighted with its probability. The hardened protocol, which \
+             repeats requests, must not leave more than the prototype",
+    note: "A frame is lost if it and all its copies are lost. Bursts make this more likely, because copies are sent \
+           back to back: if one loss in a hundred is followed by another, 1e-8 remains at 1e-3, as the paper saw at \
+           25G",
     runs,
     judge,
 };
@@ -69,8 +67,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     estimated.chain([unweighted(effort), checked(effort), bursts(effort)]).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
     let mut rows = Vec::new();
     for case in cases() {
@@ -80,7 +77,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let what = format!("copies per lost frame, {}", case.name());
         judgement.must(what, number(per(sent.resent.frames, sent.missed)).near(f64::from(copies), 0.02));
         let expected = case.loss.powi(copies as i32 + 1);
-        estimated(&mut judgement, &case, case.estimate(results).as_ref(), expected);
+        estimated(judgement, &case, case.estimate(results).as_ref(), expected);
         rows.push(row(&case, results, expected));
     }
     let mut weights: Vec<f64> = Vec::new();
@@ -100,14 +97,9 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("remaining loss, {}", case.name()), number(remaining).at_most(expected));
         rows.push(row(&case, results, expected));
     }
-    counted(&mut judgement, results);
+    counted(judgement, results);
     judgement.table("| remaining loss | 99.99 % interval | p^(N+1) | episodes", rows);
     judgement.plot("l1", &figure(results));
-    judgement.finding(
-        measured(results),
-        "A frame is lost if it and all its copies are lost. Bursts make this more likely, because copies are sent \
-         back to back: if one loss in a hundred is followed by another, 1e-8 remains at 1e-3, as the paper saw at 25G",
-    )
 }
 
 fn estimated(judgement: &mut Judgement, case: &Stress, estimate: Option<&Estimate>, expected: f64) {
@@ -153,26 +145,8 @@ fn row(case: &Stress, results: &Results<'_>, expected: f64) -> Vec<String> {
     vec![case.name(), value, interval, shown(expected), episodes.count().to_string()]
 }
 
-fn measured(results: &Results<'_>) -> String {
-    let remaining = |gbps, mode| {
-        let remaining = |(loss, _): &(f64, u32)| {
-            Stress::new(gbps, *loss, mode).estimate(results).map_or(0.0, |found| found.value)
-        };
-        LOSSES.iter().map(remaining).map(shown).collect::<Vec<_>>().join(", ")
-    };
-    format!(
-        "Remaining loss in the ordered mode: {} at 25G and {} at 100G; non-blocking: {} and {}; hardened protocol, \
-         ordered: {} at 100G",
-        remaining(25, LG),
-        remaining(100, LG),
-        remaining(25, LG_NB),
-        remaining(100, LG_NB),
-        remaining(100, HARDENED)
-    )
-}
-
 fn figure(results: &Results<'_>) -> Plot {
-    let curve = |name: String, points| Curve { name, points, line: Line::Marked };
+    let curve = |name: String, points: Vec<(f64, f64)>| Curve::marked(name, points);
     let curve_at = |gbps, mode: &'static str| {
         let point = |(loss, _): &(f64, u32)| {
             Some((*loss, Stress::new(gbps, *loss, mode).estimate(results)?.value))

@@ -4,11 +4,11 @@ use wiremend_report::human;
 
 use super::transport::{RoundTrip, Transport};
 use super::trial::{
-    ALL, COLUMNS, FEC_5, FEC_25, HARDENED, HARDENED_NB, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, RETX_TAIL,
+    ALL, COLUMNS, HARDENED, HARDENED_NB, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, RETX_TAIL,
     SHOWN_VARIANTS, Trial,
 };
 use crate::ledger::number::{ascending, fraction, number, shown as digits, time_ns};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::completion::{exact_ns, share_above};
 use crate::papers::joshi::source;
 
@@ -19,17 +19,14 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Flows of 24 387 B over a 100G link with loss rate 1e-3: the 99.9 % quantile is 19 times shorter with \
            LinkGuardian for DCTCP and BBR, and 39 times for RDMA; its curve mostly overlaps that without loss. Its \
            non-blocking mode is nearly as good for DCTCP and BBR. For RDMA it only avoids timeouts",
-    method: "As L9, with flows of 24 387 B (24 packets; with TCP 17, of which 10 fit into the initial window). \
-            Reproduced if the ordered prototype gains 39 at 99.9 % within 10 % with RDMA at a round trip of 16 µs \
-            (the run published with the prototype gives 31: 1090 to 35.6 µs), less than 31 at 30 µs, and 19 with \
-            DCTCP and BBR (published: 17, 3595 to 207 µs); if no timer expires with either mode, prototype or \
-            hardened; if in the ordered mode the 99.9 % quantile is at most twice that without loss, and no more \
-            flows take 5 % longer than without loss than lose a packet (3 %); if with RDMA the non-blocking modes are \
-            no better than loss at 99 % (within 5 %), and no better than the ordered mode at 99.9 %; and if with TCP \
-            the non-blocking prototype takes at most 1.25 times as long as the ordered one at 99.9 %, and the \
-            hardened protocol at most twice as long as no loss. Two more runs of DCTCP with RTO_min of 3 and 4 ms \
-            show the timer of the testbed: the published 3.4 (Table 2) and 3.6 ms at 99.9 % must lie between theirs. \
-            Also shown, with RDMA at 16 µs: ordered links that send a parity frame after every 25 or 5 frames",
+    method: "As L9, with flows of 24 387 B (24 packets; with TCP 17, of which 10 fit into the initial window). Two \
+             more runs of DCTCP with RTO_min of 3 and 4 ms and without ticks show the timer of the testbed: the published \
+             3.4 (Table 2) and 3.6 ms at 99.9 % must lie between theirs. Also shown, with RDMA at 16 µs: ordered links that \
+             send a parity frame after every 25 or 5 frames",
+    note: "A loss among the last three packets costs TCP two or three ticks of 1 ms (L13), as in the testbed, whose \
+           published times of unprotected flows are 3.4 to 4.2 ms beyond 99.9 %. Flows without loss take two round \
+           trips here, 61 µs. In the testbed they take 85 µs at the median and 167 µs at 99.9 %, because completion \
+           times in its hosts vary, so that the gain is smaller there",
     runs,
     judge,
 };
@@ -92,66 +89,35 @@ fn runs(effort: Effort) -> Vec<Run> {
     TRANSPORTS.into_iter().flat_map(runs).chain(with_timer).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let mut rows = Vec::new();
     for transport in TRANSPORTS {
         let trial = trial(results.effort(), transport);
         rows.extend(shown(transport).iter().map(|variant| trial.row(results, variant)));
-        trial.check_timeouts_dominate(&mut judgement, results);
+        trial.check_timeouts_dominate(judgement, results);
         for variant in shown(transport).iter().filter(|variant| PROTECTED.contains(variant)) {
-            trial.check_no_timeouts(&mut judgement, results, variant);
+            trial.check_no_timeouts(judgement, results, variant);
         }
         for &mode in modes(transport) {
-            trial.check_losses_hidden(&mut judgement, results, mode[0]);
-            overlaps(&mut judgement, &trial, results, mode[0]);
-            without_order(&mut judgement, &trial, results, mode);
+            trial.check_losses_hidden(judgement, results, mode[0]);
+            overlaps(judgement, &trial, results, mode[0]);
+            without_order(judgement, &trial, results, mode);
         }
     }
     let [rdma, far, dctcp, bbr] = TRANSPORTS.map(|transport| trial(results.effort(), transport));
     let [at_16, at_30] = [rdma, far].map(|trial| trial.gain(results, ALL));
-    judgement
-        .must(format!("gain at 99.9 %, {}", rdma.named(ALL)), number(at_16).near(PRINTED, RATIO_TOLERANCE));
+    judgement.printed(
+        format!("gain at 99.9 %, {}", rdma.named(ALL)),
+        number(at_16).near(PRINTED, RATIO_TOLERANCE),
+    );
     judgement.must(format!("gain at 99.9 %, {}", far.named(ALL)), number(at_30).below(MISFIT_GAIN));
-    tails_of_tcp(&mut judgement, results);
+    tails_of_tcp(judgement, results);
     let figures = [("l10-rdma-16us", rdma), ("l10-rdma-30us", far), ("l10-dctcp", dctcp), ("l10-bbr", bbr)];
     for (name, trial) in figures {
         judgement.plot(name, &trial.figure(results, shown(trial.transport), 0.95));
     }
     rows.extend(PUBLISHED.map(published));
     judgement.table(COLUMNS, rows);
-    judgement.finding(
-        measured(results, [rdma, far, dctcp, bbr]),
-        "Go-back-N takes a late packet for a gap: it retransmits the rest after a round trip, as if the packet had \
-         been lost. Only a lost tail has no later packets that could be out of order. The close agreement of the gain \
-         is a coincidence: the hosts of the testbed vary completion times by more than the link takes to recover. \
-         Error correction keeps the order and costs no round trip, but two losses in one block are not corrected, and \
-         parity frames use the link whether or not frames are lost",
-    )
-}
-
-fn measured(results: &Results<'_>, [rdma, far, dctcp, bbr]: [Trial; 4]) -> String {
-    let gains = |trial: Trial| [ALL, RETX_TAIL, HARDENED, HARDENED_NB].map(|of| trial.gain_text(results, of));
-    let ([tcp, tcp_nb, hardened_tcp, hardened_nb_tcp], [bbr, bbr_nb, bbr_hardened, bbr_hardened_nb]) =
-        (gains(dctcp), gains(bbr));
-    let variants = [HARDENED, RETX_TAIL, HARDENED_NB, FEC_25, FEC_5];
-    let [hardened, nb, hardened_nb, fec_25, fec_5] =
-        variants.map(|variant| digits(rdma.gain(results, variant)));
-    let retransmitted = |variant| human::count(rdma.retransmissions(results, variant));
-    format!(
-        "With RDMA at a round trip of 16 µs the prototype gains {} at 99.9 % ({} at 30 µs, which does not fit), the \
-         hardened protocol {hardened}; non-blocking they gain {nb} and {hardened_nb}, only by avoiding timeouts, with \
-         {} and {} packets retransmitted; {FEC_25} gains {fec_25} and {FEC_5} {fec_5}, with {} and {} packets \
-         retransmitted. With DCTCP the prototype gains {tcp} ordered and {tcp_nb} non-blocking, the hardened protocol \
-         {hardened_tcp} and {hardened_nb_tcp}, because it delivers no second copy, which would show the sender at once that nothing \
-         was lost; with BBR they gain {bbr}, {bbr_nb}, {bbr_hardened} and {bbr_hardened_nb}",
-        rdma.gain_text(results, ALL),
-        digits(far.gain(results, ALL)),
-        retransmitted(RETX_TAIL),
-        retransmitted(HARDENED_NB),
-        retransmitted(FEC_25),
-        retransmitted(FEC_5),
-    )
 }
 
 /// Compares the cost of a lost tail with TCP here and in the testbed.
@@ -167,10 +133,6 @@ fn tails_of_tcp(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.printed(
             format!("gain at 99.9 %, {}", trial.named(ALL)),
             number(trial.gain(results, ALL)).near(PRINTED_TCP, RATIO_TOLERANCE),
-            "A loss among the last three packets costs TCP two or three ticks of 1 ms (L13), as in the testbed, whose \
-             published times of unprotected flows are 3.4 to 4.2 ms beyond 99.9 %. Flows without loss take two round \
-             trips here, 61 µs. In the testbed they take 85 µs at the median and 167 µs at 99.9 %, because \
-             completion times in its hosts vary, so that the gain is smaller there",
         );
     }
 }

@@ -4,8 +4,8 @@ use wiremend_report::human;
 
 use super::multi_packet::FLOW_BYTES;
 use super::trial::{ALL, HARDENED, HARDENED_NB, RETX_TAIL};
-use crate::ledger::number::{count, number, rate_bps, shown, time_ns};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{number, rate_bps, shown, time_ns};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::completion::exact_ns;
 use crate::papers::joshi::source;
 
@@ -15,25 +15,24 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("section 5, left to be investigated"),
     paper: "The effect of the adaptive reordering window of RFC 8985 on the non-blocking mode is left open",
     method: "Link and hosts of L12 over the hardened protocol, which delivers each frame once, so that every \
-            retransmission of TCP is unnecessary and causes the DSACKs: 24 387 B on a connection for each flow, and \
-            on one for all (60 000 flows; quick: 5000), 2 MB likewise (1000; quick: 40), and a stream (2000 messages \
-            of 2 MB, four outstanding; quick: 60), with DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). \
-            Losses are detected by RACK as in RFC 8985 (adaptive); with a window of a quarter of the minimum round \
-            trip, independent of DSACKs (fixed); as adaptive, but by time only: three segments beyond a gap are no \
-            loss, even before reordering was seen (time; Linux with tcp_recovery of 5); and by three segments (RFC \
-            6675). Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which \
-            is less than a retransmission of the link takes. Answered (reproduced) if no timer expires; if with a \
-            connection for each flow the adaptive window retransmits as much as the fixed one within 10 %, and both \
-            the adaptive window and three segments retransmit at least 0.4 packets for each frame that the link \
-            retransmits; if on one connection for flows of 24 387 B adaptive and fixed retransmit at most 70 packets \
-            in all (one lost segment in 8 has at most two behind it and so reveals the reordering; the probability \
-            that 70 in a row do not is 1e-4), and three segments at least 0.4 for each frame; if time retransmits at \
-            most 0.05 in all cases, and takes at 99.9 % no longer than the ordered mode within 2 %, except for 2 MB \
-            with a connection each, where it is between the ordered mode and the adaptive window; if its stream is \
-            as fast as with the ordered mode within 2 %, and faster than with three segments; and if at 12 µs the \
-            fixed window retransmits at least twice as much as the adaptive one. These bounds were set after runs of \
-            a tenth of the size, so that they describe the result rather than test a prediction: that time matches \
-            the ordered mode everywhere was expected, and is not the case",
+             retransmission of TCP is unnecessary and causes the DSACKs: 24 387 B on a connection for each flow, and \
+             on one for all (60 000 flows; quick: 5000), 2 MB likewise (1000; quick: 40), and a stream (2000 \
+             messages of 2 MB, four outstanding; quick: 60), with DCTCP and CUBIC (quick: DCTCP, and CUBIC as a \
+             stream). Losses are detected by RACK as in RFC 8985 (adaptive); with a window of a quarter of the \
+             minimum round trip, independent of DSACKs (fixed); as adaptive, but by time only: three segments beyond \
+             a gap are no loss, even before reordering was seen (time; Linux with tcp_recovery of 5); and by three \
+             segments (RFC 6675). Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a \
+             quarter of which is less than a retransmission of the link takes",
+    note: "RACK waits only after it has seen reordering, that is, a late segment that was not retransmitted. At 100 \
+           Gb/s three later segments overtake a lost frame at once, so that TCP retransmits it and detects no \
+           reordering. DSACKs widen the window, but RACK does not use the window before it has seen reordering. If a \
+           frame is lost near the end of a burst, fewer than three segments follow it, and RACK sees the reordering. \
+           From then on a quarter of the round trip (7.5 µs) is longer than a retransmission of the link (1.6 µs; \
+           the prototype 5.4 µs), and no DSACK is needed: the adaptation itself matters only with short round trips. \
+           With a new connection for each flow this state is lost. Hosts that use the time-based rule from the first \
+           gap on make no unnecessary retransmission, and do as well as over the ordered mode, which needs a buffer \
+           and pauses. The exception is a new connection that loses one of its first segments: during the gap its \
+           window does not grow, so that a long flow takes longer",
     runs,
     judge,
 };
@@ -46,9 +45,11 @@ const SEGMENTS: &str = "segments";
 const DETECTIONS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
 
 const FIXED_TOLERANCE: f64 = 0.1;
-const MANY_RETRANSMISSIONS_MIN: f64 = 0.4;
+const MANY_RETRANSMISSIONS_MIN: f64 = 0.5;
 const FEW_RETRANSMISSIONS_MAX: f64 = 0.05;
 const ORDERED_TOLERANCE: f64 = 0.02;
+/// A stream is at least 5 % faster with detection by time.
+const SEGMENTS_SHARE_MAX: f64 = 0.95;
 const FIXED_RATIO_MIN: f64 = 2.0;
 /// Retransmissions until reordering is detected: (7/8)^70 is 1e-4.
 const UNTIL_DETECTED_MAX: f64 = 70.0;
@@ -146,8 +147,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     cases(effort).into_iter().flat_map(of).chain(near).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
     let mut rows = Vec::new();
     for (case, congestion) in cases(effort) {
@@ -156,12 +156,12 @@ fn judge(results: &Results<'_>) -> Finding {
         let ordered = results.outcome(&case.run(effort, congestion, HARDENED));
         let name = format!("{}, {congestion}", case.name());
         for (detection, outcome) in DETECTIONS.iter().zip(detections) {
-            check_no_timeouts(&mut judgement, &format!("{name}, {detection}"), outcome);
+            check_no_timeouts(judgement, &format!("{name}, {detection}"), outcome);
             rows.push(row(&format!("{name}, {detection}"), outcome));
         }
         rows.push(row(&format!("{name}, {HARDENED}"), ordered));
-        check_unnecessary(&mut judgement, case, &name, detections);
-        against_order(&mut judgement, case, &name, detections, ordered);
+        check_unnecessary(judgement, case, &name, detections);
+        against_order(judgement, case, &name, detections, ordered);
     }
     let near =
         DETECTIONS.map(|detection| results.outcome(&Case::Near.with_detection(effort, "dctcp", detection)));
@@ -178,46 +178,6 @@ fn judge(results: &Results<'_>) -> Finding {
         number(fixed).at_least(FIXED_RATIO_MIN * adaptive),
     );
     judgement.table(COLUMNS, rows);
-    judgement.finding(measured(results), WHY)
-}
-
-const WHY: &str = "RACK waits only after it has seen reordering, that is, a late segment that was not retransmitted. \
-                   At 100 Gb/s three later segments overtake a lost frame at once, so that TCP retransmits it and \
-                   detects no reordering. DSACKs widen the window, but RACK does not use the window before it has \
-                   seen reordering. If a frame is lost near the end of a burst, fewer than three segments follow it, \
-                   and RACK sees the reordering. From then on a quarter of the round trip (7.5 µs) is longer than a \
-                   retransmission of the link (1.6 µs; the prototype 5.4 µs), and no DSACK is needed: the adaptation \
-                   itself matters only with short round trips. With a new connection for each flow this state is \
-                   lost. Hosts that use the time-based rule from the first gap on make no unnecessary \
-                   retransmission, and do as well as over the ordered mode, which needs a buffer and pauses. The \
-                   exception is a new connection that loses one of its first segments: during the gap its window \
-                   does not grow, so that a long flow takes longer";
-
-fn measured(results: &Results<'_>) -> String {
-    let of =
-        |case: Case, detection| results.outcome(&case.with_detection(results.effort(), "dctcp", detection));
-    let sent =
-        |case| DETECTIONS.map(|detection| shown(per_link_retransmission(of(case, detection)))).join(", ");
-    let at = |case, detection| human::time_ns(exact_ns(of(case, detection), 0.999));
-    let goodput =
-        |detection| human::rate_bps(of(Case::Stream, detection).summary.whole_run_goodput_bps as f64);
-    let in_order = |case: Case| results.outcome(&case.run(results.effort(), "dctcp", HARDENED));
-    let cases = [Case::ShortEach, Case::Short, Case::LongEach, Case::Long, Case::Stream, Case::Near];
-    let [short_each, short, long_each, long, stream, near] = cases.map(sent);
-    let [adaptive, time, segments] = [ADAPTIVE, TIME, SEGMENTS].map(goodput);
-    format!(
-        "TCP retransmissions per frame that the link retransmitted, with adaptive, fixed, time and segments: \
-         {short_each} for flows of 24 387 B with a connection each, {short} on one connection, {long_each} and {long} \
-         for 2 MB, {stream} in a stream, and {near} at a round trip of 12 µs. 99.9 % of flows of 24 387 B with a \
-         connection each: {} adaptive, {} time. 2 MB: {} adaptive, {} time, {} ordered mode. A stream: {adaptive} \
-         adaptive, {time} time, {segments} segments, {} ordered mode",
-        at(Case::ShortEach, ADAPTIVE),
-        at(Case::ShortEach, TIME),
-        at(Case::LongEach, ADAPTIVE),
-        at(Case::LongEach, TIME),
-        human::time_ns(exact_ns(in_order(Case::LongEach), 0.999)),
-        human::rate_bps(in_order(Case::Stream).summary.whole_run_goodput_bps as f64),
-    )
 }
 
 /// Unnecessary retransmissions of TCP for each frame that the link retransmitted.
@@ -227,11 +187,9 @@ fn per_link_retransmission(outcome: &Outcome) -> f64 {
 
 fn check_no_timeouts(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
     let summary = &outcome.summary;
-    judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
-    judgement
-        .must(format!("flows that do not finish, {name}"), count(summary.flows - summary.finished).is(0));
-    judgement
-        .must(format!("frames that the link did not recover, {name}"), count(summary.protection.lost).is(0));
+    judgement.none(format!("timeouts, {name}"), summary.timeouts.total());
+    judgement.none(format!("flows that do not finish, {name}"), summary.flows - summary.finished);
+    judgement.none(format!("frames that the link did not recover, {name}"), summary.protection.lost);
 }
 
 fn check_unnecessary(judgement: &mut Judgement, case: Case, name: &str, detections: [&Outcome; 4]) {
@@ -262,16 +220,12 @@ fn against_order(
     judgement: &mut Judgement,
     case: Case,
     name: &str,
-    [adaptive, _, time, segments]: [&Outcome; 4],
+    [_, _, time, segments]: [&Outcome; 4],
     ordered: &Outcome,
 ) {
-    let [late, order, adapted] = [time, ordered, adaptive].map(|of| exact_ns(of, 0.999));
+    let [late, order] = [time, ordered].map(|of| exact_ns(of, 0.999));
     let what = format!("99.9 % compared with the ordered mode, {name}, {TIME}");
-    if case == Case::LongEach {
-        judgement.must(what, time_ns(late).between(order, adapted));
-    } else {
-        judgement.must(what, time_ns(late).at_most(order * (1.0 + ORDERED_TOLERANCE)));
-    }
+    judgement.must(what, time_ns(late).at_most(order * (1.0 + ORDERED_TOLERANCE)));
     if case == Case::Stream {
         let [time, segments, ordered] =
             [time, segments, ordered].map(|of| of.summary.whole_run_goodput_bps as f64);
@@ -279,7 +233,10 @@ fn against_order(
             format!("goodput, {name}, {TIME}"),
             rate_bps(time).at_least(ordered * (1.0 - ORDERED_TOLERANCE)),
         );
-        judgement.must(format!("goodput, {name}, {SEGMENTS}"), rate_bps(segments).at_most(time));
+        judgement.must(
+            format!("goodput, {name}, {SEGMENTS}"),
+            rate_bps(segments).at_most(time * SEGMENTS_SHARE_MAX),
+        );
     }
 }
 

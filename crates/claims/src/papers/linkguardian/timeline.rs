@@ -2,11 +2,11 @@
 
 use wiremend_measure::Metric;
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::stream::{HARDENED, INTO, LG, OUT, Stream};
-use crate::ledger::number::{bytes, count, fraction, number, rate_bps};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::ledger::number::{bytes, fraction, number, rate_bps};
+use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
 use crate::stress::{self, FORWARD, Stress, speed_bps};
 
@@ -18,16 +18,13 @@ pub(super) const CLAIM: Claim = Claim {
            sharply and return to about the effective link speed. Then a queue builds up at the sender, which DCTCP's \
            marks bound and CUBIC fills until frames are dropped; the reordering buffer stays low. BBR at 10G hardly \
            suffers, and still gains a little from protection",
-    method: "One stream with a round trip of 30 µs and marks from 100 KB on; corruption from 2 s, protection from 7 s, \
-            until 10 s, sampled every 20 ms; quick: from 20 ms, from 60 ms and until 120 ms (CUBIC 260, BBR 160). The \
-            first tenth of a phase is not evaluated. Reproduced if DCTCP and CUBIC lose a quarter of their throughput \
-            or more, and have 97 % of the effective link speed (that of frames at line rate) again when the link is \
-            protected; if the queue at the sender stays below 10 KB until then and afterwards is on average at least \
-            half of the 100 KB, for DCTCP with marks, below 120 KB and without drops, for CUBIC with drops; if of 100 \
-            frames that the link loses the host retransmits at most one, not counting drops of a full queue; if the \
-            reordering buffer keeps within the 60 KB of L4; if BBR loses at most 3 %; and if it is faster with \
-            protection than with corruption. If only the last fails, the claim differs. Also checked: DCTCP over the \
-            hardened protocol",
+    method: "One stream with a round trip of 30 µs and marks from 100 KB on; corruption from 2 s, protection from 7 \
+             s, until 10 s, sampled every 20 ms; quick: from 20 ms, from 60 ms and until 120 ms (CUBIC 260, BBR \
+             160). The first tenth of a phase is not evaluated. Also checked: DCTCP over the hardened protocol",
+    note: "BBR does not treat loss as congestion: of a link that loses one frame in a thousand, it uses all but that \
+           thousandth. Protection recovers this thousandth and adds three bytes to each frame and two copies for \
+           each loss, 0.4 %, so that nothing is gained. Hosts with busy processors, like the paper's with BBR, gain \
+           from fewer retransmissions; in the simulator retransmissions cost no processor time",
     runs,
     judge,
 };
@@ -205,8 +202,8 @@ impl<'a> StreamSamples<'a> {
     /// A sampled metric over time, multiplied by `factor`.
     pub(super) fn curve(&self, name: String, lane: &str, metric: Metric, factor: f64) -> Curve {
         let points = self.outcome.series(lane, metric).iter();
-        let points = points.map(|&(ns, value)| (ns as f64, value as f64 * factor)).collect();
-        Curve { name, points, line: Line::Straight }
+        let points = points.map(|&(ns, value)| (ns as f64, value as f64 * factor));
+        Curve::straight(name, points)
     }
 
     /// Samples per second.
@@ -215,27 +212,25 @@ impl<'a> StreamSamples<'a> {
     }
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let mut rows = Vec::new();
     for transport in TRANSPORTS {
         for &mode in transport.modes {
             let samples = StreamSamples::for_variant(results, transport, mode);
             let name = format!("{}, {mode}", transport.name);
-            check_host_retransmissions(&mut judgement, &samples, &name);
+            check_host_retransmissions(judgement, &samples, &name);
             if transport == BBR {
-                check_bbr(&mut judgement, &samples, &name);
+                check_bbr(judgement, &samples, &name);
             } else {
                 let line_bps = speed_bps(results.outcome(&line_rate(mode, results.effort()))) * FRAME_SHARE;
-                check_slowdown(&mut judgement, &samples, &name, line_bps);
-                check_queue(&mut judgement, &samples, &name, transport);
+                check_slowdown(judgement, &samples, &name, line_bps);
+                check_queue(judgement, &samples, &name, transport);
             }
             rows.push(row(&samples, name));
         }
     }
     judgement.table(COLUMNS, rows);
-    figures(&mut judgement, results);
-    judgement.finding(measured(results), "")
+    figures(judgement, results);
 }
 
 /// Checks that corruption slows the stream, and that protection restores its speed.
@@ -265,12 +260,12 @@ fn check_queue(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &st
         judgement
             .must(what, bytes(queue(Phase::Protected)).between(THRESHOLD_BYTES / 2.0, THRESHOLD_BYTES * 1.2));
         let marked = samples.outcome.summary.congestion.marked;
-        judgement.must(format!("marks, {name}"), number(marked as f64).at_least(1.0));
-        judgement.must(format!("drops, {name}"), count(dropped.iter().sum()).is(0));
+        judgement.some(format!("marks, {name}"), marked);
+        judgement.none(format!("drops, {name}"), dropped.iter().sum());
     } else {
         judgement.must(what, bytes(queue(Phase::Protected)).at_least(THRESHOLD_BYTES / 2.0));
-        judgement.must(format!("drops before protection, {name}"), count(dropped[0] + dropped[1]).is(0));
-        judgement.must(format!("drops, protected, {name}"), number(dropped[2] as f64).at_least(1.0));
+        judgement.none(format!("drops before protection, {name}"), dropped[0] + dropped[1]);
+        judgement.some(format!("drops, protected, {name}"), dropped[2]);
     }
 }
 
@@ -299,10 +294,6 @@ fn check_bbr(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str)
     judgement.printed(
         format!("throughput with protection divided by that with corruption, {name}"),
         number(protected / corrupting).at_least(1.0),
-        "BBR does not treat loss as congestion: of a link that loses one frame in a thousand, it uses all but that \
-         thousandth. Protection recovers this thousandth and adds three bytes to each frame and two copies for each \
-         loss, 0.4 %, so that nothing is gained. Hosts with busy processors, like the paper's with BBR, gain from \
-         fewer retransmissions; in the simulator retransmissions cost no processor time",
     );
 }
 
@@ -326,29 +317,6 @@ fn row(samples: &StreamSamples<'_>, name: String) -> Vec<String> {
         human::count(samples.sum(FORWARD, Metric::DroppedFrames, Phase::Protected)),
         human::bytes(samples.most(FORWARD, Metric::RxBufferBytes, Phase::Protected) as f64),
     ]
-}
-
-fn measured(results: &Results<'_>) -> String {
-    let text_for = |transport: Transport| {
-        let samples = StreamSamples::for_variant(results, transport, LG);
-        let gbps = Phase::ALL.map(|phase| format!("{:.2}", samples.throughput_bps(phase) / 1e9));
-        format!(
-            "{} {} Gb/s clean, {} corrupting, {} protected, with a queue of {}",
-            transport.name,
-            gbps[0],
-            gbps[1],
-            gbps[2],
-            human::bytes(samples.mean(FORWARD, Metric::QueueBytes, Phase::Protected))
-        )
-    };
-    let line_bps = speed_bps(results.outcome(&line_rate(LG, results.effort()))) * FRAME_SHARE;
-    let hardened = StreamSamples::for_variant(results, DCTCP, HARDENED).throughput_bps(Phase::Protected);
-    format!(
-        "{}; DCTCP with the hardened protocol {:.2}; frames at line rate reach {:.2} of 25",
-        TRANSPORTS.map(text_for).join("; "),
-        hardened / 1e9,
-        line_bps / 1e9
-    )
 }
 
 fn figures(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,12 +1,11 @@
 //! V2: for each drop, go-back-N retransmits what the link carries in a round trip.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
 use super::SOURCE;
 use crate::ledger::number::{bytes, count};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "V2",
@@ -14,10 +13,9 @@ pub(super) const CLAIM: Claim = Claim {
     source: SOURCE,
     paper: "Go-back-N is not ideal: for each packet drop it wastes up to RTT × C bytes, C being the capacity of the link",
     method: "Two hosts and a switch; one packet of a long WRITE is dropped on the last link, for several delays and \
-            rates. RTT is the completion time of a single packet on the same path. Waste is the retransmitted data \
-            without the dropped packet, in bytes on the wire. Reproduced if the waste of a drop in the middle of the \
-            message is, at each point, at least 90 % of RTT × C and at most one packet more than RTT × C, and if a \
-            drop of the last packet but one wastes at most one packet",
+             rates. RTT is the completion time of a single packet on the same path. Waste is the retransmitted data \
+             without the dropped packet, in bytes on the wire",
+    note: "The sender continues for a round trip before the NAK arrives, and the receiver discards these packets",
     runs,
     judge,
 };
@@ -98,8 +96,7 @@ fn runs(effort: Effort) -> Vec<Run> {
     points(effort).iter().flat_map(runs).collect()
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let mut measured = Vec::new();
     for &point in points(results.effort()) {
         let path = format!("{} Gb/s and {} per link", point.gbps, point.delay);
@@ -115,29 +112,18 @@ fn judge(results: &Results<'_>) -> Finding {
         measured.push((path, rtt_bytes, waste));
     }
     judgement.plot("v2", &figure(&measured));
-    let shown: Vec<_> = measured
-        .iter()
-        .map(|(path, rtt, waste)| format!("{path}: {} of {}", human::bytes(*waste), human::bytes(*rtt)))
-        .collect();
-    judgement.finding(
-        format!("wasted, compared with RTT × C: {}", shown.join("; ")),
-        "The sender continues for a round trip before the NAK arrives, and the receiver discards these packets",
-    )
 }
 
 fn figure(measured: &[(String, f64, f64)]) -> Plot {
     let mut points: Vec<_> = measured.iter().map(|(_, rtt, waste)| (*rtt, *waste)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let claimed = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
+    let claimed: Vec<_> = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
     Plot {
         title: "Bytes wasted by one drop".to_owned(),
         description: "Bytes retransmitted after one drop, against RTT × C.".to_owned(),
         x: Axis::new("RTT × C", Scale::Log, Unit::Bytes),
         y: Axis::new("wasted", Scale::Log, Unit::Bytes),
-        curves: vec![
-            Curve { name: "RTT × C".to_owned(), points: claimed, line: Line::Straight },
-            Curve { name: "measured".to_owned(), points, line: Line::Marked },
-        ],
+        curves: vec![Curve::straight("RTT × C", claimed), Curve::marked("measured", points)],
     }
 }
 

@@ -1,12 +1,12 @@
 //! J18: timeouts by cause, counted and computed.
 
 use wiremend_model::{Cause, expected};
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::path::{ALL, Arrivals, Case, DUMMY, Flows, Mechanism, NAK, NONE, REPEAT, TWICE};
 use crate::cause::counted;
 use crate::ledger::number::{count, shown};
-use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::gao::{MTU, source};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -16,12 +16,11 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "A requester has a timeout because a tail packet, the ACK of a tail, or a NAK is lost, or a packet is lost \
            twice. The model gives the probability of each cause, without and with each mechanism",
     method: "Flows over four corrupting links: of 1 and 8 packets at β = 0.01 and 0.03 and of 64 at 0.003 and 0.01, \
-            each on its own queue pair and so far apart that no flow gets copies of another one; and of 4, 8 and 64 \
-            packets all on one queue pair with a mean gap of one timeout, where the next flow may reveal a lost tail \
-            before the timer expires. Without mechanisms, with each mechanism alone, and with all. Timeouts are \
-            counted by cause and compared with the expectation of the exact model for this number of flows. \
-            Reproduced if, for each mechanism and cause, the Poisson interval of the sum over sizes and β contains \
-            the expectation, and that of each single count does",
+             each on its own queue pair and so far apart that no flow gets copies of another one; and of 4, 8 and 64 \
+             packets all on one queue pair with a mean gap of one timeout, where the next flow may reveal a lost \
+             tail before the timer expires. Without mechanisms, with each mechanism alone, and with all. Timeouts \
+             are counted by cause and compared with the expectation of the exact model for this number of flows",
+    note: "Losses are independent, so that the expectations of single packets add up",
     runs,
     judge,
 };
@@ -80,10 +79,9 @@ impl Case {
     }
 }
 
-fn judge(results: &Results<'_>) -> Finding {
-    let mut judgement = Judgement::new();
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let (mut rows, mut points) = (Vec::new(), Vec::new());
-    let (mut outside, mut timeouts) = (0, 0);
+    let mut outside = 0;
     for (queue_pairs, arrivals) in ARRIVALS {
         for mechanism in MECHANISMS {
             let mut sums = [(0, 0.0); 4];
@@ -92,35 +90,31 @@ fn judge(results: &Results<'_>) -> Finding {
                     sums[cause].0 += cell.counted;
                     sums[cause].1 += cell.expected;
                     let test = count(cell.counted).expected(cell.expected);
-                    outside += u64::from(!test.holds);
+                    outside += u64::from(!test.holds());
                     rows.push(vec![
                         format!("{queue_pairs}, {}", mechanism.name),
                         shown(case.packets()),
                         shown(case.beta),
                         Cause::ALL[cause].name().to_owned(),
                         shown(cell.expected),
-                        format!("{}{}", test.measured, if test.holds { "" } else { " ✗" }),
+                        format!(
+                            "{}{}",
+                            test.measured.text(test.unit, &test.band),
+                            if test.holds() { "" } else { " ✗" }
+                        ),
                     ]);
                     points.push((cause, cell.expected, cell.counted));
                 }
             }
             for ((counted, expected), cause) in sums.into_iter().zip(Cause::ALL) {
-                timeouts += counted;
                 let what = format!("{}, {queue_pairs}, {}", cause.name(), mechanism.name);
                 judgement.must(what, count(counted).expected(expected));
             }
         }
     }
-    judgement.must(format!("single counts outside their interval, of {}", rows.len()), count(outside).is(0));
+    judgement.none(format!("single counts outside their interval, of {}", rows.len()), outside);
     judgement.table("| packets per flow | β | cause | expected | counted", rows);
     judgement.plot("j18", &figure(&points));
-    judgement.finding(
-        format!(
-            "{timeouts} timeouts in {} counts, {outside} of which are outside their interval",
-            points.len()
-        ),
-        "Losses are independent, so that the expectations of single packets add up",
-    )
 }
 
 fn figure(points: &[(usize, f64, u64)]) -> Plot {
@@ -131,14 +125,10 @@ fn figure(points: &[(usize, f64, u64)]) -> Plot {
             .map(|point| (point.1, point.2 as f64))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Curve { name: Cause::ALL[cause].name().to_owned(), points, line: Line::Marked }
+        Curve::marked(Cause::ALL[cause].name(), points)
     };
     let ends = [0.1, 1e5];
-    let mut curves = vec![Curve {
-        name: "as expected".to_owned(),
-        points: ends.map(|end| (end, end)).to_vec(),
-        line: Line::Straight,
-    }];
+    let mut curves = vec![Curve::straight("as expected", ends.map(|end| (end, end)))];
     curves.extend((0..Cause::ALL.len()).map(curve));
     Plot {
         title: "Timeouts by run and cause".to_owned(),

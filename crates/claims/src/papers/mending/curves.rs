@@ -5,7 +5,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use crate::ledger::{Outcome, Results, Run};
-use crate::papers::completion::{distribution, kolmogorov_distance, quantile_ns};
+use crate::papers::completion::{distribution, quantile_ns};
 use crate::papers::gao::bit_error_rate;
 
 /// Curves of the paper. The scenarios use the same names for their variants.
@@ -29,9 +29,7 @@ pub(super) const CURVES: [&str; 8] =
 pub(super) const QUANTILES: [(&str, f64); 4] =
     [("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
 
-/// Two distributions are close if their Kolmogorov distance is at most this …
-pub(super) const DISTANCE_MAX: f64 = 0.2;
-/// … and the quantiles of the slowest flows differ by at most this factor, half a decade.
+/// Two distributions are close if their quantiles differ by at most this factor, half a decade.
 pub(super) const TAIL_RATIO_MAX: f64 = 3.16;
 
 pub(super) const QUICK_FLOWS: u32 = 250;
@@ -167,21 +165,14 @@ pub(super) fn axes(flows: u32) -> Plot {
     }
 }
 
-/// Distance of a curve from the one without loss.
-pub(super) struct Distance {
-    /// Kolmogorov distance.
-    pub(super) kolmogorov: f64,
-    /// Ratios of the 99 % and of the 99.9 % quantile.
-    pub(super) at_99: f64,
-    pub(super) at_999: f64,
-}
-
-impl Distance {
-    pub(super) fn from_clean(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
-        let [clean, compared] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
-        let ratio = |quantile| quantile_ns(compared, quantile) / quantile_ns(clean, quantile);
-        Self { kolmogorov: kolmogorov_distance(clean, compared), at_99: ratio(0.99), at_999: ratio(0.999) }
-    }
+/// Quantiles of a curve divided by those of the one without loss.
+pub(super) fn clean_ratios(
+    panel: &Panel,
+    results: &Results<'_>,
+    curve: &'static str,
+) -> [(&'static str, f64); 4] {
+    let [clean, compared] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
+    QUANTILES.map(|(what, quantile)| (what, quantile_ns(compared, quantile) / quantile_ns(clean, quantile)))
 }
 
 /// A table row with quantiles, timeouts by cause and the utilisation of the busiest link.

@@ -27,14 +27,14 @@ use crate::program::{Ended, command, ended, wiremend};
 const START_LIMIT: Duration = Duration::from_mins(10);
 /// A hanging tool is judged as failed after this time.
 const TOOL_LIMIT: Duration = Duration::from_mins(4);
-const SHORT: Duration = Duration::from_mins(2);
+pub(super) const SHORT: Duration = Duration::from_mins(2);
 const HOST: &str = "198.18.0.1";
-const GUEST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 /// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
 const CLOCK_ATTEMPTS: u32 = 6;
 
 /// Runs `work` with a guest on a TAP interface, in a namespace of its own. Skips the test if that is not possible.
-fn with_guest(work: impl FnOnce(&mut Guest, &TempDir) + Send) {
+pub(super) fn with_guest(work: impl FnOnce(&mut Guest, &TempDir) + Send) {
     let _alone = alone();
     let found = guests::find().or_else(|_| guests::fetch().and_then(|()| guests::find()));
     let files = match found {
@@ -68,7 +68,7 @@ fn with_guest(work: impl FnOnce(&mut Guest, &TempDir) + Send) {
     network.run(inside).unwrap();
 }
 
-fn ip(arguments: &str) {
+pub(super) fn ip(arguments: &str) {
     let status = std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();
     assert!(status.success(), "ip {arguments}");
 }

@@ -34,8 +34,8 @@ impl Requester {
         visitor.exact(self.reads);
         visitor.exact(self.cc_window);
         let [retries, rnr_retries] = [self.retries, self.rnr_retries].map(u64::from);
-        let [nak_received, rerequested] = [self.nak_received, self.rerequested].map(u64::from);
-        visitor.exact(retries << 16 | rnr_retries << 8 | nak_received << 1 | rerequested);
+        let [nak_received, retry_started] = [self.nak_received, self.retry_started].map(u64::from);
+        visitor.exact(retries << 16 | rnr_retries << 8 | nak_received << 1 | retry_started);
         self.visit_counters(visitor);
     }
 

@@ -6,6 +6,7 @@ mod hostile;
 mod livelock;
 mod mend;
 mod messages;
+mod profile;
 mod reads;
 mod receive_buffers;
 mod swarm;

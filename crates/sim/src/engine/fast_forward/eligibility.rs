@@ -2,7 +2,7 @@
 
 use wiremend_proto::engine::Op;
 use wiremend_proto::mend::MendConfig;
-use wiremend_proto::rc::Acceleration;
+use wiremend_proto::rc::{Acceleration, Profile};
 
 use crate::engine::{Limits, Partition};
 use crate::network::{Engine, Network};
@@ -24,6 +24,8 @@ fn obstacle_in_transport(net: &Network) -> Option<&'static str> {
         (transport.congestion.is_some(), "there is congestion control"),
         (transport.config.mend != MendConfig::default(), "packets are protected at the ends"),
         (transport.config.acceleration != Acceleration::default(), "accelerations are on"),
+        // A tick is a time of the whole run, to which nothing is relative.
+        (transport.config.profile != Profile::default(), "the NICs have a profile"),
         (transport.repeats.is_some(), "switches make copies"),
     ];
     obstacles.iter().find(|(is_there, _)| *is_there).map(|(_, what)| *what)

@@ -25,8 +25,8 @@ impl Egress {
             left &= left - 1;
             visitor.length(queue.iter().count());
             for waiting in queue.iter() {
-                visitor.exact(waiting.ingress);
-                lanes.visit_queued(visitor, waiting.frame);
+                visitor.exact(waiting.ingress());
+                lanes.visit_queued(visitor, waiting.frame());
             }
         }
     }

@@ -31,10 +31,10 @@ impl TestPort {
     fn offer(&mut self, now: Time, class: u8, len: u16) {
         let wire_time = Span::from_ns(u64::from(len) + GAP_BYTES);
         let frame = Frame { serial: self.offered.len() as u32, ..Frame::blank() }.with_class(class);
-        let waiting = QueuedFrame { frame: self.frames.insert(frame), len, ingress: 0, wire_time };
+        let waiting = QueuedFrame::new(self.frames.insert(frame), len, 0, wire_time);
         self.offered.push(Offered { at: now, class, wire_time });
         match self.egress.offer(now, waiting, class, self.free_at) {
-            OfferOutcome::Passed => self.send(now, waiting.frame),
+            OfferOutcome::Passed => self.send(now, waiting.frame()),
             OfferOutcome::Queued => {}
             OfferOutcome::Dropped => panic!("the buffer is unlimited"),
         }
@@ -46,7 +46,7 @@ impl TestPort {
             && start < end
         {
             let (_, waiting) = self.egress.pop(start).expect("a scheduled start has a frame");
-            self.send(start, waiting.frame);
+            self.send(start, waiting.frame());
         }
     }
 
@@ -135,11 +135,11 @@ fn a_paused_frame_occupies_the_buffer() {
     let mut frames = FrameStore::default();
     egress.pause(1, PauseWindow { from: at(0), until: at(100) });
     let frame = frames.insert(Frame::blank());
-    let waiting = QueuedFrame { frame, len: 600, ingress: 0, wire_time: Span::from_ns(620) };
+    let waiting = QueuedFrame::new(frame, 600, 0, Span::from_ns(620));
     assert_eq!(egress.offer(at(0), waiting, 1, at(0)), OfferOutcome::Queued);
     assert_eq!(egress.offer(at(50), waiting, 0, at(0)), OfferOutcome::Dropped);
     assert!(egress.pop(at(99)).is_none());
-    assert_eq!(egress.pop(at(100)).map(|(_, next)| next.frame), Some(waiting.frame));
+    assert_eq!(egress.pop(at(100)).map(|(_, next)| next.frame()), Some(waiting.frame()));
     assert_eq!(egress.offer(at(719), waiting, 0, at(720)), OfferOutcome::Dropped);
     assert_eq!(egress.offer(at(720), waiting, 0, at(720)), OfferOutcome::Passed);
 }

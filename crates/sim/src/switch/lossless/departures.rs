@@ -60,9 +60,9 @@ impl Lossless {
                 break false;
             }
             let Some((class, waiting)) = egress.pop(start) else { break true };
-            lanes.depart(start, port.lane, waiting.frame, (waiting.len, waiting.wire_time));
+            lanes.depart(start, port.lane, waiting.frame(), (waiting.len(), waiting.wire_time));
             was_pausing |= buffer.is_pausing();
-            buffer.release(waiting.ingress, class, waiting.len);
+            buffer.release(waiting.ingress(), class, waiting.len());
             if !egress.is_occupied() {
                 occupied.remove(at.port);
             }
@@ -123,7 +123,7 @@ impl Lossless {
         if let Some((class, waiting)) = self.protection.send_next(lanes, now, id, may_send) {
             let buffer = &mut self.switches[at.switch as usize].buffer;
             let was_pausing = buffer.is_pausing();
-            buffer.release(waiting.ingress, class, waiting.len);
+            buffer.release(waiting.ingress(), class, waiting.len());
             if was_pausing {
                 self.send_pending_pfc(lanes, now, at.switch);
             }

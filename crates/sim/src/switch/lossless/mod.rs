@@ -328,7 +328,7 @@ impl Lossless {
         if !self.switches[at.switch as usize].buffer.admits_without_effect(ingress, class, len) {
             self.catch_up_switch(lanes, now, at.switch);
         }
-        let waiting = QueuedFrame { frame: id, len, ingress, wire_time: lanes.frame_time(lane, len) };
+        let waiting = QueuedFrame::new(id, len, ingress, lanes.frame_time(lane, len));
         let switch = &mut self.switches[at.switch as usize];
         let was_pausing = switch.buffer.is_pausing();
         if switch.buffer.admit(ingress, class, len) == Admission::Dropped {

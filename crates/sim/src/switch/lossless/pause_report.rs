@@ -55,7 +55,7 @@ impl Lossless {
 fn by_ingress(egress: &Egress, class: u8) -> BTreeMap<u16, u64> {
     let mut waiting = BTreeMap::new();
     for frame in egress.waiting_in(class) {
-        *waiting.entry(frame.ingress).or_default() += u64::from(frame.len);
+        *waiting.entry(frame.ingress()).or_default() += u64::from(frame.len());
     }
     waiting
 }

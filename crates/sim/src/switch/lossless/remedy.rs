@@ -6,7 +6,7 @@ use wiremend_units::{LaneId, SwitchId, Time};
 use super::{Lossless, LosslessPort, Switch, SwitchPort};
 use crate::frame::Probe;
 use crate::link::Lanes;
-use crate::port::{CLASSES, PauseWindow, QueuedFrame};
+use crate::port::{CLASSES, PauseWindow};
 use crate::switch::deadlock::WatchdogEvent;
 
 impl Lossless {
@@ -107,12 +107,12 @@ impl Lossless {
         let port = &mut ports[usize::from(at.port)];
         let lane = port.lane;
         let egress = port.egress_mut(&mut self.protection);
-        let Some(QueuedFrame { frame, len, ingress, .. }) = egress.drop_first(class) else { return false };
-        buffer.release(ingress, class, len);
+        let Some(dropped) = egress.drop_first(class) else { return false };
+        buffer.release(dropped.ingress(), class, dropped.len());
         if !egress.is_occupied() {
             occupied.remove(at.port);
         }
-        lanes.drop_for_remedy(now, lane, frame);
+        lanes.drop_for_remedy(now, lane, dropped.frame());
         true
     }
 
@@ -184,7 +184,7 @@ impl Lossless {
     /// Returns whether a port is paused and has frames of `class` from port `ingress`.
     fn blocks(&self, now: Time, port: &LosslessPort, class: u8, ingress: u16) -> bool {
         let mut waiting = port.egress(&self.protection).waiting_in(class);
-        self.pause_window(port.lane, class).covers(now) && waiting.any(|waiting| waiting.ingress == ingress)
+        self.pause_window(port.lane, class).covers(now) && waiting.any(|waiting| waiting.ingress() == ingress)
     }
 
     /// Returns whether a port with frames has been paused for long enough to send a probe.

@@ -114,6 +114,6 @@ fn send_until(lanes: &mut Lanes, egress: &mut Egress, lane: LaneId, is_past: imp
         && is_past(lanes, start)
         && let Some((_, waiting)) = egress.pop(start)
     {
-        lanes.depart(start, lane, waiting.frame, (waiting.len, waiting.wire_time));
+        lanes.depart(start, lane, waiting.frame(), (waiting.len(), waiting.wire_time));
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Lossy {
     ports: Vec<LossyPort>,
     /// By switch: the scheduled ports with queued frames. Empty if all departures have events.
     occupied: Vec<Vec<LaneId>>,
+    /// Whether some ports are scheduled.
+    has_queues: bool,
     /// Trims packets when queues are long.
     trimming: Option<Box<Trimming>>,
     pub(super) protection: Protection,
@@ -44,7 +46,7 @@ impl Lossy {
     ) -> Self {
         let ports = (0..lanes).map(|_| LossyPort::Plain).collect();
         let occupied = vec![Vec::new(); lazy_switches.unwrap_or(0)];
-        Self { ports, occupied, trimming: trimming.map(Box::new), protection }
+        Self { ports, occupied, has_queues: false, trimming: trimming.map(Box::new), protection }
     }
 
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
@@ -55,6 +57,7 @@ impl Lossy {
         };
         lanes.set_intake(lane, intake);
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
+        self.has_queues = true;
     }
 
     /// Visits the state on which the repetition of a pattern depends.
@@ -150,7 +153,7 @@ impl Lossy {
             }
             lanes.record_queue(lane, id, queue);
         }
-        let waiting = QueuedFrame { frame: id, len, ingress, wire_time: lanes.frame_time(lane, len) };
+        let waiting = QueuedFrame::new(id, len, ingress, lanes.frame_time(lane, len));
         let Some(port) = protected else {
             return match egress.offer(now, waiting, class, busy_until) {
                 OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
@@ -158,7 +161,10 @@ impl Lossy {
                 OfferOutcome::Queued => self.await_departure(lanes, now, lane),
             };
         };
-        match egress.admit(now, waiting, class) {
+        if self.protection.send_past_queue(lanes, now, port, waiting, class) {
+            return;
+        }
+        match self.protection.port_mut(port).egress.admit(now, waiting, class) {
             OfferOutcome::Dropped => lanes.drop_frame(now, lane, id),
             OfferOutcome::Passed | OfferOutcome::Queued => self.send_next(lanes, now, lane, port),
         }
@@ -173,7 +179,7 @@ impl Lossy {
             LossyPort::Scheduled(egress) => {
                 debug_assert!(lanes.is_free(now, lane), "no frame starts during a transmission");
                 if let Some((_, waiting)) = egress.pop(now) {
-                    lanes.depart(now, lane, waiting.frame, (waiting.len, waiting.wire_time));
+                    lanes.depart(now, lane, waiting.frame(), (waiting.len(), waiting.wire_time));
                 }
                 self.await_departure(lanes, now, lane);
                 false
@@ -266,6 +272,25 @@ impl Lossy {
             Some(port) if !is_next => prefetch(port),
             Some(LossyPort::Scheduled(egress)) => egress.prefetch(),
             _ => {}
+        }
+    }
+
+    /// Returns whether some ports are scheduled.
+    pub(super) fn has_queues(&self) -> bool {
+        self.has_queues
+    }
+
+    /// Prefetches the queues of a scheduled port, then (`is_next`) what they refer to.
+    #[inline]
+    pub(super) fn prefetch_queues(&self, lane: LaneId, is_next: bool) {
+        let LossyPort::Scheduled(egress) = &self.ports[lane.index()] else { return };
+        if is_next {
+            egress.prefetch_queue();
+            return;
+        }
+        egress.prefetch();
+        if let Some(trimming) = &self.trimming {
+            trimming.prefetch(lane);
         }
     }
 

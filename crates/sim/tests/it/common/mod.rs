@@ -99,6 +99,11 @@ impl Files for NoFiles {
                 Ok(Box::new(Cursor::new("forward data 5 1\nforward data 5 2\nbackward missing 5 1\n")))
             }
             "bad.faults" => Ok(Box::new(Cursor::new("forward data 5 1\nforward data 5\n"))),
+            "selective.toml" => {
+                Ok(Box::new(Cursor::new("about = \"x\"\n[requester]\nafter_nak = \"one\"\n")))
+            }
+            "silent.toml" => Ok(Box::new(Cursor::new("about = \"x\"\n[responder]\ndummies = \"dropped\"\n"))),
+            "wrong.toml" => Ok(Box::new(Cursor::new("about = \"x\"\n[timr]\n"))),
             _ => Err(format!("there is no `{name}`")),
         }
     }

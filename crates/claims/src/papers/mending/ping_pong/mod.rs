@@ -8,7 +8,7 @@ mod mended;
 
 use wiremend_measure::VariantSummary;
 use wiremend_model::{Cause, Expected, FlowSize, MendCounts, ModelSetting, NakReaction, NextFlow, Nic, Path};
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use crate::cause::counted;
 use crate::ledger::number::{count, shown};
@@ -91,7 +91,7 @@ fn latencies(title: &str, results: &Results<'_>, mend: MendCounts) -> Plot {
             |one_in: u32| (1.0 / f64::from(one_in), value(PingPong::new(one_in, mend).summary(results)));
         RATES.map(point).to_vec()
     };
-    let curve = |name: &str, points| Curve { name: name.to_owned(), points, line: Line::Marked };
+    let curve = |name: &str, points| Curve::marked(name, points);
     Plot {
         title: title.to_owned(),
         description: "Latency of an iteration against the packet loss rate.".to_owned(),
