@@ -1,6 +1,6 @@
 //! L9: flows of one packet, each of which is a tail.
 
-use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
+use super::transport::{RoundTrip, Transport};
 use super::trial::{ACTUAL_LOSS, COLUMNS, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, SHOWN_VARIANTS, Trial};
 use crate::ledger::number::{number, share, time_ns};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
