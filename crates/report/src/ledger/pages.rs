@@ -134,7 +134,9 @@ fn claim_page(statement: &Statement, claim: &ClaimResult) -> String {
 
 /// The changelog of criteria.
 fn criteria_page(statements: &[Statement]) -> String {
-    let mut text = format!("# Changes of criteria\n\n{NOTICE}\n\n[All claims](README.md) · [Glossary](../glossary.md)\n\n");
+    let mut text = format!(
+        "# Changes of criteria\n\n{NOTICE}\n\n[All claims](README.md) · [Glossary](../glossary.md)\n\n"
+    );
     write_paragraph(
         &mut text,
         "Criteria are set before a claim is measured in full. Each change after that is listed here with its reason, \
