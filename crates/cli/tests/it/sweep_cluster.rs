@@ -128,6 +128,13 @@ impl Slurm {
             }
         }
         self.call("scontrol", &["update", &format!("nodename={node}"), "state=down", "reason=lost"]);
+        // What the controller sends to end the tasks would end them after their restart, too.
+        await_that(|| {
+            let state = self.call("sdiag", &[]);
+            ["Agent queue size: ", "Agent count: "].iter().all(|name| {
+                state.lines().any(|line| line.trim().strip_prefix(name).is_some_and(|n| n.trim() == "0"))
+            })
+        });
         // It is used again as soon as it registers (slurm.conf(5), `ReturnToService`).
         self.call("slurmd", &[]);
     }

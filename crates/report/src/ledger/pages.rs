@@ -134,7 +134,9 @@ fn claim_page(statement: &Statement, claim: &ClaimResult) -> String {
 
 /// The changelog of criteria.
 fn criteria_page(statements: &[Statement]) -> String {
-    let mut text = format!("# Changes of criteria\n\n{NOTICE}\n\n[All claims](README.md)\n\n");
+    let mut text = format!(
+        "# Changes of criteria\n\n{NOTICE}\n\n[All claims](README.md) · [Glossary](../glossary.md)\n\n"
+    );
     write_paragraph(
         &mut text,
         "Criteria are set before a claim is measured in full. Each change after that is listed here with its reason, \
@@ -193,18 +195,22 @@ fn write_checks(text: &mut String, claim: &ClaimResult) {
     text.push('\n');
 }
 
-/// Derivations of printed figures, and causes of differences.
+/// Derivations of printed figures that miss, and causes of differences.
 fn write_causes(text: &mut String, claim: &ClaimResult) {
     let mark = |counts| if counts { "✓" } else { "✗" };
-    if !claim.corrections.is_empty() {
+    let misses: Vec<_> = claim
+        .corrections
+        .iter()
+        .filter_map(|of| Some((of, claim.checks.get(of.check).filter(|check| !check.holds())?)))
+        .collect();
+    if !misses.is_empty() {
         text.push_str("## Exact derivations of printed figures\n\n");
         write_paragraph(
             text,
             "A derivation counts (✓) if it is outside the band of the printed figure, and the measurement agrees with it.",
         );
         text.push_str("| | figure | exact | measured | cause |\n|---|---|---|---|---|\n");
-        for of in &claim.corrections {
-            let Some(check) = claim.checks.get(of.check) else { continue };
+        for (of, check) in misses {
             let [what, exact, measured, cause] =
                 [check.what.clone(), of.band.text(check.unit), check.measured_text(), of.cause.clone()]
                     .map(|text| cell(&text));

@@ -167,7 +167,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.is_urgent() | self.sender.dummy_owed() | self.receiver.is_ack_due()
     }
 
-    /// The frame of [`Transmit::New`] leaves; `kept` is the host's copy.
+    /// The frame of [`Transmit::New`](crate::link::Transmit::New) leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {
         self.on_sent_with(now, Some(kept));
