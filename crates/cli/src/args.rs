@@ -4,6 +4,7 @@ pub(crate) mod capture;
 mod choice;
 pub(crate) mod explain;
 pub(crate) mod fleet;
+pub(crate) mod lab_flows;
 pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;

@@ -171,6 +171,14 @@ impl Chain {
             .map(|_| ())
     }
 
+    /// Makes the wire drop the first transmission of the segment from A to B with this byte of each TCP connection
+    /// that starts from now on. It drops nothing else.
+    pub fn drop_segment(&self, tcp_byte: Option<u32>) -> Result<(), Error> {
+        let a_to_b = Some(ImpairmentSettings { tcp_byte, ..ImpairmentSettings::default() });
+        let b_to_a = Some(ImpairmentSettings::default());
+        self.wire.request::<_, WireStatus>(&WireRequest::Impair { a_to_b, b_to_a }).map(|_| ())
+    }
+
     /// Switches protection of both directions on or off, and waits until it has changed.
     pub fn protect(&self, on: bool) -> Result<(), Error> {
         self.request_protection(on)?;

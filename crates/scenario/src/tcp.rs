@@ -109,8 +109,9 @@ pub struct Tcp {
     /// Whether the sender probes for tail losses.
     #[schemars(extend("x-advanced" = true))]
     pub tail_probe: bool,
-    /// Tick of the hosts' clock: a probe waits two ticks in addition to two round trips, and `cubic` updates
-    /// its curve once a tick. Linux has `1ms` or `4ms`.
+    /// Tick of the hosts' clock: timers expire at a tick, never early; a probe and the wait for reordered
+    /// segments take 2 ms more; and `cubic` updates its curve once a tick. Linux has `1ms` or `4ms`. With `0ns`
+    /// timers are exact.
     #[serde(with = "value")]
     #[schemars(with = "SchemaOf<Span>")]
     #[schemars(extend("x-advanced" = true))]

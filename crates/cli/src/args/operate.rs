@@ -9,6 +9,7 @@ use wiremend_units::{Bytes, Rate, Span, parse_probability};
 
 use super::ADVANCED;
 use super::choice::choice;
+use super::lab_flows::LabFlows;
 
 /// Protect a link between two Linux machines
 ///
@@ -281,6 +282,7 @@ pub(crate) enum LabCommand {
     Roce(Box<LabRoce>),
     Shell(Box<LabShell>),
     Auto(LabAuto),
+    Flows(Box<LabFlows>),
     Wire(Box<LabWire>),
     /// Stop labs that still run, and list them
     #[command(after_help = "\
@@ -545,6 +547,9 @@ pub(crate) struct LabImpairment {
     /// Drop every N-th frame
     #[arg(long, value_name = "N")]
     pub(crate) every: Option<u64>,
+    /// Drop the first transmission of the segment with this byte of each TCP connection from A to B, from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) tcp_byte: Option<u32>,
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {

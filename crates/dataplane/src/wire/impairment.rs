@@ -17,6 +17,8 @@ pub struct ImpairmentSettings {
     pub bit_error_rate: f64,
     /// Corrupts every n-th frame.
     pub every: Option<u64>,
+    /// Corrupts the first transmission of the segment with this byte of each TCP connection over IPv4.
+    pub tcp_byte: Option<u32>,
 }
 
 impl ImpairmentSettings {

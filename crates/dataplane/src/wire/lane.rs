@@ -7,6 +7,7 @@ use wiremend_impair::{Fate, FrameFacts, Impairments, LinkFacts};
 use wiremend_units::{Rate, Span, Time};
 
 use super::FaultInjector;
+use super::segment_fault::SegmentFault;
 use crate::pacer::Pacer;
 use crate::pool::{Pool, Slot};
 
@@ -17,6 +18,7 @@ pub struct Lane {
     impairments: Impairments,
     /// Fault list, beside the other impairments.
     pub faults: Option<FaultInjector>,
+    segment_fault: Option<SegmentFault>,
     queue_bytes_max: u64,
     /// Frames in the queue or in flight, with their arrival times.
     frames: VecDeque<Flight>,
@@ -81,6 +83,7 @@ impl Lane {
             delay: config.delay,
             impairments: config.impairments,
             faults: config.faults,
+            segment_fault: None,
             queue_bytes_max: config.queue_bytes_max,
             frames: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -94,11 +97,21 @@ impl Lane {
         self.impairments = impairments;
     }
 
+    /// Corrupts the segment with this byte of each TCP connection that starts from now on; `None` for no segment.
+    pub fn corrupt_segment(&mut self, byte: Option<u32>) {
+        self.segment_fault = byte.map(SegmentFault::new);
+    }
+
+    fn corrupts_segment(&mut self, frame: &[u8]) -> bool {
+        self.segment_fault.as_mut().is_some_and(|fault| fault.corrupts(frame))
+    }
+
     pub(super) fn on_frame(
         &mut self,
         now: Time,
         pieces: [&[u8]; 3],
         link: Option<LinkFacts>,
+        untagged: Option<&[u8]>,
         pool: &mut Pool,
     ) {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
@@ -121,7 +134,8 @@ impl Lane {
         };
         self.counts.carried += 1;
         self.counts.carried_bytes += bytes as u64;
-        if self.is_corrupted(now, bytes, link) {
+        let is_chosen = untagged.is_some_and(|frame| self.corrupts_segment(frame));
+        if self.is_corrupted(now, bytes, link) | is_chosen {
             self.counts.crc_errors += 1;
             return;
         }

@@ -3,6 +3,7 @@
 mod fault_injector;
 mod impairment;
 mod lane;
+mod segment_fault;
 mod service;
 
 pub use fault_injector::{FaultInjector, FaultRecorder};
@@ -85,9 +86,10 @@ impl<P: Port> Wire<P> {
                 continue;
             }
             let link = lane.faults.as_ref().filter(|_| rx_frame.tag.is_none()).and_then(|it| it.read(frame));
+            let untagged = rx_frame.tag.is_none().then_some(frame);
             let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
             let tag = rx_frame.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
-            lane.on_frame(now, [addresses, tag, rest], link, &mut self.pool);
+            lane.on_frame(now, [addresses, tag, rest], link, untagged, &mut self.pool);
         }
         port.release();
         taken == SEND_MAX

@@ -143,7 +143,10 @@ impl WireService {
                 .map(std::sync::Arc::new)
                 .map_err(|source| RelayError::Io { what: "create an event descriptor".into(), source })?,
         };
-        let wire = Wire::new(ends, lanes, SLOTS, frame_bytes);
+        let mut wire = Wire::new(ends, lanes, SLOTS, frame_bytes);
+        for (lane, impairment) in wire.lanes_mut().iter_mut().zip(&settings.impairments) {
+            lane.corrupt_segment(impairment.tcp_byte);
+        }
         let clock = Clock::start();
         let kernel_dropped = [0; 2];
         Ok(Self { settings, wire, clock, inbox, waker, kernel_dropped, streams, record, _server: server })
@@ -223,7 +226,9 @@ impl WireService {
             let Some(impairment) = impairment else { continue };
             self.streams += 1;
             let made = impairment.build(stream_seed(self.settings.seed, 0, self.streams));
-            self.wire.lanes_mut()[direction].impair(made.map_err(|error| error.to_string())?);
+            let lane = &mut self.wire.lanes_mut()[direction];
+            lane.impair(made.map_err(|error| error.to_string())?);
+            lane.corrupt_segment(impairment.tcp_byte);
             self.settings.impairments[direction] = impairment;
         }
         Ok(())

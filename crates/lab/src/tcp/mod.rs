@@ -5,11 +5,13 @@
 //! affects all alike.
 
 pub(crate) mod bulk;
+mod flows;
 mod outcome;
 mod request;
 mod trial;
 
 pub use bulk::available;
+pub use flows::{FLOW_KINDS, FlowKind, FlowTimes, ShortFlows};
 pub use outcome::{Goodput, Latency, Outcome, Timeline, Transfers};
 pub use trial::Trial;
 

@@ -52,7 +52,7 @@ impl Sender {
             self.stream.on_gap(Gap { at: self.una, nxt: self.nxt, sacked, mss });
         }
         if let Some(rtt) = progress.rtt {
-            self.rtt.on_sample(rtt);
+            self.rtt.on_sample(config, rtt, self.una, self.nxt);
         }
         let duplicate = progress.bytes == 0 && ack == self.una && !self.flight.is_empty();
         let outcome = AckOutcome { progress, advanced, dsack, duplicate, lost_before };
@@ -167,21 +167,23 @@ impl Sender {
                 self.enter_recovery(now);
             }
         } else {
-            self.detect_by_time(now, config.reordering == Reordering::Time);
+            self.detect_by_time(config, now);
         }
     }
 
-    /// Detects losses by time (RFC 8985 §6.2). `time_only`: the number of sacked segments does not matter.
-    fn detect_by_time(&mut self, now: Time, time_only: bool) {
-        let many = self.flight.sacked_count >= DUP_THRESH && !time_only;
+    /// Detects losses by time (RFC 8985 §6.2).
+    fn detect_by_time(&mut self, config: &Config, now: Time) {
+        let many = self.flight.sacked_count >= DUP_THRESH && config.reordering != Reordering::Time;
         let sure = self.recovery.state != RecoveryState::Open || many;
         let window = self.rack.window(sure, self.rtt.min(), self.rtt.smoothed());
-        self.reorder_timer_at = self.flight.detect(now, &self.rack, window).unwrap_or(Time::MAX);
+        let clock = config.clock();
+        let expiry = |due: Time| clock.expiry(now, due.since(now) + clock.margin());
+        self.reorder_timer_at = self.flight.detect(now, &self.rack, window).map_or(Time::MAX, expiry);
         if self.flight.has_lost() && self.recovery.state == RecoveryState::Open {
             self.enter_recovery(now);
             if self.reorder_timer_at != Time::MAX {
                 // The reordering window may be shorter in recovery.
-                self.detect_by_time(now, time_only);
+                self.detect_by_time(config, now);
             }
         }
     }

@@ -3,6 +3,7 @@
 use wiremend_units::Span;
 
 use super::algorithm::Algorithm;
+use super::clock::Clock;
 use crate::engine::BadConfig;
 
 /// Parameters of a connection. Connections with equal parameters share one value.
@@ -40,8 +41,8 @@ pub struct Config {
     pub quick_acks: u32,
     /// Tail loss probes before the retransmission timer expires (RFC 8985 §7).
     pub tail_probe: bool,
-    /// Tick of the host's clock: delays probes by two ticks and CUBIC's updates, as in Linux. 0: as in the
-    /// RFCs.
+    /// Tick of the host's clock: timers expire at a tick, probes and the reordering timer wait 2 ms longer, and
+    /// CUBIC updates its curve once a tick, as in Linux. 0: as in the RFCs.
     pub tick: Span,
     /// Pacing over the round trip for algorithms that do not pace themselves.
     pub pacing: bool,
@@ -108,6 +109,10 @@ impl Config {
             handshake: false,
             first_rtt: None,
         }
+    }
+
+    pub(super) const fn clock(&self) -> Clock {
+        Clock::new(self.tick)
     }
 
     /// Checks that a connection can work with these values.

@@ -47,6 +47,7 @@
 mod ack_processing;
 mod algorithm;
 pub mod cc;
+mod clock;
 mod config;
 mod counters;
 mod delivery;

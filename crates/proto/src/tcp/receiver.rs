@@ -201,7 +201,7 @@ impl Receiver {
         if at_once || quick || self.unacked_segments >= config.ack_every || config.delayed_ack.as_ps() == 0 {
             self.ack_pending = true;
         } else if self.ack_deadline == Time::MAX {
-            self.ack_deadline = now.saturating_add(config.delayed_ack);
+            self.ack_deadline = config.clock().expiry(now, config.delayed_ack);
         }
     }
 

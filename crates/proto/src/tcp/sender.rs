@@ -105,7 +105,7 @@ impl Sender {
         let control = config.congestion.new_controller(config, random);
         let mut rtt = RttEstimator::default();
         if let Some(first) = config.first_rtt.filter(|_| !config.handshake) {
-            rtt.on_sample(first);
+            rtt.on_sample(config, first, 0, 0);
         }
         let mut sender = Self {
             stream: Stream::default(),
@@ -337,7 +337,7 @@ impl Sender {
                 self.rto_at = Time::MAX;
                 self.backoff = 0;
                 if !retransmitted {
-                    self.rtt.on_sample(now.since(at));
+                    self.rtt.on_sample(config, now.since(at), self.una, self.nxt);
                 }
                 self.set_pacing_rate(config);
             }

@@ -96,14 +96,14 @@ impl Sender {
     }
 
     pub(super) fn rto(&self, config: &Config) -> Span {
-        let rto = self.rtt.timeout(config).as_ps();
+        let rto = config.clock().round_up(self.rtt.timeout(config)).as_ps();
         // RFC 6298 §5.5.
         let backed_off = rto.saturating_mul(1 << self.backoff.min(31));
         Span::from_ps(backed_off.min(config.rto_max.as_ps()))
     }
 
     pub(super) fn start_timer(&mut self, config: &Config, now: Time) {
-        self.rto_at = now.saturating_add(self.rto(config));
+        self.rto_at = config.clock().expiry(now, self.rto(config));
     }
 
     /// Sets the probe timer (RFC 8985 §7.2). For a single segment it allows for a delayed ACK of up to
@@ -116,12 +116,13 @@ impl Sender {
         {
             return;
         }
+        let clock = config.clock();
         let wait = match self.rtt.smoothed() {
             None => Span::from_ms(1_000),
             Some(srtt) if self.flight.len() == 1 => srtt * 2 + config.rto_min,
-            Some(srtt) => srtt * 2 + config.tick * 2,
+            Some(srtt) => srtt * 2 + clock.margin(),
         };
         // A probe replaces a retransmission timeout that would come first.
-        self.probe.at = now.saturating_add(wait).min(self.rto_at);
+        self.probe.at = clock.expiry(now, wait).min(self.rto_at);
     }
 }

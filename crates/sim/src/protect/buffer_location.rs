@@ -7,8 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use wiremend_units::SwitchId;
+use wiremend_units::{Span, SwitchId};
 
+use super::end_context::Shared;
 use super::loopback::{BufferedFrame, Side};
 
 /// Where a port of the prototype buffers frames.
@@ -27,6 +28,14 @@ pub(crate) struct FrameMemory {
 impl BufferLocation {
     pub(crate) fn memory() -> Self {
         Self::Memory(Box::default())
+    }
+
+    /// Returns the time from the check of a requested copy to the queue of retransmissions.
+    pub(super) fn resend_latency(&self, shared: &Shared) -> Span {
+        match self {
+            Self::Loopback(switch) => shared.loopbacks[switch.index()].timing.resend,
+            Self::Memory(_) => Span::ZERO,
+        }
     }
 
     /// Returns the frame that is checked next, if frames are in memory.

@@ -95,11 +95,4 @@ impl EndContext<'_> {
         loopback.enqueue(buffered);
         loopback.arm(self.lanes, self.now, switch);
     }
-
-    /// Sends a copy of an outgoing frame to the loopback port of a switch.
-    pub(super) fn mirror(&mut self, switch: SwitchId, buffered: BufferedFrame) {
-        let loopback = &mut self.shared.loopbacks[switch.index()];
-        loopback.mirror(self.now, buffered);
-        loopback.arm(self.lanes, self.now, switch);
-    }
 }

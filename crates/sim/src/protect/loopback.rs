@@ -17,16 +17,14 @@ use crate::link::Lanes;
 pub(crate) struct LoopbackTiming {
     pub(crate) rate: Rate,
     /// Time from the last bit leaving by the loopback port to the check.
-    pub(crate) latency: Span,
-    /// Time from a frame's departure to the arrival of its copy in the queue of the loopback port.
-    pub(crate) mirror: Span,
+    pub(crate) turn: Span,
+    /// Time from the check of a requested copy to the queue of retransmissions.
+    pub(crate) resend: Span,
 }
 
 /// The loopback port of one switch.
 pub(crate) struct Loopback {
     pub(crate) timing: LoopbackTiming,
-    /// Copies in flight to the queue, with arrival times.
-    mirrored: VecDeque<(Time, BufferedFrame)>,
     queue: VecDeque<BufferedFrame>,
     /// Frames that have left the queue, with the times of their checks.
     passing: VecDeque<(Time, BufferedFrame)>,
@@ -53,8 +51,6 @@ pub(crate) enum Side {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LoopbackStep {
-    /// A copy arrives in the queue.
-    Mirrored(BufferedFrame),
     /// A frame leaves the queue.
     Dequeued(BufferedFrame),
     /// A frame has looped and is checked.
@@ -63,18 +59,7 @@ pub(crate) enum LoopbackStep {
 
 impl Loopback {
     pub(crate) fn new(timing: LoopbackTiming) -> Self {
-        Self {
-            timing,
-            mirrored: VecDeque::new(),
-            queue: VecDeque::new(),
-            passing: VecDeque::new(),
-            busy_until: Time::ZERO,
-        }
-    }
-
-    /// Sends a copy of a departed frame to the queue.
-    pub(crate) fn mirror(&mut self, now: Time, buffered: BufferedFrame) {
-        self.mirrored.push_back((now + self.timing.mirror, buffered));
+        Self { timing, queue: VecDeque::new(), passing: VecDeque::new(), busy_until: Time::ZERO }
     }
 
     pub(crate) fn enqueue(&mut self, buffered: BufferedFrame) {
@@ -89,27 +74,23 @@ impl Loopback {
     }
 
     fn next_due(&self) -> Option<Time> {
-        let mirrored = self.mirrored.front().map(|(at, _)| *at);
         let dequeued = (!self.queue.is_empty()).then_some(self.busy_until);
         let judged = self.passing.front().map(|(at, _)| *at);
-        [mirrored, dequeued, judged].into_iter().flatten().min()
+        [dequeued, judged].into_iter().flatten().min()
     }
 
-    /// Returns the next step that is due. Checks come first, so that a frame that loops again is ahead of
-    /// frames that arrive at the same time.
+    /// Returns the next step that is due. Checks come first, so that a frame that loops again may leave at the
+    /// same time.
     pub(crate) fn poll(&mut self, now: Time) -> Option<LoopbackStep> {
         if let Some((_, buffered)) = self.passing.pop_front_if(|(at, _)| *at <= now) {
             return Some(LoopbackStep::Judged(buffered));
-        }
-        if let Some((_, buffered)) = self.mirrored.pop_front_if(|(at, _)| *at <= now) {
-            return Some(LoopbackStep::Mirrored(buffered));
         }
         if self.busy_until > now {
             return None;
         }
         let buffered = self.queue.pop_front()?;
         self.busy_until = now + self.timing.rate.serialize(Bytes::new(u64::from(buffered.len) + GAP_BYTES));
-        self.passing.push_back((self.busy_until + self.timing.latency, buffered));
+        self.passing.push_back((self.busy_until + self.timing.turn, buffered));
         Some(LoopbackStep::Dequeued(buffered))
     }
 }

@@ -293,9 +293,7 @@ impl Protection {
         switch: SwitchId,
     ) -> Option<LoopbackResult> {
         let step = self.shared.loopbacks.get_mut(switch.index())?.poll(now)?;
-        let (LoopbackStep::Mirrored(buffered)
-        | LoopbackStep::Dequeued(buffered)
-        | LoopbackStep::Judged(buffered)) = step;
+        let (LoopbackStep::Dequeued(buffered) | LoopbackStep::Judged(buffered)) = step;
         let port = buffered.port;
         let (protocol, mut cx) = self.split(lanes, now, port);
         // No other protocol buffers frames in the loopback port.
@@ -303,10 +301,6 @@ impl Protection {
             return Some(LoopbackResult { wakes: None });
         };
         let wakes = match step {
-            LoopbackStep::Mirrored(buffered) => {
-                prototype.keep(&mut cx, buffered);
-                false
-            }
             LoopbackStep::Dequeued(buffered) => prototype.on_dequeue(now, &buffered),
             LoopbackStep::Judged(buffered) => prototype.on_looped(&mut cx, buffered),
         };

@@ -33,6 +33,8 @@ pub(crate) struct Prototype {
     pub(super) location: BufferLocation,
     /// The highest of its three queues: retransmissions, notifications, pauses.
     urgent: VecDeque<(Header, Option<FrameId>)>,
+    /// Retransmissions on their way to that queue, with arrival times.
+    resent: VecDeque<(Time, Header, FrameId)>,
     /// Number of ticks processed.
     ticks: u64,
     tx: BufferState,
@@ -80,6 +82,7 @@ impl Prototype {
             active: false,
             location,
             urgent: VecDeque::new(),
+            resent: VecDeque::new(),
             ticks: 0,
             tx: BufferState::new(limits.tx_bytes),
             rx: BufferState::new(limits.rx_bytes),
@@ -181,12 +184,7 @@ impl Prototype {
     fn mirror(&mut self, cx: &mut EndContext<'_>, id: FrameId, number: EraSeq) {
         let copy = cx.lanes.keep_copy(id);
         let len = cx.lanes.frames.get(id).len;
-        let buffered = BufferedFrame { port: cx.port, side: Side::Tx, number, frame: copy, len };
-        if let BufferLocation::Loopback(switch) = self.location {
-            cx.mirror(switch, buffered);
-        } else {
-            self.keep(cx, buffered);
-        }
+        self.keep(cx, BufferedFrame { port: cx.port, side: Side::Tx, number, frame: copy, len });
     }
 
     /// Buffers a frame, if there is room.
@@ -263,11 +261,13 @@ impl Prototype {
 
     /// Queues `copies` of a frame for retransmission.
     fn resend(&mut self, cx: &mut EndContext<'_>, buffered: &BufferedFrame, copies: u8) {
+        let at = cx.now + self.location.resend_latency(cx.shared);
         for _ in 1..copies {
             let copy = cx.lanes.keep_copy(buffered.frame);
-            self.queue_retransmission(buffered, copy);
+            self.send_again(at, buffered, copy);
         }
-        self.queue_retransmission(buffered, buffered.frame);
+        self.send_again(at, buffered, buffered.frame);
+        self.release_retransmissions(cx.now);
     }
 
     fn record_pause(&mut self, now: Time, quanta: Quanta) {
@@ -324,14 +324,21 @@ impl Prototype {
         self.sender.judge_copy(buffered.number)
     }
 
-    fn queue_retransmission(&mut self, buffered: &BufferedFrame, frame: FrameId) {
+    fn send_again(&mut self, at: Time, buffered: &BufferedFrame, frame: FrameId) {
         let signal = PrototypeHeader::Data {
             number: buffered.number,
             retransmitted: true,
             blocking: self.ordered,
             ack: None,
         };
-        self.urgent.push_back((Header::Prototype(signal), Some(frame)));
+        self.resent.push_back((at, Header::Prototype(signal), frame));
+    }
+
+    /// Queues the retransmissions that have arrived at their queue.
+    fn release_retransmissions(&mut self, now: Time) {
+        while let Some((_, header, frame)) = self.resent.pop_front_if(|(at, ..)| *at <= now) {
+            self.urgent.push_back((header, Some(frame)));
+        }
     }
 
     /// Checks a frame in the receive buffer, which only has frames that stay in order.
@@ -346,12 +353,14 @@ impl Prototype {
             .ticks_to_event()
             .map(|ticks| Time::from_ps((self.ticks + ticks).saturating_mul(TICK.as_ps())));
         let resumed = self.sender.paused_until().filter(|until| *until > now);
-        [tick, resumed].into_iter().flatten().min()
+        let resent = self.resent.front().map(|(at, ..)| *at);
+        [tick, resumed, resent].into_iter().flatten().min()
     }
 
     /// Processes the ticks up to `now`.
     pub(crate) fn on_time(&mut self, now: Time) {
         self.missing.on_time(now);
+        self.release_retransmissions(now);
         let ticks = now.as_ps() / TICK.as_ps();
         while self.ticks < ticks {
             let passed = ticks - self.ticks;

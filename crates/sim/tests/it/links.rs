@@ -12,12 +12,13 @@ const IDEAL: &str = "by = \"linkguardian\"\nprofile = \"prototype\"\nswitch = \"
 const IDEAL_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"prototype\"\nswitch = \"ideal\"\n";
 const FEC: &str = "by = \"fec(5,2)\"\n";
 
-/// Each link masks its own losses, so the end hosts see none.
+/// Each link masks its own losses, so the end hosts see none. A Tofino in the middle has received frames of one link
+/// and copies for the next in the same loop, which at 25 Gb/s is fast enough for both.
 #[test]
 fn each_link_of_a_path_recovers_its_own_losses() {
     let (_, bare) = run(&path(""), 1);
     assert!(resent(&bare) > 100);
-    for scheme in [HARDENED, IDEAL, FEC] {
+    for scheme in [HARDENED, TOFINO, IDEAL, FEC] {
         let (results, rows) = run(&path(&protect(scheme)), 1);
         let recovered_and_lost = recovered_and_lost(&results);
         println!("{scheme}: {recovered_and_lost:?}");
@@ -27,19 +28,6 @@ fn each_link_of_a_path_recovers_its_own_losses() {
         assert!(!rows.iter().any(notices), "no host sees a loss: {scheme}");
         assert!(rows.iter().all(|row| row.outcome == FlowOutcome::Finished));
     }
-}
-
-/// A Tofino in the middle has received frames of one link and copies for the next in the same loop: some
-/// copies loop too late for `ackNoTimeout`. The first switch has only copies, and loses none.
-#[test]
-fn a_path_of_tofinos_lets_some_losses_through() {
-    let (results, rows) = run(&path(&protect(TOFINO)), 1);
-    let recovered_and_lost = recovered_and_lost(&results);
-    println!("{recovered_and_lost:?}");
-    let [(_, first), others @ ..] = &recovered_and_lost[..] else { panic!("three links lose frames") };
-    assert_eq!(*first, 0);
-    assert!(others.iter().map(|(_, lost)| lost).sum::<u64>() > 0);
-    assert!(resent(&rows) > 0, "the hosts see losses");
 }
 
 /// Losses on the link to `b` do not change the port to `c`.

@@ -20,7 +20,8 @@ pub(super) const CLAIM: Claim = Claim {
              LinkGuardian, each PFC frame sent once, twice and three times; and protected at 1e-3 with each sent \
              once and pauses of 3000 quanta instead of 65 535. Headroom is as computed, including the buffers of \
              both ends of a protected link",
-    note: "The bounds were set after a first look at such runs. A switch repeats a pause only after half of the pause time, 168 µs at 100 Gb/s. Until then a neighbour \
+    note: "The bounds were set after a first look at such runs. A switch repeats a pause only \
+             after half of the pause time, 168 µs at 100 Gb/s. Until then a neighbour \
            that missed the PFC frame fills the headroom, and further frames are dropped. A PFC frame carries a \
            state, so that a copy does no harm, and takes 84 B of the link. In a lossless fabric links must protect \
            PFC frames too, or pauses must be short: the bytes that arrive until a pause of 3000 quanta is repeated \

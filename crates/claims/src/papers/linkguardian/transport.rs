@@ -22,7 +22,7 @@ pub(super) enum RoundTrip {
     Tcp,
 }
 
-/// Minimum retransmission timeout of TCP in the paper.
+/// Minimum retransmission timeout of TCP in the paper: at least one tick and a round trip, so two ticks.
 pub(super) const RTO_MIN_NS: f64 = 1e6;
 
 impl Transport {
@@ -75,9 +75,13 @@ impl From<RoundTrip> for Transport {
     }
 }
 
+/// Tick of the testbed's kernel, a low-latency build of Ubuntu.
+const TICK: &str = "1ms";
+
 fn tcp(run: Run, congestion: &str) -> Run {
     run.set("transport.protocol", "tcp")
         .set("transport.qp", "per-flow")
         .set("transport.tcp.congestion", congestion)
         .set("transport.tcp.rto_min", "1ms")
+        .set("transport.tcp.tick", TICK)
 }

@@ -2,6 +2,7 @@
 
 mod auto;
 mod down;
+mod flows;
 mod roce;
 mod shell;
 mod tcp;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Lab) -> Result<Answer, Failure> {
         LabCommand::Auto(args) => auto::run(args),
         LabCommand::Roce(args) => roce::run(args),
         LabCommand::Tcp(args) => tcp::run(args),
+        LabCommand::Flows(args) => flows::run(args),
         LabCommand::Shell(args) => shell::run(args),
         LabCommand::Down => down::run(),
         LabCommand::Wire(args) => wire::run(args),

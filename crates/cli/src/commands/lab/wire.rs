@@ -75,7 +75,8 @@ fn impairments(args: &LabImpairment) -> [ImpairmentSettings; 2] {
         burst_frames: args.burst,
         bit_error_rate: args.ber.unwrap_or(0.0),
         every: args.every,
+        tcp_byte: args.tcp_byte,
     };
-    let b_to_a = ImpairmentSettings { loss: args.loss_back.unwrap_or(a_to_b.loss), ..a_to_b };
+    let b_to_a = ImpairmentSettings { loss: args.loss_back.unwrap_or(a_to_b.loss), tcp_byte: None, ..a_to_b };
     [a_to_b, b_to_a]
 }

@@ -55,7 +55,7 @@ fn lost_tail_is_probed() {
     assert!((2 * srtt_ns - 1_000..2 * srtt_ns + 8_000).contains(&waited), "{waited} ns");
 }
 
-/// As in Linux, a probe waits two ticks longer. For a single segment, whose ACK may be delayed, the probe
+/// As in Linux, a probe waits 2 ms longer, in whole ticks. For a single segment, whose ACK may be delayed, the probe
 /// replaces the timeout (RFC 8985 §7.2).
 #[test]
 fn probes_wait_for_ticks_and_delayed_acks() {
@@ -63,7 +63,7 @@ fn probes_wait_for_ticks_and_delayed_acks() {
         connect(Config { tick: Span::from_ms(1), ..config(Algorithm::Reno) }).drop_nth(Forward, [9, 10]);
     send(&mut ticks, 10_000);
     assert_eq!(ticks.sender().tcp_counters().probes, 1);
-    assert_eq!(ticks.sent(Forward)[10].at.since(ticks.sent(Forward)[9].at).as_ns() / 1_000_000, 2);
+    assert_eq!(ticks.sent(Forward)[10].at.since(ticks.sent(Forward)[9].at).as_ns() / 1_000_000, 3);
     let mut single = connect(config(Algorithm::Reno)).drop_nth(Forward, [1]);
     send(&mut single, 143);
     assert_eq!((single.sender().tcp_counters().probes, single.requester(A).timeouts), (1, 0));
