@@ -49,14 +49,13 @@ impl Lanes {
             }
             let id = self.frames.insert(*frame);
             if frame.has_header {
-                match headers.next().expect("a frame with a header") {
-                    Some(packed) => self.headers.insert_packed(id, packed),
-                    None => {
-                        let (header, block) = large.next().expect("a header that did not fit");
-                        self.headers.insert(id, header);
-                        if let Some(block) = block {
-                            self.headers.attach(id, block);
-                        }
+                if let Some(packed) = headers.next().expect("a frame with a header") {
+                    self.headers.insert_packed(id, packed);
+                } else {
+                    let (header, block) = large.next().expect("a header that did not fit");
+                    self.headers.insert(id, header);
+                    if let Some(block) = block {
+                        self.headers.attach(id, block);
                     }
                 }
             }
