@@ -4,7 +4,7 @@ use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::scheme::DCP;
+use super::scheme::{DCP, Memory};
 use super::source;
 use crate::ledger::number::{count, fraction};
 use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
@@ -64,7 +64,7 @@ fn web(effort: Effort, acks: &str) -> Run {
         .set("topology.spines", 8)
         .set("topology.hosts_per_leaf", 8)
         .set("workload.0.duration", effort.choose("1ms", "10ms"));
-    DCP.on(run).set("switch.trim.acks", acks).seconds(effort.choose(0.5, 4.0))
+    DCP.on(run, Memory::BDP).set("switch.trim.acks", acks).seconds(effort.choose(0.5, 4.0))
 }
 
 fn incasts() -> [(u32, &'static str); 4] {

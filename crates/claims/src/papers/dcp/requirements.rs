@@ -8,8 +8,8 @@ use wiremend_report::human;
 use wiremend_units::Span;
 
 use super::scheme::{
-    CP, DCP, GO_BACK_N, GO_BACK_N_ADAPTIVE, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, MPTCP, MPTCP_ADAPTIVE, NDP,
-    Scheme,
+    CP, DCP, GO_BACK_N, GO_BACK_N_ADAPTIVE, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, MPTCP, MPTCP_ADAPTIVE,
+    Memory, NDP, Scheme,
 };
 use super::source;
 use crate::ledger::number::{mark, shown};
@@ -102,9 +102,11 @@ fn incast(scheme: Scheme) -> Run {
     let run = Run::new("claims/requirements");
     // Within a rack there is one path between two hosts, which all subflows would share.
     let sets: &[_] = if scheme.name == MPTCP.name { OTHER_RACK } else { &[] };
-    scheme.on(sets.iter().fold(run, |run, (path, value)| run.set(path, value)))
+    scheme.on(sets.iter().fold(run, |run, (path, value)| run.set(path, value)), TWELFTH)
 }
 
+/// A twelfth of what the twelve hosts send.
+const TWELFTH: Memory = Memory::new("300kB", "32MB");
 const OTHER_RACK: &[(&str, &str)] =
     &[("topology.leaves", "2"), ("topology.spines", "8"), ("workload.0.src", "h13..h24")];
 
@@ -114,7 +116,7 @@ fn longer_timeout() -> Run {
 }
 
 fn in_one_rack() -> Run {
-    MPTCP.on(Run::new("claims/requirements"))
+    MPTCP.on(Run::new("claims/requirements"), TWELFTH)
 }
 
 /// Over switches with ECMP: subflows may share a path by chance.
@@ -129,7 +131,7 @@ fn single(slow: &str) -> Run {
 
 fn spread(scheme: Scheme, slow: &str) -> Run {
     let run = Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", "2MB");
-    scheme.on(run)
+    scheme.on(run, Memory::LARGE)
 }
 
 const EQUAL: &str = "100Gbps";

@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::scheme::{
-    DCP, GO_BACK_N_ADAPTIVE, IRN_ADAPTIVE, MP_RDMA, MP_RDMA_WIDE, RACK_TLP_ADAPTIVE, Scheme,
+    DCP, GO_BACK_N_ADAPTIVE, IRN_ADAPTIVE, MP_RDMA, MP_RDMA_WIDE, Memory, RACK_TLP_ADAPTIVE, Scheme,
 };
 use super::source;
 use crate::ledger::number::fraction;
@@ -55,7 +55,7 @@ fn bytes(effort: Effort) -> (f64, &'static str) {
 fn run(effort: Effort, scheme: Scheme, slow: &str) -> Run {
     let run =
         Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", bytes(effort).1);
-    scheme.on(run).seconds(0.5)
+    scheme.on(run, Memory::LARGE).seconds(0.5)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
