@@ -340,8 +340,8 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
             ),
             Revision { from: "excused misses", to: "misses of printed orders count", why: IN_WORDS },
             revision(
-                "32 hosts, 400 kB per port, 28 senders of 64 kB",
-                "256 hosts, 1 MB and 130 kB per port, 128 senders of 32 kB",
+                "32 hosts, 400 kB per port, 28 senders of 64 kB; with DCQCN DCP gets more notifications",
+                "256 hosts, 1 MB and 130 kB per port, 128 senders of 32 kB; notifications, a reason, are shown",
                 "The paper's network, with the memory of its simulator",
             ),
         ],

@@ -255,10 +255,6 @@ fn with_control(judgement: &mut Judgement, results: &Results<'_>, place: Place, 
         let named = |name: &'static str, case: &Case<'_>| (name, number(case.median()));
         let what = format!("median of slowdowns, {paths}, {control}");
         judgement.must(what, ascending(&[named(DCP, &dcp), named(RACK, &rack)], 0.0));
-    } else {
-        let notifications = |case: &Case<'_>| number(case.notified() as f64);
-        let order = ascending(&[(RACK, notifications(&rack)), (DCP, notifications(&dcp))], 0.0);
-        judgement.must(format!("congestion notifications, {paths}, {control}"), order);
     }
     judgement.none(format!("timeouts of DCP, {paths}, {control}"), dcp.timeouts());
 }
