@@ -326,7 +326,7 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
         "D5",
         &[revision(
             "DCP trims at 130 kB, others drop at 1 MB; 10 ms of arrivals",
-            "all have 1 MB, and as a cause of misses 130 kB, with one free value; RACK-TLP is compared too; 5 ms",
+            "all have 1 MB, and as a cause of misses 130 kB, with one free value; RACK-TLP is compared too; 2 ms",
             EQUAL_MEMORY,
         )],
     ),

@@ -15,7 +15,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "RACK-TLP performs better than IRN, at the cost of a timestamp for each packet. DCP performs better than \
            both, and better than timers alone. The slides do not print the numbers of the figure",
     method: "256 hosts, 16 per rack, 100G and no PFC: WebSearch at load 0.4, and every 1 ms 128 hosts send 32 kB to \
-             one, for 2 ms with four seeds (quick: 32 hosts, 24 to one, one seed), with one path for each connection \
+             one, for 2 ms with two seeds (quick: 32 hosts, 24 to one, one seed), with one path for each connection \
              and with adaptive routing. Every scheme has 1 MB per port, 32 MB per switch as in the published \
              simulator, or one bandwidth-delay product, 130 kB: DCP trims where the others drop. Without congestion \
              control, with Swift, and for 1 MB with DCQCN with two sets of parameters (marks from 250 to 750 kB). \
@@ -56,7 +56,7 @@ const RACK_TOLERANCE: f64 = 0.05;
 const UNNECESSARY_MIN: f64 = 0.2;
 
 fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    1..=effort.choose(1, 4)
+    1..=effort.choose(1, 2)
 }
 
 /// Scheme, memory, path selection and congestion control.
