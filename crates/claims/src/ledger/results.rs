@@ -1,7 +1,7 @@
 //! Outcomes of all runs.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
@@ -40,9 +40,12 @@ impl<'a> Results<'a> {
         Self { asked: Some(RefCell::default()), ..Self::new(effort, &[], Runner::new(), BTreeMap::new()) }
     }
 
-    /// The runs whose outcomes the judgement asked for.
+    /// The runs whose outcomes the judgement asked for, each once.
     pub(super) fn asked(self) -> Vec<Run> {
-        self.asked.map(RefCell::into_inner).unwrap_or_default()
+        let mut runs = self.asked.map(RefCell::into_inner).unwrap_or_default();
+        let mut known = BTreeSet::new();
+        runs.retain(|run| known.insert(run.command(&[])));
+        runs
     }
 
     /// Whether there are no outcomes yet. What costs time and needs no run is left out then.
