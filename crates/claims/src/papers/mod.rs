@@ -17,7 +17,6 @@ mod linkguardian;
 mod livelock;
 mod mending;
 
-use crate::completion;
 use crate::error::Error;
 use crate::ledger::Claim;
 

@@ -1,12 +1,9 @@
 //! D3: completion times of collectives.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Memory, Scheme};
 use super::source;
-use crate::ledger::number::{fraction, spread};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::spread;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D3",
@@ -24,8 +21,8 @@ pub(super) const CLAIM: Claim = Claim {
            balancing. Every scheme that tolerates reordering gains as much: IRN over adaptive switches and MP-RDMA \
            too, because groups that send in lockstep over equal links reorder few packets. The schemes differ over \
            unequal paths (D2) and over links that are shared with other traffic (D5)",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SCHEMES: [Scheme; 6] = [DCP, MP_RDMA, IRN_ADAPTIVE, IRN, GO_BACK_N, LOSSLESS];
@@ -55,16 +52,6 @@ fn large(effort: Effort, scheme: Scheme, kind: &str) -> Run {
         .set("workload.0.groups", groups)
         .set("workload.0.bytes", effort.choose("3MB", "30MB"));
     scheme.on(run, Memory::LARGE).seconds(effort.choose(0.3, 15.0))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_with = |kind: &'static str| {
-        SCHEMES.into_iter().flat_map(move |scheme| {
-            let small = seeds(effort).map(move |seed| small(scheme, kind, seed));
-            small.chain([large(effort, scheme, kind)])
-        })
-    };
-    COLLECTIVES.iter().flat_map(|(kind, _, _)| runs_with(kind)).collect()
 }
 
 /// Mean completion time of the jobs; infinite if one does not complete.

@@ -1,13 +1,8 @@
 //! D4: racks that are 100 and 1000 km apart.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Plot, Scale, Unit};
-
 use super::scheme::{DCP, GO_BACK_N, IRN, LOSSLESS, MP_RDMA, Memory, Scheme};
 use super::source;
-use crate::ledger::number::{bytes, fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::{distribution, exact_ns, quantile_ns};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D4",
@@ -26,8 +21,8 @@ pub(super) const CLAIM: Claim = Claim {
            their cables are long or not, that is 600 MB and 6 GB exactly; the slides do not say how they come to \
            these figures. Lossy schemes need buffers for bursts only. A loss costs them one round trip if a header \
            reports it, and several if a timer must detect it",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Long cables of a leaf: one to each spine.
@@ -129,14 +124,6 @@ fn flows(effort: Effort, distance: Distance, scheme: Scheme) -> Run {
             .set("transport.selective-repeat.rto_low", distance.mp_rdma_timer),
         _ => run,
     }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_over = |&distance: &Distance| {
-        let flows = SCHEMES.map(|scheme| flows(effort, distance, scheme));
-        [paused(distance), halved(distance)].into_iter().chain(flows)
-    };
-    distances(effort).iter().flat_map(runs_over).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

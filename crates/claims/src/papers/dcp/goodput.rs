@@ -1,11 +1,7 @@
 //! D1: goodput of a connection with random losses, for each scheme.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::source;
-use crate::ledger::number::{ascending, fraction, number, rate_bps};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D1",
@@ -25,8 +21,8 @@ pub(super) const CLAIM: Claim = Claim {
            72 times. No one delay gives both figures: what a loss costs the testbed's NIC falls with the loss rate, \
            and why is not known. RACK-TLP does as well as DCP if its window is large enough not to wait for the \
            oldest packet. Queues are short here, and the memory of ports makes no difference",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const GO_BACK_N: &str = "go-back-N";
@@ -69,11 +65,6 @@ fn run(scheme: &'static str, loss: f64, effort: Effort) -> Run {
     let path = if scheme == DCP { "switch.trim.share" } else { "impair.0.rate" };
     let run = Run::new("claims/goodput").variant(scheme).set(path, loss);
     run.set("stop.after", effort.choose("20ms", "1s")).seconds(effort.choose(0.1, 5.0))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let at = |&loss: &f64| SCHEMES.map(|scheme| run(scheme, loss, effort));
-    rates(effort).iter().flat_map(at).chain([run(DCP, 0.0, effort)]).collect()
 }
 
 fn goodput(results: &Results<'_>, scheme: &'static str, loss: f64) -> f64 {

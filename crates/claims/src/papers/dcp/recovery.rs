@@ -1,12 +1,7 @@
 //! D6: timers alone, selective repeat, RACK-TLP and DCP with the same flows.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Plot, Scale, Unit};
-
 use super::source;
-use crate::ledger::number::{ascending, fraction, number, shown};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::slowest;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D6",
@@ -23,8 +18,8 @@ pub(super) const CLAIM: Claim = Claim {
     note: "As published, a switch drops acknowledgements that meet a long queue, and no packet follows the last one \
            of a flow: the sender waits for its timer of 8 ms, although all data have arrived. With acknowledgements \
            in the class of headers no timer fires",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const TIMERS: &str = "timeout only";
@@ -121,11 +116,6 @@ impl Setting {
                 .set("workload.1.src", "h8..h31"),
         }
     }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let with_seeds = |setting: Setting| seeds(effort).map(move |seed| setting.run(seed, effort));
-    Place::all().flat_map(Place::settings).flat_map(with_seeds).collect()
 }
 
 /// A scheme with path selection and congestion control, over all seeds.

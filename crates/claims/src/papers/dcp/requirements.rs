@@ -4,7 +4,6 @@ use wiremend_proto::dcp::Parameters;
 use wiremend_proto::rc;
 use wiremend_proto::sr::{self, StateBytes};
 use wiremend_proto::tcp::multipath::{self, SUBFLOWS_MAX};
-use wiremend_report::human;
 use wiremend_units::Span;
 
 use super::scheme::{
@@ -12,8 +11,8 @@ use super::scheme::{
     Memory, NDP, Scheme,
 };
 use super::source;
-use crate::ledger::number::{mark, shown};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::mark;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D9",
@@ -39,8 +38,8 @@ pub(super) const CLAIM: Claim = Claim {
            its cells would differ, as the result shows. The chosen settings are those for which subflows and the \
            requirement are meaningful. TCP with one subflow meets R2 too, so subflows are not the reason that MPTCP \
            meets it",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SLOWDOWN_MAX: f64 = 10.0;
@@ -136,13 +135,6 @@ fn spread(scheme: Scheme, slow: &str) -> Run {
 
 const EQUAL: &str = "100Gbps";
 const HALF: &str = "50Gbps";
-
-fn runs(_: Effort) -> Vec<Run> {
-    let of = |row: &Row| [incast(row.incast), spread(row.spread, EQUAL), spread(row.spread, HALF)];
-    let others = [incast(LOSSLESS), longer_timeout(), in_one_rack()];
-    let paths = [EQUAL, HALF].into_iter().flat_map(|slow| [hashed(slow), single(slow)]);
-    ROWS.iter().flat_map(of).chain(others).chain(paths).collect()
-}
 
 fn slowest_ns(outcome: &Outcome) -> f64 {
     let all = outcome.summary.finished == outcome.summary.flows;

@@ -1,16 +1,11 @@
 //! D5: web search flows on 256 hosts, with and without congestion control.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::scheme::{
     DCP, DCP_CONTROLLED, GO_BACK_N, IRN, IRN_ADAPTIVE, IRN_CONTROLLED, LOSSLESS, MP_RDMA, Memory,
     RACK_TLP_ADAPTIVE, Scheme,
 };
 use super::source;
-use crate::ledger::number::{Number, fraction, number, shown};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::quantile_ns;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D5",
@@ -25,8 +20,8 @@ pub(super) const CLAIM: Claim = Claim {
              control is Swift. Slowdown is the completion time divided by that in an empty network",
     note: "Without congestion control each sender keeps a full window in flight, and answers each header with a \
            retransmission that meets the same queue. How much this costs depends on the memory of the ports",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SCHEMES: [Scheme; 9] =
@@ -55,15 +50,6 @@ fn web(effort: Effort, memory: Memory, scheme: Scheme, load: f64) -> Run {
 
 fn incast(memory: Memory, scheme: Scheme) -> Run {
     scheme.on(Run::new("claims/incast"), memory).seconds(1.0)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_with = |memory: Memory, scheme: Scheme| {
-        let web = loads(effort).iter().map(move |&load| web(effort, memory, scheme, load));
-        web.chain([incast(memory, scheme)])
-    };
-    let runs_over = |memory| SCHEMES.into_iter().flat_map(move |scheme| runs_with(memory, scheme));
-    MEMORIES.into_iter().flat_map(runs_over).collect()
 }
 
 fn mean_ns(outcome: &Outcome) -> f64 {
