@@ -128,3 +128,27 @@ pub(super) const MPTCP_ADAPTIVE: Scheme =
     Scheme::dropping("MPTCP, adaptive", "go-back-n", ADAPTIVE, SUBFLOWS);
 pub(super) const NDP: Scheme = Scheme::trimming("NDP, adaptive", "ndp", &[]);
 pub(super) const CP: Scheme = Scheme::trimming("CP, adaptive", "cp", &[]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_has_the_same_memory() {
+        let command = |scheme: Scheme, memory| scheme.on(Run::new("claims/websearch"), memory).command(&[]);
+        for memory in [Memory::LARGE, Memory::BDP] {
+            let port = format!("--set topology.buffer={}", memory.port);
+            let threshold = format!("--set switch.trim.threshold={}", memory.port);
+            for scheme in [DCP, DCP_CONTROLLED, NDP, CP] {
+                let command = command(scheme, memory);
+                assert!(command.contains(&port) && command.contains(&threshold), "{command}");
+            }
+            for scheme in [GO_BACK_N, IRN, IRN_CONTROLLED, RACK_TLP_ADAPTIVE, MP_RDMA, MPTCP] {
+                let command = command(scheme, memory);
+                assert!(command.contains(&port) && !command.contains("switch.trim"), "{command}");
+            }
+            let shared = format!("--set switch.lossless.buffer={}", memory.shared);
+            assert!(command(LOSSLESS, memory).contains(&shared));
+        }
+    }
+}
