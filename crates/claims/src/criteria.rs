@@ -355,6 +355,14 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
         )],
     ),
     (
+        "D13",
+        &[revision(
+            "the longest completion time with a failure is at most two timers longer than without",
+            "it is shown",
+            "It is no statement of the paper; a first run missed it, for the reason in the note",
+        )],
+    ),
+    (
         "W4",
         &[
             revision(
