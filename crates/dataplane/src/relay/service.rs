@@ -21,6 +21,7 @@ use crate::event_loop::{Clock, wait_for_frames};
 use crate::net::{Interface, tc};
 use crate::port::LinuxPort;
 use crate::sys::capability::{self, Capability};
+use crate::sys::process::SignsOfLife;
 use crate::sys::{process, sched, wait};
 
 /// The forwarding process of a relay, ready to run.
@@ -34,6 +35,8 @@ pub struct Service {
     wanted: bool,
     /// When to probe an idle peer.
     probe_at: Time,
+    signs_of_life: SignsOfLife,
+    life_at: Time,
     /// The MTUs of the ports, and why they prevent protection.
     mtu: MtuWatch,
     kernel_dropped: [u64; 2],
@@ -69,6 +72,8 @@ const LINGER: Span = Span::from_ms(10);
 const ITERATIONS_MAX: u32 = 256;
 /// The longest sleep, which bounds the delay until `stop` is polled.
 const SLEEP_MAX: Span = Span::from_ms(200);
+/// Interval at which the process tells its supervisor that it does not hang.
+const LIFE_INTERVAL: Span = Span::from_ms(100);
 
 impl Service {
     /// Opens the ports, drops capabilities, leaves traffic to the kernel and listens for control requests.
@@ -127,6 +132,8 @@ impl Service {
             inbox,
             wanted: false,
             probe_at: Time::ZERO,
+            signs_of_life: SignsOfLife::inherited(),
+            life_at: Time::ZERO,
             mtu,
             kernel_dropped: [0; 2],
             notices: Notices::default(),
@@ -221,6 +228,10 @@ impl Service {
     }
 
     fn run_once(&mut self, now: Time) -> Result<bool, RelayError> {
+        if self.life_at <= now {
+            self.life_at = now + LIFE_INTERVAL;
+            self.signs_of_life.give();
+        }
         let result = self.datapath.run_once(now);
         let more =
             result.map_err(|source| RelayError::Io { what: "receive or send frames".into(), source })?;

@@ -1,7 +1,7 @@
 //! The supervisor process: keeps the link forwarding when the forwarding process dies.
 
 use std::fs;
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
@@ -55,6 +55,31 @@ pub struct SupervisorSignals<'a> {
 const LIFETIME_MIN: Span = Span::from_ms(1000);
 const BACKOFF: Span = Span::from_ms(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Polls without a sign of life, once there was one, after which the forwarding process hangs. Polls are counted
+/// instead of time: a machine that was suspended or overloaded stops both processes.
+const SILENT_POLLS_MAX: u32 = 15;
+
+/// For how long the forwarding process has not given a sign of life.
+#[derive(Default)]
+struct Silence {
+    has_lived: bool,
+    polls: u32,
+}
+
+impl Silence {
+    /// Judges a poll: whether there was a sign of life, or another event ended the poll. True once for each silence.
+    fn is_too_long(&mut self, life_pipe: &mut PipeReader, has_sign: bool, has_event: bool) -> bool {
+        if has_sign {
+            // Signs carry nothing. What one read leaves ends the next poll.
+            self.has_lived |= life_pipe.read(&mut [0; 64]).is_ok_and(|count| count > 0);
+            self.polls = 0;
+        } else if !has_event {
+            self.polls += 1;
+        }
+        self.has_lived && self.polls == SILENT_POLLS_MAX
+    }
+}
+
 /// Returns whether an error at the start is permanent (2: input, 3: environment).
 fn is_final(code: i32) -> bool {
     matches!(code, 2 | 3)
@@ -128,9 +153,9 @@ impl<'a> Supervisor<'a> {
         let mut early_deaths = 0;
         loop {
             let started = self.clock.now();
-            let (mut child, exit_pipe) =
+            let (mut child, life_pipe) =
                 self.spawn(command()).map_err(RelayError::io("start the forwarding process"))?;
-            let how = match self.watch_child(&mut child, exit_pipe) {
+            let how = match self.watch_child(&mut child, life_pipe) {
                 Ok(Some(status)) if self.is_last(status) => return Ok(status),
                 Ok(Some(status)) if status.code() == Some(RESTART) => {
                     info!(
@@ -174,8 +199,8 @@ impl<'a> Supervisor<'a> {
         process::inherit_descriptors(&mut command, &self.lease.locks());
         // Ctrl-C goes to the supervisor, which terminates the child.
         command.process_group(0);
-        let exit_pipe = process::exit_pipe(&mut command)?;
-        Ok((command.spawn()?, exit_pipe))
+        let life_pipe = process::life_pipe(&mut command)?;
+        Ok((command.spawn()?, life_pipe))
     }
 
     /// Waits until the child has exited, or has died (`None`) and the kernel still frees its resources. Hands
@@ -183,12 +208,13 @@ impl<'a> Supervisor<'a> {
     fn watch_child(
         &mut self,
         child: &mut Child,
-        exit_pipe: PipeReader,
+        life_pipe: PipeReader,
     ) -> Result<Option<ExitStatus>, RelayError> {
         self.has_served = false;
         let exit = ProcessExit::watch(child).map_err(RelayError::io("watch the forwarding process"))?;
         let mut terminated = false;
-        let mut exit_pipe = Some(exit_pipe);
+        let mut life_pipe = Some(life_pipe);
+        let mut silence = Silence::default();
         loop {
             if let Some(status) =
                 child.try_wait().map_err(RelayError::io("wait for the forwarding process"))?
@@ -206,11 +232,17 @@ impl<'a> Supervisor<'a> {
                 terminated = true;
                 process::terminate(child.id()).map_err(RelayError::io("terminate the forwarding process"))?;
             }
-            let exit_event = exit_pipe.as_ref().map_or(exit.as_fd(), |exit_pipe| exit_pipe.as_fd());
-            let [died, changed] =
-                wait([(exit_event, false), (self.watch.as_fd(), false)], Some(POLL_INTERVAL))
+            let life_or_exit = life_pipe.as_ref().map_or(exit.as_fd(), |life_pipe| life_pipe.as_fd());
+            let [life, changed] =
+                wait([(life_or_exit, false), (self.watch.as_fd(), false)], Some(POLL_INTERVAL))
                     .map_err(RelayError::io("wait for events"))?;
-            if died.error && exit_pipe.take().is_some() {
+            if let Some(life_pipe) = &mut life_pipe
+                && silence.is_too_long(life_pipe, life.read, changed.read)
+            {
+                error!(link = self.settings.link, "the forwarding process hangs: it is killed");
+                child.kill().map_err(RelayError::io("kill the forwarding process"))?;
+            }
+            if life.error && life_pipe.take().is_some() {
                 self.lease.forward()?;
                 // A process that exits in order removes its socket.
                 if !(self.signals.stop)() && fs::remove_file(self.settings.socket()).is_ok() {

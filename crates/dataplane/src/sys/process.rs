@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use std::ptr;
 
 /// Makes the child receive SIGTERM when the thread that started it ends.
 pub fn terminate_with_parent(command: &mut Command) {
@@ -31,23 +32,56 @@ pub fn inherit_descriptors(command: &mut Command, descriptors: &[BorrowedFd<'_>]
     }
 }
 
-/// Returns the read end of a pipe whose write end only the child holds, once `command` is dropped. It hangs
-/// up when the child dies.
+/// The descriptor of [`SignsOfLife`] in the child. The kernel closes the highest descriptors of a dead process first,
+/// so this one is high.
+const LIFE: RawFd = 512;
+/// Tells the child that it has [`LIFE`].
+const LIFE_VARIABLE: &str = "WIREMEND_SIGNS_OF_LIFE";
+
+/// Returns the read end of a pipe whose write end only the child holds, once `command` is dropped. The child writes
+/// to it by [`SignsOfLife`]. It hangs up when the child dies.
 ///
 /// This is earlier than [`ProcessExit`], which waits until the kernel has freed all resources: some tens of
-/// milliseconds for packet rings. The kernel closes the highest descriptors first, so the pipe has a high
-/// one.
-pub fn exit_pipe(command: &mut Command) -> io::Result<io::PipeReader> {
-    const HIGH: libc::c_int = 512;
+/// milliseconds for packet rings. Neither end blocks.
+pub fn life_pipe(command: &mut Command) -> io::Result<io::PipeReader> {
     let (reader, writer) = io::pipe()?;
-    // SAFETY: `fcntl` is safe to call between `fork` and `exec`; it affects only the new process.
+    for end in [reader.as_raw_fd(), writer.as_raw_fd()] {
+        // SAFETY: no pointers; both descriptors are open. A new pipe has no other status flags.
+        if unsafe { libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    command.env(LIFE_VARIABLE, LIFE.to_string());
+    // SAFETY: `dup2` is safe to call between `fork` and `exec`; it affects only the new process.
     unsafe {
         command.pre_exec(move || {
-            let copied = libc::fcntl(writer.as_raw_fd(), libc::F_DUPFD, HIGH);
+            let copied = libc::dup2(writer.as_raw_fd(), LIFE);
             if copied < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
         });
     }
     Ok(reader)
+}
+
+/// How a child tells its parent that it does not hang.
+#[derive(Debug)]
+pub struct SignsOfLife {
+    is_supervised: bool,
+}
+
+impl SignsOfLife {
+    /// Those that [`life_pipe`] expects; none in a process that it did not prepare.
+    #[expect(clippy::disallowed_methods, reason = "only the parent sets it")]
+    pub fn inherited() -> Self {
+        Self { is_supervised: std::env::var_os(LIFE_VARIABLE).is_some() }
+    }
+
+    /// Gives a sign. Does nothing if the parent does not read.
+    pub fn give(&self) {
+        if self.is_supervised {
+            // SAFETY: one byte of a constant. The descriptor stays open until the process ends.
+            unsafe { libc::write(LIFE, ptr::from_ref(&0u8).cast(), 1) };
+        }
+    }
 }
 
 /// Sets `no_new_privs`: running another program gives the process no additional privileges.

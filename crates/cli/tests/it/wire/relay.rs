@@ -217,6 +217,21 @@ fn a_relay_that_is_killed_is_replaced() {
     });
 }
 
+/// A forwarding process that hangs holds protected directions. The supervisor kills it, and the kernel forwards.
+#[test]
+fn a_relay_that_hangs_is_replaced() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _both = chain.start_both();
+        let hanging = chain.carrier(0);
+        signal("STOP", hanging);
+        assert!(eventually(|| !fs::exists(format!("/proc/{hanging}")).unwrap()), "the supervisor kills it");
+        chain.await_status(0, |status| status["pid"] != hanging);
+        chain.await_protection();
+        assert!(chain.crosses());
+    });
+}
+
 #[test]
 fn a_relay_whose_supervisor_is_killed_ends_in_order() {
     in_own_network(|| {
