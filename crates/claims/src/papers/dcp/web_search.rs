@@ -19,14 +19,14 @@ pub(super) const CLAIM: Claim = Claim {
              of one bandwidth-delay product, 130 kB. Each scheme has the path selection that suits it; congestion \
              control is Swift. Slowdown is the completion time divided by that in an empty network",
     note: "Which conclusion holds depends on the memory. With 1 MB per port next to nothing is trimmed under web \
-           search flows, 15 packets at a load of 0.8: DCP needs no congestion control, has lower means than RACK-TLP \
-           and IRN without it, and congestion control shortens only the tail at 0.8. With one bandwidth-delay product \
-           per port a quarter of the packets is retransmitted without congestion control, and all nine statements \
-           come out; what speaks against it are flows of the others that fail, MP-RDMA's and one of IRN's. When 128 \
-           hosts send to one, congestion control matters with both memories, and RACK-TLP is faster than DCP with \
-           it: headers use nine tenths of the congested link, by the weight of their class for a fan-in that no \
-           weight can serve. With a weight of 0.1 (`wiremend run claims/incast --set switch.trim.weight=0.1` and the \
-           settings of DCP) headers wait instead, none is lost, and the mean with 130 kB is 0.56 instead of 3.8 ms",
+           search flows, 15 packets at a load of 0.8: DCP needs no congestion control, has lower means than \
+           RACK-TLP and IRN without it, and congestion control shortens only the tail at 0.8. With one \
+           bandwidth-delay product per port a quarter of the packets is retransmitted without congestion control, \
+           and all nine statements come out; what speaks against it are flows of the others that fail, MP-RDMA's \
+           and one of IRN's. When 128 hosts send to one, congestion control matters with both memories, and \
+           RACK-TLP is faster than DCP with it: headers use nine tenths of the congested link, by the weight of \
+           their class for a fan-in that no weight can serve. With a weight of 0.1 headers wait instead, none is \
+           lost, and the mean with 130 kB is 0.56 instead of 3.8 ms",
     judge,
     ..Claim::FORM
 };
