@@ -1,7 +1,7 @@
 //! Outcomes of all runs.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
@@ -21,8 +21,8 @@ pub struct Results<'a> {
     program: Option<PathBuf>,
     /// By the command of the run.
     outcomes: BTreeMap<String, Outcome>,
-    /// The runs whose outcomes a judgement asked for, in this order, while they are listed.
-    asked: Option<RefCell<Vec<Run>>>,
+    /// The runs whose outcomes a judgement asked for, by command, while they are listed.
+    asked: Option<RefCell<BTreeMap<String, Run>>>,
 }
 
 impl<'a> Results<'a> {
@@ -42,10 +42,7 @@ impl<'a> Results<'a> {
 
     /// The runs whose outcomes the judgement asked for, each once.
     pub(super) fn asked(self) -> Vec<Run> {
-        let mut runs = self.asked.map(RefCell::into_inner).unwrap_or_default();
-        let mut known = BTreeSet::new();
-        runs.retain(|run| known.insert(run.command(&[])));
-        runs
+        self.asked.map(RefCell::into_inner).unwrap_or_default().into_values().collect()
     }
 
     /// Whether there are no outcomes yet. What costs time and needs no run is left out then.
@@ -80,11 +77,11 @@ impl<'a> Results<'a> {
     /// Outcome of a run.
     pub(crate) fn outcome(&self, run: &Run) -> &Outcome {
         static EMPTY: LazyLock<Outcome> = LazyLock::new(Outcome::default);
+        let command = run.command(self.sets);
         if let Some(asked) = &self.asked {
-            asked.borrow_mut().push(run.clone());
+            asked.borrow_mut().insert(command, run.clone());
             return &EMPTY;
         }
-        let command = run.command(self.sets);
         self.outcomes
             .get(&command)
             .unwrap_or_else(|| panic!("a claim asks for other runs after it has seen outcomes: {command}"))
