@@ -2,7 +2,6 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
@@ -127,8 +126,7 @@ fn ports_in_other_use_are_refused() {
 fn a_missing_privilege_is_named() {
     in_own_network(|| {
         let chain = Chain::new();
-        let mut call = chain.call(0, &["run", "--lan", "l1", "--link", "w1"]);
-        let line = ended(call.uid(NOBODY).gid(NOBODY).output().unwrap()).refused(3);
+        let line = chain.ask_as(NOBODY, NOBODY, 0, &["run", "--lan", "l1", "--link", "w1"]).refused(3);
         assert!(line.contains("needs CAP_NET_ADMIN and CAP_NET_RAW"), "{line}");
     });
 }
@@ -371,15 +369,8 @@ fn users_without_permission_cannot_change_settings() {
     in_own_network(|| {
         let chain = Chain::new();
         let _relay = chain.start(0, &["--user", "12345"]);
-        let called = |uid: u32, gid: u32, words: &[&str]| {
-            fs::set_permissions(
-                chain.run_dir(0).parent().unwrap(),
-                std::os::unix::fs::PermissionsExt::from_mode(0o755),
-            )
-            .unwrap();
-            let mut call = chain.call(0, words);
-            ended(call.args(["--link", "w1"]).uid(uid).gid(gid).output().unwrap())
-        };
+        let called =
+            |uid, gid, words: &[&str]| chain.ask_as(uid, gid, 0, &[words, &["--link", "w1"]].concat());
         let line = called(NOBODY, NOBODY, &["status"]).refused(3);
         assert!(line.contains("only root and the group of that socket may access it"), "{line}");
         // A member of the group may read the status only.
