@@ -91,6 +91,9 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/long-headroom.toml",
     "claims/far-racks.toml",
     "claims/requirements.toml",
+    "claims/batches.toml",
+    "claims/failures.toml",
+    "claims/victims.toml",
 ];
 
 /// Returns the names and titles of all scenarios.

@@ -4,7 +4,6 @@
 //! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that compares their outcomes
 //! with bands. The verdict follows from the bands.
 
-mod completion;
 mod corruption;
 mod daemons;
 mod dcp;

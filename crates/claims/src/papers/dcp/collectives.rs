@@ -1,12 +1,9 @@
 //! D3: completion times of collectives.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
-use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Scheme};
+use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Memory, Scheme};
 use super::source;
-use crate::ledger::number::{fraction, spread};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::spread;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D3",
@@ -17,19 +14,18 @@ pub(super) const CLAIM: Claim = Claim {
     method: "Sixteen hosts at two leaves with eight paths between them, like the testbed with two switches and \
              sixteen servers, in four groups over both leaves; a ring or all-to-all of 3 MB per group, from several \
              seeds, because the result depends on hash collisions. Then the network of the paper's simulations, 256 \
-             hosts in 16 groups of 30 MB, and of 300 MB with DCP, IRN and go-back-N (quick: 32 hosts in 8 groups of \
-             3 MB). Each scheme uses the path selection that suits it",
+             hosts in 16 groups of 30 MB (quick: 32 hosts in 8 groups of 3 MB). Each scheme uses the path selection that suits it, and 1 MB per port: DCP trims where the \
+             others drop",
     note: "A ring is as fast as its slowest connection. A hash puts several connections on one link by chance, and \
            with more groups such a collision is more likely. The gain of DCP here comes from packet-level load \
            balancing. Every scheme that tolerates reordering gains as much: IRN over adaptive switches and MP-RDMA \
            too, because groups that send in lockstep over equal links reorder few packets. The schemes differ over \
            unequal paths (D2) and over links that are shared with other traffic (D5)",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SCHEMES: [Scheme; 6] = [DCP, MP_RDMA, IRN_ADAPTIVE, IRN, GO_BACK_N, LOSSLESS];
-const LARGEST: [Scheme; 3] = [DCP, IRN, GO_BACK_N];
 /// Kind of workload, name, and the reduction with DCP in the paper.
 const COLLECTIVES: [(&str, &str, f64); 2] =
     [("allreduce", "AllReduce", 0.33), ("alltoall", "AllToAll", 0.42)];
@@ -42,20 +38,11 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
 }
 
 fn small(scheme: Scheme, kind: &str, seed: u64) -> Run {
-    scheme.on(Run::new("claims/collectives").set("workload.0.kind", kind)).seed(seed).seconds(0.2)
+    let run = Run::new("claims/collectives").set("workload.0.kind", kind);
+    scheme.on(run, Memory::LARGE).seed(seed).seconds(0.2)
 }
 
 fn large(effort: Effort, scheme: Scheme, kind: &str) -> Run {
-    of_bytes(effort, scheme, kind, effort.choose("3MB", "30MB")).seconds(effort.choose(0.3, 15.0))
-}
-
-/// Ten times the size, for some schemes and not with quick effort.
-fn largest(effort: Effort, scheme: Scheme, kind: &str) -> Option<Run> {
-    let is_measured = effort == Effort::Full && LARGEST.iter().any(|one| one.name == scheme.name);
-    is_measured.then(|| of_bytes(effort, scheme, kind, "300MB").seconds(150.0))
-}
-
-fn of_bytes(effort: Effort, scheme: Scheme, kind: &str, bytes: &str) -> Run {
     let [leaves, spines, hosts, groups] = effort.choose([4, 8, 8, 8], [16, 16, 16, 16]);
     let run = Run::new("claims/collectives")
         .set("workload.0.kind", kind)
@@ -63,18 +50,8 @@ fn of_bytes(effort: Effort, scheme: Scheme, kind: &str, bytes: &str) -> Run {
         .set("topology.spines", spines)
         .set("topology.hosts_per_leaf", hosts)
         .set("workload.0.groups", groups)
-        .set("workload.0.bytes", bytes);
-    scheme.on(run)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_with = |kind: &'static str| {
-        SCHEMES.into_iter().flat_map(move |scheme| {
-            let small = seeds(effort).map(move |seed| small(scheme, kind, seed));
-            small.chain([large(effort, scheme, kind)]).chain(largest(effort, scheme, kind))
-        })
-    };
-    COLLECTIVES.iter().flat_map(|(kind, _, _)| runs_with(kind)).collect()
+        .set("workload.0.bytes", effort.choose("3MB", "30MB"));
+    scheme.on(run, Memory::LARGE).seconds(effort.choose(0.3, 15.0))
 }
 
 /// Mean completion time of the jobs; infinite if one does not complete.
@@ -100,9 +77,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let most_reduced = seeds(effort).map(reduced).fold(f64::NEG_INFINITY, f64::max);
         for scheme in SCHEMES {
             let large = results.outcome(&large(effort, scheme, kind));
-            let largest = largest(effort, scheme, kind).map(|run| results.outcome(&run));
-            let jobs = [Some(large), largest].into_iter().flatten().flat_map(|outcome| &outcome.summary.jobs);
-            let open = jobs.map(|job| job.jobs - job.finished).sum();
+            let open = large.summary.jobs.iter().map(|job| job.jobs - job.finished).sum();
             judgement.none(format!("jobs that do not complete, {name}, {}", scheme.name), open);
             let [mean, least, longest] = over_seeds(results, scheme, kind);
             rows.push(vec![
@@ -111,7 +86,6 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
                 format!("{} to {}", human::time_ns(least), human::time_ns(longest)),
                 human::time_ns(job_ns(large)),
                 human::count(large.summary.retransmitted_packets),
-                largest.map_or_else(String::new, |outcome| human::time_ns(job_ns(outcome))),
             ]);
         }
         let what = format!("{name}: mean reduction against go-back-N over ECMP");
@@ -120,8 +94,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.printed(what, fraction(most_reduced).near(most, REDUCTION_TOLERANCE));
     }
     judgement.table(
-        "| sixteen hosts, mean over seeds | range over seeds | large network | retransmitted on the large network | \
-         large network, 300 MB",
+        "| sixteen hosts, mean over seeds | range over seeds | large network | retransmitted on the large network",
         rows,
     );
     judgement.plot("d3", &figure(results));

@@ -1,13 +1,10 @@
 //! D7: a lossless control plane, and recovery without timeouts.
 
-use wiremend_measure::TimeoutCause;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
-
-use super::scheme::DCP;
+use super::scheme::{DCP, Memory};
 use super::source;
-use crate::ledger::number::{count, fraction};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use wiremend_report::plot::Line;
+
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D7",
@@ -26,8 +23,8 @@ pub(super) const CLAIM: Claim = Claim {
            again. Acknowledgements have no such header: no later acknowledgement can replace that of the last \
            message of a connection, so a switch that drops it leaves the sender waiting for its timer. In the \
            control class acknowledgements cost as little as headers",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const WEIGHTS: [u32; 2] = [1, 4];
@@ -64,18 +61,11 @@ fn web(effort: Effort, acks: &str) -> Run {
         .set("topology.spines", 8)
         .set("topology.hosts_per_leaf", 8)
         .set("workload.0.duration", effort.choose("1ms", "10ms"));
-    DCP.on(run).set("switch.trim.acks", acks).seconds(effort.choose(0.5, 4.0))
+    DCP.on(run, Memory::BDP).set("switch.trim.acks", acks).seconds(effort.choose(0.5, 4.0))
 }
 
 fn incasts() -> [(u32, &'static str); 4] {
     [(FEW_INPUTS, "1"), (FEW_INPUTS, "fan-in"), (MANY_INPUTS, "1"), (MANY_INPUTS, "fan-in")]
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let floods =
-        WEIGHTS.iter().flat_map(|&weight| inputs(effort).iter().map(move |&inputs| flood(inputs, weight)));
-    let ended = incasts().map(|(inputs, weight)| incast(inputs, weight));
-    floods.chain(ended).chain(["control", "drop"].map(|acks| web(effort, acks))).collect()
 }
 
 /// Expected share of header-only packets that are dropped.

@@ -1,11 +1,8 @@
 //! W3: DCP over corrupting links.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::source;
-use crate::ledger::number::{fraction, number, spread};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::spread;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W3",
@@ -21,8 +18,8 @@ pub(super) const CLAIM: Claim = Claim {
            later ones, and probes reveal a loss at the tail. With short units less is retransmitted where sums \
            cannot tell which packet is missing. RACK-TLP, which keeps a list of all packets that it sent, does as \
            well without additional headers. The window of the bitmap fills while its oldest gap is being repaired",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const GO_BACK_N: &str = "go-back-N";
@@ -55,12 +52,6 @@ fn run(scheme: &str, rate: f64, seed: u64, effort: Effort) -> Run {
         .set("stop.after", effort.choose("10ms", "100ms"))
         .seed(seed)
         .seconds(effort.choose(0.05, 0.5))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let at = |scheme: &'static str, rate: f64| seeds(effort).map(move |seed| run(scheme, rate, seed, effort));
-    let runs_with = |scheme| [0.0].into_iter().chain(RATES).flat_map(move |rate| at(scheme, rate));
-    SCHEMES.into_iter().flat_map(runs_with).collect()
 }
 
 fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Outcome> {

@@ -1,16 +1,21 @@
 //! D: Li et al. (SIGCOMM 2025), DCP: RDMA over lossy fabrics with trimming switches, and the schemes it is
 //! compared with.
 
+mod batches;
 mod collectives;
 mod control_plane;
 mod corruption;
+mod failures;
 mod far_apart;
 mod goodput;
+mod operations;
 mod recovery;
 mod requirements;
 mod scheme;
+mod timeouts;
 mod tracking;
 mod unequal;
+mod victims;
 mod web_search;
 
 use wiremend_report::ledger::Source;
@@ -27,6 +32,11 @@ pub(super) const CLAIMS: &[Claim] = &[
     control_plane::CLAIM,
     tracking::CLAIM,
     requirements::CLAIM,
+    batches::CLAIM,
+    timeouts::CLAIM,
+    operations::CLAIM,
+    failures::CLAIM,
+    victims::CLAIM,
     corruption::CLAIM,
 ];
 

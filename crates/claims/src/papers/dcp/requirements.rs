@@ -4,16 +4,15 @@ use wiremend_proto::dcp::Parameters;
 use wiremend_proto::rc;
 use wiremend_proto::sr::{self, StateBytes};
 use wiremend_proto::tcp::multipath::{self, SUBFLOWS_MAX};
-use wiremend_report::human;
 use wiremend_units::Span;
 
 use super::scheme::{
-    CP, DCP, GO_BACK_N, GO_BACK_N_ADAPTIVE, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, MPTCP, MPTCP_ADAPTIVE, NDP,
-    Scheme,
+    CP, DCP, GO_BACK_N, GO_BACK_N_ADAPTIVE, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, MPTCP, MPTCP_ADAPTIVE,
+    Memory, NDP, Scheme,
 };
 use super::source;
-use crate::ledger::number::{mark, shown};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::mark;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D9",
@@ -39,8 +38,8 @@ pub(super) const CLAIM: Claim = Claim {
            its cells would differ, as the result shows. The chosen settings are those for which subflows and the \
            requirement are meaningful. TCP with one subflow meets R2 too, so subflows are not the reason that MPTCP \
            meets it",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SLOWDOWN_MAX: f64 = 10.0;
@@ -102,9 +101,11 @@ fn incast(scheme: Scheme) -> Run {
     let run = Run::new("claims/requirements");
     // Within a rack there is one path between two hosts, which all subflows would share.
     let sets: &[_] = if scheme.name == MPTCP.name { OTHER_RACK } else { &[] };
-    scheme.on(sets.iter().fold(run, |run, (path, value)| run.set(path, value)))
+    scheme.on(sets.iter().fold(run, |run, (path, value)| run.set(path, value)), TWELFTH)
 }
 
+/// A twelfth of what the twelve hosts send.
+const TWELFTH: Memory = Memory::new("300kB", "32MB");
 const OTHER_RACK: &[(&str, &str)] =
     &[("topology.leaves", "2"), ("topology.spines", "8"), ("workload.0.src", "h13..h24")];
 
@@ -114,7 +115,7 @@ fn longer_timeout() -> Run {
 }
 
 fn in_one_rack() -> Run {
-    MPTCP.on(Run::new("claims/requirements"))
+    MPTCP.on(Run::new("claims/requirements"), TWELFTH)
 }
 
 /// Over switches with ECMP: subflows may share a path by chance.
@@ -129,18 +130,11 @@ fn single(slow: &str) -> Run {
 
 fn spread(scheme: Scheme, slow: &str) -> Run {
     let run = Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", "2MB");
-    scheme.on(run)
+    scheme.on(run, Memory::LARGE)
 }
 
 const EQUAL: &str = "100Gbps";
 const HALF: &str = "50Gbps";
-
-fn runs(_: Effort) -> Vec<Run> {
-    let of = |row: &Row| [incast(row.incast), spread(row.spread, EQUAL), spread(row.spread, HALF)];
-    let others = [incast(LOSSLESS), longer_timeout(), in_one_rack()];
-    let paths = [EQUAL, HALF].into_iter().flat_map(|slow| [hashed(slow), single(slow)]);
-    ROWS.iter().flat_map(of).chain(others).chain(paths).collect()
-}
 
 fn slowest_ns(outcome: &Outcome) -> f64 {
     let all = outcome.summary.finished == outcome.summary.flows;

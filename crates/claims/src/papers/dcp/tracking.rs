@@ -3,12 +3,9 @@
 use wiremend_proto::dcp::{Parameters, Tracking};
 use wiremend_proto::rc;
 use wiremend_proto::sr::{self, Scheme, StateBytes};
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{ascending, bytes, fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D8",
@@ -26,8 +23,8 @@ pub(super) const CLAIM: Claim = Claim {
            without duplicates needs only a counter. A network that duplicates packets breaks this; sums are the \
            cheapest tracking that detects it. The slides count the bits of one counter alone. With everything else \
            that a receiver stores, a counter takes a quarter of the memory of a bitmap",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const COUNTER: &str = "counter";
@@ -60,13 +57,6 @@ fn run(tracking: &'static str, extra_delay_us: u32, trimmed: f64, effort: Effort
         .set("switch.trim.share", trimmed)
         .set("workload.0.count", effort.choose(20, 400))
         .seconds(effort.choose(0.05, 1.0))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let at = |extra_delay_us| TRACKINGS.map(|tracking| run(tracking, extra_delay_us, 0.0, effort));
-    let trimmed = TRACKINGS.map(|tracking| run(tracking, TRIMMED_AT_US, TRIM_RATE, effort));
-    let irn = run(IRN, TRIMMED_AT_US, 0.0, effort);
-    EXTRA_DELAY_US.into_iter().flat_map(at).chain(trimmed).chain([irn]).collect()
 }
 
 /// Memory accesses per packet.

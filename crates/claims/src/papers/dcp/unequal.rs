@@ -1,14 +1,10 @@
 //! D2: adaptive routing over paths of unequal capacity.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::scheme::{
-    DCP, GO_BACK_N_ADAPTIVE, IRN_ADAPTIVE, MP_RDMA, MP_RDMA_WIDE, RACK_TLP_ADAPTIVE, Scheme,
+    DCP, GO_BACK_N_ADAPTIVE, IRN_ADAPTIVE, MP_RDMA, MP_RDMA_WIDE, Memory, RACK_TLP_ADAPTIVE, Scheme,
 };
 use super::source;
-use crate::ledger::number::fraction;
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "D2",
@@ -26,8 +22,8 @@ pub(super) const CLAIM: Claim = Claim {
            collapse: it retransmits everything after each packet that was overtaken. The goodput of MP-RDMA \
            collapses too where a slow path lags by more than the 64 packets that its receiver tracks, and does not \
            with 2048",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SCHEMES: [Scheme; 6] =
@@ -55,12 +51,7 @@ fn bytes(effort: Effort) -> (f64, &'static str) {
 fn run(effort: Effort, scheme: Scheme, slow: &str) -> Run {
     let run =
         Run::new("claims/unequal").set("topology.link.0.rate", slow).set("workload.0.bytes", bytes(effort).1);
-    scheme.on(run).seconds(0.5)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let all = |scheme: Scheme| ratios(effort).iter().map(move |(_, slow)| run(effort, scheme, slow));
-    SCHEMES.into_iter().flat_map(all).collect()
+    scheme.on(run, Memory::LARGE).seconds(0.5)
 }
 
 fn goodput_bps(effort: Effort, outcome: &Outcome) -> f64 {
