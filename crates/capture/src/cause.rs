@@ -7,6 +7,7 @@
 use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailAck, TailPacket};
 
 use crate::event::{Certainty, Evidence, Side, Verdict};
+use crate::flow::is_unfinished;
 use crate::resend::{ReadGap, Resend, SeenNak};
 
 /// Where a tap is.
@@ -134,7 +135,15 @@ fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
         return;
     }
     let mut others: &[TimeoutCause] = &[];
-    if context.paired != Pairedness::Certain {
+    // What follows the last of several expiries does not tell what was lost before the first, unless the answer had
+    // passed or a READ names the response. A NAK tells of the round for which it was sent.
+    let is_told = before.una >= resend.end || before.read.is_some();
+    let is_repeated = match verdict.cause {
+        TailAck => resend.timeouts > 1 && !is_told,
+        Retransmission => before.unanswered_timer,
+        _ => false,
+    };
+    if context.paired != Pairedness::Certain || is_repeated {
         others = &[TailPacket, TailAck, Nak, Retransmission];
     } else if verdict.cause == TailPacket && (before.unanswered_round || resend.timeouts > 1) {
         others = &[TailAck, Nak];
@@ -287,6 +296,9 @@ fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
         Draft::ambiguous(Retransmission, &[TailAck, Nak, Other])
     } else if !resend.before.nak.is_some_and(|nak| was_acted_upon(resend, nak)) {
         Draft::ambiguous(Retransmission, &[Nak])
+    } else if responder_had(resend).is_none() && resend.echo.first.is_some() {
+        // The round may have arrived, and its only ACK was lost.
+        Draft::ambiguous(Retransmission, &[TailAck]).side(Side::Downstream)
     } else {
         Draft::new(Retransmission, Certainty::Strong, Side::Downstream)
     };
@@ -341,9 +353,15 @@ fn echoed(resend: &Resend, context: Context) -> Option<Draft> {
     } else {
         Draft::ambiguous(Nak, &[TailPacket])
     };
-    if resend.went_on && had >= end - 1 {
+    let is_unfinished = resend.before.last_op.is_some_and(is_unfinished);
+    let is_complete = resend.before.is_complete || context.position == TapPosition::Requester;
+    if had >= end - 1 && (resend.went_on || is_unfinished && !is_complete) {
+        // Requests behind the last one that the tap saw may have been lost before it.
         draft.0.certainty = Certainty::Ambiguous;
         draft.0.alternatives = vec![TailPacket];
+    } else if had == end - 2 && !resend.before.is_first {
+        draft.0.certainty = Certainty::Ambiguous;
+        draft.0.alternatives = vec![Retransmission, Nak];
     }
     if certainty == Certainty::Ambiguous {
         let all = [TailAck, TailPacket, Nak];

@@ -18,8 +18,8 @@ pub(crate) struct Flow {
     started: bool,
     /// Lowest PSN.
     pub(crate) first: i64,
-    /// Time of the first request.
-    pub(crate) first_ns: i64,
+    /// The first requests, to compare the clocks of taps.
+    pub(crate) firsts: Vec<First>,
     /// Behind the highest PSN sent.
     pub(crate) next: i64,
     /// PSN of the request before.
@@ -41,16 +41,37 @@ pub(crate) struct Flow {
     last_id: Option<u16>,
     ids_vary: bool,
     unanswered_round: bool,
+    unanswered_timer: bool,
     /// Whether ACKs came for packets that did not ask for them, outside of rounds.
     unasked_acks: bool,
     latency: Times,
     reaction: Times,
     /// When the last answer came that acknowledged something.
     acknowledged_ns: Option<i64>,
+    /// When the last answer came.
+    answered_ns: Option<i64>,
     pub(crate) counts: FlowCounts,
     pub(crate) refused: Option<(u64, i64, Kind)>,
     pub(crate) mtu: Option<u32>,
 }
+
+/// One of the first requests of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    psn: Psn,
+    ip_id: u16,
+    pub(crate) ns: i64,
+}
+
+impl First {
+    /// Whether two taps have seen the same frame.
+    pub(crate) fn is_twin(&self, other: &Self) -> bool {
+        (self.psn, self.ip_id) == (other.psn, other.ip_id)
+    }
+}
+
+/// Requests of a flow whose times are kept.
+const FIRSTS: usize = 8;
 
 /// Frames of a flow by kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,8 +108,10 @@ impl Flow {
     pub(crate) fn on_request(&mut self, psn: i64, record: &Record, shared: &mut Shared) {
         if !self.started {
             (self.started, self.next, self.una, self.last) = (true, psn, psn, psn - 1);
-            (self.first, self.first_ns) = (psn, record.time_ns);
-            self.last_ns = record.time_ns;
+            (self.first, self.last_ns) = (psn, record.time_ns);
+        }
+        if self.firsts.len() < FIRSTS {
+            self.firsts.push(First { psn: record.psn, ip_id: record.ip_id, ns: record.time_ns });
         }
         self.first = self.first.min(psn);
         self.note_id(record.ip_id);
@@ -204,6 +227,7 @@ impl Flow {
         }
         if let Some(sent) = self.history.at(psn) {
             sent.times += 1;
+            sent.last_ns = record.time_ns;
             sent.ip_id = record.ip_id;
             return true;
         }
@@ -254,6 +278,8 @@ impl Flow {
         }
         self.close(shared);
         let before = self.before(psn, record.trail);
+        let last_sent_ns = self.history.covering(psn).map_or(i64::MIN, |sent| sent.last_ns);
+        let answered_ns = self.answered_ns.filter(|ns| *ns >= last_sent_ns);
         if let Some(nak) = self.nak.as_mut() {
             if trigger == Trigger::Nak {
                 nak.used = true;
@@ -280,6 +306,7 @@ impl Flow {
             wait_ns,
             first_wait_ns: wait_ns,
             reaction_ns,
+            answered_ns: answered_ns.map(|ns| (record.time_ns - ns).max(0)),
             timeouts: u32::from(trigger == Trigger::Timer),
             before,
             resent: u32::from(!is_read),
@@ -301,6 +328,7 @@ impl Flow {
             self.reads.resume(psn, i64::from(self.span(record)));
         }
         self.una = self.una.min(psn);
+        self.unanswered_timer = trigger == Trigger::Timer || self.unanswered_round && self.unanswered_timer;
         self.unanswered_round = true;
         self.acknowledged_ns = None;
     }
@@ -322,6 +350,11 @@ impl Flow {
             && let Some(ns) = self.reads.answered_behind(psn)
         {
             return (Trigger::ImpliedNak, since(ns));
+        }
+        let last_sent_ns = self.history.at(psn).map(|sent| sent.last_ns);
+        let again_ns = last_sent_ns.map(|ns| (record.time_ns - ns).max(0));
+        if again_ns.is_some_and(|again| self.latency.least_ns.is_some_and(|latency| again < latency)) {
+            return (Trigger::Answer, None);
         }
         (Trigger::Timer, None)
     }
@@ -349,6 +382,7 @@ impl Flow {
             read: self.reads.gap(psn),
             hole,
             unanswered_round: self.unanswered_round,
+            unanswered_timer: self.unanswered_round && self.unanswered_timer,
             is_first: self.is_first(psn),
             last_psn: self.history.last().map_or(psn, |sent| sent.psn),
             is_complete: trail.gap <= self.newest.number,
@@ -392,6 +426,7 @@ impl Flow {
             Kind::Request | Kind::Cnp => {}
         }
         self.last_ns = record.time_ns;
+        self.answered_ns = Some(record.time_ns);
         self.answered_since_request = true;
     }
 
@@ -526,7 +561,7 @@ impl Flow {
 const HOLES_SEARCHED: usize = 1024;
 
 /// Whether more packets of the message follow.
-const fn is_unfinished(op: Opcode) -> bool {
+pub(crate) const fn is_unfinished(op: Opcode) -> bool {
     matches!(op, Opcode::SendFirst | Opcode::SendMiddle | Opcode::WriteFirst | Opcode::WriteMiddle)
 }
 

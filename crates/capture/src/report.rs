@@ -9,6 +9,7 @@ use wiremend_units::Psn;
 use crate::analysis::{Analysis, Tally};
 use crate::cause::{Context, Pairedness, judge};
 use crate::event::{Event, EventKind, Verdict};
+use crate::flow::Flow;
 use crate::pairing::{Outline, Pairing};
 use crate::reaction::Reactions;
 use crate::record::{HostIndex, Kind, TapIndex};
@@ -63,9 +64,9 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
         .iter()
         .map(|resend| {
             let outline = &analysis.pairings.flows[resend.flow as usize];
-            let kind = kind_of(resend, outline, &reactions);
             let echoes = echoing.contains(&outline.stream.to);
             let is_selective = selective.contains(&outline.stream.from);
+            let kind = kind_of(resend, outline, is_selective, &reactions);
             let context = Context { is_selective, ..context_of(analysis, resend, outline, echoes) };
             let verdict = (kind == EventKind::Timeout).then(|| judge(resend, context));
             let is_plain = resend.is_plain() && !is_selective && outline.pairing.is_certain();
@@ -81,6 +82,9 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
     Explanation { version: 1, files: analysis.files.clone(), frames: analysis.tally, summary, flows, events }
 }
 
+/// Connections with the same number, at all taps together, that are compared.
+const GENERATIONS_COMPARED: usize = 16;
+
 /// Responders that were seen to acknowledge each duplicate.
 fn echoing_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
     let closed = analysis.shared.closed.iter();
@@ -94,20 +98,22 @@ fn selective_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
     selective.map(|resend| analysis.pairings.flows[resend.flow as usize].stream.from).collect()
 }
 
-fn kind_of(resend: &Resend, outline: &Outline, reactions: &Reactions) -> EventKind {
+fn kind_of(resend: &Resend, outline: &Outline, is_selective: bool, reactions: &Reactions) -> EventKind {
+    let is_read = resend.before.read.is_some();
     match resend.trigger {
+        // Requesters that repeat single packets, and those of READs, learn of losses from other answers than NAKs.
+        Trigger::Timer if is_selective && resend.follows_answer() => EventKind::NakRecovery,
+        Trigger::Timer if is_read && resend.follows_answer() => EventKind::ImpliedNak,
         // Perhaps there was a NAK that was not told from those of other queue pairs.
-        Trigger::Timer
-            if outline.pairing == Pairing::None && reactions.is_short(resend, outline.stream.from) =>
-        {
+        Trigger::Timer if outline.pairing == Pairing::None && reactions.is_short(resend, outline) => {
             EventKind::NakRecovery
         }
         Trigger::Timer => EventKind::Timeout,
         Trigger::Rnr => EventKind::RnrWait,
-        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline.stream.from) => {
-            EventKind::Timeout
-        }
+        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline) => EventKind::Timeout,
         Trigger::ImpliedNak => EventKind::ImpliedNak,
+        Trigger::Answer if is_read => EventKind::ImpliedNak,
+        Trigger::Answer => EventKind::NakRecovery,
         Trigger::Nak => EventKind::NakRecovery,
     }
 }
@@ -159,24 +165,23 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
     }
 }
 
-/// How much later frames pass the second tap than the first, by their clocks: the median over flows that start with
-/// the same PSN at both.
+/// How much later frames pass the second tap than the first, by their clocks: the median over the first requests of
+/// flows that both have seen.
 fn clock_offsets(analysis: &Analysis) -> BTreeMap<(TapIndex, TapIndex), i64> {
-    let mut firsts: BTreeMap<_, Vec<(TapIndex, i64)>> = BTreeMap::new();
+    let mut flows: BTreeMap<_, Vec<(TapIndex, &Flow)>> = BTreeMap::new();
     for (outline, flow) in analysis.pairings.flows.iter().zip(&analysis.flows) {
         let stream = outline.stream;
-        let key = (stream.from, stream.to, stream.qpn, flow.first & 0x00FF_FFFF);
-        let taps = firsts.entry(key).or_default();
-        // Of several connections with this number, the first counts.
-        if !taps.iter().any(|(tap, _)| *tap == stream.tap) {
-            taps.push((stream.tap, flow.first_ns));
-        }
+        flows.entry((stream.from, stream.to, stream.qpn)).or_default().push((stream.tap, flow));
     }
     let mut offsets: BTreeMap<_, Vec<i64>> = BTreeMap::new();
-    for taps in firsts.into_values() {
-        for (near, here) in &taps {
-            for (far, there) in taps.iter().filter(|(far, _)| far != near) {
-                offsets.entry((*near, *far)).or_default().push(there - here);
+    for taps in flows.into_values() {
+        for (at, (near, here)) in taps.iter().enumerate().take(GENERATIONS_COMPARED) {
+            for (far, there) in taps.iter().skip(at + 1).take(GENERATIONS_COMPARED).filter(|(far, _)| far != near) {
+                for first in &here.firsts {
+                    let Some(twin) = there.firsts.iter().find(|twin| twin.is_twin(first)) else { continue };
+                    offsets.entry((*near, *far)).or_default().push(twin.ns - first.ns);
+                    offsets.entry((*far, *near)).or_default().push(first.ns - twin.ns);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One event at two taps: a frame that one tap has and the other lacks was lost between them.
 
-use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
+use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailAck, TailPacket};
 use wiremend_units::Psn;
 
 use crate::analysis::Analysis;
@@ -126,16 +126,20 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
             return None;
         }
         return match sent.before.nak {
-            None => Some(between(
-                Nak,
-                Certainty::Strong,
-                Some(nak.frame),
-                &[
+            None => {
+                let frames = [
                     (Some(nak.frame), "NAK at the far tap only"),
                     (Some(behind), "frame behind the missing one"),
                     resent,
-                ],
-            )),
+                ];
+                let lost = between(Nak, Certainty::Strong, Some(nak.frame), &frames);
+                // The gap may be one in a round of retransmission, or of a later expiry.
+                let is_single = sent.before.is_first && sent.timeouts == 1 && arrived.timeouts == 1;
+                let others = vec![TailPacket, TailAck, Retransmission];
+                let doubt =
+                    Verdict { certainty: Certainty::Ambiguous, alternatives: others, ..lost.clone() };
+                Some(if is_single { lost } else { doubt })
+            }
             Some(seen) => {
                 let again = seen.sent_again?;
                 let frames = [(Some(again), "at the near tap only"), resent];

@@ -22,6 +22,8 @@ pub(crate) struct Matrix {
     causes: BTreeMap<(TimeoutCause, TimeoutCause), u64>,
     /// A line for each.
     pub(crate) wrong_proofs: Vec<String>,
+    /// A line for each error, if errors are listed.
+    pub(crate) errors: Vec<String>,
 }
 
 impl Matrix {
@@ -37,12 +39,20 @@ impl Matrix {
             if let Some(truth) = one.truth {
                 *self.causes.entry((truth, verdict.cause)).or_default() += 1;
             }
-            let is_wrong = matches!(one.outcome, Outcome::Wrong | Outcome::NoTimeout);
-            if is_wrong && (verdict.certainty == Certainty::Proof || super::shows_all()) {
-                self.wrong_proofs.push(format!(
+            let is_wrong_proof = verdict.certainty == Certainty::Proof
+                && matches!(one.outcome, Outcome::Wrong | Outcome::NoTimeout);
+            let is_error = !matches!(one.outcome, Outcome::Right | Outcome::Contained);
+            let line = || {
+                format!(
                     "seed {seed}, {scheme}, {}: {:?}, {:?}, truth {:?}, {:?}",
                     setting.name, verdict.certainty, one.outcome, one.truth, one.event
-                ));
+                )
+            };
+            if is_wrong_proof {
+                self.wrong_proofs.push(line());
+            }
+            if is_error && super::lists_errors() {
+                self.errors.push(line());
             }
         }
     }

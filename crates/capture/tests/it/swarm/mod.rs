@@ -1,6 +1,7 @@
 //! Captures of the simulator with random scenarios, whose causes are known.
 //!
-//! `WIREMEND_SWARM=0..1500` runs other seeds, and `cargo xtask bench causes` writes the page of the reference.
+//! `WIREMEND_SWARM=0..1500` runs other seeds, `WIREMEND_SWARM_ERRORS=1` lists all errors, and
+//! `WIREMEND_SWARM_CAPTURES=FOLDER` writes the captures. `cargo xtask bench causes` writes the page of the reference.
 
 mod judge;
 mod matrix;
@@ -17,6 +18,9 @@ fn causes_are_those_of_the_simulator() {
     let mut matrix = Matrix::default();
     for seed in seeds.clone() {
         let run = Run::new(seed);
+        if let Some(folder) = setting("WIREMEND_SWARM_CAPTURES") {
+            run.write(std::path::Path::new(&folder), seed);
+        }
         for setting in SETTINGS.iter().filter(|setting| setting.suits(&run)) {
             let judged = judge(&run, &setting.explain(&run));
             matrix.add(setting, &run, &judged, seed);
@@ -27,7 +31,7 @@ fn causes_are_those_of_the_simulator() {
     if let Some(path) = setting("WIREMEND_SWARM_PAGE") {
         std::fs::write(path, page).expect("the page can be written");
     }
-    for line in &matrix.wrong_proofs {
+    for line in matrix.wrong_proofs.iter().chain(&matrix.errors) {
         println!("{line}");
     }
     assert!(matrix.wrong_proofs.is_empty(), "{} proofs are wrong", matrix.wrong_proofs.len());
@@ -35,9 +39,9 @@ fn causes_are_those_of_the_simulator() {
     assert!(all > 1000 && fitting * 100 >= all * 97, "{fitting} of {all}");
 }
 
-/// Whether all wrong causes are listed, not proofs only.
-fn shows_all() -> bool {
-    setting("WIREMEND_SWARM_ALL").is_some()
+/// Whether all errors are listed, not wrong proofs only.
+fn lists_errors() -> bool {
+    setting("WIREMEND_SWARM_ERRORS").is_some()
 }
 
 /// Returns the seeds of a swarm: the usual ones, or those of `WIREMEND_SWARM=from..to`.

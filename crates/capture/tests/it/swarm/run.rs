@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Result};
+use std::path::Path;
 
 use wiremend_sim::{Capture, CapturedFrame, Files, FoundCause, Observer, Options, Simulation};
 use wiremend_units::mix;
@@ -10,6 +11,7 @@ use wiremend_units::mix;
 pub(crate) struct Run {
     pub(crate) operation: &'static str,
     recovery: &'static str,
+    scenario: String,
     /// Captures by tap.
     pub(crate) taps: [Vec<u8>; 3],
     /// Whether the links of the hosts lose nothing: what passes the taps there has been sent, or arrives.
@@ -93,9 +95,25 @@ impl Run {
             is_clean_at_hosts,
             operation,
             recovery,
+            scenario,
             taps: std::array::from_fn(|_| taps.next().unwrap()),
             causes,
         }
+    }
+}
+
+impl Run {
+    /// Writes the captures and the causes into a folder.
+    pub(crate) fn write(&self, folder: &Path, seed: u64) {
+        let file = |name: &str, bytes: &[u8]| {
+            std::fs::write(folder.join(format!("{seed}-{name}")), bytes).expect("the folder can be written");
+        };
+        for (name, bytes) in TAPS.iter().zip(&self.taps) {
+            file(&format!("{name}.pcapng"), bytes);
+        }
+        let causes = self.causes.iter().map(|found| format!("{found:?}\n"));
+        file("causes.txt", causes.collect::<String>().as_bytes());
+        file("scenario.toml", self.scenario.as_bytes());
     }
 }
 
