@@ -140,7 +140,9 @@ fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
     let is_told = before.una >= resend.end || before.read.is_some();
     let is_repeated = match verdict.cause {
         TailAck => resend.timeouts > 1 && !is_told,
-        Retransmission => before.unanswered_timer,
+        Retransmission => {
+            before.unanswered_timer && before.nak.is_some_and(|nak| nak.psn < resend.psn)
+        }
         _ => false,
     };
     if context.paired != Pairedness::Certain || is_repeated {
@@ -296,9 +298,6 @@ fn resent_and_lost(resend: &Resend, again: u64, context: Context) -> Draft {
         Draft::ambiguous(Retransmission, &[TailAck, Nak, Other])
     } else if !resend.before.nak.is_some_and(|nak| was_acted_upon(resend, nak)) {
         Draft::ambiguous(Retransmission, &[Nak])
-    } else if responder_had(resend).is_none() && resend.echo.first.is_some() {
-        // The round may have arrived, and its only ACK was lost.
-        Draft::ambiguous(Retransmission, &[TailAck]).side(Side::Downstream)
     } else {
         Draft::new(Retransmission, Certainty::Strong, Side::Downstream)
     };

@@ -133,8 +133,8 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
                     resent,
                 ];
                 let lost = between(Nak, Certainty::Strong, Some(nak.frame), &frames);
-                // The gap may be one in a round of retransmission, or of a later expiry.
-                let is_single = sent.before.is_first && sent.timeouts == 1 && arrived.timeouts == 1;
+                // The gap may be that of a later expiry.
+                let is_single = sent.timeouts == 1 && arrived.timeouts == 1;
                 let others = vec![TailPacket, TailAck, Retransmission];
                 let doubt =
                     Verdict { certainty: Certainty::Ambiguous, alternatives: others, ..lost.clone() };
