@@ -116,7 +116,7 @@ pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
         .shown_by(resend.covered.map(|(_, frame)| frame), "first answer after the resend")
         .0;
     if context.exhausted && !resend.answered {
-        verdict.sub_cause = Some("no answer until the end of the capture");
+        verdict.sub_cause.get_or_insert("no answer until the end of the capture");
     }
     hedge(&mut verdict, resend, context);
     verdict.evidence.sort_by_key(|evidence| evidence.frame);

@@ -13,6 +13,9 @@ use crate::resend::{Resend, Trigger};
 /// A reaction this many times longer than the median of the others is not one.
 const LATE_FACTOR: i64 = 16;
 
+/// No adapter takes this many round trips to react.
+const ROUND_TRIPS_MAX: i64 = 256;
+
 /// Reactions and timeouts by requester and tap: far from the requester, a reaction takes a round trip longer.
 #[derive(Default)]
 pub(crate) struct Reactions {
@@ -65,8 +68,10 @@ impl Reactions {
             let round_trip = resend.shortest_round_trip_ns();
             let is_long = reaction > LATE_FACTOR.saturating_mul(median.max(1))
                 && reaction > round_trip.saturating_mul(4);
+            // Where all NAKs are ignored there is no reaction to compare with.
+            let is_endless = round_trip > 0 && reaction > ROUND_TRIPS_MAX.saturating_mul(round_trip);
             let is_like_a_timer = seen.waits_ns.first().is_none_or(|wait| reaction >= wait / 2);
-            return is_long && is_like_a_timer;
+            return is_endless || is_long && is_like_a_timer;
         }
         if let Some(wait) = seen.waits_ns.first() {
             return reaction >= wait / 2;

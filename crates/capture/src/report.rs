@@ -15,7 +15,7 @@ use crate::reaction::Reactions;
 use crate::record::{HostIndex, Kind, TapIndex};
 use crate::resend::{Resend, Trigger};
 use crate::summary::{FlowSummary, Summary, summarize};
-use crate::two_taps::{Twin, compare};
+use crate::two_taps::{Elsewhere, Twin, compare};
 
 /// What a capture tells.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -143,6 +143,7 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
         taps.entry(stream.tap).or_default().push(at);
     }
     let offsets = clock_offsets(analysis);
+    let elsewhere = Elsewhere::new(analysis);
     for taps in flows.into_values() {
         let requests = |events: &[usize]| {
             events.first().map_or(0, |at| analysis.flows[judged[*at].resend.flow as usize].counts.requests)
@@ -160,7 +161,7 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
             }
         }
         for group in groups {
-            join(analysis, judged, &group);
+            join(analysis, &elsewhere, judged, &group);
         }
     }
 }
@@ -225,9 +226,9 @@ fn twin_of(
 }
 
 /// Reports one of the events of a group.
-fn join(analysis: &Analysis, judged: &mut [Judged<'_>], group: &[usize]) {
+fn join(analysis: &Analysis, elsewhere: &Elsewhere, judged: &mut [Judged<'_>], group: &[usize]) {
     let twins: Vec<Twin<'_>> = group.iter().map(|at| Twin::new(analysis, &judged[*at])).collect();
-    let (best, verdict) = compare(analysis, &twins);
+    let (best, verdict) = compare(analysis, elsewhere, &twins);
     let best = group[best];
     if judged[best].kind == EventKind::Timeout && verdict.is_some() {
         judged[best].verdict = verdict;

@@ -194,7 +194,9 @@ impl Resend {
     /// round trips ended in this round.
     pub(crate) fn is_plain(&self) -> bool {
         let before = &self.before;
-        let is_long = self.round_trip_ns().is_some_and(|ns| self.first_wait_ns > ns.saturating_mul(4));
+        // At a tap near the responder, the time to an answer is much shorter than a round trip.
+        let factor = if before.reaction.least_ns.is_some() { 4 } else { 32 };
+        let is_long = self.round_trip_ns().is_some_and(|ns| self.first_wait_ns > ns.saturating_mul(factor));
         before.is_first && !before.unanswered_round && self.timeouts == 1 && is_long
     }
 

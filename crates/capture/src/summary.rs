@@ -168,6 +168,10 @@ fn add(summary: &mut Summary, event: &Event) {
 fn flow_summaries(analysis: &Analysis, events: &[Event], judged: &[Judged<'_>]) -> Vec<FlowSummary> {
     let mut flows: BTreeMap<(IpAddr, IpAddr, u32, u32), FlowSummary> = BTreeMap::new();
     let mut generations: BTreeMap<_, u32> = BTreeMap::new();
+    let mut rounds: BTreeMap<u32, Vec<&Judged<'_>>> = BTreeMap::new();
+    for one in judged {
+        rounds.entry(one.resend.flow).or_default().push(one);
+    }
     for (index, outline) in analysis.pairings.flows.iter().enumerate() {
         let flow = &analysis.flows[index];
         let generation = generations.entry(outline.stream).or_default();
@@ -192,7 +196,7 @@ fn flow_summaries(analysis: &Analysis, events: &[Event], judged: &[Judged<'_>]) 
             waits_ns: Vec::new(),
             timer: None,
             latency_ns: flow.latency().least_ns,
-            behaviour: behaviour(judged, index as u32, flow),
+            behaviour: behaviour(rounds.get(&(index as u32)).map_or(&[], Vec::as_slice), flow),
         };
         let seen = flows.entry(key).or_insert_with(|| summary.clone());
         if seen.requests + seen.answers < summary.requests + summary.answers {
@@ -226,8 +230,9 @@ const fn pairing_name(pairing: Pairing) -> &'static str {
     }
 }
 
-fn behaviour(judged: &[Judged<'_>], index: u32, flow: &crate::flow::Flow) -> Vec<&'static str> {
-    let mine = || judged.iter().filter(move |judged| judged.resend.flow == index);
+/// What the rounds of a flow tell about the network adapters.
+fn behaviour(rounds: &[&Judged<'_>], flow: &crate::flow::Flow) -> Vec<&'static str> {
+    let mine = || rounds.iter();
     let mut seen = Vec::new();
     if mine().any(|judged| judged.resend.selective) {
         seen.push("selective repeat");

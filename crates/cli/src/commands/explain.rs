@@ -43,6 +43,10 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
     terminal::print(&text)?;
     match damage {
         Some(failure) => Err(failure),
+        None if explanation.summary.flows == 0 => Err(Failure::Input(format!(
+            "{}: answers only, no requests; capture both directions",
+            file_names(args)
+        ))),
         None if explanation.summary.stalls > 0 => Ok(Answer::No),
         None => Ok(Answer::Yes),
     }
@@ -105,6 +109,10 @@ fn without_roce(args: &Explain, explanation: &Explanation) -> String {
         "encrypted packets only; capture inside the tunnel"
     } else if frames.other_services > 0 {
         "no reliable connections; other services of RoCEv2 only"
+    } else if frames.cut > 0 {
+        "cut within their headers; capture at least 128 bytes of each frame (tcpdump -s 128)"
+    } else if frames.other_links > 0 {
+        "of a link type that is not decoded; decoded: Ethernet, Linux cooked, raw IP"
     } else {
         "no RoCEv2 packets: adapters with offloaded RDMA hide them from the host; capture at the switch, or with \
          the adapter's sniffer"
