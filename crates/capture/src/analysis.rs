@@ -19,6 +19,8 @@ use wiremend_wire::{Icrc, Malformed};
 
 /// Packets of the watched queue pair that are kept.
 const STEPS_MAX: usize = 100_000;
+/// Latest time, in the year 2116: differences of two times fit a number with a sign.
+const TIME_MAX_NS: u64 = 1 << 62;
 /// Packets of a batch.
 const BATCH: usize = 1 << 17;
 
@@ -190,7 +192,7 @@ impl Analysis {
         };
         self.tally.rc += 1;
         self.taps.note(from, to, interface);
-        let time_ns = i64::try_from(captured.time_ns).unwrap_or(i64::MAX);
+        let time_ns = captured.time_ns.min(TIME_MAX_NS) as i64;
         self.note_time(interface, time_ns);
         let stream = Stream { tap: interface, from, to, qpn: packet.bth.dest_qp.get() };
         let record = Record {

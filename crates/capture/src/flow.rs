@@ -77,6 +77,8 @@ const FIRSTS: usize = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounts {
     pub(crate) requests: u64,
+    /// Ends of messages, sent for the first time.
+    pub(crate) messages: u64,
     pub(crate) answers: u64,
     pub(crate) acks: u64,
     pub(crate) ack_requests: u64,
@@ -188,6 +190,7 @@ impl Flow {
     /// A request that was not sent before.
     fn advance(&mut self, psn: i64, record: &Record, shared: &mut Shared) {
         self.note_round(psn, record);
+        self.counts.messages += u64::from(!is_unfinished(record.op));
         if let Some(acknowledged) = self.acknowledged_ns.take() {
             self.reaction.add(record.time_ns - acknowledged);
         }
@@ -269,7 +272,7 @@ impl Flow {
             {
                 open.timeouts += 1;
                 open.last_ns = record.time_ns;
-                open.wait_ns += wait_ns;
+                open.wait_ns = open.wait_ns.saturating_add(wait_ns);
                 open.resent += u32::from(record.op != Opcode::ReadRequest);
                 open.end = open.end.max(self.next);
                 self.note_again(psn, record);

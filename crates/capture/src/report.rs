@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use wiremend_measure::TimeoutCause;
 use wiremend_units::Psn;
 
 use crate::analysis::{Analysis, Tally};
@@ -13,6 +12,7 @@ use crate::flow::Flow;
 use crate::pairing::{Outline, Pairing};
 use crate::reaction::Reactions;
 use crate::record::{HostIndex, Kind, TapIndex};
+use crate::remedy::best_for;
 use crate::resend::{Resend, Trigger};
 use crate::summary::{FlowSummary, Summary, summarize};
 use crate::two_taps::{Elsewhere, Twin, compare};
@@ -79,6 +79,10 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
     events.extend(refusals(analysis));
     events.sort_by_key(|event| (event.time_ns, event.frame));
     let (summary, flows) = summarize(analysis, &events, &judged);
+    for event in &mut events {
+        let cause = event.verdict.as_ref().map(|verdict| verdict.cause.key());
+        event.remedy = cause.and_then(|cause| best_for(&summary.remedies, cause));
+    }
     Explanation { version: 1, files: analysis.files.clone(), frames: analysis.tally, summary, flows, events }
 }
 
@@ -126,7 +130,7 @@ fn context_of(analysis: &Analysis, resend: &Resend, outline: &Outline, echoes: b
     };
     let last_ns = analysis.span_ns.map_or(0, |(_, last)| last);
     let waits = i64::from(resend.timeouts.max(1));
-    let exhausted = last_ns - resend.ns > 4 * (resend.wait_ns / waits).saturating_mul(waits);
+    let exhausted = last_ns - resend.ns > (resend.wait_ns / waits).saturating_mul(waits).saturating_mul(4);
     Context { position: analysis.position, echoes, is_selective: false, paired, exhausted }
 }
 
@@ -207,15 +211,16 @@ fn twin_of(
     let there = judged[far].resend;
     // Events of one tap are in order of their ends, nearly that of time.
     let from = near.partition_point(|at| {
-        judged[*at].resend.last_ns < there.ns - offset_ns - there.wait_ns.saturating_mul(2)
+        let wait_ns = there.wait_ns.saturating_mul(2);
+        judged[*at].resend.last_ns < there.ns.saturating_sub(offset_ns).saturating_sub(wait_ns)
     });
     let from = if analysis.files.len() > 1 { from.saturating_sub(SEARCHED / 2) } else { from };
     let candidates = near.iter().enumerate().skip(from).take(SEARCHED);
     let fits = candidates.filter_map(|(place, at)| {
         let here = judged[*at].resend;
         // Without a common clock, the times of first packets tell the offset.
-        let there_ns = there.ns - offset_ns;
-        let apart_ns = (here.ns - there_ns).max(there_ns - here.last_ns).max(0);
+        let there_ns = there.ns.saturating_sub(offset_ns);
+        let apart_ns = here.ns.saturating_sub(there_ns).max(there_ns.saturating_sub(here.last_ns)).max(0);
         let ahead = Psn::new(there.psn as u32).distance(Psn::new(here.psn as u32));
         let is_inside = ahead >= 0 && i64::from(ahead) < here.sent_end() - here.psn;
         let under_way_ns = here.before.latency.mean_ns().unwrap_or(0);
@@ -260,24 +265,11 @@ fn event(analysis: &Analysis, judged: &Judged<'_>) -> Event {
         timeouts: if judged.kind == EventKind::Timeout { resend.timeouts.max(1) } else { 0 },
         wait_ns: resend.wait_ns,
         cost_ns: resend.covered.map(|(ns, _)| (ns - resend.before.first_sent_ns).max(0)),
-        remedy: judged.verdict.as_ref().map(remedy),
+        remedy: None,
         verdict: judged.verdict.clone(),
         marks: resend.marks,
         cnps: resend.cnps,
         pauses: resend.pauses,
-    }
-}
-
-/// What would have replaced the timer by a round trip.
-const fn remedy(verdict: &Verdict) -> &'static str {
-    match verdict.cause {
-        TimeoutCause::TailPacket => "a dummy behind the tail, a copy of the last packet, or a protected link",
-        TimeoutCause::TailAck => {
-            "a dummy behind the tail, whose ACK covers the lost one, or a protected link"
-        }
-        TimeoutCause::Nak => "a copy of the NAK, or a protected link",
-        TimeoutCause::Retransmission => "copies of retransmissions, or a protected link",
-        TimeoutCause::Other => "depends on the cause; a protected link if a frame was lost",
     }
 }
 

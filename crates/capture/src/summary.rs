@@ -10,6 +10,7 @@ use wiremend_measure::interval::wilson;
 use crate::analysis::Analysis;
 use crate::event::{Certainty, Event, EventKind};
 use crate::pairing::Pairing;
+use crate::remedy::{Remedy, remedies};
 use crate::report::Judged;
 
 /// Totals over all flows.
@@ -53,6 +54,10 @@ pub struct Summary {
     pub packets: u64,
     /// Lower and upper end of the 95 % interval of the loss ratio (Wilson 1927).
     pub loss_ratio: [f64; 2],
+    /// Mean number of packets of a message.
+    pub message_packets: f64,
+    /// What would have helped, by the model at `losses` of `packets`; empty without losses.
+    pub remedies: Vec<Remedy>,
     /// Length of the captures.
     pub duration_ns: i64,
 }
@@ -122,6 +127,10 @@ pub(crate) fn summarize(
     summary.losses = summary.losses.min(summary.packets);
     let ratio = wilson(summary.losses, summary.packets, 0.95);
     summary.loss_ratio = [ratio.low, ratio.high];
+    let messages: u64 = analysis.flows.iter().map(|flow| flow.counts.messages).sum();
+    let psns: i64 = analysis.flows.iter().map(|flow| flow.next - flow.first).sum();
+    summary.message_packets = psns as f64 / messages.max(1) as f64;
+    summary.remedies = remedies(&summary, analysis.flows.iter().find_map(|flow| flow.mtu));
     summary.duration_ns = analysis.span_ns.map_or(0, |(first, last)| last - first);
     let mut flows = flows;
     flows.sort_by_key(|flow| (-flow.waited_ns, flow.source, flow.destination, flow.destination_qp));

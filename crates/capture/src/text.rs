@@ -85,6 +85,12 @@ impl fmt::Display for Explanation {
              congestion: {} marks, {} CNPs, {} pauses",
             summary.losses, summary.packets, summary.marks, summary.cnps, frames.pauses
         )?;
+        let remedies = &summary.remedies;
+        if !remedies.is_empty() {
+            let left: Vec<String> =
+                remedies.iter().map(|remedy| format!("{:.2} with {}", remedy.stalls, remedy.name())).collect();
+            writeln!(f, "stalls that would remain, by the model at this ratio: {}", left.join(", "))?;
+        }
         self.left_out(f)
     }
 }

@@ -134,10 +134,12 @@ fn ladder(args: &Explain, qpn: u32, steps: &[Step]) -> Ladder {
     const REQUESTER: NodeId = NodeId(0);
     const TAP: NodeId = NodeId(1);
     const RESPONDER: NodeId = NodeId(2);
+    /// Later packets, of a clock that jumped, are drawn at the end of the range of times.
+    const LATEST_NS: u64 = u64::MAX / 1000;
     let first_ns = steps.iter().map(|step| step.time_ns).min().unwrap_or(0);
     let mut records = Vec::with_capacity(steps.len() + 1);
     for step in steps {
-        let time = Time::from_ns((step.time_ns - first_ns) as u64);
+        let time = Time::from_ns(((step.time_ns - first_ns) as u64).min(LATEST_NS));
         let kind = match (step.is_nak, step.from_requester) {
             (true, _) => PacketKind::Nak,
             (false, true) => PacketKind::Data,
