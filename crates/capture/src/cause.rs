@@ -140,9 +140,7 @@ fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
     let is_told = before.una >= resend.end || before.read.is_some();
     let is_repeated = match verdict.cause {
         TailAck => resend.timeouts > 1 && !is_told,
-        Retransmission => {
-            before.unanswered_timer && before.nak.is_some_and(|nak| nak.psn < resend.psn)
-        }
+        Retransmission => before.unanswered_timer && before.nak.is_some_and(|nak| nak.psn < resend.psn),
         _ => false,
     };
     if context.paired != Pairedness::Certain || is_repeated {

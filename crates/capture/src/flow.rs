@@ -281,15 +281,8 @@ impl Flow {
         }
         self.close(shared);
         let before = self.before(psn, record.trail);
-        let last_sent_ns = self.history.covering(psn).map_or(i64::MIN, |sent| sent.last_ns);
-        let answered_ns = self.answered_ns.filter(|ns| *ns >= last_sent_ns);
-        if let Some(nak) = self.nak.as_mut() {
-            if trigger == Trigger::Nak {
-                nak.used = true;
-                nak.used_after_ns = reaction_ns;
-            }
-            nak.rounds_lost += u32::from(psn > nak.psn);
-        }
+        let answered_ns = self.since_answer(psn, record.time_ns);
+        self.use_nak(psn, trigger, reaction_ns);
         self.rounds_end = self.next;
         let known = self.note_again(psn, record);
         let is_read = record.op == Opcode::ReadRequest;
@@ -309,7 +302,7 @@ impl Flow {
             wait_ns,
             first_wait_ns: wait_ns,
             reaction_ns,
-            answered_ns: answered_ns.map(|ns| (record.time_ns - ns).max(0)),
+            answered_ns,
             timeouts: u32::from(trigger == Trigger::Timer),
             before,
             resent: u32::from(!is_read),
@@ -334,6 +327,22 @@ impl Flow {
         self.unanswered_timer = trigger == Trigger::Timer || self.unanswered_round && self.unanswered_timer;
         self.unanswered_round = true;
         self.acknowledged_ns = None;
+    }
+
+    /// Notes that a round starts at a PSN.
+    fn use_nak(&mut self, psn: i64, trigger: Trigger, reaction_ns: Option<i64>) {
+        let Some(nak) = self.nak.as_mut() else { return };
+        if trigger == Trigger::Nak {
+            nak.used = true;
+            nak.used_after_ns = reaction_ns;
+        }
+        nak.rounds_lost += u32::from(psn > nak.psn);
+    }
+
+    /// From the last answer to now, if it passed behind the last transmission of a PSN.
+    fn since_answer(&self, psn: i64, now_ns: i64) -> Option<i64> {
+        let last_sent_ns = self.history.covering(psn).map_or(i64::MIN, |sent| sent.last_ns);
+        self.answered_ns.filter(|ns| *ns >= last_sent_ns).map(|ns| (now_ns - ns).max(0))
     }
 
     /// What made the requester go back, and how long it took.

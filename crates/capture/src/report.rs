@@ -117,8 +117,7 @@ fn kind_of(resend: &Resend, outline: &Outline, is_selective: bool, reactions: &R
         Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline) => EventKind::Timeout,
         Trigger::ImpliedNak => EventKind::ImpliedNak,
         Trigger::Answer if is_read => EventKind::ImpliedNak,
-        Trigger::Answer => EventKind::NakRecovery,
-        Trigger::Nak => EventKind::NakRecovery,
+        Trigger::Answer | Trigger::Nak => EventKind::NakRecovery,
     }
 }
 
@@ -181,7 +180,9 @@ fn clock_offsets(analysis: &Analysis) -> BTreeMap<(TapIndex, TapIndex), i64> {
     let mut offsets: BTreeMap<_, Vec<i64>> = BTreeMap::new();
     for taps in flows.into_values() {
         for (at, (near, here)) in taps.iter().enumerate().take(GENERATIONS_COMPARED) {
-            for (far, there) in taps.iter().skip(at + 1).take(GENERATIONS_COMPARED).filter(|(far, _)| far != near) {
+            for (far, there) in
+                taps.iter().skip(at + 1).take(GENERATIONS_COMPARED).filter(|(far, _)| far != near)
+            {
                 for first in &here.firsts {
                     let Some(twin) = there.firsts.iter().find(|twin| twin.is_twin(first)) else { continue };
                     offsets.entry((*near, *far)).or_default().push(twin.ns - first.ns);

@@ -85,17 +85,23 @@ impl fmt::Display for Explanation {
              congestion: {} marks, {} CNPs, {} pauses",
             summary.losses, summary.packets, summary.marks, summary.cnps, frames.pauses
         )?;
-        let remedies = &summary.remedies;
-        if !remedies.is_empty() {
-            let left: Vec<String> =
-                remedies.iter().map(|remedy| format!("{:.2} with {}", remedy.stalls, remedy.name())).collect();
-            writeln!(f, "stalls that would remain, by the model at this ratio: {}", left.join(", "))?;
-        }
+        self.helped(f)?;
         self.left_out(f)
     }
 }
 
 impl Explanation {
+    /// Says what would have helped.
+    fn helped(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedies = &self.summary.remedies;
+        if remedies.is_empty() {
+            return Ok(());
+        }
+        let left = remedies.iter().map(|remedy| format!("{:.2} with {}", remedy.stalls, remedy.name()));
+        let left: Vec<String> = left.collect();
+        writeln!(f, "stalls that would remain, by the model at this ratio: {}", left.join(", "))
+    }
+
     /// Says what was not analysed.
     fn left_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (frames, summary) = (&self.frames, &self.summary);

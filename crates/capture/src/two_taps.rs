@@ -166,8 +166,7 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
                 // The gap may be that of a later expiry.
                 let is_single = sent.timeouts == 1 && arrived.timeouts == 1;
                 let others = vec![TailPacket, TailAck, Retransmission];
-                let doubt =
-                    Verdict { certainty: Certainty::Ambiguous, alternatives: others, ..lost.clone() };
+                let doubt = Verdict { certainty: Certainty::Ambiguous, alternatives: others, ..lost.clone() };
                 Some(if is_single { lost } else { doubt })
             }
             Some(seen) => {

@@ -56,7 +56,8 @@ pub(super) fn page(explanation: &Explanation, ladder: Option<String>, files: &st
             remedy.remaining.get(cause).map_or(String::new(), |share| format!("{:.2} %", share * 100.0))
         };
         let rows = remedies.iter().map(|remedy| {
-            let shares = ["tail_packet", "tail_ack", "nak", "retransmission"].map(|cause| share(remedy, cause));
+            let shares =
+                ["tail_packet", "tail_ack", "nak", "retransmission"].map(|cause| share(remedy, cause));
             [vec![remedy.name(), format!("{:.2}", remedy.stalls)], shares.to_vec()].concat()
         });
         let rows = rows.collect();

@@ -139,12 +139,7 @@ fn files_without_anything_to_explain_are_refused() {
 }
 
 /// The frames of a capture of soft-RoCE, each changed or left out, as a file.
-fn changed(
-    directory: &Path,
-    capture: &str,
-    link_type: u8,
-    change: impl Fn(&mut Vec<u8>) -> bool,
-) -> String {
+fn changed(directory: &Path, capture: &str, link_type: u8, change: impl Fn(&mut Vec<u8>) -> bool) -> String {
     let mut bytes = Vec::new();
     let mut packed = wiremend_capture::decompressed(fs::File::open(real(capture)).unwrap()).unwrap();
     std::io::Read::read_to_end(&mut packed, &mut bytes).unwrap();

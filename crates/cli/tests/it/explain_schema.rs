@@ -25,7 +25,12 @@ fn check(value: &Value, schema: &Value, place: &str, errors: &mut Vec<String>) {
     };
     for (keyword, rule) in schema.as_object().unwrap() {
         match keyword.as_str() {
-            "$schema" | "title" | "description" | "properties" | "items" | "additionalProperties"
+            "$schema"
+            | "title"
+            | "description"
+            | "properties"
+            | "items"
+            | "additionalProperties"
             | "propertyNames" => {}
             "const" => require(value == rule, keyword),
             "enum" => require(rule.as_array().unwrap().contains(value), keyword),
@@ -118,7 +123,9 @@ fn other_output_does_not_follow_the_schema() {
     let events = &schema["properties"]["events"];
     assert_eq!(errors(&json!([]), events), Vec::<String>::new());
     let found = errors(&json!([{ "kind": "pause", "new": 1, "psn": "7" }]), events);
-    for expected in ["[].new is not in the schema", "breaks `enum`", "breaks `type`", "breaks `required \"file\"`"] {
+    for expected in
+        ["[].new is not in the schema", "breaks `enum`", "breaks `type`", "breaks `required \"file\"`"]
+    {
         assert!(found.iter().any(|error| error.contains(expected)), "{expected}: {found:#?}");
     }
 }
