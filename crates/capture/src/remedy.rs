@@ -39,7 +39,7 @@ impl Remedy {
             "nak_copy" => "a NAK copy".to_owned(),
             "retransmission_copy" => "a copied retransmission".to_owned(),
             "tuned" => format!(
-                "{} dummies with {} NAK and {} retransmission copies",
+                "the cheapest set (dummies {}, NAK copies {}, retransmission copies {})",
                 self.dummies, self.nak_copies, self.retransmission_copies
             ),
             _ => "a protected link".to_owned(),
