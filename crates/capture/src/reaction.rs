@@ -68,12 +68,13 @@ impl Reactions {
             let round_trip = resend.shortest_round_trip_ns();
             let is_long = reaction > LATE_FACTOR.saturating_mul(median.max(1))
                 && reaction > round_trip.saturating_mul(4);
-            // Where all NAKs are ignored there is no reaction to compare with.
+            // A requester that waits for its timer has filled its window before.
             let is_silent = resend.first_wait_ns >= reaction / 2;
+            // Where all NAKs are ignored there is no reaction to compare with.
             let endless = |ns: i64| reaction > ROUND_TRIPS_MAX.saturating_mul(ns.max(1));
-            let is_endless = is_silent && resend.round_trip_ns().is_some_and(endless);
+            let is_endless = resend.round_trip_ns().is_some_and(endless);
             let is_like_a_timer = seen.waits_ns.first().is_none_or(|wait| reaction >= wait / 2);
-            return is_endless || is_long && is_like_a_timer;
+            return is_silent && (is_endless || is_long && is_like_a_timer);
         }
         if let Some(wait) = seen.waits_ns.first() {
             return reaction >= wait / 2;

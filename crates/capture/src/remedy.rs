@@ -169,13 +169,14 @@ mod tests {
         assert_eq!(best_for(&remedies, "tail_packet"), Some("dummy"));
         assert_eq!(best_for(&remedies, "tail_ack"), Some("dummy"));
         assert_eq!(best_for(&remedies, "nak"), Some("nak_copy"));
-        assert_eq!(best_for(&remedies, "retransmission"), Some("retransmission_copy"));
+        // A second copy of a NAK brings a second retransmission.
+        assert_eq!(best_for(&remedies, "retransmission"), Some("nak_copy"));
         let of = |mechanism: &str| remedies.iter().find(|remedy| remedy.mechanism == mechanism).unwrap();
         // A copy does not help against what it does not copy.
         assert!(of("nak_copy").remaining["tail_ack"] > 0.9, "{:?}", of("nak_copy"));
         assert!(of("protected_link").stalls < 0.1, "{:?}", of("protected_link"));
         let tuned = of("tuned");
-        assert!(tuned.dummies > 0 && tuned.stalls < 1.0, "{tuned:?}");
+        assert!(tuned.dummies > 0 && tuned.remaining["tail_packet"] < 0.05, "{tuned:?}");
     }
 
     #[test]
