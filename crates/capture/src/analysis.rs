@@ -15,10 +15,12 @@ use crate::report::{Explanation, conclude};
 use crate::taps::Taps;
 use crate::trail::{Trail, Trails};
 use wiremend_units::Psn;
-use wiremend_wire::Icrc;
+use wiremend_wire::{Icrc, Malformed};
 
 /// Packets of the watched queue pair that are kept.
 const STEPS_MAX: usize = 100_000;
+/// Latest time, in the year 2116: differences of two times fit a number with a sign.
+const TIME_MAX_NS: u64 = 1 << 62;
 /// Packets of a batch.
 const BATCH: usize = 1 << 17;
 
@@ -58,6 +60,10 @@ pub struct Tally {
     pub pauses: u64,
     /// Other frames.
     pub other: u64,
+    /// Frames of a link type that is not decoded.
+    pub other_links: u64,
+    /// Frames that end before their headers do: the capture kept too few bytes of each.
+    pub cut: u64,
     /// Frames that break the rules of their format.
     pub malformed: u64,
     /// Packets whose ICRC is wrong; receivers drop them.
@@ -151,6 +157,8 @@ impl Analysis {
             }
             Content::Other(NotRoce::EtherType(ETHERTYPE_ROCE_V1)) => self.tally.roce_v1 += 1,
             Content::Other(NotRoce::Protocol(PROTOCOL_ESP)) => self.tally.encrypted += 1,
+            Content::Other(NotRoce::LinkType(_)) => self.tally.other_links += 1,
+            Content::Other(NotRoce::Malformed(Malformed::Truncated(_))) => self.tally.cut += 1,
             Content::Other(NotRoce::Malformed(_)) => self.tally.malformed += 1,
             Content::Other(_) => self.tally.other += 1,
         }
@@ -184,7 +192,7 @@ impl Analysis {
         };
         self.tally.rc += 1;
         self.taps.note(from, to, interface);
-        let time_ns = i64::try_from(captured.time_ns).unwrap_or(i64::MAX);
+        let time_ns = captured.time_ns.min(TIME_MAX_NS) as i64;
         self.note_time(interface, time_ns);
         let stream = Stream { tap: interface, from, to, qpn: packet.bth.dest_qp.get() };
         let record = Record {

@@ -7,6 +7,7 @@
 use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailAck, TailPacket};
 
 use crate::event::{Certainty, Evidence, Side, Verdict};
+use crate::flow::is_unfinished;
 use crate::resend::{ReadGap, Resend, SeenNak};
 
 /// Where a tap is.
@@ -115,7 +116,7 @@ pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
         .shown_by(resend.covered.map(|(_, frame)| frame), "first answer after the resend")
         .0;
     if context.exhausted && !resend.answered {
-        verdict.sub_cause = Some("no answer until the end of the capture");
+        verdict.sub_cause.get_or_insert("no answer until the end of the capture");
     }
     hedge(&mut verdict, resend, context);
     verdict.evidence.sort_by_key(|evidence| evidence.frame);
@@ -134,7 +135,15 @@ fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
         return;
     }
     let mut others: &[TimeoutCause] = &[];
-    if context.paired != Pairedness::Certain {
+    // What follows the last of several expiries does not tell what was lost before the first, unless the answer had
+    // passed or a READ names the response. A NAK tells of the round for which it was sent.
+    let is_told = before.una >= resend.end || before.read.is_some();
+    let is_repeated = match verdict.cause {
+        TailAck => resend.timeouts > 1 && !is_told,
+        Retransmission => before.unanswered_timer && before.nak.is_some_and(|nak| nak.psn < resend.psn),
+        _ => false,
+    };
+    if context.paired != Pairedness::Certain || is_repeated {
         others = &[TailPacket, TailAck, Nak, Retransmission];
     } else if verdict.cause == TailPacket && (before.unanswered_round || resend.timeouts > 1) {
         others = &[TailAck, Nak];
@@ -341,9 +350,15 @@ fn echoed(resend: &Resend, context: Context) -> Option<Draft> {
     } else {
         Draft::ambiguous(Nak, &[TailPacket])
     };
-    if resend.went_on && had >= end - 1 {
+    let is_unfinished = resend.before.last_op.is_some_and(is_unfinished);
+    let is_complete = resend.before.is_complete || context.position == TapPosition::Requester;
+    if had >= end - 1 && (resend.went_on || is_unfinished && !is_complete) {
+        // Requests behind the last one that the tap saw may have been lost before it.
         draft.0.certainty = Certainty::Ambiguous;
         draft.0.alternatives = vec![TailPacket];
+    } else if had == end - 2 && !resend.before.is_first {
+        draft.0.certainty = Certainty::Ambiguous;
+        draft.0.alternatives = vec![Retransmission, Nak];
     }
     if certainty == Certainty::Ambiguous {
         let all = [TailAck, TailPacket, Nak];

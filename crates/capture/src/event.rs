@@ -132,6 +132,6 @@ pub struct Event {
     pub cnps: u64,
     /// Pause frames during the event.
     pub pauses: u64,
-    /// What would have helped.
+    /// The mechanism of [`Summary::remedies`](crate::Summary::remedies) that helps most against the cause.
     pub remedy: Option<&'static str>,
 }

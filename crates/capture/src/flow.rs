@@ -18,8 +18,8 @@ pub(crate) struct Flow {
     started: bool,
     /// Lowest PSN.
     pub(crate) first: i64,
-    /// Time of the first request.
-    pub(crate) first_ns: i64,
+    /// The first requests, to compare the clocks of taps.
+    pub(crate) firsts: Vec<First>,
     /// Behind the highest PSN sent.
     pub(crate) next: i64,
     /// PSN of the request before.
@@ -41,21 +41,44 @@ pub(crate) struct Flow {
     last_id: Option<u16>,
     ids_vary: bool,
     unanswered_round: bool,
+    unanswered_timer: bool,
     /// Whether ACKs came for packets that did not ask for them, outside of rounds.
     unasked_acks: bool,
     latency: Times,
     reaction: Times,
     /// When the last answer came that acknowledged something.
     acknowledged_ns: Option<i64>,
+    /// When the last answer came.
+    answered_ns: Option<i64>,
     pub(crate) counts: FlowCounts,
     pub(crate) refused: Option<(u64, i64, Kind)>,
     pub(crate) mtu: Option<u32>,
 }
 
+/// One of the first requests of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    psn: Psn,
+    ip_id: u16,
+    pub(crate) ns: i64,
+}
+
+impl First {
+    /// Whether two taps have seen the same frame.
+    pub(crate) fn is_twin(&self, other: &Self) -> bool {
+        (self.psn, self.ip_id) == (other.psn, other.ip_id)
+    }
+}
+
+/// Requests of a flow whose times are kept.
+const FIRSTS: usize = 8;
+
 /// Frames of a flow by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCounts {
     pub(crate) requests: u64,
+    /// Ends of messages, sent for the first time.
+    pub(crate) messages: u64,
     pub(crate) answers: u64,
     pub(crate) acks: u64,
     pub(crate) ack_requests: u64,
@@ -87,8 +110,10 @@ impl Flow {
     pub(crate) fn on_request(&mut self, psn: i64, record: &Record, shared: &mut Shared) {
         if !self.started {
             (self.started, self.next, self.una, self.last) = (true, psn, psn, psn - 1);
-            (self.first, self.first_ns) = (psn, record.time_ns);
-            self.last_ns = record.time_ns;
+            (self.first, self.last_ns) = (psn, record.time_ns);
+        }
+        if self.firsts.len() < FIRSTS {
+            self.firsts.push(First { psn: record.psn, ip_id: record.ip_id, ns: record.time_ns });
         }
         self.first = self.first.min(psn);
         self.note_id(record.ip_id);
@@ -165,6 +190,7 @@ impl Flow {
     /// A request that was not sent before.
     fn advance(&mut self, psn: i64, record: &Record, shared: &mut Shared) {
         self.note_round(psn, record);
+        self.counts.messages += u64::from(!is_unfinished(record.op));
         if let Some(acknowledged) = self.acknowledged_ns.take() {
             self.reaction.add(record.time_ns - acknowledged);
         }
@@ -204,6 +230,7 @@ impl Flow {
         }
         if let Some(sent) = self.history.at(psn) {
             sent.times += 1;
+            sent.last_ns = record.time_ns;
             sent.ip_id = record.ip_id;
             return true;
         }
@@ -245,7 +272,7 @@ impl Flow {
             {
                 open.timeouts += 1;
                 open.last_ns = record.time_ns;
-                open.wait_ns += wait_ns;
+                open.wait_ns = open.wait_ns.saturating_add(wait_ns);
                 open.resent += u32::from(record.op != Opcode::ReadRequest);
                 open.end = open.end.max(self.next);
                 self.note_again(psn, record);
@@ -254,13 +281,8 @@ impl Flow {
         }
         self.close(shared);
         let before = self.before(psn, record.trail);
-        if let Some(nak) = self.nak.as_mut() {
-            if trigger == Trigger::Nak {
-                nak.used = true;
-                nak.used_after_ns = reaction_ns;
-            }
-            nak.rounds_lost += u32::from(psn > nak.psn);
-        }
+        let answered_ns = self.since_answer(psn, record.time_ns);
+        self.use_nak(psn, trigger, reaction_ns);
         self.rounds_end = self.next;
         let known = self.note_again(psn, record);
         let is_read = record.op == Opcode::ReadRequest;
@@ -280,6 +302,7 @@ impl Flow {
             wait_ns,
             first_wait_ns: wait_ns,
             reaction_ns,
+            answered_ns,
             timeouts: u32::from(trigger == Trigger::Timer),
             before,
             resent: u32::from(!is_read),
@@ -301,8 +324,25 @@ impl Flow {
             self.reads.resume(psn, i64::from(self.span(record)));
         }
         self.una = self.una.min(psn);
+        self.unanswered_timer = trigger == Trigger::Timer || self.unanswered_round && self.unanswered_timer;
         self.unanswered_round = true;
         self.acknowledged_ns = None;
+    }
+
+    /// Notes that a round starts at a PSN.
+    fn use_nak(&mut self, psn: i64, trigger: Trigger, reaction_ns: Option<i64>) {
+        let Some(nak) = self.nak.as_mut() else { return };
+        if trigger == Trigger::Nak {
+            nak.used = true;
+            nak.used_after_ns = reaction_ns;
+        }
+        nak.rounds_lost += u32::from(psn > nak.psn);
+    }
+
+    /// From the last answer to now, if it passed behind the last transmission of a PSN.
+    fn since_answer(&self, psn: i64, now_ns: i64) -> Option<i64> {
+        let last_sent_ns = self.history.covering(psn).map_or(i64::MIN, |sent| sent.last_ns);
+        self.answered_ns.filter(|ns| *ns >= last_sent_ns).map(|ns| (now_ns - ns).max(0))
     }
 
     /// What made the requester go back, and how long it took.
@@ -322,6 +362,11 @@ impl Flow {
             && let Some(ns) = self.reads.answered_behind(psn)
         {
             return (Trigger::ImpliedNak, since(ns));
+        }
+        let last_sent_ns = self.history.at(psn).map(|sent| sent.last_ns);
+        let again_ns = last_sent_ns.map(|ns| (record.time_ns - ns).max(0));
+        if again_ns.is_some_and(|again| self.latency.least_ns.is_some_and(|latency| again < latency)) {
+            return (Trigger::Answer, None);
         }
         (Trigger::Timer, None)
     }
@@ -349,6 +394,7 @@ impl Flow {
             read: self.reads.gap(psn),
             hole,
             unanswered_round: self.unanswered_round,
+            unanswered_timer: self.unanswered_round && self.unanswered_timer,
             is_first: self.is_first(psn),
             last_psn: self.history.last().map_or(psn, |sent| sent.psn),
             is_complete: trail.gap <= self.newest.number,
@@ -392,6 +438,7 @@ impl Flow {
             Kind::Request | Kind::Cnp => {}
         }
         self.last_ns = record.time_ns;
+        self.answered_ns = Some(record.time_ns);
         self.answered_since_request = true;
     }
 
@@ -526,7 +573,7 @@ impl Flow {
 const HOLES_SEARCHED: usize = 1024;
 
 /// Whether more packets of the message follow.
-const fn is_unfinished(op: Opcode) -> bool {
+pub(crate) const fn is_unfinished(op: Opcode) -> bool {
     matches!(op, Opcode::SendFirst | Opcode::SendMiddle | Opcode::WriteFirst | Opcode::WriteMiddle)
 }
 

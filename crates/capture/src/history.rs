@@ -17,6 +17,8 @@ pub(crate) struct Sent {
     /// First transmission that the tap has seen.
     pub(crate) frame: u64,
     pub(crate) ns: i64,
+    /// Time of the last transmission.
+    pub(crate) last_ns: i64,
     /// IP identification of the last transmission.
     pub(crate) ip_id: u16,
     pub(crate) times: u32,
@@ -76,6 +78,7 @@ impl History {
             ack_request: record.ack_request,
             frame: record.frame,
             ns: record.time_ns,
+            last_ns: record.time_ns,
             ip_id: record.ip_id,
             times: 1,
         };

@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use wiremend_measure::TimeoutCause;
 use wiremend_units::Psn;
 
 use crate::analysis::{Analysis, Tally};
 use crate::cause::{Context, Pairedness, judge};
 use crate::event::{Event, EventKind, Verdict};
+use crate::flow::Flow;
 use crate::pairing::{Outline, Pairing};
 use crate::reaction::Reactions;
 use crate::record::{HostIndex, Kind, TapIndex};
+use crate::remedy::best_for;
 use crate::resend::{Resend, Trigger};
 use crate::summary::{FlowSummary, Summary, summarize};
-use crate::two_taps::{Twin, compare};
+use crate::two_taps::{Elsewhere, Twin, compare};
 
 /// What a capture tells.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -63,9 +64,9 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
         .iter()
         .map(|resend| {
             let outline = &analysis.pairings.flows[resend.flow as usize];
-            let kind = kind_of(resend, outline, &reactions);
             let echoes = echoing.contains(&outline.stream.to);
             let is_selective = selective.contains(&outline.stream.from);
+            let kind = kind_of(resend, outline, is_selective, &reactions);
             let context = Context { is_selective, ..context_of(analysis, resend, outline, echoes) };
             let verdict = (kind == EventKind::Timeout).then(|| judge(resend, context));
             let is_plain = resend.is_plain() && !is_selective && outline.pairing.is_certain();
@@ -78,8 +79,15 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
     events.extend(refusals(analysis));
     events.sort_by_key(|event| (event.time_ns, event.frame));
     let (summary, flows) = summarize(analysis, &events, &judged);
+    for event in &mut events {
+        let cause = event.verdict.as_ref().map(|verdict| verdict.cause.key());
+        event.remedy = cause.and_then(|cause| best_for(&summary.remedies, cause));
+    }
     Explanation { version: 1, files: analysis.files.clone(), frames: analysis.tally, summary, flows, events }
 }
+
+/// Connections with the same number, at all taps together, that are compared.
+const GENERATIONS_COMPARED: usize = 16;
 
 /// Responders that were seen to acknowledge each duplicate.
 fn echoing_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
@@ -94,21 +102,22 @@ fn selective_hosts(analysis: &Analysis) -> BTreeSet<HostIndex> {
     selective.map(|resend| analysis.pairings.flows[resend.flow as usize].stream.from).collect()
 }
 
-fn kind_of(resend: &Resend, outline: &Outline, reactions: &Reactions) -> EventKind {
+fn kind_of(resend: &Resend, outline: &Outline, is_selective: bool, reactions: &Reactions) -> EventKind {
+    let is_read = resend.before.read.is_some();
     match resend.trigger {
+        // Requesters that repeat single packets, and those of READs, learn of losses from other answers than NAKs.
+        Trigger::Timer if is_selective && resend.follows_answer() => EventKind::NakRecovery,
+        Trigger::Timer if is_read && resend.follows_answer() => EventKind::ImpliedNak,
         // Perhaps there was a NAK that was not told from those of other queue pairs.
-        Trigger::Timer
-            if outline.pairing == Pairing::None && reactions.is_short(resend, outline.stream.from) =>
-        {
+        Trigger::Timer if outline.pairing == Pairing::None && reactions.is_short(resend, outline) => {
             EventKind::NakRecovery
         }
         Trigger::Timer => EventKind::Timeout,
         Trigger::Rnr => EventKind::RnrWait,
-        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline.stream.from) => {
-            EventKind::Timeout
-        }
+        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline) => EventKind::Timeout,
         Trigger::ImpliedNak => EventKind::ImpliedNak,
-        Trigger::Nak => EventKind::NakRecovery,
+        Trigger::Answer if is_read => EventKind::ImpliedNak,
+        Trigger::Answer | Trigger::Nak => EventKind::NakRecovery,
     }
 }
 
@@ -120,7 +129,7 @@ fn context_of(analysis: &Analysis, resend: &Resend, outline: &Outline, echoes: b
     };
     let last_ns = analysis.span_ns.map_or(0, |(_, last)| last);
     let waits = i64::from(resend.timeouts.max(1));
-    let exhausted = last_ns - resend.ns > 4 * (resend.wait_ns / waits).saturating_mul(waits);
+    let exhausted = last_ns - resend.ns > (resend.wait_ns / waits).saturating_mul(waits).saturating_mul(4);
     Context { position: analysis.position, echoes, is_selective: false, paired, exhausted }
 }
 
@@ -137,6 +146,7 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
         taps.entry(stream.tap).or_default().push(at);
     }
     let offsets = clock_offsets(analysis);
+    let elsewhere = Elsewhere::new(analysis);
     for taps in flows.into_values() {
         let requests = |events: &[usize]| {
             events.first().map_or(0, |at| analysis.flows[judged[*at].resend.flow as usize].counts.requests)
@@ -154,29 +164,30 @@ fn merge_taps(analysis: &Analysis, judged: &mut [Judged<'_>]) {
             }
         }
         for group in groups {
-            join(analysis, judged, &group);
+            join(analysis, &elsewhere, judged, &group);
         }
     }
 }
 
-/// How much later frames pass the second tap than the first, by their clocks: the median over flows that start with
-/// the same PSN at both.
+/// How much later frames pass the second tap than the first, by their clocks: the median over the first requests of
+/// flows that both have seen.
 fn clock_offsets(analysis: &Analysis) -> BTreeMap<(TapIndex, TapIndex), i64> {
-    let mut firsts: BTreeMap<_, Vec<(TapIndex, i64)>> = BTreeMap::new();
+    let mut flows: BTreeMap<_, Vec<(TapIndex, &Flow)>> = BTreeMap::new();
     for (outline, flow) in analysis.pairings.flows.iter().zip(&analysis.flows) {
         let stream = outline.stream;
-        let key = (stream.from, stream.to, stream.qpn, flow.first & 0x00FF_FFFF);
-        let taps = firsts.entry(key).or_default();
-        // Of several connections with this number, the first counts.
-        if !taps.iter().any(|(tap, _)| *tap == stream.tap) {
-            taps.push((stream.tap, flow.first_ns));
-        }
+        flows.entry((stream.from, stream.to, stream.qpn)).or_default().push((stream.tap, flow));
     }
     let mut offsets: BTreeMap<_, Vec<i64>> = BTreeMap::new();
-    for taps in firsts.into_values() {
-        for (near, here) in &taps {
-            for (far, there) in taps.iter().filter(|(far, _)| far != near) {
-                offsets.entry((*near, *far)).or_default().push(there - here);
+    for taps in flows.into_values() {
+        for (at, (near, here)) in taps.iter().enumerate().take(GENERATIONS_COMPARED) {
+            for (far, there) in
+                taps.iter().skip(at + 1).take(GENERATIONS_COMPARED).filter(|(far, _)| far != near)
+            {
+                for first in &here.firsts {
+                    let Some(twin) = there.firsts.iter().find(|twin| twin.is_twin(first)) else { continue };
+                    offsets.entry((*near, *far)).or_default().push(twin.ns - first.ns);
+                    offsets.entry((*far, *near)).or_default().push(first.ns - twin.ns);
+                }
             }
         }
     }
@@ -201,15 +212,16 @@ fn twin_of(
     let there = judged[far].resend;
     // Events of one tap are in order of their ends, nearly that of time.
     let from = near.partition_point(|at| {
-        judged[*at].resend.last_ns < there.ns - offset_ns - there.wait_ns.saturating_mul(2)
+        let wait_ns = there.wait_ns.saturating_mul(2);
+        judged[*at].resend.last_ns < there.ns.saturating_sub(offset_ns).saturating_sub(wait_ns)
     });
     let from = if analysis.files.len() > 1 { from.saturating_sub(SEARCHED / 2) } else { from };
     let candidates = near.iter().enumerate().skip(from).take(SEARCHED);
     let fits = candidates.filter_map(|(place, at)| {
         let here = judged[*at].resend;
         // Without a common clock, the times of first packets tell the offset.
-        let there_ns = there.ns - offset_ns;
-        let apart_ns = (here.ns - there_ns).max(there_ns - here.last_ns).max(0);
+        let there_ns = there.ns.saturating_sub(offset_ns);
+        let apart_ns = here.ns.saturating_sub(there_ns).max(there_ns.saturating_sub(here.last_ns)).max(0);
         let ahead = Psn::new(there.psn as u32).distance(Psn::new(here.psn as u32));
         let is_inside = ahead >= 0 && i64::from(ahead) < here.sent_end() - here.psn;
         let under_way_ns = here.before.latency.mean_ns().unwrap_or(0);
@@ -220,9 +232,9 @@ fn twin_of(
 }
 
 /// Reports one of the events of a group.
-fn join(analysis: &Analysis, judged: &mut [Judged<'_>], group: &[usize]) {
+fn join(analysis: &Analysis, elsewhere: &Elsewhere, judged: &mut [Judged<'_>], group: &[usize]) {
     let twins: Vec<Twin<'_>> = group.iter().map(|at| Twin::new(analysis, &judged[*at])).collect();
-    let (best, verdict) = compare(analysis, &twins);
+    let (best, verdict) = compare(analysis, elsewhere, &twins);
     let best = group[best];
     if judged[best].kind == EventKind::Timeout && verdict.is_some() {
         judged[best].verdict = verdict;
@@ -254,24 +266,11 @@ fn event(analysis: &Analysis, judged: &Judged<'_>) -> Event {
         timeouts: if judged.kind == EventKind::Timeout { resend.timeouts.max(1) } else { 0 },
         wait_ns: resend.wait_ns,
         cost_ns: resend.covered.map(|(ns, _)| (ns - resend.before.first_sent_ns).max(0)),
-        remedy: judged.verdict.as_ref().map(remedy),
+        remedy: None,
         verdict: judged.verdict.clone(),
         marks: resend.marks,
         cnps: resend.cnps,
         pauses: resend.pauses,
-    }
-}
-
-/// What would have replaced the timer by a round trip.
-const fn remedy(verdict: &Verdict) -> &'static str {
-    match verdict.cause {
-        TimeoutCause::TailPacket => "a dummy behind the tail, a copy of the last packet, or a protected link",
-        TimeoutCause::TailAck => {
-            "a dummy behind the tail, whose ACK covers the lost one, or a protected link"
-        }
-        TimeoutCause::Nak => "a copy of the NAK, or a protected link",
-        TimeoutCause::Retransmission => "copies of retransmissions, or a protected link",
-        TimeoutCause::Other => "depends on the cause; a protected link if a frame was lost",
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Trigger {
     Rnr,
     /// An answer to a later message than the READ (IBA 9.9.2.2.3).
     ImpliedNak,
+    /// An answer that had asked for this already: the PSN is sent again sooner than any answer could come.
+    Answer,
     /// Nothing that the tap has seen.
     Timer,
 }
@@ -91,6 +93,8 @@ pub(crate) struct Before {
     pub(crate) hole: Option<(i64, u64)>,
     /// Whether an earlier round had no answer yet.
     pub(crate) unanswered_round: bool,
+    /// Whether a timer had started an earlier round that had no answer yet.
+    pub(crate) unanswered_timer: bool,
     /// Whether nothing from the resumed PSN on had been sent twice before.
     pub(crate) is_first: bool,
     /// PSN of the last request.
@@ -148,6 +152,8 @@ pub(crate) struct Resend {
     pub(crate) first_wait_ns: i64,
     /// From the NAK to the resend.
     pub(crate) reaction_ns: Option<i64>,
+    /// From the last answer to the resend, if it passed behind the last transmission of the resumed PSN.
+    pub(crate) answered_ns: Option<i64>,
     /// Expiries in a row without an answer.
     pub(crate) timeouts: u32,
     pub(crate) before: Before,
@@ -188,15 +194,31 @@ impl Resend {
     /// round trips ended in this round.
     pub(crate) fn is_plain(&self) -> bool {
         let before = &self.before;
-        let round_trip = before.latency.mean_ns().max(before.reaction.least_ns);
-        let is_long = round_trip.is_some_and(|ns| self.first_wait_ns > ns.saturating_mul(4));
+        // At a tap near the responder, the time to an answer is much shorter than a round trip.
+        let factor = if before.reaction.least_ns.is_some() { 4 } else { 32 };
+        let is_long = self.round_trip_ns().is_some_and(|ns| self.first_wait_ns > ns.saturating_mul(factor));
         before.is_first && !before.unanswered_round && self.timeouts == 1 && is_long
     }
 
     /// Whether an answer that passed at this time and the resend may have passed each other behind the tap.
     pub(crate) fn crosses(&self, answered_ns: i64) -> bool {
-        let round_trip = self.before.reaction.least_ns.max(self.before.latency.least_ns);
-        self.ns - answered_ns <= round_trip.unwrap_or(0)
+        self.ns - answered_ns <= self.shortest_round_trip_ns()
+    }
+
+    /// The shortest round trip between the ends, as far as this tap tells.
+    pub(crate) fn shortest_round_trip_ns(&self) -> i64 {
+        self.before.reaction.least_ns.max(self.before.latency.least_ns).unwrap_or(0)
+    }
+
+    /// Whether an answer that passed at most two round trips before may have asked for this, as no timer is as short.
+    pub(crate) fn follows_answer(&self) -> bool {
+        let is_short = |since: i64| self.round_trip_ns().is_some_and(|ns| since <= ns.saturating_mul(2));
+        self.answered_ns.is_some_and(is_short)
+    }
+
+    /// A usual round trip between the ends, as far as this tap tells.
+    pub(crate) fn round_trip_ns(&self) -> Option<i64> {
+        self.before.latency.mean_ns().max(self.before.reaction.least_ns)
     }
 
     /// Behind the last PSN that the requester had sent before, whether the tap saw it or not.

@@ -10,6 +10,7 @@ use wiremend_measure::interval::wilson;
 use crate::analysis::Analysis;
 use crate::event::{Certainty, Event, EventKind};
 use crate::pairing::Pairing;
+use crate::remedy::{Remedy, remedies};
 use crate::report::Judged;
 
 /// Totals over all flows.
@@ -53,6 +54,10 @@ pub struct Summary {
     pub packets: u64,
     /// Lower and upper end of the 95 % interval of the loss ratio (Wilson 1927).
     pub loss_ratio: [f64; 2],
+    /// Mean number of packets of a message.
+    pub message_packets: f64,
+    /// What would have helped, by the model at `losses` of `packets`; empty without losses.
+    pub remedies: Vec<Remedy>,
     /// Length of the captures.
     pub duration_ns: i64,
 }
@@ -122,6 +127,10 @@ pub(crate) fn summarize(
     summary.losses = summary.losses.min(summary.packets);
     let ratio = wilson(summary.losses, summary.packets, 0.95);
     summary.loss_ratio = [ratio.low, ratio.high];
+    let messages: u64 = analysis.flows.iter().map(|flow| flow.counts.messages).sum();
+    let psns: i64 = analysis.flows.iter().map(|flow| flow.next - flow.first).sum();
+    summary.message_packets = psns as f64 / messages.max(1) as f64;
+    summary.remedies = remedies(&summary, analysis.flows.iter().find_map(|flow| flow.mtu));
     summary.duration_ns = analysis.span_ns.map_or(0, |(first, last)| last - first);
     let mut flows = flows;
     flows.sort_by_key(|flow| (-flow.waited_ns, flow.source, flow.destination, flow.destination_qp));
@@ -168,6 +177,10 @@ fn add(summary: &mut Summary, event: &Event) {
 fn flow_summaries(analysis: &Analysis, events: &[Event], judged: &[Judged<'_>]) -> Vec<FlowSummary> {
     let mut flows: BTreeMap<(IpAddr, IpAddr, u32, u32), FlowSummary> = BTreeMap::new();
     let mut generations: BTreeMap<_, u32> = BTreeMap::new();
+    let mut rounds: BTreeMap<u32, Vec<&Judged<'_>>> = BTreeMap::new();
+    for one in judged {
+        rounds.entry(one.resend.flow).or_default().push(one);
+    }
     for (index, outline) in analysis.pairings.flows.iter().enumerate() {
         let flow = &analysis.flows[index];
         let generation = generations.entry(outline.stream).or_default();
@@ -192,7 +205,7 @@ fn flow_summaries(analysis: &Analysis, events: &[Event], judged: &[Judged<'_>]) 
             waits_ns: Vec::new(),
             timer: None,
             latency_ns: flow.latency().least_ns,
-            behaviour: behaviour(judged, index as u32, flow),
+            behaviour: behaviour(rounds.get(&(index as u32)).map_or(&[], Vec::as_slice), flow),
         };
         let seen = flows.entry(key).or_insert_with(|| summary.clone());
         if seen.requests + seen.answers < summary.requests + summary.answers {
@@ -226,8 +239,9 @@ const fn pairing_name(pairing: Pairing) -> &'static str {
     }
 }
 
-fn behaviour(judged: &[Judged<'_>], index: u32, flow: &crate::flow::Flow) -> Vec<&'static str> {
-    let mine = || judged.iter().filter(move |judged| judged.resend.flow == index);
+/// What the rounds of a flow tell about the network adapters.
+fn behaviour(rounds: &[&Judged<'_>], flow: &crate::flow::Flow) -> Vec<&'static str> {
+    let mine = || rounds.iter();
     let mut seen = Vec::new();
     if mine().any(|judged| judged.resend.selective) {
         seen.push("selective repeat");

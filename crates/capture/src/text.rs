@@ -33,7 +33,9 @@ impl fmt::Display for Explanation {
             summary.flows,
             summary.paired
         )?;
-        if summary.stalls == 0 {
+        if summary.flows == 0 {
+            writeln!(f, "no requests: whether requesters waited is not known")?;
+        } else if summary.stalls == 0 {
             writeln!(f, "no stalls: no requester waited for its timer")?;
         } else {
             let causes: Vec<String> = TimeoutCause::ALL
@@ -83,11 +85,23 @@ impl fmt::Display for Explanation {
              congestion: {} marks, {} CNPs, {} pauses",
             summary.losses, summary.packets, summary.marks, summary.cnps, frames.pauses
         )?;
+        self.helped(f)?;
         self.left_out(f)
     }
 }
 
 impl Explanation {
+    /// Says what would have helped.
+    fn helped(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedies = &self.summary.remedies;
+        if remedies.is_empty() {
+            return Ok(());
+        }
+        let left = remedies.iter().map(|remedy| format!("{:.2} with {}", remedy.stalls, remedy.name()));
+        let left: Vec<String> = left.collect();
+        writeln!(f, "stalls that would remain, by the model at this ratio: {}", left.join(", "))
+    }
+
     /// Says what was not analysed.
     fn left_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (frames, summary) = (&self.frames, &self.summary);
@@ -95,9 +109,12 @@ impl Explanation {
             (frames.other_services, "packets of other services"),
             (frames.roce_v1, "RoCEv1 frames, not analysed"),
             (frames.encrypted, "encrypted packets, not readable"),
+            (frames.other_links, "frames of a link type that is not decoded"),
+            (frames.cut, "frames cut within their headers: capture 128 bytes of each"),
             (frames.malformed, "malformed frames"),
             (frames.bad_icrc, "packets with a bad ICRC, which receivers drop"),
             (frames.steps_back, "steps back of a clock"),
+            (summary.flows - summary.paired, "flows without answers: capture both directions"),
             (frames.left_out, "packets left out: too many connections"),
             (frames.rounds_left_out, "retransmissions left out: too many"),
             (summary.doubles, "frames twice in the capture"),

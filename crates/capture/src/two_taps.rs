@@ -1,11 +1,14 @@
 //! One event at two taps: a frame that one tap has and the other lacks was lost between them.
 
-use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailPacket};
+use std::collections::{BTreeMap, BTreeSet};
+
+use wiremend_measure::TimeoutCause::{self, Nak, Other, Retransmission, TailAck, TailPacket};
 use wiremend_units::Psn;
 
 use crate::analysis::Analysis;
 use crate::cause::was_acted_upon;
 use crate::event::{Certainty, EventKind, Evidence, Side, Verdict};
+use crate::record::{HostIndex, Stream, TapIndex};
 use crate::report::Judged;
 
 /// An event as one tap has seen it.
@@ -28,7 +31,11 @@ impl<'a> Twin<'a> {
 }
 
 /// Picks the tap whose event is reported, and the verdict from all taps.
-pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option<Verdict>) {
+pub(crate) fn compare(
+    analysis: &Analysis,
+    elsewhere: &Elsewhere,
+    twins: &[Twin<'_>],
+) -> (usize, Option<Verdict>) {
     let sureness = |at: usize| {
         let certainty = twins[at].verdict().map(|verdict| verdict.certainty);
         (certainty.is_none(), certainty, at)
@@ -40,7 +47,7 @@ pub(crate) fn compare(analysis: &Analysis, twins: &[Twin<'_>]) -> (usize, Option
     }
     if let [only] = twins {
         let is_certain = verdict.as_ref().is_some_and(|verdict| verdict.certainty != Certainty::Ambiguous);
-        return (best, (!is_certain).then(|| seen_once(analysis, only)).flatten().or(verdict));
+        return (best, (!is_certain).then(|| seen_once(analysis, elsewhere, only)).flatten().or(verdict));
     }
     let nearest = (0..twins.len()).max_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
     let farthest = (0..twins.len()).min_by_key(|at| (twins[*at].requests, u64::MAX - twins[*at].answers));
@@ -86,21 +93,44 @@ fn answer_lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
     Some(Verdict { side: Side::Between, sub_cause, certainty, ..verdict })
 }
 
+/// The first flow of each tap by direction and queue pair, and the PSNs at which rounds started: what [`compare`] looks up for each event.
+pub(crate) struct Elsewhere {
+    flows: BTreeMap<(HostIndex, HostIndex, u32), BTreeMap<TapIndex, u32>>,
+    rounds: BTreeSet<(u32, u32)>,
+}
+
+impl Elsewhere {
+    pub(crate) fn new(analysis: &Analysis) -> Self {
+        let mut flows: BTreeMap<_, BTreeMap<TapIndex, u32>> = BTreeMap::new();
+        for (index, outline) in analysis.pairings.flows.iter().enumerate() {
+            let Stream { tap, from, to, qpn } = outline.stream;
+            flows.entry((from, to, qpn)).or_default().entry(tap).or_insert(index as u32);
+        }
+        let rounds = analysis.shared.closed.iter().map(|seen| (seen.flow, psn_24(seen.psn))).collect();
+        Self { flows, rounds }
+    }
+
+    /// The first flow of this direction and queue pair at another tap.
+    fn flow(&self, stream: &Stream) -> Option<u32> {
+        let taps = self.flows.get(&(stream.from, stream.to, stream.qpn))?;
+        taps.iter().filter(|(tap, _)| **tap != stream.tap).map(|(_, flow)| *flow).min()
+    }
+}
+
+fn psn_24(psn: i64) -> u32 {
+    Psn::new(psn as u32).get()
+}
+
 /// The other taps follow the flow but saw nothing sent twice: what was sent first did not reach them.
-fn seen_once(analysis: &Analysis, twin: &Twin<'_>) -> Option<Verdict> {
-    let (resend, stream) = (twin.judged.resend, twin.judged.outline.stream);
-    let other = analysis.pairings.flows.iter().zip(&analysis.flows).find(|(outline, _)| {
-        let other = outline.stream;
-        other.tap != stream.tap && (other.from, other.to, other.qpn) == (stream.from, stream.to, stream.qpn)
-    })?;
+fn seen_once(analysis: &Analysis, elsewhere: &Elsewhere, twin: &Twin<'_>) -> Option<Verdict> {
+    let resend = twin.judged.resend;
+    let index = elsewhere.flow(&twin.judged.outline.stream)?;
+    let other = &analysis.flows[index as usize];
     // The other tap must have seen the flow before, and go on behind it.
-    let covers = (other.1.first..other.1.next).contains(&resend.psn) && other.1.first < resend.psn;
-    let is_farther = other.1.counts.requests < twin.requests;
+    let covers = (other.first..other.next).contains(&resend.psn) && other.first < resend.psn;
+    let is_farther = other.counts.requests < twin.requests;
     // It must not have seen a round at this PSN that was not recognized as the same event.
-    let went_back =
-        analysis.shared.closed.iter().any(|seen| {
-            seen.flow == other.1.index && Psn::new(seen.psn as u32) == Psn::new(resend.psn as u32)
-        });
+    let went_back = elsewhere.rounds.contains(&(index, psn_24(resend.psn)));
     if !covers || !is_farther || went_back || resend.timeouts != 1 {
         return None;
     }
@@ -126,16 +156,19 @@ fn lost_between(near: &Judged<'_>, far: &Judged<'_>) -> Option<Verdict> {
             return None;
         }
         return match sent.before.nak {
-            None => Some(between(
-                Nak,
-                Certainty::Strong,
-                Some(nak.frame),
-                &[
+            None => {
+                let frames = [
                     (Some(nak.frame), "NAK at the far tap only"),
                     (Some(behind), "frame behind the missing one"),
                     resent,
-                ],
-            )),
+                ];
+                let lost = between(Nak, Certainty::Strong, Some(nak.frame), &frames);
+                // The gap may be that of a later expiry.
+                let is_single = sent.timeouts == 1 && arrived.timeouts == 1;
+                let others = vec![TailPacket, TailAck, Retransmission];
+                let doubt = Verdict { certainty: Certainty::Ambiguous, alternatives: others, ..lost.clone() };
+                Some(if is_single { lost } else { doubt })
+            }
             Some(seen) => {
                 let again = seen.sent_again?;
                 let frames = [(Some(again), "at the near tap only"), resent];

@@ -43,6 +43,10 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
     terminal::print(&text)?;
     match damage {
         Some(failure) => Err(failure),
+        None if explanation.summary.flows == 0 => Err(Failure::Input(format!(
+            "{}: answers only, no requests; capture both directions",
+            file_names(args)
+        ))),
         None if explanation.summary.stalls > 0 => Ok(Answer::No),
         None => Ok(Answer::Yes),
     }
@@ -105,6 +109,10 @@ fn without_roce(args: &Explain, explanation: &Explanation) -> String {
         "encrypted packets only; capture inside the tunnel"
     } else if frames.other_services > 0 {
         "no reliable connections; other services of RoCEv2 only"
+    } else if frames.cut > 0 {
+        "cut within their headers; capture at least 128 bytes of each frame (tcpdump -s 128)"
+    } else if frames.other_links > 0 {
+        "of a link type that is not decoded; decoded: Ethernet, Linux cooked, raw IP"
     } else {
         "no RoCEv2 packets: adapters with offloaded RDMA hide them from the host; capture at the switch, or with \
          the adapter's sniffer"
@@ -126,10 +134,12 @@ fn ladder(args: &Explain, qpn: u32, steps: &[Step]) -> Ladder {
     const REQUESTER: NodeId = NodeId(0);
     const TAP: NodeId = NodeId(1);
     const RESPONDER: NodeId = NodeId(2);
+    /// Later packets, of a clock that jumped, are drawn at the end of the range of times.
+    const LATEST_NS: u64 = u64::MAX / 1000;
     let first_ns = steps.iter().map(|step| step.time_ns).min().unwrap_or(0);
     let mut records = Vec::with_capacity(steps.len() + 1);
     for step in steps {
-        let time = Time::from_ns((step.time_ns - first_ns) as u64);
+        let time = Time::from_ns(((step.time_ns - first_ns) as u64).min(LATEST_NS));
         let kind = match (step.is_nak, step.from_requester) {
             (true, _) => PacketKind::Nak,
             (false, true) => PacketKind::Data,

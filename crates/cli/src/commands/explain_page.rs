@@ -1,6 +1,6 @@
 //! The page of `wiremend capture explain --html`.
 
-use wiremend_capture::{EventKind, Explanation};
+use wiremend_capture::{EventKind, Explanation, Remedy};
 use wiremend_report::{Document, DocumentPart};
 
 /// Most events of the table.
@@ -29,7 +29,7 @@ pub(super) fn page(explanation: &Explanation, ladder: Option<String>, files: &st
                 format!("{:?}", verdict.certainty).to_lowercase(),
                 alternatives.join(", "),
                 frames.join(", "),
-                event.remedy.unwrap_or_default().to_owned(),
+                helped(explanation, event.remedy),
             ])
         })
         .collect();
@@ -48,6 +48,21 @@ pub(super) fn page(explanation: &Explanation, ladder: Option<String>, files: &st
         ];
         parts.push(DocumentPart::Table { columns: columns.map(str::to_owned).to_vec(), rows });
     }
+    let remedies = &explanation.summary.remedies;
+    if !remedies.is_empty() {
+        parts.push(DocumentPart::Heading("What would have helped, by the model".to_owned()));
+        let columns = ["mechanism", "stalls left", "tail packet", "tail ACK", "NAK", "retransmission"];
+        let share = |remedy: &Remedy, cause| {
+            remedy.remaining.get(cause).map_or(String::new(), |share| format!("{:.2} %", share * 100.0))
+        };
+        let rows = remedies.iter().map(|remedy| {
+            let shares =
+                ["tail_packet", "tail_ack", "nak", "retransmission"].map(|cause| share(remedy, cause));
+            [vec![remedy.name(), format!("{:.2}", remedy.stalls)], shares.to_vec()].concat()
+        });
+        let rows = rows.collect();
+        parts.push(DocumentPart::Table { columns: columns.map(str::to_owned).to_vec(), rows });
+    }
     let document = Document {
         title: format!("Why queue pairs stalled: {files}"),
         origin: format!("{} frames", explanation.frames.frames),
@@ -55,4 +70,10 @@ pub(super) fn page(explanation: &Explanation, ladder: Option<String>, files: &st
         command: format!("wiremend capture explain {files}"),
     };
     document.html()
+}
+
+/// Name of the mechanism that helps most against the cause of an event.
+fn helped(explanation: &Explanation, mechanism: Option<&str>) -> String {
+    let remedy = explanation.summary.remedies.iter().find(|remedy| Some(remedy.mechanism) == mechanism);
+    remedy.map(Remedy::name).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ mod decode_tshark;
 mod dissector;
 mod documents;
 mod explain;
+mod explain_schema;
 mod fleet;
 mod model;
 mod monitor;

@@ -22,6 +22,8 @@ pub(crate) struct Matrix {
     causes: BTreeMap<(TimeoutCause, TimeoutCause), u64>,
     /// A line for each.
     pub(crate) wrong_proofs: Vec<String>,
+    /// A line for each error, if errors are listed.
+    pub(crate) errors: Vec<String>,
 }
 
 impl Matrix {
@@ -37,12 +39,20 @@ impl Matrix {
             if let Some(truth) = one.truth {
                 *self.causes.entry((truth, verdict.cause)).or_default() += 1;
             }
-            let is_wrong = matches!(one.outcome, Outcome::Wrong | Outcome::NoTimeout);
-            if is_wrong && (verdict.certainty == Certainty::Proof || super::shows_all()) {
-                self.wrong_proofs.push(format!(
+            let is_wrong_proof = verdict.certainty == Certainty::Proof
+                && matches!(one.outcome, Outcome::Wrong | Outcome::NoTimeout);
+            let is_error = !matches!(one.outcome, Outcome::Right | Outcome::Contained);
+            let line = || {
+                format!(
                     "seed {seed}, {scheme}, {}: {:?}, {:?}, truth {:?}, {:?}",
                     setting.name, verdict.certainty, one.outcome, one.truth, one.event
-                ));
+                )
+            };
+            if is_wrong_proof {
+                self.wrong_proofs.push(line());
+            }
+            if is_error && super::lists_errors() {
+                self.errors.push(line());
             }
         }
     }
@@ -58,19 +68,38 @@ impl Matrix {
     pub(crate) fn page(&self, runs: u64) -> String {
         let timeouts: u64 = self.timeouts.values().map(|[all, _]| all).sum();
         let (fitting, all) = self.fitting();
-        let proofs = self.counts.iter().filter(|((.., certainty), _)| *certainty == Certainty::Proof);
-        let proofs: u64 = proofs.flat_map(|(_, counts)| counts).sum();
+        let of = |certainty: Certainty| {
+            let counts = self.counts.iter().filter(|((.., seen), _)| *seen == certainty);
+            let counts: Vec<&Outcomes> = counts.map(|(_, counts)| counts).collect();
+            let right: u64 = counts.iter().map(|counts| counts[Outcome::Right as usize]).sum();
+            (right, counts.into_iter().flatten().sum::<u64>())
+        };
+        let percent = |part: u64, whole: u64| part as f64 / whole.max(1) as f64 * 100.0;
+        let (strong_right, strong) = of(Certainty::Strong);
+        let (ambiguous_right, ambiguous) = of(Certainty::Ambiguous);
+        let (_, proofs) = of(Certainty::Proof);
         let mut text = format!(
             "# Causes of timeouts, compared with the simulator\n\n\
              `wiremend capture explain` names the cause of each timeout that a capture shows. The simulator records the \
-             cause\nfrom the state of both ends. `cargo xtask bench causes` compares them in {runs} random runs: WRITE, SEND \
-             and READ,\ngo-back-N and selective repeat, up to 10 flows that start together, losses of 1 to 15 %, alone and in \
-             bursts,\nseveral timers and windows. Each run is captured at several taps. Terms are in the \
+             cause\nfrom the state of both ends. `cargo xtask bench causes` compares them in {runs} random runs: WRITE, \
+             SEND and READ,\ngo-back-N, selective repeat and the measured profile of soft-RoCE, up to 10 flows that \
+             start together, losses of 1\nto 15 %, alone and in bursts, several timers and windows. Each run is captured \
+             at three taps, {} captures in all,\nwhich are explained alone and two together. Terms are in the \
              [glossary](../glossary.md).\n\n\
-             At all taps together, {timeouts} timeouts were looked for.\nOf {all} events found, {fitting} ({:.2} %) have the right cause, alone or \
-             among\nthe alternatives that they name. Of {proofs} proofs, {} are wrong.\n\n",
-            fitting as f64 / all as f64 * 100.0,
-            self.wrong_proofs.len()
+             At all taps together, {timeouts} timeouts were looked for.\n\
+             Of {all} events found, {fitting} ({:.2} %) have the right cause, alone or among\n\
+             the alternatives that they name. Of {proofs} proofs, {} are wrong.\n\
+             Of {strong} strong verdicts, {:.2} % are right.\n\
+             {:.1} % of the events are ambiguous; the cause that they name first is right in {:.1} % of them.\n\n\
+             The simulator looks at what both ends have. A timer that fired though nothing was lost counts as *tail ACK* \
+             there,\nand a NAK that arrived and was ignored as *retransmission*. `explain` calls both *other*, and says \
+             which; that is right.\n\n",
+            3 * runs,
+            percent(fitting, all),
+            self.wrong_proofs.len(),
+            percent(strong_right, strong),
+            percent(ambiguous, all),
+            percent(ambiguous_right, ambiguous),
         );
         text.push_str(
             "| connections | tap | certainty | right | among the alternatives | another cause | no timeout | twice |\n\

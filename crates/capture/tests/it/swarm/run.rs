@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, Result};
+use std::path::Path;
 
 use wiremend_sim::{Capture, CapturedFrame, Files, FoundCause, Observer, Options, Simulation};
 use wiremend_units::mix;
@@ -10,6 +11,9 @@ use wiremend_units::mix;
 pub(crate) struct Run {
     pub(crate) operation: &'static str,
     recovery: &'static str,
+    /// Whether both ends behave as soft-RoCE was measured to.
+    is_kernel: bool,
+    scenario: String,
     /// Captures by tap.
     pub(crate) taps: [Vec<u8>; 3],
     /// Whether the links of the hosts lose nothing: what passes the taps there has been sent, or arrives.
@@ -58,9 +62,11 @@ const TAPS: [&str; 3] = ["h0-s0", "s0-s1", "s1-h1"];
 impl Run {
     /// Operation and recovery.
     pub(crate) fn scheme(&self) -> &'static str {
-        match (self.operation, self.recovery) {
-            ("read", _) => "READ",
-            (_, "go-back-n") => "WRITE, SEND",
+        match (self.operation, self.recovery, self.is_kernel) {
+            ("read", _, false) => "READ",
+            ("read", _, true) => "READ, soft-RoCE",
+            (_, "go-back-n", false) => "WRITE, SEND",
+            (_, _, true) => "WRITE, SEND, soft-RoCE",
             _ => "WRITE, SEND, selective repeat",
         }
     }
@@ -71,7 +77,8 @@ impl Run {
         let recovery = draws.pick(&["go-back-n", "go-back-n", "go-back-n", "selective-repeat"]);
         // The data of a READ are responses, which only go-back-N repeats.
         let recovery = if operation == "read" { "go-back-n" } else { recovery };
-        let scenario = scenario(&mut draws, operation, recovery);
+        let is_kernel = recovery == "go-back-n" && draws.pick(&[true, false, false]);
+        let scenario = scenario(&mut draws, operation, recovery, is_kernel);
         let file = wiremend_scenario::load("swarm.toml", &scenario, &[])
             .unwrap_or_else(|error| panic!("{error}\n{scenario}"));
         let variant = file.variants.into_iter().next().expect("a file has a variant").scenario;
@@ -93,13 +100,30 @@ impl Run {
             is_clean_at_hosts,
             operation,
             recovery,
+            is_kernel,
+            scenario,
             taps: std::array::from_fn(|_| taps.next().unwrap()),
             causes,
         }
     }
 }
 
-fn scenario(draws: &mut Draws, operation: &str, recovery: &str) -> String {
+impl Run {
+    /// Writes the captures and the causes into a folder.
+    pub(crate) fn write(&self, folder: &Path, seed: u64) {
+        let file = |name: &str, bytes: &[u8]| {
+            std::fs::write(folder.join(format!("{seed}-{name}")), bytes).expect("the folder can be written");
+        };
+        for (name, bytes) in TAPS.iter().zip(&self.taps) {
+            file(&format!("{name}.pcapng"), bytes);
+        }
+        let causes = self.causes.iter().map(|found| format!("{found:?}\n"));
+        file("causes.txt", causes.collect::<String>().as_bytes());
+        file("scenario.toml", self.scenario.as_bytes());
+    }
+}
+
+fn scenario(draws: &mut Draws, operation: &str, recovery: &str, is_kernel: bool) -> String {
     let seed = draws.pick(&std::array::from_fn::<u64, 64, _>(|i| i as u64 * 977));
     let seed = seed + u64::from(draws.pick(&[0_u32, 100_000, 200_000]));
     let count = draws.pick(&[1, 3, 10]);
@@ -107,17 +131,22 @@ fn scenario(draws: &mut Draws, operation: &str, recovery: &str) -> String {
     let mut text = format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 1\n\
          [transport]\noperation = \"{operation}\"\nrecovery = \"{recovery}\"\ntimeout = {}\nqp = \"{}\"\n\
-         first_psn = {}\nwindow = {}\n",
+         first_psn = {}\n",
         draws.pick(&[8, 10]),
         draws.pick(&["per-flow", "per-pair"]),
         draws.pick(&[0, 16_777_210]),
-        draws.pick(&["\"bdp\"", "64", "16"]),
     );
-    if recovery == "go-back-n" {
+    let window = draws.pick(&["\"bdp\"", "64", "16"]);
+    if !is_kernel {
+        let _ = writeln!(text, "window = {window}");
+    }
+    if is_kernel {
+        text.push_str("profile = \"soft-roce\"\n");
+    } else if recovery == "go-back-n" {
         let (every, coalescing) = (draws.pick(&[1, 4, 16]), draws.pick(&["true", "false"]));
         let _ = write!(text, "ack_every = {every}\nack_coalescing = {coalescing}\n");
     }
-    if recovery == "go-back-n" && draws.pick(&[true, false, false]) {
+    if !is_kernel && recovery == "go-back-n" && draws.pick(&[true, false, false]) {
         text.push_str(
             "[transport.acceleration]\nadaptive_retransmission = true\nfirst_timeout = \"250us\"\n",
         );
