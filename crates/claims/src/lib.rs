@@ -21,11 +21,13 @@
 //! of the model's predictions by simulation ([`verify`]).
 
 mod cause;
+mod completion;
 mod criteria;
 mod error;
 pub mod ledger;
 mod origin;
 pub mod papers;
+mod prelude;
 pub mod protection;
 mod stress;
 pub mod verify;

@@ -34,7 +34,7 @@ pub struct Summary {
 }
 
 /// Results of one variant. It can be read back from JSON without loss.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct VariantSummary {
     /// The variant's name.
     pub name: String,
@@ -205,7 +205,7 @@ impl Quantiles {
 }
 
 /// A share of flows. It has no interval of its own: the flows of one run are not independent.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Share {
     /// Number of cases.
     pub count: u64,

@@ -23,9 +23,9 @@ pub struct Claim {
     pub method: &'static str,
     /// What is known about the result beyond its numbers. It has no effect on the verdict.
     pub note: &'static str,
-    /// Returns the runs that the claim needs; none if it only computes.
+    /// Returns the runs that the claim needs. If there are none, they are those that its judgement asks for.
     pub(crate) runs: fn(Effort) -> Vec<Run>,
-    /// Judges the outcomes of the runs.
+    /// Judges the outcomes of the runs. It asks for the same runs whatever their outcomes are.
     pub(crate) judge: fn(&mut Judgement, &Results<'_>),
 }
 
@@ -57,6 +57,18 @@ impl Effort {
 }
 
 impl Claim {
+    /// The fields that a claim may leave out.
+    pub(crate) const FORM: Self = Self {
+        id: "",
+        title: "",
+        source: Source { name: "own question", citation: "our own question", place: "" },
+        paper: "",
+        method: "",
+        note: "",
+        runs: |_| Vec::new(),
+        judge: |_, _| (),
+    };
+
     /// The texts that do not depend on a measurement.
     pub fn statement(&self) -> Statement {
         let Self { id, title, source, paper, method, note, .. } = *self;
@@ -72,7 +84,18 @@ impl Claim {
     /// The commands that start its runs one by one, with the changes of the user. None if the claim only
     /// computes.
     pub fn commands(&self, effort: Effort, sets: &[Override]) -> Vec<String> {
-        commands(&(self.runs)(effort), sets)
+        commands(&self.runs(effort), sets)
+    }
+
+    /// The runs that it needs; none if it only computes.
+    pub(crate) fn runs(&self, effort: Effort) -> Vec<Run> {
+        let listed = (self.runs)(effort);
+        if !listed.is_empty() {
+            return listed;
+        }
+        let listing = Results::listing(effort);
+        (self.judge)(&mut Judgement::default(), &listing);
+        listing.asked()
     }
 
     /// Judges the claim.
@@ -81,10 +104,10 @@ impl Claim {
         let start = Instant::now();
         let mut judgement = Judgement::default();
         (self.judge)(&mut judgement, results);
-        let Judgement { checks, corrections, explanations, table, figures } = judgement;
+        let table = judgement.take_table();
+        let Judgement { checks, corrections, explanations, figures, .. } = judgement;
         let judging_s = start.elapsed().as_secs_f64();
-        let runs = (self.runs)(results.effort());
-        let running_s: f64 = runs.iter().map(|run| results.outcome(run).took_s).sum();
+        let running_s: f64 = self.runs(results.effort()).iter().map(|run| results.outcome(run).took_s).sum();
         let computing_s = judging_s + running_s;
         ClaimResult {
             id: self.id.to_owned(),

@@ -1,5 +1,8 @@
 //! Collects what was measured for a claim. The verdict is computed from it.
 
+use std::fmt::Display;
+use std::mem;
+
 use wiremend_report::ledger::{Band, Check, Correction, Explanation, Figure, Measured, Table};
 use wiremend_report::plot::{Bars, Plot};
 
@@ -11,7 +14,8 @@ pub(crate) struct Judgement {
     pub(super) checks: Vec<Check>,
     pub(super) corrections: Vec<Correction>,
     pub(super) explanations: Vec<Explanation>,
-    pub(super) table: Option<Table>,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
     pub(super) figures: Vec<Figure>,
 }
 
@@ -70,10 +74,21 @@ impl Judgement {
         });
     }
 
-    /// Sets the table. `columns` has the column heads, separated by `|`.
+    /// Sets the column heads of the table, separated by `|`.
+    pub(crate) fn columns(&mut self, columns: &str) {
+        self.columns = columns.split('|').map(|column| column.trim().to_owned()).collect();
+    }
+
+    /// Adds a table.
     pub(crate) fn table(&mut self, columns: &str, rows: Vec<Vec<String>>) {
-        let columns = columns.split('|').map(|column| column.trim().to_owned()).collect();
-        self.table = Some(Table { columns, rows });
+        self.columns(columns);
+        self.rows.extend(rows);
+    }
+
+    /// Adds a row to the table.
+    pub(crate) fn row<const CELLS: usize>(&mut self, name: impl Display, cells: [&dyn Display; CELLS]) {
+        let cells = cells.iter().map(ToString::to_string);
+        self.rows.push([name.to_string()].into_iter().chain(cells).collect());
     }
 
     /// Adds a plot. `name` is the file name: the id of the claim, and a suffix if it has several figures.
@@ -84,6 +99,11 @@ impl Judgement {
     /// Adds a bar chart.
     pub(crate) fn bars(&mut self, name: &str, bars: &Bars) {
         self.figures.push(Figure { name: name.to_owned(), caption: bars.title.clone(), svg: bars.svg() });
+    }
+
+    pub(super) fn take_table(&mut self) -> Option<Table> {
+        let (columns, rows) = (mem::take(&mut self.columns), mem::take(&mut self.rows));
+        (!columns.is_empty()).then_some(Table { columns, rows })
     }
 
     fn check(&mut self, what: String, test: Test, printed: bool) {

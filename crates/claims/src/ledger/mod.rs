@@ -11,6 +11,7 @@
 mod claim;
 mod flow_groups;
 mod judgement;
+mod metrics;
 pub(crate) mod number;
 mod outcome;
 mod results;

@@ -1,5 +1,9 @@
 //! Measured values, and the bands in which they have to be.
 
+use std::fmt;
+use std::ops::{Div, Sub};
+
+use wiremend_report::human;
 use wiremend_report::ledger::{Band, Measured, Unit};
 
 pub(crate) use wiremend_report::ledger::{LEVEL, shown};
@@ -92,6 +96,37 @@ pub(crate) fn ascending(numbers: &[(&str, Number)], slack: f64) -> Test {
     }
 }
 
+/// The ratio of two values, without a unit.
+impl Div for Number {
+    type Output = Self;
+
+    fn div(self, by: Self) -> Self {
+        number(self.value / by.value)
+    }
+}
+
+impl Sub for Number {
+    type Output = Self;
+
+    fn sub(self, less: Self) -> Self {
+        Self { value: self.value - less.value, ..self }
+    }
+}
+
+/// As in tables.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.unit.text(self.value))
+    }
+}
+
+/// As in tables.
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&human::count(self.0))
+    }
+}
+
 impl Number {
     /// Not below `bound`.
     pub(crate) fn at_least(self, bound: f64) -> Test {
@@ -124,6 +159,16 @@ impl Number {
 }
 
 impl Count {
+    /// The number.
+    pub(crate) fn value(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// The number divided by another.
+    pub(crate) fn per(self, of: Self) -> Number {
+        number(self.value() / of.value().max(1.0))
+    }
+
     /// Equal to `wanted`.
     pub(crate) fn is(self, wanted: u64) -> Test {
         self.test(Band::Near { value: wanted as f64, part: 0.0 })

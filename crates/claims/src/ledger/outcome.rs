@@ -14,7 +14,7 @@ use wiremend_wire::WIRE_OVERHEAD_BYTES;
 use super::flow_groups::{CountsByGroup, Group, GroupCounts};
 
 /// Outcome of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// Flows, completion times, timeouts by cause, packets, the digest.
     pub(crate) summary: VariantSummary,

@@ -1,8 +1,10 @@
 //! Outcomes of all runs.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
 use wiremend_runner::Runner;
@@ -10,7 +12,8 @@ use wiremend_scenario::Override;
 
 use super::{Effort, Outcome, Run};
 
-/// Outcomes of all runs of the chosen claims.
+/// Outcomes of all runs of the chosen claims. While the runs of a claim are [listed](Self::listing), all outcomes
+/// are empty.
 pub struct Results<'a> {
     effort: Effort,
     sets: &'a [Override],
@@ -18,6 +21,8 @@ pub struct Results<'a> {
     program: Option<PathBuf>,
     /// By the command of the run.
     outcomes: BTreeMap<String, Outcome>,
+    /// The runs whose outcomes a judgement asked for, in this order, while they are listed.
+    asked: Option<RefCell<Vec<Run>>>,
 }
 
 impl<'a> Results<'a> {
@@ -27,7 +32,22 @@ impl<'a> Results<'a> {
         runner: Runner<'a>,
         outcomes: BTreeMap<String, Outcome>,
     ) -> Self {
-        Self { effort, sets, runner, program: None, outcomes }
+        Self { effort, sets, runner, program: None, outcomes, asked: None }
+    }
+
+    /// No outcomes yet: a judgement with it finds out which runs it needs.
+    pub(super) fn listing(effort: Effort) -> Self {
+        Self { asked: Some(RefCell::default()), ..Self::new(effort, &[], Runner::new(), BTreeMap::new()) }
+    }
+
+    /// The runs whose outcomes the judgement asked for.
+    pub(super) fn asked(self) -> Vec<Run> {
+        self.asked.map(RefCell::into_inner).unwrap_or_default()
+    }
+
+    /// Whether there are no outcomes yet. What costs time and needs no run is left out then.
+    pub(crate) fn is_listing(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// Sets the `wiremend` program, which claims start for measurements in the lab. Without it these claims
@@ -56,10 +76,15 @@ impl<'a> Results<'a> {
 
     /// Outcome of a run.
     pub(crate) fn outcome(&self, run: &Run) -> &Outcome {
+        static EMPTY: LazyLock<Outcome> = LazyLock::new(Outcome::default);
+        if let Some(asked) = &self.asked {
+            asked.borrow_mut().push(run.clone());
+            return &EMPTY;
+        }
         let command = run.command(self.sets);
         self.outcomes
             .get(&command)
-            .unwrap_or_else(|| panic!("a claim judges a run that it does not list: {command}"))
+            .unwrap_or_else(|| panic!("a claim asks for other runs after it has seen outcomes: {command}"))
     }
 
     /// Sum of the computing times of all runs.

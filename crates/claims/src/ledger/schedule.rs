@@ -32,7 +32,7 @@ struct Job {
 impl<'a> Schedule<'a> {
     /// Loads the runs of the claims, each once, with the changes of the user.
     pub fn new(claims: &[&Claim], effort: Effort, sets: &'a [Override]) -> Result<Self, Error> {
-        Self::from_runs(claims.iter().flat_map(|claim| (claim.runs)(effort)).collect(), effort, sets)
+        Self::from_runs(claims.iter().flat_map(|claim| claim.runs(effort)).collect(), effort, sets)
     }
 
     /// Loads runs that belong to no claim.

@@ -1,9 +1,12 @@
 //! Common parts of the claims of Gao et al. (JCST 2022): WRITEs of 1024 B over links with bit errors.
 
 use wiremend_fabric::SizeTable;
-use wiremend_model::{FlowSize, FrameSizes, Operation, bits};
+use wiremend_model::{Cause, Expected, FlowSize, FrameSizes, ModelSetting, Operation, Path, bits, expected};
 use wiremend_report::ledger::Source;
 use wiremend_units::Bytes;
+
+use crate::cause::counted;
+use crate::prelude::*;
 
 /// Payload of a full packet.
 pub(super) const MTU: u32 = 1024;
@@ -16,6 +19,9 @@ pub(super) const fn source(place: &'static str) -> Source {
         place,
     }
 }
+
+/// Tolerance for the approximations of the paper.
+pub(super) const PAPER_TOLERANCE: f64 = 0.1;
 
 /// Frame sizes on the wire.
 pub(super) fn sizes() -> FrameSizes {
@@ -36,4 +42,62 @@ pub(super) fn flows(table: &SizeTable) -> Vec<FlowSize> {
         probability: group.probability,
     });
     size.collect()
+}
+
+/// Flows over corrupting links: a run, and what the exact model expects of it.
+pub(super) struct Setting {
+    pub(super) run: Run,
+    pub(super) model: ModelSetting,
+    pub(super) path: Path,
+    pub(super) sizes: Vec<FlowSize>,
+    /// Flows of the model in each flow of the run.
+    pub(super) messages: f64,
+}
+
+impl Setting {
+    pub(super) fn outcome<'a>(&self, results: &'a Results<'_>) -> &'a Outcome {
+        results.outcome(&self.run)
+    }
+
+    pub(super) fn expected(&self) -> Expected {
+        expected(&self.model, &self.path, &self.sizes)
+    }
+
+    /// Timeouts in a flow of the run.
+    pub(super) fn exact(&self, cause: Cause) -> f64 {
+        self.messages * self.expected().timeouts[cause as usize]
+    }
+
+    /// Counted timeouts.
+    pub(super) fn counted(&self, results: &Results<'_>, cause: Cause) -> u64 {
+        self.outcome(results).summary.timeouts.get(counted(cause))
+    }
+
+    /// Counted and expected timeouts.
+    pub(super) fn pair(&self, results: &Results<'_>, cause: Cause) -> (u64, f64) {
+        let flows = self.outcome(results).summary.flows as f64;
+        (self.counted(results, cause), self.exact(cause) * flows)
+    }
+
+    /// Checks that the counted timeouts agree with the expected ones.
+    pub(super) fn agree(
+        &self,
+        judgement: &mut Judgement,
+        results: &Results<'_>,
+        what: impl Into<String>,
+        cause: Cause,
+    ) {
+        let (timeouts, expected) = self.pair(results, cause);
+        judgement.must(what, count(timeouts).expected(expected));
+    }
+}
+
+/// A curve of computed values.
+pub(super) fn computed(name: impl Into<String>, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {
+    Curve::straight(name, at.iter().map(|&x| (x, value(x))))
+}
+
+/// An axis of probabilities.
+pub(super) fn probability(label: &str) -> Axis {
+    Axis::new(label, Scale::Log, Unit::Number)
 }

@@ -2,13 +2,10 @@
 
 use serde_json::Value;
 use wiremend_measure::median;
-use wiremend_report::human;
 use wiremend_report::lab::LinkState;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::joshi::source;
-use crate::ledger::number::{number, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIMS: &[Claim] = &[CLAIM];
 
@@ -30,6 +27,7 @@ const CLAIM: Claim = Claim {
            curve only 32 times per second, less often than once per round trip of 8.4 ms; the simulator does so too \
            for hosts with a clock tick. The remaining difference is the processing time in each round trip of the \
            lab, where four processes share the processor with the kernel",
+    // The lab may fail before the judgement asks for a run.
     runs,
     judge,
 };

@@ -4,7 +4,6 @@
 //! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that compares their outcomes
 //! with bands. The verdict follows from the bands.
 
-mod completion;
 mod corruption;
 mod daemons;
 mod dcp;
@@ -18,6 +17,7 @@ mod linkguardian;
 mod livelock;
 mod mending;
 
+use crate::completion;
 use crate::error::Error;
 use crate::ledger::Claim;
 

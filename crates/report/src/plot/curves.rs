@@ -79,6 +79,17 @@ impl Curve {
 }
 
 impl Plot {
+    /// Curves over two axes.
+    pub fn new(
+        title: impl Into<String>,
+        description: impl Into<String>,
+        x: Axis,
+        y: Axis,
+        curves: Vec<Curve>,
+    ) -> Self {
+        Self { title: title.into(), description: description.into(), x, y, curves }
+    }
+
     /// The drawing, for a page or for [a file](super::standalone).
     pub fn svg(&self) -> String {
         self.svg_for(Width::Wide)

@@ -1,16 +1,10 @@
 //! J3, J4, J6 and J7: timeouts because a NAK is lost, or a packet and its retransmission are, without and with
 //! copies. Long flows, in which another packet follows nearly every lost packet.
 
-use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path, cost, expected};
-use wiremend_report::human;
-use wiremend_report::plot::{Curve, Plot};
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path};
 
-use super::{PAPER_TOLERANCE, computed, measured, probability};
-use crate::cause::counted;
-use crate::ledger::number::{Test, count, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::gao::{bit_error_rate, sizes, source};
+use crate::papers::gao::{PAPER_TOLERANCE, Setting, bit_error_rate, computed, probability, sizes, source};
+use crate::prelude::*;
 
 pub(super) const NAK: Claim = Claim {
     id: "J3",
@@ -22,8 +16,8 @@ pub(super) const NAK: Claim = Claim {
              are counted",
     note: "Packet and NAK take opposite directions, each with its own corrupting links, so that both factors contain \
            L; a NAK of 66 B is corrupted 0.06 times as often as a packet",
-    runs: |effort| LOST_NAK.runs(effort),
     judge: |judgement, results| LOST_NAK.judge(judgement, results),
+    ..Claim::FORM
 };
 
 pub(super) const TWICE: Claim = Claim {
@@ -34,8 +28,8 @@ pub(super) const TWICE: Claim = Claim {
            for β from 1e-8 to 1e-2",
     method: "Long flows over links that all corrupt (ω = 1), at several β. Timeouts of this cause are counted",
     note: "A retransmission is lost as often as the packet",
-    runs: |effort| LOST_TWICE.runs(effort),
     judge: |judgement, results| LOST_TWICE.judge(judgement, results),
+    ..Claim::FORM
 };
 
 pub(super) const NAK_COPIES: Claim = Claim {
@@ -47,8 +41,8 @@ pub(super) const NAK_COPIES: Claim = Claim {
     method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The responder's \
              switch copies each NAK once, the requester's switch copies retransmissions twice",
     note: "Copies of a NAK are lost independently of each other",
-    runs: |effort| LOST_NAK_COPIES.runs(effort),
     judge: |judgement, results| LOST_NAK_COPIES.judge(judgement, results),
+    ..Claim::FORM
 };
 
 pub(super) const TWICE_COPIES: Claim = Claim {
@@ -60,8 +54,8 @@ pub(super) const TWICE_COPIES: Claim = Claim {
     method: "Long flows over links that all corrupt (ω = 1), with β high enough to count timeouts. The requester's \
              switch copies each retransmission once or twice",
     note: "Copies of a retransmission are lost independently of each other",
-    runs: |effort| LOST_RETRANSMISSIONS.runs(effort),
     judge: |judgement, results| LOST_RETRANSMISSIONS.judge(judgement, results),
+    ..Claim::FORM
 };
 
 /// One of these claims: the cause of the timeouts, the points, and the printed formula.
@@ -134,46 +128,41 @@ const RETRANSMISSION_COPY_POINTS: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
 
 impl Series {
-    fn runs(&self, effort: Effort) -> Vec<Run> {
-        (self.points)(effort).iter().map(|point| point.run(effort)).collect()
-    }
-
     /// Probability per packet by the printed formula.
     fn chance(&self, point: Point, beta: f64) -> f64 {
         let links = f64::from(point.links);
         (self.printed)(&PaperModel { beta, links, omega: 1.0, mean_inverse: 1.0 }, point)
     }
 
-    /// Whether the paper prints a figure for this point. It has one for NAKs over two links.
+    /// Whether the paper prints a figure for this point: for copies, and at β = 0.01, for NAKs over two links.
     fn is_printed(&self, point: Point) -> bool {
-        let is_copied = point.times() != (1, 1);
-        is_copied || point.is_printed() && (self.cause != Cause::Nak || point.links == 2)
+        point.times() != (1, 1) || point.per_mille == 10 && (self.cause != Cause::Nak || point.links == 2)
     }
 
     fn judge(&self, judgement: &mut Judgement, results: &Results<'_>) {
         let points = (self.points)(results.effort());
-        let timeouts = |point: &Point| point.summary(results).timeouts.get(counted(self.cause));
         for point in points {
+            let (name, setting) = (point.name(), point.setting(results.effort()));
             let packets = point.packets(results);
-            let exact = point.exact_at(point.beta(), self.cause) * packets;
-            judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
-            let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
-            judgement.must(what, count(timeouts(point)).expected(exact));
+            let (timeouts, exact) = setting.pair(results, self.cause);
+            let printed = self.chance(*point, point.beta()) * packets;
+            judgement.must(format!("finished flows, {name}"), point.finished(results));
+            let packets_shown = shown(packets);
+            setting.agree(
+                judgement,
+                results,
+                format!("timeouts of {packets_shown} packets, {name}"),
+                self.cause,
+            );
             if self.is_printed(*point) {
-                let what = format!("{} of {} packets, {}", self.formula, shown(packets), point.name());
-                let test =
-                    count(timeouts(point)).about(self.chance(*point, point.beta()) * packets, self.part);
+                let what = format!("{} of {packets_shown} packets, {name}", self.formula);
+                let test = count(timeouts).about(printed, self.part);
                 judgement.derived(what, test, self.correction, exact, 0.0);
             }
+            let [packets, timeouts] = [packets as u64, timeouts].map(count);
+            judgement.row(name, [&packets, &timeouts, &number(exact), &number(printed)]);
         }
-        let row = |point: &Point| {
-            let packets = point.packets(results);
-            let chances = [point.exact_at(point.beta(), self.cause), self.chance(*point, point.beta())];
-            let [exact, printed] = chances.map(|chance| shown(chance * packets));
-            vec![point.name(), human::count(packets as u64), human::count(timeouts(point)), exact, printed]
-        };
-        let rows = points.iter().map(row).collect();
-        judgement.table("path | packets | timeouts | exact formula | printed formula", rows);
+        judgement.columns("path | packets | timeouts | exact formula | printed formula");
         judgement.plot(self.figure, &self.plot(results));
     }
 
@@ -188,23 +177,21 @@ impl Series {
         let mut curves: Vec<Curve> = Vec::new();
         for kind in kinds {
             let name = kind_name(kind);
-            let exact = |beta| kind.exact_at(beta, self.cause);
-            curves.push(computed(&format!("{name}, exact"), &betas, exact));
-            curves.push(computed(&format!("{name}, as printed"), &betas, |beta| self.chance(kind, beta)));
+            let exact = |beta| {
+                Setting { model: kind.model(beta), ..kind.setting(Effort::Full) }.exact(self.cause) / PACKETS
+            };
+            curves.push(computed(format!("{name}, exact"), &betas, exact));
+            curves.push(computed(format!("{name}, as printed"), &betas, |beta| self.chance(kind, beta)));
             let of_kind = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
             let share = |point: &Point| {
-                let timeouts = point.summary(results).timeouts.get(counted(self.cause));
+                let timeouts = point.setting(results.effort()).counted(results, self.cause);
                 (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
             };
-            curves.push(measured(&format!("{name}, measured"), of_kind.map(share).collect()));
+            curves.push(Curve::marked(format!("{name}, measured"), of_kind.map(share)));
         }
-        Plot {
-            title: self.title.to_owned(),
-            description: "Timeouts per packet against the corruption of a full packet on a link.".to_owned(),
-            x: probability("packet corruption β"),
-            y: probability("timeouts per packet"),
-            curves,
-        }
+        let description = "Timeouts per packet against the corruption of a full packet on a link.";
+        let (x, y) = (probability("packet corruption β"), probability("timeouts per packet"));
+        Plot::new(self.title, description, x, y, curves)
     }
 }
 
@@ -214,24 +201,19 @@ const PACKETS: f64 = 1024.0;
 /// A path, the corruption of its links, and the mechanisms.
 #[derive(Clone, Copy)]
 pub(super) struct Point {
-    pub(super) links: u32,
+    links: u32,
     /// β in thousandths.
     per_mille: u32,
     mend: MendCounts,
 }
 
 impl Point {
-    pub(super) const fn bare(links: u32, per_mille: u32) -> Self {
+    const fn bare(links: u32, per_mille: u32) -> Self {
         Self { links, per_mille, mend: MendCounts::NONE }
     }
 
-    pub(super) const fn mended(
-        links: u32,
-        per_mille: u32,
-        nak_copies: u32,
-        retransmission_copies: u32,
-    ) -> Self {
-        Self { links, per_mille, mend: MendCounts::new(0, nak_copies, retransmission_copies) }
+    pub(super) const fn mended(links: u32, per_mille: u32, nak_copies: u32, copies: u32) -> Self {
+        Self { links, per_mille, mend: MendCounts::new(0, nak_copies, copies) }
     }
 
     /// β: probability that a link corrupts a full packet.
@@ -239,29 +221,22 @@ impl Point {
         f64::from(self.per_mille) / 1000.0
     }
 
-    /// Whether the paper prints a number for this β (0.01).
-    pub(super) fn is_printed(self) -> bool {
-        self.per_mille == 10
-    }
-
     /// Number of transmissions of each NAK, and of each retransmission.
-    pub(super) fn times(self) -> (u32, u32) {
+    fn times(self) -> (u32, u32) {
         (self.mend.nak_copies + 1, self.mend.retransmission_copies + 1)
     }
 
-    pub(super) fn name(self) -> String {
+    fn name(self) -> String {
         format!("L = {}, β = {}", self.links, self.beta())
     }
 
     /// Flows of a run.
     fn flows(self, effort: Effort) -> u64 {
-        match self.times() {
-            (1, 1) => effort.choose(1_000, 12_000),
-            _ => effort.choose(600, 8_000),
-        }
+        if self.times() == (1, 1) { effort.choose(1_000, 12_000) } else { effort.choose(600, 8_000) }
     }
 
-    pub(super) fn run(self, effort: Effort) -> Run {
+    /// All links corrupt, and another flow always follows.
+    pub(super) fn setting(self, effort: Effort) -> Setting {
         let loss = self.beta() * f64::from(self.links);
         let mut run = Run::new("claims/long-flows")
             .set("topology.switches", self.links + 1)
@@ -275,47 +250,23 @@ impl Point {
         for (path, copies) in copies.into_iter().filter(|(_, copies)| *copies > 0) {
             run = run.set(path, copies);
         }
-        run
+        let (path, sizes) = (Path::between_switches(self.links, 1.0), vec![FlowSize::fixed(1 << 20, 1024)]);
+        Setting { run, model: self.model(self.beta()), path, sizes, messages: 1.0 }
     }
 
-    pub(super) fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.outcome(&self.run(results.effort())).summary
+    fn model(self, beta: f64) -> ModelSetting {
+        let next = NextFlow { rescues: 1.0, follows: 1.0 };
+        ModelSetting { next, ..ModelSetting::new(sizes(), beta, self.mend) }
     }
 
     /// Checks that all flows finished: the expectations are those of all flows.
     pub(super) fn finished(self, results: &Results<'_>) -> Test {
-        count(self.summary(results).finished).is(self.flows(results.effort()))
+        self.setting(results.effort()).outcome(results).finished().is(self.flows(results.effort()))
     }
 
     /// Data packets of all finished flows.
     pub(super) fn packets(self, results: &Results<'_>) -> f64 {
-        self.summary(results).finished as f64 * PACKETS
-    }
-
-    /// Timeouts per packet by the exact model. All links corrupt, and another flow always follows.
-    fn exact_at(self, beta: f64, cause: Cause) -> f64 {
-        let (setting, path, flows) = self.model(beta);
-        expected(&setting, &path, &flows).timeouts[cause as usize] / PACKETS
-    }
-
-    /// Copied NAKs and retransmissions per packet, by the exact model.
-    pub(super) fn exact_copied(self) -> (f64, f64) {
-        let (setting, path, flows) = self.model(self.beta());
-        let expectation = expected(&setting, &path, &flows);
-        (expectation.naks / PACKETS, expectation.repeats / PACKETS)
-    }
-
-    /// Bytes of copies of NAKs and of retransmissions, as shares of the data.
-    pub(super) fn exact_cost(self) -> (f64, f64) {
-        let (setting, path, flows) = self.model(self.beta());
-        let cost = cost(&setting, &path, &flows, 1.0);
-        (cost.nak_copies.backward / cost.flow.forward, cost.retransmission_copies.forward / cost.flow.forward)
-    }
-
-    fn model(self, beta: f64) -> (ModelSetting, Path, [FlowSize; 1]) {
-        let next = NextFlow { rescues: 1.0, follows: 1.0 };
-        let setting = ModelSetting { next, ..ModelSetting::new(sizes(), beta, self.mend) };
-        (setting, Path::between_switches(self.links, 1.0), [FlowSize::fixed(1 << 20, 1024)])
+        self.setting(results.effort()).outcome(results).summary.finished as f64 * PACKETS
     }
 }
 

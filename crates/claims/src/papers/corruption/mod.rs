@@ -11,8 +11,6 @@ mod path;
 mod short_flows;
 mod tail;
 
-use wiremend_report::plot::{Axis, Curve, Scale, Unit};
-
 use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -28,22 +26,5 @@ pub(super) const CLAIMS: &[Claim] = &[
     cost::CLAIM,
 ];
 
-/// The ratio of a small frame to a full one in the paper, and the tolerance for its approximations.
+/// The ratio of a small frame to a full one in the paper.
 const SMALL_FRAME_RATIO: f64 = wiremend_model::paper::SMALL;
-const PAPER_TOLERANCE: f64 = 0.1;
-
-/// A curve of computed values.
-fn computed(name: &str, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {
-    let points = at.iter().map(|&x| (x, value(x)));
-    Curve::straight(name, points)
-}
-
-/// A curve of measured values.
-fn measured(name: &str, points: Vec<(f64, f64)>) -> Curve {
-    Curve::marked(name, points)
-}
-
-/// An axis of probabilities.
-fn probability(label: &str) -> Axis {
-    Axis::new(label, Scale::Log, Unit::Number)
-}

@@ -1,14 +1,10 @@
 //! J8 and J9: dummies behind a tail, and repeats of the tail.
 
-use wiremend_measure::{TimeoutCause, VariantSummary};
-use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path, expected};
-use wiremend_report::human;
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NextFlow, PaperModel, Path};
 
-use super::PAPER_TOLERANCE;
-use crate::cause::counted;
-use crate::ledger::number::{count, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::gao::{sizes, source};
+use super::SMALL_FRAME_RATIO;
+use crate::papers::gao::{PAPER_TOLERANCE, Setting, sizes, source};
+use crate::prelude::*;
 
 pub(super) const TAIL: Claim = Claim {
     id: "J8",
@@ -20,8 +16,8 @@ pub(super) const TAIL: Claim = Claim {
     method: "Flows of four packets over one link that corrupts 10 % of the full packets: without mechanisms, with \
              one dummy, and with one repeat of the tail. Timeouts because of a lost tail are counted",
     note: "A dummy reveals the gap that a lost tail leaves",
-    runs,
     judge: judge_tail,
+    ..Claim::FORM
 };
 
 pub(super) const ACK: Claim = Claim {
@@ -31,123 +27,79 @@ pub(super) const ACK: Claim = Claim {
     paper: "The ACKs of a tail and of its N dummies or repeats are all lost with probability 0.06^(N+1) E(1/S)Lβ^(N+1)ω",
     method: "The flows of J8; timeouts because of lost ACKs are counted",
     note: "Each dummy is acknowledged, and any of these ACKs is sufficient",
-    runs,
     judge: judge_ack,
+    ..Claim::FORM
 };
 
 const BETA: f64 = 0.1;
-const PACKETS: f64 = 4.0;
+const PACKETS: u32 = 4;
+const BARE: &str = "no mechanism";
+const DUMMY: &str = "one dummy";
+const REPEAT: &str = "one repeat";
 
-/// Protection of the tail.
-#[derive(Clone, Copy)]
-struct Kind {
-    name: &'static str,
-    dummies: u32,
-    tail_repeat: u32,
+fn flows(results: &Results<'_>) -> u64 {
+    results.effort().choose(200_000, 2_000_000)
 }
 
-const NO_MECHANISM: Kind = Kind { name: "no mechanism", dummies: 0, tail_repeat: 0 };
-const DUMMY: Kind = Kind { name: "one dummy", dummies: 1, tail_repeat: 0 };
-const REPEAT: Kind = Kind { name: "one repeat", dummies: 0, tail_repeat: 1 };
-const KINDS: [Kind; 3] = [NO_MECHANISM, DUMMY, REPEAT];
-
-impl Kind {
-    fn run(self, effort: Effort) -> Run {
-        let run = Run::new("claims/short-flows")
-            .set("workload.0.count", flows(effort))
-            .seconds(effort.choose(1.5, 15.0));
-        match (self.dummies, self.tail_repeat) {
-            (0, 0) => run,
-            (dummies, 0) => run.set("mend.dummies", dummies),
-            (_, repeats) => run.set("mend.tail_copies", repeats),
-        }
+/// Flows of which each starts when the one before has completed.
+fn setting(results: &Results<'_>, protection: &str) -> Setting {
+    let run = Run::new("claims/short-flows")
+        .set("workload.0.count", flows(results))
+        .seconds(results.effort().choose(1.5, 15.0));
+    let (run, mend) = match protection {
+        DUMMY => (run.set("mend.dummies", 1), MendCounts::new(1, 0, 0)),
+        REPEAT => (run.set("mend.tail_copies", 1), MendCounts { tail_copies: 1, ..MendCounts::NONE }),
+        _ => (run, MendCounts::NONE),
+    };
+    Setting {
+        run,
+        model: ModelSetting { next: NextFlow::CLOSED_LOOP, ..ModelSetting::new(sizes(), BETA, mend) },
+        path: Path::between_switches(1, 1.0),
+        sizes: vec![FlowSize::fixed(PACKETS * 1024, 1024)],
+        messages: 1.0,
     }
-
-    fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.outcome(&self.run(results.effort())).summary
-    }
-
-    /// Timeouts per flow by the exact model. The next flow starts when this one has completed.
-    fn exact(self, cause: Cause) -> f64 {
-        let mend = MendCounts { dummies: self.dummies, tail_copies: self.tail_repeat, ..MendCounts::NONE };
-        let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, ..ModelSetting::new(sizes(), BETA, mend) };
-        let flow = FlowSize::fixed(PACKETS as u32 * 1024, 1024);
-        expected(&setting, &Path::between_switches(1, 1.0), &[flow]).timeouts[cause as usize]
-    }
-}
-
-fn flows(effort: Effort) -> u64 {
-    effort.choose(200_000, 2_000_000)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    KINDS.iter().map(|kind| kind.run(effort)).collect()
-}
-
-/// The printed formula gives a probability per packet; a flow has four.
-fn printed() -> PaperModel {
-    PaperModel { beta: BETA, links: 1.0, omega: 1.0, mean_inverse: 1.0 / PACKETS }
 }
 
 fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
-    let flows = flows(results.effort());
-    for kind in KINDS {
-        let summary = kind.summary(results);
-        judgement.must(format!("finished flows, {}", kind.name), count(summary.finished).is(flows));
-        let what = format!("timeouts of {} flows, {}", shown(flows as f64), kind.name);
-        judgement.must(
-            what,
-            count(summary.timeouts.get(counted(cause))).expected(kind.exact(cause) * flows as f64),
-        );
+    let flows = flows(results);
+    for name in [BARE, DUMMY, REPEAT] {
+        let setting = setting(results, name);
+        let outcome = setting.outcome(results);
+        judgement.must(format!("finished flows, {name}"), outcome.finished().is(flows));
+        let what = format!("timeouts of {} flows, {name}", shown(flows as f64));
+        setting.agree(judgement, results, what, cause);
+        let counts = TimeoutCause::ALL.map(|cause| outcome.timeouts_by(&[cause]));
+        judgement.row(name, counts.each_ref().map(|count| count as _));
     }
-}
-
-fn table(judgement: &mut Judgement, results: &Results<'_>) {
-    let row = |kind: &Kind| {
-        let timeouts = &kind.summary(results).timeouts;
-        let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.get(*cause)));
-        [vec![kind.name.to_owned()], counts.collect()].concat()
-    };
-    judgement.table(
-        "mechanism | tail packet | tail ACK | NAK | retransmission | other",
-        KINDS.iter().map(row).collect(),
-    );
+    judgement.columns("mechanism | tail packet | tail ACK | NAK | retransmission | other");
 }
 
 fn judge_tail(judgement: &mut Judgement, results: &Results<'_>) {
     check(judgement, results, Cause::TailPacket);
-    let lost = DUMMY.summary(results).timeouts.get(TimeoutCause::TailPacket);
-    let [dummy, repeat] =
-        [DUMMY, REPEAT].map(|kind| kind.exact(Cause::TailPacket) * flows(results.effort()) as f64);
+    let [(lost, dummy), (_, repeat)] =
+        [DUMMY, REPEAT].map(|name| setting(results, name).pair(results, Cause::TailPacket));
     judgement.derived(
         "timeouts with a dummy, as 0.06^(N+1) of those with a repeat, N = 1",
-        count(lost).about(super::SMALL_FRAME_RATIO.powi(2) * repeat, PAPER_TOLERANCE),
+        count(lost).about(SMALL_FRAME_RATIO.powi(2) * repeat, PAPER_TOLERANCE),
         "By theorems 10 and 11 themselves the ratio is 0.06^N and not 0.06^(N+1), and with the real sizes 0.07^N",
         dummy,
         0.0,
     );
-    table(judgement, results);
 }
 
 fn judge_ack(judgement: &mut Judgement, results: &Results<'_>) {
     check(judgement, results, Cause::TailAck);
-    let flows = flows(results.effort()) as f64;
-    let causes = [
-        (
-            DUMMY,
-            "A lost dummy has no ACK either, so that the probability is that of both losses, about 0.13 β",
-        ),
-        (REPEAT, "A lost repeat has no ACK either, and it is lost with β and not with 0.06 β"),
-    ];
-    for (kind, cause) in causes {
-        let timeouts = kind.summary(results).timeouts.get(TimeoutCause::TailAck);
-        judgement.derived(
-            format!("0.06²E(1/S)β² of {} packets, {}", shown(flows * PACKETS), kind.name),
-            count(timeouts).about(printed().tail_ack(1) * flows * PACKETS, PAPER_TOLERANCE),
-            cause,
-            kind.exact(Cause::TailAck) * flows,
-            0.0,
-        );
+    let lost_dummy =
+        "A lost dummy has no ACK either, so that the probability is that of both losses, about 0.13 β";
+    let lost_repeat = "A lost repeat has no ACK either, and it is lost with β and not with 0.06 β";
+    // The printed formula gives a probability per packet.
+    let mean_inverse = 1.0 / f64::from(PACKETS);
+    let printed = PaperModel { beta: BETA, links: 1.0, omega: 1.0, mean_inverse };
+    let packets = flows(results) as f64 * f64::from(PACKETS);
+    for (name, cause) in [(DUMMY, lost_dummy), (REPEAT, lost_repeat)] {
+        let (timeouts, exact) = setting(results, name).pair(results, Cause::TailAck);
+        let test = count(timeouts).about(printed.tail_ack(1) * packets, PAPER_TOLERANCE);
+        let what = format!("0.06²E(1/S)β² of {} packets, {name}", shown(packets));
+        judgement.derived(what, test, cause, exact, 0.0);
     }
-    table(judgement, results);
 }

@@ -8,7 +8,7 @@ mod time;
 
 use wiremend_report::ledger::Source;
 
-use crate::ledger::Claim;
+use crate::prelude::*;
 
 pub(super) const CLAIMS: &[Claim] = &[rate::CLAIM, time::CLAIM, spread::CLAIM, remedies::CLAIM];
 

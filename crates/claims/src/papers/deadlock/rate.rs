@@ -1,11 +1,9 @@
 //! P1: the injection rate at which a routing loop becomes a deadlock.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::Line;
 
 use super::source;
-use crate::ledger::number::{fraction, rate_bps};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P1",
@@ -20,9 +18,8 @@ pub(super) const CLAIM: Claim = Claim {
              measured rate is the lowest at which the global deadlock detector of the simulator found a deadlock. \
              The table also has the fluid formula nB/TTL. The rates that the draft measured are compared too, and \
              with a TTL that is smaller by 2",
-    note: "",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const SWITCHES: [u32; 3] = [2, 3, 4];
@@ -64,18 +61,6 @@ fn run(n: u32, ttl: u32, factor: f64) -> Run {
 
 fn all() -> impl Iterator<Item = (u32, u32)> {
     SWITCHES.into_iter().flat_map(|n| TTLS.map(|ttl| (n, ttl)))
-}
-
-/// Those of the draft, with packets that lose some of their TTL outside the loop.
-fn shorter() -> impl Iterator<Item = (u32, u32)> {
-    PAPER.into_iter().map(|(ttl, _)| (2, ttl - OUTSIDE))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    all()
-        .chain(shorter())
-        .flat_map(|(n, ttl)| factors(effort).iter().map(move |factor| run(n, ttl, *factor)))
-        .collect()
 }
 
 fn is_deadlocked(results: &Results<'_>, n: u32, ttl: u32, factor: f64) -> bool {

@@ -1,12 +1,9 @@
 //! P4: remedies that resolve a deadlock or prevent it.
 
 use wiremend_measure::Metric;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{count, fraction, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P4",
@@ -22,8 +19,8 @@ pub(super) const CLAIM: Claim = Claim {
            packets that arrive for it. A probe detects the cycle within one round trip around it, and a few dropped \
            packets free enough buffer for all others to advance by one switch. A loop guard prevents the deadlock: \
            the packets that it drops, those that return, are lost in any case",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const NONE: &str = "none";
@@ -54,11 +51,6 @@ fn congested(remedy: &'static str) -> Run {
 /// The fabric without the fault.
 fn without_fault() -> Run {
     Run::new("claims/deadlock").variant(NONE).set("route", "[]").seconds(3.0)
-}
-
-fn runs(_: Effort) -> Vec<Run> {
-    let faults = [NONE].into_iter().chain(REMEDIES).map(fault);
-    faults.chain(REMEDIES.map(congested)).chain([without_fault()]).collect()
 }
 
 /// Packets dropped by a lossy class or by the remedy, without those whose TTL ended.

@@ -1,11 +1,9 @@
 //! P3: a deadlock outlives its loop and spreads.
 
 use wiremend_measure::Metric;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{count, fraction, number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P3",
@@ -16,8 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
     method: "Four leaves, two spines, sixteen hosts; for 5 ms one leaf sends packets for one of its hosts back",
     note: "Packets in the two queues cannot reach the switch that would now forward them correctly, and all hosts \
            that have packets behind them are paused too",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Hosts, and their leaves.
@@ -33,10 +31,6 @@ fn long() -> Run {
 
 fn short() -> Run {
     long().set("route.0.stop", "2ms")
-}
-
-fn runs(_: Effort) -> Vec<Run> {
-    vec![long(), short()]
 }
 
 fn uplink(host: u32) -> String {

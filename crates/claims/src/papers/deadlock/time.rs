@@ -3,13 +3,10 @@
 use wiremend_fabric::deadlock::{Alpha, RoutingLoop};
 use wiremend_measure::Interval;
 use wiremend_measure::interval;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 use wiremend_units::{Bytes, Rate, mix};
 
 use super::source;
-use crate::ledger::number::{count, number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "P2",
@@ -26,8 +23,8 @@ pub(super) const CLAIM: Claim = Claim {
     note: "A deadlock needs a number of buffered bytes that grows with α, and buffers fill at the injection rate \
            minus the rate at which packets reach the end of their TTL. The first packets of a loop reveal it long \
            before buffers are full: routing protocols detect it too late, a switch that looks at packets does not",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const ALPHAS: [&str; 3] = ["1/64", "1/16", "1/4"];

@@ -1,11 +1,8 @@
 //! L19: capacity that protection costs a fleet.
 
-use wiremend_report::human;
-
 use super::years::{CONSTRAINTS, Year, all, constraint_name, mean_text, over_seeds};
-use crate::ledger::number::{fraction, number};
-use crate::ledger::{Claim, Judgement, Results};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use wiremend_runner::years::figures::{ChangeQuantity, distributions};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -18,13 +15,16 @@ pub(super) const CLAIM: Claim = Claim {
              the worst pod (the minimum of its two tiers, at effective speeds), and the largest number of protected \
              links of one pipeline (2 pipelines of a ToR, 6 of a fabric switch, 17 of a spine, ports by number)",
     note: "A pod has 192 links in each tier, so that a link at 60 % of its speed costs 0.2 % of the capacity",
-    runs: |_| Vec::new(),
     judge,
+    ..Claim::FORM
 };
 
 const PROTECTED_MAX: [u32; 2] = [2, 4];
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    if results.is_listing() {
+        return;
+    }
     let years = all(results);
     let mut rows = Vec::new();
     for ((constraint, of), pipes) in CONSTRAINTS.into_iter().zip(&years.by_constraint).zip(PROTECTED_MAX) {

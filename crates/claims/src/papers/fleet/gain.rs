@@ -1,11 +1,8 @@
 //! L18: share of the time in which protection reduces the penalty.
 
-use wiremend_report::human;
-
 use super::years::{CONSTRAINTS, all, constraint_name, mean_text, over_seeds};
-use crate::ledger::number::fraction;
-use crate::ledger::{Claim, Judgement, Results};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use wiremend_runner::years::figures::{ChangeQuantity, distributions};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -18,11 +15,14 @@ pub(super) const CLAIM: Claim = Claim {
              penalties is 1, where each healthy link counts 1e-18",
     note: "CorrOpt can take out all corrupting links at 50 % unless three uplinks of one ToR, or similar links, \
            corrupt at the same time; at 75 % two are enough, and some of the 261 pods always has two",
-    runs: |_| Vec::new(),
     judge,
+    ..Claim::FORM
 };
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    if results.is_listing() {
+        return;
+    }
     let years = all(results);
     let [half, three_quarters] = &years.by_constraint;
     for (what, of) in [("time", 0), ("events", 1)] {

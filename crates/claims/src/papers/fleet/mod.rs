@@ -1,11 +1,11 @@
 //! L16 to L19: Joshi et al. (SIGCOMM 2023), section 4.8 and appendix D: a year of a fabric of 100 224 links.
 
+use crate::prelude::*;
+
 mod buckets;
 mod capacity;
 mod gain;
 mod penalty;
 mod years;
-
-use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[buckets::CLAIM, penalty::CLAIM, gain::CLAIM, capacity::CLAIM];

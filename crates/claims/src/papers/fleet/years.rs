@@ -10,8 +10,9 @@ use wiremend_fleet::{
 use wiremend_measure::interval;
 use wiremend_units::Rate;
 
-use crate::ledger::Results;
 use wiremend_runner::years::{TraceSource, Years};
+
+use crate::prelude::*;
 
 pub(super) const CONSTRAINTS: [f64; 2] = [0.5, 0.75];
 pub(super) const WINDOW: TimeWindow = TimeWindow::days(0, 365);

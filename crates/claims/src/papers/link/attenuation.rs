@@ -1,11 +1,9 @@
 //! L21: faster and denser links lose frames at less attenuation.
 
 use wiremend_model::phy::{Generation, OperatingPoint, Optics};
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{ascending, number, share};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L21",
@@ -19,8 +17,8 @@ pub(super) const CLAIM: Claim = Claim {
              on the transceivers, which the paper does not describe",
     note: "Noise grows with the symbol rate, and four levels share the amplitude of two; FEC gains less than this \
            costs",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const FRAME_BYTES: f64 = 1518.0;
@@ -47,10 +45,6 @@ fn run(generation: &Generation, effort: Effort) -> Run {
         .set("workload.0.stop", effort.choose("200ms", "2s"))
         .set("stop.after", "3s")
         .seconds(effort.choose(0.1, 1.0))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    SIMULATED.iter().map(|generation| run(generation, effort)).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,7 +1,7 @@
 //! L21: Joshi et al. (SIGCOMM 2023), Fig. 1: why links need protection.
 
-mod attenuation;
+use crate::prelude::*;
 
-use crate::ledger::Claim;
+mod attenuation;
 
 pub(super) const CLAIMS: &[Claim] = &[attenuation::CLAIM];

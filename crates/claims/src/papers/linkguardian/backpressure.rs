@@ -1,14 +1,11 @@
 //! L8: the effect of backpressure.
 
 use wiremend_measure::Metric;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Bar, Bars, Curve, Plot, Scale, Unit};
 
 use super::stream::{self, INTO, OUT};
 use super::timeline::{self, DCTCP, LONG_DCTCP, Phase, StreamSamples, Transport};
-use crate::ledger::number::{bytes, number, rate_bps};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::FORWARD;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -26,8 +23,8 @@ pub(super) const CLAIM: Claim = Claim {
            frames are marked, just fit into the buffer of 200 KB: it fills, throughput falls, but nearly no frame \
            overflows. With 100 µs, the round trip of the paper's own streams (L14), 312 KB are on the path alone, \
            and the buffer overflows repeatedly, as printed",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const WITH: &str = "LG";
@@ -90,12 +87,6 @@ impl RoundTrip {
     fn samples<'a>(self, results: &'a Results<'_>, variant: &'static str) -> StreamSamples<'a> {
         StreamSamples::new(results, self.transport(), &self.run(variant, results.effort()))
     }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let counted = [WITH, WITHOUT, LOSS, HARDENED].map(|variant| run(variant, effort));
-    let streams = RoundTrip::ALL.into_iter().flat_map(|at| BOTH.map(|variant| at.run(variant, effort)));
-    counted.into_iter().chain(SAMPLED.map(|variant| sampled(variant, effort))).chain(streams).collect()
 }
 
 /// Occupancy of the reordering buffer over time.

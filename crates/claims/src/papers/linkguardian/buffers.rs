@@ -1,12 +1,8 @@
 //! L4: buffers of the two switches.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
-use crate::ledger::number::bytes;
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
-use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted, frames};
+use crate::prelude::*;
+use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L4",
@@ -23,8 +19,8 @@ pub(super) const CLAIM: Claim = Claim {
            22.8 kB in the non-blocking mode. The paper's buffers are larger in the ordered mode, where it says that \
            backpressure delays ACKs; here it does not. At 25G two copies never wait together here, because all \
            latencies are constant",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Link rate, mode, side, and the paper's maximum.
@@ -57,10 +53,6 @@ fn all() -> Vec<Stress> {
     let runs_at =
         |gbps| LOSSES.iter().flat_map(move |(loss, _)| modes.map(|mode| Stress::new(gbps, *loss, mode)));
     RATES.into_iter().flat_map(runs_at).collect()
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    all().iter().map(|stress| stress.run(frames(effort, stress.loss))).collect()
 }
 
 /// The maximum over all loss rates.

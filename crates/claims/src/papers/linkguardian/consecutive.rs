@@ -1,11 +1,7 @@
 //! L6: consecutive losses.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
-use crate::ledger::number::{count, fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{LG_NB, Stress, per};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -19,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
              independent: if a loss is followed by another with probability 10 %, five registers cover 99.999 %, and \
              with 20 % they cover 99.97 %",
     note: "Six consecutive losses are one event in three million at 5 %, if losses are independent",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// The loss rates of the paper, and one at which enough events exceed the registers to be counted.
@@ -31,10 +27,6 @@ const COVERED_MIN: f64 = 0.999_999;
 
 fn run(loss: f64, effort: Effort) -> Run {
     Stress::new(100, loss, LG_NB).run(effort.choose(200_000, 2_000_000)).set("protect.0.copies", 2)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    LOSSES.map(|loss| run(loss, effort)).to_vec()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

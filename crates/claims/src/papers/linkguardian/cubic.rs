@@ -1,11 +1,9 @@
 //! L14: a CUBIC stream over links without protection, with FEC (Wharf), and with retransmission.
 
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use super::stream::{HARDENED, HARDENED_NB, LG, LG_NB, NONE, Stream};
-use crate::ledger::number::{ascending, fraction, number, rate_bps, shown, spread};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
+use crate::ledger::number::spread;
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L14",
@@ -29,8 +27,8 @@ pub(super) const CLAIM: Claim = Claim {
            hardly matters. Wharf's column is arithmetic, as the paper says: the share of the link that parity frames \
            leave. Two losses in one block are not corrected, 5e-4 of all frames at 1e-2 with blocks of five, and \
            slow a stream down more with a longer round trip",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Printed goodput at one loss rate, in Gb/s.
@@ -214,11 +212,6 @@ fn protected_trials(column: &'static Column) -> Vec<Trial> {
     let longer = [LG, LG_NB, column.code].map(|variant| (MIDDLE_ROUND_TRIP, variant));
     let of = |(round_trip, variant)| Trial { variant, ..none(round_trip, column.loss) };
     given.chain(longer.into_iter().filter(|_| column.loss > 1e-4)).map(of).collect()
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let trials = unprotected(effort).into_iter().chain(COLUMNS.iter().flat_map(protected_trials));
-    trials.flat_map(|trial| trial.runs(effort)).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

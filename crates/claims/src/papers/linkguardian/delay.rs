@@ -1,11 +1,9 @@
 //! L5: duration of a retransmission.
 
 use wiremend_measure::DelayHistogram;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{LG, RATES, Stress};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -19,8 +17,8 @@ pub(super) const CLAIM: Claim = Claim {
              its retransmission, is chosen between the values that fit either rate",
     note: "A copy is checked only when it passes the pipeline again, and then waits for its retransmission, 2.2 µs: \
            a compromise, as 25G needs more and 100G less. At 25G the second copy is half a microsecond behind the first",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const PAPER_NS: [f64; 2] = [6e3, 5.5e3];
@@ -31,10 +29,6 @@ const RECOVERIES_MIN: f64 = 100.0;
 
 fn stress(gbps: u32) -> Stress {
     Stress::new(gbps, LOSS, LG)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    RATES.map(|gbps| stress(gbps).tilted(effort)).to_vec()
 }
 
 fn delays(results: &Results<'_>, gbps: u32) -> DelayHistogram {

@@ -1,14 +1,10 @@
 //! L12: why reordered frames do little harm to TCP.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Bar, Bars};
-
 use super::multi_packet::FLOW_BYTES;
 use super::trial::{ACTUAL_LOSS, ALL, HARDENED_NB, NO_LOSS, RETX_TAIL};
-use crate::ledger::number::{bytes, fraction, number, share, time_ns};
-use crate::ledger::{Claim, Effort, Group, GroupCounts, Judgement, Outcome, Results, Run};
-use crate::papers::completion::exact_ns;
+use crate::ledger::{Group, GroupCounts};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L12",
@@ -30,8 +26,8 @@ pub(super) const CLAIM: Claim = Claim {
            own unnecessary retransmission and undoes the reduction at once (RFC 3708), a round trip before its own \
            retransmission can arrive. With one copy, or where the link removes the second, D takes a round trip \
            longer, as printed. Whether the testbed's kernel undoes reductions in this way is not printed",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const LONG_BYTES: u32 = 2_000_000;
@@ -82,13 +78,6 @@ fn run(effort: Effort, flow_bytes: u32, protocol: ProtocolVariant) -> Run {
         Some(copies) => run.set("protect.0.copies", copies),
         None => run,
     }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let protocols = |flow_bytes| PROTOCOLS.map(|protocol| run(effort, flow_bytes, protocol));
-    let others = |flow_bytes| [ALL, NO_LOSS].map(|variant| base_run(effort, flow_bytes, variant));
-    let sizes = [FLOW_BYTES, LONG_BYTES];
-    sizes.into_iter().flat_map(|size| protocols(size).into_iter().chain(others(size))).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

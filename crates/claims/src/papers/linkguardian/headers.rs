@@ -1,8 +1,7 @@
 //! L7: overhead of link headers.
 
-use crate::ledger::number::{fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{BACKWARD, FULL_BYTES, LG, Stress, per};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -14,8 +13,8 @@ pub(super) const CLAIM: Claim = Claim {
              of headers for each frame",
     note: "The link pauses at this loss rate. At 1e-5, where nothing pauses, nearly every frame of the other \
            direction carries an acknowledgement: 3 B within 2 % (criteria 3)",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const LOSS: f64 = 1e-3;
@@ -31,10 +30,6 @@ fn run(mode: &'static str, effort: Effort) -> Run {
 
 fn both(effort: Effort) -> Run {
     run(LG, effort).set("workload.1.start", "0s").set("workload.1.rate", "100Gbps")
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    vec![run(LG, effort), both(effort)]
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

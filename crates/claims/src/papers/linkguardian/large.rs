@@ -4,10 +4,8 @@ use super::transport::Transport;
 use super::trial::{
     ALL, COLUMNS, HARDENED, HARDENED_NB, LOSS, NO_LOSS, PROTECTED, RETX_TAIL, SHOWN_VARIANTS, Trial,
 };
-use crate::ledger::number::{count, fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::completion::{exact_ns, share_above};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L11",
@@ -28,8 +26,8 @@ pub(super) const CLAIM: Claim = Claim {
            reduction remained than here; how many of its hosts undo reductions is not published. In the ordered mode \
            the gain is larger if flows without loss take less time: here one host fills 100G, and the gain is \
            smaller where it does not",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const FLOW_BYTES: u32 = 2_000_000;
@@ -61,12 +59,6 @@ fn without_sack(effort: Effort, variant: &'static str) -> Run {
 /// The hosts are slower than the link.
 fn slower_hosts(effort: Effort, variant: &'static str) -> Run {
     fewer(effort).run(variant).set("topology.host_rate", "40Gbps")
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let without_sack = [LOSS, RETX_TAIL, HARDENED_NB].map(|variant| without_sack(effort, variant));
-    let slower_hosts = [LOSS, ALL].map(|variant| slower_hosts(effort, variant));
-    trial(effort).runs(&VARIANTS).into_iter().chain(without_sack).chain(slower_hosts).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,11 +1,9 @@
 //! L1: number of copies, and the remaining loss.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{count, number, share, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, per, weight_max};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -21,8 +19,8 @@ pub(super) const CLAIM: Claim = Claim {
     note: "A frame is lost if it and all its copies are lost. Bursts make this more likely, because copies are sent \
            back to back: if one loss in a hundred is followed by another, 1e-8 remains at 1e-3, as the paper saw at \
            25G",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// The setting in which losses are counted without weights: loss rate, copies, and mean burst length.
@@ -60,11 +58,6 @@ fn bursts(effort: Effort) -> Run {
     let run =
         stress.run(effort.choose(400_000, 1_500_000)).set("protect.0.copies", 2).set("impair.0.rate", 0);
     run.set("impair.1.loss", COUNTED_LOSS).set("impair.1.length", BURST_FRAMES)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let estimated = cases().into_iter().chain(hardened()).map(|case| case.tilted(effort));
-    estimated.chain([unweighted(effort), checked(effort), bursts(effort)]).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,16 +1,13 @@
 //! L13: the effect of each mechanism of LinkGuardian.
 
-use wiremend_report::human;
-
 use super::multi_packet::FLOW_BYTES;
 use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
 use super::trial::{
     ACTUAL_LOSS, ALL, HARDENED, HARDENED_1, HARDENED_NB, HIDDEN_RATIO_MAX, LOSS, NO_LOSS, RETX, RETX_ORDER,
     RETX_TAIL, Trial,
 };
-use crate::ledger::number::{ascending, number, share, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L13",
@@ -34,8 +31,8 @@ pub(super) const CLAIM: Claim = Claim {
            only the last packet waits. In the testbed fewer flows wait with ReTx than lose their last packet, less \
            than one in a thousand: its connections are closed after their flow, and where a FIN follows, the link \
            detects that the last packet is missing",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
@@ -86,15 +83,6 @@ fn at_low_loss(trial: Trial) -> Trial {
 /// DCTCP without SACK.
 fn without_sack(effort: Effort, variant: &'static str) -> Run {
     dctcp(effort).run(variant).set("transport.tcp.sack", false)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let table = |transport| trial(effort, transport).runs(&[&COLUMNS[..], &OURS].concat());
-    let mut runs: Vec<_> = TRANSPORTS.into_iter().flat_map(table).collect();
-    runs.extend(at_low_loss(rdma(effort)).runs(&[RETX, RETX_ORDER]));
-    runs.push(at_low_loss(dctcp(effort)).run(RETX));
-    runs.extend([LOSS, RETX].map(|variant| without_sack(effort, variant)));
-    runs
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -7,6 +7,8 @@
 //! latencies come from two measured times of appendix B.1: from a resume to the first frame, and the longest
 //! retransmission. Only the second is also a claim, see L5.
 
+use crate::prelude::*;
+
 mod backpressure;
 mod buffers;
 mod consecutive;
@@ -29,8 +31,6 @@ mod timeline;
 mod timeouts;
 mod transport;
 mod trial;
-
-use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[
     loss::CLAIM,

@@ -1,16 +1,13 @@
 //! L10: flows of a few packets, over links with and without order.
 
-use wiremend_report::human;
-
 use super::transport::{RoundTrip, Transport};
 use super::trial::{
     ALL, COLUMNS, HARDENED, HARDENED_NB, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, RETX_TAIL,
     SHOWN_VARIANTS, Trial,
 };
-use crate::ledger::number::{ascending, fraction, number, shown as digits, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::completion::{exact_ns, share_above};
+use crate::ledger::number::shown as digits;
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L10",
@@ -27,8 +24,8 @@ pub(super) const CLAIM: Claim = Claim {
            published times of unprotected flows are 3.4 to 4.2 ms beyond 99.9 %. Flows without loss take two round \
            trips here, 61 µs. In the testbed they take 85 µs at the median and 167 µs at 99.9 %, because completion \
            times in its hosts vary, so that the gain is smaller there",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 pub(super) const FLOW_BYTES: u32 = 24_387;
@@ -81,12 +78,6 @@ fn with_timer(effort: Effort, timer: &str) -> Run {
         .run(LOSS)
         .set("transport.tcp.rto_min", timer)
         .set("transport.tcp.tick", "0ns")
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs = |transport| trial(effort, transport).runs(shown(transport));
-    let with_timer = TIMERS.map(|timer| with_timer(effort, timer));
-    TRANSPORTS.into_iter().flat_map(runs).chain(with_timer).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

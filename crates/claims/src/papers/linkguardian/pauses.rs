@@ -1,11 +1,7 @@
 //! W6: protected links between lossless switches.
 
-use wiremend_report::human;
-
-use crate::ledger::number::number;
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::exact_ns;
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W6",
@@ -26,8 +22,8 @@ pub(super) const CLAIM: Claim = Claim {
            state, so that a copy does no harm, and takes 84 B of the link. In a lossless fabric links must protect \
            PFC frames too, or pauses must be short: the bytes that arrive until a pause of 3000 quanta is repeated \
            fit into the headroom that protection needs",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const CLEAN: &str = "clean";
@@ -61,20 +57,6 @@ fn run(links: &'static str, loss: f64, copies: u8, seed: u64) -> Run {
 
 fn short_pauses(seed: u64) -> Run {
     run(PROTECTED, HIGH_LOSS, 1, seed).set("switch.lossless.quanta", SHORT_QUANTA)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let clean = seeds(effort).map(|seed| run(CLEAN, 0.0, 1, seed));
-    let at = |loss: f64| {
-        let runs_over = move |links| {
-            COPIES
-                .into_iter()
-                .flat_map(move |copies| seeds(effort).map(move |seed| run(links, loss, copies, seed)))
-        };
-        [CORRUPTING, PROTECTED].into_iter().flat_map(runs_over)
-    };
-    let all = clean.chain(losses(effort).iter().flat_map(|loss| at(*loss)));
-    all.chain(seeds(effort).map(short_pauses)).collect()
 }
 
 /// Sum over all seeds.

@@ -1,11 +1,7 @@
 //! L22: pipeline capacity that recirculating buffers use.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
-use crate::ledger::number::{fraction, number};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{LG, LG_NB, LOSSES, RATES, Stress, frames};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -22,8 +18,8 @@ pub(super) const CLAIM: Claim = Claim {
            recirculates. At 25G the sender's copies recirculate three times here, because latencies of the model are \
            constant: each ACK arrives between the second and the third check. In the testbed it arrived before the \
            second check for a quarter of the copies",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Frames per second of the pipeline.
@@ -34,20 +30,9 @@ const TABLE: [(u32, [f64; 3], [f64; 3]); 2] = [
     (25, [0.450e-2, 0.449e-2, 0.444e-2], [0.661e-2, 0.662e-2, 0.664e-2]),
     (100, [0.663e-2, 0.657e-2, 0.608e-2], [0.657e-2, 0.658e-2, 0.662e-2]),
 ];
-fn all() -> Vec<Stress> {
-    let runs_at = |gbps| {
-        LOSSES.iter().flat_map(move |(loss, _)| [LG, LG_NB].map(|mode| Stress::new(gbps, *loss, mode)))
-    };
-    RATES.into_iter().flat_map(runs_at).collect()
-}
-
 /// Frames of 250 B, which arrive six times as often.
 fn small(effort: Effort) -> Run {
     Stress::new(100, 1e-5, LG_NB).run(effort.choose(30_000, 200_000)).set("workload.0.frame", 250)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    all().iter().map(|stress| stress.run(frames(effort, stress.loss))).chain([small(effort)]).collect()
 }
 
 /// Shares of sender and receiver.

@@ -1,13 +1,9 @@
 //! W5: RACK's reordering window over a link without order.
 
-use wiremend_report::human;
-
 use super::multi_packet::FLOW_BYTES;
 use super::trial::{ALL, HARDENED, HARDENED_NB, RETX_TAIL};
-use crate::ledger::number::{number, rate_bps, shown, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::exact_ns;
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W5",
@@ -33,8 +29,8 @@ pub(super) const CLAIM: Claim = Claim {
            gap on make no unnecessary retransmission, and do as well as over the ordered mode, which needs a buffer \
            and pauses. The exception is a new connection that loses one of its first segments: during the gap its \
            window does not grow, so that a long flow takes longer",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// Loss detection algorithms.
@@ -135,16 +131,6 @@ fn cases(effort: Effort) -> Vec<(Case, &'static str)> {
         Effort::Quick => dctcp.into_iter().chain([(Case::Stream, "cubic")]).collect(),
         Effort::Full => dctcp.into_iter().chain(cubic).collect(),
     }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let of = |(case, congestion): (Case, &'static str)| {
-        let detections = DETECTIONS.map(|detection| case.with_detection(effort, congestion, detection));
-        detections.into_iter().chain([case.run(effort, congestion, HARDENED)])
-    };
-    let near = DETECTIONS.map(|detection| Case::Near.with_detection(effort, "dctcp", detection)).into_iter();
-    let near = near.chain([Case::Near.run(effort, "dctcp", ALL)]);
-    cases(effort).into_iter().flat_map(of).chain(near).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,15 +1,10 @@
 //! W2: a link without order below a transport that accepts packets in any order.
 
-use wiremend_report::human;
-use wiremend_report::plot::Plot;
-
 use super::multi_packet::FLOW_BYTES;
 use super::transport::RoundTrip;
 use super::trial::{ALL, HARDENED, HARDENED_NB, LOSS, NO_LOSS, RETX_TAIL, Trial};
-use crate::ledger::number::number;
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::{exact_ns, slowest};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "W2",
@@ -24,8 +19,8 @@ pub(super) const CLAIM: Claim = Claim {
            the host's copy is one unnecessary packet. RACK-TLP waits for a part of a round trip, and longer after an \
            unnecessary retransmission (RFC 8985). So if all transports accept packets in any order, links need \
            neither a buffer that restores the order nor the pauses that keep this buffer small",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const GO_BACK_N: &str = "go-back-n";
@@ -46,10 +41,6 @@ fn run(transport: &str, link: &'static str, effort: Effort) -> Run {
     let trial =
         Trial { flows: effort.choose(10_000, 60_000), ..Trial::new(FLOW_BYTES, effort, RoundTrip::Rdma) };
     trial.run(link).set("transport.recovery", transport)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    TRANSPORTS.iter().flat_map(|transport| LINKS.map(|link| run(transport, link, effort))).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

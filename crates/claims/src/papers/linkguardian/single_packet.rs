@@ -2,10 +2,8 @@
 
 use super::transport::{RoundTrip, Transport};
 use super::trial::{ACTUAL_LOSS, COLUMNS, LOSS, NO_LOSS, PROTECTED, RATIO_TOLERANCE, SHOWN_VARIANTS, Trial};
-use crate::ledger::number::{number, share, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::completion::exact_ns;
 use crate::papers::joshi::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L9",
@@ -33,8 +31,8 @@ pub(super) const CLAIM: Claim = Claim {
            hosts of the testbed vary completion times by more than that, so that the difference does not show there; \
            here hosts always take the same time. So the printed 66 is the ratio of loss to no loss, and the gain of \
            the prototype is smaller",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const FLOW_BYTES: u32 = 143;
@@ -63,11 +61,6 @@ fn variants(transport: Transport) -> &'static [&'static str] {
 /// A run without protection and without tail loss probes.
 fn without_probes(effort: Effort) -> Run {
     trial(effort, Transport::Dctcp).run(LOSS).set("transport.tcp.tail_probe", false)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs = |transport| trial(effort, transport).runs(variants(transport));
-    TRANSPORTS.into_iter().flat_map(runs).chain([without_probes(effort)]).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

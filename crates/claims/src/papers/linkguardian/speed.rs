@@ -1,11 +1,7 @@
 //! L2: effective speed of a protected link.
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
-use crate::ledger::number::{ascending, fraction, rate_bps, shown};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{HARDENED, LG, LG_NB, MEASURED, RATES, Stress, counted, frames, per, speed_bps};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -26,8 +22,8 @@ pub(super) const CLAIM: Claim = Claim {
            registers and memory the retransmission arrives before the buffer reaches its pause threshold, and only \
            headers and copies cost speed. If retransmissions took only as long as path and turns together, 3.7 µs at \
            most, the pause would be 7.8 µs and the speed 92.5 Gb/s: the printed speed needs them faster than printed",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const PAPER_BPS: [f64; 3] = [98.76e9, 98.74e9, 90.88e9];
@@ -68,11 +64,6 @@ fn ideal_fast(factor: u32, effort: Effort) -> Run {
         .set("protect.0.pause_at", format!("{}B", factor * pause))
         .set("protect.0.resume_at", format!("{}B", factor * resume))
         .set("protect.0.rx_buffer", "300kB")
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let stressed = all().into_iter().chain([ideal()]).map(|stress| stress.run(frames(effort, stress.loss)));
-    stressed.chain(FACTORS.map(|factor| ideal_fast(factor, effort))).collect()
 }
 
 fn speed(results: &Results<'_>, stress: Stress) -> f64 {

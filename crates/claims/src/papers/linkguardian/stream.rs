@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::ledger::Run;
+use crate::prelude::*;
 
 /// Variants of the scenario.
 pub(super) const NONE: &str = "no protection";

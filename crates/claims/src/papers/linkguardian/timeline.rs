@@ -1,13 +1,10 @@
 //! L15: a stream while its link starts to corrupt and is protected later.
 
 use wiremend_measure::Metric;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
 use super::stream::{HARDENED, INTO, LG, OUT, Stream};
-use crate::ledger::number::{bytes, fraction, number, rate_bps};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{self, FORWARD, Stress, speed_bps};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -25,8 +22,8 @@ pub(super) const CLAIM: Claim = Claim {
            thousandth. Protection recovers this thousandth and adds three bytes to each frame and two copies for \
            each loss, 0.4 %, so that nothing is gained. Hosts with busy processors, like the paper's with BBR, gain \
            from fewer retransmissions; in the simulator retransmissions cost no processor time",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 /// A transport, and its name.
@@ -129,13 +126,6 @@ pub(super) fn run(transport: Transport, variant: &'static str, effort: Effort) -
 fn line_rate(variant: &'static str, effort: Effort) -> Run {
     let variant = if variant == HARDENED { stress::HARDENED } else { stress::LG };
     Stress::new(25, LOSS, variant).run(stress::frames(effort, LOSS))
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_with =
-        |transport: Transport| transport.modes.iter().map(move |mode| run(transport, mode, effort));
-    let line_rates = DCTCP.modes.iter().map(|mode| line_rate(mode, effort));
-    TRANSPORTS.into_iter().flat_map(runs_with).chain(line_rates).collect()
 }
 
 /// Samples of a stream.

@@ -1,11 +1,9 @@
 //! L3: how often a receiver gives up on a frame.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 
-use crate::ledger::number::{number, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::joshi::source;
+use crate::prelude::*;
 use crate::stress::{LG, LOSSES, RATES, Stress};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -17,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
              experiments had sent the same number of frames",
     note: "A timeout occurs if all copies are lost. Most timeouts occur at 1e-4, where only one copy is sent; the \
            paper saw 1.5 times as many, which fits losses that were not independent",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const PAPER: f64 = 476.0 / 31e6;
@@ -27,10 +25,6 @@ const PAPER_TOLERANCE: f64 = 0.18;
 
 fn cases() -> Vec<Stress> {
     RATES.into_iter().flat_map(|gbps| LOSSES.map(|(loss, _)| Stress::new(gbps, loss, LG))).collect()
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    cases().into_iter().map(|case| case.tilted(effort)).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

@@ -1,6 +1,6 @@
 //! The transports of the flows of a [trial](super::trial).
 
-use crate::ledger::Run;
+use crate::prelude::*;
 
 /// A transport between the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,9 @@
 //! Flows one after the other over one link: common parts of the claims on transports.
 
 use wiremend_measure::interval::{Interval, clopper_pearson};
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
 use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
-use crate::ledger::number::{fraction, number, shown, time_ns};
-use crate::ledger::{Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::{exact_ns, share_above, slowest};
+use crate::prelude::*;
 use crate::stress::{BACKWARD, FORWARD};
 
 /// Variants of the scenario.
@@ -75,10 +71,6 @@ impl Trial {
         let run = self.transport.apply(run);
         let is_lossy = variant != NO_LOSS;
         if is_lossy { run.set("impair.0.rate", format!("{:e}", self.loss)) } else { run }
-    }
-
-    pub(super) fn runs(&self, variants: &[&'static str]) -> Vec<Run> {
-        variants.iter().map(|variant| self.run(variant)).collect()
     }
 
     pub(super) fn outcome<'a>(&self, results: &'a Results<'_>, variant: &'static str) -> &'a Outcome {

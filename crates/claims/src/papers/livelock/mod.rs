@@ -5,7 +5,7 @@ mod waste;
 
 use wiremend_report::ledger::Source;
 
-use crate::ledger::Claim;
+use crate::prelude::*;
 
 pub(super) const CLAIMS: &[Claim] = &[full_link::CLAIM, waste::CLAIM];
 

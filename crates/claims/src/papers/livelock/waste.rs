@@ -1,11 +1,9 @@
 //! V2: for each drop, go-back-N retransmits what the link carries in a round trip.
 
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
 use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
 use super::SOURCE;
-use crate::ledger::number::{bytes, count};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "V2",
@@ -16,8 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
              rates. RTT is the completion time of a single packet on the same path. Waste is the retransmitted data \
              without the dropped packet, in bytes on the wire",
     note: "The sender continues for a round trip before the NAK arrives, and the receiver discards these packets",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const WASTE_SHARE_MIN: f64 = 0.9;
@@ -89,11 +87,6 @@ impl Point {
 
 fn points(effort: Effort) -> &'static [Point] {
     effort.choose(QUICK, FULL)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs = |point: &Point| [point.alone(), point.dropping(AFTER_MIDDLE), point.dropping(AFTER_END)];
-    points(effort).iter().flat_map(runs).collect()
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {

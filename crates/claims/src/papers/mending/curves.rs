@@ -1,12 +1,7 @@
 //! The curves of the paper's figures: completion times of the same flows with eight sets of mechanisms.
 
-use wiremend_measure::TimeoutCause;
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Plot, Scale, Unit};
-
-use crate::ledger::{Outcome, Results, Run};
-use crate::papers::completion::{distribution, quantile_ns};
 use crate::papers::gao::bit_error_rate;
+use crate::prelude::*;
 
 /// Curves of the paper. The scenarios use the same names for their variants.
 pub(super) const NO_LOSS: &str = "NoLoss";
@@ -117,9 +112,14 @@ impl Panel {
         format!("{claim}-{}-{:e}-u{:.0}", self.table.key(), self.beta, self.load * 100.0)
     }
 
+    /// Whether there are many timeouts even in few flows.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.beta > 9e-4
+    }
+
     /// Whether bandwidth is the bottleneck in the paper.
     pub(super) fn is_overloaded(&self) -> bool {
-        self.beta > 9e-4 && self.load > 0.5
+        self.is_lossy() && self.load > 0.5
     }
 
     fn seconds(&self, curve: &str) -> f64 {
@@ -132,18 +132,6 @@ impl Panel {
             _ => 4.0 * self.beta * FLIGHT,
         };
         f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + retransmitted)
-    }
-
-    /// The distributions, on an axis of nines (90 %, 99 %, 99.9 %).
-    pub(super) fn figure(&self, results: &Results<'_>, curves: &[&'static str]) -> Plot {
-        let curve = |&name: &&'static str| distribution(name, self.outcome(results, name));
-        Plot {
-            title: format!("Completion times: {}", self.name()),
-            description: "Cumulative distribution of completion times, with mechanisms and without."
-                .to_owned(),
-            curves: curves.iter().map(curve).collect(),
-            ..axes(self.flows)
-        }
     }
 }
 
@@ -165,32 +153,44 @@ pub(super) fn axes(flows: u32) -> Plot {
     }
 }
 
-/// Quantiles of a curve divided by those of the one without loss.
-pub(super) fn clean_ratios(
-    panel: &Panel,
+/// Checks that with all mechanisms the distribution is close to that without loss.
+pub(super) fn check_close(judgement: &mut Judgement, results: &Results<'_>, panel: &Panel) {
+    let [clean, all] = [NO_LOSS, ALL].map(|curve| panel.outcome(results, curve));
+    for (what, quantile) in QUANTILES {
+        let ratio = quantile_ns(all, quantile) / quantile_ns(clean, quantile);
+        let what = format!("{what}, All divided by NoLoss, {}", panel.name());
+        judgement.printed(what, number(ratio).at_most(TAIL_RATIO_MAX));
+    }
+}
+
+/// Adds the distributions, on an axis of nines (90 %, 99 %, 99.9 %), and rows with quantiles, timeouts by cause and
+/// the utilisation of the busiest link.
+pub(super) fn figure_and_rows(
+    judgement: &mut Judgement,
     results: &Results<'_>,
-    curve: &'static str,
-) -> [(&'static str, f64); 4] {
-    let [clean, compared] = [NO_LOSS, curve].map(|curve| panel.outcome(results, curve));
-    QUANTILES.map(|(what, quantile)| (what, quantile_ns(compared, quantile) / quantile_ns(clean, quantile)))
-}
-
-/// A table row with quantiles, timeouts by cause and the utilisation of the busiest link.
-pub(super) fn summary_row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String> {
-    let outcome = panel.outcome(results, curve);
-    let mut row = vec![format!("{}, {curve}", panel.name())];
-    row.extend(QUANTILES.map(|(_, quantile)| human::time_ns(quantile_ns(outcome, quantile))));
-    let timeouts = &outcome.summary.timeouts;
-    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| timeouts.get(cause) > 0);
-    let causes: Vec<_> = causes.map(|cause| format!("{} {}", timeouts.get(cause), cause.name())).collect();
-    row.push(if causes.is_empty() { "none".to_owned() } else { causes.join(", ") });
-    row.push(format!("{} %", human::percent(outcome.busiest())));
-    row
-}
-
-/// The runs of several panels.
-pub(super) fn runs(panels: &[Panel], curves: &[&'static str]) -> Vec<Run> {
-    panels.iter().flat_map(|panel| curves.iter().map(|curve| panel.run(curve))).collect()
+    panel: &Panel,
+    claim: &str,
+    curves: &[&'static str],
+) {
+    for curve in curves {
+        let outcome = panel.outcome(results, curve);
+        let [median, p90, p99, p999] = QUANTILES.map(|(_, quantile)| time_ns(quantile_ns(outcome, quantile)));
+        let timeouts = &outcome.summary.timeouts;
+        let causes = TimeoutCause::ALL.into_iter().filter(|&cause| timeouts.get(cause) > 0);
+        let causes: Vec<_> =
+            causes.map(|cause| format!("{} {}", timeouts.get(cause), cause.name())).collect();
+        let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
+        let busiest = fraction(outcome.busiest());
+        judgement.row(format!("{}, {curve}", panel.name()), [&median, &p90, &p99, &p999, &causes, &busiest]);
+    }
+    judgement.columns("| median | 90 % | 99 % | 99.9 % | timeouts | busiest link");
+    let plot = Plot {
+        title: format!("Completion times: {}", panel.name()),
+        description: "Cumulative distribution of completion times, with mechanisms and without.".to_owned(),
+        curves: curves.iter().map(|curve| distribution(curve, panel.outcome(results, curve))).collect(),
+        ..axes(panel.flows)
+    };
+    judgement.plot(&panel.file(claim), &plot);
 }
 
 /// Combinations of β and U, with β in the outer loop.

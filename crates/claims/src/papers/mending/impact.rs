@@ -1,13 +1,8 @@
 //! J14: completion times over corrupting links, without mechanisms.
 
-use wiremend_report::human;
-use wiremend_report::plot::Plot;
-
-use super::curves::{Mode, NO_LOSS, NONE, Panel, Table, axes, panels, runs as runs_of};
-use crate::ledger::number::{ascending, number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::completion::{distribution, quantile_ns, share_above};
+use super::curves::{FULL_FLOWS, Mode, NO_LOSS, NONE, QUICK_FLOWS, RTO_NS, Table, axes, panels};
 use crate::papers::gao::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J14",
@@ -19,79 +14,52 @@ pub(super) const CLAIM: Claim = Claim {
              timeout code 14",
     note: "A timeout of 67 ms stops the queue pair and delays all later flows: at a higher load more flows are \
            delayed, and the backlog takes longer to clear",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
-const LOADS: [f64; 2] = [0.1, 0.6];
-/// The β that the paper names.
-const PRINTED_BETA: f64 = 1e-3;
-const TAIL_RATIO_MIN: f64 = 10.0;
-const TOLERANCE: f64 = 0.1;
-const LONG_NS: f64 = 1e7;
-
-fn betas(effort: Effort) -> &'static [f64] {
-    effort.choose(&[1e-4, 1e-3], &[1e-6, 1e-5, 1e-4, 1e-3])
-}
-
-fn at(effort: Effort, load: f64) -> Vec<Panel> {
-    let flows = effort.choose(super::curves::QUICK_FLOWS, super::curves::FULL_FLOWS);
-    panels(Mode::PointToPoint, Table::WebSearch, flows, betas(effort), &[load])
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    LOADS.iter().flat_map(|&load| runs_of(&at(effort, load), &[NO_LOSS, NONE])).collect()
-}
-
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let (mut rows, mut worst) = (Vec::new(), Vec::new());
-    for load in LOADS {
-        let panels = at(results.effort(), load);
+    let betas = results.effort().choose(&[1e-4, 1e-3][..], &[1e-6, 1e-5, 1e-4, 1e-3]);
+    let flows = results.effort().choose(QUICK_FLOWS, FULL_FLOWS);
+    let mut worst = Vec::new();
+    for load in [0.1, 0.6] {
+        let panels = panels(Mode::PointToPoint, Table::WebSearch, flows, betas, &[load]);
         let clean = panels[0].outcome(results, NO_LOSS);
-        let mut rising = vec![(NO_LOSS.to_owned(), quantile_ns(clean, 0.999))];
+        let at_999 = |outcome| time_ns(quantile_ns(outcome, 0.999));
+        let mut rising = vec![(NO_LOSS.to_owned(), at_999(clean))];
+        let mut curves = vec![distribution(NO_LOSS, clean)];
         for panel in &panels {
             let outcome = panel.outcome(results, NONE);
-            let tail = quantile_ns(outcome, 0.999);
-            rising.push((format!("β = {:e}", panel.beta), tail));
-            rows.push(vec![
-                panel.name(),
-                human::time_ns(quantile_ns(outcome, 0.5)),
-                human::time_ns(tail),
-                format!("{} %", human::percent(share_above(outcome, LONG_NS))),
-                human::count(outcome.summary.timeouts.total()),
-            ]);
-            let unfinished = outcome.summary.flows - outcome.summary.finished;
-            judgement.none(format!("flows that do not finish, {}", panel.name()), unfinished);
-            if panel.beta == PRINTED_BETA {
-                let ratio = tail / quantile_ns(clean, 0.999);
+            let (median, tail) = (time_ns(quantile_ns(outcome, 0.5)), at_999(outcome));
+            let beta = format!("β = {:e}", panel.beta);
+            rising.push((beta.clone(), tail));
+            curves.push(distribution(&beta, outcome));
+            let long = fraction(share_above(outcome, 1e7));
+            judgement.row(panel.name(), [&median, &tail, &long, &outcome.timeouts()]);
+            judgement.none(format!("flows that do not finish, {}", panel.name()), outcome.unfinished());
+            // The β that the paper names.
+            if panel.is_lossy() {
                 let what = format!("99.9 % divided by that without loss, U = {load}, β = 1e-3");
-                judgement.must(what, number(ratio).at_least(TAIL_RATIO_MIN));
-                let slowest = outcome.summary.fct_ns.map_or(0.0, |fct| fct.max);
+                judgement.must(what, (tail / at_999(clean)).at_least(10.0));
                 let what = format!("slowest flow, U = {load}, β = 1e-3");
-                judgement.must(what, time_ns(slowest).at_least(super::curves::RTO_NS));
-                worst.push([quantile_ns(outcome, 0.5), tail]);
+                judgement.must(what, outcome.longest().at_least(RTO_NS));
+                worst.push([median, tail]);
             }
         }
-        let rising: Vec<_> = rising.iter().map(|(name, ns)| (name.as_str(), time_ns(*ns))).collect();
-        judgement.must(format!("99.9 %, U = {load}"), ascending(&rising, TOLERANCE));
-        judgement.plot(&format!("j14-u{:.0}", load * 100.0), &figure(results, load));
+        let rising: Vec<_> = rising.iter().map(|(name, tail)| (name.as_str(), *tail)).collect();
+        judgement.must(format!("99.9 %, U = {load}"), ascending(&rising, 0.1));
+        let plot = Plot {
+            title: format!("Completion times: WebSearch, U = {load}, no mechanism"),
+            description: "Cumulative distribution of completion times at several corruption rates."
+                .to_owned(),
+            curves,
+            ..axes(flows)
+        };
+        judgement.plot(&format!("j14-u{:.0}", load * 100.0), &plot);
     }
     for (quantile, name) in ["median", "99.9 %"].iter().enumerate() {
-        let numbers = [("U = 0.1", time_ns(worst[0][quantile])), ("U = 0.6", time_ns(worst[1][quantile]))];
+        let numbers = [("U = 0.1", worst[0][quantile]), ("U = 0.6", worst[1][quantile])];
         judgement.must(format!("{name} at β = 1e-3"), ascending(&numbers, 0.0));
     }
-    judgement.table("| median | 99.9 % | above 10 ms | timeouts", rows);
-}
-
-fn figure(results: &Results<'_>, load: f64) -> Plot {
-    let panels = at(results.effort(), load);
-    let mut curves = vec![distribution(NO_LOSS, panels[0].outcome(results, NO_LOSS))];
-    let curve = |panel: &Panel| distribution(&format!("β = {:e}", panel.beta), panel.outcome(results, NONE));
-    curves.extend(panels.iter().map(curve));
-    Plot {
-        title: format!("Completion times: WebSearch, U = {load}, no mechanism"),
-        description: "Cumulative distribution of completion times at several corruption rates.".to_owned(),
-        curves,
-        ..axes(panels[0].flows)
-    }
+    judgement.columns("| median | 99.9 % | above 10 ms | timeouts");
 }

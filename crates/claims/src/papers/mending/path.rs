@@ -5,8 +5,8 @@ use wiremend_model::{
     Cause, ConnectionTimes, FlowSize, MendCounts, ModelSetting, NakReaction, Nic, Path, expected, flow,
 };
 
-use crate::ledger::{Outcome, Results, Run};
-use crate::papers::gao::{self, MTU, bit_error_rate, sizes as frames};
+use crate::papers::gao::{self, MTU, Setting, bit_error_rate, sizes as frames};
+use crate::prelude::*;
 
 /// Links of 100 Gb/s.
 const RATE_BPS: f64 = 1e11;
@@ -86,6 +86,12 @@ impl Case {
             .seconds(self.seconds())
     }
 
+    /// With the exact model.
+    pub(super) fn setting(&self) -> Setting {
+        let (model, path) = (self.model(), Path::between_switches(self.links, 1.0));
+        Setting { run: self.run(), model, path, sizes: self.sizes(), messages: 1.0 }
+    }
+
     pub(super) fn outcome<'a>(&self, results: &'a Results<'_>) -> &'a Outcome {
         results.outcome(&self.run())
     }
@@ -115,12 +121,7 @@ impl Case {
         flow::mean_bytes(&self.sizes())
     }
 
-    pub(super) fn path(&self) -> Path {
-        Path::between_switches(self.links, 1.0)
-    }
-
-    /// The setting for the model.
-    pub(super) fn setting(&self) -> ModelSetting {
+    fn model(&self) -> ModelSetting {
         let sizes = frames();
         let mut setting = ModelSetting::new(sizes, self.beta, self.mechanism.mend);
         // The NIC takes longer to start a retransmission than the copies of a NAK are apart.
@@ -133,7 +134,7 @@ impl Case {
             // Flows that arrive while the requester waits for a NAK or a retransmission are sent together
             // when the timer expires. Each of them except the last, and the one that waited, has the next
             // flow directly behind it.
-            let timeouts_alone = expected(&setting, &self.path(), &self.sizes());
+            let timeouts_alone = expected(&setting, &Path::between_switches(self.links, 1.0), &self.sizes());
             let waits = timeouts_alone.timeouts[Cause::Nak as usize]
                 + timeouts_alone.timeouts[Cause::Retransmission as usize];
             times.busy = (waits / timeouts).min(1.0);

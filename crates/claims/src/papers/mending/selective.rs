@@ -1,14 +1,8 @@
 //! J19: effect of the mechanisms on NICs with selective repeat.
 
-use wiremend_measure::TimeoutCause;
-use wiremend_report::human;
-use wiremend_report::plot::{Bar, Bars};
-
 use super::path::{ALL, Arrivals, Case, DUMMY, Flows, Mechanism, NAK, NONE, REPEAT, TESTBED, TWICE};
-use crate::ledger::number::{count, fraction, number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Outcome, Results, Run};
-use crate::papers::completion::exact_ns;
 use crate::papers::gao::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J19",
@@ -28,149 +22,112 @@ pub(super) const CLAIM: Claim = Claim {
            does not start a recovery before the last one is complete: a packet that is lost twice, or lost as the \
            tail of a recovering flow, waits for a timer, with or without a dummy; and switches copy only the first \
            packet after a NAK. But the timer is 100 to 320 µs, where that of go-back-N is 67 ms",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
 const MECHANISMS: [&Mechanism; 7] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL, &TESTBED];
 const GO_BACK_N: &str = "go-back-n";
 const SELECTIVE: &str = "selective-repeat";
-const PACKETS: [u32; 2] = [8, 64];
-const BETA: f64 = 5e-3;
-/// A corruption at which two losses in one flow are rare.
-const LOW_BETA: f64 = 1e-3;
-const LOW_BETA_TAILS_LEFT_MAX: f64 = 0.2;
-
-/// A mechanism without effect prevents at most this share of all timeouts, apart from random variation.
-const NAK_COPIES_TOLERANCE: f64 = 0.2;
-const LOST_TWICE_LEFT_MAX: f64 = 0.4;
-const TAILS_LEFT_MAX: [f64; 2] = [0.1, 0.6];
-const TAIL_RATIO_MAX: f64 = 0.2;
-const TIMEOUT_RATIO_MIN: f64 = 5.0;
-const TAIL_NS_MAX: f64 = 1e6;
-
-fn case(mechanism: &'static Mechanism, packets: u32, effort: Effort) -> Case {
-    let count =
-        if packets == PACKETS[0] { effort.choose(10_000, 100_000) } else { effort.choose(2000, 20_000) };
-    let flows = Flows::Bytes(packets * 1024);
-    Case { flows, count, arrivals: Arrivals::Apart(0.01), links: 4, beta: BETA, mechanism }
-}
-
-fn run(recovery: &str, mechanism: &'static Mechanism, packets: u32, effort: Effort) -> Run {
-    case(mechanism, packets, effort).run().set("transport.recovery", recovery)
-}
-
-/// Flows of 64 packets at the lower corruption, with selective repeat.
-fn at_low_beta(mechanism: &'static Mechanism, effort: Effort) -> Run {
-    let at_low_beta =
-        Case { beta: LOW_BETA, count: effort.choose(5000, 20_000), ..case(mechanism, PACKETS[1], effort) };
-    at_low_beta.run().set("transport.recovery", SELECTIVE)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let mut runs = vec![at_low_beta(&NONE, effort), at_low_beta(&DUMMY, effort)];
-    for recovery in [GO_BACK_N, SELECTIVE] {
-        for packets in PACKETS {
-            runs.extend(MECHANISMS.map(|mechanism| run(recovery, mechanism, packets, effort)));
-        }
-    }
-    runs
-}
-
-/// Timeouts of some causes.
-fn timeouts(outcome: &Outcome, causes: &[TimeoutCause]) -> f64 {
-    causes.iter().map(|&cause| outcome.summary.timeouts.get(cause)).sum::<u64>() as f64
-}
-
+/// Packets of a flow, number of flows for quick and full effort, and the share of the timeouts of tails that a
+/// dummy may leave.
+const FLOWS: [(u32, [u32; 2], f64); 2] = [(8, [10_000, 100_000], 0.1), (64, [2000, 20_000], 0.6)];
 const TAILS: [TimeoutCause; 2] = [TimeoutCause::TailPacket, TimeoutCause::TailAck];
 
+fn outcome<'a>(
+    results: &'a Results<'_>,
+    recovery: &str,
+    mechanism: &'static Mechanism,
+    packets: u32,
+    (beta, flows): (f64, [u32; 2]),
+) -> &'a Outcome {
+    let (count, flows) = (results.effort().choose(flows[0], flows[1]), Flows::Bytes(packets * 1024));
+    let case = Case { flows, count, arrivals: Arrivals::Apart(0.01), links: 4, beta, mechanism };
+    results.outcome(&case.run().set("transport.recovery", recovery))
+}
+
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let of =
-        |recovery, mechanism, packets| results.outcome(&run(recovery, mechanism, packets, results.effort()));
-    for (packets, tails_left) in PACKETS.into_iter().zip(TAILS_LEFT_MAX) {
-        check_flows(judgement, results, packets, tails_left);
+    for (packets, flows, tails_left_max) in FLOWS {
+        let of = |recovery, mechanism| outcome(results, recovery, mechanism, packets, (5e-3, flows));
+        check_flows(judgement, packets, tails_left_max, |mechanism| of(SELECTIVE, mechanism));
+        for recovery in [GO_BACK_N, SELECTIVE] {
+            for mechanism in MECHANISMS {
+                let outcome = of(recovery, mechanism);
+                let [tail, ack, nak, twice, other] =
+                    TimeoutCause::ALL.map(|cause| outcome.timeouts_by(&[cause]));
+                let [p99, p999] = [0.99, 0.999].map(|quantile| time_ns(exact_ns(outcome, quantile)));
+                let added = bytes(outcome.summary.extra_bytes as f64);
+                judgement.row(
+                    format!("{packets} packets, {recovery}, {}", mechanism.name),
+                    [&tail, &ack, &nak, &twice, &other, &p99, &p999, &added],
+                );
+            }
+        }
     }
-    let tail_ratio =
-        exact_ns(of(SELECTIVE, &ALL, PACKETS[0]), 0.999) / exact_ns(of(SELECTIVE, &NONE, PACKETS[0]), 0.999);
-    judgement.must(
-        "99.9 % of flows of 8 packets, All divided by None",
-        fraction(tail_ratio).at_most(TAIL_RATIO_MAX),
-    );
-    let [go_back_n, selective] =
-        [GO_BACK_N, SELECTIVE].map(|recovery| timeouts(of(recovery, &ALL, PACKETS[1]), &TimeoutCause::ALL));
-    judgement.must(
-        "timeouts with All, selective repeat divided by go-back-N",
-        number(selective / go_back_n.max(1.0)).at_least(TIMEOUT_RATIO_MIN),
-    );
-    let [without_dummy, dummy] =
-        [&NONE, &DUMMY].map(|of| timeouts(results.outcome(&at_low_beta(of, results.effort())), &TAILS));
-    let low_beta_tails = dummy / without_dummy.max(1.0);
+    let at = |recovery, mechanism, place: usize| {
+        let (packets, flows, _) = FLOWS[place];
+        outcome(results, recovery, mechanism, packets, (5e-3, flows))
+    };
+    let [with, without] = [&ALL, &NONE].map(|mechanism| exact_ns(at(SELECTIVE, mechanism, 0), 0.999));
+    let what = "99.9 % of flows of 8 packets, All divided by None";
+    judgement.must(what, fraction(with / without).at_most(0.2));
+    let [selective, go_back_n] = [SELECTIVE, GO_BACK_N].map(|recovery| at(recovery, &ALL, 1).timeouts());
+    let what = "timeouts with All, selective repeat divided by go-back-N";
+    judgement.must(what, selective.per(go_back_n).at_least(5.0));
+    // A corruption at which two losses in one flow are rare.
+    let [without, dummy] = [&NONE, &DUMMY].map(|mechanism| {
+        outcome(results, SELECTIVE, mechanism, 64, (1e-3, [5000, 20_000])).timeouts_by(&TAILS)
+    });
     judgement.must(
         "timeouts of tails, with a dummy divided by without, 64 packets, a fifth of the corruption",
-        fraction(low_beta_tails).at_most(LOW_BETA_TAILS_LEFT_MAX),
+        fraction(dummy.per(without).value).at_most(0.2),
     );
-    let longest = exact_ns(of(SELECTIVE, &ALL, PACKETS[1]), 0.999);
-    judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(TAIL_NS_MAX));
-    judgement.table(
-        "| tail packet | tail ACK | NAK | retransmission | other | 99 % | 99.9 % | bytes added",
-        rows(results),
-    );
-    for packets in PACKETS {
-        judgement.bars(&format!("j19-{packets}-packets"), &bars(results, packets));
+    let longest = time_ns(exact_ns(at(SELECTIVE, &ALL, 1), 0.999));
+    judgement.must("99.9 % of flows of 64 packets", longest.below(1e6));
+    judgement
+        .columns("| tail packet | tail ACK | NAK | retransmission | other | 99 % | 99.9 % | bytes added");
+    for (place, (packets, ..)) in FLOWS.iter().enumerate() {
+        let bar = |mechanism: &'static Mechanism| {
+            let timeouts = &at(SELECTIVE, mechanism, place).summary.timeouts;
+            Bar {
+                name: mechanism.name.to_owned(),
+                counts: TimeoutCause::ALL.map(|cause| timeouts.get(cause)).to_vec(),
+            }
+        };
+        let bars = Bars {
+            title: format!("Timeouts with selective repeat, flows of {packets} packets"),
+            description: "Timeouts by cause, with each mechanism and with all of them.".to_owned(),
+            parts: TimeoutCause::ALL.map(|cause| cause.name().to_owned()).to_vec(),
+            bars: MECHANISMS.map(bar).to_vec(),
+        };
+        judgement.bars(&format!("j19-{packets}-packets"), &bars);
     }
 }
 
 /// Checks the timeouts that remain with each mechanism for flows of `packets` packets.
-fn check_flows(judgement: &mut Judgement, results: &Results<'_>, packets: u32, tails_left: f64) {
-    let outcome = |mechanism| results.outcome(&run(SELECTIVE, mechanism, packets, results.effort()));
-    let left = |mechanism, causes: &[TimeoutCause]| {
-        timeouts(outcome(mechanism), causes) / timeouts(outcome(&NONE), causes).max(1.0)
-    };
-    let [twice, tails] = [left(&TWICE, &[TimeoutCause::Retransmission]), left(&DUMMY, &TAILS)];
+fn check_flows<'a>(
+    judgement: &mut Judgement,
+    packets: u32,
+    tails_left_max: f64,
+    outcome: impl Fn(&'static Mechanism) -> &'a Outcome,
+) {
     let name = format!("{packets} packets");
-    let [with, without] = [&NAK, &NONE].map(|mechanism| outcome(mechanism).summary.timeouts.total());
-    let what = format!("timeouts with NAK copies compared with none, {name}");
-    judgement.must(what, count(with).about(without as f64, NAK_COPIES_TOLERANCE));
+    let left = |mechanism, causes: &[TimeoutCause]| {
+        let [with, without] = [mechanism, &NONE].map(|mechanism| outcome(mechanism).timeouts_by(causes));
+        fraction(with.per(without).value)
+    };
+    let without = outcome(&NONE).timeouts().value();
+    // A mechanism without effect prevents at most this share of all timeouts, apart from random variation.
+    let test = outcome(&NAK).timeouts().about(without, 0.2);
+    judgement.must(format!("timeouts with NAK copies compared with none, {name}"), test);
     judgement.must(
         format!("timeouts after a second loss, with copies of retransmissions divided by without, {name}"),
-        fraction(twice).at_most(LOST_TWICE_LEFT_MAX),
+        left(&TWICE, &[TimeoutCause::Retransmission]).at_most(0.4),
     );
     judgement.must(
         format!("timeouts of tails, with a dummy divided by without, {name}"),
-        fraction(tails).at_most(tails_left),
+        left(&DUMMY, &TAILS).at_most(tails_left_max),
     );
-    let unfinished =
-        MECHANISMS.map(|mechanism| outcome(mechanism).summary.flows - outcome(mechanism).summary.finished);
+    let unfinished = MECHANISMS.map(|mechanism| outcome(mechanism).unfinished());
     judgement.none(format!("flows that do not finish, {name}"), unfinished.iter().sum());
-}
-
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for packets in PACKETS {
-        for recovery in [GO_BACK_N, SELECTIVE] {
-            for mechanism in MECHANISMS {
-                let outcome = results.outcome(&run(recovery, mechanism, packets, results.effort()));
-                let mut row = vec![format!("{packets} packets, {recovery}, {}", mechanism.name)];
-                row.extend(TimeoutCause::ALL.map(|cause| human::count(outcome.summary.timeouts.get(cause))));
-                row.extend([0.99, 0.999].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
-                row.push(human::bytes(outcome.summary.extra_bytes as f64));
-                rows.push(row);
-            }
-        }
-    }
-    rows
-}
-
-fn bars(results: &Results<'_>, packets: u32) -> Bars {
-    let bar = |mechanism: &'static Mechanism| {
-        let outcome = results.outcome(&run(SELECTIVE, mechanism, packets, results.effort()));
-        let counts = TimeoutCause::ALL.map(|cause| outcome.summary.timeouts.get(cause)).to_vec();
-        Bar { name: mechanism.name.to_owned(), counts }
-    };
-    Bars {
-        title: format!("Timeouts with selective repeat, flows of {packets} packets"),
-        description: "Timeouts by cause, with each mechanism and with all of them.".to_owned(),
-        parts: TimeoutCause::ALL.map(|cause| cause.name().to_owned()).to_vec(),
-        bars: MECHANISMS.map(bar).to_vec(),
-    }
 }

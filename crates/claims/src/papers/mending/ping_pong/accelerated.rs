@@ -1,13 +1,10 @@
 //! J20: the ping-pong with the accelerations of NICs for lossy fabrics.
 
-use wiremend_measure::VariantSummary;
 use wiremend_model::MendCounts;
-use wiremend_report::human;
 
 use super::PingPong;
-use crate::ledger::number::{count, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 use crate::papers::gao::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J20",
@@ -25,113 +22,56 @@ pub(super) const CLAIM: Claim = Claim {
            timeout no shorter than the timer; in that case there is no difference here either. After a loss slow \
            restart sends one packet, and the packets posted after it wait for its acknowledgement: a fraction of a \
            microsecond in one of a thousand iterations, which averages of a testbed do not show",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
-/// One packet in this many is lost.
-const ONE_IN: u32 = 128;
-/// Relative difference up to which two values count as the same; means vary more.
-const QUANTILE_TOLERANCE: f64 = 0.05;
-const MEAN_TOLERANCE: f64 = 0.1;
-
-const OFF: Acceleration = Acceleration { name: "none", sets: &[] };
 const ADAPTIVE: &str = "transport.acceleration.adaptive_retransmission";
-const FIRST: &str = "transport.acceleration.first_timeout";
-const SLOW: &str = "transport.acceleration.slow_restart";
-const WINDOW: &str = "transport.window";
 /// The timeout of code 16.
-const TIMER: &str = "268435456ns";
+const FIRST: (&str, &str) = ("transport.acceleration.first_timeout", "268435456ns");
+const SLOW: (&str, &str) = ("transport.acceleration.slow_restart", "true");
+const WINDOW: (&str, &str) = ("transport.window", "64");
 
-/// An acceleration that the specification does not have.
-#[derive(Clone, Copy)]
-struct Acceleration {
-    name: &'static str,
-    sets: &'static [(&'static str, &'static str)],
-}
-
-/// Accelerations that do not shorten the timer.
-const PLAIN: [Acceleration; 4] = [
-    Acceleration { name: "window of 64", sets: &[(WINDOW, "64")] },
-    Acceleration { name: "slow restart", sets: &[(SLOW, "true")] },
-    Acceleration {
-        name: "adaptive, first timeout as the timer",
-        sets: &[(ADAPTIVE, "true"), (FIRST, TIMER)],
-    },
-    Acceleration {
-        name: "all, first timeout as the timer",
-        sets: &[(WINDOW, "64"), (SLOW, "true"), (ADAPTIVE, "true"), (FIRST, TIMER)],
-    },
+/// Accelerations, none at first, and the values that they set. The last two shorten the timer.
+const ACCELERATIONS: [(&str, &[(&str, &str)]); 7] = [
+    ("none", &[]),
+    ("window of 64", &[WINDOW]),
+    ("slow restart", &[SLOW]),
+    ("adaptive, first timeout as the timer", &[(ADAPTIVE, "true"), FIRST]),
+    ("all, first timeout as the timer", &[WINDOW, SLOW, (ADAPTIVE, "true"), FIRST]),
+    ("adaptive", &[(ADAPTIVE, "true")]),
+    ("all", &[WINDOW, SLOW, (ADAPTIVE, "true")]),
 ];
-/// Accelerations that do.
-const SHORT: [Acceleration; 2] = [
-    Acceleration { name: "adaptive", sets: &[(ADAPTIVE, "true")] },
-    Acceleration { name: "all", sets: &[(WINDOW, "64"), (SLOW, "true"), (ADAPTIVE, "true")] },
-];
-
 const MENDS: [(&str, MendCounts); 2] = [("no mechanisms", MendCounts::NONE), ("2/1/1", MendCounts::TESTBED)];
 
-impl Acceleration {
-    fn all() -> impl Iterator<Item = Self> {
-        [OFF].into_iter().chain(PLAIN).chain(SHORT)
-    }
-
-    fn run(self, mend: MendCounts, effort: Effort) -> Run {
-        let run = PingPong::new(ONE_IN, mend).run_of(effort.choose(100_000, 1_000_000));
-        self.sets.iter().fold(run, |run, (path, value)| run.set(path, value))
-    }
-
-    fn summary<'a>(self, results: &'a Results<'_>, mend: MendCounts) -> &'a VariantSummary {
-        &results.outcome(&self.run(mend, results.effort())).summary
-    }
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    let runs_with = |(_, mend)| Acceleration::all().map(move |acceleration| acceleration.run(mend, effort));
-    MENDS.into_iter().flat_map(runs_with).collect()
-}
-
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    for (name, mend) in MENDS {
-        let off = OFF.summary(results, mend);
-        for acceleration in PLAIN.into_iter().chain(SHORT) {
-            let what = format!("{}, {name}", acceleration.name);
-            let on = acceleration.summary(results, mend);
-            judgement.must(
-                format!("timeouts, {what}"),
-                count(on.timeouts.total()).about(off.timeouts.total() as f64, QUANTILE_TOLERANCE),
+    for (mechanisms, mend) in MENDS {
+        let outcome = |sets: &[(&str, &str)]| {
+            let run = PingPong::new(128, mend).run_of(results.effort().choose(100_000, 1_000_000));
+            results.outcome(&sets.iter().fold(run, |run, (path, value)| run.set(path, value)))
+        };
+        let off = outcome(&[]);
+        for (name, sets) in ACCELERATIONS {
+            let on = outcome(sets);
+            judgement.row(
+                format!("{mechanisms}, {name}"),
+                [&on.timeouts(), &on.mean(), &on.median(), &on.p99(), &on.p999(), &on.longest()],
             );
-            for (quantile, value, within) in LATENCIES {
-                let test = time_ns(latency(on, value)).near(latency(off, value), within);
-                judgement.printed(format!("{quantile}, {what}"), test);
+            if sets.is_empty() {
+                continue;
+            }
+            // Relative difference up to which two values count as the same; means vary more.
+            let what = format!("{name}, {mechanisms}");
+            judgement.must(format!("timeouts, {what}"), on.timeouts().about(off.timeouts().value(), 0.05));
+            for (quantity, of, part) in [
+                ("mean", Outcome::mean as fn(&Outcome) -> Number, 0.1),
+                ("median", Outcome::median, 0.05),
+                ("99 %", Outcome::p99, 0.05),
+                ("99.9 %", Outcome::p999, 0.05),
+            ] {
+                judgement.printed(format!("{quantity}, {what}"), of(on).near(of(off).value, part));
             }
         }
     }
-    judgement.table("| timeouts | mean | median | 99 % | 99.9 % | largest", rows(results));
-}
-
-type Latency = fn(&wiremend_measure::Quantiles) -> f64;
-
-const LATENCIES: [(&str, Latency, f64); 4] = [
-    ("mean", |fct| fct.mean, MEAN_TOLERANCE),
-    ("median", |fct| fct.p50, QUANTILE_TOLERANCE),
-    ("99 %", |fct| fct.p99, QUANTILE_TOLERANCE),
-    ("99.9 %", |fct| fct.p999, QUANTILE_TOLERANCE),
-];
-
-fn latency(summary: &VariantSummary, value: Latency) -> f64 {
-    summary.fct_ns.as_ref().map_or(f64::INFINITY, value)
-}
-
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let row = |name: &str, mend: MendCounts, acceleration: Acceleration| {
-        let summary = acceleration.summary(results, mend);
-        let values: [Latency; 5] =
-            [|fct| fct.mean, |fct| fct.p50, |fct| fct.p99, |fct| fct.p999, |fct| fct.max];
-        let mut row = vec![format!("{name}, {}", acceleration.name), human::count(summary.timeouts.total())];
-        row.extend(values.map(|value| human::time_ns(latency(summary, value))));
-        row
-    };
-    let rows_with = |(name, mend)| Acceleration::all().map(move |acceleration| row(name, mend, acceleration));
-    MENDS.into_iter().flat_map(rows_with).collect()
+    judgement.columns("| timeouts | mean | median | 99 % | 99.9 % | largest");
 }

@@ -2,10 +2,9 @@
 
 use wiremend_model::MendCounts;
 
-use super::{COLUMNS, PingPong, RATES, latencies, per_100_000, row};
-use crate::ledger::number::{number, time_ns};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use super::{PingPong, RATES, table_and_plot};
 use crate::papers::gao::source;
+use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J12",
@@ -17,40 +16,26 @@ pub(super) const CLAIM: Claim = Claim {
              iterations, so that a test of that length without a timeout proves little",
     note: "A dummy after a lost packet reveals the loss, the NAK is sent twice, and the retransmission is sent \
            twice: only three losses lead to a timeout",
-    runs,
     judge,
+    ..Claim::FORM
 };
 
-const LATENCY_NS_MAX: f64 = 10e3;
 /// A rate at which the effect of every mechanism can be counted.
 const STRESS: u32 = 16;
 
-fn at(one_in: u32) -> PingPong {
-    PingPong::new(one_in, MendCounts::TESTBED)
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    RATES.into_iter().chain([STRESS]).map(|one_in| at(one_in).run(effort)).collect()
-}
-
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let mut rows = Vec::new();
+    let at = |one_in| PingPong::new(one_in, MendCounts::TESTBED);
     for one_in in RATES {
-        let summary = at(one_in).summary(results);
         at(one_in).agree(judgement, results, &format!("1/{one_in}"));
-        judgement.must(
-            format!("timeouts in 100 000 iterations, 1/{one_in}"),
-            number(per_100_000(summary)).below(1.0),
-        );
-        if summary.timeouts.total() == 0 {
-            let max = summary.fct_ns.map_or(f64::INFINITY, |fct| fct.max);
-            judgement.must(format!("largest latency, 1/{one_in}"), time_ns(max).below(LATENCY_NS_MAX));
+        let per_100_000 = number(at(one_in).per_100_000(results));
+        judgement.must(format!("timeouts in 100 000 iterations, 1/{one_in}"), per_100_000.below(1.0));
+        let outcome = at(one_in).outcome(results);
+        if outcome.summary.timeouts.total() == 0 {
+            judgement.must(format!("largest latency, 1/{one_in}"), outcome.longest().below(10e3));
         }
-        rows.push(row(format!("1/{one_in}"), at(one_in), results));
     }
     at(STRESS).agree(judgement, results, &format!("1/{STRESS}"));
-    rows.push(row(format!("1/{STRESS}"), at(STRESS), results));
-    judgement.table(COLUMNS, rows);
     let title = "Ping-pong with 2 dummies, 1 NAK copy, 1 retransmission copy";
-    judgement.plot("j12", &latencies(title, results, MendCounts::TESTBED));
+    table_and_plot(judgement, results, "j12", title, MendCounts::TESTBED);
+    at(STRESS).row(judgement, results, format!("1/{STRESS}"));
 }

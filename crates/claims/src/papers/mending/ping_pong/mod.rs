@@ -6,22 +6,18 @@ mod accelerated;
 mod bare;
 mod mended;
 
-use wiremend_measure::VariantSummary;
-use wiremend_model::{Cause, Expected, FlowSize, MendCounts, ModelSetting, NakReaction, NextFlow, Nic, Path};
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
+use wiremend_model::{Cause, FlowSize, MendCounts, ModelSetting, NakReaction, NextFlow, Nic, Path};
 
-use crate::cause::counted;
-use crate::ledger::number::{count, shown};
-use crate::ledger::{Claim, Effort, Judgement, Results, Run};
-use crate::papers::gao::{MTU, bit_error_rate, sizes};
+use crate::papers::gao::{MTU, Setting, bit_error_rate, sizes};
+use crate::prelude::*;
 
 pub(super) const CLAIMS: &[Claim] = &[bare::CLAIM, mended::CLAIM, ablation::CLAIM];
 pub(super) const ACCELERATED: Claim = accelerated::CLAIM;
 
 /// One packet in this many is lost.
 const RATES: [u32; 7] = [8192, 4096, 2048, 1024, 512, 256, 128];
-/// A request and its reply.
-const MESSAGES: f64 = 2.0;
+/// 4.096 µs · 2^16.
+const TIMER_NS: f64 = 4096.0 * 65_536.0;
 
 /// A ping-pong over a switch that drops one packet in `one_in`, or none.
 #[derive(Clone, Copy)]
@@ -30,13 +26,11 @@ struct PingPong {
     mend: MendCounts,
 }
 
+const LOSSLESS: PingPong = PingPong { one_in: None, mend: MendCounts::NONE };
+
 impl PingPong {
     fn new(one_in: u32, mend: MendCounts) -> Self {
         Self { one_in: Some(one_in), mend }
-    }
-
-    fn run(self, effort: Effort) -> Run {
-        self.run_of(effort.choose(200_000, 10_000_000))
     }
 
     fn run_of(self, iterations: u32) -> Run {
@@ -51,78 +45,90 @@ impl PingPong {
             .seconds(f64::from(iterations) * 2e-6)
     }
 
-    fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
-        &results.outcome(&self.run(results.effort())).summary
+    /// Each iteration is a request and its reply.
+    fn setting(self, effort: Effort) -> Setting {
+        let nic = Nic { nak_reaction: NakReaction::Once, ..Nic::default() };
+        let beta = self.one_in.map_or(0.0, |one_in| 1.0 / f64::from(one_in));
+        Setting {
+            run: self.run_of(effort.choose(200_000, 10_000_000)),
+            model: ModelSetting {
+                next: NextFlow::CLOSED_LOOP,
+                nic,
+                ..ModelSetting::new(sizes(), beta, self.mend)
+            },
+            path: Path::between_switches(1, 1.0),
+            sizes: vec![FlowSize::fixed(MTU, MTU)],
+            messages: 2.0,
+        }
     }
 
-    /// Timeouts per iteration, by the exact model.
-    fn exact(self) -> Expected {
-        let Some(one_in) = self.one_in else { return Expected::default() };
-        let nic = Nic { nak_reaction: NakReaction::Once, ..Nic::default() };
-        let bare = ModelSetting::new(sizes(), 1.0 / f64::from(one_in), self.mend);
-        let setting = ModelSetting { next: NextFlow::CLOSED_LOOP, nic, ..bare };
-        let path = Path::between_switches(1, 1.0);
-        let mut expected = wiremend_model::expected(&setting, &path, &[FlowSize::fixed(MTU, MTU)]);
-        expected.timeouts = expected.timeouts.map(|timeouts| timeouts * MESSAGES);
-        expected
+    fn outcome<'a>(self, results: &'a Results<'_>) -> &'a Outcome {
+        self.setting(results.effort()).outcome(results)
+    }
+
+    /// Timeouts in an iteration, and the time that they take, by the exact model.
+    fn exact(self) -> f64 {
+        2.0 * self.setting(Effort::Full).expected().timeouts.iter().sum::<f64>()
+    }
+
+    fn exact_ns(self) -> f64 {
+        self.exact() * TIMER_NS
+    }
+
+    /// Timeouts in 100 000 iterations, the unit of the paper.
+    fn per_100_000(self, results: &Results<'_>) -> f64 {
+        let summary = &self.outcome(results).summary;
+        summary.timeouts.total() as f64 * 1e5 / summary.flows.max(1) as f64
     }
 
     /// Checks that the counts of each cause agree with the model.
     fn agree(self, judgement: &mut Judgement, results: &Results<'_>, what: &str) {
-        let summary = self.summary(results);
-        let iterations = summary.flows as f64;
         for cause in Cause::ALL {
-            let expected = self.exact().timeouts[cause as usize] * iterations;
             let what = format!("timeouts, {}, {what}", cause.name());
-            judgement.must(what, count(summary.timeouts.get(counted(cause))).expected(expected));
+            self.setting(results.effort()).agree(judgement, results, what, cause);
         }
     }
-}
 
-/// Timeouts in 100 000 iterations, the unit of the paper.
-fn per_100_000(summary: &VariantSummary) -> f64 {
-    summary.timeouts.total() as f64 * 1e5 / summary.flows.max(1) as f64
-}
-
-/// Mean, 99.9th percentile and maximum latency against the rate, as in Figs. 11 and 15.
-fn latencies(title: &str, results: &Results<'_>, mend: MendCounts) -> Plot {
-    let of = |value: fn(&VariantSummary) -> f64| {
-        let point =
-            |one_in: u32| (1.0 / f64::from(one_in), value(PingPong::new(one_in, mend).summary(results)));
-        RATES.map(point).to_vec()
-    };
-    let curve = |name: &str, points| Curve::marked(name, points);
-    Plot {
-        title: title.to_owned(),
-        description: "Latency of an iteration against the packet loss rate.".to_owned(),
-        x: Axis::new("packets lost", Scale::Log, Unit::Number),
-        y: Axis::new("latency", Scale::Log, Unit::TimeNs),
-        curves: vec![
-            curve("mean", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.mean))),
-            curve("99.9th percentile", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.p999))),
-            curve("largest", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.max))),
-        ],
+    /// Adds a row to the table of counts.
+    fn row(self, judgement: &mut Judgement, results: &Results<'_>, what: String) {
+        let setting = self.setting(results.effort());
+        let [tail, ack, nak, twice] = Cause::ALL.map(|cause| {
+            let (timeouts, expected) = setting.pair(results, cause);
+            format!("{timeouts} ({})", shown(expected))
+        });
+        let outcome = self.outcome(results);
+        let times = [outcome.mean(), outcome.p999(), outcome.longest()];
+        judgement.row(what, [&tail, &ack, &nak, &twice, &times[0], &times[1], &times[2]]);
     }
-}
-
-/// A row of the table of counts.
-fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> {
-    let summary = ping_pong.summary(results);
-    let iterations = summary.flows as f64;
-    let counts = Cause::ALL.map(|cause| {
-        format!(
-            "{} ({})",
-            summary.timeouts.get(counted(cause)),
-            shown(ping_pong.exact().timeouts[cause as usize] * iterations)
-        )
-    });
-    let fct = summary.fct_ns;
-    let time = |value: Option<f64>| value.map_or(String::new(), wiremend_report::human::time_ns);
-    let mut row = vec![what];
-    row.extend(counts);
-    row.extend([time(fct.map(|fct| fct.mean)), time(fct.map(|fct| fct.p999)), time(fct.map(|fct| fct.max))]);
-    row
 }
 
 const COLUMNS: &str =
     "| tail packet (model) | tail ACK (model) | NAK (model) | retransmission (model) | mean | p99.9 | max";
+
+/// Counts and latencies against the rate, as in Figs. 11 and 15.
+fn table_and_plot(
+    judgement: &mut Judgement,
+    results: &Results<'_>,
+    name: &str,
+    title: &str,
+    mend: MendCounts,
+) {
+    let at = |one_in| PingPong::new(one_in, mend);
+    for one_in in RATES {
+        at(one_in).row(judgement, results, format!("1/{one_in}"));
+    }
+    judgement.columns(COLUMNS);
+    let curve = |name, of: fn(&Outcome) -> Number| {
+        let point = |one_in| (1.0 / f64::from(one_in), of(at(one_in).outcome(results)).value);
+        Curve::marked(name, RATES.map(point))
+    };
+    let curves = vec![
+        curve("mean", Outcome::mean),
+        curve("99.9th percentile", Outcome::p999),
+        curve("largest", Outcome::longest),
+    ];
+    let x = Axis::new("packets lost", Scale::Log, Unit::Number);
+    let y = Axis::new("latency", Scale::Log, Unit::TimeNs);
+    let description = "Latency of an iteration against the packet loss rate.";
+    judgement.plot(name, &Plot::new(title, description, x, y, curves));
+}
