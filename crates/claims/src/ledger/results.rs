@@ -21,8 +21,8 @@ pub struct Results<'a> {
     program: Option<PathBuf>,
     /// By the command of the run.
     outcomes: BTreeMap<String, Outcome>,
-    /// The runs whose outcomes a judgement asked for, in this order, while they are listed.
-    asked: Option<RefCell<Vec<Run>>>,
+    /// The runs whose outcomes a judgement asked for, by command, while they are listed.
+    asked: Option<RefCell<BTreeMap<String, Run>>>,
 }
 
 impl<'a> Results<'a> {
@@ -40,9 +40,9 @@ impl<'a> Results<'a> {
         Self { asked: Some(RefCell::default()), ..Self::new(effort, &[], Runner::new(), BTreeMap::new()) }
     }
 
-    /// The runs whose outcomes the judgement asked for.
+    /// The runs whose outcomes the judgement asked for, each once.
     pub(super) fn asked(self) -> Vec<Run> {
-        self.asked.map(RefCell::into_inner).unwrap_or_default()
+        self.asked.map(RefCell::into_inner).unwrap_or_default().into_values().collect()
     }
 
     /// Whether there are no outcomes yet. What costs time and needs no run is left out then.
@@ -77,11 +77,11 @@ impl<'a> Results<'a> {
     /// Outcome of a run.
     pub(crate) fn outcome(&self, run: &Run) -> &Outcome {
         static EMPTY: LazyLock<Outcome> = LazyLock::new(Outcome::default);
+        let command = run.command(self.sets);
         if let Some(asked) = &self.asked {
-            asked.borrow_mut().push(run.clone());
+            asked.borrow_mut().insert(command, run.clone());
             return &EMPTY;
         }
-        let command = run.command(self.sets);
         self.outcomes
             .get(&command)
             .unwrap_or_else(|| panic!("a claim asks for other runs after it has seen outcomes: {command}"))
