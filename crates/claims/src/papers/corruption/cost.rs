@@ -5,7 +5,7 @@ use wiremend_model::{PaperModel, cost, flow};
 use wiremend_units::Bytes;
 
 use super::long_flows::Point;
-use crate::papers::gao::{self, MTU, NO_RETH, PAPER_TOLERANCE, bit_error_rate, send_sizes, sizes, source};
+use crate::papers::gao::{self, MTU, PAPER_TOLERANCE, bit_error_rate, sizes, source};
 use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -15,8 +15,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "As shares of the traffic, N − 1 copies of each NAK add (S_NAK/S_p)(N − 1)β, N − 1 copies of each \
            retransmission (N − 1)β, N dummies 0.06 N E(1/S), and N repeats of the tail N E(1/S), about 16 times as \
            much. For flows of a single packet a dummy adds 6 % and a repeat 100 %",
-    method: "The frames and bytes that each mechanism adds are counted, for flows of a single packet with WRITE and \
-             with SEND",
+    method: "The frames and bytes that each mechanism adds are counted",
     judge,
     ..Claim::FORM
 };
@@ -61,44 +60,30 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) {
 /// Shares that a dummy and a repeat add to a flow of one packet.
 fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) {
     let flows: u64 = results.effort().choose(50_000, 1_000_000);
-    let with = |operation: &str, mend: &str| {
+    let summary_with = |mend: &str| {
         let run = Run::new("claims/short-flows")
             .set("workload.0.message", format!("{MTU}B"))
             .set("impair.0.rate", bit_error_rate(0.01))
             .set("workload.0.count", flows)
             .set(mend, 1)
             .seconds(results.effort().choose(0.2, 3.0));
-        let is_send = operation == "send";
-        &results.outcome(&if is_send { run.set("transport.operation", operation) } else { run }).summary
+        &results.outcome(&run).summary
     };
-    let [(dummy, repeat), (send_dummy, send_repeat)] =
-        [("write", sizes()), ("send", send_sizes())].map(|(operation, sizes)| {
-            let (dummy, repeat) = (with(operation, "mend.dummies"), with(operation, "mend.tail_copies"));
-            judgement.must(
-                format!("flows of one packet with a dummy, {operation}"),
-                count(dummy.finished).is(flows),
-            );
-            judgement.must(
-                format!("flows of one packet with a repeat, {operation}"),
-                count(repeat.finished).is(flows),
-            );
-            judgement
-                .must(format!("dummies, {operation}"), count(dummy.extra_frames.dummies.frames).is(flows));
-            let full_bytes = flows as f64 * f64::from(sizes.full());
-            let [dummy, repeat] = [dummy.extra_frames.dummies.bytes, repeat.extra_frames.repeats.bytes]
-                .map(|bytes| fraction(bytes as f64 / full_bytes));
-            (dummy, repeat)
-        });
+    let (dummy, repeat) = (summary_with("mend.dummies"), summary_with("mend.tail_copies"));
+    judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
+    judgement.must("flows of one packet with a repeat", count(repeat.finished).is(flows));
+    judgement.must("dummies", count(dummy.extra_frames.dummies.frames).is(flows));
+    let full_bytes = flows as f64 * f64::from(sizes().full());
+    let [dummy, repeat] = [dummy.extra_frames.dummies.bytes, repeat.extra_frames.repeats.bytes]
+        .map(|bytes| fraction(bytes as f64 / full_bytes));
     let exact = f64::from(sizes().dummy) / f64::from(sizes().full());
     judgement.must("a dummy as a share of a packet's bytes", dummy.near(exact, 1e-6));
     // A retransmitted tail is repeated again.
     judgement.must("a repeat as a share of a packet's bytes", repeat.near(1.0, 0.01));
     let cause = "A dummy has 78 B with its RETH, and a packet 1102 B";
-    let test = dummy.near(0.06, PAPER_TOLERANCE);
-    let share = judgement.derived("a dummy adds 6 %", test, cause, exact, 1e-6);
-    let test = (repeat / dummy).near(16.0, PAPER_TOLERANCE);
-    let ratio = judgement.derived("a repeat costs 16 times as much", test, cause, 1.0 / exact, 0.01);
-    judgement.explain(NO_RETH, 0, &[(share, send_dummy), (ratio, send_repeat / send_dummy)]);
+    judgement.derived("a dummy adds 6 %", dummy.near(0.06, PAPER_TOLERANCE), cause, exact, 1e-6);
+    let ratio = (repeat / dummy).near(16.0, PAPER_TOLERANCE);
+    judgement.derived("a repeat costs 16 times as much", ratio, cause, 1.0 / exact, 0.01);
 }
 
 /// The share that a dummy adds to a flow of `WebSearch`.
