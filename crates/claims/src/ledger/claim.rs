@@ -122,3 +122,26 @@ impl Claim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_needs_the_runs_that_its_judgement_asks_for() {
+        let claim = Claim {
+            judge: |judgement, results| {
+                assert!(results.is_listing());
+                for seed in [2, 1, 2] {
+                    let outcome = results.outcome(&Run::new("tour").seed(seed));
+                    judgement.none("unfinished flows", outcome.unfinished());
+                }
+            },
+            ..Claim::FORM
+        };
+        assert_eq!(claim.runs(Effort::Quick).len(), 2, "each once");
+        assert_eq!(claim.commands(Effort::Quick, &[]), ["wiremend run tour --seed 1 --seeds 2"]);
+        let listing = Claim { runs: |_| vec![Run::new("nak")], ..claim };
+        assert_eq!(listing.commands(Effort::Quick, &[]), ["wiremend run nak"]);
+    }
+}

@@ -54,13 +54,14 @@ impl Judgement {
         cause: &str,
         exact: f64,
         part: f64,
-    ) {
+    ) -> Printed {
         let band = match test.band {
             Band::Expected { .. } => Band::Expected { value: exact, part },
             _ => Band::Near { value: exact, part },
         };
-        let Printed(check) = self.printed(what, test);
-        self.corrections.push(Correction { check, cause: cause.to_owned(), exact, band });
+        let printed = self.printed(what, test);
+        self.corrections.push(Correction { check: printed.0, cause: cause.to_owned(), exact, band });
+        printed
     }
 
     /// Adds a cause of differences from printed figures, with the values measured while it was applied.

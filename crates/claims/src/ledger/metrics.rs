@@ -73,3 +73,18 @@ impl Outcome {
         share(lane.corrupted, lane.tx_frames)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_band_holds_a_time_if_no_flow_finished() {
+        let nothing = Outcome::default();
+        for value in [nothing.mean(), nothing.longest(), nothing.p999() / nothing.median()] {
+            assert!(!value.at_least(0.0).holds() && !value.at_most(f64::INFINITY).holds());
+            assert!(!value.between(0.0, f64::INFINITY).holds() && !value.near(0.0, 1.0).holds());
+        }
+        assert_eq!((nothing.unfinished(), nothing.corrupted("h0>tor").value()), (0, 0.0));
+    }
+}

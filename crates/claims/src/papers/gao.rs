@@ -28,6 +28,17 @@ pub(super) fn sizes() -> FrameSizes {
     FrameSizes::on_wire(MTU, Operation::Write)
 }
 
+/// Frame sizes with SEND. They are those of the paper, but for the shortest Ethernet frame, 64 B: no packet has a
+/// RETH.
+pub(super) fn send_sizes() -> FrameSizes {
+    FrameSizes::on_wire(MTU, Operation::Send)
+}
+
+/// Why other sizes come out than those of the paper.
+pub(super) const NO_RETH: &str = "The paper's frames have no RETH, as those of SEND: a packet of 1086 B and a dummy of \
+                                  62 B, which Ethernet pads to 64. With SEND instead of WRITE the printed values come \
+                                  out";
+
 /// The bit error rate at which a full frame is corrupted with probability β, in the format of scenarios.
 pub(super) fn bit_error_rate(beta: f64) -> String {
     format!("{:e}", bits::bit_error_rate(beta, f64::from(sizes().full())))

@@ -181,14 +181,12 @@ fn figure(pairs: &[Pair]) -> Plot {
         };
         [curve("kernel", |pair| &pair.kernel), curve("simulator", |pair| &pair.simulator)]
     });
-    Plot {
-        title: "Goodput of TCP over a corrupting link".to_owned(),
-        description:
-            "Goodput of a kernel and of the simulator, as a share of that over the clean link, against the share of \
-             corrupted frames."
-                .to_owned(),
-        x: Axis::new("frames corrupted", Scale::Log, Unit::Number),
-        y: Axis::new("goodput as a share of clean", Scale::Linear, Unit::Percent),
-        curves: curves.collect(),
-    }
+    Plot::new(
+        "Goodput of TCP over a corrupting link",
+        "Goodput of a kernel and of the simulator, as a share of that over the clean link, against the share of \
+             corrupted frames.",
+        Axis::new("frames corrupted", Scale::Log, Unit::Number),
+        Axis::new("goodput as a share of clean", Scale::Linear, Unit::Percent),
+        curves.collect(),
+    )
 }

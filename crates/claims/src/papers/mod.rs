@@ -16,6 +16,7 @@ mod link;
 mod linkguardian;
 mod livelock;
 mod mending;
+mod remarks;
 
 use crate::error::Error;
 use crate::ledger::Claim;
@@ -26,6 +27,7 @@ const PAPERS: &[&[Claim]] = &[
     mending::PING_PONG_CLAIMS,
     mending::WORKLOAD_CLAIMS,
     mending::LOSSY_CLAIMS,
+    remarks::CLAIMS,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORT_CLAIMS,
     fleet::CLAIMS,

@@ -53,6 +53,13 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         // Without copies there are as many timeouts as there were without the mechanism.
         ("J7", "mend.retransmission_copies=0"),
         ("J8", "mend.dummies=0"),
+        ("J21", "mend.dummies=0"),
+        // Nothing is lost, so no queue pair fails.
+        ("J23", "impair.0.rate=0"),
+        // Timeouts remain visible.
+        ("J24", "mend.preset=none"),
+        ("J25", "mend.dummies=0"),
+        ("J27", "mend.dummies=0"),
         // The next flow on the same queue pair reveals a lost tail.
         ("J5", "transport.qp=per-pair"),
         // Protection never starts.

@@ -132,11 +132,11 @@ fn figure(results: &Results<'_>) -> Plot {
         "draft, n = 2",
         PAPER.map(|(ttl, [low, high])| (f64::from(ttl), f64::midpoint(low, high))),
     );
-    Plot {
-        title: "Lowest injection rate that turns a loop into a deadlock".to_owned(),
-        description: "Lowest injection rate against the TTL with which packets enter the loop.".to_owned(),
-        x: Axis::new("TTL", Scale::Log, Unit::Number).with_range(10.0, 100.0),
-        y: Axis::new("lowest injection rate", Scale::Log, Unit::RateBps),
-        curves: SWITCHES.map(measured).into_iter().chain([paper]).chain(formulas).chain([exact]).collect(),
-    }
+    Plot::new(
+        "Lowest injection rate that turns a loop into a deadlock",
+        "Lowest injection rate against the TTL with which packets enter the loop.",
+        Axis::new("TTL", Scale::Log, Unit::Number).with_range(10.0, 100.0),
+        Axis::new("lowest injection rate", Scale::Log, Unit::RateBps),
+        SWITCHES.map(measured).into_iter().chain([paper]).chain(formulas).chain([exact]).collect(),
+    )
 }

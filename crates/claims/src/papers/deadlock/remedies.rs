@@ -29,7 +29,6 @@ const FAST: &str = "fast watchdog";
 const PROBES: &str = "probes";
 const GUARD: &str = "loop guard";
 const REMEDIES: [&str; 6] = [WATCHDOG, FAST, "demotion by TTL", "demotion by bounces", PROBES, GUARD];
-const LEAVES: u32 = 4;
 const HOSTS_PER_LEAF: u32 = 4;
 /// The lanes of the loop.
 const LOOP: [&str; 2] = ["spine0>leaf1", "leaf1>spine0"];
@@ -61,7 +60,7 @@ fn lost(outcome: &Outcome) -> u64 {
 
 /// Bytes that hosts other than the one behind the loop received until this time.
 fn delivered(outcome: &Outcome, until_ns: u64) -> f64 {
-    let lanes = (0..LEAVES * HOSTS_PER_LEAF).map(|host| format!("leaf{}>h{host}", host / HOSTS_PER_LEAF));
+    let lanes = (0..4 * HOSTS_PER_LEAF).map(|host| format!("leaf{}>h{host}", host / HOSTS_PER_LEAF));
     let bytes_over = |lane: String| {
         let samples = outcome.series(&lane, Metric::TxBytes).iter();
         samples.filter(|(at, _)| *at <= until_ns).map(|(_, bytes)| *bytes).sum::<u64>()
@@ -174,12 +173,11 @@ fn figure(results: &Results<'_>) -> Plot {
         };
         Curve::steps(remedy, (0..30).map(point))
     };
-    Plot {
-        title: "Throughput of hosts outside the loop: loop from 1 to 6 ms".to_owned(),
-        description: "Bits per second that arrive at all hosts except that of the loop, over time."
-            .to_owned(),
-        x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-        y: Axis::new("throughput", Scale::Linear, Unit::RateBps),
-        curves: [NONE, FAST, PROBES, GUARD].map(curve).to_vec(),
-    }
+    Plot::new(
+        "Throughput of hosts outside the loop: loop from 1 to 6 ms",
+        "Bits per second that arrive at all hosts except that of the loop, over time.",
+        Axis::new("time", Scale::Linear, Unit::TimeNs),
+        Axis::new("throughput", Scale::Linear, Unit::RateBps),
+        [NONE, FAST, PROBES, GUARD].map(curve).to_vec(),
+    )
 }

@@ -23,7 +23,6 @@ const HOSTS: u32 = 16;
 const HOSTS_PER_LEAF: u32 = 4;
 /// The host that sends into the loop.
 const LOOPING: u32 = 0;
-const LOOP_ENDS_NS: f64 = 6e6;
 
 fn long() -> Run {
     Run::new("claims/deadlock").variant("none").seconds(2.0)
@@ -55,7 +54,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let closed = deadlocks.closed_ns.unwrap_or(0) as f64;
     judgement.must(
         "deadlock last detected, time after the end of the loop",
-        time_ns(closed + deadlocks.duration_ns as f64 - LOOP_ENDS_NS).at_least(50e6),
+        time_ns(closed + deadlocks.duration_ns as f64 - 6e6).at_least(50e6),
     );
     let paused = paused_hosts(long);
     judgement
@@ -96,11 +95,11 @@ fn figure(long: &Outcome, short: &Outcome) -> Plot {
         let point = |at: usize| (series[0][at].0 as f64, paused(at) as f64);
         Curve::steps(name, (0..samples).map(point))
     };
-    Plot {
-        title: "Paused hosts: a loop from 1 to 6 ms, and one from 1 to 2 ms".to_owned(),
-        description: "Number of paused hosts, of sixteen, over time.".to_owned(),
-        x: Axis::new("time", Scale::Linear, Unit::TimeNs).with_range(0.0, 30e6),
-        y: Axis::new("paused hosts", Scale::Linear, Unit::Number).with_range(0.0, 16.0),
-        curves: vec![curve("loop of 5 ms", long), curve("loop of 1 ms", short)],
-    }
+    Plot::new(
+        "Paused hosts: a loop from 1 to 6 ms, and one from 1 to 2 ms",
+        "Number of paused hosts, of sixteen, over time.",
+        Axis::new("time", Scale::Linear, Unit::TimeNs).with_range(0.0, 30e6),
+        Axis::new("paused hosts", Scale::Linear, Unit::Number).with_range(0.0, 16.0),
+        vec![curve("loop of 5 ms", long), curve("loop of 1 ms", short)],
+    )
 }

@@ -32,8 +32,6 @@ const TTLS: [u8; 3] = [16, 32, 64];
 const MBPS: [u32; 7] = [1500, 1900, 3000, 5500, 8000, 12_000, 20_000];
 const QUICK_MBPS: [u32; 3] = [1900, 5500, 12_000];
 const SOURCES: u64 = 4;
-const LEVEL: f64 = 0.95;
-const SLOW_NS_MAX: f64 = 10e6;
 const TWO_SWITCHES: RoutingLoop = RoutingLoop { switches: 2, rate: Rate::gbps(40) };
 /// Three minutes on each of two cores, in seconds.
 const CORE_S_MAX: f64 = 360.0;
@@ -81,7 +79,7 @@ impl Point {
     fn measured(self, results: &Results<'_>) -> Option<(f64, Interval)> {
         let samples = self.samples(results);
         // Every run must have reached the deadlock.
-        (samples.len() == seeds(results.effort()).count()).then(|| interval::mean(&samples, LEVEL))?
+        (samples.len() == seeds(results.effort()).count()).then(|| interval::mean(&samples, 0.95))?
     }
 
     fn estimate_ns(self) -> Option<f64> {
@@ -130,7 +128,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let slow = Point { alpha, ttl: 64, mbps: 1900 };
         let at_slow = slow.measured(results).map_or(f64::INFINITY, |(_, interval)| interval.high);
         let what = format!("upper end of the interval at 1.9 Gb/s, α = {alpha}, TTL 64");
-        judgement.printed(what, time_ns(at_slow).below(SLOW_NS_MAX));
+        judgement.printed(what, time_ns(at_slow).below(10e6));
     }
     let place = |alpha: &str| ALPHAS.iter().position(|other| *other == alpha);
     let same = |a: Point, b: Point| [a.alpha == b.alpha, a.ttl == b.ttl, a.mbps == b.mbps];
@@ -215,11 +213,11 @@ fn figure(results: &Results<'_>, which: &str, name: impl Fn(&Point) -> Option<St
             None => curves.push(Curve::marked(name, vec![at])),
         }
     }
-    Plot {
-        title: format!("Time until a loop of two switches becomes a deadlock: {which}"),
-        description: "Time to deadlock against the rate at which packets enter the loop.".to_owned(),
-        x: Axis::new("injection rate", Scale::Linear, Unit::RateBps),
-        y: Axis::new("time to deadlock", Scale::Log, Unit::TimeNs),
+    Plot::new(
+        format!("Time until a loop of two switches becomes a deadlock: {which}"),
+        "Time to deadlock against the rate at which packets enter the loop.",
+        Axis::new("injection rate", Scale::Linear, Unit::RateBps),
+        Axis::new("time to deadlock", Scale::Log, Unit::TimeNs),
         curves,
-    }
+    )
 }

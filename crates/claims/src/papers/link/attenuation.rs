@@ -23,7 +23,6 @@ pub(super) const CLAIM: Claim = Claim {
 
 const FRAME_BYTES: f64 = 1518.0;
 const LOSSES: [f64; 3] = [1e-8, 1e-5, 1e-3];
-const GAP_DB: f64 = 0.5;
 /// In the order in which they fail.
 const ORDER: [Generation; 4] = [Generation::G50_FEC, Generation::G25, Generation::G25_FEC, Generation::G10];
 /// Links without FEC lose each frame with a bit error, so they can be simulated.
@@ -53,7 +52,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let spaced: Vec<_> = db
             .iter()
             .zip(0..)
-            .map(|((name, db), step)| (*name, number(db - GAP_DB * f64::from(step))))
+            .map(|((name, db), step)| (*name, number(db - 0.5 * f64::from(step))))
             .collect();
         judgement.must(
             format!("attenuation in dB at a loss rate of {loss:e}, minus 0.5 dB per step"),
@@ -77,13 +76,11 @@ fn figure() -> Plot {
         let points = steps().map(point).filter(|(_, loss)| *loss > 1e-10);
         Curve::straight(generation.name, points)
     };
-    Plot {
-        title: "Loss of frames of 1518 B against attenuation".to_owned(),
-        description:
-            "Probability that a frame is lost against optical attenuation, for four generations of links."
-                .to_owned(),
-        x: Axis::new("attenuation in dB", Scale::Linear, Unit::Number),
-        y: Axis::new("frames lost", Scale::Log, Unit::Number),
-        curves: Generation::ALL.iter().map(curve).collect(),
-    }
+    Plot::new(
+        "Loss of frames of 1518 B against attenuation",
+        "Probability that a frame is lost against optical attenuation, for four generations of links.",
+        Axis::new("attenuation in dB", Scale::Linear, Unit::Number),
+        Axis::new("frames lost", Scale::Log, Unit::Number),
+        Generation::ALL.iter().map(curve).collect(),
+    )
 }

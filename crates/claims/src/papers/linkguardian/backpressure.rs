@@ -179,14 +179,13 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
     };
     judgement.plot(
         "l8-stream",
-        &Plot {
-            title: "A DCTCP stream over a protected link, with and without backpressure".to_owned(),
-            description: "Throughput over time, before and during corruption, and with protection."
-                .to_owned(),
-            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-            y: Axis::new("throughput", Scale::Linear, Unit::RateBps).with_range(0.0, 25e9),
-            curves: BOTH.map(curve).to_vec(),
-        },
+        &Plot::new(
+            "A DCTCP stream over a protected link, with and without backpressure",
+            "Throughput over time, before and during corruption, and with protection.",
+            Axis::new("time", Scale::Linear, Unit::TimeNs),
+            Axis::new("throughput", Scale::Linear, Unit::RateBps).with_range(0.0, 25e9),
+            BOTH.map(curve).to_vec(),
+        ),
     );
     let retransmitted = |variant: &'static str| {
         let samples = RoundTrip::Longer.samples(results, variant);
@@ -195,13 +194,13 @@ fn streams(judgement: &mut Judgement, results: &Results<'_>) {
     };
     judgement.plot(
         "l8-again",
-        &Plot {
-            title: "Retransmissions of the host".to_owned(),
-            description: "Packets retransmitted between two samples, over time.".to_owned(),
-            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-            y: Axis::new("packets retransmitted", Scale::Linear, Unit::Number),
-            curves: BOTH.map(retransmitted).to_vec(),
-        },
+        &Plot::new(
+            "Retransmissions of the host",
+            "Packets retransmitted between two samples, over time.",
+            Axis::new("time", Scale::Linear, Unit::TimeNs),
+            Axis::new("packets retransmitted", Scale::Linear, Unit::Number),
+            BOTH.map(retransmitted).to_vec(),
+        ),
     );
 }
 
@@ -235,13 +234,13 @@ fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
     let curve = |variant: &'static str| Curve::steps(variant, buffer(results, variant));
     judgement.plot(
         "l8-buffer",
-        &Plot {
-            title: "Reordering buffer with and without backpressure".to_owned(),
-            description: "Bytes in the reordering buffer of a link of 25 Gb/s over time.".to_owned(),
-            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-            y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, BUFFER_BYTES),
-            curves: SAMPLED.map(curve).to_vec(),
-        },
+        &Plot::new(
+            "Reordering buffer with and without backpressure",
+            "Bytes in the reordering buffer of a link of 25 Gb/s over time.",
+            Axis::new("time", Scale::Linear, Unit::TimeNs),
+            Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, BUFFER_BYTES),
+            SAMPLED.map(curve).to_vec(),
+        ),
     );
 }
 

@@ -31,7 +31,6 @@ const BOUNDS: [(u32, &str, Side, f64); 5] = [
     (100, LG, Side::Tx, 90e3),
     (100, LG_NB, Side::Tx, 24.4e3),
 ];
-const HARDENED_BYTES_MAX: f64 = 90e3;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -80,7 +79,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             let found = bytes(most(results, gbps, HARDENED, side));
             judgement.must(
                 format!("largest buffer of the {}, hardened, {gbps}G", side.name()),
-                found.at_most(HARDENED_BYTES_MAX),
+                found.at_most(90e3),
             );
         }
     }
@@ -97,14 +96,12 @@ fn figure(results: &Results<'_>) -> Plot {
         let point = |(loss, _): (f64, u32)| (loss, buffered(results, Stress::new(gbps, loss, mode), side));
         Curve::marked(format!("{}, {mode}, {gbps}G", side.name()), LOSSES.map(point))
     };
-    Plot {
-        title: "Largest buffers of a protected link".to_owned(),
-        description:
-            "Largest number of bytes buffered by sender and receiver against the loss rate of the link."
-                .to_owned(),
-        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        y: Axis::new("largest buffer", Scale::Linear, Unit::Bytes),
-        curves: vec![
+    Plot::new(
+        "Largest buffers of a protected link",
+        "Largest number of bytes buffered by sender and receiver against the loss rate of the link.",
+        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        Axis::new("largest buffer", Scale::Linear, Unit::Bytes),
+        vec![
             curve(25, LG, Side::Rx),
             curve(100, LG, Side::Rx),
             curve(25, LG, Side::Tx),
@@ -112,5 +109,5 @@ fn figure(results: &Results<'_>) -> Plot {
             curve(100, HARDENED, Side::Tx),
             curve(100, HARDENED, Side::Rx),
         ],
-    }
+    )
 }

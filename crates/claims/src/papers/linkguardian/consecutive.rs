@@ -23,7 +23,6 @@ pub(super) const CLAIM: Claim = Claim {
 const LOSSES: [f64; 3] = [0.01, 0.05, STRESS];
 const STRESS: f64 = 0.3;
 const REGISTERS: i32 = 5;
-const COVERED_MIN: f64 = 0.999_999;
 
 fn run(loss: f64, effort: Effort) -> Run {
     Stress::new(100, loss, LG_NB).run(effort.choose(200_000, 2_000_000)).set("protect.0.copies", 2)
@@ -35,7 +34,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let percent = human::percent(loss);
         if loss < STRESS {
             let covered = fraction(1.0 - loss.powi(REGISTERS));
-            judgement.printed(format!("events covered, {percent} %"), covered.at_least(COVERED_MIN));
+            judgement.printed(format!("events covered, {percent} %"), covered.at_least(0.999_999));
         }
         let mean = per(sum.missed, sum.notifications);
         judgement
@@ -52,17 +51,13 @@ fn figure() -> Plot {
         let point = |registers: i32| (f64::from(registers), next.powi(registers));
         Curve::marked(name, (1..=6).map(point))
     };
-    Plot {
-        title: "Loss events that exceed a number of registers".to_owned(),
-        description: "Share of loss events that a number of registers does not cover.".to_owned(),
-        x: Axis::new("registers", Scale::Linear, Unit::Number),
-        y: Axis::new("loss events not covered", Scale::Log, Unit::Number),
-        curves: [
-            ("1 % independent", 0.01),
-            ("5 % independent", 0.05),
-            ("every fifth followed by another", 0.2),
-        ]
-        .map(of)
-        .to_vec(),
-    }
+    Plot::new(
+        "Loss events that exceed a number of registers",
+        "Share of loss events that a number of registers does not cover.",
+        Axis::new("registers", Scale::Linear, Unit::Number),
+        Axis::new("loss events not covered", Scale::Log, Unit::Number),
+        [("1 % independent", 0.01), ("5 % independent", 0.05), ("every fifth followed by another", 0.2)]
+            .map(of)
+            .to_vec(),
+    )
 }

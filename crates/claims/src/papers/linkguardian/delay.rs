@@ -23,12 +23,11 @@ pub(super) const CLAIM: Claim = Claim {
 
 const PAPER_NS: [f64; 2] = [6e3, 5.5e3];
 const TIMEOUT_NS: [f64; 2] = [7.5e3, 7e3];
-const LOSS: f64 = 1e-3;
 /// Fewer recoveries give no reliable maximum.
 const RECOVERIES_MIN: f64 = 100.0;
 
 fn stress(gbps: u32) -> Stress {
-    Stress::new(gbps, LOSS, LG)
+    Stress::new(gbps, 1e-3, LG)
 }
 
 fn delays(results: &Results<'_>, gbps: u32) -> DelayHistogram {
@@ -66,11 +65,11 @@ fn figure(results: &Results<'_>) -> Plot {
         };
         Curve::steps(format!("{gbps}G"), (15..28).map(point))
     };
-    Plot {
-        title: "From the detection of a loss to the first copy".to_owned(),
-        description: "Distribution of retransmission delays, in steps of 250 ns.".to_owned(),
-        x: Axis::new("delay", Scale::Linear, Unit::TimeNs),
-        y: Axis::new("retransmissions that took at most this long", Scale::Linear, Unit::Percent),
-        curves: RATES.map(curve).to_vec(),
-    }
+    Plot::new(
+        "From the detection of a loss to the first copy",
+        "Distribution of retransmission delays, in steps of 250 ns.",
+        Axis::new("delay", Scale::Linear, Unit::TimeNs),
+        Axis::new("retransmissions that took at most this long", Scale::Linear, Unit::Percent),
+        RATES.map(curve).to_vec(),
+    )
 }

@@ -17,7 +17,6 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-const LOSS: f64 = 1e-3;
 const HEADER_BYTES: f64 = 3.0;
 /// Share of the backward frames that carry an acknowledgement.
 const ACKNOWLEDGING_MIN: f64 = 0.99;
@@ -25,7 +24,7 @@ const ACKNOWLEDGING_MIN: f64 = 0.99;
 const FRAME_BYTES: f64 = 1521.0;
 
 fn run(mode: &'static str, effort: Effort) -> Run {
-    Stress::new(100, LOSS, mode).run(effort.choose(40_000, 200_000))
+    Stress::new(100, 1e-3, mode).run(effort.choose(40_000, 200_000))
 }
 
 fn both(effort: Effort) -> Run {

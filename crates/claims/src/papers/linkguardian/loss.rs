@@ -150,12 +150,11 @@ fn figure(results: &Results<'_>) -> Plot {
     let theory = LOSSES.iter().map(|(loss, copies)| (*loss, loss.powi(*copies as i32 + 1))).collect();
     let mut curves = vec![curve("p^(N+1)".to_owned(), theory)];
     curves.extend(RATES.into_iter().flat_map(|gbps| [LG, LG_NB].map(|mode| curve_at(gbps, mode))));
-    Plot {
-        title: "Remaining loss on a protected link".to_owned(),
-        description: "Remaining loss against the loss rate of the link, for both modes and both rates."
-            .to_owned(),
-        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        y: Axis::new("remaining loss", Scale::Log, Unit::Number),
+    Plot::new(
+        "Remaining loss on a protected link",
+        "Remaining loss against the loss rate of the link, for both modes and both rates.",
+        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        Axis::new("remaining loss", Scale::Log, Unit::Number),
         curves,
-    }
+    )
 }

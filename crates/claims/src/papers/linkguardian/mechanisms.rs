@@ -57,7 +57,6 @@ const ORDER_GAIN_MIN: f64 = 1.2;
 /// Without `ReTx` a loss of any of the last three packets waits, with it only the last: a third, plus random
 /// variation.
 const RETX_TIMEOUT_RATIO_MAX: f64 = 0.5;
-const ORDER_TOLERANCE: f64 = 0.05;
 const RTO_NS: f64 = 4096.0 * 256.0;
 /// Packets behind a lost one that are needed for duplicate ACKs to reveal the loss.
 const DUPLICATE_ACKS: f64 = 3.0;
@@ -91,7 +90,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let order = at(RETX, 0.99) / at(RETX_ORDER, 0.99);
     judgement.must("ReTx divided by ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_GAIN_MIN));
     mechanisms(judgement, results, &rdma, [RTO_NS, RTO_NS / 10.0, 0.0]);
-    mechanisms(judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, ORDER_TOLERANCE]);
+    mechanisms(judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, 0.05]);
     at_the_boundary(judgement, results);
     tails_of_dctcp(judgement, results);
     judgement.plot("l13-rdma", &rdma.figure(results, &COLUMNS, 0.99));

@@ -34,8 +34,6 @@ const COPIES: [u8; 3] = [1, 2, 3];
 const HIGH_LOSS: f64 = 1e-3;
 /// Pause time for which PFC frames are repeated every 7.7 µs at 100 Gb/s.
 const SHORT_QUANTA: u16 = 3_000;
-const SLOWDOWN_MIN: f64 = 10.0;
-const SLOWDOWN_MAX: f64 = 1.4;
 
 fn losses(effort: Effort) -> &'static [f64] {
     effort.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2])
@@ -116,7 +114,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
                     check_as_clean(judgement, &sum, &name, slowdown);
                 } else if copies == 1 && loss >= HIGH_LOSS {
                     judgement.some(format!("frames dropped, {name}"), sum.dropped);
-                    judgement.must(slowest(&name), number(slowdown).at_least(SLOWDOWN_MIN));
+                    judgement.must(slowest(&name), number(slowdown).at_least(10.0));
                 }
             } else if copies >= copies_needed(loss) {
                 judgement.none(format!("frames dropped, {name}"), sum.dropped);
@@ -137,7 +135,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
 fn check_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, slowdown: f64) {
     judgement.none(format!("frames dropped, {name}"), sum.dropped);
     judgement.none(format!("timeouts, {name}"), sum.timeouts);
-    judgement.must(slowest(name), number(slowdown).at_most(SLOWDOWN_MAX));
+    judgement.must(slowest(name), number(slowdown).at_most(1.4));
 }
 
 fn slowest(name: &str) -> String {

@@ -81,11 +81,11 @@ fn figure(of: &dyn Fn(Stress) -> (f64, f64)) -> Plot {
         let rx = shares.map(|(loss, (_, rx))| (loss, rx)).to_vec();
         [line(format!("sender, {gbps}G"), tx), line(format!("receiver, {gbps}G"), rx)]
     });
-    Plot {
-        title: "Share of the pipeline that recirculation takes".to_owned(),
-        description: "Recirculation at sender and receiver against the loss rate of the link.".to_owned(),
-        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        y: Axis::new("share of the pipeline", Scale::Linear, Unit::Percent),
-        curves: curves.collect(),
-    }
+    Plot::new(
+        "Share of the pipeline that recirculation takes",
+        "Recirculation at sender and receiver against the loss rate of the link.",
+        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        Axis::new("share of the pipeline", Scale::Linear, Unit::Percent),
+        curves.collect(),
+    )
 }

@@ -40,13 +40,10 @@ const TIME: &str = "time";
 const SEGMENTS: &str = "segments";
 const DETECTIONS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
 
-const FIXED_TOLERANCE: f64 = 0.1;
 const MANY_RETRANSMISSIONS_MIN: f64 = 0.5;
-const FEW_RETRANSMISSIONS_MAX: f64 = 0.05;
 const ORDERED_TOLERANCE: f64 = 0.02;
 /// A stream is at least 5 % faster with detection by time.
 const SEGMENTS_SHARE_MAX: f64 = 0.95;
-const FIXED_RATIO_MIN: f64 = 2.0;
 /// Retransmissions until reordering is detected: (7/8)^70 is 1e-4.
 const UNTIL_DETECTED_MAX: f64 = 70.0;
 
@@ -161,7 +158,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let [adaptive, fixed] = [near[0], near[1]].map(per_link_retransmission);
     judgement.must(
         "retransmissions per link retransmission at 12 µs, fixed compared with adaptive",
-        number(fixed).at_least(FIXED_RATIO_MIN * adaptive),
+        number(fixed).at_least(2.0 * adaptive),
     );
     judgement.table(COLUMNS, rows);
 }
@@ -181,11 +178,11 @@ fn check_no_timeouts(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
 fn check_unnecessary(judgement: &mut Judgement, case: Case, name: &str, detections: [&Outcome; 4]) {
     let [adaptive, fixed, time, segments] = detections.map(per_link_retransmission);
     let what = |detection: &str| format!("retransmissions per link retransmission, {name}, {detection}");
-    judgement.must(what(TIME), number(time).at_most(FEW_RETRANSMISSIONS_MAX));
+    judgement.must(what(TIME), number(time).at_most(0.05));
     match case {
         Case::ShortEach | Case::LongEach => {
             judgement.must(what(ADAPTIVE), number(adaptive).at_least(MANY_RETRANSMISSIONS_MIN));
-            judgement.must(what(FIXED), number(fixed).near(adaptive, FIXED_TOLERANCE));
+            judgement.must(what(FIXED), number(fixed).near(adaptive, 0.1));
             judgement.must(what(SEGMENTS), number(segments).at_least(MANY_RETRANSMISSIONS_MIN));
         }
         Case::Short => {

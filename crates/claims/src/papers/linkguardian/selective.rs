@@ -33,10 +33,6 @@ const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
 /// The ordered and the non-blocking mode of each protocol.
 const MODES: [[&str; 2]; 2] = [[ALL, RETX_TAIL], [HARDENED, HARDENED_NB]];
 
-const GO_BACK_N_RATIO_MAX: f64 = 0.8;
-const UNNECESSARY_MIN: f64 = 0.95;
-const RACK_RATIO_MAX: f64 = 0.05;
-
 fn run(transport: &str, link: &'static str, effort: Effort) -> Run {
     let trial =
         Trial { flows: effort.choose(10_000, 60_000), ..Trial::new(FLOW_BYTES, effort, RoundTrip::Rdma) };
@@ -61,10 +57,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
                 number(ordered_ratio).at_most(1.0),
             );
             let go_back_n_ratio = at_999(transport, unordered) / at_999(GO_BACK_N, unordered);
-            judgement.must(
-                format!("{what}, divided by that of go-back-N"),
-                number(go_back_n_ratio).at_most(GO_BACK_N_RATIO_MAX),
-            );
+            judgement
+                .must(format!("{what}, divided by that of go-back-N"), number(go_back_n_ratio).at_most(0.8));
         }
         let [selective, rack] = [SELECTIVE, RACK].map(|transport| outcome(transport, unordered));
         let lost = selective.summary.corrupted_frames as f64;
@@ -76,13 +70,13 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             let unnecessary_share = number(unnecessary_share(selective));
             judgement.must(
                 format!("unnecessary share of the retransmissions of selective repeat, {unordered}"),
-                unnecessary_share.at_least(UNNECESSARY_MIN),
+                unnecessary_share.at_least(0.95),
             );
         }
         let rack_ratio = rack.summary.retransmitted_packets as f64 / retransmitted.max(1.0);
         judgement.must(
             format!("retransmissions of RACK-TLP divided by those of selective repeat, {unordered}"),
-            number(rack_ratio).at_most(RACK_RATIO_MAX),
+            number(rack_ratio).at_most(0.05),
         );
         let buffer = selective.summary.protection.rx_buffer_bytes_max;
         judgement.none(format!("receiver's buffer, {unordered}"), buffer);

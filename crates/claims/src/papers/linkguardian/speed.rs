@@ -27,8 +27,6 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const PAPER_BPS: [f64; 3] = [98.76e9, 98.74e9, 90.88e9];
-const PAPER_NB_BPS: f64 = 98.74e9;
-const TOLERANCE: f64 = 0.02;
 const HIGH_LOSS: f64 = MEASURED[2];
 /// The protocol of the prototype in a switch with memory instead of recirculation.
 const IDEAL: &str = "LG, ideal";
@@ -72,10 +70,10 @@ fn speed(results: &Results<'_>, stress: Stress) -> f64 {
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     for (loss, paper) in MEASURED.into_iter().zip(PAPER_BPS) {
-        for (mode, name, paper) in [(LG, "ordered", paper), (LG_NB, "non-blocking", PAPER_NB_BPS)] {
+        for (mode, name, paper) in [(LG, "ordered", paper), (LG_NB, "non-blocking", 98.74e9)] {
             let what = format!("speed, {name} mode, 100G, {}", shown(loss));
             let speed = rate_bps(speed(results, Stress::new(100, loss, mode)));
-            let print = judgement.printed(what, speed.near(paper, TOLERANCE));
+            let print = judgement.printed(what, speed.near(paper, 0.02));
             if loss == HIGH_LOSS && mode == LG {
                 let in_memory = rate_bps(self::speed(results, ideal()));
                 judgement.explain("the same registers in a switch with memory", 0, &[(print, in_memory)]);
@@ -134,15 +132,15 @@ fn figure(results: &Results<'_>) -> Plot {
         line(mode.to_owned(), MEASURED.map(point).to_vec())
     };
     let paper = line("LG, paper".to_owned(), MEASURED.into_iter().zip(PAPER_BPS).collect());
-    Plot {
-        title: "Effective speed of a protected link of 100 Gb/s".to_owned(),
-        description: "Effective link speed against the loss rate of the link.".to_owned(),
-        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        y: Axis::new("effective speed", Scale::Linear, Unit::RateBps).with_range(80e9, 100e9),
-        curves: [LG, LG_NB, HARDENED]
+    Plot::new(
+        "Effective speed of a protected link of 100 Gb/s",
+        "Effective link speed against the loss rate of the link.",
+        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        Axis::new("effective speed", Scale::Linear, Unit::RateBps).with_range(80e9, 100e9),
+        [LG, LG_NB, HARDENED]
             .map(curve)
             .into_iter()
             .chain([line(IDEAL.to_owned(), vec![(HIGH_LOSS, speed(results, ideal()))]), paper])
             .collect(),
-    }
+    )
 }

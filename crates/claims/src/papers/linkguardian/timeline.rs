@@ -62,9 +62,7 @@ const TRANSPORTS: [Transport; 3] = [DCTCP, CUBIC, BBR];
 const LOSS: f64 = 1e-3;
 /// "Sharply" in the paper.
 const SLOWED_SHARE_MAX: f64 = 0.75;
-const LINE_RATE_SHARE_MIN: f64 = 0.97;
 const BBR_SHARE_MIN: f64 = 0.97;
-const EMPTY_QUEUE_BYTES_MAX: f64 = 10e3;
 const THRESHOLD_BYTES: f64 = 100e3;
 /// Largest reordering buffer of the paper at 25G (L4).
 const REORDER_BYTES_MAX: f64 = 60e3;
@@ -230,19 +228,13 @@ fn check_slowdown(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: 
         format!("throughput with corruption as a share of clean, {name}"),
         fraction(corrupting / clean).at_most(SLOWED_SHARE_MAX),
     );
-    judgement.must(
-        format!("throughput, protected, {name}"),
-        rate_bps(protected).at_least(LINE_RATE_SHARE_MIN * line_bps),
-    );
+    judgement.must(format!("throughput, protected, {name}"), rate_bps(protected).at_least(0.97 * line_bps));
 }
 
 fn check_queue(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, transport: Transport) {
     let queue = |phase| samples.mean(FORWARD, Metric::QueueBytes, phase);
     for phase in [Phase::Clean, Phase::Corrupting] {
-        judgement.must(
-            format!("queue, {}, {name}", phase.name()),
-            bytes(queue(phase)).at_most(EMPTY_QUEUE_BYTES_MAX),
-        );
+        judgement.must(format!("queue, {}, {name}", phase.name()), bytes(queue(phase)).at_most(10e3));
     }
     let dropped = Phase::ALL.map(|phase| samples.sum(FORWARD, Metric::DroppedFrames, phase));
     let what = format!("queue, protected, {name}");

@@ -57,11 +57,11 @@ fn figure(results: &Results<'_>) -> Plot {
     };
     let theory = LOSSES.map(|(loss, copies)| (loss, loss.powi(copies as i32))).to_vec();
     let theory = Curve::straight("p^N", theory);
-    Plot {
-        title: "Losses that end with a timeout".to_owned(),
-        description: "Timeouts per loss against the loss rate of the link.".to_owned(),
-        x: Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        y: Axis::new("timeouts per loss", Scale::Log, Unit::Number),
-        curves: [theory].into_iter().chain(RATES.map(curve)).collect(),
-    }
+    Plot::new(
+        "Losses that end with a timeout",
+        "Timeouts per loss against the loss rate of the link.",
+        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
+        Axis::new("timeouts per loss", Scale::Log, Unit::Number),
+        [theory].into_iter().chain(RATES.map(curve)).collect(),
+    )
 }

@@ -194,21 +194,19 @@ impl Trial {
 
     /// The axes of this plot.
     pub(super) fn axes(&self, from: f64) -> Plot {
-        Plot {
-            title: format!(
+        Plot::new(
+            format!(
                 "The slowest {} % of flows of {} B: {}",
                 human::percent(1.0 - from),
                 self.flow_bytes,
                 self.transport.name()
             ),
-            description:
-                "Cumulative distribution of completion times, with and without protection of the link."
-                    .to_owned(),
-            x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
-            y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
+            "Cumulative distribution of completion times, with and without protection of the link.",
+            Axis::new("completion time", Scale::Log, Unit::TimeNs),
+            Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
                 .with_range(from, 1.0 - 1.0 / f64::from(self.flows)),
-            curves: Vec::new(),
-        }
+            Vec::new(),
+        )
     }
 
     fn seconds(&self, variant: &str) -> f64 {

@@ -18,7 +18,6 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-const WASTE_SHARE_MIN: f64 = 0.9;
 const MTU: u64 = 1024;
 /// Index of the dropped packet, and the number of packets behind it for a drop in the middle and at the end
 /// of a message.
@@ -99,7 +98,7 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let Some(rtt_bytes) = point.rtt_bytes(results) else { continue };
         let waste = point.waste_bytes(results, AFTER_MIDDLE);
         let what = format!("waste in the middle, {path}");
-        judgement.must(what, bytes(waste).between(WASTE_SHARE_MIN * rtt_bytes, rtt_bytes + packet_bytes()));
+        judgement.must(what, bytes(waste).between(0.9 * rtt_bytes, rtt_bytes + packet_bytes()));
         let at_the_end = point.waste_bytes(results, AFTER_END);
         judgement.must(format!("waste at the end, {path}"), bytes(at_the_end).at_most(packet_bytes()));
         measured.push((path, rtt_bytes, waste));
@@ -111,13 +110,13 @@ fn figure(measured: &[(String, f64, f64)]) -> Plot {
     let mut points: Vec<_> = measured.iter().map(|(_, rtt, waste)| (*rtt, *waste)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let claimed: Vec<_> = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
-    Plot {
-        title: "Bytes wasted by one drop".to_owned(),
-        description: "Bytes retransmitted after one drop, against RTT × C.".to_owned(),
-        x: Axis::new("RTT × C", Scale::Log, Unit::Bytes),
-        y: Axis::new("wasted", Scale::Log, Unit::Bytes),
-        curves: vec![Curve::straight("RTT × C", claimed), Curve::marked("measured", points)],
-    }
+    Plot::new(
+        "Bytes wasted by one drop",
+        "Bytes retransmitted after one drop, against RTT × C.",
+        Axis::new("RTT × C", Scale::Log, Unit::Bytes),
+        Axis::new("wasted", Scale::Log, Unit::Bytes),
+        vec![Curve::straight("RTT × C", claimed), Curve::marked("measured", points)],
+    )
 }
 
 /// Size on the wire of a packet from the middle of a message.

@@ -143,14 +143,14 @@ const FLIGHT: f64 = 145.0;
 
 /// The axes of a distribution of `flows` flows.
 pub(super) fn axes(flows: u32) -> Plot {
-    Plot {
-        title: String::new(),
-        description: String::new(),
-        x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
-        y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
+    Plot::new(
+        String::new(),
+        String::new(),
+        Axis::new("completion time", Scale::Log, Unit::TimeNs),
+        Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
             .with_range(0.0, 1.0 - 1.0 / f64::from(flows)),
-        curves: Vec::new(),
-    }
+        Vec::new(),
+    )
 }
 
 /// Checks that with all mechanisms the distribution is close to that without loss.
