@@ -20,6 +20,7 @@
 //! sequence numbers or operations gets the NAK of the specification, and frames with a wrong ICRC, unknown queue pairs
 //! or foreign addresses are counted and dropped.
 
+mod connection_manager;
 mod drops;
 mod endpoint;
 mod event;
@@ -35,6 +36,9 @@ mod region;
 pub mod session;
 mod timers;
 
+pub use connection_manager::{
+    CONNECTIONS_MAX, CmCounters, CmEvent, ConnectionId, ConnectionManager, HALF_OPEN_MAX,
+};
 pub use drops::{Direction, DropRule, Drops, StallCause};
 pub use endpoint::{
     Counters, Endpoint, FRAME_BYTES_MAX, PAIRS_MAX, POSTED_MAX, PairSettings, PostError, Settings,

@@ -5,7 +5,9 @@
 
 mod client;
 mod exchange;
+mod managed;
 mod outcome;
+mod rping;
 mod server;
 
 use wiremend_proto::mend::{Dummies, MendConfig};
