@@ -217,13 +217,15 @@ impl ConnectionManager {
         self.send(path, &CmMessage::Ready(ids), transaction);
     }
 
-    /// Ends a connection. [`CmEvent::Ended`] follows when the peer knows it, or does not answer.
-    pub fn disconnect(&mut self, now: Time, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(&id.0) else { return };
+    /// Ends a connection. [`CmEvent::Ended`] follows when the peer knows it, or does not answer. Returns false if it
+    /// does not exist any more.
+    pub fn disconnect(&mut self, now: Time, id: ConnectionId) -> bool {
+        let Some(connection) = self.connections.get_mut(&id.0) else { return false };
         connection.state = State::Ending;
         connection.transaction = u64::from(id.0) | 1 << 32;
         let message = CmMessage::Disconnect(connection.ids, connection.pairs[1]);
         self.send_until_answered(now, id.0, message);
+        true
     }
 
     /// Takes a datagram to queue pair 1; `path` is the way back.

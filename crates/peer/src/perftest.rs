@@ -42,6 +42,8 @@ pub struct Keys {
 
 /// Length of [`Keys`].
 pub const KEYS_BYTES: usize = 108;
+/// Length of [`Keys`] with `-R`.
+pub const MANAGED_KEYS_BYTES: usize = 56;
 /// Length of the message of `ibv_rc_pingpong`.
 pub const PINGPONG_BYTES: usize = 52;
 
@@ -78,6 +80,32 @@ impl Keys {
             rkey: u32::try_from(number(4)?).ok()?,
             address: number(5)?,
             ip: ip_of(gid),
+        })
+    }
+
+    /// The message of perftest with `-R`: `struct pingpong_dest`, most fields big-endian.
+    pub fn to_managed(&self) -> [u8; MANAGED_KEYS_BYTES] {
+        let Self { out_reads, pair, psn, rkey, address, ip } = *self;
+        let mut bytes = [0; MANAGED_KEYS_BYTES];
+        for (at, word) in [(4, u32::from(out_reads)), (8, pair.get()), (12, psn.get()), (16, rkey)] {
+            bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        bytes[24..32].copy_from_slice(&address.to_be_bytes());
+        bytes[32..48].copy_from_slice(&gid_of(ip));
+        bytes
+    }
+
+    /// Parses the message of perftest with `-R`.
+    pub fn parse_managed(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; MANAGED_KEYS_BYTES] = bytes.try_into().ok()?;
+        let word = |at: usize| Some(u32::from_be_bytes(*bytes[at..].first_chunk()?));
+        Some(Self {
+            out_reads: word(4)?.min(u32::from(u16::MAX)) as u16,
+            pair: QpNum::new(word(8)?),
+            psn: Psn::new(word(12)?),
+            rkey: word(16)?,
+            address: u64::from_be_bytes(*bytes[24..].first_chunk()?),
+            ip: ip_of(*bytes[32..].first_chunk()?),
         })
     }
 
@@ -293,6 +321,15 @@ mod tests {
         assert_eq!(Keys::parse(text.as_bytes()), Some(keys()));
         let v6 = Keys { ip: "fd00::1".parse().unwrap(), ..keys() };
         assert_eq!(Keys::parse(&v6.to_bytes()), Some(v6));
+    }
+
+    #[test]
+    fn keys_over_a_queue_pair_are_words() {
+        let bytes = keys().to_managed();
+        assert_eq!(bytes[8..20], [0, 0, 0, 0x11, 0, 0xAB, 0xCD, 0xEF, 0, 0, 2, 4]);
+        assert_eq!(bytes[24..32], 0x7F00_1234_5000_u64.to_be_bytes());
+        assert_eq!(Keys::parse_managed(&bytes), Some(keys()));
+        assert_eq!(Keys::parse_managed(&bytes[..55]), None);
     }
 
     #[test]

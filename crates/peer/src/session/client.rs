@@ -17,7 +17,8 @@ use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
 use crate::path::Path;
 use crate::perftest::{
-    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, Tool, VERSION, mtu_message, parse_mtu,
+    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, Tool, VERSION, mtu_message,
+    parse_mtu,
 };
 use crate::queue_pair::{PairCounters, PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
@@ -61,7 +62,7 @@ pub enum SetUp<'a> {
 /// Runs a test. Calls `progress` with the number of completed messages, in every turn.
 pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
     let mut exchange = match set_up {
-        SetUp::Tcp if !client.tool.needs_manager() => Some(Exchange::connect(client.server)?),
+        SetUp::Tcp if !client.managed => Some(Exchange::connect(client.server)?),
         SetUp::Tcp | SetUp::ByHand(_) => None,
     };
     let interface = match &client.interface {
@@ -69,6 +70,9 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
         None => LocalInterface::towards(client.server.ip())?,
     };
     let mut host = Host::open(client.host.clone(), interface)?;
+    if client.managed && !client.tool.needs_manager() {
+        exchange = Some(managed::exchange(client, &mut host)?);
+    }
     let mut connected = match (&mut exchange, set_up) {
         (Some(exchange), _) => connect(client, &mut host, exchange)?,
         (None, SetUp::ByHand(ask)) => connect_by_hand(client, &mut host, ask)?,
@@ -79,8 +83,8 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
         if let Some(exchange) = &mut exchange {
             close(&outcome, &mut host, exchange, &connected.own)?;
         }
-        if let Some(id) = connected.managed {
-            managed::end(client, &mut host, id)?;
+        if client.managed {
+            managed::end(client, &mut host, connected.managed, exchange.as_mut())?;
             return Ok(outcome);
         }
         linger(&outcome, &mut host, exchange.as_mut())?;
@@ -168,7 +172,7 @@ fn connect_by_manager(client: &Client, host: &mut Host) -> Result<Connected, Pee
     Connected::managed(client, host, region, own, &accepted, mtu)
 }
 
-/// The exchange of perftest with `-R`. The first keys are empty: the connection manager makes the queue pairs.
+/// The exchange of perftest with `-R`. Keys are empty before and after the request of the queue pair.
 fn connect_perftest_by_manager(
     client: &Client,
     host: &mut Host,
@@ -176,10 +180,11 @@ fn connect_perftest_by_manager(
     (region, own): (RegionId, Keys),
     mtu: u16,
 ) -> Result<Connected, PeerError> {
-    let nothing = QpNum::new(0);
-    swap_keys(host, exchange, &Keys { pair: nothing, psn: Psn::new(0), rkey: 0, address: 0, ..own })?;
+    let empty = Keys { pair: QpNum::new(0), psn: Psn::new(0), rkey: 0, address: 0, ..own };
+    swap_keys(host, exchange, &empty)?;
     let accepted = managed::request(client, host, &own, mtu)?;
     let mut connected = Connected::managed(client, host, region, own, &accepted, mtu)?;
+    swap_keys(host, exchange, &empty)?;
     let peer = swap_keys(host, exchange, &own)?;
     (connected.peer.address, connected.peer.rkey) = (peer.address, peer.rkey);
     for _ in 1..client.tool.key_rounds() {
@@ -193,7 +198,7 @@ fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
     let parts = if client.tool == Tool::Rping { Parts::COUNT } else { 2 };
     let region = host.endpoint.register(parts * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
     let (address, rkey) = host.endpoint.address_and_key(region);
-    let id = host.endpoint.next_pair().expect("the first queue pair of an endpoint");
+    let id = host.endpoint.next_pair().expect("one of the first queue pairs of an endpoint");
     let out_reads = super::READS_MAX as u16;
     let own =
         Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip };
@@ -201,9 +206,14 @@ fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
 }
 
 pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
-    exchange.write(&own.to_bytes())?;
-    let message = exchange.read::<KEYS_BYTES>(host, "its keys")?;
-    Keys::parse(&message).ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
+    let keys = if exchange.control().is_some() {
+        exchange.write(&own.to_managed())?;
+        Keys::parse_managed(&exchange.read::<MANAGED_KEYS_BYTES>(host, "its keys")?)
+    } else {
+        exchange.write(&own.to_bytes())?;
+        Keys::parse(&exchange.read::<KEYS_BYTES>(host, "its keys")?)
+    };
+    keys.ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
 }
 
 /// Ends the exchange as the program does.
@@ -219,7 +229,8 @@ fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys
         }
         swap_keys(host, exchange, own)?;
     }
-    exchange.write(&DONE)
+    // With `-R`, both ends disconnect.
+    if exchange.control().is_some() { Ok(()) } else { exchange.write(&DONE) }
 }
 
 /// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
@@ -256,7 +267,7 @@ impl Connected {
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
         let merges_acks = client.connection.merges_acks;
         let settings = PairSettings { config, merges_acks, first_psn: own.psn, access: Access::ALL };
-        let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
+        let pair = host.endpoint.connect(settings, remote).expect("one of the first queue pairs");
         let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
         for number in 0..RECEIVES {
             host.endpoint.post_receive(pair, number, inbound).expect("a new queue pair takes this many");
@@ -333,11 +344,14 @@ impl Connected {
             self.post(client, host, &mut outcome);
             host.turn()?;
             while let Some(event) = host.endpoint.poll_event() {
-                self.on_event(client, host, &mut outcome, &event)?;
+                // Others are of the queue pair for messages.
+                if event.pair() == self.pair {
+                    self.on_event(client, host, &mut outcome, &event)?;
+                }
             }
             progress(if client.tool == Tool::Rping { self.received / 2 } else { self.completed });
-            if !self.is_finished(client) {
-                managed::check(host, client.server)?;
+            if self.managed.is_some() && !self.is_finished(client) {
+                self.check_connection(client, host)?;
             }
             if host.now().since(self.progress_at) > PATIENCE {
                 let awaited = "an acknowledgement or answer";
@@ -350,6 +364,19 @@ impl Connected {
         outcome.dropped = host.drops().count();
         outcome.kernel_drops = host.kernel_drops();
         Ok(outcome)
+    }
+
+    /// Fails if the server has ended the connection too early. That of `ib_write_lat` ends without a word: the
+    /// acknowledgement of the last WRITE may be lost.
+    fn check_connection(&mut self, client: &Client, host: &mut Host) -> Result<(), PeerError> {
+        if host.endpoint.manager_mut().poll_event().is_none() {
+            return Ok(());
+        }
+        if client.tool == Tool::WriteLat && self.posted == client.iterations {
+            (self.completed, self.managed) = (self.posted, None);
+            return Ok(());
+        }
+        Err(PeerError::Closed { peer: client.server, awaited: "all messages were exchanged" })
     }
 
     fn is_finished(&self, client: &Client) -> bool {

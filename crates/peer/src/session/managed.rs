@@ -1,17 +1,19 @@
 //! A client whose queue pair the connection manager sets up: perftest with `-R`, `rping` and `ucmatose`.
 
-use std::net::SocketAddr;
-
 use wiremend_units::{Span, Time};
 use wiremend_wire::{CmAddresses, CmReject, CmReply, CmRequest};
 
 use super::READS_MAX;
 use super::client::Client;
+use super::control_pair::ControlPair;
+use super::exchange::Exchange;
 use crate::connection_manager::{CmEvent, ConnectionId};
+use crate::endpoint::PairSettings;
 use crate::host::{Host, PeerError};
 use crate::path::Path;
 use crate::perftest::{Keys, Tool};
-use crate::region::Slice;
+use crate::queue_pair::Remote;
+use crate::region::{Access, Slice};
 
 /// Attempts while nobody serves: perftest listens a moment after it has said so.
 const ATTEMPTS: u32 = 100;
@@ -58,7 +60,7 @@ pub(super) fn request(client: &Client, host: &mut Host, own: &Keys, mtu: u16) ->
     loop {
         let now = host.now();
         let id = host.endpoint.manager_mut().connect(now, path, request);
-        let id = id.expect("the first connection of an endpoint");
+        let id = id.expect("one of the first connections of an endpoint");
         match await_event(host, id, Time::MAX)? {
             Some(CmEvent::Replied { id, reply }) => return Ok(Accepted { id, reply, path }),
             Some(CmEvent::Rejected { reason, .. }) => {
@@ -77,17 +79,54 @@ pub(super) fn request(client: &Client, host: &mut Host, own: &Keys, mtu: u16) ->
     }
 }
 
-/// Ends a connection, or waits until the other end does: each program has its way.
-pub(super) fn end(client: &Client, host: &mut Host, id: ConnectionId) -> Result<(), PeerError> {
-    if client.tool != Tool::Rping {
+/// Opens the queue pair for the messages of perftest with `-R`.
+pub(super) fn exchange(client: &Client, host: &mut Host) -> Result<Exchange, PeerError> {
+    let mtu = client.connection.mtu.min(host.interface().path_mtu());
+    let number = host.endpoint.next_pair().expect("the first queue pair of an endpoint").number();
+    let (psn, ip) = (host.draw_psn(), host.interface().ip);
+    let own = Keys { out_reads: 0, pair: number, psn, rkey: 0, address: 0, ip };
+    let accepted = request(client, host, &own, mtu)?;
+    let settings = PairSettings {
+        config: client.connection.config(mtu, 1, false),
+        merges_acks: client.connection.merges_acks,
+        first_psn: accepted.reply.psn,
+        access: Access::NONE,
+    };
+    let remote = Remote { path: accepted.path, pair: accepted.reply.pair, first_psn: psn };
+    let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
+    let memory = ControlPair::memory(host);
+    let control = ControlPair::new(host, pair, accepted.id, memory);
+    host.endpoint.manager_mut().ready(accepted.id);
+    Ok(Exchange::over(control, client.server))
+}
+
+/// Ends the connections: each program has its way. The server of perftest ends that of the data, and of `ucmatose`
+/// its only one.
+pub(super) fn end(
+    client: &Client,
+    host: &mut Host,
+    data: Option<ConnectionId>,
+    exchange: Option<&mut Exchange>,
+) -> Result<(), PeerError> {
+    if let Some(id) = data {
         let deadline = host.now().saturating_add(END_MAX);
-        if await_event(host, id, deadline)?.is_some() {
-            return flush(host);
+        let is_over = client.tool != Tool::Rping && await_event(host, id, deadline)?.is_some();
+        if !is_over {
+            disconnect(host, id)?;
         }
     }
+    if let Some(control) = exchange.and_then(Exchange::control) {
+        disconnect(host, control.id)?;
+    }
+    flush(host)
+}
+
+fn disconnect(host: &mut Host, id: ConnectionId) -> Result<(), PeerError> {
     let now = host.now();
-    host.endpoint.manager_mut().disconnect(now, id);
-    await_event(host, id, Time::MAX).map(drop)
+    if host.endpoint.manager_mut().disconnect(now, id) {
+        await_event(host, id, Time::MAX)?;
+    }
+    Ok(())
 }
 
 /// Sends what waits.
@@ -111,14 +150,6 @@ fn await_event(host: &mut Host, id: ConnectionId, deadline: Time) -> Result<Opti
         }
         host.turn()?;
         while host.endpoint.poll_event().is_some() {}
-    }
-}
-
-/// Fails if the other end has ended the connection.
-pub(super) fn check(host: &mut Host, server: SocketAddr) -> Result<(), PeerError> {
-    match host.endpoint.manager_mut().poll_event() {
-        Some(_) => Err(PeerError::Closed { peer: server, awaited: "all messages were exchanged" }),
-        None => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! frames, then handles what arrived by TCP and the events of the endpoint.
 
 mod client;
+mod control_pair;
 mod exchange;
 mod managed;
 mod outcome;

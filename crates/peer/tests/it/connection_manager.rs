@@ -58,7 +58,8 @@ fn run(duo: &mut Duo, limit: Span, accepts: bool) -> [Vec<(String, ConnectionId)
     let mut seen = [Vec::new(), Vec::new()];
     let end = duo.now.saturating_add(limit);
     loop {
-        let is_quiet = duo.run(Span::from_ms(50).min(end.since(duo.now)));
+        let slice = duo.now.saturating_add(Span::from_ms(50)).min(end);
+        let is_quiet = duo.run(slice.since(duo.now));
         let mut is_done = true;
         for side in [A, B] {
             while let Some(event) = duo.ends[side].manager_mut().poll_event() {
@@ -82,7 +83,7 @@ fn run(duo: &mut Duo, limit: Span, accepts: bool) -> [Vec<(String, ConnectionId)
             return seen;
         }
         // The clock stands still while nothing is under way.
-        duo.now = duo.now.saturating_add(Span::from_ns(1)).max(duo.now);
+        duo.now = duo.now.max(slice);
     }
 }
 

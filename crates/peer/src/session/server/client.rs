@@ -11,7 +11,7 @@ use crate::endpoint::PairSettings;
 use crate::host::{Host, PeerError};
 use crate::path::Path;
 use crate::perftest::{
-    CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, VERSION, mtu_message, parse_mtu,
+    CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, VERSION, mtu_message, parse_mtu,
 };
 use crate::queue_pair::{PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
@@ -59,6 +59,8 @@ const RESOLVE_MAX: Span = Span::from_ms(3_000);
 /// Time after which a ping-pong that has closed its TCP connection counts as over.
 const SILENCE_MAX: Span = Span::from_ms(5_000);
 
+/// Rounds of keys with `-R` beyond the first: before and after the data.
+const MANAGED_ROUNDS: usize = 4;
 /// Rounds of keys before `ib_write_lat` starts.
 pub(super) const WRITE_LAT_ROUNDS: usize = 4;
 
@@ -124,6 +126,13 @@ impl Client {
         self.on_message(host, settings, &buffer[..len], now)
     }
 
+    /// Sends messages that wait.
+    pub(super) fn pump(&mut self, host: &mut Host) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.pump(host);
+        }
+    }
+
     /// Handles a message that came at `since`.
     fn on_message(
         &mut self,
@@ -133,7 +142,7 @@ impl Client {
         since: Time,
     ) -> Result<bool, PeerError> {
         match message.len() {
-            PINGPONG_BYTES | KEYS_BYTES => {
+            PINGPONG_BYTES | KEYS_BYTES | MANAGED_KEYS_BYTES => {
                 let is_pingpong = message.len() == PINGPONG_BYTES;
                 let answered = if is_pingpong {
                     self.on_pingpong(host, settings, message)?
@@ -210,28 +219,58 @@ impl Client {
         settings: &ServerSettings,
         message: &[u8],
     ) -> Result<bool, PeerError> {
-        let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
-        if keys.pair.get() == 0 {
-            // With `-R`, a first exchange without queue pairs only tells that the client will ask for them.
-            self.uses_manager = true;
-            self.write(&Keys { out_reads: 0, rkey: 0, address: 0, ..keys }.to_bytes())?;
-            return Ok(true);
+        if message.len() == MANAGED_KEYS_BYTES {
+            return self.on_managed_keys(message).map(|()| true);
         }
+        let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
         let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
-        let own = match known {
-            Some((_, _, own)) => *own,
-            None if self.uses_manager => return Err(self.unexpected("a queue pair that it has asked for")),
-            None => {
-                let own = self.offer(host)?;
-                let Some(path) = host.known_path_to(keys.ip, own.pair)? else { return Ok(false) };
-                self.connect(host, settings, own, keys, path)?;
-                own
-            }
+        let own = if let Some((_, _, own)) = known {
+            *own
+        } else {
+            let own = self.offer(host)?;
+            let Some(path) = host.known_path_to(keys.ip, own.pair)? else { return Ok(false) };
+            self.connect(host, settings, own, keys, path)?;
+            own
         };
         self.target = (keys.address, keys.rkey);
         self.write(&own.to_bytes())?;
         self.key_rounds += 1;
         Ok(true)
+    }
+
+    /// Keys of perftest with `-R`. The first ones have no queue pair: the client asks for it then.
+    fn on_managed_keys(&mut self, message: &[u8]) -> Result<(), PeerError> {
+        let keys = Keys::parse_managed(message).ok_or(self.unexpected("keys of perftest"))?;
+        if keys.pair.get() == 0 {
+            self.uses_manager = true;
+            return self.write(&Keys { out_reads: 0, rkey: 0, address: 0, ..keys }.to_managed());
+        }
+        let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
+        let (_, _, own) = known.ok_or(self.unexpected("a queue pair that it has asked for"))?;
+        let own = *own;
+        self.target = (keys.address, keys.rkey);
+        self.key_rounds += 1;
+        self.write(&own.to_managed())
+    }
+
+    /// Whether a client with `-R` has all its messages. It waits for this end to disconnect.
+    pub(super) fn is_over_by_manager(&self, host: &Host) -> bool {
+        if !self.uses_manager || self.pairs.is_empty() || self.managed.is_empty() {
+            return false;
+        }
+        match self.role {
+            Role::AnswerWrites => {
+                let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
+                self.written >= self.iterations && self.received_last_write(host) && is_idle
+            }
+            // The keys of each queue pair once, three rounds before the data at most, and one after them.
+            _ => self.key_rounds >= self.pairs.len() + MANAGED_ROUNDS,
+        }
+    }
+
+    fn received_last_write(&self, host: &Host) -> bool {
+        let last = self.size.max(1) as usize - 1;
+        host.endpoint.memory(self.region)[last] == self.iterations as u8
     }
 
     /// The parameters of the next queue pair.

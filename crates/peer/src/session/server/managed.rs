@@ -1,16 +1,21 @@
 //! Clients that the connection manager sets up: `rping`, `ucmatose`, and perftest with `-R`.
 
 use wiremend_proto::engine::Op;
+use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{CmAddresses, CmIds, CmReject, CmReply, CmRequest};
 
 use super::client::Client;
 use super::{CLIENTS_MAX, Role, Server};
 use crate::connection_manager::{CmEvent, ConnectionId};
+use crate::endpoint::PairSettings;
 use crate::host::Host;
 use crate::path::Path;
 use crate::perftest::{Keys, Tool};
-use crate::queue_pair::PairId;
+use crate::queue_pair::{PairId, Remote};
+use crate::region::Access;
 use crate::session::READS_MAX;
+use crate::session::control_pair::ControlPair;
+use crate::session::exchange::Exchange;
 use crate::session::rping::Advertisement;
 
 impl Server {
@@ -67,7 +72,7 @@ impl Server {
                 self.next_client - 1
             }
             Some(number) if !is_new => number,
-            None if !is_new => return Err(CmReject::INVALID_SERVICE),
+            None if !is_new => return self.add_control(id, request, (path, mtu)),
             _ => return Err(CmReject::NO_RESOURCES),
         };
         let Some(client) = self.clients.get_mut(&number) else { return Err(CmReject::NO_RESOURCES) };
@@ -90,7 +95,7 @@ impl Server {
             address: 0,
             ip: path.remote_ip,
         };
-        let path = Path { source_port: Path::source_port_of(own.pair), class: host.class(), ..path };
+        let path = own_path(host, own.pair, path);
         if client.connect(host, &self.settings, own, peer, path).is_err() {
             if is_new {
                 self.end(number, true);
@@ -98,16 +103,38 @@ impl Server {
             return Err(CmReject::NO_RESOURCES);
         }
         client.managed.push(id);
-        let reply = CmReply {
-            ids: CmIds { local: 0, remote: 0 },
-            pair: own.pair,
-            psn: begins_at,
-            responder_resources: request.initiator_depth.min(READS_MAX as u8),
-            initiator_depth: depth,
-            rnr_retries: request.rnr_retries,
+        accept(host, id, request, (own.pair, begins_at));
+        Ok(())
+    }
+
+    /// A client of perftest with `-R` begins: its first queue pair carries its messages.
+    fn add_control(
+        &mut self,
+        id: ConnectionId,
+        request: &CmRequest,
+        (path, mtu): (Path, u16),
+    ) -> Result<(), u16> {
+        let Some(host) = self.host.as_mut().filter(|_| self.clients.len() < CLIENTS_MAX) else {
+            return Err(CmReject::NO_RESOURCES);
         };
-        let now = host.now();
-        host.endpoint.manager_mut().accept(now, id, reply);
+        let number = host.endpoint.next_pair().ok_or(CmReject::NO_RESOURCES)?.number();
+        let begins_at = host.draw_psn();
+        let settings = PairSettings {
+            config: self.settings.connection.config(mtu, 1, false),
+            merges_acks: self.settings.connection.merges_acks,
+            first_psn: request.psn,
+            access: Access::NONE,
+        };
+        let remote =
+            Remote { path: own_path(host, number, path), pair: request.pair, first_psn: begins_at };
+        let pair = host.endpoint.connect(settings, remote).ok_or(CmReject::NO_RESOURCES)?;
+        let memory = ControlPair::memory(host);
+        let control = ControlPair::new(host, pair, id, memory);
+        let exchange = Exchange::over(control, (path.remote_ip, self.settings.listen.port()).into());
+        let client = Client::new(host, &self.settings, self.settings.tcp_role(), Some(exchange));
+        self.clients.insert(self.next_client, client);
+        self.next_client += 1;
+        accept(host, id, request, (number, begins_at));
         Ok(())
     }
 
@@ -126,6 +153,13 @@ impl Server {
 
     /// A connection has ended, orderly if the peer says so.
     fn on_end(&mut self, id: ConnectionId, is_orderly: bool) {
+        for client in self.clients.values_mut() {
+            if let Some(control) = client.exchange.as_mut().and_then(Exchange::control)
+                && control.id == id
+            {
+                control.is_ended = true;
+            }
+        }
         let found = self.clients.iter_mut().find(|(_, client)| client.managed.contains(&id));
         let Some((number, client)) = found else { return };
         client.managed.retain(|managed| *managed != id);
@@ -139,6 +173,24 @@ impl Server {
             self.end(number, !(is_orderly && is_complete));
         }
     }
+}
+
+/// The way to a client, with this end's class of service.
+fn own_path(host: &Host, pair: QpNum, path: Path) -> Path {
+    Path { source_port: Path::source_port_of(pair), class: host.class(), ..path }
+}
+
+fn accept(host: &mut Host, id: ConnectionId, request: &CmRequest, (pair, psn): (QpNum, Psn)) {
+    let reply = CmReply {
+        ids: CmIds { local: 0, remote: 0 },
+        pair,
+        psn,
+        responder_resources: request.initiator_depth.min(READS_MAX as u8),
+        initiator_depth: request.responder_resources.min(READS_MAX as u8),
+        rnr_retries: request.rnr_retries,
+    };
+    let now = host.now();
+    host.endpoint.manager_mut().accept(now, id, reply);
 }
 
 impl Client {

@@ -186,7 +186,17 @@ impl Server {
         let Some(host) = &mut self.host else { return Ok(()) };
         let mut ended = Vec::new();
         for (number, client) in &mut self.clients {
-            match client.step(host, &self.settings) {
+            let stepped = client.step(host, &self.settings);
+            client.pump(host);
+            if client.is_over_by_manager(host) {
+                // The exchange ends when the client disconnects.
+                client.said_done = true;
+                let now = host.now();
+                for id in client.managed.drain(..) {
+                    host.endpoint.manager_mut().disconnect(now, id);
+                }
+            }
+            match stepped {
                 Ok(true) => {}
                 Ok(false) => ended.push((*number, !client.said_done)),
                 Err(error) => {
@@ -209,11 +219,15 @@ impl Server {
     }
 
     fn end(&mut self, number: u64, is_failure: bool) {
-        let (Some(client), Some(host)) = (self.clients.remove(&number), &mut self.host) else { return };
+        let (Some(mut client), Some(host)) = (self.clients.remove(&number), &mut self.host) else { return };
         for (_, pair, _) in &client.pairs {
             host.endpoint.remove(*pair);
         }
         let now = host.now();
+        if let Some(control) = client.exchange.as_mut().and_then(Exchange::control) {
+            control.remove(host);
+            client.managed.push(control.id);
+        }
         for id in &client.managed {
             host.endpoint.manager_mut().disconnect(now, *id);
         }
@@ -271,10 +285,13 @@ fn on_event(
     status: &mut ServerStatus,
     event: &Event,
 ) -> Option<(u64, bool)> {
-    let (Event::Received { pair, .. }
-    | Event::Refused { pair }
-    | Event::Completed { pair, .. }
-    | Event::Expired { pair, .. }) = *event;
+    let pair = event.pair();
+    for client in clients.values_mut() {
+        let control = client.exchange.as_mut().and_then(Exchange::control);
+        if control.is_some_and(|control| control.on_event(host, event)) {
+            return None;
+        }
+    }
     status.received += u64::from(matches!(event, Event::Received { .. }));
     let has_pair = |client: &Client| client.pairs.iter().any(|(_, own, _)| *own == pair);
     let (number, client) = clients.iter_mut().find(|(_, client)| has_pair(client))?;
