@@ -11,8 +11,10 @@
 //!  frames of the wire ─► on_frame ─►└──────────┘─► poll_transmit ─► frames for the wire
 //! ```
 //!
-//! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest and
-//! `ibv_rc_pingpong` ([`perftest`]) as server or client.
+//! Its [`ConnectionManager`] has queue pair 1, and sets up and ends connections by datagrams.
+//!
+//! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest,
+//! `ibv_rc_pingpong` ([`perftest`]), `rping` and `ucmatose` as server or client.
 //!
 //! [`probe`] plays losses and errors by hand, past the endpoint, and reports how the peer behaves.
 //!

@@ -93,10 +93,14 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
         return Err(Failure::Input(format!("--size: an atomic operation has 8 bytes, not {size}")));
     }
     if tool == Tool::Rping && size > MANAGED_SIZE_MAX {
-        return Err(Failure::Input(format!("--size: rping has at most {MANAGED_SIZE_MAX} bytes, not {size}")));
+        return Err(Failure::Input(format!(
+            "--size: rping has at most {MANAGED_SIZE_MAX} bytes, not {size}"
+        )));
     }
     if tool == Tool::Ucmatose && iterations > UCMATOSE_MAX {
-        return Err(Failure::Input(format!("--iterations: at most {UCMATOSE_MAX} with ucmatose, not {iterations}")));
+        return Err(Failure::Input(format!(
+            "--iterations: at most {UCMATOSE_MAX} with ucmatose, not {iterations}"
+        )));
     }
     let client = Client {
         server: SocketAddr::new(host, common.port.unwrap_or(tool.port())),

@@ -5,7 +5,8 @@ use wiremend_proto::engine::{Purpose, Requester as _, Responder as _};
 use wiremend_proto::rc::{NakCode, Packet, Syndrome};
 use wiremend_units::{Psn, Time};
 use wiremend_wire::{
-    BthRepr, DethRepr, Ecn, Extension, IpRepr, Mad, Opcode, RoceFrame, TrafficClass, Trailer, WIRE_OVERHEAD_BYTES,
+    BthRepr, DethRepr, Ecn, Extension, IpRepr, Mad, Opcode, RoceFrame, TrafficClass, Trailer,
+    WIRE_OVERHEAD_BYTES,
 };
 
 use super::inbound::MANAGER;

@@ -165,7 +165,10 @@ impl fmt::Display for PeerError {
                 write!(f, "the connection manager of {peer} refuses with reason {reason}: {why}")
             }
             Self::Differs { peer, number } => {
-                write!(f, "{peer} returned other data than ping {number} sent; its memory or the link is faulty")
+                write!(
+                    f,
+                    "{peer} returned other data than ping {number} sent; its memory or the link is faulty"
+                )
             }
             Self::Failed(status) => write!(f, "a message failed: {status}"),
             Self::Net(error) => error.fmt(f),

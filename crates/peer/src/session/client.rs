@@ -17,8 +17,8 @@ use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
 use crate::path::Path;
 use crate::perftest::{
-    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, Tool, VERSION, mtu_message,
-    parse_mtu,
+    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, Tool, VERSION,
+    mtu_message, parse_mtu,
 };
 use crate::queue_pair::{PairCounters, PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
@@ -142,7 +142,7 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
         swap_keys(host, exchange, &own)?
     };
     let path = host.path_to(peer.ip, own.pair)?;
-    let connected = Connected::new(client, host, region, [own, peer], (path, mtu))?;
+    let connected = Connected::new(client, host, region, [own, peer], (path, mtu));
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
@@ -161,7 +161,7 @@ fn connect_by_hand(
     let (region, own) = offer(client, host);
     let peer = ask(&own)?;
     let path = host.path_to(peer.ip, own.pair)?;
-    Connected::new(client, host, region, [own, peer], (path, mtu))
+    Ok(Connected::new(client, host, region, [own, peer], (path, mtu)))
 }
 
 /// Sets up `rping` or `ucmatose`.
@@ -169,7 +169,7 @@ fn connect_by_manager(client: &Client, host: &mut Host) -> Result<Connected, Pee
     let mtu = client.connection.mtu.min(host.interface().path_mtu());
     let (region, own) = offer(client, host);
     let accepted = managed::request(client, host, &own, mtu)?;
-    Connected::managed(client, host, region, own, &accepted, mtu)
+    Ok(Connected::managed(client, host, region, own, &accepted, mtu))
 }
 
 /// The exchange of perftest with `-R`. Keys are empty before and after the request of the queue pair.
@@ -183,7 +183,7 @@ fn connect_perftest_by_manager(
     let empty = Keys { pair: QpNum::new(0), psn: Psn::new(0), rkey: 0, address: 0, ..own };
     swap_keys(host, exchange, &empty)?;
     let accepted = managed::request(client, host, &own, mtu)?;
-    let mut connected = Connected::managed(client, host, region, own, &accepted, mtu)?;
+    let mut connected = Connected::managed(client, host, region, own, &accepted, mtu);
     swap_keys(host, exchange, &empty)?;
     let peer = swap_keys(host, exchange, &own)?;
     (connected.peer.address, connected.peer.rkey) = (peer.address, peer.rkey);
@@ -260,7 +260,7 @@ impl Connected {
         region: RegionId,
         [own, peer]: [Keys; 2],
         (path, mtu): (Path, u16),
-    ) -> Result<Self, PeerError> {
+    ) -> Self {
         // Linux permits WRITEs to each queue pair that the connection manager sets up.
         let denies_writes = client.tool.denies_writes() && !client.managed;
         let config = client.connection.config(mtu, peer.out_reads, denies_writes);
@@ -275,7 +275,7 @@ impl Connected {
         let now = host.now();
         let times = vec![Time::ZERO; client.depth as usize];
         let (posted, completed, received) = (0, 0, 0);
-        Ok(Self {
+        Self {
             pair,
             region,
             own,
@@ -288,7 +288,7 @@ impl Connected {
             times,
             progress_at: now,
             start: now,
-        })
+        }
     }
 
     /// Creates the queue pair of an accepted request, and tells the server that it is ready.
@@ -299,7 +299,7 @@ impl Connected {
         own: Keys,
         accepted: &Accepted,
         mtu: u16,
-    ) -> Result<Self, PeerError> {
+    ) -> Self {
         let reply = accepted.reply;
         // Each end tells at which PSN the other one begins.
         let (own, begins_at) = (Keys { psn: reply.psn, ..own }, own.psn);
@@ -311,10 +311,10 @@ impl Connected {
             address: 0,
             ip: accepted.path.remote_ip,
         };
-        let mut connected = Self::new(client, host, region, [own, peer], (accepted.path, mtu))?;
+        let mut connected = Self::new(client, host, region, [own, peer], (accepted.path, mtu));
         connected.managed = Some(accepted.id);
         host.endpoint.manager_mut().ready(accepted.id);
-        Ok(connected)
+        connected
     }
 
     fn transfer(
@@ -464,7 +464,8 @@ impl Connected {
         let advertisement = Advertisement { address: address + named.offset, key, len: named.len };
         self.memory(host, parts.messages[which]).copy_from_slice(&advertisement.to_bytes());
         // A connection in error reports the work as flushed.
-        let _ = host.endpoint.post(host.now(), self.pair, advertisement.post(Op::Send, parts.messages[which]));
+        let _ =
+            host.endpoint.post(host.now(), self.pair, advertisement.post(Op::Send, parts.messages[which]));
     }
 
     /// The server of `rping` goes on: the source was read, or the target written.

@@ -87,7 +87,8 @@ impl ControlPair {
             let local = Slice { len: message.len() as u32, ..slot };
             host.endpoint.memory_mut(self.region)[slot.offset as usize..][..message.len()]
                 .copy_from_slice(&message);
-            let post = Post { id: self.sent, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
+            let post =
+                Post { id: self.sent, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
             // A failed connection shows in its events.
             let _ = host.endpoint.post(host.now(), self.pair, post);
         }

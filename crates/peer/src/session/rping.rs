@@ -90,7 +90,7 @@ impl RpingServer {
     }
 
     /// Whether no ping is half done.
-    pub(super) fn is_between(&self) -> bool {
+    pub(super) fn is_between(self) -> bool {
         self.phase == Phase::AwaitsSource
     }
 }

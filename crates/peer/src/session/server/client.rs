@@ -345,8 +345,15 @@ impl Client {
         while self.written < self.iterations {
             self.written += 1;
             let local = self.outbound(self.size);
-            let post =
-                Post { id: self.written, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
+            let post = Post {
+                id: self.written,
+                op: Op::Send,
+                local,
+                address: 0,
+                key: 0,
+                imm: None,
+                operands: [0; 2],
+            };
             // A failed connection shows in its events.
             let _ = host.endpoint.post(host.now(), pair, post);
         }

@@ -125,8 +125,7 @@ impl Server {
             first_psn: request.psn,
             access: Access::NONE,
         };
-        let remote =
-            Remote { path: own_path(host, number, path), pair: request.pair, first_psn: begins_at };
+        let remote = Remote { path: own_path(host, number, path), pair: request.pair, first_psn: begins_at };
         let pair = host.endpoint.connect(settings, remote).ok_or(CmReject::NO_RESOURCES)?;
         let memory = ControlPair::memory(host);
         let control = ControlPair::new(host, pair, id, memory);

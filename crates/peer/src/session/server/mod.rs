@@ -146,7 +146,8 @@ impl Server {
     /// What it has done so far.
     pub fn status(&self) -> ServerStatus {
         let counters = self.host.as_ref().map_or_else(Default::default, |host| host.endpoint.counters());
-        let manager = self.host.as_ref().map_or_else(Default::default, |host| host.endpoint.manager().counters());
+        let manager =
+            self.host.as_ref().map_or_else(Default::default, |host| host.endpoint.manager().counters());
         ServerStatus {
             clients: self.clients.len() as u64,
             frames_in: counters.frames,
