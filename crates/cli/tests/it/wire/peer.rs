@@ -28,7 +28,7 @@ const START_LIMIT: Duration = Duration::from_mins(10);
 /// A hanging tool is judged as failed after this time.
 pub(super) const TOOL_LIMIT: Duration = Duration::from_mins(4);
 pub(super) const SHORT: Duration = Duration::from_mins(2);
-pub(super) const HOST: &str = "198.18.0.1";
+const HOST: &str = "198.18.0.1";
 pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 /// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
 pub(super) const CLOCK_ATTEMPTS: u32 = 6;

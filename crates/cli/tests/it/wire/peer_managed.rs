@@ -10,7 +10,7 @@ use wiremend_dataplane::net::{self, NetNs, VethEnd};
 use wiremend_lab::guests::Guest;
 
 use super::peer::{
-    CLOCK_ATTEMPTS, GUEST, HOST, SHORT, TOOL_LIMIT, assert_done, clock_failed, ip, is_listening, with_guest,
+    CLOCK_ATTEMPTS, GUEST, SHORT, TOOL_LIMIT, assert_done, clock_failed, ip, is_listening, with_guest,
 };
 use super::relay_net::in_own_network;
 use super::until;
@@ -42,17 +42,17 @@ const PROGRAMS: [Managed; 6] = [
     },
     Managed {
         name: "ib_write_bw",
-        server: "ib_write_bw -R -d rxe0 -F -s 65536 -n 20",
-        client: "ib_write_bw -R -d rxe0 -F -s 65536 -n 20 198.18.0.1",
+        server: "ib_write_bw -R -d rxe0 -F -s 16384 -n 20",
+        client: "ib_write_bw -R -d rxe0 -F -s 16384 -n 20 198.18.0.1",
         serve: &[],
-        connect: &["write", "--cm", "--iterations", "20"],
+        connect: &["write", "--cm", "--size", "16KiB", "--iterations", "20"],
     },
     Managed {
         name: "ib_read_bw",
-        server: "ib_read_bw -R -d rxe0 -F -s 65536 -n 20",
-        client: "ib_read_bw -R -d rxe0 -F -s 65536 -n 20 198.18.0.1",
+        server: "ib_read_bw -R -d rxe0 -F -s 16384 -n 20",
+        client: "ib_read_bw -R -d rxe0 -F -s 16384 -n 20 198.18.0.1",
         serve: &[],
-        connect: &["read", "--cm", "--iterations", "20"],
+        connect: &["read", "--cm", "--size", "16KiB", "--iterations", "20"],
     },
     Managed {
         name: "ib_send_lat",
