@@ -28,7 +28,7 @@ struct Managed {
 const PROGRAMS: [Managed; 6] = [
     Managed {
         name: "rping",
-        server: "rping -s -C 20",
+        server: "rping -s -S 3000",
         client: "rping -c -V -C 20 -S 3000 -a 198.18.0.1",
         serve: &[],
         connect: &["ping", "--with", "rping", "--size", "3000B", "--iterations", "20"],
