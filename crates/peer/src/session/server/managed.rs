@@ -63,7 +63,12 @@ impl Server {
             return Err(CmReject::INVALID_MTU);
         }
         let is_new = matches!(role, Role::Rping | Role::Ucmatose);
-        let known = self.clients.iter().find(|(_, client)| client.awaits(path)).map(|(number, _)| *number);
+        // Two clients of one machine: the request belongs to the one that has no queue pair yet.
+        let awaiting = |is_new: bool| {
+            let mut clients = self.clients.iter();
+            clients.find(|(_, client)| client.awaits(path) && (!is_new || client.pairs.is_empty()))
+        };
+        let known = awaiting(true).or_else(|| awaiting(false)).map(|(number, _)| *number);
         let number = match known {
             _ if is_new && self.clients.len() < CLIENTS_MAX => {
                 let client = Client::new(host, &self.settings, role, None);
