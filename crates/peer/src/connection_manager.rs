@@ -293,7 +293,7 @@ impl ConnectionManager {
         }
     }
 
-    /// Number of connections in each phase.
+    /// Number of connections, incomplete and ending ones included.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
