@@ -56,6 +56,7 @@ impl SimulationPlan<'_> {
             partitions[self.owner(lane)].ports.track_loss_episodes(lane);
         }
         self.attach_recorders(&mut partitions);
+        self.connect_lazy_ports(&mut partitions);
         let limits = self.limits();
         let ValidScenario { net, notes, terms, .. } = self.valid;
         AssembledRun { partitions, limits, net, notes, terms }
@@ -220,6 +221,18 @@ impl SimulationPlan<'_> {
     fn owns_port(&self, number: u16, lane: LaneId) -> bool {
         let NodeId(from) = self.graph().lane_from(lane);
         from >= self.graph().host_count() && self.node_partitions[from as usize] == number
+    }
+
+    /// Lets the ports of protected links send control frames without events to other partitions.
+    fn connect_lazy_ports(&self, partitions: &mut [Partition]) {
+        let graph = self.graph();
+        for lane in self.valid.protection.ends.keys().copied() {
+            let [from, to] = [graph.lane_from(lane), graph.lane_to(lane)]
+                .map(|node| usize::from(self.node_partitions[node.index()]));
+            if from != to && partitions[to].lanes.is_lazy(lane) {
+                partitions[from].lanes.send_lazily(lane);
+            }
+        }
     }
 
     /// Enables recording of captured and traced lanes.

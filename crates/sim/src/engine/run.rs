@@ -104,8 +104,10 @@ struct Shared<'a> {
     barrier: Barrier,
     /// Whether the first thread simulates alone.
     is_alone: AtomicBool,
-    /// End of the last window that the first thread has simulated alone.
+    /// End of the last window that the first thread has handled alone.
     alone_until: AtomicU64,
+    /// Whether it has also simulated that window.
+    is_simulated: AtomicBool,
     /// Outboxes by receiving partition, then by sending partition.
     mailboxes: Vec<Vec<Mutex<Outbox>>>,
     outputs: Vec<Mutex<WindowOutput>>,
@@ -157,6 +159,7 @@ pub(crate) fn run(
         barrier: Barrier::new(count),
         is_alone: AtomicBool::new(choice.is_some() || count == 1 || fast_forward.is_due()),
         alone_until: AtomicU64::new(0),
+        is_simulated: AtomicBool::new(false),
         mailboxes: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
         outputs: (0..count).map(|_| Mutex::default()).collect(),
         state: (0..count).map(|_| PartitionState::default()).collect(),
@@ -219,16 +222,18 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
     shared.partition(me).start();
     let mut window_end = Time::ZERO;
     loop {
+        let mut is_simulated = false;
         if shared.is_alone.load(Ordering::Relaxed) {
             // All threads have read the state of the last window before the first one changes it.
             shared.barrier.wait();
             if let Some(leader) = leader.as_deref_mut() {
-                let until = simulate_alone(shared, leader, window_end);
-                shared.alone_until.store(until.as_ps(), Ordering::Relaxed);
+                simulate_alone(shared, leader, window_end);
             }
             shared.barrier.wait();
             window_end = Time::from_ps(shared.alone_until.load(Ordering::Relaxed));
-        } else {
+            is_simulated = shared.is_simulated.load(Ordering::Relaxed);
+        }
+        if !is_simulated {
             simulate_window(&mut shared.partition(me), shared, window_end);
             shared.barrier.wait();
             collect_outboxes(&mut shared.partition(me), shared);
@@ -258,12 +263,15 @@ fn simulate(me: usize, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>)
     }
 }
 
-/// Simulates all partitions, from the window that ends at `window_end` until all threads shall simulate or the
-/// run ends. Returns the end of the last window.
-fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) -> Time {
-    loop {
+/// Skips time if that is due, and simulates all partitions, from the window that ends at `window_end` until all threads
+/// shall simulate or the run ends.
+fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: Time) {
+    let is_simulated = loop {
         if leader.fast_forward.is_due() {
             window_end = skip_time(shared, leader, window_end);
+            if !leader.is_alone(shared) {
+                break false;
+            }
         }
         for number in 0..shared.partitions.len() {
             simulate_window(&mut shared.partition(number), shared, window_end);
@@ -274,9 +282,11 @@ fn simulate_alone(shared: &Shared<'_>, leader: &mut Leader<'_>, mut window_end: 
         leader.on_window(shared, window_end);
         match decide(shared, window_end) {
             ControlFlow::Continue(end) if shared.is_alone.load(Ordering::Relaxed) => window_end = end,
-            _ => return window_end,
+            _ => break true,
         }
-    }
+    };
+    shared.alone_until.store(window_end.as_ps(), Ordering::Relaxed);
+    shared.is_simulated.store(is_simulated, Ordering::Relaxed);
 }
 
 /// Simulates some windows and skips time if the network repeats a pattern. Returns the end of the next window.
@@ -407,17 +417,21 @@ struct Leader<'a> {
 }
 
 impl Leader<'_> {
+    /// Returns whether the first thread simulates the next window alone.
+    fn is_alone(&self, shared: &Shared<'_>) -> bool {
+        self.choice.as_ref().map_or(shared.partitions.len() == 1, ThreadChoice::is_alone)
+    }
+
     /// Handles the end of a window of all partitions.
     fn on_window(&mut self, shared: &Shared<'_>, window_end: Time) {
         let events: u64 = shared.state.iter().map(|state| state.events.load(Ordering::Relaxed)).sum();
         self.events += events;
         self.synced = window_end;
         self.fast_forward.on_window(events);
-        let is_alone = match &mut self.choice {
-            Some(choice) => choice.on_window(events),
-            None => shared.partitions.len() == 1,
-        };
-        shared.is_alone.store(is_alone || self.fast_forward.is_due(), Ordering::Relaxed);
+        if let Some(choice) = &mut self.choice {
+            choice.on_window(events);
+        }
+        shared.is_alone.store(self.is_alone(shared) || self.fast_forward.is_due(), Ordering::Relaxed);
         self.collect_output(shared, window_end);
         self.check_deadlocks(shared, window_end);
     }

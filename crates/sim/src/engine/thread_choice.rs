@@ -2,8 +2,8 @@
 //!
 //! Threads meet twice per window. That takes microseconds, or milliseconds if other programs use the processors,
 //! and a window of a small network takes less. Which way is faster is measured: the slower one is tried again
-//! after a while, the more rarely the more often it lost. This is the only clock of the engine, and it changes no
-//! result.
+//! after a while, the more rarely the more often it lost, and as soon as the present way takes longer than the other
+//! one took. This is the only clock of the engine, and it changes no result.
 
 use std::time::Instant;
 
@@ -12,8 +12,8 @@ pub(crate) struct ThreadChoice {
     block_events: u64,
     is_alone: bool,
     is_trial: bool,
-    /// Blocks until the next trial.
-    blocks_left: u32,
+    /// Blocks since the last trial, and until the next one.
+    blocks: u32,
     interval: u32,
     /// Nanoseconds per event of the last block: together, alone.
     costs: [f64; 2],
@@ -26,8 +26,11 @@ pub(crate) struct ThreadChoice {
 
 /// Windows of a block besides the first, at least.
 const BLOCK_WINDOWS_MIN: u32 = 2;
-/// Blocks between a trial that has won and the next trial.
-const INTERVAL_MIN: u32 = 4;
+/// Blocks between two trials, at least.
+const INTERVAL_MIN: u32 = 3;
+/// Blocks between a trial that all threads have won and the next trial: one thread alone was measured just before. A
+/// trial that one thread has won may mean that another program used the processor, so the next one is soon.
+const INTERVAL_TOGETHER: u32 = 32;
 /// A trial ends early after this multiple of the other way's time.
 const HOPELESS: f64 = 2.0;
 /// Blocks between trials that lose again and again.
@@ -40,8 +43,8 @@ impl ThreadChoice {
             block_events,
             is_alone: true,
             is_trial: false,
-            blocks_left: 0,
-            interval: INTERVAL_MIN,
+            blocks: 0,
+            interval: 0,
             costs: [f64::INFINITY; 2],
             started: now(),
             windows_min: 0,
@@ -50,8 +53,13 @@ impl ThreadChoice {
         }
     }
 
-    /// Handles a window with so many events. Returns whether the first thread simulates the next one alone.
-    pub(crate) fn on_window(&mut self, events: u64) -> bool {
+    /// Returns whether the first thread simulates the next window alone.
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
+    /// Handles a window with so many events.
+    pub(crate) fn on_window(&mut self, events: u64) {
         self.windows += 1;
         self.events += events;
         if self.is_trial && self.is_hopeless() {
@@ -62,7 +70,6 @@ impl ThreadChoice {
         } else if self.events >= self.block_events && self.windows > self.windows_min {
             self.end_block();
         }
-        self.is_alone
     }
 
     fn end_block(&mut self) {
@@ -79,16 +86,22 @@ impl ThreadChoice {
     }
 
     fn on_block(&mut self, cost: f64) {
+        let other_cost = self.costs[usize::from(!self.is_alone)];
         self.costs[usize::from(self.is_alone)] = cost;
         if self.is_trial {
-            let has_won = cost < self.costs[usize::from(!self.is_alone)];
-            self.interval = if has_won { INTERVAL_MIN } else { (self.interval * 2).min(INTERVAL_MAX) };
-            self.is_alone ^= !has_won;
-            (self.is_trial, self.blocks_left) = (false, self.interval);
-        } else if self.blocks_left == 0 {
+            self.interval = match (cost < other_cost, self.is_alone) {
+                (true, true) => INTERVAL_MIN,
+                (true, false) => INTERVAL_TOGETHER,
+                (false, _) => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX),
+            };
+            self.is_alone ^= cost >= other_cost;
+            (self.is_trial, self.blocks) = (false, 0);
+            return;
+        }
+        self.blocks += 1;
+        let is_slower = self.blocks >= INTERVAL_MIN && cost > other_cost;
+        if is_slower || self.blocks > self.interval {
             (self.is_trial, self.is_alone) = (true, !self.is_alone);
-        } else {
-            self.blocks_left -= 1;
         }
     }
 }
@@ -104,13 +117,7 @@ mod tests {
 
     /// Returns how many of the blocks the first thread simulated alone.
     fn alone(blocks: u32, cost_together: f64, cost_alone: f64) -> u32 {
-        let mut choice = ThreadChoice::new(1);
-        let mut alone = 0;
-        for _ in 0..blocks {
-            alone += u32::from(choice.is_alone);
-            choice.on_block(if choice.is_alone { cost_alone } else { cost_together });
-        }
-        alone
+        run(&mut ThreadChoice::new(1), blocks, [cost_together, cost_alone])
     }
 
     #[test]
@@ -119,5 +126,34 @@ mod tests {
         assert!((5..20).contains(&tried), "together {tried} times");
         let tried = alone(10_000, 25.0, 40.0);
         assert!((5..20).contains(&tried), "alone {tried} times");
+    }
+
+    /// Handles so many blocks. Returns how many of them the first thread simulated alone.
+    fn run(choice: &mut ThreadChoice, blocks: u32, [together, alone]: [f64; 2]) -> u32 {
+        let mut count = 0;
+        for _ in 0..blocks {
+            count += u32::from(choice.is_alone);
+            choice.on_block(if choice.is_alone { alone } else { together });
+        }
+        count
+    }
+
+    #[test]
+    fn a_trial_that_was_disturbed_is_soon_repeated() {
+        let mut choice = ThreadChoice::new(1);
+        run(&mut choice, 1, [25.0, 40.0]);
+        assert!(choice.is_trial && !choice.is_alone);
+        run(&mut choice, 1, [90.0, 40.0]);
+        let alone = run(&mut choice, 50, [25.0, 40.0]);
+        assert!(alone < 10, "alone in {alone} of 50 blocks");
+    }
+
+    #[test]
+    fn a_way_that_becomes_slow_is_left_at_once() {
+        let mut choice = ThreadChoice::new(1);
+        run(&mut choice, 10, [25.0, 40.0]);
+        assert!(!choice.is_alone && choice.interval == INTERVAL_TOGETHER);
+        let together = 10 - run(&mut choice, 10, [90.0, 40.0]);
+        assert!(together <= 3, "together in {together} of 10 blocks");
     }
 }

@@ -106,6 +106,12 @@ impl FrameStore {
         copy
     }
 
+    /// Returns the slot that is used again after `ahead` others.
+    #[inline]
+    pub(crate) fn free_slot(&self, ahead: usize) -> Option<FrameId> {
+        self.free.get(self.free.len().checked_sub(ahead + 1)?).map(|slot| FrameId(*slot))
+    }
+
     /// Returns the number of stored frames.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -5,6 +5,7 @@
 //! departure time when it gets a frame: one event per hop. Other ports fix it when transmission starts; see
 //! [`crate::switch`].
 
+mod exchange;
 mod failures;
 mod repeat_state;
 
@@ -16,11 +17,9 @@ use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
-use super::{Intake, LaneRing, PoolRing, Port, RingPool, WireFlags};
+use super::{Intake, LaneRing, Outbox, PoolRing, Port, RingPool, WireFlags};
 use crate::event::{EventQueue, EventSource, EventSources};
-use crate::frame::{
-    Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader, ParityBlock,
-};
+use crate::frame::{Body, Frame, FrameId, FrameStore, GAP_BYTES, Header, Headers, LossCause, PackedHeader};
 use crate::memory::prefetch;
 use crate::network::{FailedFrame, Failures, Lane, Notice};
 use crate::observe::{Recorder, SentFrame};
@@ -67,14 +66,6 @@ pub(crate) struct Lanes {
     pub(crate) recorder: Recorder,
 }
 
-/// A frame in flight to another partition, and its arrival time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    lane: LaneId,
-    at: Time,
-    frame: Frame,
-}
-
 /// Counters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LaneCounters {
@@ -92,18 +83,6 @@ pub struct LaneCounters {
     pub marked: u64,
     /// Frames that its port trimmed.
     pub trims: Trims,
-}
-
-/// Frames and notices for another partition.
-#[derive(Default)]
-pub(crate) struct Outbox {
-    frames: Vec<InFlight>,
-    pub(crate) notices: Vec<Notice>,
-    /// Ends of protected links that must start: the lane that they send over, and the time.
-    pub(crate) starts: Vec<(LaneId, Time)>,
-    /// Headers and feedback of these frames, by position among the frames.
-    headers: Vec<(usize, Header, Option<ParityBlock>)>,
-    feedback: Vec<(usize, Box<Feedback>)>,
 }
 
 /// Result of an arrival event.
@@ -409,7 +388,11 @@ impl Lanes {
     /// Carries a frame over a lane that is impaired or recorded, sends telemetry, or ends in another
     /// partition.
     fn carry_flagged(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) {
-        let port = &self.ports[lane.index()];
+        let port = &mut self.ports[lane.index()];
+        if port.is_remote() && port.certainly_crosses(self.frames.get(id).len) {
+            self.hand_over(lane, at, id);
+            return;
+        }
         if port.flags.has(WireFlags::TELEMETRY) {
             let sent = &mut self.sent_bytes[lane.index()];
             *sent += u64::from(self.frames.get(id).len) + GAP_BYTES;
@@ -428,17 +411,8 @@ impl Lanes {
         if let Some(cause) = lost {
             self.frames.get_mut(id).body = Body::Lost(cause);
         }
-        if port.flags.has(WireFlags::REMOTE) {
-            let outbox = &mut self.outbox[usize::from(port.to_partition)];
-            if let Some(feedback) = self.frames.detach(id) {
-                outbox.feedback.push((outbox.frames.len(), feedback));
-            }
-            let frame = self.frames.remove(id);
-            if frame.has_header {
-                let header = (outbox.frames.len(), self.headers.remove(id), self.headers.detach(id));
-                outbox.headers.push(header);
-            }
-            outbox.frames.push(InFlight { lane, at, frame });
+        if port.is_remote() {
+            self.hand_over(lane, at, id);
         } else {
             self.carry(lane, at, id);
         }
@@ -484,31 +458,6 @@ impl Lanes {
         let fate = impairments.fate(start, &facts);
         *clean = impairments.lend_clean();
         fate
-    }
-
-    /// Takes over the frames that another partition has sent.
-    pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
-        let mut feedback = outbox.feedback.drain(..).peekable();
-        let mut headers = outbox.headers.drain(..).peekable();
-        for (place, InFlight { lane, at, frame }) in outbox.frames.drain(..).enumerate() {
-            let frame = self.frames.insert(frame);
-            if let Some((_, header, block)) = headers.next_if(|(of, ..)| *of == place) {
-                self.headers.insert(frame, header);
-                if let Some(block) = block {
-                    self.headers.attach(frame, block);
-                }
-            }
-            if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
-                self.frames.attach(frame, feedback);
-            }
-            self.carry(lane, at, frame);
-        }
-    }
-
-    /// Returns the outbox to the sender over `lane`, if it belongs to another partition.
-    pub(crate) fn outbox_of_sender(&mut self, lane: LaneId) -> Option<&mut Outbox> {
-        let back = &self.ports[lane.reverse().index()];
-        back.flags.has(WireFlags::REMOTE).then(|| &mut self.outbox[usize::from(back.to_partition)])
     }
 
     /// Drops a frame from a queue to resolve a deadlock.
@@ -574,17 +523,11 @@ impl Lanes {
 
     /// Returns the number of frames in flight: on lanes, in queues, or in outboxes.
     pub(crate) fn in_flight(&self) -> u64 {
-        let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
+        let leaving: usize = self.outbox.iter().map(Outbox::len).sum();
         (self.frames.len() + leaving) as u64 + self.controls - self.kept_copies
     }
 
     pub(crate) fn bytes_in(&self, lane: LaneId, span: Span) -> Bytes {
         self.rates[lane.index()].bytes_in(span)
-    }
-}
-
-impl Outbox {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty() && self.notices.is_empty() && self.starts.is_empty()
     }
 }

@@ -7,7 +7,7 @@
 use wiremend_units::{LaneId, Span, Time};
 use wiremend_wire::MIN_FRAME_BYTES;
 
-use super::{Lanes, PoolRing, Port, RingPool};
+use super::{Lanes, Outbox, PoolRing, Port, RingPool};
 use crate::event::{EventQueue, EventSource};
 use crate::frame::{FrameId, PackedHeader};
 use crate::memory::prefetch;
@@ -20,7 +20,7 @@ const STORED_AHEAD: u32 = 12;
 pub(crate) struct ControlExchange<'a> {
     port: &'a mut Port,
     arriving: &'a mut PoolRing,
-    leaving: &'a mut PoolRing,
+    leaving: Leaving<'a>,
     pool: &'a mut RingPool<PackedHeader>,
     queue: &'a mut EventQueue,
     /// Source of the event that looks at the control frames of the other end.
@@ -28,6 +28,13 @@ pub(crate) struct ControlExchange<'a> {
     /// Control frames in flight.
     controls: &'a mut u64,
     wire_time: Span,
+}
+
+/// Where control frames go.
+enum Leaving<'a> {
+    Ring(&'a mut PoolRing),
+    /// The lane ends in another partition.
+    Outbox(LaneId, &'a mut Outbox),
 }
 
 impl ControlExchange<'_> {
@@ -53,17 +60,22 @@ impl ControlExchange<'_> {
     /// whether it was sent.
     #[inline]
     pub(crate) fn send(&mut self, now: Time, header: PackedHeader) -> bool {
-        if !self.port.certainly_passes(MIN_FRAME_BYTES as u16) {
+        if !self.port.certainly_crosses(MIN_FRAME_BYTES as u16) {
             return false;
         }
         let done = now + self.wire_time;
         self.port.busy_until = done;
         let at = done + self.port.delay;
-        let is_first = self.leaving.is_empty();
-        self.leaving.append(self.pool, at, header);
-        *self.controls += 1;
-        if is_first {
-            self.queue.arm_by(self.far_timer, at);
+        match &mut self.leaving {
+            Leaving::Ring(ring) => {
+                let is_first = ring.is_empty();
+                ring.append(self.pool, at, header);
+                *self.controls += 1;
+                if is_first {
+                    self.queue.arm_by(self.far_timer, at);
+                }
+            }
+            Leaving::Outbox(lane, outbox) => outbox.push_control(*lane, at, header),
         }
         true
     }
@@ -82,6 +94,11 @@ impl Lanes {
         let lanes = [lane.index(), lane.reverse().index()];
         let [leaving, arriving] = self.control_rings.get_disjoint_mut(lanes).expect("two lanes of a link");
         let port = &mut self.ports[lane.index()];
+        let leaving = if port.is_remote() {
+            Leaving::Outbox(lane, &mut self.outbox[usize::from(port.to_partition)])
+        } else {
+            Leaving::Ring(leaving)
+        };
         let wire_time = port.serialize(MIN_FRAME_BYTES as u16, &self.rates, lane);
         Some(ControlExchange {
             port,
@@ -127,6 +144,24 @@ impl Lanes {
     pub(crate) fn receive_lazily(&mut self, lane: LaneId) {
         self.rings[lane.index()].is_lazy = true;
         self.control_rings.resize(self.rings.len(), PoolRing::default());
+    }
+
+    /// Prepares a lane that ends in another partition, where the receiving port is responsible for control frames.
+    pub(crate) fn send_lazily(&mut self, lane: LaneId) {
+        debug_assert!(self.ports[lane.index()].is_remote(), "the lane ends in another partition");
+        self.receive_lazily(lane);
+    }
+
+    /// Takes over a control frame from another partition.
+    pub(super) fn receive_control(&mut self, lane: LaneId, at: Time, header: PackedHeader) {
+        let far_timer = self.sources.switch_timer_of(self.rings[lane.index()].to);
+        let ring = &mut self.control_rings[lane.index()];
+        let is_first = ring.is_empty();
+        ring.append(&mut self.control_pool, at, header);
+        self.controls += 1;
+        if is_first {
+            self.queue.arm_by(far_timer, at);
+        }
     }
 
     /// Returns whether control frames on a lane have no events.

@@ -2,10 +2,12 @@
 
 mod lanes;
 mod lazy;
+mod outbox;
 mod port;
 mod ring;
 
 pub use lanes::LaneCounters;
-pub(crate) use lanes::{Lanes, Outbox};
+pub(crate) use lanes::Lanes;
+pub(crate) use outbox::Outbox;
 pub(crate) use port::{Intake, Port, WireFlags};
 pub(crate) use ring::{LaneRing, PoolRing, RingPool};

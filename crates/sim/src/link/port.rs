@@ -78,6 +78,11 @@ impl WireFlags {
     }
 
     #[inline]
+    const fn without(self, bit: u8) -> Self {
+        Self { bits: self.bits & !bit }
+    }
+
+    #[inline]
     pub(crate) const fn has(self, bit: u8) -> bool {
         self.bits & bit != 0
     }
@@ -101,6 +106,21 @@ impl Port {
     #[inline]
     pub(crate) fn will_pass(&self, len: u16) -> bool {
         self.flags.is_plain() || self.flags.is_impaired_only() && self.clean >= self.trials(len)
+    }
+
+    /// As [`Port::certainly_passes`], also for a lane that ends in another partition.
+    #[inline]
+    pub(super) fn certainly_crosses(&mut self, len: u16) -> bool {
+        let wire = self.flags.without(WireFlags::REMOTE);
+        let passes = wire.is_plain() || wire.is_impaired_only() && self.clean >= self.trials(len);
+        self.clean -= if passes && !wire.is_plain() { self.trials(len) } else { 0 };
+        passes
+    }
+
+    /// Returns whether the lane ends in another partition.
+    #[inline]
+    pub(super) const fn is_remote(&self) -> bool {
+        self.flags.has(WireFlags::REMOTE)
     }
 
     /// Returns how often impairments decide about a frame.

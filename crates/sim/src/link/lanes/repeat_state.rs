@@ -3,9 +3,10 @@
 use wiremend_proto::engine::{StateKind, StateVisitor};
 use wiremend_units::{LaneId, Time};
 
-use super::{Lanes, Outbox};
+use super::Lanes;
 use crate::event::EventSource;
 use crate::frame::{FrameId, FrameStore};
+use crate::link::Outbox;
 
 impl Lanes {
     /// Visits the state of all lanes and of the frames on them. Times of events are visited here and written by
