@@ -5,7 +5,6 @@
 
 use crate::cause::TapPosition;
 use crate::flow::{Flow, Shared};
-use crate::mad::Mad;
 use crate::not_roce::{ETHERTYPE_ROCE_V1, NotRoce, PROTOCOL_ESP};
 use crate::operation::Service;
 use crate::packet::{Content, RocePacket, dissect};
@@ -15,7 +14,7 @@ use crate::report::{Explanation, conclude};
 use crate::taps::Taps;
 use crate::trail::{Trail, Trails};
 use wiremend_units::Psn;
-use wiremend_wire::{Icrc, Malformed};
+use wiremend_wire::{CmMessage, Icrc, Mad, Malformed};
 
 /// Packets of the watched queue pair that are kept.
 const STEPS_MAX: usize = 100_000;
@@ -182,7 +181,8 @@ impl Analysis {
         let Some((op, kind)) = kind(packet) else {
             self.tally.other_services += 1;
             if packet.operation.service() == Service::Ud
-                && let Some(message) = Mad::parse(packet.payload).and_then(|mad| mad.cm())
+                && let Some(mad) = Mad::parse(packet.payload)
+                && let Some(message @ (CmMessage::Request(_) | CmMessage::Reply(_))) = CmMessage::parse(&mad)
                 && packet.bth.dest_qp.get() == 1
             {
                 self.tally.managers += 1;

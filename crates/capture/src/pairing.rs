@@ -8,9 +8,8 @@
 use std::collections::BTreeSet;
 
 use wiremend_units::Psn;
-use wiremend_wire::Opcode;
+use wiremend_wire::{CmMessage, CmRequest, Opcode};
 
-use crate::mad::CmMessage;
 use crate::record::{HostIndex, Kind, Record, Stream, Table, TapIndex};
 
 /// Most flows that are followed.
@@ -276,18 +275,22 @@ impl Pairings {
             return;
         }
         match message {
-            CmMessage::Request { local_id, qpn, retries, timeout, .. } => {
+            CmMessage::Request(request) => {
+                let CmRequest { local_id, pair, retries, timeout, .. } = request;
+                let qpn = pair.get();
                 self.requests.insert((from, local_id), Setup { qpn, timeout, retries });
                 self.restarted.insert((from, qpn));
             }
-            CmMessage::Reply { remote_id, qpn, .. } => {
-                let Some(client) = self.requests.get(&(to, remote_id)).copied() else { return };
+            CmMessage::Reply(reply) => {
+                let Some(client) = self.requests.get(&(to, reply.ids.remote)).copied() else { return };
+                let qpn = reply.pair.get();
                 let server = Setup { qpn, ..client };
                 // Requests of the client go to the server's queue pair, and their answers to the client's.
                 self.managed.insert((to, from, qpn), client);
                 self.managed.insert((from, to, client.qpn), server);
                 self.restarted.insert((from, qpn));
             }
+            _ => {}
         }
     }
 }

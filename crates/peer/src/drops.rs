@@ -32,13 +32,15 @@ enum What {
 }
 
 /// Kinds of frames in rules.
-const KINDS: [(&str, Option<FrameKind>); 6] = [
+const KINDS: [(&str, Option<FrameKind>); 7] = [
     ("any", None),
     ("data", Some(FrameKind::Data)),
     ("ack", Some(FrameKind::Ack)),
     ("nak", Some(FrameKind::Nak)),
     ("read-request", Some(FrameKind::ReadRequest)),
     ("read-response", Some(FrameKind::ReadResponse)),
+    // Messages of connection managers, and congestion notifications.
+    ("other", Some(FrameKind::Other)),
 ];
 
 impl FromStr for DropRule {

@@ -49,3 +49,15 @@ pub enum Event {
         expiry: Expiry,
     },
 }
+
+impl Event {
+    /// The queue pair.
+    pub const fn pair(&self) -> PairId {
+        match *self {
+            Self::Completed { pair, .. }
+            | Self::Received { pair, .. }
+            | Self::Refused { pair }
+            | Self::Expired { pair, .. } => pair,
+        }
+    }
+}

@@ -11,8 +11,10 @@
 //!  frames of the wire ─► on_frame ─►└──────────┘─► poll_transmit ─► frames for the wire
 //! ```
 //!
-//! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest and
-//! `ibv_rc_pingpong` ([`perftest`]) as server or client.
+//! Its [`ConnectionManager`] has queue pair 1, and sets up and ends connections by datagrams.
+//!
+//! On Linux, [`host`] gives it a packet socket and a clock, and [`session`] connects it to perftest,
+//! `ibv_rc_pingpong` ([`perftest`]), `rping` and `ucmatose` as server or client.
 //!
 //! [`probe`] plays losses and errors by hand, past the endpoint, and reports how the peer behaves.
 //!
@@ -20,6 +22,7 @@
 //! sequence numbers or operations gets the NAK of the specification, and frames with a wrong ICRC, unknown queue pairs
 //! or foreign addresses are counted and dropped.
 
+mod connection_manager;
 mod drops;
 mod endpoint;
 mod event;
@@ -35,6 +38,9 @@ mod region;
 pub mod session;
 mod timers;
 
+pub use connection_manager::{
+    CONNECTIONS_MAX, CmCounters, CmEvent, ConnectionId, ConnectionManager, HALF_OPEN_MAX,
+};
 pub use drops::{Direction, DropRule, Drops, StallCause};
 pub use endpoint::{
     Counters, Endpoint, FRAME_BYTES_MAX, PAIRS_MAX, POSTED_MAX, PairSettings, PostError, Settings,

@@ -4,10 +4,11 @@
 //! message with one `read`, so each is written at once.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use wiremend_units::{Psn, QpNum};
+use wiremend_wire::{gid_of, ip_of};
 
 /// TCP port of both.
 pub const PORT: u16 = 18_515;
@@ -41,6 +42,8 @@ pub struct Keys {
 
 /// Length of [`Keys`].
 pub const KEYS_BYTES: usize = 108;
+/// Length of [`Keys`] with `-R`.
+pub const MANAGED_KEYS_BYTES: usize = 56;
 /// Length of the message of `ibv_rc_pingpong`.
 pub const PINGPONG_BYTES: usize = 52;
 
@@ -49,7 +52,7 @@ impl Keys {
     pub fn to_bytes(&self) -> [u8; KEYS_BYTES] {
         let Self { out_reads, pair, psn, rkey, address, ip } = *self;
         let (lid, shared_queue) = (0, 0);
-        let gid = gid(ip).map(|byte| format!("{byte:02x}:")).concat();
+        let gid = gid_of(ip).map(|byte| format!("{byte:02x}:")).concat();
         let text = format!(
             "{lid:04x}:{out_reads:04x}:{:06x}:{:06x}:{rkey:08x}:{address:016x}:{gid}{shared_queue:08x}:\0",
             pair.get(),
@@ -76,13 +79,39 @@ impl Keys {
             psn: Psn::new(u32::try_from(number(3)?).ok()?),
             rkey: u32::try_from(number(4)?).ok()?,
             address: number(5)?,
-            ip: Ipv6Addr::from(gid).to_canonical(),
+            ip: ip_of(gid),
+        })
+    }
+
+    /// The message of perftest with `-R`: `struct pingpong_dest`, most fields big-endian.
+    pub fn to_managed(&self) -> [u8; MANAGED_KEYS_BYTES] {
+        let Self { out_reads, pair, psn, rkey, address, ip } = *self;
+        let mut bytes = [0; MANAGED_KEYS_BYTES];
+        for (at, word) in [(4, u32::from(out_reads)), (8, pair.get()), (12, psn.get()), (16, rkey)] {
+            bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        bytes[24..32].copy_from_slice(&address.to_be_bytes());
+        bytes[32..48].copy_from_slice(&gid_of(ip));
+        bytes
+    }
+
+    /// Parses the message of perftest with `-R`.
+    pub fn parse_managed(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; MANAGED_KEYS_BYTES] = bytes.try_into().ok()?;
+        let word = |at: usize| Some(u32::from_be_bytes(*bytes[at..].first_chunk()?));
+        Some(Self {
+            out_reads: word(4)?.min(u32::from(u16::MAX)) as u16,
+            pair: QpNum::new(word(8)?),
+            psn: Psn::new(word(12)?),
+            rkey: word(16)?,
+            address: u64::from_be_bytes(*bytes[24..].first_chunk()?),
+            ip: ip_of(*bytes[32..].first_chunk()?),
         })
     }
 
     /// Formats the message of `ibv_rc_pingpong`.
     pub fn to_pingpong(&self) -> [u8; PINGPONG_BYTES] {
-        let gid = gid(self.ip).map(|byte| format!("{byte:02x}")).concat();
+        let gid = gid_of(self.ip).map(|byte| format!("{byte:02x}")).concat();
         let lid = 0;
         let text = format!("{lid:04x}:{:06x}:{:06x}:{gid}\0", self.pair.get(), self.psn.get());
         text.into_bytes().try_into().expect("all fields have their width")
@@ -98,7 +127,7 @@ impl Keys {
         }
         let number = |text: &str| u32::from_str_radix(text, 16).ok();
         // A GID is written as four words.
-        let ip = Ipv6Addr::from(u128::from_str_radix(gid, 16).ok()?).to_canonical();
+        let ip = ip_of(u128::from_str_radix(gid, 16).ok()?.to_be_bytes());
         let (pair, psn) = (QpNum::new(number(pair)?), Psn::new(number(psn)?));
         Some(Self { out_reads: 1, pair, psn, rkey: 0, address: 0, ip })
     }
@@ -148,14 +177,6 @@ impl FromStr for Keys {
     }
 }
 
-/// The GID of `RoCEv2`: the address, as IPv6.
-fn gid(ip: IpAddr) -> [u8; 16] {
-    match ip {
-        IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
-        IpAddr::V6(ip) => ip.octets(),
-    }
-}
-
 /// Code of an MTU: a digit and NUL.
 pub fn mtu_message(mtu: u16) -> [u8; 2] {
     [b'1' + (mtu.ilog2() - 8) as u8, 0]
@@ -169,7 +190,7 @@ pub fn parse_mtu(bytes: &[u8]) -> Option<u16> {
     }
 }
 
-/// A program of perftest, or `ibv_rc_pingpong`.
+/// A program of perftest, `ibv_rc_pingpong`, or a program of librdmacm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the names are those of the programs")]
 pub enum Tool {
@@ -181,11 +202,13 @@ pub enum Tool {
     ReadLat,
     AtomicBw,
     Pingpong,
+    Rping,
+    Ucmatose,
 }
 
 impl Tool {
     /// All programs.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::WriteBw,
         Self::WriteLat,
         Self::SendBw,
@@ -194,6 +217,8 @@ impl Tool {
         Self::ReadLat,
         Self::AtomicBw,
         Self::Pingpong,
+        Self::Rping,
+        Self::Ucmatose,
     ];
 
     /// Name of the program.
@@ -207,7 +232,23 @@ impl Tool {
             Self::ReadLat => "ib_read_lat",
             Self::AtomicBw => "ib_atomic_bw",
             Self::Pingpong => "ibv_rc_pingpong",
+            Self::Rping => "rping",
+            Self::Ucmatose => "ucmatose",
         }
+    }
+
+    /// Port of its server: of TCP, and of the connection manager.
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Rping => 7174,
+            Self::Ucmatose => 7471,
+            _ => PORT,
+        }
+    }
+
+    /// Whether only the connection manager sets it up.
+    pub const fn needs_manager(self) -> bool {
+        matches!(self, Self::Rping | Self::Ucmatose)
     }
 
     /// Number of times that keys are exchanged before data.
@@ -216,6 +257,7 @@ impl Tool {
             Self::WriteBw | Self::ReadBw | Self::AtomicBw => 3,
             Self::WriteLat | Self::SendBw | Self::SendLat | Self::ReadLat => 4,
             Self::Pingpong => 1,
+            Self::Rping | Self::Ucmatose => 0,
         }
     }
 
@@ -226,7 +268,7 @@ impl Tool {
 
     /// Whether both ends say that they are done.
     pub const fn says_done(self) -> bool {
-        !matches!(self, Self::WriteLat | Self::Pingpong)
+        !matches!(self, Self::WriteLat | Self::Pingpong | Self::Rping | Self::Ucmatose)
     }
 
     /// Message length by default.
@@ -236,12 +278,18 @@ impl Tool {
             Self::WriteLat | Self::SendLat | Self::ReadLat => 2,
             Self::AtomicBw => 8,
             Self::Pingpong => 4096,
+            Self::Rping => 64,
+            Self::Ucmatose => 100,
         }
     }
 
     /// Number of messages by default.
     pub const fn default_iterations(self) -> u64 {
-        if matches!(self, Self::WriteBw) { 5000 } else { 1000 }
+        match self {
+            Self::WriteBw => 5000,
+            Self::Ucmatose => 10,
+            _ => 1000,
+        }
     }
 
     /// Whether the peer's queue pair denies WRITEs.
@@ -273,6 +321,15 @@ mod tests {
         assert_eq!(Keys::parse(text.as_bytes()), Some(keys()));
         let v6 = Keys { ip: "fd00::1".parse().unwrap(), ..keys() };
         assert_eq!(Keys::parse(&v6.to_bytes()), Some(v6));
+    }
+
+    #[test]
+    fn keys_over_a_queue_pair_are_words() {
+        let bytes = keys().to_managed();
+        assert_eq!(bytes[8..20], [0, 0, 0, 0x11, 0, 0xAB, 0xCD, 0xEF, 0, 0, 2, 4]);
+        assert_eq!(bytes[24..32], 0x7F00_1234_5000_u64.to_be_bytes());
+        assert_eq!(Keys::parse_managed(&bytes), Some(keys()));
+        assert_eq!(Keys::parse_managed(&bytes[..55]), None);
     }
 
     #[test]

@@ -72,6 +72,7 @@ mod header_only;
 mod length;
 mod mac;
 mod malformed;
+mod management;
 mod network;
 mod numbers;
 mod pause;
@@ -85,6 +86,7 @@ pub use header_only::{DcpTag, HeaderOnly};
 pub use length::{Encapsulation, MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, frame_len};
 pub use mac::MacAddr;
 pub use malformed::Malformed;
+pub use management::{CmAddresses, CmIds, CmMessage, CmReject, CmReply, CmRequest, Mad, gid_of, ip_of};
 pub use network::{
     Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ecn, EthernetRepr, IpRepr, IpVersion, Ipv4Repr, Ipv6Repr,
     PROTOCOL_TCP, TcpFlags, TcpRepr, Tpid, TrafficClass, UdpRepr, VlanTag, Vlans,

@@ -68,6 +68,12 @@ const NEEDS: &[Need] = &[
         "test -x /usr/bin/ibv_rc_pingpong",
         "ibverbs-utils",
     ),
+    debian(
+        "rdmacm-utils",
+        "brings rping and ucmatose, clients and servers of the connection manager in guests",
+        "test -x /usr/bin/rping",
+        "rdmacm-utils",
+    ),
     debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
     debian("redis", "connects the daemons", "redis-server --version", "redis-server"),
     debian(

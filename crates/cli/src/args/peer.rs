@@ -14,7 +14,8 @@ use super::choice::choice;
 ///
 /// An endpoint in user space with the protocol core of the simulator, on a packet socket. It connects to the programs
 /// of perftest (`ib_write_bw` and others) and to `ibv_rc_pingpong`, as their server or client, with the remedies of
-/// this project against lost packets, and with losses on purpose.
+/// this project against lost packets, and with losses on purpose. By the connection manager it also connects to
+/// `rping`, `ucmatose`, and perftest with -R.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -23,6 +24,7 @@ Examples:
   wiremend peer serve                                    # then: ib_write_bw -x 1 -F THIS_HOST
   wiremend peer write 198.18.0.2 --drop 'out data 40' --dummies 1 --pcap run.pcapng
   wiremend peer ping 198.18.0.2 --with write             # a server there: ib_write_lat -x 1 -F
+  wiremend peer ping 198.18.0.2 --with rping             # a server there: rping -s
 
 It needs root or CAP_NET_RAW. docs/operate/peer.md shows all tools."
 )]
@@ -57,23 +59,27 @@ impl PeerCommand {
 /// Take clients of perftest and of `ibv_rc_pingpong`
 ///
 /// Clients do not say which test they run. Without --for the server takes what comes, which is right for
-/// `ib_write_bw`, `ib_send_bw`, `ib_read_bw`, `ib_read_lat`, `ib_atomic_bw` and `ibv_rc_pingpong`.
+/// `ib_write_bw`, `ib_send_bw`, `ib_read_bw`, `ib_read_lat`, `ib_atomic_bw` and `ibv_rc_pingpong`, also with -R. With
+/// --interface it also serves `rping` and `ucmatose`, which come by the connection manager to ports 7174 and 7471.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wiremend peer serve
   wiremend peer serve --for ib_send_lat
+  wiremend peer serve --interface eth0                   # then: rping -c -a THIS_HOST -C 10 -v
   wiremend peer serve --for ib_write_lat --size 8B --iterations 300 --clients 1")]
 pub(crate) struct PeerServe {
     /// The client's program, if the server must answer its messages
     #[arg(long = "for", value_name = "TOOL", value_parser = choice::<ServeFor>())]
     pub(crate) tool: Option<ServeFor>,
-    /// Length of the longest message; with --for `ib_write_lat`, of all messages
-    #[arg(long, short, value_name = "SIZE", default_value = "64KiB")]
-    pub(crate) size: Bytes,
-    /// Number of messages of `ib_write_lat` and `ibv_rc_pingpong`, whose clients do not say when they end
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) iterations: u64,
+    /// Length of the longest message; with `ib_write_lat` and `ucmatose`, of all messages [default: 64KiB;
+    /// ucmatose: 100B]
+    #[arg(long, short, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+    /// Number of messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`, whose clients do not say when they end
+    /// [default: 1000; ucmatose: 10]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) iterations: Option<u64>,
     /// End after this number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) clients: Option<u64>,
@@ -93,6 +99,12 @@ pub(crate) enum ServeFor {
     /// Writes first, and after each WRITE of the client
     #[value(name = "ib_write_lat")]
     WriteLat,
+    /// Reads what the client names, and writes it back; at --port instead of 7174
+    #[value(name = "rping")]
+    Rping,
+    /// Sends all messages, and takes as many; at --port instead of 7471
+    #[value(name = "ucmatose")]
+    Ucmatose,
 }
 
 /// Measure bandwidth with a server of perftest
@@ -121,6 +133,9 @@ pub(crate) struct PeerClient {
     /// Messages in flight
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=16_384))]
     pub(crate) depth: u64,
+    /// Set up the queue pair by the connection manager, as the server does with -R
+    #[arg(long, conflicts_with = "by_hand")]
+    pub(crate) cm: bool,
     #[command(flatten)]
     pub(crate) common: PeerCommon,
     /// Print all numbers as JSON
@@ -130,7 +145,8 @@ pub(crate) struct PeerClient {
 
 /// Measure latency with a server of perftest or `ibv_rc_pingpong`
 ///
-/// One message at a time. As in perftest, the time of a SEND or WRITE is half of the round trip.
+/// One message at a time. As in perftest, the time of a SEND or WRITE is half of the round trip. A ping of `rping` is a
+/// READ and a WRITE by the server, each named by a SEND; `ucmatose` sends all messages at once.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -144,12 +160,15 @@ pub(crate) struct PeerPing {
     /// The operation, and so the program there
     #[arg(long, value_name = "WHAT", default_value = "send", value_parser = choice::<PingWith>())]
     pub(crate) with: PingWith,
-    /// Length of a message [default: 2B; pingpong: 4KiB]
+    /// Length of a message [default: 2B; pingpong: 4KiB; rping: 64B; ucmatose: 100B]
     #[arg(long, short, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// Number of messages
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(5..))]
-    pub(crate) iterations: u64,
+    /// Number of messages [default: 1000; ucmatose: 10]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(5..))]
+    pub(crate) iterations: Option<u64>,
+    /// Set up the queue pair by the connection manager, as the server does with -R
+    #[arg(long, conflicts_with = "by_hand")]
+    pub(crate) cm: bool,
     #[command(flatten)]
     pub(crate) common: PeerCommon,
     /// Print all numbers as JSON
@@ -210,6 +229,10 @@ pub(crate) enum PingWith {
     Read,
     /// `ibv_rc_pingpong`
     Pingpong,
+    /// `rping -s`
+    Rping,
+    /// `ucmatose`
+    Ucmatose,
 }
 
 /// Interface, connection, remedies and faults
@@ -218,9 +241,9 @@ pub(crate) struct PeerCommon {
     /// The interface [default: the one that leads to the peer]
     #[arg(long, value_name = "IF")]
     pub(crate) interface: Option<String>,
-    /// TCP port of the set-up
-    #[arg(long, short, value_name = "PORT", default_value_t = wiremend_peer::perftest::PORT)]
-    pub(crate) port: u16,
+    /// TCP port of the set-up, and port of the connection manager [default: 18515; rping: 7174; ucmatose: 7471]
+    #[arg(long, short, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
     /// Set up by hand, without TCP: print own parameters on stderr, and read the peer's as such a line from stdin.
     /// `serve` then needs --interface
     #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
@@ -253,7 +276,7 @@ pub(crate) struct PeerCommon {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=16))]
     pub(crate) resend_copies: u8,
     /// Drop frames at this end: `out data 5` (the fifth data packet), `in nak 1 3` (three NAKs), `out 1/128`; repeatable.
-    /// Kinds: any, data, ack, nak, read-request, read-response
+    /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
     /// Seed of random drops

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use wiremend_capture::{Dissected, Mad, RocePacket};
-use wiremend_wire::{AethRepr, Icrc, NakCode, Syndrome};
+use wiremend_capture::{Dissected, RocePacket};
+use wiremend_wire::{AethRepr, Icrc, Mad, NakCode, Syndrome};
 
 /// The headers of a packet. Absent ones are null.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
 use wiremend_peer::host::{HostSettings, LocalInterface, PeerError};
-use wiremend_peer::perftest::{Keys, Tool};
+use wiremend_peer::perftest::{Keys, PORT, Tool};
 use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
 };
@@ -23,7 +23,7 @@ use wiremend_units::{Bytes, Span};
 use wiremend_wire::{Ecn, TrafficClass};
 
 use super::peer_probe;
-use crate::args::peer::{Peer, PeerCommand, PeerCommon, PeerPing, PeerServe, PingWith, ServeFor};
+use crate::args::peer::{Peer, PeerClient, PeerCommand, PeerCommon, PeerPing, PeerServe, PingWith, ServeFor};
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
 
@@ -44,8 +44,8 @@ pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
         PeerCommand::Atomic(_) => Tool::AtomicBw,
     };
     let Some(args) = args.command.client() else { return Ok(Answer::Yes) };
-    let iterations = args.iterations.unwrap_or(tool.default_iterations());
-    measure(tool, args.host, args.size, iterations, args.depth, &args.common, args.json)
+    let PeerClient { host, size, iterations, depth, cm, json, .. } = *args;
+    measure(&Test { tool, host, size, iterations, depth, managed: cm, json }, &args.common)
 }
 
 fn ping(args: &PeerPing) -> Result<Answer, Failure> {
@@ -54,30 +54,62 @@ fn ping(args: &PeerPing) -> Result<Answer, Failure> {
         PingWith::Write => Tool::WriteLat,
         PingWith::Read => Tool::ReadLat,
         PingWith::Pingpong => Tool::Pingpong,
+        PingWith::Rping => Tool::Rping,
+        PingWith::Ucmatose => Tool::Ucmatose,
     };
-    measure(tool, args.host, args.size, args.iterations, 1, &args.common, args.json)
+    let PeerPing { host, size, iterations, cm, json, .. } = *args;
+    // `ucmatose` answers when it has all.
+    let depth = if tool == Tool::Ucmatose { iterations.unwrap_or(tool.default_iterations()) } else { 1 };
+    let managed = cm || tool.needs_manager();
+    if managed && tool == Tool::Pingpong {
+        return Err(Failure::Input("--cm: ibv_rc_pingpong does not use the connection manager".to_owned()));
+    }
+    if tool.needs_manager() && args.common.by_hand {
+        return Err(Failure::Input(format!("--by-hand: {} uses the connection manager", tool.name())));
+    }
+    measure(&Test { tool, host, size, iterations, depth, managed, json }, &args.common)
 }
 
-fn measure(
+/// What a client runs.
+struct Test {
     tool: Tool,
     host: IpAddr,
     size: Option<Bytes>,
-    iterations: u64,
+    iterations: Option<u64>,
     depth: u64,
-    common: &PeerCommon,
+    managed: bool,
     json: bool,
-) -> Result<Answer, Failure> {
-    let size = check_size(size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
+}
+
+/// Messages of `rping` and `ucmatose` that this end can have in flight or in its buffers.
+const MANAGED_SIZE_MAX: u32 = 65_535;
+const UCMATOSE_MAX: u64 = 512;
+
+fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
+    let Test { tool, host, depth, managed, json, .. } = *test;
+    let size = check_size(test.size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
+    let iterations = test.iterations.unwrap_or(tool.default_iterations());
     if tool == Tool::AtomicBw && size != tool.default_size() {
         return Err(Failure::Input(format!("--size: an atomic operation has 8 bytes, not {size}")));
     }
+    if tool == Tool::Rping && size > MANAGED_SIZE_MAX {
+        return Err(Failure::Input(format!(
+            "--size: rping has at most {MANAGED_SIZE_MAX} bytes, not {size}"
+        )));
+    }
+    if tool == Tool::Ucmatose && iterations > UCMATOSE_MAX {
+        return Err(Failure::Input(format!(
+            "--iterations: at most {UCMATOSE_MAX} with ucmatose, not {iterations}"
+        )));
+    }
     let client = Client {
-        server: SocketAddr::new(host, common.port),
+        server: SocketAddr::new(host, common.port.unwrap_or(tool.port())),
         tool,
         interface: interface(common, Some(host))?,
         size,
         iterations,
         depth,
+        managed,
         connection: connection(common)?,
         host: host_settings(common),
     };
@@ -98,7 +130,13 @@ fn measure(
 }
 
 fn serve(args: &PeerServe) -> Result<Answer, Failure> {
-    let listen = SocketAddr::new(args.listen.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), args.common.port);
+    let of_manager = match args.tool {
+        Some(ServeFor::Rping) => Some(Tool::Rping),
+        Some(ServeFor::Ucmatose) => Some(Tool::Ucmatose),
+        _ => None,
+    };
+    let port = args.common.port.unwrap_or(of_manager.map_or(PORT, Tool::port));
+    let listen = SocketAddr::new(args.listen.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
     let settings = ServerSettings {
         listen,
         interface: interface(&args.common, args.listen)?,
@@ -106,13 +144,21 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
             None => Role::Receive,
             Some(ServeFor::SendLat) => Role::AnswerSends,
             Some(ServeFor::WriteLat) => Role::AnswerWrites,
+            Some(ServeFor::Rping) => Role::Rping,
+            Some(ServeFor::Ucmatose) => Role::Ucmatose,
         },
-        size: check_size(args.size)?,
+        size: args.size.map(check_size).transpose()?,
         iterations: args.iterations,
         clients_max: args.clients,
         connection: connection(&args.common)?,
         host: host_settings(&args.common),
     };
+    if let Some(tool) = of_manager.filter(|_| settings.interface.is_none() || args.common.by_hand) {
+        return Err(Failure::Input(format!(
+            "peer: --for {} needs --interface IF, whose connection manager takes the request",
+            tool.name()
+        )));
+    }
     if args.common.by_hand && settings.interface.is_none() {
         return Err(Failure::Input(
             "peer: --by-hand needs --interface IF, whose address the peer must know".to_owned(),
@@ -157,10 +203,14 @@ fn ask_by_hand(own: &Keys) -> Result<Keys, PeerError> {
 }
 
 fn described(status: &ServerStatus) -> String {
-    let ServerStatus { served, clients, received, failed, frames_in, frames_out, dropped } = *status;
+    let ServerStatus { served, clients, received, failed, frames_in, frames_out, dropped, ignored } = *status;
+    let ignored = match ignored {
+        0 => String::new(),
+        ignored => format!(", {ignored} management datagrams ignored"),
+    };
     format!(
         "{served} clients served, {clients} connected, {failed} failed; {received} messages received; {frames_in} frames \
-         in, {frames_out} out, {dropped} dropped on purpose"
+         in, {frames_out} out, {dropped} dropped on purpose{ignored}"
     )
 }
 

@@ -33,6 +33,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("ip", "iproute2"),
     ("rdma", "iproute2"),
 ];
+/// Programs that only tests use; they ask for their package.
+const OPTIONAL: &[&str] = &["rping", "ucmatose"];
 const PROVIDER: &str = "ibverbs-providers";
 const DRIVER: &str = "/etc/libibverbs.d/rxe.driver";
 const PROVIDERS: &str = "/usr/lib/x86_64-linux-gnu/libibverbs";
@@ -46,7 +48,9 @@ impl GuestFiles {
         let qemu = missing.program("qemu-system-x86_64", "qemu-system-x86");
         let setpriv = missing.program("setpriv", "util-linux");
         let busybox = missing.program("busybox", "busybox-static");
-        let programs = PROGRAMS.iter().map(|(name, package)| missing.program(name, package)).collect();
+        let mut programs: Vec<PathBuf> =
+            PROGRAMS.iter().map(|(name, package)| missing.program(name, package)).collect();
+        programs.extend(OPTIONAL.iter().filter_map(|name| on_path(name)));
         let driver = Some(PathBuf::from(DRIVER)).filter(|path| path.is_file());
         let provider = [
             missing.needed(driver, "soft-RoCE for verbs", PROVIDER),

@@ -66,6 +66,11 @@ fn contents(files: &GuestFiles) -> Result<BTreeMap<String, PathBuf>, GuestError>
             put(if is_loader { "/lib64" } else { LIBRARIES }, &library);
         }
     }
+    // The C library loads it when a thread ends early, as those of `rping` do.
+    let unwinder = Path::new(LIBRARIES).join("libgcc_s.so.1");
+    if unwinder.is_file() {
+        put(LIBRARIES, &unwinder);
+    }
     Ok(contents)
 }
 

@@ -3,16 +3,19 @@
 use wiremend_proto::cc::Controller;
 use wiremend_proto::engine::{Message, Op, RequestOutcome, Requester as _, Responder as _};
 use wiremend_proto::rc::{NakCode, Packet};
-use wiremend_units::Time;
-use wiremend_wire::{Ecn, Extension, Icrc, Opcode, RoceFrame, Vlans};
+use wiremend_units::{QpNum, Time};
+use wiremend_wire::{Ecn, Extension, Icrc, Mad, Opcode, RoceFrame, TrafficClass, Vlans};
 
 use super::{Endpoint, slot_of};
 use crate::event::Event;
+use crate::path::Path;
 use crate::queue_pair::QueuePair;
 use crate::region::{Access, Regions};
 
 /// The only partition: the default one, with full membership.
 const P_KEY: u16 = 0xFFFF;
+/// The queue pair of the connection manager.
+pub(super) const MANAGER: QpNum = QpNum::new(1);
 /// Acknowledgements of a queue pair that wait to be sent.
 const REPLIES_MAX: usize = 1024;
 
@@ -36,6 +39,9 @@ impl Endpoint {
             }
         }
         let frame = received.frame;
+        if frame.bth.dest_qp == MANAGER {
+            return self.on_datagram(now, &frame, stripped);
+        }
         let slot = slot_of(frame.bth.dest_qp);
         let pair = self.slots.get_mut(slot).and_then(Option::as_deref_mut);
         let Some(pair) = pair.filter(|pair| is_for(pair, &frame, stripped)) else {
@@ -65,6 +71,30 @@ impl Endpoint {
             }
         }
         self.activate(now, slot);
+    }
+
+    /// Passes a datagram to the connection manager, with the way back. Interfaces of VLANs have no tags.
+    fn on_datagram(&mut self, now: Time, frame: &RoceFrame<'_>, stripped: Option<u16>) {
+        let is_untagged = stripped.is_none() && frame.ethernet.vlans == Vlans::Untagged;
+        let is_managed = matches!(
+            (frame.bth.opcode, &frame.extension),
+            (Opcode::UdSendOnly, Extension::Deth(deth)) if deth.queue_key == Mad::QUEUE_KEY
+        );
+        if !is_untagged || !is_managed || frame.bth.partition_key != P_KEY {
+            self.counters.unknown_pair += 1;
+            return;
+        }
+        let (remote_ip, local_ip) = frame.ip.addresses();
+        let path = Path {
+            local_mac: frame.ethernet.destination,
+            remote_mac: frame.ethernet.source,
+            local_ip,
+            remote_ip,
+            vlan: None,
+            class: TrafficClass { ecn: Ecn::NotEct, ..frame.ip.class() },
+            source_port: Path::source_port_of(MANAGER),
+        };
+        self.manager.on_datagram(now, path, frame.payload);
     }
 
     fn on_response(&mut self, now: Time, slot: usize, packet: &Packet, payload: &[u8]) {

@@ -13,6 +13,7 @@ use wiremend_units::{Psn, QpNum, Rate, Time};
 
 pub use self::outbound::FRAME_BYTES_MAX;
 use self::outbound::Repetition;
+use crate::connection_manager::ConnectionManager;
 use crate::event::Event;
 use crate::queue_pair::{PairCounters, PairId, Post, Posted, QueuePair, Receive, Remote};
 use crate::region::{Access, RegionId, Regions, Slice};
@@ -97,6 +98,9 @@ pub struct Endpoint {
     repetition: Option<Repetition>,
     events: VecDeque<Event>,
     counters: Counters,
+    manager: ConnectionManager,
+    /// PSN of the last datagram of the connection manager.
+    datagram_psn: Psn,
 }
 
 impl Endpoint {
@@ -113,7 +117,19 @@ impl Endpoint {
             repetition: None,
             events: VecDeque::new(),
             counters: Counters::default(),
+            manager: ConnectionManager::new(settings.seed),
+            datagram_psn: Psn::new(0),
         }
+    }
+
+    /// The connection manager, which has queue pair 1.
+    pub fn manager(&self) -> &ConnectionManager {
+        &self.manager
+    }
+
+    /// The connection manager.
+    pub fn manager_mut(&mut self) -> &mut ConnectionManager {
+        &mut self.manager
     }
 
     /// Registers zeroed memory.
@@ -246,11 +262,12 @@ impl Endpoint {
 
     /// Time of the next call to [`Self::on_timeout`].
     pub fn next_timeout(&self) -> Option<Time> {
-        self.timers.next()
+        [self.timers.next(), self.manager.next_timeout()].into_iter().flatten().min()
     }
 
     /// Handles timers that are due.
     pub fn on_timeout(&mut self, now: Time) {
+        self.manager.on_timeout(now);
         while let Some((at, slot)) = self.timers.pop_due(now) {
             let Some(pair) = self.slots[slot].as_deref_mut().filter(|pair| pair.timer_at == at) else {
                 continue;

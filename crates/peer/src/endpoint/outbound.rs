@@ -3,10 +3,15 @@
 use wiremend_proto::cc::{Controller, SentPacket};
 use wiremend_proto::engine::{Purpose, Requester as _, Responder as _};
 use wiremend_proto::rc::{NakCode, Packet, Syndrome};
-use wiremend_units::Time;
-use wiremend_wire::{Ecn, Extension, IpRepr, Opcode, RoceFrame, TrafficClass, Trailer, WIRE_OVERHEAD_BYTES};
+use wiremend_units::{Psn, Time};
+use wiremend_wire::{
+    BthRepr, DethRepr, Ecn, Extension, IpRepr, Mad, Opcode, RoceFrame, TrafficClass, Trailer,
+    WIRE_OVERHEAD_BYTES,
+};
 
+use super::inbound::MANAGER;
 use super::{Endpoint, set_timer};
+use crate::path::Path;
 use crate::queue_pair::QueuePair;
 use crate::region::{Access, Regions, Slice};
 
@@ -48,6 +53,11 @@ impl Endpoint {
     /// Writes the next frame that may be sent now into `buffer`, which has room for [`FRAME_BYTES_MAX`], and returns its
     /// length. Queue pairs take turns; responses go before requests.
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<usize> {
+        if let Some((path, datagram)) = self.manager.poll_transmit() {
+            self.counters.sent += 1;
+            self.datagram_psn = self.datagram_psn.ahead(1);
+            return Some(emit_datagram(&path, self.datagram_psn, &datagram, buffer));
+        }
         if let Some(repetition) = &mut self.repetition {
             let (slot, outgoing) = (repetition.slot, repetition.outgoing);
             repetition.left -= 1;
@@ -90,8 +100,24 @@ impl Endpoint {
 
     /// Returns whether [`Self::poll_transmit`] may have something to send now.
     pub fn has_output(&self) -> bool {
-        self.repetition.is_some() || !self.active.is_empty()
+        self.repetition.is_some() || !self.active.is_empty() || self.manager.has_output()
     }
+}
+
+/// Writes a datagram from queue pair 1 to queue pair 1.
+fn emit_datagram(path: &Path, psn: Psn, payload: &[u8], buffer: &mut [u8]) -> usize {
+    let deth = DethRepr { queue_key: Mad::QUEUE_KEY, source_qp: MANAGER };
+    let frame = RoceFrame {
+        ethernet: path.ethernet(),
+        ip: path.ip(psn.get() as u16),
+        source_port: path.source_port,
+        bth: BthRepr::new(Opcode::UdSendOnly, MANAGER, psn),
+        extension: Extension::Deth(deth),
+        payload,
+    };
+    let len = frame.buffer_len(Trailer::None);
+    frame.emit(Trailer::None, &mut buffer[..len]);
+    len
 }
 
 /// The next packet of a queue pair and the number of its copies.

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use wiremend_dataplane::net::NetError;
-use wiremend_wire::ROCE_PORT;
+use wiremend_wire::{CmReject, ROCE_PORT};
 
 /// An error. Each message is one line: what is wrong and what to do.
 #[derive(Debug)]
@@ -62,6 +62,20 @@ pub enum PeerError {
         peer: SocketAddr,
         /// What was awaited.
         awaited: &'static str,
+    },
+    /// The peer's connection manager refuses; the reason of the specification.
+    Rejected {
+        /// The peer.
+        peer: SocketAddr,
+        /// The reason.
+        reason: u16,
+    },
+    /// `rping` got other data than it sent.
+    Differs {
+        /// The peer.
+        peer: SocketAddr,
+        /// Number of the ping, from 1.
+        number: u64,
     },
     /// A message failed; the status of its completion.
     Failed(wiremend_proto::engine::Status),
@@ -137,6 +151,24 @@ impl fmt::Display for PeerError {
             }
             Self::Unexpected { peer, awaited } => {
                 write!(f, "{peer} sent something else than {awaited}; the tools at both ends must match")
+            }
+            Self::Rejected { peer, reason } => {
+                let why = match *reason {
+                    CmReject::NO_RESOURCES => "it has too many connections",
+                    CmReject::INVALID_SERVICE => {
+                        "nobody serves this port; start a server there, such as `rping -s` or `ib_write_bw -R`"
+                    }
+                    CmReject::INVALID_MTU => "the path MTU is too large for it; choose a smaller --mtu",
+                    CmReject::CONSUMER => "its program refuses; its own message says why",
+                    _ => "see IBA 12.6.7.2",
+                };
+                write!(f, "the connection manager of {peer} refuses with reason {reason}: {why}")
+            }
+            Self::Differs { peer, number } => {
+                write!(
+                    f,
+                    "{peer} returned other data than ping {number} sent; its memory or the link is faulty"
+                )
             }
             Self::Failed(status) => write!(f, "a message failed: {status}"),
             Self::Net(error) => error.fmt(f),

@@ -98,20 +98,29 @@ impl LocalInterface {
 
     /// The MAC address of a peer, or of the router on the way to it.
     pub(crate) fn resolve(&self, remote: IpAddr, stop: &AtomicBool) -> Result<[u8; 6], PeerError> {
-        let hop = route_to(remote)?.gateway.unwrap_or(remote);
         for _ in 0..ATTEMPTS {
-            if let Some(mac) = neighbour(self.index, hop)? {
+            if let Some(mac) = self.known(remote)? {
                 return Ok(mac);
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(PeerError::Stopped);
             }
+            park_timeout(STEP);
+        }
+        let ip = route_to(remote)?.gateway.unwrap_or(remote);
+        Err(PeerError::NoNeighbour { ip, name: self.name.clone() })
+    }
+
+    /// The MAC address, if the kernel knows it. Otherwise the kernel looks for it from now on.
+    pub(crate) fn known(&self, remote: IpAddr) -> Result<Option<[u8; 6]>, PeerError> {
+        let hop = route_to(remote)?.gateway.unwrap_or(remote);
+        let mac = neighbour(self.index, hop)?;
+        if mac.is_none() {
             // An empty datagram makes the kernel ask for the address; whether it arrives does not matter.
             let _ =
                 UdpSocket::bind((self.ip, 0)).and_then(|socket| socket.send_to(&[], (remote, DISCARD_PORT)));
-            park_timeout(STEP);
         }
-        Err(PeerError::NoNeighbour { ip: hop, name: self.name.clone() })
+        Ok(mac)
     }
 }
 

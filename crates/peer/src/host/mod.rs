@@ -126,18 +126,39 @@ impl Host {
 
     /// Finds the way to a peer, for the queue pair with this number.
     pub fn path_to(&self, remote: IpAddr, pair: QpNum) -> Result<Path, PeerError> {
-        if remote.is_ipv4() != self.interface.ip.is_ipv4() {
-            return Err(PeerError::NoNeighbour { ip: remote, name: self.interface.name.clone() });
+        self.check_version(remote)?;
+        Ok(self.path(remote, self.interface.resolve(remote, &self.stop)?, pair))
+    }
+
+    /// As [`Self::path_to`], without waiting: `None` if the kernel looks for the peer's MAC address. It does so from
+    /// now on.
+    pub fn known_path_to(&self, remote: IpAddr, pair: QpNum) -> Result<Option<Path>, PeerError> {
+        self.check_version(remote)?;
+        Ok(self.interface.known(remote)?.map(|mac| self.path(remote, mac, pair)))
+    }
+
+    fn check_version(&self, remote: IpAddr) -> Result<(), PeerError> {
+        if remote.is_ipv4() == self.interface.ip.is_ipv4() {
+            return Ok(());
         }
-        Ok(Path {
+        Err(PeerError::NoNeighbour { ip: remote, name: self.interface.name.clone() })
+    }
+
+    fn path(&self, remote_ip: IpAddr, mac: [u8; 6], pair: QpNum) -> Path {
+        Path {
             local_mac: MacAddr(self.interface.mac),
-            remote_mac: MacAddr(self.interface.resolve(remote, &self.stop)?),
+            remote_mac: MacAddr(mac),
             local_ip: self.interface.ip,
-            remote_ip: remote,
+            remote_ip,
             vlan: None,
             class: self.class,
             source_port: Path::source_port_of(pair),
-        })
+        }
+    }
+
+    /// DSCP and ECN of data packets.
+    pub fn class(&self) -> TrafficClass {
+        self.class
     }
 
     /// A PSN that differs from run to run.

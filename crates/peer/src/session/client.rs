@@ -4,16 +4,21 @@ use std::net::SocketAddr;
 
 use wiremend_measure::Histogram;
 use wiremend_proto::engine::{Op, Status};
-use wiremend_units::{Span, Time};
+use wiremend_units::{Psn, QpNum, Span, Time};
 
 use super::exchange::Exchange;
+use super::managed::{self, Accepted, Parts, fill};
 use super::outcome::Outcome;
+use super::rping::Advertisement;
 use super::{ConnectionSettings, LINGER};
+use crate::connection_manager::ConnectionId;
 use crate::endpoint::PairSettings;
 use crate::event::Event;
 use crate::host::{Host, HostSettings, LocalInterface, PeerError};
+use crate::path::Path;
 use crate::perftest::{
-    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, PINGPONG_BYTES, Tool, VERSION, mtu_message, parse_mtu,
+    CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, Tool, VERSION,
+    mtu_message, parse_mtu,
 };
 use crate::queue_pair::{PairCounters, PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
@@ -33,6 +38,8 @@ pub struct Client {
     pub iterations: u64,
     /// Messages in flight, for bandwidth.
     pub depth: u64,
+    /// Whether the connection manager sets up the queue pair, as with `-R` at the server.
+    pub managed: bool,
     /// Parameters of the queue pair.
     pub connection: ConnectionSettings,
     /// Settings of the host.
@@ -46,7 +53,7 @@ const PATIENCE: Span = Span::from_ms(120_000);
 
 /// How the ends learn each other's parameters.
 pub enum SetUp<'a> {
-    /// From the program's exchange over TCP.
+    /// From the program's own exchange: over TCP, or by the connection manager.
     Tcp,
     /// By hand: takes own parameters, returns the peer's.
     ByHand(&'a mut dyn FnMut(&Keys) -> Result<Keys, PeerError>),
@@ -55,23 +62,30 @@ pub enum SetUp<'a> {
 /// Runs a test. Calls `progress` with the number of completed messages, in every turn.
 pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
     let mut exchange = match set_up {
-        SetUp::Tcp => Some(Exchange::connect(client.server)?),
-        SetUp::ByHand(_) => None,
+        SetUp::Tcp if !client.managed => Some(Exchange::connect(client.server)?),
+        SetUp::Tcp | SetUp::ByHand(_) => None,
     };
     let interface = match &client.interface {
         Some(interface) => interface.clone(),
         None => LocalInterface::towards(client.server.ip())?,
     };
     let mut host = Host::open(client.host.clone(), interface)?;
+    if client.managed && !client.tool.needs_manager() {
+        exchange = Some(managed::exchange(client, &mut host)?);
+    }
     let mut connected = match (&mut exchange, set_up) {
         (Some(exchange), _) => connect(client, &mut host, exchange)?,
         (None, SetUp::ByHand(ask)) => connect_by_hand(client, &mut host, ask)?,
-        (None, SetUp::Tcp) => unreachable!("a set-up over TCP has a connection"),
+        (None, SetUp::Tcp) => connect_by_manager(client, &mut host)?,
     };
     let result = connected.transfer(client, &mut host, progress);
     let outcome = result.and_then(|outcome| {
         if let Some(exchange) = &mut exchange {
             close(&outcome, &mut host, exchange, &connected.own)?;
+        }
+        if client.managed {
+            managed::end(client, &mut host, connected.managed, exchange.as_mut())?;
+            return Ok(outcome);
         }
         linger(&outcome, &mut host, exchange.as_mut())?;
         Ok(outcome)
@@ -87,6 +101,8 @@ struct Connected {
     own: Keys,
     peer: Keys,
     mtu: u16,
+    /// Its connection at the connection manager.
+    managed: Option<ConnectionId>,
     /// Messages posted, completed, and received.
     posted: u64,
     completed: u64,
@@ -120,10 +136,13 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
         exchange.write(&own.to_pingpong())?;
         let message = exchange.read::<PINGPONG_BYTES>(host, "its addresses")?;
         Keys::parse_pingpong(&message).ok_or(unexpected("addresses of ibv_rc_pingpong"))?
+    } else if client.managed {
+        return connect_perftest_by_manager(client, host, exchange, (region, own), mtu);
     } else {
         swap_keys(host, exchange, &own)?
     };
-    let connected = Connected::new(client, host, region, [own, peer], mtu)?;
+    let path = host.path_to(peer.ip, own.pair)?;
+    let connected = Connected::new(client, host, region, [own, peer], (path, mtu));
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
@@ -141,14 +160,45 @@ fn connect_by_hand(
     let mtu = client.connection.mtu.min(host.interface().path_mtu());
     let (region, own) = offer(client, host);
     let peer = ask(&own)?;
-    Connected::new(client, host, region, [own, peer], mtu)
+    let path = host.path_to(peer.ip, own.pair)?;
+    Ok(Connected::new(client, host, region, [own, peer], (path, mtu)))
+}
+
+/// Sets up `rping` or `ucmatose`.
+fn connect_by_manager(client: &Client, host: &mut Host) -> Result<Connected, PeerError> {
+    let mtu = client.connection.mtu.min(host.interface().path_mtu());
+    let (region, own) = offer(client, host);
+    let accepted = managed::request(client, host, &own, mtu)?;
+    Ok(Connected::managed(client, host, region, own, &accepted, mtu))
+}
+
+/// The exchange of perftest with `-R`. Keys are empty before and after the request of the queue pair.
+fn connect_perftest_by_manager(
+    client: &Client,
+    host: &mut Host,
+    exchange: &mut Exchange,
+    (region, own): (RegionId, Keys),
+    mtu: u16,
+) -> Result<Connected, PeerError> {
+    let empty = Keys { pair: QpNum::new(0), psn: Psn::new(0), rkey: 0, address: 0, ..own };
+    swap_keys(host, exchange, &empty)?;
+    let accepted = managed::request(client, host, &own, mtu)?;
+    let mut connected = Connected::managed(client, host, region, own, &accepted, mtu);
+    swap_keys(host, exchange, &empty)?;
+    let peer = swap_keys(host, exchange, &own)?;
+    (connected.peer.address, connected.peer.rkey) = (peer.address, peer.rkey);
+    for _ in 1..client.tool.key_rounds() {
+        swap_keys(host, exchange, &own)?;
+    }
+    Ok(connected)
 }
 
 /// Memory for the test, and what the peer must know.
 fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
-    let region = host.endpoint.register(2 * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
+    let parts = if client.tool == Tool::Rping { Parts::COUNT } else { 2 };
+    let region = host.endpoint.register(parts * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
     let (address, rkey) = host.endpoint.address_and_key(region);
-    let id = host.endpoint.next_pair().expect("the first queue pair of an endpoint");
+    let id = host.endpoint.next_pair().expect("one of the first queue pairs of an endpoint");
     let out_reads = super::READS_MAX as u16;
     let own =
         Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip };
@@ -156,9 +206,14 @@ fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
 }
 
 pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
-    exchange.write(&own.to_bytes())?;
-    let message = exchange.read::<KEYS_BYTES>(host, "its keys")?;
-    Keys::parse(&message).ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
+    let keys = if exchange.control().is_some() {
+        exchange.write(&own.to_managed())?;
+        Keys::parse_managed(&exchange.read::<MANAGED_KEYS_BYTES>(host, "its keys")?)
+    } else {
+        exchange.write(&own.to_bytes())?;
+        Keys::parse(&exchange.read::<KEYS_BYTES>(host, "its keys")?)
+    };
+    keys.ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
 }
 
 /// Ends the exchange as the program does.
@@ -174,7 +229,8 @@ fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys
         }
         swap_keys(host, exchange, own)?;
     }
-    exchange.write(&DONE)
+    // With `-R`, both ends disconnect.
+    if exchange.control().is_some() { Ok(()) } else { exchange.write(&DONE) }
 }
 
 /// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
@@ -203,14 +259,15 @@ impl Connected {
         host: &mut Host,
         region: RegionId,
         [own, peer]: [Keys; 2],
-        mtu: u16,
-    ) -> Result<Self, PeerError> {
-        let path = host.path_to(peer.ip, own.pair)?;
-        let config = client.connection.config(mtu, peer.out_reads, client.tool.denies_writes());
+        (path, mtu): (Path, u16),
+    ) -> Self {
+        // Linux permits WRITEs to each queue pair that the connection manager sets up.
+        let denies_writes = client.tool.denies_writes() && !client.managed;
+        let config = client.connection.config(mtu, peer.out_reads, denies_writes);
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
         let merges_acks = client.connection.merges_acks;
         let settings = PairSettings { config, merges_acks, first_psn: own.psn, access: Access::ALL };
-        let pair = host.endpoint.connect(settings, remote).expect("the first queue pair of an endpoint");
+        let pair = host.endpoint.connect(settings, remote).expect("one of the first queue pairs");
         let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
         for number in 0..RECEIVES {
             host.endpoint.post_receive(pair, number, inbound).expect("a new queue pair takes this many");
@@ -218,19 +275,46 @@ impl Connected {
         let now = host.now();
         let times = vec![Time::ZERO; client.depth as usize];
         let (posted, completed, received) = (0, 0, 0);
-        Ok(Self {
+        Self {
             pair,
             region,
             own,
             peer,
             mtu,
+            managed: None,
             posted,
             completed,
             received,
             times,
             progress_at: now,
             start: now,
-        })
+        }
+    }
+
+    /// Creates the queue pair of an accepted request, and tells the server that it is ready.
+    fn managed(
+        client: &Client,
+        host: &mut Host,
+        region: RegionId,
+        own: Keys,
+        accepted: &Accepted,
+        mtu: u16,
+    ) -> Self {
+        let reply = accepted.reply;
+        // Each end tells at which PSN the other one begins.
+        let (own, begins_at) = (Keys { psn: reply.psn, ..own }, own.psn);
+        let peer = Keys {
+            out_reads: u16::from(reply.responder_resources),
+            pair: reply.pair,
+            psn: begins_at,
+            rkey: 0,
+            address: 0,
+            ip: accepted.path.remote_ip,
+        };
+        let mut connected = Self::new(client, host, region, [own, peer], (accepted.path, mtu));
+        connected.managed = Some(accepted.id);
+        host.endpoint.manager_mut().ready(accepted.id);
+        connected
     }
 
     fn transfer(
@@ -260,9 +344,15 @@ impl Connected {
             self.post(client, host, &mut outcome);
             host.turn()?;
             while let Some(event) = host.endpoint.poll_event() {
-                self.on_event(client, host, &mut outcome, &event)?;
+                // Others are of the queue pair for messages.
+                if event.pair() == self.pair {
+                    self.on_event(client, host, &mut outcome, &event)?;
+                }
             }
-            progress(self.completed);
+            progress(if client.tool == Tool::Rping { self.received / 2 } else { self.completed });
+            if self.managed.is_some() && !self.is_finished(client) {
+                self.check_connection(client, host)?;
+            }
             if host.now().since(self.progress_at) > PATIENCE {
                 let awaited = "an acknowledgement or answer";
                 return Err(PeerError::Silent { peer: client.server, awaited });
@@ -276,10 +366,24 @@ impl Connected {
         Ok(outcome)
     }
 
+    /// Fails if the server has ended the connection too early. That of `ib_write_lat` ends without a word: the
+    /// acknowledgement of the last WRITE may be lost.
+    fn check_connection(&mut self, client: &Client, host: &mut Host) -> Result<(), PeerError> {
+        if host.endpoint.manager_mut().poll_event().is_none() {
+            return Ok(());
+        }
+        if client.tool == Tool::WriteLat && self.posted == client.iterations {
+            (self.completed, self.managed) = (self.posted, None);
+            return Ok(());
+        }
+        Err(PeerError::Closed { peer: client.server, awaited: "all messages were exchanged" })
+    }
+
     fn is_finished(&self, client: &Client) -> bool {
         let all = client.iterations;
         let is_answered = match client.tool {
-            Tool::SendLat | Tool::Pingpong => self.received >= all,
+            Tool::SendLat | Tool::Pingpong | Tool::Ucmatose => self.received >= all,
+            Tool::Rping => self.received >= 2 * all,
             _ => true,
         };
         self.completed >= all && is_answered
@@ -300,7 +404,17 @@ impl Connected {
                     self.post_one(client, host, now);
                 }
             }
-            Tool::WriteBw | Tool::SendBw | Tool::ReadBw | Tool::AtomicBw => {
+            Tool::Rping => {
+                if self.posted < client.iterations && self.received == 2 * self.posted {
+                    fill(self.memory(host, self.parts(client).source), self.posted);
+                    self.advertise(client, host, 0);
+                    self.times[0] = now;
+                    self.posted += 1;
+                }
+            }
+            // The server sends first.
+            Tool::Ucmatose if self.received < client.iterations => {}
+            Tool::WriteBw | Tool::SendBw | Tool::ReadBw | Tool::AtomicBw | Tool::Ucmatose => {
                 while self.posted < client.iterations && self.posted - self.completed < client.depth {
                     self.post_one(client, host, now);
                 }
@@ -327,7 +441,7 @@ impl Connected {
     fn post_one(&mut self, client: &Client, host: &mut Host, now: Time) {
         let op = match client.tool {
             Tool::WriteBw | Tool::WriteLat => Op::Write,
-            Tool::SendBw | Tool::SendLat | Tool::Pingpong => Op::Send,
+            Tool::SendBw | Tool::SendLat | Tool::Pingpong | Tool::Rping | Tool::Ucmatose => Op::Send,
             Tool::ReadBw | Tool::ReadLat => Op::Read,
             Tool::AtomicBw => Op::FetchAdd,
         };
@@ -340,6 +454,42 @@ impl Connected {
         self.posted += 1;
         // A connection in error reports the work as flushed.
         let _ = host.endpoint.post(now, self.pair, post);
+    }
+
+    /// Names the source or the target of a ping to the server.
+    fn advertise(&mut self, client: &Client, host: &mut Host, which: usize) {
+        let parts = self.parts(client);
+        let (address, key) = host.endpoint.address_and_key(self.region);
+        let named = [parts.source, parts.target][which];
+        let advertisement = Advertisement { address: address + named.offset, key, len: named.len };
+        self.memory(host, parts.messages[which]).copy_from_slice(&advertisement.to_bytes());
+        // A connection in error reports the work as flushed.
+        let _ =
+            host.endpoint.post(host.now(), self.pair, advertisement.post(Op::Send, parts.messages[which]));
+    }
+
+    /// The server of `rping` goes on: the source was read, or the target written.
+    fn on_rping(&mut self, client: &Client, host: &mut Host, outcome: &mut Outcome) -> Result<(), PeerError> {
+        if !self.received.is_multiple_of(2) {
+            self.advertise(client, host, 1);
+            return Ok(());
+        }
+        let parts = self.parts(client);
+        let source = self.memory(host, parts.source).to_vec();
+        if *self.memory(host, parts.target) != source[..] {
+            return Err(PeerError::Differs { peer: client.server, number: self.posted });
+        }
+        self.record(client, host.now(), outcome, self.posted - 1);
+        Ok(())
+    }
+
+    fn parts(&self, client: &Client) -> Parts {
+        let inbound = Slice { region: self.region, offset: 0, len: 0 };
+        Parts::new(inbound, client.size.max(CYCLE_BUFFER), client.size)
+    }
+
+    fn memory<'a>(&self, host: &'a mut Host, slice: Slice) -> &'a mut [u8] {
+        &mut host.endpoint.memory_mut(self.region)[slice.offset as usize..][..slice.len as usize]
     }
 
     fn record(&mut self, client: &Client, now: Time, outcome: &mut Outcome, number: u64) {
@@ -357,7 +507,7 @@ impl Connected {
         let now = host.now();
         match event {
             Event::Completed { id, status: Status::Success, .. } => {
-                if !outcome.is_half {
+                if !outcome.is_half && client.tool != Tool::Rping {
                     self.record(client, now, outcome, *id);
                 }
                 self.completed += 1;
@@ -373,6 +523,9 @@ impl Connected {
                 }
                 self.received += 1;
                 self.progress_at = now;
+                if client.tool == Tool::Rping {
+                    self.on_rping(client, host, outcome)?;
+                }
             }
             Event::Expired { at, expiry, .. } => {
                 outcome.on_expiry(host.drops(), *at, [self.start, self.progress_at], expiry);

@@ -4,8 +4,11 @@
 //! frames, then handles what arrived by TCP and the events of the endpoint.
 
 mod client;
+mod control_pair;
 mod exchange;
+mod managed;
 mod outcome;
+mod rping;
 mod server;
 
 use wiremend_proto::mend::{Dummies, MendConfig};

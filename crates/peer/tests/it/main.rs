@@ -2,6 +2,7 @@
 
 mod allocations;
 mod congestion;
+mod connection_manager;
 mod corpus;
 #[path = "../../../proto/tests/it/counting_allocator.rs"]
 mod counting_allocator;

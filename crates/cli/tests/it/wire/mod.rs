@@ -8,6 +8,7 @@ mod fault_list;
 mod lab;
 mod line;
 mod peer;
+mod peer_managed;
 mod peer_probe;
 mod relay;
 mod relay_classes;

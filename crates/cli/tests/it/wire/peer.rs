@@ -26,12 +26,12 @@ use crate::program::{Ended, command, ended, wiremend};
 /// On an idle machine the start takes ten seconds.
 const START_LIMIT: Duration = Duration::from_mins(10);
 /// A hanging tool is judged as failed after this time.
-const TOOL_LIMIT: Duration = Duration::from_mins(4);
+pub(super) const TOOL_LIMIT: Duration = Duration::from_mins(4);
 pub(super) const SHORT: Duration = Duration::from_mins(2);
 const HOST: &str = "198.18.0.1";
 pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 /// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
-const CLOCK_ATTEMPTS: u32 = 6;
+pub(super) const CLOCK_ATTEMPTS: u32 = 6;
 
 /// Runs `work` with a guest on a TAP interface, in a namespace of its own. Skips the test if that is not possible.
 pub(super) fn with_guest(work: impl FnOnce(&mut Guest, &TempDir) + Send) {
@@ -83,18 +83,18 @@ fn perftest(tool: &str, size: u32, iterations: u32) -> String {
 }
 
 /// Returns whether a server of this namespace listens at the port of perftest.
-fn is_listening() -> bool {
+pub(super) fn is_listening() -> bool {
     let tables = ["tcp", "tcp6"].map(|name| fs::read_to_string(format!("/proc/thread-self/net/{name}")));
     let is_it = |line: &str| line.contains(":4853 ") && line.contains(" 0A ");
     tables.into_iter().flatten().any(|table| table.lines().any(is_it))
 }
 
-fn assert_done(output: &Output, what: &str) {
+pub(super) fn assert_done(output: &Output, what: &str) {
     assert_ne!(output.status, 137, "{what} hung and was killed: {}", output.text);
     assert_eq!(output.status, 0, "{what}: {}", output.text);
 }
 
-fn clock_failed(text: &str) -> bool {
+pub(super) fn clock_failed(text: &str) -> bool {
     text.contains("r^2") || text.contains(" inf") || text.contains(" nan")
 }
 

@@ -169,3 +169,24 @@ fn a_probe_without_a_peer_says_so() {
         assert!(code == Some(2) && stderr.contains("soft-roce"), "{stderr}");
     });
 }
+
+/// A peer that falls silent after some frames, as one that dies: one line, and no profile.
+#[test]
+fn a_peer_that_dies_in_the_middle_of_a_probe_leaves_no_profile() {
+    with_two_hosts(|other| {
+        let directory = tempdir().unwrap();
+        let mut server = command();
+        server.args(["peer", "serve", "--for", "ib_send_lat", "--size", "192KiB", "--interface", "p1"]);
+        server.args(["--port", "18533", "--timeout", "1073741824ns", "--drop", "out any 30 1000000000"]);
+        let mut server =
+            other.run(|| server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()).unwrap();
+        let arguments = ["peer", "probe", "198.18.4.2", "--wait", "10s", "--out", "nic.toml"];
+        let Ended { code, stdout, stderr } = wiremend_in(directory.path(), &arguments);
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        let last = stderr.lines().last().unwrap_or_default();
+        assert!(last.contains("198.18.4.2") && last.contains("is silent"), "{stderr}");
+        assert_eq!(files(directory.path()), Vec::<String>::new());
+    });
+}

@@ -1,0 +1,386 @@
+//! A client of the server: its exchange over TCP, and its queue pairs.
+
+use std::net::SocketAddr;
+
+use wiremend_proto::engine::Op;
+use wiremend_units::{QpNum, Span, Time};
+
+use super::{RECEIVES, Role, ServerSettings};
+use crate::connection_manager::ConnectionId;
+use crate::endpoint::PairSettings;
+use crate::host::{Host, PeerError};
+use crate::path::Path;
+use crate::perftest::{
+    CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, VERSION, mtu_message, parse_mtu,
+};
+use crate::queue_pair::{PairId, Post, Remote};
+use crate::region::{Access, RegionId, Slice};
+use crate::session::exchange::{Exchange, Incoming, MESSAGE_MAX};
+use crate::session::rping::RpingServer;
+use crate::session::{LINGER, READS_MAX};
+
+/// A client of the server.
+pub(super) struct Client {
+    /// The TCP connection; `None`: set up by hand or by the connection manager.
+    pub(super) exchange: Option<Exchange>,
+    pub(super) role: Role,
+    pub(super) mtu: u16,
+    /// Numbers of the client's queue pairs, and those here.
+    pub(super) pairs: Vec<(QpNum, PairId, Keys)>,
+    /// Connections of the connection manager.
+    pub(super) managed: Vec<ConnectionId>,
+    /// Whether the client sets up queue pairs by the connection manager.
+    pub(super) uses_manager: bool,
+    /// A message whose sender's MAC address is not known yet, and since when.
+    held: Option<(Vec<u8>, Time)>,
+    /// Where the client's messages go, and where answers come from.
+    pub(super) region: RegionId,
+    size: u32,
+    iterations: u64,
+    pub(super) key_rounds: usize,
+    is_pingpong: bool,
+    /// Address and key of the client's memory, for `ib_write_lat`.
+    target: (u64, u32),
+    /// Messages sent of `ib_write_lat` and `ucmatose`.
+    written: u64,
+    /// Messages of `ucmatose` that were acknowledged.
+    pub(super) completed: u64,
+    pub(super) rping: RpingServer,
+    pub(super) said_done: bool,
+    /// Messages received, and when the last one came.
+    pub(super) received: u64,
+    pub(super) heard_at: Option<Time>,
+    connected_at: Time,
+}
+
+/// Longest wait for the MAC address of a client.
+const RESOLVE_MAX: Span = Span::from_ms(3_000);
+
+/// Time after which a ping-pong that has closed its TCP connection counts as over.
+const SILENCE_MAX: Span = Span::from_ms(5_000);
+
+/// Rounds of keys with `-R` beyond the first: before and after the data.
+const MANAGED_ROUNDS: usize = 4;
+/// Rounds of keys before `ib_write_lat` starts.
+pub(super) const WRITE_LAT_ROUNDS: usize = 4;
+
+impl Client {
+    pub(super) fn new(
+        host: &mut Host,
+        settings: &ServerSettings,
+        role: Role,
+        exchange: Option<Exchange>,
+    ) -> Self {
+        let size = settings.size_for(role);
+        Self {
+            exchange,
+            role,
+            mtu: settings.connection.mtu.min(host.interface().path_mtu()),
+            pairs: Vec::new(),
+            managed: Vec::new(),
+            uses_manager: false,
+            held: None,
+            region: host.endpoint.register(2 * u64::from(size.max(CYCLE_BUFFER)), Access::ALL),
+            size,
+            iterations: settings.iterations_for(role),
+            key_rounds: 0,
+            is_pingpong: false,
+            target: (0, 0),
+            written: 0,
+            completed: 0,
+            rping: RpingServer::default(),
+            said_done: false,
+            received: 0,
+            heard_at: None,
+            connected_at: host.now(),
+        }
+    }
+
+    /// Handles what has arrived by TCP. Returns whether the client is still there.
+    pub(super) fn step(&mut self, host: &mut Host, settings: &ServerSettings) -> Result<bool, PeerError> {
+        if let Some((message, since)) = self.held.take() {
+            return self.on_message(host, settings, &message, since);
+        }
+        let mut buffer = [0; MESSAGE_MAX];
+        let Some(exchange) = &mut self.exchange else {
+            self.answer_write(host);
+            return Ok(true);
+        };
+        let len = match exchange.poll(&mut buffer) {
+            Incoming::Nothing => {
+                self.answer_write(host);
+                return Ok(true);
+            }
+            // `ibv_rc_pingpong` closes before its first message, and does not tell when it ends.
+            Incoming::Closed if self.is_pingpong && self.said_done => {
+                return Ok(!self.is_over(host));
+            }
+            Incoming::Closed => {
+                // `ib_write_lat` closes without a word.
+                self.said_done |= self.role == Role::AnswerWrites && self.written >= self.iterations;
+                return Ok(false);
+            }
+            Incoming::Message(len) => len,
+        };
+        let now = host.now();
+        self.on_message(host, settings, &buffer[..len], now)
+    }
+
+    /// Sends messages that wait.
+    pub(super) fn pump(&mut self, host: &mut Host) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.pump(host);
+        }
+    }
+
+    /// Handles a message that came at `since`.
+    fn on_message(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        message: &[u8],
+        since: Time,
+    ) -> Result<bool, PeerError> {
+        match message.len() {
+            PINGPONG_BYTES | KEYS_BYTES | MANAGED_KEYS_BYTES => {
+                let is_pingpong = message.len() == PINGPONG_BYTES;
+                let answered = if is_pingpong {
+                    self.on_pingpong(host, settings, message)?
+                } else {
+                    self.on_keys(host, settings, message)?
+                };
+                if !answered && host.now().since(since) > RESOLVE_MAX {
+                    return Err(self.unexpected("a known MAC address"));
+                }
+                self.held = (!answered).then(|| (message.to_vec(), since));
+            }
+            _ if message == DONE => {
+                // The client of perftest waits for an answer, that of `ibv_rc_pingpong` does not.
+                self.said_done = true;
+                if !self.is_pingpong {
+                    self.write(&DONE)?;
+                    return Ok(false);
+                }
+            }
+            16 => self.write(&VERSION)?,
+            2 => {
+                let mtu = parse_mtu(message).ok_or(self.unexpected("an MTU"))?;
+                self.mtu = self.mtu.min(mtu);
+                self.write(&mtu_message(self.mtu))?;
+            }
+            // Sizes of the cycle buffer and a cache line, and results: the larger counts, or nothing does.
+            4 | 8 => self.write(message)?,
+            _ => return Err(self.unexpected("a message of perftest")),
+        }
+        Ok(true)
+    }
+
+    /// Returns whether a ping-pong has all its messages, or is silent.
+    fn is_over(&self, host: &Host) -> bool {
+        let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
+        let has_all = self.received >= self.iterations && is_idle;
+        // The client may ask again for the last acknowledgement.
+        let limit = if has_all { LINGER } else { SILENCE_MAX };
+        host.now().since(self.heard_at.unwrap_or(self.connected_at)) > limit
+    }
+
+    fn unexpected(&self, awaited: &'static str) -> PeerError {
+        let unspecified = SocketAddr::from(([0, 0, 0, 0], 0));
+        let peer = self.exchange.as_ref().map_or(unspecified, |exchange| exchange.peer);
+        PeerError::Unexpected { peer, awaited }
+    }
+
+    fn write(&mut self, message: &[u8]) -> Result<(), PeerError> {
+        self.exchange.as_mut().map_or(Ok(()), |exchange| exchange.write(message))
+    }
+
+    /// Returns false if the client's MAC address is not known yet.
+    fn on_pingpong(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        message: &[u8],
+    ) -> Result<bool, PeerError> {
+        let keys = Keys::parse_pingpong(message).ok_or(self.unexpected("addresses of ibv_rc_pingpong"))?;
+        self.is_pingpong = true;
+        // It does not tell its MTU: 1024 by default.
+        self.mtu = self.mtu.min(1024);
+        let own = self.offer(host)?;
+        let Some(path) = host.known_path_to(keys.ip, own.pair)? else { return Ok(false) };
+        self.connect(host, settings, own, keys, path)?;
+        self.write(&own.to_pingpong())?;
+        Ok(true)
+    }
+
+    /// Returns false if the client's MAC address is not known yet.
+    fn on_keys(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        message: &[u8],
+    ) -> Result<bool, PeerError> {
+        if message.len() == MANAGED_KEYS_BYTES {
+            return self.on_managed_keys(message).map(|()| true);
+        }
+        let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
+        let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
+        let own = if let Some((_, _, own)) = known {
+            *own
+        } else {
+            let own = self.offer(host)?;
+            let Some(path) = host.known_path_to(keys.ip, own.pair)? else { return Ok(false) };
+            self.connect(host, settings, own, keys, path)?;
+            own
+        };
+        self.target = (keys.address, keys.rkey);
+        self.write(&own.to_bytes())?;
+        self.key_rounds += 1;
+        Ok(true)
+    }
+
+    /// Keys of perftest with `-R`. The first ones have no queue pair: the client asks for it then.
+    fn on_managed_keys(&mut self, message: &[u8]) -> Result<(), PeerError> {
+        let keys = Keys::parse_managed(message).ok_or(self.unexpected("keys of perftest"))?;
+        if keys.pair.get() == 0 {
+            self.uses_manager = true;
+            return self.write(&Keys { out_reads: 0, rkey: 0, address: 0, ..keys }.to_managed());
+        }
+        let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
+        let (_, _, own) = known.ok_or(self.unexpected("a queue pair that it has asked for"))?;
+        let own = *own;
+        self.target = (keys.address, keys.rkey);
+        self.key_rounds += 1;
+        self.write(&own.to_managed())
+    }
+
+    /// Whether a client with `-R` has all its messages. It waits for this end to disconnect.
+    pub(super) fn is_over_by_manager(&self, host: &Host) -> bool {
+        if !self.uses_manager || self.pairs.is_empty() || self.managed.is_empty() {
+            return false;
+        }
+        match self.role {
+            Role::AnswerWrites => {
+                let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
+                self.written >= self.iterations && self.received_last_write(host) && is_idle
+            }
+            // The keys of each queue pair once, three rounds before the data at most, and one after them.
+            _ => self.key_rounds >= self.pairs.len() + MANAGED_ROUNDS,
+        }
+    }
+
+    fn received_last_write(&self, host: &Host) -> bool {
+        let last = self.size.max(1) as usize - 1;
+        host.endpoint.memory(self.region)[last] == self.iterations as u8
+    }
+
+    /// The parameters of the next queue pair.
+    pub(super) fn offer(&self, host: &Host) -> Result<Keys, PeerError> {
+        let id = host.endpoint.next_pair().ok_or_else(too_many)?;
+        let (address, rkey) = host.endpoint.address_and_key(self.region);
+        let out_reads = READS_MAX as u16;
+        Ok(Keys {
+            out_reads,
+            pair: id.number(),
+            psn: host.draw_psn(),
+            rkey,
+            address,
+            ip: host.interface().ip,
+        })
+    }
+
+    /// Connects the queue pair that was offered.
+    pub(super) fn connect(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        own: Keys,
+        peer: Keys,
+        path: Path,
+    ) -> Result<(), PeerError> {
+        let first_psn = own.psn;
+        let denies_writes = self.is_pingpong;
+        let reads_max = peer.out_reads.min(READS_MAX as u16);
+        let reads_max = if self.is_managed() { reads_max } else { READS_MAX as u16 };
+        let config = settings.connection.config(self.mtu, reads_max, denies_writes);
+        let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
+        let merges_acks = settings.connection.merges_acks;
+        let pair_settings = PairSettings { config, merges_acks, first_psn, access: Access::ALL };
+        let id = host.endpoint.connect(pair_settings, remote).ok_or_else(too_many)?;
+        for number in 0..RECEIVES {
+            let posted = host.endpoint.post_receive(id, number, self.inbound());
+            posted.expect("the region is at least as large, and the queue takes this many");
+        }
+        self.pairs.push((peer.pair, id, own));
+        self.target = (peer.address, peer.rkey);
+        Ok(())
+    }
+
+    pub(super) fn is_pingpong(&self) -> bool {
+        self.is_pingpong
+    }
+
+    /// Whether queue pairs come from the connection manager.
+    fn is_managed(&self) -> bool {
+        self.uses_manager || matches!(self.role, Role::Rping | Role::Ucmatose)
+    }
+
+    /// Receive buffer of every message.
+    pub(super) fn inbound(&self) -> Slice {
+        Slice { region: self.region, offset: 0, len: self.size.max(CYCLE_BUFFER) }
+    }
+
+    /// Where answers come from.
+    pub(super) fn outbound(&self, len: u32) -> Slice {
+        Slice { region: self.region, offset: u64::from(self.size.max(CYCLE_BUFFER)), len }
+    }
+
+    /// Whether it has exchanged all messages of `ucmatose`.
+    pub(super) fn has_all(&self) -> bool {
+        self.completed >= self.iterations && self.received >= self.iterations
+    }
+
+    /// `ucmatose` gets all messages when it is connected.
+    pub(super) fn send_all(&mut self, host: &mut Host) {
+        let Some((_, pair, _)) = self.pairs.first().copied() else { return };
+        while self.written < self.iterations {
+            self.written += 1;
+            let local = self.outbound(self.size);
+            let post = Post {
+                id: self.written,
+                op: Op::Send,
+                local,
+                address: 0,
+                key: 0,
+                imm: None,
+                operands: [0; 2],
+            };
+            // A failed connection shows in its events.
+            let _ = host.endpoint.post(host.now(), pair, post);
+        }
+    }
+
+    /// `ib_write_lat` looks at the last byte of its buffer: the number of the message modulo 256, from 1.
+    fn answer_write(&mut self, host: &mut Host) {
+        let is_ready = self.role == Role::AnswerWrites && self.key_rounds >= WRITE_LAT_ROUNDS;
+        let Some((_, pair, _)) = self.pairs.first().copied().filter(|_| is_ready) else { return };
+        if self.written >= self.iterations {
+            return;
+        }
+        let last = self.size.max(1) as usize - 1;
+        if self.written == 0 || host.endpoint.memory(self.region)[last] == self.written as u8 {
+            self.written += 1;
+            let slice = self.outbound(self.size);
+            let at = slice.offset as usize + last;
+            host.endpoint.memory_mut(self.region)[at] = self.written as u8;
+            let (address, key) = self.target;
+            let post = Post { id: 0, op: Op::Write, local: slice, address, key, imm: None, operands: [0; 2] };
+            // A failed connection shows in its events.
+            let _ = host.endpoint.post(host.now(), pair, post);
+        }
+    }
+}
+
+pub(super) fn too_many() -> PeerError {
+    let source = std::io::Error::other("there are too many");
+    PeerError::Io { what: "add a queue pair".to_owned(), source }
+}
