@@ -102,7 +102,7 @@ fn causes() -> Result<(), TaskError> {
         "cargo test --quiet --profile test-release -p wiremend-capture --test it causes_are_those_of_the_simulator",
     );
     let page = shell::root().join("docs/reference/causes.md");
-    shell::run(cargo.env("WIREMEND_SWARM", "0..6000").env("WIREMEND_SWARM_PAGE", page))?;
+    shell::run(cargo.env("WIREMEND_SWARM", "0..34000").env("WIREMEND_SWARM_PAGE", page))?;
     Ok(())
 }
 
