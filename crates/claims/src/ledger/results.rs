@@ -12,7 +12,7 @@ use wiremend_scenario::Override;
 
 use super::{Effort, Outcome, Run};
 
-/// Outcomes of all runs of the chosen claims. While the runs of a claim are [listed](Self::listing), all outcomes
+/// Outcomes of all runs of the chosen claims. While the runs of a claim are listed, all outcomes
 /// are empty.
 pub struct Results<'a> {
     effort: Effort,
