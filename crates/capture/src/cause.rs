@@ -34,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) paired: Pairedness,
     /// Whether the capture goes on long after the last expiry without an answer.
     pub(crate) exhausted: bool,
+    /// Whether this may be the first request of another connection with the same numbers.
+    pub(crate) may_be_new: bool,
 }
 
 /// How sure the pairing of a flow with its answers is.
@@ -127,7 +129,8 @@ pub(crate) fn judge(resend: &Resend, context: Context) -> Verdict {
 /// Lowers the certainty where more than one thing happened, or where answers may belong to another queue pair.
 fn hedge(verdict: &mut Verdict, resend: &Resend, context: Context) {
     let before = &resend.before;
-    let is_plain = resend.is_plain() && context.paired == Pairedness::Certain && !context.is_selective;
+    let is_unusual = context.is_selective || context.may_be_new;
+    let is_plain = resend.is_plain() && context.paired == Pairedness::Certain && !is_unusual;
     if verdict.certainty == Certainty::Proof && !is_plain {
         verdict.certainty = Certainty::Strong;
     }

@@ -29,7 +29,7 @@ const SETUPS_MAX: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     pub(crate) stream: Stream,
-    first: i64,
+    pub(crate) first: i64,
     pub(crate) next: i64,
     /// Queue pairs that may answer.
     votes: Vec<Vote>,

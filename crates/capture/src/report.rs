@@ -69,7 +69,8 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
             let kind = kind_of(resend, outline, is_selective, &reactions);
             let context = Context { is_selective, ..context_of(analysis, resend, outline, echoes) };
             let verdict = (kind == EventKind::Timeout).then(|| judge(resend, context));
-            let is_plain = resend.is_plain() && !is_selective && outline.pairing.is_certain();
+            let is_unusual = is_selective || context.may_be_new;
+            let is_plain = resend.is_plain() && !is_unusual && outline.pairing.is_certain();
             Judged { resend, outline, kind, verdict, is_plain, is_twin: false }
         })
         .collect();
@@ -130,7 +131,11 @@ fn context_of(analysis: &Analysis, resend: &Resend, outline: &Outline, echoes: b
     let last_ns = analysis.span_ns.map_or(0, |(_, last)| last);
     let waits = i64::from(resend.timeouts.max(1));
     let exhausted = last_ns - resend.ns > (resend.wait_ns / waits).saturating_mul(waits).saturating_mul(4);
-    Context { position: analysis.position, echoes, is_selective: false, paired, exhausted }
+    // Queue pairs are used again, perhaps from the same PSN. Connection managers tell when.
+    let answered = resend.before.read.is_some_and(|read| read.response.is_some());
+    let is_done = answered || resend.before.una >= resend.end;
+    let may_be_new = resend.psn == outline.first && is_done && outline.pairing != Pairing::ByManager;
+    Context { position: analysis.position, echoes, is_selective: false, paired, exhausted, may_be_new }
 }
 
 /// Joins the events that several taps have seen, and judges them by what both saw.

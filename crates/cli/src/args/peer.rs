@@ -23,7 +23,6 @@ use super::choice::choice;
 Examples:
   wiremend peer serve                                    # then: ib_write_bw -x 1 -F THIS_HOST
   wiremend peer write 198.18.0.2 --drop 'out data 40' --dummies 1 --pcap run.pcapng
-  wiremend peer ping 198.18.0.2 --with write             # a server there: ib_write_lat -x 1 -F
   wiremend peer ping 198.18.0.2 --with rping             # a server there: rping -s
 
 It needs root or CAP_NET_RAW. docs/operate/peer.md shows all tools."
