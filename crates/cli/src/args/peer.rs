@@ -64,7 +64,6 @@ impl PeerCommand {
 #[command(after_help = "\
 Examples:
   wiremend peer serve
-  wiremend peer serve --for ib_send_lat
   wiremend peer serve --interface eth0                   # then: rping -c -a THIS_HOST -C 10 -v
   wiremend peer serve --for ib_write_lat --size 8B --iterations 300 --clients 1")]
 pub(crate) struct PeerServe {
