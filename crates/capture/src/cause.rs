@@ -24,6 +24,7 @@ pub enum TapPosition {
 
 /// What is known beyond one event.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Context {
     pub(crate) position: TapPosition,
     /// Whether this responder was seen to acknowledge each duplicate.
