@@ -94,6 +94,7 @@ pub struct Analysis {
     steps: Vec<Step>,
     /// First and last time.
     pub(crate) span_ns: Option<(i64, i64)>,
+    pub(crate) skips_remedies: bool,
     batch: Vec<Pending>,
     last_ns: Vec<i64>,
     good_icrc: u64,
@@ -133,6 +134,11 @@ impl Analysis {
     /// Keeps the packets of connections with this queue pair at either end, for a drawing.
     pub fn watch(&mut self, qpn: u32) {
         self.watched = Some((qpn, None));
+    }
+
+    /// Leaves out what would have helped, which takes longer than the explanation of a short capture.
+    pub fn skip_remedies(&mut self) {
+        self.skips_remedies = true;
     }
 
     /// Names the next file.

@@ -198,7 +198,7 @@ fn unfinished_message(resend: &Resend, context: Context) -> Option<Draft> {
     let mut draft = Draft::new(TailPacket, certainty, Side::Upstream);
     if before.una > resend.psn && before.una < resend.end {
         // An answer was lost as well; without the loss of the tail a later one would have replaced it.
-        draft.0.certainty = Certainty::Strong;
+        draft.0.certainty = Certainty::Ambiguous;
         draft.0.alternatives = vec![TailAck];
     }
     Some(draft.shown_by(Some(first), "rest of the message, seen for the first time"))

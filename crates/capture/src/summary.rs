@@ -130,7 +130,9 @@ pub(crate) fn summarize(
     let messages: u64 = analysis.flows.iter().map(|flow| flow.counts.messages).sum();
     let psns: i64 = analysis.flows.iter().map(|flow| flow.next - flow.first).sum();
     summary.message_packets = psns as f64 / messages.max(1) as f64;
-    summary.remedies = remedies(&summary, analysis.flows.iter().find_map(|flow| flow.mtu));
+    if !analysis.skips_remedies {
+        summary.remedies = remedies(&summary, analysis.flows.iter().find_map(|flow| flow.mtu));
+    }
     summary.duration_ns = analysis.span_ns.map_or(0, |(first, last)| last - first);
     let mut flows = flows;
     flows.sort_by_key(|flow| (-flow.waited_ns, flow.source, flow.destination, flow.destination_qp));

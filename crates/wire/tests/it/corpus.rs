@@ -1,5 +1,7 @@
 //! The corpus of the fuzzers.
 
+#[path = "../../../../fuzz/mutate.rs"]
+mod mutate;
 #[path = "../../../../fuzz/checks/parse_fec.rs"]
 mod parse_fec;
 #[path = "../../../../fuzz/checks/parse_frame.rs"]
@@ -31,4 +33,9 @@ fn fec_headers_of_the_corpus_hold() {
 #[test]
 fn captures_of_the_corpus_hold() {
     replay("read_capture", read_capture::check);
+}
+
+#[test]
+fn mutated_captures_hold() {
+    mutate::mutate("read_capture", 0, read_capture::check);
 }

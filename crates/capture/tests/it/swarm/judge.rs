@@ -66,6 +66,7 @@ const UNDER_WAY: u64 = 200_000;
 impl Setting {
     pub(crate) fn explain(&self, run: &Run) -> Explanation {
         let mut analysis = Analysis::new(self.position);
+        analysis.skip_remedies();
         for tap in self.taps {
             analysis.read(&format!("tap{tap}"), run.taps[*tap].as_slice(), || true).expect("our own capture");
         }
