@@ -13,6 +13,7 @@ use crate::record::{Hosts, Kind, Record, Stream, TapIndex, kind};
 use crate::report::{Explanation, conclude};
 use crate::taps::Taps;
 use crate::trail::{Trail, Trails};
+use crate::truth::Truths;
 use wiremend_units::Psn;
 use wiremend_wire::{CmMessage, Icrc, Mad, Malformed};
 
@@ -40,6 +41,8 @@ pub struct Captured<'a> {
     pub link_type: u16,
     /// The bytes that were captured.
     pub bytes: &'a [u8],
+    /// Comments, each in a line.
+    pub comment: Option<&'a str>,
 }
 
 /// What an analysis has counted.
@@ -95,6 +98,7 @@ pub struct Analysis {
     /// First and last time.
     pub(crate) span_ns: Option<(i64, i64)>,
     pub(crate) skips_remedies: bool,
+    pub(crate) truths: Option<Truths>,
     batch: Vec<Pending>,
     last_ns: Vec<i64>,
     good_icrc: u64,
@@ -134,6 +138,11 @@ impl Analysis {
     /// Keeps the packets of connections with this queue pair at either end, for a drawing.
     pub fn watch(&mut self, qpn: u32) {
         self.watched = Some((qpn, None));
+    }
+
+    /// Compares causes with those that comments of the simulator name. The explanation does not depend on them.
+    pub fn compare_causes(&mut self) {
+        self.truths = Some(Truths::default());
     }
 
     /// Leaves out what would have helped, which takes longer than the explanation of a short capture.
@@ -198,6 +207,9 @@ impl Analysis {
         };
         self.tally.rc += 1;
         self.taps.note(from, to, interface);
+        if let (Some(truths), Some(comments), Kind::Request) = (&mut self.truths, captured.comment, kind) {
+            truths.note((captured.file, from, to, packet.bth.dest_qp.get()), captured.frame, comments);
+        }
         let time_ns = captured.time_ns.min(TIME_MAX_NS) as i64;
         self.note_time(interface, time_ns);
         let stream = Stream { tap: interface, from, to, qpn: packet.bth.dest_qp.get() };

@@ -84,6 +84,11 @@ fn cause_key<S: Serializer>(cause: &TimeoutCause, serializer: S) -> Result<S::Ok
     serializer.serialize_str(cause.key())
 }
 
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn recorded_key<S: Serializer>(cause: &Option<TimeoutCause>, serializer: S) -> Result<S::Ok, S::Error> {
+    cause.map(TimeoutCause::key).serialize(serializer)
+}
+
 fn cause_keys<S: Serializer>(causes: &[TimeoutCause], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(causes.iter().map(|cause| cause.key()))
 }
@@ -134,4 +139,7 @@ pub struct Event {
     pub pauses: u64,
     /// The mechanism of [`Summary::remedies`](crate::Summary::remedies) that helps most against the cause.
     pub remedy: Option<&'static str>,
+    /// The cause that the simulator recorded; see [`Analysis::compare_causes`](crate::Analysis::compare_causes).
+    #[serde(serialize_with = "recorded_key")]
+    pub truth: Option<TimeoutCause>,
 }

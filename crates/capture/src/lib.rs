@@ -39,6 +39,7 @@ mod summary;
 mod taps;
 mod text;
 mod trail;
+mod truth;
 mod two_taps;
 
 pub use analysis::{Analysis, Captured, Step, Tally};
@@ -54,3 +55,4 @@ pub use read::ReadError;
 pub use remedy::Remedy;
 pub use report::Explanation;
 pub use summary::{FlowSummary, Summary};
+pub use truth::Truth;

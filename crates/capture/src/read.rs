@@ -45,6 +45,7 @@ impl Analysis {
                 interface_name: &interface.name,
                 link_type: interface.link_type,
                 bytes: packet.bytes,
+                comment: packet.comment,
             });
             if frames % ASK_EVERY == 0 && !proceed() {
                 return Ok(frames);

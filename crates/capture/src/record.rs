@@ -120,6 +120,11 @@ impl Hosts {
         Some(index)
     }
 
+    /// The index of an address that was seen.
+    pub(crate) fn find(&self, address: IpAddr) -> Option<HostIndex> {
+        self.indices.get(&address).copied()
+    }
+
     pub(crate) fn address(&self, index: HostIndex) -> IpAddr {
         self.addresses[index.0 as usize]
     }

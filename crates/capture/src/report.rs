@@ -79,7 +79,16 @@ pub(crate) fn conclude(analysis: &Analysis) -> Explanation {
         judged.iter().filter(|judged| !judged.is_twin).map(|judged| event(analysis, judged)).collect();
     events.extend(refusals(analysis));
     events.sort_by_key(|event| (event.time_ns, event.frame));
-    let (summary, flows) = summarize(analysis, &events, &judged);
+    let (mut summary, flows) = summarize(analysis, &events, &judged);
+    if let Some(truths) = &analysis.truths {
+        let stalls = events.iter_mut().filter(|event| event.kind == EventKind::Timeout);
+        summary.truth = Some(truths.compare(stalls.filter_map(|event| {
+            let file = analysis.files.iter().position(|name| *name == event.file)?;
+            let host = |address| analysis.hosts.find(address);
+            let place = (file as u32, host(event.source)?, host(event.destination)?, event.destination_qp);
+            Some((place, event))
+        })));
+    }
     for event in &mut events {
         let cause = event.verdict.as_ref().map(|verdict| verdict.cause.key());
         event.remedy = cause.and_then(|cause| best_for(&summary.remedies, cause));
@@ -272,6 +281,7 @@ fn event(analysis: &Analysis, judged: &Judged<'_>) -> Event {
         wait_ns: resend.wait_ns,
         cost_ns: resend.covered.map(|(ns, _)| (ns - resend.before.first_sent_ns).max(0)),
         remedy: None,
+        truth: None,
         verdict: judged.verdict.clone(),
         marks: resend.marks,
         cnps: resend.cnps,
@@ -309,6 +319,7 @@ fn refusals(analysis: &Analysis) -> Vec<Event> {
                 cnps: 0,
                 pauses: 0,
                 remedy: None,
+                truth: None,
             }
         })
         .collect()

@@ -12,6 +12,7 @@ use crate::event::{Certainty, Event, EventKind};
 use crate::pairing::Pairing;
 use crate::remedy::{Remedy, remedies};
 use crate::report::Judged;
+use crate::truth::Truth;
 
 /// Totals over all flows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -60,6 +61,8 @@ pub struct Summary {
     pub remedies: Vec<Remedy>,
     /// Length of the captures.
     pub duration_ns: i64,
+    /// How the causes compare with those in comments of the simulator, if asked for.
+    pub truth: Option<Truth>,
 }
 
 /// Totals of one flow at the tap that saw most of it.

@@ -20,7 +20,7 @@ pub(crate) fn span(ns: i64) -> String {
     }
 }
 
-/// The summary: at most ten lines.
+/// The summary: at most ten lines, and one more if causes are compared.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (frames, summary) = (&self.frames, &self.summary);
@@ -86,6 +86,14 @@ impl fmt::Display for Explanation {
             summary.losses, summary.packets, summary.marks, summary.cnps, frames.pauses
         )?;
         self.helped(f)?;
+        if let Some(truth) = &summary.truth {
+            writeln!(
+                f,
+                "comments of the simulator: {} timers fired; stalls: {} right, {} among the alternatives, {} wrong, \
+                 {} without a timer; {} timers not shown",
+                truth.timers, truth.right, truth.contained, truth.wrong, truth.without_timer, truth.not_shown
+            )?;
+        }
         self.left_out(f)
     }
 }
@@ -182,6 +190,9 @@ fn line(event: &Event, first_ns: i64) -> String {
     }
     if let Some(verdict) = &event.verdict {
         let _ = write!(text, "  {}", cause(verdict));
+    }
+    if let Some(truth) = event.truth {
+        let _ = write!(text, "  recorded: {truth}");
     }
     let congestion = [(event.marks, "marks"), (event.cnps, "CNPs"), (event.pauses, "pauses")];
     for (count, what) in congestion.into_iter().filter(|(count, _)| *count > 0) {

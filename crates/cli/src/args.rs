@@ -159,6 +159,9 @@ pub(crate) struct Run {
     /// variants or seeds, each has its own file
     #[arg(long, value_name = "LINK=FILE")]
     pub(crate) capture: Vec<CaptureRequest>,
+    /// Name the cause of each timeout in a comment of the captures, on the first request that follows it
+    #[arg(long, requires = "capture")]
+    pub(crate) truth: bool,
     /// Print summary.json instead of the table
     #[arg(long)]
     pub(crate) json: bool,

@@ -36,7 +36,20 @@ impl TimeoutCause {
             Self::Other => "other",
         }
     }
+
+    /// What a comment in a capture says of a request that follows an expiry.
+    pub fn comment(self) -> String {
+        format!("{COMMENT}{self}")
+    }
+
+    /// The causes in the comments of a packet, each in a line.
+    pub fn in_comments(comments: &str) -> impl Iterator<Item = Self> {
+        let names = comments.lines().filter_map(|line| line.strip_prefix(COMMENT));
+        names.filter_map(|name| Self::ALL.into_iter().find(|cause| cause.name() == name))
+    }
 }
+
+const COMMENT: &str = "the requester's timer fired before this; cause: ";
 
 impl fmt::Display for TimeoutCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

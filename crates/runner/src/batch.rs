@@ -12,7 +12,7 @@ use wiremend_measure::{
 };
 use wiremend_report::plot::Drawing;
 use wiremend_report::{AtomicFile, Page, sentences};
-use wiremend_sim::{Capture, CapturedFrame, Observer};
+use wiremend_sim::{Capture, CapturedFrame, FoundCause, Observer};
 use wiremend_units::LinkId;
 
 use crate::error::Error;
@@ -62,6 +62,11 @@ impl Observer for RunObserver<'_, '_> {
 
     fn on_frame(&mut self, captured: &CapturedFrame) -> io::Result<()> {
         self.captures.iter_mut().try_for_each(|capture| capture.write(captured))
+    }
+
+    fn on_cause(&mut self, found: &FoundCause) -> io::Result<()> {
+        self.captures.iter_mut().for_each(|capture| capture.on_cause(found));
+        Ok(())
     }
 
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
@@ -189,7 +194,12 @@ impl BatchRun<'_, '_> {
         let graph = simulation.graph();
         let drawn = options.log_pauses.then(|| graph.clone());
         let open = |(link, path): &(LinkId, PathBuf)| open_capture(path, self.runner.version, graph, *link);
-        let captures = run.captures.iter().map(open).collect::<io::Result<Vec<_>>>().map_err(Error::File)?;
+        let mut captures =
+            run.captures.iter().map(open).collect::<io::Result<Vec<_>>>().map_err(Error::File)?;
+        if self.request.capture_causes {
+            let delay = simulation.cause_delay();
+            captures = captures.into_iter().map(|capture| capture.with_causes(delay)).collect();
+        }
         let recorder = self.output.as_ref().map(|output| {
             let paths = simulation.flow_paths();
             output.with(|output| output.name_lanes(run.number, graph));
@@ -285,7 +295,8 @@ fn open_capture(
 }
 
 /// Returns the complete file of a capture, which does not have its final name yet.
-fn complete(capture: Capture<BufWriter<AtomicFile>>) -> io::Result<AtomicFile> {
+fn complete(mut capture: Capture<BufWriter<AtomicFile>>) -> io::Result<AtomicFile> {
+    capture.finish()?;
     capture.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
 }
 

@@ -24,6 +24,7 @@ pub struct Request<'a> {
     seed: Option<u64>,
     pub(crate) seeds: u64,
     captures: Vec<(String, PathBuf)>,
+    pub(crate) capture_causes: bool,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) csv: bool,
 }
@@ -48,6 +49,7 @@ impl<'a> Request<'a> {
             seed: None,
             seeds: 1,
             captures: Vec::new(),
+            capture_causes: false,
             folder: None,
             csv: false,
         }
@@ -73,6 +75,11 @@ impl<'a> Request<'a> {
     pub fn capture(mut self, link: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         self.captures.push((link.into(), path.into()));
         self
+    }
+
+    /// Names the cause of each timeout in comments of the captures.
+    pub fn capture_causes(self) -> Self {
+        Self { capture_causes: true, ..self }
     }
 
     /// Writes `summary.json`, `report.html`, `flows.parquet`, `links.parquet` and, if the scenario has a `[series]`,

@@ -89,6 +89,11 @@ impl Simulation {
         &self.net.graph
     }
 
+    /// Returns the longest time from a timeout until its cause is known.
+    pub fn cause_delay(&self) -> Span {
+        self.net.notice_delay_max()
+    }
+
     /// Returns what finds the paths of flows.
     pub fn flow_paths(&self) -> FlowPaths {
         let graph = &self.net.graph;

@@ -80,6 +80,9 @@ pub(crate) struct Explain {
     /// List recoveries without a timer too: NAKs, implied NAKs, RNR waits
     #[arg(long)]
     pub(crate) all: bool,
+    /// Compare the causes with those in the comments of a capture that `wiremend run --capture --truth` wrote
+    #[arg(long)]
+    pub(crate) truth: bool,
     /// Print everything as JSON
     #[arg(long, conflicts_with_all = ["filter", "ladder"])]
     pub(crate) json: bool,

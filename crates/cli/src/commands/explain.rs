@@ -62,6 +62,9 @@ fn analyse(args: &Explain, watch: Option<u32>) -> Result<(Explanation, Vec<Step>
     if let Some(qpn) = watch {
         analysis.watch(qpn);
     }
+    if args.truth {
+        analysis.compare_causes();
+    }
     let mut damage = None;
     for path in &args.files {
         let name = name(path);

@@ -32,6 +32,9 @@ fn request<'a>(args: &Run, input: &'a Input) -> Result<Request<'a>, Failure> {
     for capture in &args.capture {
         request = request.capture(&capture.link, &capture.path);
     }
+    if args.truth {
+        request = request.capture_causes();
+    }
     if let Some(path) = &args.out {
         request = request.out_dir(path);
     }
@@ -51,6 +54,7 @@ pub(super) fn tour() -> Result<Answer, Failure> {
         out: None,
         csv: false,
         capture: Vec::new(),
+        truth: false,
         json: false,
     })?;
     terminal::print(

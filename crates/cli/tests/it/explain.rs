@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::program::{Ended, assert_has, command, ended, wiremend};
+use crate::program::{Ended, assert_has, command, ended, wiremend, wiremend_with};
 
 /// A capture of soft-RoCE.
 fn real(name: &str) -> String {
@@ -252,4 +252,66 @@ fn a_truncated_file_is_explained_up_to_the_damage() {
         );
         assert_eq!(ended.stdout.contains("no stalls"), !stalls, "{}", ended.stdout);
     }
+}
+
+/// Losses of data, ACKs and NAKs, on one link of two.
+const LOSSES: &str = "\
+title = \"losses with known causes\"
+[topology]
+kind = \"chain\"
+switches = 2
+hosts_per_end = 1
+[transport]
+operation = \"write\"
+timeout = 8
+qp = \"per-pair\"
+[[workload]]
+kind = \"flows\"
+pattern = \"point-to-point\"
+src = \"h0\"
+dst = \"h1\"
+bytes = \"5KiB\"
+count = 4
+every = \"2ms\"
+rounds = 120
+[[impair]]
+kind = \"frames\"
+links = \"s0-s1\"
+rate = \"0.05\"
+";
+
+/// `run --truth` names the causes in comments, with the same bytes for any number of threads, and `explain --truth`
+/// compares with them. Without the option the explanation is the same, so it does not depend on the comments.
+#[test]
+fn causes_are_compared_with_those_that_the_simulator_recorded() {
+    let directory = tempdir().unwrap();
+    let capture = |name: &str, options: &[&str]| {
+        let path = directory.path().join(name).to_str().unwrap().to_owned();
+        let wanted = format!("s1-h1={path}");
+        wiremend_with(LOSSES, &[&["run", "-", "--quiet", "--capture", &wanted], options].concat()).ok();
+        path
+    };
+    let path = capture("causes.pcapng", &["--truth", "--threads", "1"]);
+    let other = capture("threads.pcapng", &["--truth", "--threads", "2"]);
+    assert_eq!(fs::read(&path).unwrap(), fs::read(&other).unwrap());
+    let compared = json(&[&path, "--truth"], 1);
+    let counts = &compared["summary"]["truth"];
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert!(count("timers") >= 10 && count("right") + count("contained") >= 8, "{counts}");
+    assert_eq!((count("wrong"), count("without_timer")), (0, 0), "{compared}");
+    let without = json(&[&path], 1);
+    assert_eq!(without["summary"]["truth"], Value::Null);
+    let strip = |mut explained: Value| {
+        explained["summary"]["truth"] = Value::Null;
+        explained["events"].as_array_mut().unwrap().iter_mut().for_each(|event| event["truth"] = Value::Null);
+        explained
+    };
+    assert_eq!(strip(compared), without);
+    assert_has(&ends(explain(&[&path, "--truth"]), 1), "comments of the simulator: | recorded: tail");
+    // Without the option of `run`, the frames are the same and no comment names a cause.
+    let plain = capture("plain.pcapng", &[]);
+    let explained = json(&[&plain, "--truth"], 1);
+    assert_eq!(explained["summary"]["truth"]["timers"], 0);
+    assert_eq!(explained["summary"]["stalls"], without["summary"]["stalls"]);
+    wiremend_with(LOSSES, &["run", "-", "--truth"]).refused_for(2, "--capture");
 }

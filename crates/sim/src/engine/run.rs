@@ -42,7 +42,8 @@ pub trait Observer {
     }
 
     /// A timer of a connection fired, in a run that captures a link. Its cause is known a little later than
-    /// the timeout.
+    /// the timeout, at most [`Simulation::cause_delay`](crate::Simulation::cause_delay), and is passed before
+    /// frames that are sent still later.
     fn on_cause(&mut self, found: &FoundCause) -> io::Result<()> {
         let _ = found;
         Ok(())
@@ -484,10 +485,11 @@ impl Leader<'_> {
             self.collector.add(row);
             self.observer.on_row(row)?;
         }
-        all.captured.sort_by_key(|captured| (captured.time, captured.lane));
-        all.captured.iter().try_for_each(|captured| self.observer.on_frame(captured))?;
+        // A capture holds its frames until their causes are known: causes first.
         all.causes.sort_by_key(|found| (found.time, found.requester, found.qp));
         all.causes.iter().try_for_each(|found| self.observer.on_cause(found))?;
+        all.captured.sort_by_key(|captured| (captured.time, captured.lane));
+        all.captured.iter().try_for_each(|captured| self.observer.on_frame(captured))?;
         all.samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.entity, sample.metric));
         all.samples.iter().try_for_each(|sample| self.observer.on_sample(sample))?;
         all.flow_samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.flow));

@@ -277,6 +277,12 @@ impl Network {
         self.lanes[lane.index()].to.0.checked_sub(self.graph.host_count()).map(SwitchId)
     }
 
+    /// Returns the longest delay of any notice.
+    pub(crate) fn notice_delay_max(&self) -> Span {
+        let longest = self.lanes.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
+        longest + longest + self.plan.lookahead
+    }
+
     /// Returns the delay of a notice; see [`mod@crate::network`].
     pub(crate) fn notice_delay(&self, from: HostId, to: HostId) -> Span {
         let (up, down) = (self.uplink(from), self.uplink(to).reverse());

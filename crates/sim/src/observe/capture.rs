@@ -13,17 +13,18 @@ use std::net::Ipv4Addr;
 
 use wiremend_fabric::Graph;
 use wiremend_proto::{Packet, dcp, tcp};
-use wiremend_units::{HostId, LinkId};
+use wiremend_units::{HostId, LinkId, QpNum, Span};
 use wiremend_wire::fec;
 use wiremend_wire::link::{LinkCodec, LinkHeader, prototype};
-use wiremend_wire::pcap::{self, Writer};
+use wiremend_wire::pcap::Writer;
 use wiremend_wire::{
     BthRepr, DcpTag, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES,
-    MacAddr, PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
+    MacAddr, Opcode, PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
-use super::CapturedFrame;
 use super::parity_encoder::ParityEncoder;
+use super::truth::{Truth, WrittenFrame};
+use super::{CapturedFrame, FoundCause};
 use crate::frame::{Body, Frame, Header, Probe};
 
 const PROTOCOL_UDP: u8 = 17;
@@ -38,6 +39,7 @@ pub struct Capture<W: Write> {
     bytes: Vec<u8>,
     /// Parity encoders of both directions.
     parities: [ParityEncoder; 2],
+    truth: Option<Truth>,
 }
 
 impl<W: Write> Capture<W> {
@@ -47,7 +49,21 @@ impl<W: Write> Capture<W> {
         for lane in [link.forward(), link.backward()] {
             writer.add_interface(&graph.lane_name(lane))?;
         }
-        Ok(Self { link, writer, bytes: Vec::new(), parities: Default::default() })
+        Ok(Self { link, writer, bytes: Vec::new(), parities: Default::default(), truth: None })
+    }
+
+    /// Names the cause of each timeout in a comment, on the first request of its queue pair that is sent on this link
+    /// afterwards. Frames are held until all causes before them are known, for `delay`.
+    #[must_use]
+    pub fn with_causes(self, delay: Span) -> Self {
+        Self { truth: Some(Truth::new(delay)), ..self }
+    }
+
+    /// Takes the cause of a timeout, before frames that are sent later than it was known.
+    pub fn on_cause(&mut self, found: &FoundCause) {
+        if let Some(truth) = &mut self.truth {
+            truth.on_cause(found);
+        }
     }
 
     /// Writes a frame, if it belongs to this link. Frames must come in order of time.
@@ -64,13 +80,20 @@ impl<W: Write> Capture<W> {
             Some(Header::Probe(probe)) => self.emit_probe(captured, *probe),
             Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
         }
-        self.writer.write(&pcap::Packet {
+        let written = WrittenFrame {
             interface: self.direction(captured) as u32,
-            time_ns: captured.time.as_ns(),
-            original_len: self.bytes.len() as u32,
-            bytes: &self.bytes,
-            comment: captured.corrupted.then_some("corrupted on this link; shown as sent"),
-        })
+            time: captured.time,
+            corrupted: captured.corrupted,
+            causes: Vec::new(),
+        };
+        let Some(truth) = &mut self.truth else { return written.write(&self.bytes, &mut self.writer) };
+        truth.hold(written, std::mem::take(&mut self.bytes), request_of(&captured.frame));
+        truth.release(Some(captured.time), &mut self.writer)
+    }
+
+    /// Writes the frames that are still held.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.truth.as_mut().map_or(Ok(()), |truth| truth.release(None, &mut self.writer))
     }
 
     /// Emits a frame with a link header, or a control frame of the link. The latter comes from port n of the
@@ -168,10 +191,20 @@ impl<W: Write> Capture<W> {
         usize::from(captured.lane != self.link.forward())
     }
 
-    /// Returns the sink, without flushing it.
+    /// Returns the sink, without flushing it; see [`Capture::finish`].
     pub fn into_inner(self) -> W {
         self.writer.into_inner()
     }
+}
+
+/// The host and the queue pair of a request.
+fn request_of(frame: &Frame) -> Option<(HostId, QpNum)> {
+    let (bth, _) = match &frame.body {
+        Body::Packet(Packet::Rc(packet)) => packet.to_wire(),
+        Body::Packet(Packet::Sr(packet)) => packet.to_wire(),
+        _ => return None,
+    };
+    (!bth.opcode.is_response() && bth.opcode != Opcode::Cnp).then_some((frame.src, bth.dest_qp))
 }
 
 /// Emits the bytes of a frame, without FCS.

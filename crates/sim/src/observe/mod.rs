@@ -3,6 +3,7 @@
 mod capture;
 mod flow_watch;
 mod parity_encoder;
+mod truth;
 
 pub use capture::Capture;
 pub(crate) use flow_watch::{FlowWatch, PostedFlow, SendingState, SentBytes, WantedFlows};

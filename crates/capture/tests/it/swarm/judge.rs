@@ -110,17 +110,7 @@ fn compare(event: &Event, truths: &mut [(&FoundCause, bool)], is_read: bool) -> 
         *seen = true;
     }
     let verdict = event.verdict.as_ref().expect("timeouts have verdicts");
-    // A lost READ request is a cause of its own in the explanation.
-    let is_request = is_read && found.cause == TimeoutCause::TailPacket;
-    // The simulator looks at what both ends have. A timer that fired early, or a NAK that was ignored, it counts as the
-    // cause that the same state of the ends has otherwise.
-    let told_apart = match verdict.sub_cause {
-        Some(sub) if sub.starts_with("the answer came late") => Some(TimeoutCause::TailAck),
-        Some("a NAK arrived and was ignored") => Some(TimeoutCause::Retransmission),
-        _ => None,
-    };
-    let is_other = is_request || told_apart == Some(found.cause);
-    let fits = |cause: TimeoutCause| cause == found.cause || is_other && cause == TimeoutCause::Other;
+    let fits = |cause: TimeoutCause| verdict.fits(cause, found.cause, is_read);
     let outcome = if fits(verdict.cause) {
         Outcome::Right
     } else if verdict.alternatives.iter().any(|cause| fits(*cause))
