@@ -145,11 +145,12 @@ fn units(file: &[u8], offset: usize) -> Vec<Range<usize>> {
         let bytes = *file.get(at..)?.first_chunk::<4>()?;
         Some(if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     };
-    let (mut at, is_big, length_at, around) = match file.get(offset..).and_then(|file| file.first_chunk::<4>()) {
-        Some([0xA1, 0xB2, ..]) => (offset + 24, true, 8, 16),
-        Some([_, _, 0xB2, 0xA1]) => (offset + 24, false, 8, 16),
-        _ => (offset, file.get(offset + 8) == Some(&0x1A), 4, 0),
-    };
+    let (mut at, is_big, length_at, around) =
+        match file.get(offset..).and_then(|file| file.first_chunk::<4>()) {
+            Some([0xA1, 0xB2, ..]) => (offset + 24, true, 8, 16),
+            Some([_, _, 0xB2, 0xA1]) => (offset + 24, false, 8, 16),
+            _ => (offset, file.get(offset + 8) == Some(&0x1A), 4, 0),
+        };
     let mut units = Vec::new();
     while let Some(len) = word(at + length_at, is_big) {
         let end = at.saturating_add(around).saturating_add(len as usize);

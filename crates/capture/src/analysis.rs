@@ -194,8 +194,13 @@ impl Analysis {
         let interface = self.taps.interface(key, || interface_name(captured, link.interface))?;
         let (from, to) = (self.hosts.index(ip.source)?, self.hosts.index(ip.destination)?);
         let Some((op, kind)) = kind(packet) else {
+            if packet.is_cut {
+                // What an answer says, or how many PSNs a READ has, is not known.
+                self.tally.cut += 1;
+                return Some(());
+            }
             self.tally.other_services += 1;
-            if packet.operation.service() == Service::Ud
+            if packet.bth.opcode.service() == Service::Ud
                 && let Some(mad) = Mad::parse(packet.payload)
                 && let Some(message @ (CmMessage::Request(_) | CmMessage::Reply(_))) = CmMessage::parse(&mad)
                 && packet.bth.dest_qp.get() == 1

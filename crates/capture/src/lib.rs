@@ -50,7 +50,7 @@ pub use ip::IpHeader;
 pub use link_layer::{LinkHeaders, Tunnel};
 pub use not_roce::NotRoce;
 pub use operation::{Operation, Service};
-pub use packet::{BthFields, Content, Dissected, RocePacket, dissect};
+pub use packet::{Content, Dissected, RocePacket, dissect};
 pub use read::ReadError;
 pub use remedy::Remedy;
 pub use report::Explanation;

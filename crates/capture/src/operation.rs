@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wiremend_wire::Opcode;
+use wiremend_wire::{Malformed, Opcode};
 
 /// An operation of any service.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,18 +40,17 @@ const ATOMIC_WRITE: u8 = 0x1D;
 const CNP: u8 = 0x81;
 
 impl Operation {
-    /// The operation of the first byte of a BTH; `None` if the specification has none.
-    pub fn from_byte(byte: u8) -> Option<Self> {
+    /// Whether the specification has an operation with this byte.
+    fn is_known(byte: u8) -> bool {
         let low = byte & 0x1F;
-        let known = match byte >> 5 {
+        match byte >> 5 {
             0 => matches!(low, 0x00..=0x14 | 0x16 | 0x17 | FLUSH | ATOMIC_WRITE),
             1 => low <= 0x0B,
             3 => matches!(low, 0x04 | 0x05),
             4 => byte == CNP,
             5 => matches!(low, 0x00..=0x14 | 0x16 | 0x17 | FLUSH | ATOMIC_WRITE),
             _ => false,
-        };
-        known.then_some(Self(byte))
+        }
     }
 
     /// The byte on the wire.
@@ -82,7 +81,8 @@ impl Operation {
         }
         let service = self.service();
         Layout {
-            xrc: service == Service::Xrc,
+            // Responses go to the queue pair that asked: they name no receive queue (IBA A14).
+            xrc: service == Service::Xrc && !matches!(low, 0x0D..=0x12),
             deth: service == Service::Ud,
             feth: low == FLUSH,
             reth: matches!(low, 0x06 | 0x0A..=0x0C | FLUSH | ATOMIC_WRITE),
@@ -93,6 +93,14 @@ impl Operation {
             atomic_ack: low == 0x12,
             cnp: false,
         }
+    }
+}
+
+/// The operation of the first byte of a BTH.
+impl TryFrom<u8> for Operation {
+    type Error = Malformed;
+    fn try_from(byte: u8) -> Result<Self, Malformed> {
+        if Self::is_known(byte) { Ok(Self(byte)) } else { Err(Malformed::Opcode(byte)) }
     }
 }
 
@@ -142,7 +150,7 @@ mod tests {
     #[test]
     fn operations_that_the_codec_knows_have_its_layout() {
         for opcode in Opcode::ALL {
-            let operation = Operation::from_byte(opcode as u8).unwrap();
+            let operation = Operation::try_from(opcode as u8).unwrap();
             assert_eq!(operation.layout().bytes(), opcode.layout().bytes(), "{opcode}");
             assert_eq!(operation.to_string(), opcode.name());
             assert_eq!(operation.opcode(), Some(opcode));
@@ -151,11 +159,13 @@ mod tests {
 
     #[test]
     fn newer_operations_and_other_services_are_named() {
-        let named = |byte| Operation::from_byte(byte).map(|operation| operation.to_string());
+        let named = |byte| Operation::try_from(byte).ok().map(|operation| operation.to_string());
         assert_eq!(named(0x1C).as_deref(), Some("FLUSH"));
         assert_eq!(named(0x1D).as_deref(), Some("ATOMIC WRITE"));
         assert_eq!(named(0x2A).as_deref(), Some("UC WRITE only"));
         assert_eq!(named(0xAC).as_deref(), Some("XRC READ request"));
+        let len = |byte| Operation::try_from(byte).unwrap().layout().bytes();
+        assert_eq!((len(0xAC), len(0xB1), len(0xB0)), (20, 4, 4));
         assert_eq!(named(0x15), None);
         assert_eq!(named(0xFF), None);
     }

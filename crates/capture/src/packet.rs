@@ -1,6 +1,5 @@
 //! A captured `RoCEv2` packet of any service, with all its headers.
 
-use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, CRC_BYTES, DethRepr, Icrc, IpVersion, Malformed,
     Opcode, Pause, ROCE_PORT, RethRepr, UdpRepr, icrc,
@@ -38,10 +37,8 @@ pub enum Content<'a> {
 pub struct RocePacket<'a> {
     /// UDP source port.
     pub source_port: u16,
-    /// Operation and service.
-    pub operation: Operation,
-    /// BTH, with the operation replaced where it is not one of a reliable connection.
-    pub bth: BthFields,
+    /// BTH, with the operations of all services.
+    pub bth: BthRepr<Operation>,
     /// XRC: the receive queue.
     pub xrc_srq: Option<u32>,
     /// Address, key and length of a WRITE, READ, FLUSH or ATOMIC WRITE.
@@ -64,30 +61,10 @@ pub struct RocePacket<'a> {
     pub payload_len: usize,
     /// The available payload.
     pub payload: &'a [u8],
+    /// Whether the capture kept too few bytes for the extension headers: some that the operation has are missing.
+    pub is_cut: bool,
     /// Result of the ICRC check.
     pub icrc: Icrc,
-}
-
-/// The fields of a BTH for operations of every service.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "they are bits of the header, each on its own")]
-pub struct BthFields {
-    /// Solicited event.
-    pub solicited: bool,
-    /// Path migration state.
-    pub migrated: bool,
-    /// Partition key.
-    pub partition_key: u16,
-    /// Forward congestion notification.
-    pub fecn: bool,
-    /// Backward congestion notification.
-    pub becn: bool,
-    /// Destination queue pair.
-    pub dest_qp: QpNum,
-    /// The responder must acknowledge.
-    pub ack_request: bool,
-    /// Sequence number.
-    pub psn: Psn,
 }
 
 /// Reads a captured frame. It never fails: what cannot be read is named in the content.
@@ -158,23 +135,8 @@ fn roce<'a>(
     datagram_len: usize,
     whole: Option<&[u8]>,
 ) -> Result<RocePacket<'a>, Malformed> {
-    let truncated = || Malformed::Truncated("BTH");
-    let head: &[u8; BthRepr::BYTES] = datagram.first_chunk().ok_or_else(truncated)?;
-    if head[1] & 0x0F != 0 {
-        return Err(Malformed::TransportVersion(head[1] & 0x0F));
-    }
-    let operation = Operation::from_byte(head[0]).ok_or(Malformed::Opcode(head[0]))?;
-    let bth = BthFields {
-        solicited: head[1] & 0x80 != 0,
-        migrated: head[1] & 0x40 != 0,
-        partition_key: u16::from_be_bytes([head[2], head[3]]),
-        fecn: head[4] & 0x80 != 0,
-        becn: head[4] & 0x40 != 0,
-        dest_qp: QpNum::from_be_bytes([head[5], head[6], head[7]]),
-        ack_request: head[8] & 0x80 != 0,
-        psn: Psn::from_be_bytes([head[9], head[10], head[11]]),
-    };
-    let pad = usize::from(head[1] >> 4 & 0b11);
+    let (bth, pad, rest) = BthRepr::<Operation>::parse_any(datagram)?;
+    let operation = bth.opcode;
     let around = BthRepr::BYTES + operation.layout().bytes() + pad + CRC_BYTES;
     let payload_len = datagram_len.checked_sub(around).ok_or(Malformed::Length("UDP length"))?;
     if !(payload_len + pad).is_multiple_of(4) {
@@ -182,7 +144,6 @@ fn roce<'a>(
     }
     let mut packet = RocePacket {
         source_port,
-        operation,
         bth,
         xrc_srq: None,
         reth: None,
@@ -195,10 +156,14 @@ fn roce<'a>(
         deth: None,
         payload_len,
         payload: &[],
+        is_cut: false,
         icrc: check(whole)?,
     };
-    let rest = packet.extensions(operation.layout(), &datagram[BthRepr::BYTES..])?;
-    packet.payload = &rest[..payload_len.min(rest.len())];
+    match packet.extensions(operation.layout(), rest) {
+        Ok(rest) => packet.payload = &rest[..payload_len.min(rest.len())],
+        Err(Malformed::Truncated(_)) if datagram.len() < datagram_len => packet.is_cut = true,
+        Err(why) => return Err(why),
+    }
     Ok(packet)
 }
 
@@ -258,6 +223,6 @@ impl RocePacket<'_> {
 
     /// The operation, if it is one of a reliable connection or a congestion notification.
     pub fn opcode(&self) -> Option<Opcode> {
-        self.operation.opcode()
+        self.bth.opcode.opcode()
     }
 }

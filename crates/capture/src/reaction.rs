@@ -74,7 +74,13 @@ impl Reactions {
             let endless = |ns: i64| reaction > ROUND_TRIPS_MAX.saturating_mul(ns.max(1));
             let is_endless = resend.round_trip_ns().is_some_and(endless);
             let is_like_a_timer = seen.waits_ns.first().is_none_or(|wait| reaction >= wait / 2);
-            return is_silent && (is_endless || is_long && is_like_a_timer);
+            // Soft-RoCE ignores gaps in the responses of a READ: its usual reaction is its timer.
+            let is_the_timer = reaction > round_trip.saturating_mul(4)
+                && seen
+                    .waits_ns
+                    .get(seen.waits_ns.len() / 2)
+                    .is_some_and(|wait| resend.first_wait_ns >= wait / 2);
+            return is_silent && (is_endless || is_the_timer || is_long && is_like_a_timer);
         }
         if let Some(wait) = seen.waits_ns.first() {
             return reaction >= wait / 2;

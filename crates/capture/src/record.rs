@@ -89,6 +89,7 @@ pub(crate) fn kind(packet: &RocePacket<'_>) -> Option<(Opcode, Kind)> {
             Syndrome::Nak(code) => Kind::FatalNak(code),
             Syndrome::Reserved(_) => return None,
         },
+        Opcode::ReadRequest => packet.reth.map(|_| Kind::Request)?,
         opcode if opcode.is_read_response() => Kind::ReadResponse,
         _ => Kind::Request,
     };

@@ -139,12 +139,14 @@ impl Explanation {
 
     /// The table of events; `all` includes those that are not stalls.
     pub fn table(&self, all: bool) -> String {
-        let mut text = String::new();
+        self.lines(all).collect()
+    }
+
+    /// The lines of the table: together they may take more memory than the explanation.
+    pub fn lines(&self, all: bool) -> impl Iterator<Item = String> {
         let first_ns = self.events.iter().map(|event| event.time_ns).min().unwrap_or(0);
-        for event in self.events.iter().filter(|event| all || event.kind == EventKind::Timeout) {
-            let _ = writeln!(text, "{}", line(event, first_ns));
-        }
-        text
+        let events = self.events.iter().filter(move |event| all || event.kind == EventKind::Timeout);
+        events.map(move |event| format!("{}\n", line(event, first_ns)))
     }
 
     /// A display filter of Wireshark for the frames that show the causes. Frames of several files cannot be

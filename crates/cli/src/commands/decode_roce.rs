@@ -70,7 +70,7 @@ impl Roce {
         let mad = packet.deth.filter(|_| bth.dest_qp.get() <= 1).and_then(|_| Mad::parse(packet.payload));
         Self {
             operation: operation(packet),
-            opcode: packet.operation.byte(),
+            opcode: packet.bth.opcode.byte(),
             qp: bth.dest_qp.get(),
             psn: bth.psn.get(),
             ack_request: bth.ack_request,
@@ -183,7 +183,7 @@ impl fmt::Display for Roce {
 
 /// The operation; an acknowledgement is named by what it says.
 fn operation(packet: &RocePacket<'_>) -> String {
-    let name = packet.operation.to_string();
+    let name = packet.bth.opcode.to_string();
     match packet.aeth.map(|aeth| aeth.syndrome) {
         Some(Syndrome::Nak(_)) if name.ends_with("ACK") => name.replace("ACK", "NAK"),
         Some(Syndrome::Rnr { .. }) if name.ends_with("ACK") => name.replace("ACK", "RNR NAK"),

@@ -1,7 +1,7 @@
 //! `wiremend capture explain`: which queue pairs stalled, for how long, and why.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use wiremend_capture::{Analysis, Explanation, ReadError, Step, TapPosition};
@@ -26,21 +26,7 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
         let html = page(&explanation, drawn, &file_names(args));
         write_atomic(path, &html).map_err(|error| Failure::file(&error))?;
     }
-    let text = if args.json {
-        format!("{}\n", serde_json::to_string_pretty(&explanation).expect("plain fields serialize"))
-    } else if args.filter {
-        format!("{}\n", explanation.filter())
-    } else if let Some(qpn) = args.ladder {
-        if steps.is_empty() {
-            return Err(Failure::Input(format!(
-                "--ladder: no packets of queue pair {qpn:#x}; see the summary"
-            )));
-        }
-        ladder(args, qpn, &steps).text(terminal::stdout())
-    } else {
-        format!("{explanation}{}", explanation.table(args.all))
-    };
-    terminal::print(&text)?;
+    print(args, &explanation, &steps)?;
     match damage {
         Some(failure) => Err(failure),
         None if explanation.summary.flows == 0 => Err(Failure::Input(format!(
@@ -50,6 +36,30 @@ pub(super) fn run(args: &Explain) -> Result<Answer, Failure> {
         None if explanation.summary.stalls > 0 => Ok(Answer::No),
         None => Ok(Answer::Yes),
     }
+}
+
+/// Prints what was asked for, in parts: an explanation of many stalls is long.
+fn print(args: &Explain, explanation: &Explanation, steps: &[Step]) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if args.json {
+        let written = serde_json::to_writer_pretty(&mut out, explanation).map_err(io::Error::from);
+        terminal::written(written.and_then(|()| writeln!(out)))?;
+    } else if args.filter {
+        terminal::written(writeln!(out, "{}", explanation.filter()))?;
+    } else if let Some(qpn) = args.ladder {
+        if steps.is_empty() {
+            return Err(Failure::Input(format!(
+                "--ladder: no packets of queue pair {qpn:#x}; see the summary"
+            )));
+        }
+        terminal::written(out.write_all(ladder(args, qpn, steps).text(terminal::stdout()).as_bytes()))?;
+    } else {
+        terminal::written(write!(out, "{explanation}"))?;
+        for line in explanation.lines(args.all) {
+            terminal::written(out.write_all(line.as_bytes()))?;
+        }
+    }
+    terminal::written(out.flush())
 }
 
 /// Reads all files. A damaged file ends the reading; what was read before is explained.

@@ -19,7 +19,8 @@ use wiremend_wire::link::{LinkCodec, LinkHeader, prototype};
 use wiremend_wire::pcap::Writer;
 use wiremend_wire::{
     BthRepr, DcpTag, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES,
-    MacAddr, Opcode, PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
+    MacAddr, Opcode, PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, TrafficClass, Trailer, UdpRepr,
+    Vlans,
 };
 
 use super::parity_encoder::ParityEncoder;

@@ -6,12 +6,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::{Malformed, Opcode, view};
 
-/// A base transport header. Reserved bits are ignored by `parse` and written as zero.
+/// A base transport header. Reserved bits are ignored by `parse` and written as zero. `O` is the type of the
+/// operation: this crate's, or one that knows more services.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are bits of the header, each on its own")]
-pub struct BthRepr {
+pub struct BthRepr<O = Opcode> {
     /// Operation.
-    pub opcode: Opcode,
+    pub opcode: O,
     /// Solicited event: the responder raises an event.
     pub solicited: bool,
     /// Path migration state; true in an ordinary connection.
@@ -84,6 +85,29 @@ impl BthRepr {
 
     /// Parses the header; returns it, the pad count (0–3) and the remaining bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize, &[u8]), Malformed> {
+        Self::parse_any(bytes)
+    }
+
+    /// Writes the header with pad count `pad` into `buffer` of its length.
+    pub fn emit(&self, pad: usize, buffer: &mut [u8]) {
+        assert!(pad < 4, "payloads are padded to four bytes");
+        let set = |bit: u8, on: bool| if on { bit } else { 0 };
+        let bth = Bth {
+            opcode: self.opcode as u8,
+            flags: set(SOLICITED, self.solicited) | set(MIGRATED, self.migrated) | (pad as u8) << PAD_SHIFT,
+            partition_key: self.partition_key.into(),
+            congestion: set(FECN, self.fecn) | set(BECN, self.becn),
+            dest_qp: self.dest_qp.to_be_bytes(),
+            ack: set(ACK_REQUEST, self.ack_request),
+            psn: self.psn.to_be_bytes(),
+        };
+        view::fill(&bth, buffer);
+    }
+}
+
+impl<O: TryFrom<u8, Error = Malformed>> BthRepr<O> {
+    /// Parses the header with operations of another type.
+    pub fn parse_any(bytes: &[u8]) -> Result<(Self, usize, &[u8]), Malformed> {
         let (bth, rest) = view::split::<Bth>(bytes, "BTH")?;
         if bth.flags & VERSION_MASK != 0 {
             return Err(Malformed::TransportVersion(bth.flags & VERSION_MASK));
@@ -101,21 +125,5 @@ impl BthRepr {
             psn: Psn::from_be_bytes(bth.psn),
         };
         Ok((value, pad, rest))
-    }
-
-    /// Writes the header with pad count `pad` into `buffer` of its length.
-    pub fn emit(&self, pad: usize, buffer: &mut [u8]) {
-        assert!(pad < 4, "payloads are padded to four bytes");
-        let set = |bit: u8, on: bool| if on { bit } else { 0 };
-        let bth = Bth {
-            opcode: self.opcode as u8,
-            flags: set(SOLICITED, self.solicited) | set(MIGRATED, self.migrated) | (pad as u8) << PAD_SHIFT,
-            partition_key: self.partition_key.into(),
-            congestion: set(FECN, self.fecn) | set(BECN, self.becn),
-            dest_qp: self.dest_qp.to_be_bytes(),
-            ack: set(ACK_REQUEST, self.ack_request),
-            psn: self.psn.to_be_bytes(),
-        };
-        view::fill(&bth, buffer);
     }
 }
