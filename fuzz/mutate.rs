@@ -115,7 +115,7 @@ fn mutation(input: &mut Vec<u8>, other: &[u8], offset: usize, draws: &mut Draws)
         }
         4 => {
             let at = draws.below(input.len() + 1);
-            let inserted: Vec<u8> = (0..1 + draws.below(8)).map(|_| draws.below(256) as u8).collect();
+            let inserted: Vec<u8> = (0..=draws.below(8)).map(|_| draws.below(256) as u8).collect();
             input.splice(at..at, inserted);
         }
         5 => {

@@ -86,14 +86,7 @@ impl fmt::Display for Explanation {
             summary.losses, summary.packets, summary.marks, summary.cnps, frames.pauses
         )?;
         self.helped(f)?;
-        if let Some(truth) = &summary.truth {
-            writeln!(
-                f,
-                "comments of the simulator: {} timers fired; stalls: {} right, {} among the alternatives, {} wrong, \
-                 {} without a timer; {} timers not shown",
-                truth.timers, truth.right, truth.contained, truth.wrong, truth.without_timer, truth.not_shown
-            )?;
-        }
+        self.compared(f)?;
         self.left_out(f)
     }
 }
@@ -108,6 +101,17 @@ impl Explanation {
         let left = remedies.iter().map(|remedy| format!("{:.2} with {}", remedy.stalls, remedy.name()));
         let left: Vec<String> = left.collect();
         writeln!(f, "stalls that would remain, by the model at this ratio: {}", left.join(", "))
+    }
+
+    /// Says how often the causes are those of the simulator.
+    fn compared(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(truth) = &self.summary.truth else { return Ok(()) };
+        writeln!(
+            f,
+            "comments of the simulator: {} timers fired; stalls: {} right, {} among the alternatives, {} wrong, \
+             {} without a timer; {} timers not shown",
+            truth.timers, truth.right, truth.contained, truth.wrong, truth.without_timer, truth.not_shown
+        )
     }
 
     /// Says what was not analysed.

@@ -69,6 +69,7 @@ Examples:
   wiremend capture explain client.pcap.gz server.pcap.gz --all
   tcpdump -w - -i eth0 udp port 4791 | wiremend capture explain - --tap requester
   tshark -r host.pcapng -Y \"$(wiremend capture explain host.pcapng --filter)\"")]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 pub(crate) struct Explain {
     /// Captures, or - for stdin
     #[arg(value_name = "FILE", required = true)]
