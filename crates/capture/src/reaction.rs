@@ -56,7 +56,7 @@ impl Reactions {
     }
 
     /// Whether a resend came so late that its NAK was not what caused it.
-    pub(crate) fn is_late(&self, resend: &Resend, outline: &Outline) -> bool {
+    pub(crate) fn is_late(&self, resend: &Resend, outline: &Outline, is_selective: bool) -> bool {
         let Some(reaction) = resend.reaction_ns else { return false };
         let Some(seen) = self.by_requester.get(&requester(outline)) else { return false };
         // Half of the others are shorter than the lower median; the reaction itself is one of the values.
@@ -75,11 +75,10 @@ impl Reactions {
             let is_endless = resend.round_trip_ns().is_some_and(endless);
             let is_like_a_timer = seen.waits_ns.first().is_none_or(|wait| reaction >= wait / 2);
             // Soft-RoCE ignores gaps in the responses of a READ: its usual reaction is its timer.
-            let is_the_timer = reaction > round_trip.saturating_mul(4)
-                && seen
-                    .waits_ns
-                    .get(seen.waits_ns.len() / 2)
-                    .is_some_and(|wait| resend.first_wait_ns >= wait / 2);
+            let usual_wait_ns = seen.waits_ns.get(seen.waits_ns.len() / 2);
+            let is_the_timer = !is_selective
+                && reaction > round_trip.saturating_mul(4)
+                && usual_wait_ns.is_some_and(|wait| resend.first_wait_ns >= wait / 2);
             return is_silent && (is_endless || is_the_timer || is_long && is_like_a_timer);
         }
         if let Some(wait) = seen.waits_ns.first() {

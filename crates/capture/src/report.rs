@@ -124,7 +124,9 @@ fn kind_of(resend: &Resend, outline: &Outline, is_selective: bool, reactions: &R
         }
         Trigger::Timer => EventKind::Timeout,
         Trigger::Rnr => EventKind::RnrWait,
-        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline) => EventKind::Timeout,
+        Trigger::Nak | Trigger::ImpliedNak if reactions.is_late(resend, outline, is_selective) => {
+            EventKind::Timeout
+        }
         Trigger::ImpliedNak => EventKind::ImpliedNak,
         Trigger::Answer if is_read => EventKind::ImpliedNak,
         Trigger::Answer | Trigger::Nak => EventKind::NakRecovery,
