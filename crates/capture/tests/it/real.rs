@@ -163,3 +163,33 @@ fn the_filter_names_the_frames_of_the_table() {
     assert_eq!(explanation.filter(), "frame.number in {24, 25, 26, 29, 32}");
     assert!(explanation.to_string().lines().count() <= 10, "{explanation}");
 }
+
+/// The same packets in Linux cooked and raw captures, behind three tags, in mirrors of switches, over IPv6, compressed:
+/// inputs of the fuzzer, of which the first byte is not part of the capture.
+#[test]
+fn encapsulated_packets_have_the_same_answers() {
+    let answers = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/explain_capture");
+        let input = std::fs::read(folder.join(name)).unwrap();
+        let mut analysis = Analysis::new(TapPosition::Unknown);
+        analysis.read(name, &input[1..], || true).unwrap();
+        let explanation = analysis.finish();
+        assert!(!explanation.events.is_empty(), "{name}");
+        let answer = |event: &Event| (event.frame, event.kind, event.verdict.as_ref().map(|it| it.cause));
+        explanation.events.iter().map(answer).collect::<Vec<_>>()
+    };
+    for (encapsulation, capture) in [
+        ("cooked", "clean-lat-requester"),
+        ("cooked2", "clean-lat-responder"),
+        ("raw", "ignored-requester"),
+        ("tags", "ignored-responder"),
+        ("vxlan", "late-requester"),
+        ("erspan", "late-responder"),
+        ("v6", "nak-requester"),
+    ] {
+        let plain = answers(&format!("short-{capture}"));
+        assert_eq!(answers(&format!("{encapsulation}-{capture}")), plain, "{encapsulation}");
+    }
+    let plain = answers("short-twice-requester");
+    assert_eq!([answers("gzip"), answers("zstd")], [plain.clone(), plain]);
+}

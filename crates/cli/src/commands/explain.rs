@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wiremend_capture::{Analysis, Explanation, ReadError, Step, TapPosition};
 use wiremend_measure::{Fate, FlowTrace, PacketKind, TraceEvent, TracePacket, TraceRecord};
@@ -77,7 +77,7 @@ fn analyse(args: &Explain, watch: Option<u32>) -> Result<(Explanation, Vec<Step>
     }
     let mut damage = None;
     for path in &args.files {
-        let name = name(path);
+        let name = name_of(path);
         let source: Box<dyn Read> = if path.as_os_str() == "-" {
             Box::new(io::stdin().lock())
         } else {
@@ -95,12 +95,12 @@ fn analyse(args: &Explain, watch: Option<u32>) -> Result<(Explanation, Vec<Step>
     Ok((explanation, steps, damage))
 }
 
-fn name(path: &Path) -> String {
+fn name_of(path: &Path) -> String {
     if path.as_os_str() == "-" { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 fn file_names(args: &Explain) -> String {
-    args.files.iter().map(|path| name(path)).collect::<Vec<_>>().join(" ")
+    args.files.iter().map(|path| name_of(path)).collect::<Vec<_>>().join(" ")
 }
 
 fn damaged(name: &str, error: &ReadError) -> Failure {
@@ -183,6 +183,10 @@ fn ladder(args: &Explain, qpn: u32, steps: &[Step]) -> Ladder {
         TAP => "tap".to_owned(),
         _ => "responder".to_owned(),
     };
+    // Folders would not fit into a drawing.
+    let short =
+        |path: &PathBuf| path.file_name().map_or_else(|| name_of(path), |file| name_of(Path::new(file)));
+    let files: Vec<String> = args.files.iter().map(short).collect();
     let trace = FlowTrace { records, hosts: 3, ..FlowTrace::default() };
-    Ladder::new(&format!("queue pair {qpn:#x} in {}", file_names(args)), &trace, name, args.steps as usize)
+    Ladder::new(&format!("queue pair {qpn:#x} in {}", files.join(" ")), &trace, name, args.steps as usize)
 }
