@@ -103,7 +103,7 @@ pub(crate) struct Shared {
 }
 
 /// Rounds of retransmission that are kept for the report.
-const RESENDS_MAX: usize = 50_000;
+const RESENDS_MAX: usize = 40_000;
 
 impl Flow {
     /// Takes a request; `psn` is its number without wrap.
