@@ -7,6 +7,7 @@
 
 pub mod control;
 pub mod event_loop;
+pub mod http;
 pub mod memory_port;
 pub mod metrics;
 pub mod net;

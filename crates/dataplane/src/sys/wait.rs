@@ -15,35 +15,53 @@ pub struct Ready {
     /// An error is pending, or the peer closed.
     pub error: bool,
 }
+
 /// Waits until a descriptor is readable (or writable, if its flag is set), `limit` has passed or a signal
 /// came.
 pub fn wait<const N: usize>(
     fds: [(BorrowedFd<'_>, bool); N],
     limit: Option<Duration>,
 ) -> io::Result<[Ready; N]> {
-    let mut polled = fds.map(|(fd, write)| libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN | if write { libc::POLLOUT } else { 0 },
-        revents: 0,
-    });
+    let mut polled = fds.map(poll_entry);
+    poll(&mut polled, limit)?;
+    Ok(polled.map(readiness))
+}
+
+/// Does the same for any number of descriptors.
+pub fn wait_all(fds: &[(BorrowedFd<'_>, bool)], limit: Option<Duration>) -> io::Result<Vec<Ready>> {
+    let mut polled: Vec<libc::pollfd> = fds.iter().copied().map(poll_entry).collect();
+    poll(&mut polled, limit)?;
+    Ok(polled.into_iter().map(readiness).collect())
+}
+
+fn poll_entry((fd, write): (BorrowedFd<'_>, bool)) -> libc::pollfd {
+    let events = libc::POLLIN | if write { libc::POLLOUT } else { 0 };
+    libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
+}
+
+fn poll(polled: &mut [libc::pollfd], limit: Option<Duration>) -> io::Result<()> {
     let limit = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
     });
     let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the array has `N` entries; it and the limit outlive the call.
-    let count = unsafe { libc::ppoll(polled.as_mut_ptr(), N as libc::nfds_t, limit, ptr::null()) };
+    // SAFETY: the length is that of the slice; it and the limit outlive the call.
+    let count = unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, limit, ptr::null()) };
     if count < 0 {
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
-    Ok(polled.map(|one| Ready {
-        read: one.revents & libc::POLLIN != 0,
-        write: one.revents & libc::POLLOUT != 0,
-        error: one.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0,
-    }))
+    Ok(())
+}
+
+fn readiness(polled: libc::pollfd) -> Ready {
+    Ready {
+        read: polled.revents & libc::POLLIN != 0,
+        write: polled.revents & libc::POLLOUT != 0,
+        error: polled.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0,
+    }
 }
 
 /// Wakes a waiting thread. Several wake-ups before it runs count as one.

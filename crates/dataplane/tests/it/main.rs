@@ -6,6 +6,7 @@ mod classes;
 mod corpus;
 mod datapath;
 mod datapath_pair;
+mod http;
 mod net;
 mod patience;
 mod relay;
