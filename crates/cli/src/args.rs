@@ -11,6 +11,7 @@ pub(crate) mod operate;
 mod option_file;
 pub(crate) mod peer;
 mod refusal;
+pub(crate) mod serve;
 pub(crate) mod sweep;
 
 use std::ffi::OsString;
@@ -54,6 +55,7 @@ Explain:
 Operate:
   relay        Protect a link between two Linux machines
   monitor      Find links that corrupt packets
+  serve        Show the links of a fabric on a page
   fleet        Choose which corrupting links of a fabric to disable
   lab          Test relays and transports on this machine
   peer         Speak RoCE with a kernel or NIC at the other end
@@ -103,6 +105,7 @@ pub(crate) enum Command {
     Fleet(fleet::Fleet),
     Lab(operate::Lab),
     Peer(peer::Peer),
+    Serve(serve::Serve),
     Schema(Schema),
     Completions(Completions),
     Man(Man),

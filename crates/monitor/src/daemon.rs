@@ -225,6 +225,7 @@ impl Daemon {
             state.readings_down = if reading.up { 0 } else { state.readings_down.saturating_add(1) };
             state.observation.down = state.readings_down >= Self::DOWN_READINGS_MIN;
             let change = state.forecaster.on_reading(reading.fec);
+            state.observation.forecast = state.forecaster.raised_loss();
             events.extend(change.map(|change| DaemonEvent::ForecastChanged { link, change }));
             let Some(verdict) = state.port.on_reading(reading) else { continue };
             state.observation.corrupting = match verdict {
@@ -542,7 +543,7 @@ impl Daemon {
             if let Some((hold, until)) = &mut state.hold {
                 let left_ms = until.since(now.min(*until)).as_ns() / 1_000_000;
                 hold.until_ms = store.time_ms()?.saturating_add(left_ms);
-                store.put_hold(&state.link.port, hold)?;
+                store.put_hold(&state.link.port, hold, None)?;
             }
             state.hold_unsaved = false;
         }

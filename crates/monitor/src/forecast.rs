@@ -53,7 +53,8 @@ pub struct LossForecaster {
     readings: u32,
     forecast: Option<Forecast>,
     bit_error_ratio: Option<f64>,
-    raised: bool,
+    /// The expected loss when it exceeded the threshold, until it is below.
+    raised: Option<f64>,
 }
 
 impl LossForecaster {
@@ -74,7 +75,7 @@ impl LossForecaster {
             readings: 0,
             forecast: None,
             bit_error_ratio: None,
-            raised: false,
+            raised: None,
         }
     }
 
@@ -115,6 +116,11 @@ impl LossForecaster {
 
     /// Returns whether the expected loss exceeds the threshold.
     pub fn is_raised(&self) -> bool {
+        self.raised.is_some()
+    }
+
+    /// Returns the expected loss when it exceeded the threshold, until it is below again.
+    pub fn raised_loss(&self) -> Option<f64> {
         self.raised
     }
 
@@ -136,13 +142,13 @@ impl LossForecaster {
         let frame_loss = frame_loss(codeword_loss, Self::FRAME_BYTES, interleaved_codewords(megabits_per_s));
         let forecast = Forecast { codewords, codeword_loss, frame_loss };
         self.forecast = Some(forecast);
-        if !self.raised && frame_loss >= self.threshold {
-            self.raised = true;
+        if self.raised.is_none() && frame_loss >= self.threshold {
+            self.raised = Some(frame_loss);
             return Some(ForecastChange::Raised(forecast));
         }
         // Hysteresis, so that the warning does not toggle.
-        if self.raised && frame_loss < self.threshold / 4.0 {
-            self.raised = false;
+        if self.raised.is_some() && frame_loss < self.threshold / 4.0 {
+            self.raised = None;
             return Some(ForecastChange::Cleared(forecast));
         }
         None

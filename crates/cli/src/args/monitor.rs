@@ -28,6 +28,7 @@ pub(crate) enum MonitorCommand {
     Planner(MonitorPlanner),
     Release(MonitorRelease),
     CheckConfig(MonitorCheck),
+    Status(MonitorStatus),
     Repaired(MonitorRepaired),
     Hold(MonitorHold),
     Unhold(MonitorUnhold),
@@ -139,6 +140,32 @@ pub(crate) struct MonitorCheck {
     pub(crate) planner: bool,
 }
 
+/// Print the links of a fabric that corrupt, what is done about each, and why
+///
+/// Prints the table of `wiremend serve`, the highest loss first. The exit status is 1 if a link corrupts.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor status --config /etc/wiremend/planner.toml
+  wiremend monitor status --config /etc/wiremend/planner.toml --watch"
+)]
+pub(crate) struct MonitorStatus {
+    /// Configuration file of a planner, with the fabric and the Redis server
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Print JSON; with --watch one line for each change
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the table again twice a second, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Maximum number of links in the table
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) rows: usize,
+}
+
 /// Report that the link at a port was repaired; it counts as clean from now on
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -216,12 +243,16 @@ pub(crate) struct HoldTargets {
     after_help = "\
 Examples:
   wiremend monitor acl leaf-1 --password-file leaf-1.secret | redis-cli
-  wiremend monitor acl planner --planner --password-file planner.secret | redis-cli"
+  wiremend monitor acl planner --planner --password-file planner.secret | redis-cli
+  wiremend monitor acl page --viewer --password-file page.secret | redis-cli"
 )]
 pub(crate) struct MonitorAcl {
     /// The node is a planner, which writes only advice
     #[arg(long)]
     pub(crate) planner: bool,
+    /// The user only reads, for `wiremend serve` and `monitor status`
+    #[arg(long, conflicts_with = "planner")]
+    pub(crate) viewer: bool,
     /// The switch or host
     #[arg(value_name = "NODE")]
     pub(crate) node: Name,

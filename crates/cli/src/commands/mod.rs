@@ -22,6 +22,7 @@ mod repro;
 mod rerun;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod sweep;
 mod trace;
@@ -68,6 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Fleet(args)) => fleet::run(&args),
         Some(Command::Lab(args)) => lab::run(&args),
         Some(Command::Peer(args)) => peer::run(&args),
+        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Schema(_)) => schema::run(),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

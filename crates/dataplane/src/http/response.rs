@@ -29,6 +29,11 @@ impl Response {
         self
     }
 
+    /// Returns whether it has this header field.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, _)| *field == name)
+    }
+
     pub(super) fn head(&self) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", self.status, self.body.len());
         self.emit_fields(&mut head);

@@ -9,6 +9,9 @@ use crate::redis::record::{
 /// Commands on hashes, with optimistic transactions. There is no script: it could block the server.
 const COMMANDS: &str = "+time +info +hmget +hset +watch +unwatch +multi +exec";
 
+/// The selector that reads the audit streams.
+const READS_AUDIT: &str = "(+xrevrange %R~wiremend:audit:* %R~wiremend:planner-audit)";
+
 /// Returns the rules of a node's user, in the syntax of `ACL SETUSER`.
 ///
 /// The user reads what its daemon needs and writes only keys of its own node. A compromised switch can
@@ -40,8 +43,17 @@ pub fn planner_acl_rules() -> Vec<String> {
         format!("(+xadd ~{PLANNER_AUDIT})"),
         format!("(+publish &{PREFIX}:advised:*)"),
         format!("(+psubscribe &{CHANGES} &{ADVISED})"),
+        READS_AUDIT.to_owned(),
     ];
     rules(own.into_iter().chain(more).chain(selectors))
+}
+
+/// Returns the rules of a viewer's user: it reads everything and writes nothing.
+pub fn viewer_acl_rules() -> Vec<String> {
+    let more =
+        [format!("%R~{PREFIX}:*"), format!("(+psubscribe &{CHANGES} &{ADVISED})"), READS_AUDIT.to_owned()];
+    let plain = ["reset", "on", "resetchannels", "-@all", "+time", "+info", "+hmget"].map(str::to_owned);
+    plain.into_iter().chain(more).collect()
 }
 
 /// Returns the rule of a password. It contains only its hash, so that it can be stored and shown.

@@ -79,24 +79,35 @@ pub(super) fn are_live(
     keys: &[String],
     silence: Duration,
 ) -> Result<Vec<Option<bool>>, RedisError> {
+    let silence = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX / 4);
+    let (now, ends) = ends(connection, keys)?;
+    // An end far in the future is forged, or the clock was set back: nobody renews it.
+    let live = |until: u64| until.saturating_add(silence) > now && until < now.saturating_add(LENGTH_MAX_MS);
+    Ok(ends.into_iter().map(|end| end.map(live)).collect())
+}
+
+/// Reads when these leases end, and the server's time, in milliseconds; `None` for leases that nobody ever
+/// took.
+pub(super) fn ends(
+    connection: &mut RedisConnection,
+    keys: &[String],
+) -> Result<(u64, Vec<Option<u64>>), RedisError> {
     let commands: Vec<[&[u8]; 3]> =
         keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"until"]).collect();
     let mut all: Vec<&[&[u8]]> = vec![&[b"TIME"]];
     all.extend(commands.iter().map(|args| &args[..]));
     let mut replies = connection.call_all(&all)?.into_iter();
     let now = milliseconds(&replies.next().unwrap_or(Reply::Array(None)))?;
-    let silence = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX / 4);
-    // An end far in the future is forged, or the clock was set back: nobody renews it.
-    let live = |until: u64| until.saturating_add(silence) > now && until < now.saturating_add(LENGTH_MAX_MS);
-    replies
+    let ends = replies
         .map(|reply| match reply {
-            Reply::Array(Some(fields)) => Ok(number_in(fields.first()).map(live)),
+            Reply::Array(Some(fields)) => Ok(number_in(fields.first())),
             // The holder has replaced the key by another type.
-            Reply::Error(reason) if reason.starts_with("WRONGTYPE") => Ok(Some(false)),
+            Reply::Error(reason) if reason.starts_with("WRONGTYPE") => Ok(Some(0)),
             Reply::Error(reason) => Err(RedisError::Refused(reason)),
             other => Err(RedisError::Unexpected(other)),
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    Ok((now, ends))
 }
 
 /// Returns the server's time in milliseconds since 1970, from the reply of `TIME`.

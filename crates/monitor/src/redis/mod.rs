@@ -7,6 +7,7 @@
 //! transactions of plain commands.
 
 mod acl;
+mod audit;
 mod change_notifier;
 mod connection;
 mod key;
@@ -18,7 +19,8 @@ mod store;
 mod tls;
 mod transaction;
 
-pub use acl::{acl_rules, password_rule, planner_acl_rules};
+pub use acl::{acl_rules, password_rule, planner_acl_rules, viewer_acl_rules};
+pub use audit::AuditEntry;
 pub use change_notifier::ChangeNotifier;
 pub use connection::{RedisConnection, RedisError, RedisServer, ServerAddress};
 pub use lease::Lease;

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::daemon::Daemon;
 use crate::name::{Name, PortName};
+use crate::redis::audit::{self, AuditEntry};
 use crate::redis::connection::{RedisConnection, RedisError, RedisServer};
 use crate::redis::key::{self, PLANNER_LEASE};
 use crate::redis::lease::{self, Lease};
-use crate::redis::record::{Advice, HaltRecord, HoldRecord, Observation, Record};
+use crate::redis::record::{ActionRecord, Advice, HaltRecord, HoldRecord, Observation, Record};
 use crate::redis::resp::Reply;
 use crate::redis::store::{self, Records, UnusableServer};
 use crate::redis::transaction::{self, PutOutcome, RecordWrite};
@@ -47,11 +49,25 @@ impl PlannerStore {
     /// Waits up to `within` for ports with new observations or holds. Messages may be lost or forged, so the
     /// observations must be read with [`get`](Self::get).
     pub fn changed_ports(&mut self, within: Duration) -> Result<BTreeSet<PortName>, RedisError> {
+        self.ports_with_changes(within, &[Observation::KIND, HoldRecord::KIND])
+    }
+
+    /// Waits up to `within` for ports with new records of any kind, including those of planners.
+    pub fn all_changed_ports(&mut self, within: Duration) -> Result<BTreeSet<PortName>, RedisError> {
+        let kinds = [Observation::KIND, ActionRecord::KIND, HoldRecord::KIND, Advice::KIND];
+        self.ports_with_changes(within, &kinds)
+    }
+
+    fn ports_with_changes(
+        &mut self,
+        within: Duration,
+        kinds: &[&str],
+    ) -> Result<BTreeSet<PortName>, RedisError> {
         let mut ports = BTreeSet::new();
         let mut wait = within;
         for _ in 0..MESSAGES_MAX {
             let Some(message) = self.changes.next_reply(wait)? else { break };
-            ports.extend(changed_port(&message));
+            ports.extend(changed_port(&message, kinds));
             // Only what has arrived already: the rest comes with the next call.
             wait = Duration::ZERO;
         }
@@ -74,6 +90,25 @@ impl PlannerStore {
         Ok(live)
     }
 
+    /// Reads when the daemons of these nodes renewed their lease last, by the server's clock; `None` for nodes
+    /// that never had a daemon.
+    pub fn renewals_ms(&mut self, nodes: &[Name]) -> Result<Vec<Option<u64>>, RedisError> {
+        let mut renewals = Vec::with_capacity(nodes.len());
+        for nodes in nodes.chunks(LEASES) {
+            let keys: Vec<String> = nodes.iter().map(key::lease).collect();
+            let (_, ends) = lease::ends(&mut self.connection, &keys)?;
+            let length_ms = Daemon::LEASE.as_millis() as u64;
+            renewals.extend(ends.into_iter().map(|end| Some(end?.saturating_sub(length_ms))));
+        }
+        Ok(renewals)
+    }
+
+    /// Reads the entries of a node's audit stream, or of the planners', that are newer than the one with the
+    /// id `after`; the newest ones first.
+    pub fn audit(&mut self, node: Option<&Name>, after: Option<&str>) -> Result<Vec<AuditEntry>, RedisError> {
+        audit::read(&mut self.connection, node, after)
+    }
+
     /// Returns the server's time in milliseconds since 1970.
     pub fn time_ms(&mut self) -> Result<u64, RedisError> {
         lease::milliseconds(&self.connection.call(&[b"TIME"])?)
@@ -85,7 +120,7 @@ impl PlannerStore {
         lease: Lease,
         advice: &[(PortName, Advice)],
     ) -> Result<PutOutcome, RedisError> {
-        self.put_all(Some(lease), advice)
+        self.put_all(Some(lease), advice, None)
     }
 
     /// Reads the halt record.
@@ -96,31 +131,33 @@ impl PlannerStore {
 
     /// Writes the halt record.
     pub fn put_halt(&mut self, lease: Lease, halt: &HaltRecord) -> Result<PutOutcome, RedisError> {
-        self.put_all(Some(lease), &[(fabric(), halt.clone())])
+        self.put_all(Some(lease), &[(fabric(), halt.clone())], None)
     }
 
     /// Clears the halt. Every planner user may do this, with or without the lease.
     pub fn release(&mut self, reason: &str) -> Result<(), RedisError> {
         let halt = HaltRecord { halted: false, reason: reason.to_owned(), nodes: Vec::new() };
-        self.put_all(None, &[(fabric(), halt)]).map(|_| ())
+        self.put_all(None, &[(fabric(), halt)], None).map(|_| ())
     }
 
-    /// Holds ports, or ends holds. Every planner user may do this, with or without the lease.
-    pub fn put_holds(&mut self, holds: &[(PortName, HoldRecord)]) -> Result<(), RedisError> {
-        self.put_all(None, holds).map(|_| ())
+    /// Holds ports, or ends holds. Every planner user may do this, with or without the lease. The audit
+    /// stream names the operator `by`.
+    pub fn put_holds(&mut self, holds: &[(PortName, HoldRecord)], by: &str) -> Result<(), RedisError> {
+        self.put_all(None, holds, Some(by)).map(|_| ())
     }
 
     fn put_all<R: Record>(
         &mut self,
         lease: Option<Lease>,
         records: &[(PortName, R)],
+        by: Option<&str>,
     ) -> Result<PutOutcome, RedisError> {
         let mut last = PutOutcome::Stored(0);
         for records in records.chunks(BATCH) {
             let writes: Vec<RecordWrite> = records
                 .iter()
-                .map(|(port, record)| RecordWrite::from_planner(port, record))
-                .collect::<Result<_, _>>()?;
+                .map(|(port, record)| Ok(RecordWrite::from_planner(port, record)?.by(by)))
+                .collect::<Result<_, RedisError>>()?;
             let lease = lease.map(|lease| (PLANNER_LEASE, lease));
             last = transaction::write(&mut self.connection, lease, &writes)?;
             if last == PutOutcome::StaleLease {
@@ -136,8 +173,8 @@ fn fabric() -> PortName {
     PortName { node: name(FABRIC), port: name(FABRIC) }
 }
 
-/// Returns the port with a new observation or hold. A node may only report its own ports.
-fn changed_port(message: &Reply) -> Option<PortName> {
+/// Returns the port with a new record of one of these kinds. A node may only report its own ports.
+fn changed_port(message: &Reply, kinds: &[&str]) -> Option<PortName> {
     let Reply::Array(Some(parts)) = message else { return None };
     let text = |at: usize| match parts.get(at) {
         Some(Reply::Bulk(Some(bytes))) => std::str::from_utf8(bytes).ok(),
@@ -147,5 +184,5 @@ fn changed_port(message: &Reply) -> Option<PortName> {
     let (kind, port) = message.split_once(' ')?;
     let port: PortName = port.parse().ok()?;
     let is_own = key::node_of_channel(channel).is_some_and(|node| node == port.node);
-    ((kind == Observation::KIND || kind == HoldRecord::KIND) && is_own).then_some(port)
+    (kinds.contains(&kind) && is_own).then_some(port)
 }

@@ -27,6 +27,9 @@ pub struct Observation {
     /// Whether the port has no carrier.
     #[serde(default)]
     pub down: bool,
+    /// Loss that FEC counters predict, while it exceeds the threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<f64>,
 }
 
 /// A repair of a link, published by an operator. Its version is the number of the repair.
@@ -49,7 +52,8 @@ impl Record for Observation {
         let ordered = |e: &LossEstimate| {
             e.errors <= e.frames && 0.0 <= e.low && e.low <= e.loss && e.loss <= e.high && e.high <= 1.0
         };
-        self.corrupting.as_ref().is_none_or(ordered)
+        let is_ratio = |loss: &f64| (0.0..=1.0).contains(loss);
+        self.corrupting.as_ref().is_none_or(ordered) && self.forecast.as_ref().is_none_or(is_ratio)
     }
 }
 

@@ -102,9 +102,10 @@ impl Store {
         transaction::write(&mut self.connection, None, &[write]).map(|_| ())
     }
 
-    /// Holds one of this node's ports, or ends the hold. No lease is required.
-    pub fn put_hold(&mut self, port: &Name, hold: &HoldRecord) -> Result<(), RedisError> {
-        let write = RecordWrite::from_node(&self.own(port), hold, &self.node)?;
+    /// Holds one of this node's ports, or ends the hold. No lease is required. The audit stream names the
+    /// operator `by`.
+    pub fn put_hold(&mut self, port: &Name, hold: &HoldRecord, by: Option<&str>) -> Result<(), RedisError> {
+        let write = RecordWrite::from_node(&self.own(port), hold, &self.node)?.by(by);
         transaction::write(&mut self.connection, None, &[write]).map(|_| ())
     }
 

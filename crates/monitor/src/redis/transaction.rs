@@ -38,6 +38,8 @@ pub(super) struct RecordWrite {
     message: String,
     kind: &'static str,
     body: Vec<u8>,
+    /// The operator who wrote it, for the audit stream.
+    author: Option<String>,
     /// Whether an unchanged record gets a new version too.
     again: bool,
 }
@@ -70,6 +72,7 @@ impl RecordWrite {
             message: format!("{} {port}", R::KIND),
             kind: R::KIND,
             body,
+            author: None,
             again: false,
         })
     }
@@ -79,26 +82,35 @@ impl RecordWrite {
         Self { again: true, ..self }
     }
 
+    /// Names the operator in the audit stream.
+    pub(super) fn by(self, author: Option<&str>) -> Self {
+        Self { author: author.map(str::to_owned), ..self }
+    }
+
     /// Returns the commands that store the record under this version.
     fn commands<'a>(&'a self, version: &'a str) -> [Vec<&'a [u8]>; Self::COMMANDS] {
+        let mut audit: Vec<&[u8]> = vec![
+            b"XADD",
+            self.audit.as_bytes(),
+            b"MAXLEN",
+            b"~",
+            AUDIT_LENGTH,
+            b"*",
+            b"port",
+            self.port.as_bytes(),
+            b"kind",
+            self.kind.as_bytes(),
+            b"version",
+            version.as_bytes(),
+            b"body",
+            &self.body,
+        ];
+        if let Some(author) = &self.author {
+            audit.extend([&b"by"[..], author.as_bytes()]);
+        }
         [
             vec![b"HSET", self.key.as_bytes(), b"version", version.as_bytes(), b"body", &self.body],
-            vec![
-                b"XADD",
-                self.audit.as_bytes(),
-                b"MAXLEN",
-                b"~",
-                AUDIT_LENGTH,
-                b"*",
-                b"port",
-                self.port.as_bytes(),
-                b"kind",
-                self.kind.as_bytes(),
-                b"version",
-                version.as_bytes(),
-                b"body",
-                &self.body,
-            ],
+            audit,
             vec![b"PUBLISH", self.channel.as_bytes(), self.message.as_bytes()],
         ]
     }

@@ -187,7 +187,7 @@ fn hold(nodes: &mut TwoNodes, length_ms: u64) {
 }
 
 fn put_hold(nodes: &mut TwoNodes, record: &HoldRecord) {
-    nodes.operator().put_hold(&name("eth7"), record).unwrap();
+    nodes.operator().put_hold(&name("eth7"), record, None).unwrap();
 }
 
 fn name(text: &str) -> Name {

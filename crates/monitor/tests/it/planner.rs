@@ -310,7 +310,7 @@ fn held_links_are_left_alone() {
     session.turn(second(1));
     let mut operator = PlannerStore::open(&redis.server()).unwrap();
     let mut hold = |link, record: HoldRecord| {
-        operator.put_holds(&[(fabric.name(upper(link)).clone(), record)]).unwrap();
+        operator.put_holds(&[(fabric.name(upper(link)).clone(), record)], "alice").unwrap();
     };
     let until_ms = PlannerStore::open(&redis.server()).unwrap().time_ms().unwrap() + 3_600_000;
     let record = |maintenance| HoldRecord { until_ms, why: "recabling".to_owned(), maintenance };

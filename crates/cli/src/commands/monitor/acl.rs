@@ -1,6 +1,6 @@
-//! `wiremend monitor acl`: the Redis user of a node, or of a planner.
+//! `wiremend monitor acl`: the Redis user of a node, a planner or a viewer.
 
-use wiremend_monitor::redis::{acl_rules, password_rule, planner_acl_rules};
+use wiremend_monitor::redis::{acl_rules, password_rule, planner_acl_rules, viewer_acl_rules};
 
 use super::config::password;
 use crate::args::monitor::MonitorAcl;
@@ -13,7 +13,12 @@ pub(super) fn run(args: &MonitorAcl) -> Result<Answer, Failure> {
         return Err(Failure::Input(why.to_owned()));
     }
     let secret = password(&args.password_file)?;
-    let rules = if args.planner { planner_acl_rules() } else { acl_rules(&args.node) }.join(" ");
+    let rules = match (args.planner, args.viewer) {
+        (true, _) => planner_acl_rules(),
+        (_, true) => viewer_acl_rules(),
+        _ => acl_rules(&args.node),
+    };
+    let rules = rules.join(" ");
     // Without ACL SAVE the user is gone after a restart of Redis. The server refuses it without `aclfile`.
     terminal::print(&format!("ACL SETUSER {} {rules} {}\nACL SAVE\n", args.node, password_rule(&secret)))?;
     Ok(Answer::Yes)

@@ -40,7 +40,9 @@ pub(super) fn load(path: &Path) -> Result<DaemonConfig, Failure> {
 }
 
 /// Reads the configuration of a planner and its fabric, and the items of the fabric's file that are skipped.
-pub(super) fn load_planner(path: &Path) -> Result<(PlannerConfig, NamedFabric, Vec<SkippedItem>), Failure> {
+pub(in crate::commands) fn load_planner(
+    path: &Path,
+) -> Result<(PlannerConfig, NamedFabric, Vec<SkippedItem>), Failure> {
     let mut config =
         PlannerConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))?;
     let fabric = std::mem::replace(&mut config.fabric, FabricSource::File(path.to_owned()));
@@ -60,7 +62,7 @@ fn bad(path: &Path, error: &BadConfig) -> Failure {
 }
 
 /// Returns the Redis server, with the password and certificates from their files.
-pub(super) fn server(redis: &RedisConfig, user: &Name) -> Result<RedisServer, Failure> {
+pub(in crate::commands) fn server(redis: &RedisConfig, user: &Name) -> Result<RedisServer, Failure> {
     let password = redis.password_file.as_deref().map(password).transpose()?;
     redis.server(user, password).map_err(|why| Failure::Environment(format!("TLS to Redis: {why}")))
 }
@@ -68,16 +70,19 @@ pub(super) fn server(redis: &RedisConfig, user: &Name) -> Result<RedisServer, Fa
 /// Refuses a password or a private key that every user of this machine can read.
 fn check_secrets(redis: &RedisConfig) -> Result<(), Failure> {
     let key = redis.tls.as_ref().and_then(|tls| tls.key_file.as_deref());
-    for path in [redis.password_file.as_deref(), key].into_iter().flatten() {
-        let shown = path.display();
-        let mode = mode(path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
-        if mode & 0o007 != 0 {
-            let reason = format!(
-                "{shown}: other users can read or change this secret (mode {:o}): chmod 600 {shown}",
-                mode & 0o777
-            );
-            return Err(Failure::Input(reason));
-        }
+    [redis.password_file.as_deref(), key].into_iter().flatten().try_for_each(check_secret)
+}
+
+/// Refuses a file that every user of this machine can read.
+pub(in crate::commands) fn check_secret(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let mode = mode(path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+    if mode & 0o007 != 0 {
+        let reason = format!(
+            "{shown}: other users can read or change this secret (mode {:o}): chmod 600 {shown}",
+            mode & 0o777
+        );
+        return Err(Failure::Input(reason));
     }
     Ok(())
 }

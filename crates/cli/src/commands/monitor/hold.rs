@@ -1,5 +1,6 @@
 //! `wiremend monitor hold` and `unhold`: operators keep daemons and planners from links.
 
+use wiremend_dashboard::user_name;
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, Store};
 use wiremend_monitor::{Name, PortName};
 
@@ -27,6 +28,11 @@ pub(super) fn unhold(args: &MonitorUnhold) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
+/// The user who runs this program, for the audit stream.
+fn operator() -> String {
+    user_name(rustix::process::getuid().as_raw())
+}
+
 fn shown(ports: &[PortName]) -> String {
     match ports {
         [first, second, third, _, ..] => {
@@ -51,9 +57,10 @@ fn write(which: &HoldTargets, record: impl Fn(u64) -> HoldRecord) -> Result<Vec<
     let mut store = Store::open(&server, config.node.clone()).map_err(|why| failed(&why))?;
     let record = record(store.time_ms().map_err(|why| failed(&why))?);
     let mut ports = Vec::new();
+    let author = operator();
     for target in &which.targets {
         let port: Name = target.parse().map_err(Failure::Input)?;
-        store.put_hold(&port, &record).map_err(|why| failed(&why))?;
+        store.put_hold(&port, &record, Some(&author)).map_err(|why| failed(&why))?;
         ports.push(PortName { node: config.node.clone(), port });
     }
     Ok(ports)
@@ -71,6 +78,6 @@ fn write_planner(which: &HoldTargets, record: impl Fn(u64) -> HoldRecord) -> Res
     let record = record(store.time_ms().map_err(|why| failed(&why))?);
     let holds: Vec<(PortName, HoldRecord)> =
         ports.iter().map(|port| (port.clone(), record.clone())).collect();
-    store.put_holds(&holds).map_err(|why| failed(&why))?;
+    store.put_holds(&holds, &operator()).map_err(|why| failed(&why))?;
     Ok(ports)
 }

@@ -1,7 +1,7 @@
 //! `wiremend monitor`: port counters and their interpretation.
 
 mod acl;
-mod config;
+pub(super) mod config;
 mod explain;
 mod hold;
 mod planner;
@@ -11,6 +11,7 @@ mod release;
 mod repaired;
 mod replay;
 mod service;
+mod status;
 mod watch;
 
 use crate::args::monitor::{Monitor, MonitorCommand};
@@ -22,6 +23,7 @@ pub(super) fn run(args: &Monitor) -> Result<Answer, Failure> {
         MonitorCommand::Planner(args) => planner::run(args),
         MonitorCommand::Release(args) => release::run(args),
         MonitorCommand::CheckConfig(args) => config::run(args),
+        MonitorCommand::Status(args) => status::run(args),
         MonitorCommand::Repaired(args) => repaired::run(args),
         MonitorCommand::Hold(args) => hold::hold(args),
         MonitorCommand::Unhold(args) => hold::unhold(args),

@@ -1,0 +1,76 @@
+//! `wiremend serve`: the page of a fabric.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wiremend_dashboard::{Operators, PageService};
+
+use super::monitor::config;
+use crate::args::VERSION;
+use crate::args::serve::Serve;
+use crate::failure::{Answer, Failure};
+use crate::input_file::{CONFIG_BYTES_MAX, read};
+use crate::{log, signals, terminal};
+
+const PORT: u16 = 9480;
+
+pub(super) fn run(args: &Serve) -> Result<Answer, Failure> {
+    log::start(args.log);
+    let default = (args.socket.is_none()).then(|| SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
+    let listen = args.listen.or(default);
+    if let Some(address) = listen.filter(|address| !address.ip().is_loopback() && !args.public) {
+        let why =
+            format!("a page at {address} would be readable by other machines; add --public to allow that");
+        return Err(Failure::Input(why));
+    }
+    let (config, fabric, skipped) = config::load_planner(&args.config)?;
+    for item in skipped {
+        tracing::warn!(event = "skipped", "skipped: {item}");
+    }
+    let operators = match &args.token_file {
+        Some(file) => {
+            config::check_secret(file)?;
+            Operators::parse(&read(file, CONFIG_BYTES_MAX)?)
+                .map_err(|why| Failure::Input(format!("{}:{why}", file.display())))?
+        }
+        None => Operators::default(),
+    };
+    signals::catch()?;
+    let stop = signals::stop();
+    if let Some(duration) = args.duration {
+        stop_after(Duration::from_nanos(duration.as_ns()), Arc::clone(&stop));
+    }
+    let service = PageService {
+        fabric: &fabric,
+        limits: config.limits,
+        server: config::server(&config.redis, &config.user)?,
+        listen,
+        socket: args.socket.clone(),
+        hosts: args.host.clone(),
+        operators,
+        version: VERSION,
+    };
+    let started = |address: Option<SocketAddr>| {
+        let place = address.map_or_else(
+            || args.socket.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            |address| format!("http://{address}/"),
+        );
+        terminal::print_message(&format!("the page is at {place}"));
+    };
+    service.run(&stop, started).map_err(|error| Failure::Environment(error.to_string()))?;
+    Ok(Answer::Yes)
+}
+
+/// Sets the flag after this time, unless a signal does.
+fn stop_after(duration: Duration, stop: Arc<AtomicBool>) {
+    let end = Instant::now() + duration;
+    thread::spawn(move || {
+        while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}

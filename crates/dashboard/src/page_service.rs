@@ -1,0 +1,370 @@
+//! Serves the page: one thread reads records and answers questions, the thread of the server does the rest.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tracing::{info, warn};
+use wiremend_dataplane::event_loop::Heartbeat;
+use wiremend_dataplane::http::{Listener, Publisher, Response, Server};
+use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
+use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
+
+use crate::capacity;
+use crate::collector::Collector;
+use crate::fabric_view::FabricView;
+use crate::operator::Operators;
+use crate::site::{FabricSite, Guard, JOBS_MAX, Job, Question, json_response};
+
+/// A page of a fabric.
+pub struct PageService<'a> {
+    /// The fabric.
+    pub fabric: &'a NamedFabric,
+    /// Limits of its planner.
+    pub limits: PlannerLimits,
+    /// The Redis server.
+    pub server: RedisServer,
+    /// TCP address, if it listens on one.
+    pub listen: Option<SocketAddr>,
+    /// Path of a Unix socket whose users may act.
+    pub socket: Option<PathBuf>,
+    /// Names by which a proxy calls it.
+    pub hosts: Vec<String>,
+    /// Operators who act with a token.
+    pub operators: Operators,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+/// Why a page cannot be served.
+#[derive(Debug)]
+pub struct PageError(String);
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PageError {}
+
+/// Longest wait for changes. A question waits as long.
+const TURN: Duration = Duration::from_millis(200);
+/// Time between two events that tell the age of the data.
+const TICK: Duration = Duration::from_secs(1);
+/// Time between two attempts to connect.
+const RETRY: Duration = Duration::from_secs(1);
+/// Number of events that are listed.
+const EVENTS_MAX: usize = 500;
+
+impl PageService<'_> {
+    /// Serves until `stop` is set. Calls `started` with the address when the page can be opened.
+    pub fn run(&self, stop: &AtomicBool, started: impl FnOnce(Option<SocketAddr>)) -> Result<(), PageError> {
+        let mut listeners = Vec::new();
+        let mut address = None;
+        if let Some(listen) = self.listen {
+            let listener = TcpListener::bind(listen)
+                .map_err(|error| PageError(format!("page at {listen}: {error}; use another port")))?;
+            address = listener.local_addr().ok();
+            listeners.push(Listener::Tcp(listener));
+        }
+        let _socket = match &self.socket {
+            Some(path) => {
+                let (listener, socket) = listen_at(path)
+                    .map_err(|error| PageError(format!("socket {}: {error}", path.display())))?;
+                listeners.push(Listener::Unix(listener));
+                Some(socket)
+            }
+            None => None,
+        };
+        let (jobs, questions) = mpsc::sync_channel(JOBS_MAX);
+        let site = Arc::new(FabricSite {
+            guard: Guard::new(address, &self.hosts, self.operators.clone()),
+            first: Mutex::new(Arc::from(&b""[..])),
+            jobs,
+            version: self.version,
+        });
+        let mut page = Page {
+            setup: self,
+            collector: Collector::new(self.fabric),
+            store: None,
+            site: Arc::clone(&site),
+            publisher: None,
+            rows: BTreeMap::new(),
+            sequence: 0,
+            summary: Value::Null,
+            read: Heartbeat::start(),
+            was_read: false,
+            reason: Some("the records are not read yet".to_owned()),
+        };
+        page.publish_view();
+        let server = Server::serve(listeners, "page", site)
+            .map_err(|error| PageError(format!("the page cannot be served: {error}")))?;
+        page.publisher = Some(server.publisher());
+        started(address);
+        page.run(stop, &questions);
+        Ok(())
+    }
+}
+
+/// Removes the socket when it is dropped.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Listens at a path and replaces a stale socket. Its owner and group may connect.
+fn listen_at(path: &Path) -> std::io::Result<(UnixListener, SocketFile)> {
+    if UnixStream::connect(path).is_ok() {
+        return Err(std::io::ErrorKind::AddrInUse.into());
+    }
+    if path.exists() {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
+    Ok((listener, SocketFile(path.to_owned())))
+}
+
+/// The thread that reads records.
+struct Page<'a> {
+    setup: &'a PageService<'a>,
+    collector: Collector<'a>,
+    store: Option<PlannerStore>,
+    site: Arc<FabricSite>,
+    publisher: Option<Publisher>,
+    /// The rows that viewers have, as JSON.
+    rows: BTreeMap<String, String>,
+    /// Number of the last change.
+    sequence: u64,
+    summary: Value,
+    /// When records were read last.
+    read: Heartbeat,
+    was_read: bool,
+    /// Why the data are not current.
+    reason: Option<String>,
+}
+
+impl Page<'_> {
+    fn run(&mut self, stop: &AtomicBool, questions: &mpsc::Receiver<Job>) {
+        let (tick, tried) = (Heartbeat::start(), Heartbeat::start());
+        let mut is_first = true;
+        while !stop.load(Ordering::Relaxed) {
+            if self.store.is_none() && (std::mem::take(&mut is_first) || tried.age() >= RETRY) {
+                self.connect();
+                tried.beat();
+            }
+            let changed = self.turn(questions);
+            if changed {
+                self.publish_change();
+            }
+            if tick.age() >= TICK {
+                tick.beat();
+                self.publish_tick();
+            }
+        }
+    }
+
+    fn connect(&mut self) {
+        let mut open = || -> Result<PlannerStore, UnusableServer> {
+            let mut store = PlannerStore::open(&self.setup.server)?;
+            self.collector.read_all(&mut store)?;
+            Ok(store)
+        };
+        match open() {
+            Ok(store) => {
+                self.store = Some(store);
+                self.on_read();
+                info!(event = "connected", links = self.rows.len(), "the records are read");
+                self.publish_change();
+                self.publish_tick();
+            }
+            Err(why) => self.on_failure(&format!("cannot use Redis: {why}")),
+        }
+    }
+
+    /// Waits for changes or questions. Returns whether something may have changed.
+    fn turn(&mut self, questions: &mpsc::Receiver<Job>) -> bool {
+        let mut changed = false;
+        if let Some(store) = &mut self.store {
+            match self.collector.turn(store, TURN) {
+                Ok(has_changed) => {
+                    changed = has_changed;
+                    self.on_read();
+                }
+                Err(why) => self.on_failure(&format!("Redis: {why}")),
+            }
+        } else if let Ok(job) = questions.recv_timeout(TURN) {
+            changed |= self.answer(job);
+        }
+        while let Ok(job) = questions.try_recv() {
+            changed |= self.answer(job);
+        }
+        changed
+    }
+
+    fn on_read(&mut self) {
+        self.read.beat();
+        (self.was_read, self.reason) = (true, None);
+    }
+
+    fn on_failure(&mut self, why: &str) {
+        if self.store.take().is_some() || self.reason.as_deref() != Some(why) {
+            warn!(event = "redis", "{why}");
+        }
+        self.reason = Some(why.to_owned());
+        self.publish_tick();
+    }
+
+    /// Answers a question. Returns whether something has changed.
+    fn answer(&mut self, Job { question, later }: Job) -> bool {
+        let is_act = matches!(question, Question::Hold { .. });
+        let response = self.response(question);
+        later.send(response.unwrap_or_else(|refused| refused));
+        is_act
+    }
+
+    fn response(&mut self, question: Question) -> Result<Response, Response> {
+        let (collector, limits) = (&self.collector, self.setup.limits);
+        let fabric = collector.fabric();
+        let link_of = |port: &str| {
+            let end = port.parse().ok().and_then(|name| fabric.end(&name));
+            let unknown = || Response::text("404 Not Found", "the fabric has no such port");
+            end.map(|end| end.link).ok_or_else(unknown)
+        };
+        Ok(match question {
+            Question::View => json_response("200 OK", &collector.view()),
+            Question::ViewAt(at_ms) => json_response("200 OK", &collector.view_at(at_ms)),
+            Question::Events => {
+                let events = collector.history().newest_events(EVENTS_MAX);
+                let rows: Vec<_> = events.into_iter().map(|event| event.row(fabric)).collect();
+                json_response("200 OK", &rows)
+            }
+            Question::Map(pod) => json_response("200 OK", &capacity::map(collector, limits, pod.as_deref())),
+            Question::Drain(port) => {
+                json_response("200 OK", &capacity::drain_preview(collector, limits, link_of(&port)?))
+            }
+            Question::Link(port) => {
+                let link = link_of(&port)?;
+                let events = collector.history().of_link(link).iter();
+                let events: Vec<_> = events.map(|event| event.row(fabric)).collect();
+                let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
+                let link = collector.link(link);
+                json_response("200 OK", &json!({ "row": link, "relays": relays, "events": events }))
+            }
+            Question::Hold { port, seconds, why, maintenance, by } => {
+                link_of(&port)?;
+                let ports = fabric.ports_of(&port).expect("the port is known");
+                let written = self.hold(&ports, seconds, &why, maintenance, &by);
+                written.map_err(|why| Response::text("503 Service Unavailable", &why))?;
+                info!(event = "hold", port, by, held = seconds.is_some(), "{port}: {why}");
+                json_response("200 OK", &json!({ "by": by }))
+            }
+        })
+    }
+
+    fn hold(
+        &mut self,
+        ports: &[wiremend_monitor::PortName],
+        seconds: Option<u64>,
+        why: &str,
+        maintenance: bool,
+        by: &str,
+    ) -> Result<(), String> {
+        let store = self.store.as_mut().ok_or("not connected to Redis; nothing was changed")?;
+        let mut write = || -> Result<(), RedisError> {
+            let record = match seconds {
+                Some(seconds) => {
+                    let until_ms = store.time_ms()?.saturating_add(seconds * 1_000);
+                    HoldRecord { until_ms, why: why.to_owned(), maintenance }
+                }
+                None => HoldRecord::ended(),
+            };
+            let holds: Vec<_> = ports.iter().map(|port| (port.clone(), record.clone())).collect();
+            store.put_holds(&holds, by)?;
+            // The messages of the write are there: the answer comes after its effect.
+            self.collector.turn(store, Duration::ZERO).map(|_| ())
+        };
+        write().map_err(|why| {
+            let text = why.to_string();
+            if !matches!(why, RedisError::Refused(_)) {
+                self.on_failure(&format!("Redis: {text}"));
+            }
+            text
+        })
+    }
+
+    /// Sends the rows that differ from what viewers have.
+    fn publish_change(&mut self) {
+        let FabricView { at_ms, summary, links } = self.collector.view();
+        let summary = json!(summary);
+        let rows: BTreeMap<String, String> = links
+            .iter()
+            .map(|row| (row.link.clone(), serde_json::to_string(row).expect("plain values")))
+            .collect();
+        let gone: Vec<&String> = self.rows.keys().filter(|link| !rows.contains_key(*link)).collect();
+        let changed: Vec<&str> = rows
+            .iter()
+            .filter(|(link, row)| self.rows.get(*link) != Some(row))
+            .map(|(_, row)| row.as_str())
+            .collect();
+        if gone.is_empty() && changed.is_empty() && summary == self.summary {
+            return;
+        }
+        self.sequence += 1;
+        let event = format!(
+            "event: change\ndata: {{\"sequence\":{},\"at_ms\":{at_ms},\"summary\":{summary},\"gone\":{},\"links\":[{}]}}\n\n",
+            self.sequence,
+            json!(gone),
+            changed.join(",")
+        );
+        (self.rows, self.summary) = (rows, summary);
+        self.publish_view();
+        self.publish(event);
+    }
+
+    /// Sets the first event of new streams.
+    fn publish_view(&mut self) {
+        let rows: Vec<&str> = self.rows.values().map(String::as_str).collect();
+        let event = format!(
+            "event: view\ndata: {{\"sequence\":{},\"at_ms\":{},\"summary\":{},\"links\":[{}]}}\n\n{}",
+            self.sequence,
+            self.collector.now_ms(),
+            self.summary,
+            rows.join(","),
+            self.tick()
+        );
+        *self.site.first.lock().unwrap_or_else(PoisonError::into_inner) = event.into_bytes().into();
+    }
+
+    fn publish_tick(&mut self) {
+        if self.reason.is_some() {
+            // The age grows: a new viewer must not see the age of the last change.
+            self.publish_view();
+        }
+        self.publish(self.tick());
+    }
+
+    fn tick(&self) -> String {
+        let age_ms = self.was_read.then(|| self.read.age().as_millis() as u64);
+        let tick = json!({ "at_ms": self.collector.now_ms(), "age_ms": age_ms, "reason": self.reason });
+        format!("event: tick\ndata: {tick}\n\n")
+    }
+
+    fn publish(&self, event: String) {
+        if let Some(publisher) = &self.publisher {
+            publisher.publish(event.into_bytes());
+        }
+    }
+}
