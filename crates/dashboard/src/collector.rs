@@ -121,7 +121,9 @@ impl<'a> Collector<'a> {
         let rows = self.history.links().filter_map(|link| {
             let mut records = self.history.records_at(link, at_ms);
             // Nobody knows whether a daemon was silent then.
-            records.iter_mut().for_each(|end| end.renewed_ms = Some(at_ms));
+            for end in &mut records {
+                end.renewed_ms = Some(at_ms);
+            }
             let is_notable = records.iter().any(|end| end.is_notable(at_ms));
             is_notable.then(|| self.row(link, &records, at_ms))
         });

@@ -213,7 +213,7 @@ impl Connection {
         }
         match self.phase {
             Phase::Waiting => {
-                self.answer(now, &Response::text("504 Gateway Timeout", "no answer in time; try again"))
+                self.answer(now, &Response::text("504 Gateway Timeout", "no answer in time; try again"));
             }
             Phase::Streaming if self.output.is_empty() => self.publish(now, &Arc::from(&b":\n\n"[..])),
             _ => self.close(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use wiremend_monitor::redis::resp::Reply;
 use wiremend_monitor::redis::{
-    ChangeNotifier, Observation, PlannerStore, RedisConnection, RedisError, RedisServer, Store, acl_rules,
-    planner_acl_rules,
+    ChangeNotifier, HoldRecord, Observation, PlannerStore, RedisConnection, RedisError, RedisServer, Store,
+    acl_rules, planner_acl_rules, viewer_acl_rules,
 };
 use wiremend_monitor::{FrameSample, LossEstimate, Name, PortName};
 
@@ -131,6 +131,41 @@ fn a_spoiled_audit_stream_stops_no_daemon() {
     store.put(lease, &name("eth0"), &corrupting(1), &name("spine-3")).unwrap();
     let port = PortName { node: name("leaf-1"), port: name("eth0") };
     assert!(store.get::<Observation>(&[port]).unwrap().records[0].is_some());
+}
+
+/// A viewer sees who wrote what, and changes nothing.
+#[test]
+fn a_viewer_reads_everything_and_writes_nothing() {
+    let Some(redis) = TestRedis::start(&[]) else { return };
+    let port = PortName { node: name("leaf-1"), port: name("eth0") };
+    let hold = HoldRecord { until_ms: 1, why: "optics".to_owned(), maintenance: false };
+    let holds = [(port.clone(), hold)];
+    let leaf = user(&redis, "leaf-1", &acl_rules(&name("leaf-1")));
+    let mut store = Store::open(&leaf, name("leaf-1")).unwrap();
+    let lease = store.lease("test", MINUTE).unwrap().unwrap();
+    let planner = user(&redis, "planner", &planner_acl_rules());
+    let viewer = user(&redis, "page", &viewer_acl_rules());
+    for (server, may_hold) in [(&viewer, false), (&planner, true)] {
+        let mut store_of_viewer = PlannerStore::open(server).unwrap();
+        store.put(lease, &name("eth0"), &corrupting(1 + u64::from(may_hold)), &name("spine-3")).unwrap();
+        let changed = store_of_viewer.all_changed_ports(MINUTE).unwrap();
+        assert_eq!(changed, [port.clone()].into());
+        let audit = store_of_viewer.audit(Some(&name("leaf-1")), None).unwrap();
+        assert_eq!((audit[0].kind.as_str(), &audit[0].port, &audit[0].by), ("observation", &port, &None));
+        let newer = store_of_viewer.audit(Some(&name("leaf-1")), Some(&audit[0].id)).unwrap();
+        assert_eq!(newer, [], "only what is new");
+        assert!(store_of_viewer.renewals_ms(&[name("leaf-1"), name("x")]).unwrap()[0].is_some());
+        let held = store_of_viewer.put_holds(&holds, "alice");
+        assert_eq!(held.is_ok(), may_hold, "{held:?}");
+    }
+    let mut store = PlannerStore::open(&planner).unwrap();
+    assert_eq!(store.audit(None, None).unwrap()[0].by.as_deref(), Some("alice"));
+    // What else stands in a stream is left out.
+    for junk in ["*|x|y", "*|port|leaf-2:eth0|kind|observation|body|{}", "*|port|<b>|kind|hold|body|{}"] {
+        let line = format!("XADD|wiremend:audit:leaf-1|{junk}");
+        redis.connection().call(&words(&line)).unwrap();
+    }
+    assert_eq!(store.audit(Some(&name("leaf-1")), None).unwrap().len(), 2);
 }
 
 /// Another node, its peer and a planner.

@@ -1,19 +1,20 @@
-//! Tests of the pages in a real browser: headless Chromium, controlled by the WebDriver protocol.
+//! Tests of the pages in a real browser: headless Chromium, controlled by the protocol of the W3C.
 //!
 //! Each page has a file with what a person does on it.
 
+mod serve;
 mod webdriver;
 
 use anyhow::{Context, Result};
 
 use super::tally::Tally;
 use crate::shell::{self, command};
-pub(super) use webdriver::Browser;
+use webdriver::Browser;
 
 /// What a person does on a page.
 type Page = (&'static str, fn() -> Result<()>);
 
-const PAGES: &[Page] = &[];
+const PAGES: &[Page] = &[("wiremend serve", serve::run)];
 
 /// Runs the tests of all pages. Without a browser they are skipped, except in continuous integration.
 pub(super) fn check(tally: &mut Tally) -> Result<()> {
