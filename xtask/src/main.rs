@@ -44,6 +44,7 @@ usage: cargo xtask TASK
   bench causes           the causes that `capture explain` names, compared with those of the simulator
   bench fleet            one year of fabrics of up to 100 224 links, and a plan
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
+  bench serve            the page of 100 224 links with 50 viewers: the first view, and the cost of an update
   bench sweep            10 000 short cells: what a sweep costs beside its runs
   lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce and
                          claims; needs an idle machine and root

@@ -1,6 +1,7 @@
 //! Automatic protection: a link starts to corrupt, daemons detect it, relays protect it until it is repaired.
 
-use std::fs;
+use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +24,8 @@ pub struct AutoProtection {
     pub loss: f64,
     /// Configuration of the chain.
     pub chain: ChainConfig,
+    /// Address of a page of the link. With it the run ends when the lab's stop flag is set.
+    pub page: Option<SocketAddr>,
 }
 
 const CORRUPTS_AT: Duration = Duration::from_secs(2);
@@ -47,6 +50,7 @@ impl AutoProtection {
         let redis = Redis::start(lab, directory)?;
         let daemons = [0, 1].map(|end| daemon(&chain, &redis, end));
         let daemons = daemons.into_iter().collect::<Result<Vec<LabProcess>, Error>>()?;
+        let _page = self.page.map(|address| page(&chain, &redis, address)).transpose()?;
         let mut state = LoopProgress::default();
         let stream = bulk::stream(&chain, "cubic", |passed| {
             progress(0, (passed.as_secs_f64() / DURATION_MIN.as_secs_f64()).min(1.0));
@@ -72,6 +76,7 @@ impl AutoProtection {
             }
             Ok(passed >= TIME_LIMIT || passed >= DURATION_MIN && state.unprotected_s.is_some())
         })?;
+        while self.page.is_some() && lab.pause(POLL_INTERVAL).is_ok() {}
         let decisions = decisions(&daemons, state.began.unwrap_or_default())?;
         state.update(&decisions);
         Ok(AutoRun {
@@ -169,6 +174,30 @@ fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<LabProcess, Error>
     let arguments = ["monitor", "run", "--log", "json", "--config", &config, "--run-dir", &run_dir];
     let arguments = arguments.map(str::to_owned);
     LabProcess::start(chain.lab(), name, &arguments, chain.middle(), directory, file)
+}
+
+/// Starts a planner and the page of the link, in the network of this process.
+fn page(chain: &Chain, redis: &Redis, address: SocketAddr) -> Result<[LabProcess; 2], Error> {
+    let directory = chain.directory();
+    let [(a, a_port), (b, b_port)] = ENDS;
+    let text = format!(
+        "relays = [\"{a}\", \"{b}\"]\n[redis]\naddress = {}\n[[switch]]\nname = \"{a}\"\nlevel = 0\n\
+         [[switch]]\nname = \"{b}\"\nlevel = 1\n[[link]]\na = \"{a}:{a_port}\"\nb = \"{b}:{b_port}\"\n",
+        toml_text(&redis.socket)
+    );
+    let file = directory.join("planner.toml");
+    fs::write(&file, text).map_err(|error| Error::file(&error))?;
+    let config = file.to_string_lossy();
+    let listen = address.to_string();
+    let start = |name, arguments: &[&str]| {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let network = File::open("/proc/thread-self/ns/net").map_err(|error| Error::file(&error))?;
+        LabProcess::start(chain.lab(), name, &arguments, network, directory, file.clone())
+    };
+    Ok([
+        start("planner", &["monitor", "planner", "--config", &config])?,
+        start("page", &["serve", "--config", &config, "--listen", &listen])?,
+    ])
 }
 
 fn toml_text(path: &Path) -> String {

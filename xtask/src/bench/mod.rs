@@ -8,6 +8,7 @@ mod curve;
 mod fleet;
 mod guard;
 mod monitor;
+mod page;
 mod peers;
 mod plan;
 mod sample;
@@ -56,6 +57,7 @@ pub(crate) fn run(plan: &Plan) -> Result<(), TaskError> {
         Some(Other::Capture) => return Ok(capture::run(&program, plan.repeat)?),
         Some(Other::Fleet) => return Ok(fleet::run(&program, plan.repeat)?),
         Some(Other::Monitor) => return Ok(monitor::run(&program)?),
+        Some(Other::Page) => return Ok(page::run(&program)?),
         Some(Other::Sweep) => return Ok(sweep::run(&program, plan.repeat)?),
         Some(Other::Relay | Other::Causes) | None => {}
     }

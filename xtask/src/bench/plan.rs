@@ -102,6 +102,8 @@ pub(super) enum Other {
     Fleet,
     /// Daemons and planners.
     Monitor,
+    /// The page of a large fabric.
+    Page,
     /// A sweep of many short cells.
     Sweep,
 }
@@ -123,6 +125,7 @@ impl Plan {
                 "capture" => plan.other = Some(Other::Capture),
                 "fleet" => plan.other = Some(Other::Fleet),
                 "monitor" => plan.other = Some(Other::Monitor),
+                "serve" => plan.other = Some(Other::Page),
                 "sweep" => plan.other = Some(Other::Sweep),
                 "--plot" => plan.plot = Some(args.next().ok_or("--plot needs a file")?.into()),
                 "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),

@@ -315,6 +315,9 @@ pub(crate) struct LabAuto {
     /// Rate of the link
     #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
     pub(crate) rate: Rate,
+    /// Serve the page of the link on this port or address:port, until Ctrl-C
+    #[arg(long, value_name = "PORT", value_parser = parse_listen)]
+    pub(crate) serve: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) transfer: LabTransfer,
 }

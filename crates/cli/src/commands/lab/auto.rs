@@ -17,7 +17,10 @@ pub(super) fn run(args: &LabAuto) -> Result<Answer, Failure> {
     let LabTransfer { loss, path_delay, chain, out, json } = &args.transfer;
     super::begin(out.as_deref())?;
     let chain_config = ChainConfig { rate: Some(args.rate), ..super::chain_config(chain, *path_delay) };
-    let auto = AutoProtection { loss: *loss, chain: chain_config };
+    if let Some(address) = args.serve {
+        terminal::print_message(&format!("the page is at http://{address}/ until Ctrl-C"));
+    }
+    let auto = AutoProtection { loss: *loss, chain: chain_config, page: args.serve };
     let seen = progress::shown(&[1.0], |progress| auto.run(&super::lab(), progress))?;
     if let Some(out) = out {
         write(out, &seen)?;
