@@ -1,7 +1,8 @@
 //! `wiremend serve`, with a Redis server and hostile records.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -31,6 +32,7 @@ pub(super) fn run() -> Result<()> {
     table(&first)?;
     hold(&mut site, &first, &second)?;
     views(&site, &second)?;
+    crowd(&site, &second)?;
     outage(&mut site, &first)?;
     screenshots(&site, &first)?;
     for viewer in [&first, &second] {
@@ -111,6 +113,25 @@ fn views(site: &Site, viewer: &Browser) -> Result<()> {
     viewer.run(earlier)?;
     viewer.wait_for("document.querySelectorAll('#past tbody tr').length === 0")?;
     viewer.open(&site.url("#/now"))
+}
+
+/// A thousand connections that ask nothing keep out neither a viewer nor a health check.
+fn crowd(site: &Site, viewer: &Browser) -> Result<()> {
+    let connect = || TcpStream::connect(&site.address).context("the page refuses a connection");
+    let idle = (0..1_000).map(|_| connect()).collect::<Result<Vec<_>>>()?;
+    let mut asked = connect()?;
+    write!(asked, "GET /healthz HTTP/1.1\r\nHost: any\r\n\r\n")?;
+    let mut answer = String::new();
+    asked.read_to_string(&mut answer).context("no answer beside idle connections")?;
+    ensure!(answer.ends_with("\r\n\r\nok\n"), "beside idle connections: {answer}");
+    site.observe("leaf-3:eth1", 7, "7e-5")?;
+    viewer.wait_for(
+        "[...document.querySelectorAll('#links tbody a')].some(a => a.textContent === 'leaf-3:eth1')",
+    )?;
+    drop(idle);
+    let clean = json!({ "corrupting": null });
+    site.record("observation", "leaf-3:eth1", 2, &clean, "*")?;
+    viewer.wait_for("document.querySelectorAll('#links tbody tr').length === 3")
 }
 
 fn outage(site: &mut Site, viewer: &Browser) -> Result<()> {
