@@ -89,7 +89,10 @@ function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...rest] = path.split("/");
   const known = ["now", "link", "map", "time"].includes(view) ? view : "now";
-  return { view: known, name: decodeURIComponent(rest.join("/")), query: new URLSearchParams(query ?? "") };
+  let name = rest.join("/");
+  // A malformed escape stays as it is; the server does not know such a name.
+  try { name = decodeURIComponent(name); } catch {}
+  return { view: known, name, query: new URLSearchParams(query ?? "") };
 }
 function setQuery(changes) {
   const { query } = place();

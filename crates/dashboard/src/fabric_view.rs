@@ -80,13 +80,11 @@ impl FabricView {
         if self.links.is_empty() {
             return text;
         }
-        let mut table = vec![
-            ["LINK", "OTHER END", "LOSS", "SINCE", "FORECAST", "PROTECTION", "ADVICE", "LAST ACT"]
-                .map(str::to_owned),
-        ];
+        let mut table = vec![HEADINGS.map(str::to_owned)];
         table.extend(self.links.iter().take(rows_max).map(|row| self.cells(row)));
-        let widths: Vec<usize> =
-            (0..8).map(|at| table.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..HEADINGS.len())
+            .map(|at| table.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0))
+            .collect();
         text.push('\n');
         for cells in table {
             let line: Vec<String> =
@@ -100,7 +98,7 @@ impl FabricView {
         text
     }
 
-    fn cells(&self, row: &LinkRow) -> [String; 8] {
+    fn cells(&self, row: &LinkRow) -> [String; HEADINGS.len()] {
         let none = || "-".to_owned();
         let ago = |at: u64| age_text(self.at_ms.saturating_sub(at));
         let loss = row.loss().map_or_else(
@@ -127,12 +125,22 @@ impl FabricView {
             forecast.map_or_else(none, |loss| format!("{loss:.1e}")),
             protection,
             row.advice.as_ref().map_or_else(none, advice),
+            row.ends.iter().filter_map(|end| end.silent_since_ms).min().map_or_else(
+                || {
+                    if row.ends.iter().any(|end| end.unmonitored) { "one end unknown" } else { "current" }
+                        .to_owned()
+                },
+                |since| format!("{} old", ago(since)),
+            ),
             act.map_or_else(none, |act| {
                 format!("{} ago by {}: {}", ago(act.at_ms), plain(&act.by), plain(&act.text))
             }),
         ]
     }
 }
+
+const HEADINGS: [&str; 9] =
+    ["LINK", "OTHER END", "LOSS", "SINCE", "FORECAST", "PROTECTION", "ADVICE", "AGE OF DATA", "LAST ACT"];
 
 /// Text of a record without control characters, which would change the terminal.
 fn plain(text: &str) -> String {

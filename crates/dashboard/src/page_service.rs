@@ -268,7 +268,8 @@ impl Page<'_> {
                 let ports = fabric.ports_of(&port).expect("the port is known");
                 let written = self.hold(&ports, seconds, &why, maintenance, &by);
                 written.map_err(|why| Response::text("503 Service Unavailable", &why))?;
-                info!(event = "hold", port, by, held = seconds.is_some(), "{port}: {why}");
+                let does = if seconds.is_some() { "holds" } else { "ends the hold of" };
+                info!(event = "hold", port, by, held = seconds.is_some(), "{by} {does} {port}");
                 json_response("200 OK", &json!({ "by": by }))
             }
         })

