@@ -113,7 +113,7 @@ function fill(row, cells) {
   });
 }
 
-function renderLinks(table, list, at) {
+function renderLinks(table, list, at, isPast = false) {
   const body = table.tBodies[0];
   const before = new Map([...body.children].map((row) => [row.dataset.link, row]));
   const focused = document.activeElement?.closest?.("tr")?.dataset.link;
@@ -125,7 +125,8 @@ function renderLinks(table, list, at) {
     }
     before.delete(row.link);
     fill(line, COLUMNS.map((column, index) => {
-      const text = column.text(row, at);
+      // Which daemons were silent then is not stored.
+      const text = isPast && column.id === "age" ? "" : column.text(row, at);
       const kind = [text ? column.mark ?? "" : "empty", column.wide ? "wide" : "nowrap"].join(" ").trim();
       return [text, { class: kind, "data-name": column.name }, index === 0 ? line.firstChild.firstChild : null];
     }));
@@ -385,7 +386,7 @@ async function renderTime() {
   $("attext").textContent = minutes === 0 ? "now" : clock(at);
   const [view, events] = await Promise.all([ask("/api/at?ms=" + at), ask("/api/events")]).catch(() => [null, null]);
   if (turn !== asked || !view) return;
-  renderLinks($("past"), view.links.slice(0, ROWS_MAX), at);
+  renderLinks($("past"), view.links.slice(0, ROWS_MAX), at, true);
   showEvents($("timeline"), events.filter((event) => event.at_ms <= at), false);
 }
 

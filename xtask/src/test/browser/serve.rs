@@ -29,11 +29,17 @@ pub(super) fn run() -> Result<()> {
         viewer.wait_for("document.getElementById('status').textContent === 'Live'")?;
         viewer.wait_for("document.querySelectorAll('#links tbody tr').length === 3")?;
     }
+    println!("filter, sort, keys");
     table(&first)?;
-    hold(&mut site, &first, &second)?;
+    println!("hold a link");
+    hold(&site, &first, &second)?;
+    println!("map and past");
     views(&site, &second)?;
+    println!("a thousand idle connections");
     crowd(&site, &second)?;
+    println!("without Redis, and again with it");
     outage(&mut site, &first)?;
+    println!("light, dark, narrow; axe-core");
     screenshots(&site, &first)?;
     for viewer in [&first, &second] {
         ensure!(viewer.run("return document.title;")? == "Fabric · wiremend", "a record became markup");
@@ -70,7 +76,7 @@ fn table(viewer: &Browser) -> Result<()> {
     Ok(())
 }
 
-fn hold(site: &mut Site, first: &Browser, second: &Browser) -> Result<()> {
+fn hold(site: &Site, first: &Browser, second: &Browser) -> Result<()> {
     first.click("#links tbody a")?;
     first.wait_for("document.getElementById('title').textContent === 'leaf-1:eth0 - spine-1:eth0'")?;
     first.wait_for("document.getElementById('verdict').textContent.includes('1000 of 1001000')")?;
@@ -176,9 +182,19 @@ fn screenshots(site: &Site, viewer: &Browser) -> Result<()> {
 /// A Redis server with records, and the page.
 struct Site {
     folder: PathBuf,
-    redis: Child,
-    page: Child,
+    redis: Ending,
+    _page: Ending,
     address: String,
+}
+
+/// A process that ends with the value.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Site {
@@ -193,7 +209,7 @@ impl Site {
         fs::write(&tokens, format!("alice {TOKEN}\n")).context("cannot write tokens")?;
         shell::run(Command::new("chmod").arg("600").arg(&tokens))?;
         let redis = redis(&folder)?;
-        let mut page = Command::new(program)
+        let page = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(&config)
             .arg("--token-file")
@@ -202,12 +218,14 @@ impl Site {
             .stderr(Stdio::piped())
             .spawn()
             .context("cannot start `wiremend serve`")?;
-        let mut lines = BufReader::new(page.stderr.take().expect("stderr is a pipe")).lines();
+        let mut page = Ending(page);
+        let mut lines = BufReader::new(page.0.stderr.take().expect("stderr is a pipe")).lines();
         let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
             Some(line.split_once("the page is at http://")?.1.trim_end_matches('/').to_owned())
         });
         thread::spawn(move || lines.for_each(drop));
-        let site = Self { folder, redis, page, address: address.context("the page names no address")? };
+        let address = address.context("the page names no address")?;
+        let site = Self { folder, redis, _page: page, address };
         site.fill()?;
         Ok(site)
     }
@@ -275,8 +293,8 @@ impl Site {
     }
 
     fn stop_redis(&mut self) -> Result<()> {
-        self.redis.kill().context("cannot stop Redis")?;
-        self.redis.wait().map(drop).context("cannot wait for Redis")
+        self.redis.0.kill().context("cannot stop Redis")?;
+        self.redis.0.wait().map(drop).context("cannot wait for Redis")
     }
 
     fn start_redis(&mut self) -> Result<()> {
@@ -285,23 +303,14 @@ impl Site {
     }
 }
 
-impl Drop for Site {
-    fn drop(&mut self) {
-        for child in [&mut self.page, &mut self.redis] {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 fn loss(errors: u64, ratio: f64) -> Value {
     let frames = (errors as f64 / ratio) as u64 + errors;
     json!({ "frames": frames, "errors": errors, "loss": ratio, "low": ratio * 0.93, "high": ratio * 1.07 })
 }
 
-fn redis(folder: &Path) -> Result<Child> {
+fn redis(folder: &Path) -> Result<Ending> {
     let _ = fs::remove_file(folder.join("redis.sock"));
-    let child = Command::new("redis-server")
+    let redis = Command::new("redis-server")
         .args(["--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "yes"])
         .args(["--appendfsync", "always"])
         .current_dir(folder)
@@ -309,6 +318,7 @@ fn redis(folder: &Path) -> Result<Child> {
         .stdout(Stdio::null())
         .spawn()
         .context("cannot start `redis-server`")?;
+    let redis = Ending(redis);
     let answers = || {
         let mut ping = Command::new("redis-cli");
         ping.arg("-s").arg(folder.join("redis.sock")).arg("PING").stderr(Stdio::null());
@@ -317,7 +327,7 @@ fn redis(folder: &Path) -> Result<Child> {
     while !answers() {
         thread::sleep(Duration::from_millis(20));
     }
-    Ok(child)
+    Ok(redis)
 }
 
 /// Four leaves in two pods and two spines.
