@@ -55,6 +55,11 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
+/// Whether this process runs as root.
+pub(crate) fn is_root() -> Result<bool> {
+    Ok(output(&mut command("id -u")).context("cannot read the user id")?.trim() == "0")
+}
+
 /// Builds the program with a profile; returns its path.
 pub(crate) fn build(profile: &str) -> Result<PathBuf> {
     run(&mut command(&format!("cargo build --quiet --package wiremend --profile {profile}")))?;

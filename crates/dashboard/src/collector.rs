@@ -7,7 +7,7 @@ use wiremend_monitor::planner::{LinkEnd, NamedFabric};
 use wiremend_monitor::redis::{
     ActionRecord, Advice, AdvisedAction, HoldRecord, Observation, PlannerStore, Record, RedisError,
 };
-use wiremend_monitor::{Name, PortName};
+use wiremend_monitor::{Daemon, Name, PortName};
 use wiremend_units::LinkId;
 
 use crate::fabric_view::FabricView;
@@ -208,7 +208,7 @@ impl<'a> Collector<'a> {
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect();
-        let renewals = store.renewals_ms(&nodes)?;
+        let renewals = store.renewals_ms(&nodes, Daemon::LEASE)?;
         let renewals: BTreeMap<Name, Option<u64>> = nodes.into_iter().zip(renewals).collect();
         for (link, ends) in &mut self.links {
             for (upper, end) in [false, true].into_iter().zip(ends) {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::daemon::Daemon;
 use crate::name::{Name, PortName};
 use crate::redis::audit::{self, AuditEntry};
 use crate::redis::connection::{RedisConnection, RedisError, RedisServer};
@@ -90,14 +89,14 @@ impl PlannerStore {
         Ok(live)
     }
 
-    /// Reads when the daemons of these nodes renewed their lease last, by the server's clock; `None` for nodes
-    /// that never had a daemon.
-    pub fn renewals_ms(&mut self, nodes: &[Name]) -> Result<Vec<Option<u64>>, RedisError> {
+    /// Reads when the daemons of these nodes renewed their lease of this length last, by the server's clock;
+    /// `None` for nodes that never had a daemon.
+    pub fn renewals_ms(&mut self, nodes: &[Name], length: Duration) -> Result<Vec<Option<u64>>, RedisError> {
         let mut renewals = Vec::with_capacity(nodes.len());
         for nodes in nodes.chunks(LEASES) {
             let keys: Vec<String> = nodes.iter().map(key::lease).collect();
             let (_, ends) = lease::ends(&mut self.connection, &keys)?;
-            let length_ms = Daemon::LEASE.as_millis() as u64;
+            let length_ms = length.as_millis() as u64;
             renewals.extend(ends.into_iter().map(|end| Some(end?.saturating_sub(length_ms))));
         }
         Ok(renewals)

@@ -154,7 +154,7 @@ fn a_viewer_reads_everything_and_writes_nothing() {
         assert_eq!((audit[0].kind.as_str(), &audit[0].port, &audit[0].by), ("observation", &port, &None));
         let newer = store_of_viewer.audit(Some(&name("leaf-1")), Some(&audit[0].id)).unwrap();
         assert_eq!(newer, [], "only what is new");
-        assert!(store_of_viewer.renewals_ms(&[name("leaf-1"), name("x")]).unwrap()[0].is_some());
+        assert!(store_of_viewer.renewals_ms(&[name("leaf-1"), name("x")], MINUTE).unwrap()[0].is_some());
         let held = store_of_viewer.put_holds(&holds, "alice");
         assert_eq!(held.is_ok(), may_hold, "{held:?}");
     }

@@ -80,7 +80,7 @@ fn hold(site: &Site, first: &Browser, second: &Browser) -> Result<()> {
     first.click("#links tbody a")?;
     first.wait_for("document.getElementById('title').textContent === 'leaf-1:eth0 - spine-1:eth0'")?;
     first.wait_for("document.getElementById('verdict').textContent.includes('1000 of 1001000')")?;
-    first.wait_for("document.getElementById('drain').textContent.includes('Gb/s to the top tier')")?;
+    first.wait_for("document.getElementById('drain').textContent.includes('out of service already')")?;
     first.wait_for("document.querySelectorAll('#events tbody tr').length >= 3")?;
     ensure!(first.run("return document.querySelectorAll('#chart svg').length;")? == 1, "the loss is drawn");
     // Without the token nothing happens.
@@ -112,6 +112,10 @@ fn views(site: &Site, viewer: &Browser) -> Result<()> {
     viewer.click("#cells a.corrupting")?;
     viewer.wait_for("document.querySelectorAll('#cells tbody tr').length === 2")?;
     viewer.wait_for("document.querySelector('#cells a.drain') !== null")?;
+    viewer.open(&site.url("#/link/leaf-2:eth1"))?;
+    viewer.wait_for(
+        "/^It may be drained: .* 100 of 200 Gb/.test(document.getElementById('drain').textContent)",
+    )?;
     viewer.open(&site.url("#/time"))?;
     viewer.wait_for("document.querySelectorAll('#past tbody tr').length === 3")?;
     // Two hours ago nothing was corrupt yet.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::{process, python};
+use crate::{process, python, shell};
 
 /// Time limit of a condition of a page. A machine that needs longer hangs.
 const CONDITION_TIME_MAX: Duration = Duration::from_mins(3);
@@ -46,7 +46,7 @@ impl Browser {
         let mut browser = Self { driver, port, session: String::new() };
         let mut arguments = vec!["--headless=new", "--disable-gpu", "--disable-dev-shm-usage"];
         // The sandbox refuses to run as root.
-        if crate::test::needs::is_root()? {
+        if shell::is_root()? {
             arguments.push("--no-sandbox");
         }
         let options = json!({ "args": arguments });
@@ -119,8 +119,7 @@ impl Browser {
     /// Judges the page by axe-core; returns the violations of impact serious and critical.
     pub(in crate::test) fn accessibility_faults(&self) -> Result<Vec<String>> {
         let mut python = Command::new(python::environment()?.join("bin/python"));
-        let path =
-            crate::shell::output(python.args(["-c", "import axe_core_python as a; print(a.__path__[0])"]))?;
+        let path = shell::output(python.args(["-c", "import axe_core_python as a; print(a.__path__[0])"]))?;
         let file = Path::new(path.trim()).join("axe.min.js");
         let axe = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         // The page's policy forbids inline scripts; the protocol evaluates beside the policy.
