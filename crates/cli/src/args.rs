@@ -34,7 +34,6 @@ const ADVANCED: &str = "Advanced options";
 /// Commands by purpose; clap has no groups of commands.
 const HELP: &str = "\
 {about}
-
 Usage: wiremend [COMMAND]
 
 Simulate:
