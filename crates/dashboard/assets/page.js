@@ -247,7 +247,8 @@ function showLink({ row, relays, events }, drain) {
   $("ends").tHead.replaceChildren(element("tr", [element("td"), ...ends]));
   $("ends").tBodies[0].replaceChildren(...facts.map(([name, text]) =>
     element("tr", [element("th", name, { scope: "row" }), ...row.ends.map((end, at) => element("td", text(end, at)))])));
-  $("drain").textContent = (drain.allowed ? "It may be drained: " : "It must stay: ") + drain.text
+  const may = drain.allowed ? "It may be drained: " : drain.links.length ? "It must stay: " : "";
+  $("drain").textContent = may + drain.text
     + (drain.links.length > 1 ? `. Out with it: ${drain.links.slice(1).join(", ")}` : "");
   const hold = row.hold;
   $("held").textContent = hold ? `${hold.maintenance ? "Maintenance" : "Held"} until ${clock(hold.until_ms)}: ${hold.why}` : "Not held.";

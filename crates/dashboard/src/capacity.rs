@@ -180,7 +180,7 @@ pub(crate) fn drain_preview(collector: &Collector<'_>, limits: PlannerLimits, li
         Err(DrainRefusal::AlreadyOut) => DrainPreview {
             allowed: false,
             links: Vec::new(),
-            text: "it is out of service already".to_owned(),
+            text: "It is out of service already".to_owned(),
         },
         Err(DrainRefusal::TooLittle(short)) => DrainPreview {
             allowed: false,
