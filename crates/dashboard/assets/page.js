@@ -415,10 +415,13 @@ function connect() {
   stream.addEventListener("change", (event) => onRows(JSON.parse(event.data), false));
   stream.addEventListener("tick", (event) => {
     const tick = JSON.parse(event.data);
+    const isFirst = data.atMs === 0;
     Object.assign(data, { open: true, atMs: tick.at_ms, ageMs: tick.age_ms, reason: tick.reason });
     tickAt = performance.now();
     renderStatus();
     renderNow();
+    // Only now the time of the server is known.
+    if (isFirst) renderTime();
   });
   stream.addEventListener("error", () => {
     data.open = false;
