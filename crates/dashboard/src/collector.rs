@@ -94,8 +94,9 @@ impl<'a> Collector<'a> {
         self.now_ms = store.time_ms()?;
         let changed: BTreeSet<LinkId> =
             ports.iter().filter_map(|port| Some(self.fabric.end(port)?.link)).collect();
-        let links: Vec<LinkId> = changed.iter().copied().chain(self.swept()).collect();
-        self.read(store, &links)?;
+        // A link may be told about and be due: it is read once.
+        let links: BTreeSet<LinkId> = changed.iter().copied().chain(self.swept()).collect();
+        self.read(store, &links.into_iter().collect::<Vec<_>>())?;
         let is_due = self.now_ms >= self.leases_ms.saturating_add(LEASES_INTERVAL_MS);
         if is_due {
             self.read_leases(store)?;
@@ -153,7 +154,7 @@ impl<'a> Collector<'a> {
         (from..to).map(LinkId).collect()
     }
 
-    /// Reads the records of these links.
+    /// Reads the records of these links, each of which is named once.
     fn read(&mut self, store: &mut PlannerStore, links: &[LinkId]) -> Result<(), RedisError> {
         let ports = self.ports(links);
         let observations = records::<Observation>(store, &ports)?;
@@ -180,7 +181,7 @@ impl<'a> Collector<'a> {
         }
         let actions = records::<ActionRecord>(store, &self.ports(&notable))?;
         for (link, actions) in notable.iter().zip(actions.chunks_exact(2)) {
-            let ends = self.links.get_mut(link).expect("it was just added");
+            let ends = self.links.get_mut(link).expect("each link is named once");
             for (end, action) in ends.iter_mut().zip(actions) {
                 end.action.clone_from(action);
             }

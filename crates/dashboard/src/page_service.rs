@@ -186,8 +186,8 @@ impl Page<'_> {
             Ok(store) => {
                 self.store = Some(store);
                 self.on_read();
-                info!(event = "connected", links = self.rows.len(), "the records are read");
                 self.publish_change();
+                info!(event = "connected", links = self.rows.len(), "the records are read");
                 self.publish_tick();
             }
             Err(why) => self.on_failure(&format!("cannot use Redis: {why}")),
