@@ -20,10 +20,12 @@ mod dist;
 mod docs;
 mod lab;
 mod ledger;
+mod playground;
 mod process;
 mod python;
 mod shell;
 mod test;
+mod wasm;
 
 use std::process::ExitCode;
 
