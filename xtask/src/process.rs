@@ -52,7 +52,7 @@ pub(crate) fn wait(child: &mut Child, time_max: Duration) -> Result<Option<ExitS
 }
 
 /// Kills a process and all processes below it.
-fn kill_tree(process: u32) {
+pub(crate) fn kill_tree(process: u32) {
     // The parent first: without its children it could exit successfully.
     let all: Vec<_> = std::iter::once(process).chain(descendants(process)).map(|id| id.to_string()).collect();
     // `kill` is a shell builtin; the program of that name is not on every machine.

@@ -3,6 +3,7 @@
 //! A failing check does not stop the others. There is no time limit for a check; a hanging test or program is
 //! detected by its own time, in which nothing is compiled.
 
+mod browser;
 mod builds;
 mod cycles;
 mod dependencies;
@@ -42,6 +43,7 @@ const CHECKS: &[Check] = &[
     ("fuzzers compile", |_| examples::check_fuzzers()),
     ("portable crates compile for WebAssembly", |_| portable::check()),
     ("tests", runner::run),
+    ("pages in a browser", browser::check),
     ("examples run", |_| examples::run()),
     ("Python package", builds::check_python),
     ("ledger, quick", |_| builds::check_ledger()),

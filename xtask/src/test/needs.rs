@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::browser;
 use crate::TaskError;
 use crate::python;
 use crate::shell::{self, command};
@@ -95,6 +96,12 @@ const NEEDS: &[Need] = &[
         "python3-venv",
     ),
     debian("protoc", "reads traces for Perfetto", "protoc --version", "protobuf-compiler"),
+    Need {
+        what: "chromium",
+        why: "opens the pages as a reader does",
+        probe: Probe::Holds(browser::is_installed_or_unavailable),
+        from: Source::Debian("chromium chromium-driver"),
+    },
     debian("openssl", "creates certificates of a test server", "openssl version", "openssl"),
     toolchain("rustfmt", "checks the format", "cargo fmt --version"),
     toolchain("clippy", "lints", "cargo clippy --version"),
@@ -106,7 +113,7 @@ const NEEDS: &[Need] = &[
     },
     Need {
         what: "Python packages",
-        why: "draw the figure of the guide, run sweeps by HyperQueue, and build and test the Python package",
+        why: "draw the figure of the guide, run sweeps by HyperQueue, test the Python package, and judge pages",
         probe: Probe::Holds(has_python_packages),
         from: Source::Python,
     },
@@ -115,9 +122,10 @@ const NEEDS: &[Need] = &[
 fn has_python_packages() -> bool {
     python::environment().is_ok_and(|environment| {
         let mut python = Command::new(environment.join("bin/python"));
-        shell::succeeds(
-            python.args(["-c", "import hyperqueue, matplotlib, maturin, pandas, polars, pyarrow, pytest"]),
-        )
+        shell::succeeds(python.args([
+            "-c",
+            "import axe_core_python, hyperqueue, matplotlib, maturin, pandas, polars, pyarrow, pytest",
+        ]))
     })
 }
 
@@ -196,7 +204,7 @@ fn install_python_packages() -> Result<()> {
     shell::run(pip.arg(shell::root().join("xtask/python.txt")))
 }
 
-fn is_root() -> Result<bool> {
+pub(super) fn is_root() -> Result<bool> {
     Ok(shell::output(&mut command("id -u")).context("cannot read the user id")?.trim() == "0")
 }
 
