@@ -3,33 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::TaskError;
 use crate::shell::{self, command};
 
-const TARGET: &str = "wasm32-unknown-unknown";
+/// The target.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Debian's WebAssembly compiler, if rustup has no library for the target. It includes the library's source.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
 /// How to install what is missing.
-const INSTALL: &str = "no compiler for WebAssembly; install it with `rustup target add wasm32-unknown-unknown`, or on \
+pub(crate) const INSTALL: &str = "no compiler for WebAssembly; install it with `rustup target add wasm32-unknown-unknown`, or on \
                        Debian with `apt-get install rustc-web cargo-web rust-web-src lld`";
 
 pub(crate) fn is_installed() -> bool {
-    cargo("build").is_ok()
+    cargo("build").is_some()
 }
 
-/// A task of cargo for the target.
-pub(crate) fn cargo(task: &str) -> Result<Command, TaskError> {
+/// A task of cargo for the target; `None` without a compiler for it.
+pub(crate) fn cargo(task: &str) -> Option<Command> {
     let library = shell::output(&mut command(&format!("rustc --print target-libdir --target {TARGET}")));
-    let mut cargo = if library.is_ok_and(|library| Path::new(library.trim()).is_dir()) {
-        command(&format!("cargo {task}"))
-    } else {
-        debian_cargo(task).ok_or_else(|| TaskError::MissingProgram(INSTALL.to_owned()))?
-    };
+    let has_library = library.is_ok_and(|library| Path::new(library.trim()).is_dir());
+    let mut cargo = if has_library { command(&format!("cargo {task}")) } else { debian_cargo(task)? };
     cargo.args(["--target", TARGET]);
-    Ok(cargo)
+    Some(cargo)
 }
 
 /// Debian's cargo, which compiles the library too.

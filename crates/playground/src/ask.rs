@@ -1,9 +1,12 @@
 //! Questions and answers.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wiremend_measure::VariantSummary;
+use wiremend_measure::{TimePart, VariantSummary};
 use wiremend_report::comparison_html;
+use wiremend_report::plot::style;
 use wiremend_scenario::{File, Override, Variant, builtin, load};
 use wiremend_sim::Progress;
 
@@ -13,7 +16,7 @@ use crate::simulate;
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub enum Question {
-    /// The scenarios of the library: names and titles.
+    /// The scenarios of the library, the parts of a flow's time in words, and the style of drawings.
     Library,
     /// A scenario: its text and the names of its variants.
     Describe(Changed),
@@ -77,8 +80,11 @@ pub fn answer(question: &[u8], report: &mut dyn FnMut(&Progress)) -> String {
 fn try_answer(question: &Question, report: &mut dyn FnMut(&Progress)) -> Result<Value, String> {
     match question {
         Question::Library => {
-            let entry = |(name, title)| json!({ "name": name, "title": title });
-            Ok(builtin::list().into_iter().map(entry).collect())
+            let scenario = |(name, title)| json!({ "name": name, "title": title });
+            let scenarios: Vec<_> = builtin::list().into_iter().map(scenario).collect();
+            let parts: BTreeMap<_, _> =
+                TimePart::ALL.into_iter().map(|part| (part.key(), part.describe())).collect();
+            Ok(json!({ "scenarios": scenarios, "parts": parts, "style": style() }))
         }
         Question::Describe(changed) => {
             let file = changed.load()?;
@@ -120,5 +126,77 @@ impl OfVariant {
         file.variants
             .get(self.variant)
             .ok_or_else(|| format!("no variant {}; the scenario has {count}, from 0 on", self.variant))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(question: &Value) -> Value {
+        let text = answer(question.to_string().as_bytes(), &mut |_| ());
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_scenario_is_described_run_traced_and_compared() {
+        let described = ask(&json!({ "ask": "describe", "scenario": "nak" }));
+        assert_eq!(described["variants"], json!(["base"]));
+        let run = ask(&json!({ "ask": "run", "scenario": "nak", "variant": 0 }));
+        assert_eq!((&run["slowest"], &run["summary"]["timeouts"]["nak"]), (&json!(0), &json!(1)), "{run}");
+        let set = ["mend.nak_copies=1"];
+        let mended = ask(&json!({ "ask": "run", "scenario": "nak", "variant": 0, "set": set }));
+        assert_ne!(run["summary"]["digest"], mended["summary"]["digest"]);
+        assert_eq!(mended["summary"]["timeouts"]["nak"], 0);
+        let both = [&run["summary"], &mended["summary"]];
+        let html = ask(&json!({ "ask": "compare", "variants": both }))["html"].to_string();
+        assert!(html.contains("67.1 ms") && html.contains("µs"), "{html}");
+
+        let trace = ask(&json!({ "ask": "trace", "scenario": "nak", "variant": 0 }));
+        let steps = trace["steps"].as_array().unwrap();
+        let timer = steps.iter().position(|step| step["what"] == "timer").unwrap();
+        assert!(steps[timer]["text"].as_str().unwrap().contains("NAK lost"), "{}", steps[timer]);
+        // The drawing has the numbers of the steps.
+        let svg = trace["svg"].as_str().unwrap();
+        assert!(svg.contains(&format!("data-step=\"{timer}\"")), "step {timer}");
+        let total: u64 =
+            trace["parts"].as_array().unwrap().iter().map(|part| part["ps"].as_u64().unwrap()).sum();
+        let end = steps.last().unwrap()["time_ps"].as_u64().unwrap();
+        assert_eq!(total, end - steps[0]["time_ps"].as_u64().unwrap());
+    }
+
+    /// A queued packet says behind how many frames, of its own flow and of others.
+    #[test]
+    fn waits_name_the_frames_before_a_packet() {
+        let set = ["workload.0.bytes=64KiB"];
+        let trace = ask(&json!({ "ask": "trace", "scenario": "incast", "variant": 0, "set": set }));
+        let behind = |step: &Value| step["behind"]["others"].as_u64();
+        let most = trace["steps"].as_array().unwrap().iter().max_by_key(|step| behind(step)).unwrap();
+        assert!(behind(most) > Some(50) && most["waited_ps"]["queueing"].is_u64(), "{most}");
+    }
+
+    #[test]
+    fn a_wrong_question_has_a_line_that_says_why() {
+        let cases = [
+            (json!({ "ask": "fly" }), "unknown variant `fly`"),
+            (json!({ "ask": "run", "scenario": "nak", "variant": 1 }), "no variant 1"),
+            (
+                json!({ "ask": "trace", "scenario": "nak", "variant": 0, "flow": 7 }),
+                "no flow 7; this run has 1",
+            ),
+            (
+                json!({ "ask": "run", "scenario": "nak", "variant": 0, "set": ["transport.timout=3"] }),
+                "did you mean `timeout`?",
+            ),
+            (
+                json!({ "ask": "run", "scenario": "tour", "variant": 0, "set": ["workload.0.sizes=mine.csv"] }),
+                "a page has no files",
+            ),
+        ];
+        for (question, why) in cases {
+            let error = ask(&question)["error"].as_str().unwrap_or_default().to_owned();
+            assert!(error.contains(why) && !error.contains('\n'), "{question}: {error}");
+        }
+        assert!(answer(b"{", &mut |_| ()).contains("the question: "));
     }
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
-use wiremend_measure::{Breakdown, FlowRow, FlowSearch, GoodputMeter, VariantSummary};
+use wiremend_measure::{Breakdown, FlowRow, FlowSearch, GoodputMeter, TimePart, VariantSummary};
 use wiremend_report::{Ladder, trace_steps};
 use wiremend_scenario::{File, Variant};
 use wiremend_sim::{EndReason, Observer, Options, Progress, Results, Simulation};
-use wiremend_units::{FlowId, NodeId};
+use wiremend_units::{FlowId, NodeId, Span};
 
 use crate::library_files::LibraryFiles;
 
@@ -17,7 +17,7 @@ const FAST_FORWARD_EVENTS: u64 = 8;
 /// Memory of a run: half of what a 32-bit program has.
 const MEMORY_BYTES_MAX: u64 = 2 << 30;
 /// Most steps of an answer.
-const STEPS_MAX: usize = 5_000;
+const STEPS_MAX: usize = 30_000;
 
 /// Runs a variant to its end.
 pub(crate) fn run(
@@ -64,13 +64,9 @@ pub(crate) fn trace(
     let name = |node: NodeId| names[node.index()].clone();
     let title = format!("flow {flow}, {}", variant.name);
     let breakdown = Breakdown::new(trace);
-    let parts = breakdown.map(|breakdown| {
-        let parts = breakdown
-            .longest_first()
-            .into_iter()
-            .map(|(part, span)| json!({ "part": part.key(), "what": part.describe(), "ps": span.as_ps() }));
-        parts.collect::<Vec<_>>()
-    });
+    let part = |(part, span): (TimePart, Span)| json!({ "part": part.key(), "ps": span.as_ps() });
+    let parts: Option<Vec<Value>> =
+        breakdown.map(|breakdown| breakdown.longest_first().into_iter().map(part).collect());
     let mut steps = trace_steps(trace, name);
     let left_out = trace.left_out + steps.len().saturating_sub(STEPS_MAX) as u64;
     steps.truncate(STEPS_MAX);

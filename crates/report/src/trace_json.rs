@@ -8,6 +8,8 @@ use wiremend_measure::{
 };
 use wiremend_units::{NodeId, Span, Time};
 
+use crate::ladder::labels;
+
 /// The steps of a flow: what happened at one node at one time. A packet that waited before it was sent says how long
 /// for what; if the trace has frames of other connections, also behind how many frames.
 pub fn trace_steps(trace: &FlowTrace, name: impl Fn(NodeId) -> String) -> Vec<Value> {
@@ -70,13 +72,15 @@ fn starts(records: &[TraceRecord]) -> BTreeMap<(NodeId, NodeId), Vec<Time>> {
             lanes.entry((record.node, to)).or_default().push(record.time);
         }
     }
-    lanes.values_mut().for_each(|starts| starts.sort_unstable());
+    for starts in lanes.values_mut() {
+        starts.sort_unstable();
+    }
     lanes
 }
 
 /// Renders a step as JSON.
 fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Map<String, Value> {
-    let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "retransmission": packet.retransmission });
+    let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "retransmission": packet.retransmission, "number": packet.number });
     let (what, details) = match &record.event {
         TraceEvent::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
         TraceEvent::Sent { packet: sent, to, arrive, wire, fate, .. } => (
@@ -110,9 +114,29 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Map<String, V
         ("time_ps".to_owned(), record.time.as_ps().into()),
         ("node".to_owned(), name(record.node).into()),
         ("what".to_owned(), what.into()),
+        ("text".to_owned(), text(&record.event, name).into()),
     ]);
     if let Value::Object(details) = details {
         step.extend(details);
     }
     step
+}
+
+/// The event in words, without its time and node.
+fn text(event: &TraceEvent, name: &impl Fn(NodeId) -> String) -> String {
+    match event {
+        TraceEvent::Sent { packet, to, fate, .. } => {
+            let again = if packet.retransmission { " again" } else { "" };
+            let lost = match fate {
+                Fate::Pass => "",
+                Fate::Corrupt => "; the link corrupts it",
+                Fate::Failed => "; the link has failed, and it is lost",
+            };
+            format!("sends {}{again} to {}{lost}", labels::label(packet), name(*to))
+        }
+        TraceEvent::Accepted { psn } => format!("accepts {psn}"),
+        TraceEvent::Window { packets } => format!("sets its window to {packets} packets"),
+        TraceEvent::Paced { until } => format!("waits because of its rate, until {until}"),
+        event => labels::note(event).map(|(note, _)| note).unwrap_or_default(),
+    }
 }

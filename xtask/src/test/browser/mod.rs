@@ -2,6 +2,7 @@
 //!
 //! Each page has a file with what a person does on it.
 
+mod playground;
 mod webdriver;
 
 use anyhow::{Context, Result};
@@ -13,7 +14,7 @@ pub(super) use webdriver::Browser;
 /// What a person does on a page.
 type Page = (&'static str, fn() -> Result<()>);
 
-const PAGES: &[Page] = &[];
+const PAGES: &[Page] = &[("playground", playground::check)];
 
 /// Runs the tests of all pages. Without a browser they are skipped, except in continuous integration.
 pub(super) fn check(tally: &mut Tally) -> Result<()> {
