@@ -98,7 +98,8 @@ export class Stepper {
   #waits({ waited_ps: waited, behind }) {
     const reasons = Object.entries(waited ?? {}).map(([part, ps]) => `${duration(ps)}: ${this.#parts[part]}`);
     if (reasons.length === 0) return '';
-    const frames = behind ? ` (behind ${behind.own} frames of this flow and ${behind.others} of others)` : '';
+    const frames = behind?.own + behind?.others > 0
+      ? ` (behind ${behind.own} frames of this flow and ${behind.others} of others)` : '';
     return reasons.join('; ') + frames;
   }
 
@@ -140,6 +141,7 @@ export class Stepper {
     if (scrolls) {
       const [box, frame] = [nearest.getBoundingClientRect(), ladder.getBoundingClientRect()];
       ladder.scrollTop += box.top - frame.top - frame.height / 3;
+      ladder.scrollLeft += (box.left + box.right - frame.left - frame.right) / 2;
     }
   }
 }

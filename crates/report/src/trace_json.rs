@@ -36,17 +36,19 @@ fn parts_json(parts: impl IntoIterator<Item = (TimePart, Span)>) -> Value {
     Value::Object(parts.collect())
 }
 
-/// When each direction of a link began to send frames.
+/// When each direction of a link began and ended to send each frame, in order.
+type Sent = BTreeMap<(NodeId, NodeId), Vec<(Time, Time)>>;
+
 struct Lanes {
-    own: BTreeMap<(NodeId, NodeId), Vec<Time>>,
+    own: Sent,
     /// `None` if the trace was not asked for them or does not hold all.
-    others: Option<BTreeMap<(NodeId, NodeId), Vec<Time>>>,
+    others: Option<Sent>,
 }
 
 impl Lanes {
     fn new(trace: &FlowTrace) -> Self {
         let has_others = !trace.others.is_empty() && trace.others_left_out == 0;
-        Self { own: starts(&trace.records), others: has_others.then(|| starts(&trace.others)) }
+        Self { own: sent(&trace.records), others: has_others.then(|| sent(&trace.others)) }
     }
 
     /// Adds how many frames the port sent while a packet was queued.
@@ -55,25 +57,25 @@ impl Lanes {
         let queued = waited.get(TimePart::Queueing) + waited.get(TimePart::Pauses);
         let (Some(others), true) = (&self.others, queued.as_ps() > 0) else { return };
         let from = Time::from_ps(record.time.as_ps() - waited.total().as_ps());
-        let count = |lanes: &BTreeMap<_, Vec<Time>>| {
-            lanes.get(&(record.node, to)).map_or(0, |starts| {
-                let before = |at: Time| starts.partition_point(|start| *start < at);
-                before(record.time) - before(from)
+        let count = |lanes: &Sent| {
+            lanes.get(&(record.node, to)).map_or(0, |frames| {
+                let begun = frames.partition_point(|(start, _)| *start < record.time);
+                begun - frames[..begun].partition_point(|(_, end)| *end <= from)
             })
         };
         step.insert("behind".to_owned(), json!({ "own": count(&self.own), "others": count(others) }));
     }
 }
 
-fn starts(records: &[TraceRecord]) -> BTreeMap<(NodeId, NodeId), Vec<Time>> {
-    let mut lanes: BTreeMap<_, Vec<Time>> = BTreeMap::new();
+fn sent(records: &[TraceRecord]) -> Sent {
+    let mut lanes = Sent::new();
     for record in records {
-        if let TraceEvent::Sent { to, .. } = record.event {
-            lanes.entry((record.node, to)).or_default().push(record.time);
+        if let TraceEvent::Sent { to, wire, .. } = record.event {
+            lanes.entry((record.node, to)).or_default().push((record.time, record.time + wire));
         }
     }
-    for starts in lanes.values_mut() {
-        starts.sort_unstable();
+    for frames in lanes.values_mut() {
+        frames.sort_unstable();
     }
     lanes
 }
