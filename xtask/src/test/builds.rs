@@ -48,7 +48,7 @@ pub(super) fn compare_digests() -> Result<()> {
 
 /// The program of the test build. Building it alone would select other features of its dependencies and
 /// compile most of them again.
-pub(super) fn optimised() -> Result<PathBuf> {
+fn optimised() -> Result<PathBuf> {
     shell::run(&mut command(runner::BUILD))?;
     let program = shell::target_dir()?.join("test-release").join("wiremend");
     ensure!(program.is_file(), "no test of the command line built `{}`", program.display());

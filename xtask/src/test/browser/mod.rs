@@ -1,4 +1,4 @@
-//! Tests of the pages in a real browser: headless Chromium, controlled by the WebDriver protocol.
+//! Tests of the pages in a real browser: headless Chromium, controlled by the protocol of the W3C.
 //!
 //! Each page has a file with what a person does on it.
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::tally::Tally;
 use crate::shell::{self, command};
-pub(super) use webdriver::Browser;
+use webdriver::Browser;
 
 /// What a person does on a page.
 type Page = (&'static str, fn() -> Result<()>);

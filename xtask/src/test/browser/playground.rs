@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::Browser;
 use crate::playground::{self, Server};
 use crate::shell::{self, call};
-use crate::test::builds;
 
 /// Scenarios that the program runs for more than 2 s.
 const LONG: &[&str] = &[
@@ -120,7 +119,7 @@ impl Page {
         let (digests, command, step) = (self.text("#digests")?, self.text("#command")?, self.text("#now")?);
         ensure!(step.contains("Step 31 of"), "{step}");
         let line = command.split("\nwiremend").next().context("a command")?;
-        let program = builds::optimised()?;
+        let program = shell::build("test-release")?;
         let line = line.replacen("wiremend", &program.display().to_string(), 1) + " --json";
         let summary: Value = shell::json(call("sh".as_ref(), "-c").arg(line))?;
         for variant in summary["variants"].as_array().context("variants")? {
@@ -192,7 +191,7 @@ impl Page {
 
     /// Every scenario of the library that takes at most 2 s has the digests of the program.
     fn computes_what_the_program_computes(&self) -> Result<()> {
-        let program = builds::optimised()?;
+        let program = shell::build("test-release")?;
         self.open("scene=tail-packet")?;
         self.browser.run(
             "window.found = {};

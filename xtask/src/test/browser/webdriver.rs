@@ -1,4 +1,5 @@
-//! A client of the WebDriver protocol (W3C WebDriver), which is JSON over HTTP, for headless Chromium.
+//! A client of the protocol by which programs control browsers (W3C `WebDriver`: JSON over HTTP), for headless
+//! Chromium.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -52,7 +53,7 @@ impl Browser {
         let wanted = json!({ "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
         let session =
             browser.call("POST", "/session", &json!({ "capabilities": { "alwaysMatch": wanted } }))?;
-        browser.session = session["sessionId"].as_str().context("a session without an id")?.to_owned();
+        session["sessionId"].as_str().context("a session without an id")?.clone_into(&mut browser.session);
         Ok(browser)
     }
 
