@@ -169,7 +169,7 @@ async function traceFlow(isValid) {
   const wanted = flow ?? slowest;
   const shown = ({ flow: number, src, dst, fct_ps: time, outcome, timeouts }) => {
     const end = outcome === 'finished' ? duration(time) : outcome;
-    return `${number}: h${src} → h${dst}, ${end}${timeouts ? `, ${timeouts} timeouts` : ''}`;
+    return `${number}: h${src} → h${dst}, ${end}${timeouts ? `, ${timeouts} timeout${timeouts > 1 ? 's' : ''}` : ''}`;
   };
   const known = flows.some(({ flow: number }) => number === wanted);
   fill(byId('flow'), [

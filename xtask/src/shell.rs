@@ -75,6 +75,11 @@ pub(crate) fn metadata() -> Result<Value> {
     json(&mut command("cargo metadata --format-version 1 --no-deps"))
 }
 
+/// Whether the user is root.
+pub(crate) fn is_root() -> Result<bool> {
+    Ok(output(&mut command("id -u")).context("cannot read the user id")?.trim() == "0")
+}
+
 /// A command as typed, without the path of its program.
 pub(crate) fn line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());

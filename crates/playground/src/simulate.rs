@@ -45,13 +45,12 @@ pub(crate) fn trace(
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Value, String> {
     let mut options = options(variant, seed);
-    let flow = match flow {
-        Some(flow) => flow,
-        None => {
-            let mut seen = Seen::new(report, None);
-            simulate(file, variant, &options, &mut seen)?;
-            seen.search.slowest().ok_or_else(|| format!("{}: no flow ended", file.source()))?
-        }
+    let flow = if let Some(flow) = flow {
+        flow
+    } else {
+        let mut seen = Seen::new(report, None);
+        simulate(file, variant, &options, &mut seen)?;
+        seen.search.slowest().ok_or_else(|| format!("{}: no flow ended", file.source()))?
     };
     options.trace = Some(FlowId(flow));
     options.trace_others = true;
@@ -148,7 +147,7 @@ impl Observer for Seen<'_> {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
         self.goodput.add(row);
         self.search.add(row);
-        self.flows.push(row.clone());
+        self.flows.push(*row);
         if self.flows.len() == 8 * FLOWS_MAX {
             self.sort_flows();
         }

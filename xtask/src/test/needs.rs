@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::browser;
 use crate::TaskError;
@@ -144,7 +144,7 @@ pub(super) fn check_or_install(install: bool) -> Result<(), TaskError> {
     let packages: Vec<_> = missing.iter().filter_map(|need| need.from.debian()).collect();
     if !packages.is_empty() {
         println!("== installing {}", packages.join(", "));
-        let sudo = if is_root()? { "" } else { "sudo " };
+        let sudo = if shell::is_root()? { "" } else { "sudo " };
         shell::run(&mut command(&format!("{sudo}{INSTALL_DEBIAN} {}", packages.join(" "))))?;
     }
     for need in &missing {
@@ -202,10 +202,6 @@ fn install_python_packages() -> Result<()> {
     let mut pip = Command::new(environment.join("bin/pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
     shell::run(pip.arg(shell::root().join("xtask/python.txt")))
-}
-
-pub(super) fn is_root() -> Result<bool> {
-    Ok(shell::output(&mut command("id -u")).context("cannot read the user id")?.trim() == "0")
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ fn waits_fill_the_time_between_the_hops_of_a_packet() {
     let mut queued = 0;
     for (number, record) in trace.records.iter().enumerate() {
         let TraceEvent::Sent { packet, to, arrive, .. } = record.event else { continue };
-        let key = |node| (node, packet.number, packet.psn, packet.src);
+        let key = |node| (node, packet.number, packet.psn.get(), packet.src);
         if let Some(since) = arrived.remove(&key(record.node)) {
             assert_eq!(waits[&number].total(), record.time.since(since), "record {number}");
             queued += u32::from(waits[&number].get(TimePart::Queueing) > wiremend_units::Span::ZERO);

@@ -46,7 +46,7 @@ impl Browser {
         let mut browser = Self { driver, port, session: String::new() };
         let mut arguments = vec!["--headless=new", "--disable-gpu", "--disable-dev-shm-usage"];
         // The sandbox refuses to run as root.
-        if crate::test::needs::is_root()? {
+        if crate::shell::is_root()? {
             arguments.push("--no-sandbox");
         }
         let options = json!({ "args": arguments });
