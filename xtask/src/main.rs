@@ -9,6 +9,7 @@
 //! | `docs` | rewrites generated documents | [`docs`] |
 //! | `ledger` | measures claims in full and rewrites `docs/validation` | [`ledger`] |
 //! | `python` | the Python package as a wheel | [`python`] |
+//! | `playground` | the simulator as a page, in `docs/playground` | [`playground`] |
 //! | `dist` | a static tarball, a Debian package, a bill of materials | [`dist`] |
 //!
 //! A task runs existing programs (cargo, git, tar, dpkg-deb) and adds only missing functions. Exit status: 0
@@ -20,10 +21,12 @@ mod dist;
 mod docs;
 mod lab;
 mod ledger;
+mod playground;
 mod process;
 mod python;
 mod shell;
 mod test;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -57,6 +60,7 @@ usage: cargo xtask TASK
                          judged in full
   ledger --pages         rewrite the pages of docs/validation from its ledger.json, without measuring
   python                 the Python package as a wheel, in target/wheels; needs maturin
+  playground [--serve]   compile the simulator for the page in docs/playground; --serve shows the page on this machine
   dist                   static tarball, Debian package and bill of materials, in target/dist";
 
 /// Why a task failed.
@@ -111,6 +115,9 @@ fn run_task(args: &[String]) -> Result<(), TaskError> {
         "ledger" => Ok(ledger::run(args)?),
         "dist" if args.is_empty() => Ok(dist::run()?),
         "python" if args.is_empty() => python::run(),
+        "playground" if args.is_empty() => playground::run(false),
+        "playground" if args == ["--serve"] => playground::run(true),
+        "playground" => Err(TaskError::Usage(format!("`playground` takes only --serve, not {args:?}"))),
         "attack" | "docs" | "dist" | "python" => {
             Err(TaskError::Usage(format!("`{name}` takes no arguments, not {args:?}")))
         }

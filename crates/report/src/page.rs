@@ -9,6 +9,7 @@ use crate::link_costs;
 use crate::markup::Escaped;
 use crate::plot::style::{DRAWING, VARIABLES};
 use crate::plot::{Curve, Drawing, Line, Plot, Unit, figures};
+use crate::sentences::sentences;
 use crate::traffic::{self, Traffic};
 
 /// Content of a report.
@@ -162,6 +163,22 @@ impl Page<'_> {
             write_details(html, &title, scenario);
         }
     }
+}
+
+/// Sentences, table and completion times of variants, as part of a page with styles of its own.
+pub fn comparison_html(variants: &[VariantSummary]) -> String {
+    let mut html = String::new();
+    for sentence in sentences(variants) {
+        let _ = writeln!(html, "<p>{}</p>", Escaped(&sentence));
+    }
+    write_columns(&mut html, &comparison::columns(variants), variants.len());
+    for line in comparison::failures(variants) {
+        let _ = writeln!(html, "<p class=\"bad\">{}</p>", Escaped(&line));
+    }
+    if variants.iter().any(|variant| variant.finished > 1) {
+        write_drawing(&mut html, &figures::fct_tail(variants).drawing());
+    }
+    html
 }
 
 /// A page shows one of both drawings; the other is hidden by its style.

@@ -5,10 +5,11 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{browser, portable};
+use super::browser;
 use crate::TaskError;
 use crate::python;
 use crate::shell::{self, command};
+use crate::wasm;
 
 /// A required program, its use, and its source.
 struct Need {
@@ -106,8 +107,8 @@ const NEEDS: &[Need] = &[
     toolchain("clippy", "lints", "cargo clippy --version"),
     Need {
         what: "wasm32",
-        why: "is the 32-bit target that portable crates compile for",
-        probe: Probe::Holds(portable::has_toolchain),
+        why: "is the target of the playground and of portable crates",
+        probe: Probe::Holds(wasm::is_installed),
         from: Source::Debian("rustc-web cargo-web rust-web-src"),
     },
     Need {

@@ -5,13 +5,11 @@ use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use serde_json::{Value, json};
-use wiremend_measure::{
-    Breakdown, DeadlockReport, Fate, FlowOutcome, FlowRow, FlowTrace, TimePart, TraceEvent, TracePacket,
-    TraceRecord,
-};
+use serde_json::json;
+use wiremend_measure::{Breakdown, DeadlockReport, FlowOutcome, FlowRow, FlowSearch, FlowTrace, TraceEvent};
 use wiremend_report::{
-    AtomicFile, Ladder, breakdown_text, deadlock, human, perfetto_trace, plot, write_atomic,
+    AtomicFile, Ladder, breakdown_json, breakdown_text, deadlock, human, perfetto_trace, plot, trace_steps,
+    write_atomic,
 };
 use wiremend_runner::{Input, Runner};
 use wiremend_scenario::Variant;
@@ -35,11 +33,11 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
     };
     options.trace = Some(FlowId(flow));
     options.trace_others = args.perfetto.is_some();
-    let mut seen = Seen { wanted: Some(flow), ..Seen::default() };
+    let mut seen = Seen(FlowSearch::new(Some(flow)));
     let (results, names) = simulate(&input, variant, &options, &mut seen)?;
     let trace = &results.trace;
     if trace.records.is_empty() {
-        return Err(Failure::Input(seen.no_such_flow(flow)));
+        return Err(Failure::Input(format!("--flow: no flow {flow}; {}", seen.0.known_flows())));
     }
     let name = |node: NodeId| names[node.index()].clone();
     if let Some(path) = &args.perfetto {
@@ -47,7 +45,6 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
     }
     let breakdown = Breakdown::new(trace);
     if args.json {
-        let steps: Vec<_> = trace.records.iter().map(|record| step(record, &name)).collect();
         terminal::print(&format!(
             "{:#}\n",
             json!({
@@ -55,7 +52,7 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
                 "variant": variant.name,
                 "breakdown_ps": breakdown.as_ref().map(breakdown_json),
                 "deadlock": stopping_deadlock(&results),
-                "steps": steps,
+                "steps": trace_steps(trace, name),
                 "steps_left_out": trace.left_out,
             })
         ))?;
@@ -129,11 +126,6 @@ fn stopping_deadlock(results: &Results) -> Option<&DeadlockReport> {
     results.deadlock.as_ref().filter(|_| is_stopped)
 }
 
-fn breakdown_json(breakdown: &Breakdown) -> Value {
-    let parts = TimePart::ALL.map(|part| (part.key().to_owned(), breakdown.get(part).as_ps().into()));
-    Value::Object(parts.into_iter().collect())
-}
-
 fn title(input: &Input, variant: &Variant, flow: u64) -> String {
     match input.file.variants.len() {
         1 => format!("flow {flow}: {}", input.title()),
@@ -143,11 +135,9 @@ fn title(input: &Input, variant: &Variant, flow: u64) -> String {
 
 /// Returns the slowest flow; a flow that did not finish is slower than any other.
 fn slowest(input: &Input, variant: &Variant, options: &Options) -> Result<u64, Failure> {
-    let mut seen = Seen::default();
+    let mut seen = Seen(FlowSearch::default());
     simulate(input, variant, options, &mut seen)?;
-    let (_, flow) =
-        seen.slowest.ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))?;
-    Ok(flow)
+    seen.0.slowest().ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))
 }
 
 fn simulate(
@@ -170,90 +160,20 @@ fn simulate(
     }
 }
 
-/// Statistics of the flows of a run.
-#[derive(Default)]
-struct Seen {
-    /// The run may stop after this flow.
-    wanted: Option<u64>,
-    has_ended: bool,
-    slowest: Option<((bool, u64), u64)>,
-    flows: u64,
-    numbers: Option<(u64, u64)>,
-}
-
-impl Seen {
-    fn no_such_flow(&self, flow: u64) -> String {
-        match self.numbers {
-            None => "--flow: this run has no flows".to_owned(),
-            Some((first, last)) => {
-                let count = self.flows;
-                format!(
-                    "--flow: no flow {flow}; this run has {count}, numbered from {first} to {last}; see flows.csv"
-                )
-            }
-        }
-    }
-}
+/// Looks for a flow while a run goes on.
+struct Seen(FlowSearch);
 
 impl Observer for Seen {
     fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
-        self.flows += 1;
-        let (first, last) = self.numbers.unwrap_or((row.flow, row.flow));
-        self.numbers = Some((first.min(row.flow), last.max(row.flow)));
-        let took = ((!row.outcome.is_finished(), row.fct().as_ps()), row.flow);
-        // The first of several equally slow flows.
-        if self.slowest.is_none_or(|slowest| took.0 > slowest.0) {
-            self.slowest = Some(took);
-        }
-        self.has_ended |= self.wanted == Some(row.flow);
+        self.0.add(row);
         Ok(())
     }
 
     fn on_progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        if self.has_ended || signals::caught().is_some() {
+        if self.0.has_ended() || signals::caught().is_some() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     }
-}
-
-/// Renders a step as JSON.
-fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
-    let packet = |packet: &TracePacket| json!({ "name": packet.name, "psn": packet.psn.get(), "retransmission": packet.retransmission });
-    let (what, details) = match &record.event {
-        TraceEvent::Posted { bytes } => ("posted", json!({ "bytes": bytes })),
-        TraceEvent::Sent { packet: sent, to, arrive, wire, fate, .. } => (
-            "sent",
-            json!({
-                "packet": packet(sent),
-                "to": name(*to),
-                "wire_ps": wire.as_ps(),
-                "arrive_ps": arrive.as_ps(),
-                "corrupted": *fate == Fate::Corrupt,
-                "lost_on_failed_link": *fate == Fate::Failed,
-            }),
-        ),
-        TraceEvent::Dropped { packet: dropped, reason } => {
-            ("dropped", json!({ "packet": packet(dropped), "why": reason.describe() }))
-        }
-        TraceEvent::Accepted { psn } => ("accepted", json!({ "psn": psn.get() })),
-        TraceEvent::Duplicate { psn } => ("duplicate", json!({ "psn": psn.get() })),
-        TraceEvent::Gap { psn, expected } => ("gap", json!({ "psn": psn.get(), "expected": expected.get() })),
-        TraceEvent::NakSent { expected } => ("nak", json!({ "expected": expected.get() })),
-        TraceEvent::Rewound { psn } => ("rewound", json!({ "psn": psn.get() })),
-        TraceEvent::TimerFired { oldest, cause } => (
-            "timer",
-            json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }),
-        ),
-        TraceEvent::Window { packets } => ("window", json!({ "packets": packets })),
-        TraceEvent::Paced { until } => ("paced", json!({ "until_ps": until.as_ps() })),
-        TraceEvent::Completed => ("completed", json!({})),
-        TraceEvent::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),
-    };
-    let mut step = json!({ "time_ps": record.time.as_ps(), "node": name(record.node), "what": what });
-    if let (Value::Object(step), Value::Object(details)) = (&mut step, details) {
-        step.extend(details);
-    }
-    step
 }

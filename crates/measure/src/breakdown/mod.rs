@@ -8,6 +8,8 @@ mod intervals;
 mod packets;
 mod path;
 
+use std::collections::BTreeMap;
+
 use wiremend_units::Span;
 
 use crate::trace::FlowTrace;
@@ -70,6 +72,11 @@ impl Breakdown {
     /// Explains a flow's time. Returns `None` if the trace has no post or no end, or is not complete.
     pub fn new(trace: &FlowTrace) -> Option<Self> {
         path::breakdown(trace)
+    }
+
+    /// Explains what each packet of a trace waited for before it left a node, by the number of its record.
+    pub fn waits(trace: &FlowTrace) -> BTreeMap<usize, Self> {
+        path::waits(trace)
     }
 
     /// The time of a part.

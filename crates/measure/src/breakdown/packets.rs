@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use wiremend_units::{NodeId, Span, Time};
 
-use crate::trace::{Fate, FlowTrace, TraceEvent, TracePacket};
+use crate::trace::{Fate, FlowTrace, PacketKind, TraceEvent, TracePacket};
 
 /// A packet on one link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
+    /// Number of its record in the trace.
+    pub(super) record: usize,
     pub(super) node: NodeId,
     pub(super) to: NodeId,
     pub(super) start: Time,
@@ -38,6 +40,8 @@ pub(super) struct Packets {
     sends: BTreeMap<NodeId, Vec<usize>>,
     /// By receiving host, in order of time; only packets that passed.
     arrivals: BTreeMap<NodeId, Vec<usize>>,
+    /// Those of them that carry data.
+    data_arrivals: BTreeMap<NodeId, Vec<usize>>,
     /// By number and PSN, in order of time.
     journeys: BTreeMap<(u16, u32), Vec<usize>>,
 }
@@ -47,12 +51,13 @@ impl Packets {
         let mut hops: Vec<Hop> = trace
             .records
             .iter()
-            .filter_map(|record| {
+            .enumerate()
+            .filter_map(|(number, record)| {
                 let TraceEvent::Sent { packet, to, arrive, wire, busy_since, fate } = record.event else {
                     return None;
                 };
                 let (node, start, passes) = (record.node, record.time, fate == Fate::Pass);
-                Some(Hop { node, to, start, wire, arrive, busy_since, packet, passes })
+                Some(Hop { record: number, node, to, start, wire, arrive, busy_since, packet, passes })
             })
             .collect();
         hops.sort_by_key(|hop| hop.start);
@@ -60,6 +65,7 @@ impl Packets {
             hosts: trace.hosts,
             sends: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            data_arrivals: BTreeMap::new(),
             journeys: BTreeMap::new(),
             hops,
         };
@@ -70,9 +76,12 @@ impl Packets {
             }
             if hop.to.0 < trace.hosts && hop.passes {
                 packets.arrivals.entry(hop.to).or_default().push(index);
+                if hop.packet.kind == PacketKind::Data {
+                    packets.data_arrivals.entry(hop.to).or_default().push(index);
+                }
             }
         }
-        for arrivals in packets.arrivals.values_mut() {
+        for arrivals in packets.arrivals.values_mut().chain(packets.data_arrivals.values_mut()) {
             arrivals.sort_by_key(|index| packets.hops[*index].arrive);
         }
         packets
@@ -93,11 +102,19 @@ impl Packets {
         sends[..end].iter().rev().map(|index| self.hops[*index]).find(|hop| hop.sent() <= at)
     }
 
-    /// The last packet that arrived at a host at or before `at` and is `wanted`.
-    pub(super) fn last_arrival(&self, host: NodeId, at: Time, wanted: impl Fn(&Hop) -> bool) -> Option<Hop> {
-        let arrivals = self.arrivals.get(&host)?;
+    /// The last packet that arrived at a host at or before `at`.
+    pub(super) fn last_arrival(&self, host: NodeId, at: Time) -> Option<Hop> {
+        self.last(self.arrivals.get(&host)?, at)
+    }
+
+    /// The last packet with data that arrived at a host at or before `at`.
+    pub(super) fn last_data_arrival(&self, host: NodeId, at: Time) -> Option<Hop> {
+        self.last(self.data_arrivals.get(&host)?, at)
+    }
+
+    fn last(&self, arrivals: &[usize], at: Time) -> Option<Hop> {
         let end = arrivals.partition_point(|index| self.hops[*index].arrive <= at);
-        arrivals[..end].iter().rev().map(|index| self.hops[*index]).find(wanted)
+        arrivals[..end].last().map(|index| self.hops[*index])
     }
 
     /// The hop by which a packet came to the node that sends it by `hop`.

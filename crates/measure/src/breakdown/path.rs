@@ -20,26 +20,40 @@ pub(super) fn breakdown(trace: &FlowTrace) -> Option<Breakdown> {
     let find = |wanted: fn(&TraceEvent) -> bool| trace.records.iter().find(|record| wanted(&record.event));
     let post = find(|event| matches!(event, TraceEvent::Posted { .. }))?;
     let end = find(|event| matches!(event, TraceEvent::Completed | TraceEvent::Failed { .. }))?;
-    let mut path = Path {
-        packets: Packets::new(trace),
-        pauses: pauses(trace),
-        paced: paced(trace),
-        timers: trace.records.iter().filter(|r| is_timer(&r.event)).map(|record| record.time).collect(),
-        moves: Vec::new(),
-        requester: post.node,
-        start: post.time,
-        at: end.time,
-        breakdown: Breakdown::default(),
-    };
-    path.timers.sort_unstable();
-    path.moves = path.packets.all().iter().flat_map(|hop| [hop.start, hop.arrive]).collect();
-    path.moves.sort_unstable();
+    let mut path = Path::new(trace, post.node, post.time);
+    path.at = end.time;
     let step = match end.event {
         TraceEvent::Failed { outcome } => path.explain_failure(outcome),
         _ => path.explain_completion(),
     };
     path.follow(step);
     Some(path.breakdown)
+}
+
+/// What each packet waited for before it left a node, by the number of its record. The waits at hosts begin when the
+/// host last sent or received a packet of the flow.
+pub(super) fn waits(trace: &FlowTrace) -> BTreeMap<usize, Breakdown> {
+    let post = trace.records.iter().find(|record| matches!(record.event, TraceEvent::Posted { .. }));
+    let Some(post) = post else { return BTreeMap::new() };
+    let mut path = Path::new(trace, post.node, post.time);
+    let timers = path.timers.clone();
+    let mut waits = BTreeMap::new();
+    for hop in path.packets.all().to_vec() {
+        path.at = hop.start;
+        path.breakdown = Breakdown::default();
+        if path.packets.is_host(hop.node) {
+            let fired = timers.partition_point(|fired| *fired <= hop.start);
+            path.timers.clear();
+            if hop.packet.retransmission {
+                path.timers.extend_from_slice(&timers[..fired]);
+            }
+            path.explain_wait_at_host(&hop);
+        } else {
+            path.explain_wait_at_switch(&hop);
+        }
+        waits.insert(hop.record, path.breakdown);
+    }
+    waits
 }
 
 fn is_timer(event: &TraceEvent) -> bool {
@@ -93,6 +107,17 @@ struct Path {
 }
 
 impl Path {
+    fn new(trace: &FlowTrace, requester: NodeId, start: Time) -> Self {
+        let packets = Packets::new(trace);
+        let fired = trace.records.iter().filter(|record| is_timer(&record.event)).map(|record| record.time);
+        let mut timers: Vec<Time> = fired.collect();
+        timers.sort_unstable();
+        let mut moves: Vec<Time> = packets.all().iter().flat_map(|hop| [hop.start, hop.arrive]).collect();
+        moves.sort_unstable();
+        let (pauses, paced, breakdown) = (pauses(trace), paced(trace), Breakdown::default());
+        Self { packets, pauses, paced, timers, moves, requester, start, at: start, breakdown }
+    }
+
     fn follow(&mut self, mut step: Step) {
         while self.at > self.start {
             step = match step {
@@ -128,7 +153,7 @@ impl Path {
     }
 
     fn explain_completion(&mut self) -> Step {
-        let Some(last) = self.packets.last_arrival(self.requester, self.at, |_| true) else {
+        let Some(last) = self.packets.last_arrival(self.requester, self.at) else {
             return Step::Posted;
         };
         self.spend(TimePart::Application, last.arrive);
@@ -136,7 +161,7 @@ impl Path {
     }
 
     fn explain_failure(&mut self, outcome: FlowOutcome) -> Step {
-        let arrival = self.packets.last_arrival(self.requester, self.at, |_| true);
+        let arrival = self.packets.last_arrival(self.requester, self.at);
         let sent = self.packets.last_sent(self.requester, self.at, self.at);
         let [arrived, left] = [arrival.map(|hop| hop.arrive), sent.map(|hop| hop.sent())];
         let since = arrived.max(left).unwrap_or(self.start);
@@ -159,36 +184,52 @@ impl Path {
         if self.packets.is_host(hop.node) {
             return Step::Sent(*hop);
         }
+        self.explain_wait_at_switch(hop).map_or(Step::Posted, Step::Arrived)
+    }
+
+    /// Explains a packet's wait at a switch. Returns the hop by which it came there.
+    fn explain_wait_at_switch(&mut self, hop: &Hop) -> Option<Hop> {
         let Some(before) = self.packets.before(hop) else {
             // It was on its way before the post.
             self.spend(TimePart::Queueing, self.start);
-            return Step::Posted;
+            return None;
         };
         self.spend(TimePart::Retransmission, self.packets.first_on_link(hop, before.arrive));
         self.spend_at_port(hop, before.arrive, TimePart::Queueing);
-        Step::Arrived(before)
+        Some(before)
     }
 
     /// Explains what happened at a host before it sent a packet.
     fn explain_sending(&mut self, hop: &Hop) -> Step {
+        let (before, arrival) = self.explain_wait_at_host(hop);
+        match (before, arrival) {
+            (Some(before), _) if before.sent() >= arrival.map_or(Time::ZERO, |arrival| arrival.arrive) => {
+                self.explain_port(&before)
+            }
+            (_, Some(arrival)) => Step::Arrived(arrival),
+            _ => Step::Posted,
+        }
+    }
+
+    /// Explains a packet's wait at the host that sends it. Returns the packet that the host sent before, and the one
+    /// whose arrival let it send.
+    fn explain_wait_at_host(&mut self, hop: &Hop) -> (Option<Hop>, Option<Hop>) {
         let before = self.packets.last_sent(hop.node, hop.start, hop.start);
-        let left = before.map(|before| before.sent());
         let is_requester = hop.node == self.requester;
         // A requester sends because of data that it receives only if it reads.
-        let enables = |arrived: &Hop| !is_requester || arrived.packet.kind == PacketKind::Data;
-        let arrival = self.packets.last_arrival(hop.node, hop.start, enables);
-        let arrived = arrival.map(|arrival| arrival.arrive);
-        let since = left.max(arrived).unwrap_or(self.start);
+        let arrival = if is_requester {
+            self.packets.last_data_arrival(hop.node, hop.start)
+        } else {
+            self.packets.last_arrival(hop.node, hop.start)
+        };
+        let left = before.map(|before| before.sent());
+        let since = left.max(arrival.map(|arrival| arrival.arrive)).unwrap_or(self.start);
         if hop.packet.retransmission && hop.packet.kind != PacketKind::Ack {
             self.spend_on_loss(since);
         } else {
             self.explain_wait(hop, since, is_requester);
         }
-        match (before, arrival) {
-            (Some(before), _) if left >= arrived => self.explain_port(&before),
-            (_, Some(arrival)) => Step::Arrived(arrival),
-            _ => Step::Posted,
-        }
+        (before, arrival)
     }
 
     /// Explains the time in which a host sent a packet, and goes on with this packet.
@@ -205,7 +246,7 @@ impl Path {
         if since >= self.at {
             return;
         }
-        let acknowledged = self.packets.last_arrival(hop.node, self.at, |_| true);
+        let acknowledged = self.packets.last_arrival(hop.node, self.at);
         let waits_for_acks = is_requester && acknowledged.is_some_and(|arrival| arrival.arrive > since);
         let rest = if waits_for_acks { TimePart::Window } else { TimePart::Application };
         let (mut paced, mut unpaced) = (Span::ZERO, vec![(since, self.at)]);

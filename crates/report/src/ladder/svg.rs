@@ -21,11 +21,7 @@ const NOTES_WIDTH: f64 = 236.0;
 const LINE: f64 = 15.0;
 
 pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
-    let records = steps.iter().filter_map(|step| match step {
-        Step::Record(record) => Some(*record),
-        Step::Elided { .. } => None,
-    });
-    let records: Vec<TraceRecord> = records.collect();
+    let records: Vec<TraceRecord> = numbered(steps).map(|(_, record)| record).collect();
     let gap = (640.0 / lanes.len().saturating_sub(1).max(1) as f64).clamp(230.0, 420.0);
     let left = TIMES_WIDTH + NOTES_WIDTH;
     let width = left + gap * lanes.len().saturating_sub(1) as f64 + NOTES_WIDTH;
@@ -49,16 +45,35 @@ pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
         canvas.draw_break(cut);
     }
     // Arrows first, so that labels are on top.
-    for record in &records {
-        canvas.draw_arrow(record);
+    for (number, record) in numbered(steps) {
+        canvas.draw_step(number, |canvas| canvas.draw_arrow(&record));
     }
     for record in &records {
         canvas.draw_label(record);
+    }
+    for (number, record) in numbered(steps) {
+        let (x, y) = (canvas.x(lanes.position(record.node)), canvas.y(record.time));
+        canvas.draw_step(number, |canvas| canvas.draw_mark(&record.event, x, y));
     }
     canvas.draw_notes(&records);
     canvas.draw_times(&records);
     canvas.svg.push_str("</svg>\n");
     canvas.svg
+}
+
+/// The records with their numbers in the trace.
+fn numbered(steps: &[Step]) -> impl Iterator<Item = (usize, TraceRecord)> {
+    let mut next = 0;
+    steps.iter().filter_map(move |step| match step {
+        Step::Record(record) => {
+            next += 1;
+            Some((next - 1, *record))
+        }
+        Step::Elided { count, .. } => {
+            next += count;
+            None
+        }
+    })
 }
 
 struct Canvas<'a> {
@@ -99,6 +114,19 @@ impl Canvas<'_> {
                 "<path class=\"axis\" d=\"M{x} {y}V{bottom}\"/><text x=\"{x}\" y=\"{top}\" text-anchor=\"middle\" \
                  font-weight=\"600\">{text}</text>"
             );
+        }
+    }
+
+    /// Draws a record as one element with its number, so that a page can emphasise it.
+    fn draw_step(&mut self, number: usize, draw: impl FnOnce(&mut Self)) {
+        let start = self.svg.len();
+        let _ = write!(self.svg, "<g data-step=\"{number}\">");
+        let content = self.svg.len();
+        draw(self);
+        if self.svg.len() == content {
+            self.svg.truncate(start);
+        } else {
+            self.svg.push_str("</g>\n");
         }
     }
 
@@ -192,7 +220,7 @@ impl Canvas<'_> {
         );
     }
 
-    /// Draws marks on the lanes and, beside the outer lanes, their labels below each other.
+    /// Draws labels of marks beside the outer lanes, below each other.
     fn draw_notes(&mut self, records: &[TraceRecord]) {
         let mut free_from = [f64::NEG_INFINITY; 3];
         let mut last_gap = None;
@@ -202,7 +230,6 @@ impl Canvas<'_> {
             }
             let lane = self.lanes.position(record.node);
             let (x, y) = (self.x(lane), self.y(record.time));
-            self.draw_mark(&record.event, x, y);
             let is_repeated = match record.event {
                 TraceEvent::Gap { expected, .. } => last_gap.replace(expected) == Some(expected),
                 _ => false,

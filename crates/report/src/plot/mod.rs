@@ -21,5 +21,5 @@ pub use axis::{Axis, Scale, Unit};
 pub use bars::{Bar, Bars};
 pub use curves::{Curve, Line, Plot};
 pub use multiples::{Measured, Multiples, Panel};
-pub use style::standalone;
+pub use style::{standalone, style};
 pub use width::{Drawing, Width};

@@ -30,6 +30,11 @@ pub(crate) fn dashes(i: usize) -> &'static str {
     DASHES[(i + i / DASHES.len()) % DASHES.len()]
 }
 
+/// The styles that drawings need in a page.
+pub fn style() -> String {
+    [VARIABLES, DRAWING].concat()
+}
+
 /// Makes a drawing a file: adds its styles and a background.
 pub fn standalone(drawing: &str) -> String {
     let (tag, content) = drawing.split_once('>').expect("a drawing starts with its tag");

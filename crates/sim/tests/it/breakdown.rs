@@ -109,3 +109,40 @@ fn a_loss_that_a_nak_reports_is_retransmission_and_one_that_none_reports_is_a_ti
     let timer = parts(&pair("window = 'unlimited'\nmtu = 1024", &(flow("20kB") + &loss(19))));
     assert_eq!(most(&timer), TimePart::Timers);
 }
+
+/// At a switch, a packet waits from its arrival until it is sent on; at a requester, for the timer if nothing revealed
+/// the loss.
+#[test]
+fn waits_fill_the_time_between_the_hops_of_a_packet() {
+    let text = scenario_text("incast");
+    let options = Options::new(scenario(text).seed.get());
+    let row = slowest(&run_with(text, &options).1).expect("a flow");
+    let trace = run_with(text, &Options { trace: Some(FlowId(row.flow)), ..options }).0.trace;
+    let waits = Breakdown::waits(&trace);
+    let mut arrived = std::collections::BTreeMap::new();
+    let mut queued = 0;
+    for (number, record) in trace.records.iter().enumerate() {
+        let TraceEvent::Sent { packet, to, arrive, .. } = record.event else { continue };
+        let key = |node| (node, packet.number, packet.psn.get(), packet.src);
+        if let Some(since) = arrived.remove(&key(record.node)) {
+            assert_eq!(waits[&number].total(), record.time.since(since), "record {number}");
+            queued += u32::from(waits[&number].get(TimePart::Queueing) > wiremend_units::Span::ZERO);
+        }
+        arrived.insert(key(to), arrive);
+    }
+    assert!(queued > 100, "only {queued} packets were queued at switches");
+
+    let text = scenario_text("tail-packet");
+    let trace = run_with(text, &Options { trace: Some(FlowId(0)), ..Options::new(1) }).0.trace;
+    let waits = Breakdown::waits(&trace);
+    let again = trace
+        .records
+        .iter()
+        .position(|record| matches!(record.event, TraceEvent::Sent { packet, .. } if packet.retransmission));
+    let timers = waits[&again.expect("the tail is sent again")].get(TimePart::Timers);
+    assert!(timers > wiremend_units::Span::from_ms(60), "{timers:?}");
+}
+
+fn scenario_text(name: &str) -> &'static str {
+    wiremend_scenario::builtin::get(name).expect("a scenario of the library")
+}

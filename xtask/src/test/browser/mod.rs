@@ -2,6 +2,7 @@
 //!
 //! Each page has a file with what a person does on it.
 
+mod playground;
 mod serve;
 mod webdriver;
 
@@ -14,7 +15,7 @@ use webdriver::Browser;
 /// What a person does on a page.
 type Page = (&'static str, fn() -> Result<()>);
 
-const PAGES: &[Page] = &[("wiremend serve", serve::run)];
+const PAGES: &[Page] = &[("wiremend serve", serve::run), ("playground", playground::check)];
 
 /// Runs the tests of all pages. Without a browser they are skipped, except in continuous integration.
 pub(super) fn check(tally: &mut Tally) -> Result<()> {
