@@ -280,6 +280,7 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
     Roce(Box<LabRoce>),
+    Stalls(LabStalls),
     Shell(Box<LabShell>),
     Auto(LabAuto),
     Flows(Box<LabFlows>),
@@ -414,6 +415,45 @@ pub(crate) struct LabRoce {
     /// Print all numbers as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Compare the stalls of a kernel's RoCE with those of the simulator
+///
+/// A guest with soft-RoCE and `wiremend peer` exchange WRITEs and READs of 4 KiB, one at a time, and lose frames at
+/// random. The table has the times of messages by what they lost, with the kernel and in the simulator with the profile
+/// `soft-roce`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend lab stalls
+  wiremend lab stalls --part remedies --messages 300
+
+It needs root or user namespaces, and some Debian packages; it lists those that are missing.")]
+pub(crate) struct LabStalls {
+    /// What to compare
+    #[arg(long, default_value = "causes", value_parser = choice::<StallPart>())]
+    pub(crate) part: StallPart,
+    /// Messages with the kernel for each set-up and mix of losses
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub(crate) messages: u32,
+    /// Seed of the losses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Download the guest's kernel with apt-get first
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Parts of the comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum StallPart {
+    /// The kernel's waits by what was lost
+    Causes,
+    /// With dummies and copies
+    Remedies,
 }
 
 /// Start a shell on a host behind a corrupting link

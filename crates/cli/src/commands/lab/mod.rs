@@ -5,6 +5,7 @@ mod down;
 mod flows;
 mod roce;
 mod shell;
+mod stalls;
 mod tcp;
 mod wire;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Lab) -> Result<Answer, Failure> {
     match &args.command {
         LabCommand::Auto(args) => auto::run(args),
         LabCommand::Roce(args) => roce::run(args),
+        LabCommand::Stalls(args) => stalls::run(args),
         LabCommand::Tcp(args) => tcp::run(args),
         LabCommand::Flows(args) => flows::run(args),
         LabCommand::Shell(args) => shell::run(args),
