@@ -439,6 +439,9 @@ pub(crate) struct LabStalls {
     /// Seed of the losses
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Keep captures and simulated scenarios in this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Download the guest's kernel with apt-get first
     #[arg(long)]
     pub(crate) fetch: bool,

@@ -6,7 +6,7 @@
 mod messages;
 mod set_up;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use wiremend_report::lab::{Lost, MessageTimes, StallRow, StallTable};
@@ -20,7 +20,7 @@ use crate::guests::GuestFiles;
 use crate::lab::Lab;
 
 /// A measurement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StallTrial {
     /// Messages of each set-up and mix of losses with the kernel.
     pub messages: u32,
@@ -28,6 +28,8 @@ pub struct StallTrial {
     pub part: Part,
     /// Seed of the losses.
     pub seed: u64,
+    /// Directory for the captures and scenarios; `None`: they are not kept.
+    pub out: Option<PathBuf>,
 }
 
 /// Messages of the simulator for each of the kernel: they cost little.
@@ -46,10 +48,14 @@ impl StallTrial {
         let mut rows = Vec::new();
         for (number, set_up) in self.part.set_ups().iter().enumerate() {
             let (mut kernel, mut simulated) = (Vec::new(), Vec::new());
-            for mix in set_up.mixes() {
+            for (mix, letter) in set_up.mixes().iter().zip('a'..) {
                 lab.check_stop()?;
-                kernel.extend(self.with_kernel(&mut link, set_up, mix)?);
-                simulated.extend(self.simulate(lab, link.directory(), set_up, mix)?);
+                let directory = self.out.as_deref().unwrap_or(link.directory());
+                let file = |kind: &str| directory.join(format!("{}{letter}-{kind}", number + 1));
+                let simulator = [file("simulated.pcapng"), file("simulated.toml")];
+                let pcap = file("kernel.pcapng");
+                kernel.extend(self.with_kernel(&mut link, set_up, mix, &pcap)?);
+                simulated.extend(self.simulate(lab, set_up, mix, &simulator)?);
             }
             rows.extend(set_up.losses().iter().filter_map(|lost| row(set_up, *lost, &kernel, &simulated)));
             progress(1 + number, 1.0);
@@ -62,8 +68,13 @@ impl StallTrial {
         [0.3].into_iter().chain(self.part.set_ups().iter().map(|_| 1.0)).collect()
     }
 
-    fn with_kernel(&self, link: &mut GuestLink, set_up: &SetUp, mix: &Mix) -> Result<Vec<Message>, Error> {
-        let pcap = link.directory().join("kernel.pcapng");
+    fn with_kernel(
+        &self,
+        link: &mut GuestLink,
+        set_up: &SetUp,
+        mix: &Mix,
+        pcap: &Path,
+    ) -> Result<Vec<Message>, Error> {
         let line = set_up.perftest(self.messages);
         let mut options = set_up.options(mix);
         options.extend([
@@ -77,28 +88,27 @@ impl StallTrial {
         } else {
             link.serve(&line, &[set_up.client(self.messages), options].concat())?;
         }
-        messages::read(&pcap)
+        messages::read(pcap)
     }
 
     fn simulate(
         &self,
         lab: &Lab,
-        directory: &Path,
         set_up: &SetUp,
         mix: &Mix,
+        [pcap, scenario]: &[PathBuf; 2],
     ) -> Result<Vec<Message>, Error> {
         let failed = |why: String| Error::Environment(format!("cannot simulate {}: {why}", set_up.name));
-        let (scenario, pcap) = (directory.join("stalls.toml"), directory.join("simulated.pcapng"));
-        std::fs::write(&scenario, set_up.scenario(mix, self.messages * SIMULATED, self.seed))
+        std::fs::write(scenario, set_up.scenario(mix, self.messages * SIMULATED, self.seed))
             .map_err(|error| failed(error.to_string()))?;
         let capture = format!("{}={}", set_up.captured_link(), pcap.display());
         let mut command = Command::new(&lab.program);
-        command.arg("run").arg(&scenario).args(["--quiet", "--json", "--capture", &capture]);
+        command.arg("run").arg(scenario).args(["--quiet", "--json", "--capture", &capture]);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        messages::read(&pcap)
+        messages::read(pcap)
     }
 }
 

@@ -118,7 +118,10 @@ mod tests {
     fn times_have_a_median_with_its_interval() {
         assert_eq!(MessageTimes::new(Vec::new()), None);
         let one = MessageTimes::new(vec![5.0]).unwrap();
-        assert_eq!(one, MessageTimes { count: 1, median_ms: 5.0, interval_ms: [5.0; 2], p90_ms: 5.0, mean_ms: 5.0 });
+        assert_eq!(
+            one,
+            MessageTimes { count: 1, median_ms: 5.0, interval_ms: [5.0; 2], p90_ms: 5.0, mean_ms: 5.0 }
+        );
         let many = MessageTimes::new((0..=100).rev().map(f64::from).collect()).unwrap();
         let expected = MessageTimes {
             count: 101,

@@ -1,27 +1,26 @@
 //! `wiremend lab stalls`: messages that lose packets, with the RoCE of a kernel and in the simulator.
 
+use wiremend_lab::guests;
 use wiremend_lab::stalls::{Part, StallTrial};
-use wiremend_lab::{guests, privileges};
 use wiremend_report::lab::{Lost, MessageTimes, StallTable};
 use wiremend_report::text_table;
 
 use crate::args::operate::{LabStalls, StallPart};
 use crate::failure::{Answer, Failure};
 use crate::progress;
-use crate::{signals, terminal};
+use crate::terminal;
 
 pub(super) fn run(args: &LabStalls) -> Result<Answer, Failure> {
     if args.fetch {
         guests::fetch()?;
     }
     let files = guests::find()?;
-    privileges::acquire()?;
-    signals::catch()?;
+    super::begin(args.out.as_deref())?;
     let part = match args.part {
         StallPart::Causes => Part::Causes,
         StallPart::Remedies => Part::Remedies,
     };
-    let trial = StallTrial { messages: args.messages, part, seed: args.seed };
+    let trial = StallTrial { messages: args.messages, part, seed: args.seed, out: args.out.clone() };
     let lab = super::lab();
     let table = progress::shown(&trial.steps(), |progress| trial.run(&lab, &files, progress));
     // Ctrl-C may make a guest fail with another error.
