@@ -277,7 +277,13 @@ pub(crate) struct PeerCommon {
     /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
-    /// Seed of random drops
+    /// Deliver or send frames twice, by a rule as in --drop
+    #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) double: Vec<DropRule>,
+    /// Hold frames until the next one has passed, by a rule as in --drop
+    #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) delay: Vec<DropRule>,
+    /// Seed of random drops, doubles and delays
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) seed: u64,
     /// DSCP of data packets

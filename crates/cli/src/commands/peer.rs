@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
-use wiremend_peer::host::{HostSettings, LocalInterface, PeerError};
+use wiremend_peer::host::{FaultRules, HostSettings, LocalInterface, PeerError};
 use wiremend_peer::perftest::{Keys, PORT, Tool};
 use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
@@ -264,8 +264,12 @@ fn host_settings(common: &PeerCommon) -> HostSettings {
             dcqcn: common.dcqcn.map(|line| (Parameters::PAPER, line)),
             seed: std::process::id(),
         },
-        drops: common.drop.clone(),
-        seed: common.seed,
+        faults: FaultRules {
+            drops: common.drop.clone(),
+            doubles: common.double.clone(),
+            delays: common.delay.clone(),
+            seed: common.seed,
+        },
         capture: common.pcap.clone(),
         class: TrafficClass {
             dscp: common.dscp,
@@ -348,6 +352,9 @@ struct Summary {
     naks_received: u32,
     dummies: u64,
     copies: u64,
+    /// Of all queue pairs.
+    frames_in: u64,
+    frames_out: u64,
     dropped: u64,
     kernel_drops: u64,
     stalls: Vec<StallRow>,
@@ -392,6 +399,8 @@ impl Summary {
             naks_received: counters.requester.naks,
             dummies: counters.requester.dummies,
             copies: counters.copies + counters.requester.repeats,
+            frames_in: outcome.frames[0],
+            frames_out: outcome.frames[1],
             dropped: outcome.dropped,
             kernel_drops: outcome.kernel_drops,
             stalls: outcome

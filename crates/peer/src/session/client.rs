@@ -335,6 +335,7 @@ impl Connected {
             stalls: Vec::new(),
             stalls_not_listed: 0,
             counters: PairCounters::default(),
+            frames: [0; 2],
             dropped: 0,
             kernel_drops: 0,
         };
@@ -361,6 +362,8 @@ impl Connected {
         outcome.messages = client.iterations;
         outcome.elapsed = self.progress_at.since(self.start);
         outcome.counters = host.endpoint.pair_counters(self.pair).unwrap_or_default();
+        let endpoint = host.endpoint.counters();
+        outcome.frames = [endpoint.frames, endpoint.sent];
         outcome.dropped = host.drops().count();
         outcome.kernel_drops = host.kernel_drops();
         Ok(outcome)

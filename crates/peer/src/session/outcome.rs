@@ -33,6 +33,8 @@ pub struct Outcome {
     pub stalls_not_listed: u64,
     /// Counters of the queue pair.
     pub counters: PairCounters,
+    /// Frames of all queue pairs: received, and sent.
+    pub frames: [u64; 2],
     /// Frames dropped on purpose.
     pub dropped: u64,
     /// Frames that this machine's kernel dropped.
