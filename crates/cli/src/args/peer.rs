@@ -128,9 +128,12 @@ pub(crate) struct PeerClient {
     /// Number of messages [default: as the program: 5000 WRITEs, 1000 others]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(5..))]
     pub(crate) iterations: Option<u64>,
-    /// Messages in flight
+    /// Messages in flight on each queue pair
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=16_384))]
     pub(crate) depth: u64,
+    /// Queue pairs, as -q of the server. Each sends all messages
+    #[arg(long, short = 'q', value_name = "N", default_value_t = 1, conflicts_with_all = ["by_hand", "cm"], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) pairs: u16,
     /// Set up the queue pair by the connection manager, as the server does with -R
     #[arg(long, conflicts_with = "by_hand")]
     pub(crate) cm: bool,

@@ -6,6 +6,7 @@
 mod messages;
 mod set_up;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -56,6 +57,10 @@ impl StallTrial {
                 let pcap = file("kernel.pcapng");
                 kernel.extend(self.with_kernel(&mut link, set_up, mix, &pcap)?);
                 simulated.extend(self.simulate(lab, set_up, mix, &simulator)?);
+                if self.out.is_none() {
+                    // Captures of long measurements are large. If this fails, the directory is removed later.
+                    let _ = fs::remove_file(&pcap).and_then(|()| fs::remove_file(&simulator[0]));
+                }
             }
             rows.extend(set_up.losses().iter().filter_map(|lost| row(set_up, *lost, &kernel, &simulated)));
             progress(1 + number, 1.0);
@@ -99,7 +104,7 @@ impl StallTrial {
         [pcap, scenario]: &[PathBuf; 2],
     ) -> Result<Vec<Message>, Error> {
         let failed = |why: String| Error::Environment(format!("cannot simulate {}: {why}", set_up.name));
-        std::fs::write(scenario, set_up.scenario(mix, self.messages * SIMULATED, self.seed))
+        fs::write(scenario, set_up.scenario(mix, self.messages * SIMULATED, self.seed))
             .map_err(|error| failed(error.to_string()))?;
         let capture = format!("{}={}", set_up.captured_link(), pcap.display());
         let mut command = Command::new(&lab.program);
