@@ -47,8 +47,8 @@ usage: cargo xtask TASK
   bench fleet            one year of fabrics of up to 100 224 links, and a plan
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
   bench sweep            10 000 short cells: what a sweep costs beside its runs
-  lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce and
-                         claims; needs an idle machine and root
+  lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce, peer
+                         and claims; needs an idle machine and root
   attack                 attack a protected link from the LAN and from the link: loss without and with each defence, and
                          what the defence costs; part of it needs root
   soak peer [FRAMES [KERNEL]]

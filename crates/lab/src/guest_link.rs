@@ -15,6 +15,7 @@ use wiremend_dataplane::sys::{namespace, process};
 use crate::chain::{self, Side};
 use crate::directory::LabDirectory;
 use crate::error::Error;
+use crate::guests::perftest;
 use crate::guests::{Guest, GuestConfig, GuestFiles, Image, Output, TapDevice};
 use crate::lab::{Lab, POLL_INTERVAL};
 use crate::privileges::net_error;
@@ -98,10 +99,7 @@ impl GuestLink {
     /// Runs perftest in the guest as the server of a client of `wiremend peer`. Returns what that prints.
     pub(crate) fn serve(&mut self, line: &str, arguments: &[String]) -> Result<String, Error> {
         let started = self.guest.read(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT_LIMIT)?;
-        let listens = format!(
-            "until grep -q ':{PORT:04X} [0-9A-F]*:0000 0A' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done"
-        );
-        self.guest.read(&listens, SHORT_LIMIT)?;
+        self.guest.read(perftest::AWAIT_SERVER, SHORT_LIMIT)?;
         let mut client = self.spawn(arguments)?;
         while client.try_wait().map_err(|error| Error::file(&error))?.is_none() {
             self.lab.pause(POLL_INTERVAL).inspect_err(|_| drop(client.kill()))?;

@@ -18,6 +18,7 @@ mod guest_link;
 pub mod guests;
 mod lab;
 mod lab_process;
+pub mod peer_speed;
 pub mod privileges;
 pub mod roce;
 pub mod stalls;

@@ -281,6 +281,7 @@ pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
     Roce(Box<LabRoce>),
     Stalls(LabStalls),
+    Peer(LabPeer),
     Shell(Box<LabShell>),
     Auto(LabAuto),
     Flows(Box<LabFlows>),
@@ -443,6 +444,35 @@ pub(crate) struct LabStalls {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Download the guest's kernel with apt-get first
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compare the speed of `wiremend peer` with that of a kernel's RoCE
+///
+/// Two guests measure WRITEs with soft-RoCE and perftest, and then with `wiremend peer` at both ends, over the same
+/// cable.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend lab peer
+  wiremend lab peer --rounds 5 --json
+
+It needs root or user namespaces, and some Debian packages; it lists those that are missing.")]
+pub(crate) struct LabPeer {
+    /// Number of measurements; the results are medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Messages per latency measurement
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) messages: u32,
+    /// Messages of 64 KiB per bandwidth measurement
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) bulk_messages: u32,
+    /// Download the guests' kernel with apt-get first
     #[arg(long)]
     pub(crate) fetch: bool,
     /// Print all numbers as JSON
