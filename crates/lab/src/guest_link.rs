@@ -1,7 +1,7 @@
 //! A guest with soft-RoCE whose cable ends in a network namespace, with `wiremend peer` there.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -86,7 +86,7 @@ impl GuestLink {
             let called = self.guest.run(&format!("{line} {}", Side::A.address()), TOOL_LIMIT);
             let Output { status, text } = called.inspect_err(|_| drop(server.kill()))?;
             if status == 0 {
-                return self.ended(server, "peer serve").map(drop);
+                return self.ended(server, "peer serve");
             }
             // Both fail only if it has ended.
             let _ = server.kill();
@@ -96,8 +96,8 @@ impl GuestLink {
         Err(Error::Environment(format!("`{line}` in the guest fails: {}", last.trim())))
     }
 
-    /// Runs perftest in the guest as the server of a client of `wiremend peer`. Returns what that prints.
-    pub(crate) fn serve(&mut self, line: &str, arguments: &[String]) -> Result<String, Error> {
+    /// Runs perftest in the guest as the server of a client of `wiremend peer`.
+    pub(crate) fn serve(&mut self, line: &str, arguments: &[String]) -> Result<(), Error> {
         let started = self.guest.read(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT_LIMIT)?;
         self.guest.read(perftest::AWAIT_SERVER, SHORT_LIMIT)?;
         let mut client = self.spawn(arguments)?;
@@ -112,7 +112,7 @@ impl GuestLink {
     fn spawn(&self, arguments: &[String]) -> Result<Child, Error> {
         let start = || -> io::Result<Child> {
             let mut command = Command::new(&self.lab.program);
-            command.arg0("wiremend").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+            command.arg0("wiremend").args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
             // Ctrl-C goes to this process, which terminates the child.
             command.stderr(File::create(self.log())?).process_group(0);
             process::terminate_with_parent(&mut command);
@@ -141,13 +141,10 @@ impl GuestLink {
         }
     }
 
-    /// What a process has printed. It must have ended well.
-    fn ended(&self, mut child: Child, name: &str) -> Result<String, Error> {
-        let mut text = String::new();
-        let mut stdout = child.stdout.take().expect("it is piped");
-        let read = stdout.read_to_string(&mut text);
-        let status = read.and_then(|_| child.wait()).map_err(|error| Error::file(&error))?;
-        if status.success() { Ok(text) } else { Err(self.failed(name)) }
+    /// Waits for a process, which must end well.
+    fn ended(&self, mut child: Child, name: &str) -> Result<(), Error> {
+        let status = child.wait().map_err(|error| Error::file(&error))?;
+        if status.success() { Ok(()) } else { Err(self.failed(name)) }
     }
 
     fn failed(&self, name: &str) -> Error {

@@ -81,6 +81,9 @@ pub(crate) struct PeerServe {
     /// End after this number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) clients: Option<u64>,
+    /// End a client of which nothing comes for this long: its machine may have died
+    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) silence: Span,
     /// Address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<IpAddr>,

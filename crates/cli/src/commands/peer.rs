@@ -152,6 +152,7 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         },
         size: args.size.map(check_size).transpose()?,
         iterations: args.iterations,
+        silence_max: args.silence,
         clients_max: args.clients,
         connection: connection(&args.common)?,
         host: host_settings(&args.common),

@@ -129,7 +129,7 @@ impl SetUp {
         let (host, size, messages) =
             (Side::B.address().to_string(), format!("{BYTES}B"), messages.to_string());
         let words = ["peer", self.verb(), &host, "--size", &size, "--iterations", &messages, "--depth", "1"];
-        let words = words.into_iter().chain(["--profile", "soft-roce", "--json"]);
+        let words = words.into_iter().chain(["--profile", "soft-roce"]);
         words.map(ToOwned::to_owned).collect()
     }
 

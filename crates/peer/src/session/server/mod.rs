@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
 use wiremend_proto::engine::{Op, Status};
+use wiremend_units::{Span, Time};
 
 use self::client::{Client, WRITE_LAT_ROUNDS};
 use super::ConnectionSettings;
@@ -44,6 +45,8 @@ pub struct ServerSettings {
     pub size: Option<u32>,
     /// Messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`. `None`: as many as the program by default.
     pub iterations: Option<u64>,
+    /// Time without a frame or message of a client after which it ends as failed.
+    pub silence_max: Span,
     /// End after this number of clients; `None`: never.
     pub clients_max: Option<u64>,
     /// Parameters of queue pairs.
@@ -101,6 +104,8 @@ impl ServerSettings {
 
 /// Receive buffers of a queue pair, as perftest has them.
 const RECEIVES: u64 = 512;
+/// Interval between looks for silent clients.
+const LOOK_INTERVAL: Span = Span::from_ms(100);
 /// Clients at a time.
 const CLIENTS_MAX: usize = 1024;
 
@@ -111,6 +116,8 @@ pub struct Server {
     host: Option<Host>,
     clients: BTreeMap<u64, Client>,
     next_client: u64,
+    /// When silent clients are looked for again.
+    look_at: Time,
     status: ServerStatus,
 }
 
@@ -127,6 +134,7 @@ impl Server {
             host: None,
             clients: BTreeMap::new(),
             next_client: 0,
+            look_at: Time::ZERO,
             status: ServerStatus::default(),
         };
         if let Some(interface) = server.settings.interface.clone() {
@@ -207,6 +215,15 @@ impl Server {
                     }
                 }
             }
+        }
+        if host.now() >= self.look_at {
+            self.look_at = host.now().saturating_add(LOOK_INTERVAL);
+            let limit = self.settings.silence_max;
+            let silent = self
+                .clients
+                .iter_mut()
+                .filter_map(|(number, client)| client.is_silent(host, limit).then_some((*number, true)));
+            ended.extend(silent);
         }
         for (number, is_failure) in ended {
             self.end(number, is_failure);
