@@ -57,7 +57,7 @@ const HALF_TIMEOUT_MS: f64 = 33.5;
 const COUNT_MIN: usize = 5;
 
 fn judge_causes(judgement: &mut Judgement, results: &Results<'_>) {
-    let Some(table) = measured(judgement, results, "causes", ["200", "2000"]) else { return };
+    let Some(table) = measured(judgement, results, "causes", ["200", "1000"]) else { return };
     let part = results.effort().choose(0.25, 0.1);
     for (set_up, losses) in WAITS {
         for &lost in losses {

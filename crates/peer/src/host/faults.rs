@@ -76,3 +76,50 @@ impl Faults {
         self.late[direction as usize].take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wiremend_units::{Psn, QpNum};
+    use wiremend_wire::{
+        BthRepr, EthernetRepr, Extension, IpRepr, Ipv4Repr, MacAddr, Opcode, TrafficClass, Trailer, Vlans,
+    };
+
+    use super::*;
+
+    fn send(psn: u32) -> Vec<u8> {
+        let [source, destination] = [[198, 18, 0, 1].into(), [198, 18, 0, 2].into()];
+        let class = TrafficClass::default();
+        let ip = Ipv4Repr { source, destination, class, identification: 1, dont_fragment: true, ttl: 64 };
+        let (destination, source) = (MacAddr::local(1), MacAddr::local(2));
+        let frame = RoceFrame {
+            ethernet: EthernetRepr { destination, source, vlans: Vlans::Untagged },
+            ip: IpRepr::V4(ip),
+            source_port: 5,
+            bth: BthRepr::new(Opcode::SendOnly, QpNum::new(9), Psn::new(psn)),
+            extension: Extension::Bare,
+            payload: &[],
+        };
+        frame.to_bytes(Trailer::None)
+    }
+
+    #[test]
+    fn frames_are_dropped_doubled_and_delayed_by_their_rules() {
+        let rules = |text: &str| vec![text.parse::<DropRule>().unwrap()];
+        let mut faults = Faults::new(&FaultRules {
+            drops: rules("in data 1"),
+            doubles: rules("in data 2"),
+            delays: rules("in data 3 2"),
+            seed: 1,
+        });
+        let fates = |faults: &mut Faults, psn| faults.draw(Direction::In, &send(psn));
+        assert_eq!(faults.draw(Direction::Out, &send(0)), Fate::Passes);
+        assert_eq!(fates(&mut faults, 0), Fate::Dropped);
+        assert_eq!(fates(&mut faults, 1), Fate::Doubled);
+        assert_eq!(fates(&mut faults, 2), Fate::Delayed);
+        faults.keep(Direction::In, &send(2), Some(4));
+        assert_eq!(fates(&mut faults, 3), Fate::Passes, "one frame waits at a time");
+        assert_eq!(faults.take_late(Direction::Out), None);
+        assert_eq!(faults.take_late(Direction::In), Some((send(2), Some(4))));
+        assert_eq!((faults.take_late(Direction::In), faults.drops.count()), (None, 1));
+    }
+}
