@@ -97,13 +97,18 @@ impl Client {
         }
     }
 
-    /// Handles what has arrived by TCP. Returns whether the client is still there.
-    pub(super) fn step(&mut self, host: &mut Host, settings: &ServerSettings) -> Result<bool, PeerError> {
+    /// Handles what has arrived by TCP, if it is time to look there. Returns whether the client is still there.
+    pub(super) fn step(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        is_tcp_due: bool,
+    ) -> Result<bool, PeerError> {
         if let Some((message, since)) = self.held.take() {
             return self.on_message(host, settings, &message, since);
         }
         let mut buffer = [0; MESSAGE_MAX];
-        let Some(exchange) = &mut self.exchange else {
+        let Some(exchange) = self.exchange.as_mut().filter(|_| is_tcp_due) else {
             self.answer_write(host);
             return Ok(true);
         };

@@ -106,6 +106,8 @@ impl ServerSettings {
 const RECEIVES: u64 = 512;
 /// Interval between looks for silent clients.
 const LOOK_INTERVAL: Span = Span::from_ms(100);
+/// Interval between looks at sockets of TCP while frames pass: each costs as much as several frames.
+const TCP_INTERVAL: Span = Span::from_ms(1);
 /// Clients at a time.
 const CLIENTS_MAX: usize = 1024;
 
@@ -116,8 +118,9 @@ pub struct Server {
     host: Option<Host>,
     clients: BTreeMap<u64, Client>,
     next_client: u64,
-    /// When silent clients are looked for again.
+    /// When silent clients are looked for again, and when sockets of TCP are.
     look_at: Time,
+    tcp_at: Time,
     status: ServerStatus,
 }
 
@@ -135,6 +138,7 @@ impl Server {
             clients: BTreeMap::new(),
             next_client: 0,
             look_at: Time::ZERO,
+            tcp_at: Time::ZERO,
             status: ServerStatus::default(),
         };
         if let Some(interface) = server.settings.interface.clone() {
@@ -175,7 +179,10 @@ impl Server {
 
     /// Works for a few milliseconds at most.
     pub fn turn(&mut self) -> Result<(), PeerError> {
-        self.accept()?;
+        let is_tcp_due = self.host.as_ref().is_none_or(|host| host.now() >= self.tcp_at);
+        if is_tcp_due {
+            self.accept()?;
+        }
         let Some(host) = &mut self.host else {
             if self.settings.host.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(PeerError::Stopped);
@@ -183,6 +190,9 @@ impl Server {
             std::thread::park_timeout(std::time::Duration::from_millis(5));
             return Ok(());
         };
+        if is_tcp_due {
+            self.tcp_at = host.now().saturating_add(TCP_INTERVAL);
+        }
         host.turn()?;
         let mut ended = Vec::new();
         while let Some(event) = host.endpoint.poll_event() {
@@ -195,7 +205,7 @@ impl Server {
         let Some(host) = &mut self.host else { return Ok(()) };
         let mut ended = Vec::new();
         for (number, client) in &mut self.clients {
-            let stepped = client.step(host, &self.settings);
+            let stepped = client.step(host, &self.settings, is_tcp_due);
             client.pump(host);
             if client.is_over_by_manager(host) {
                 // The exchange ends when the client disconnects.
