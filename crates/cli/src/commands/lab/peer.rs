@@ -5,7 +5,7 @@ use wiremend_lab::peer_speed::{Speed, SpeedOutcome, SpeedTrial};
 use wiremend_measure::median;
 use wiremend_report::human;
 
-use crate::args::operate::LabPeer;
+use crate::args::lab_guests::LabPeer;
 use crate::failure::{Answer, Failure};
 use crate::progress;
 use crate::terminal;

@@ -5,7 +5,7 @@ use wiremend_lab::stalls::{Part, StallTrial};
 use wiremend_report::lab::{Lost, MessageTimes, StallTable};
 use wiremend_report::text_table;
 
-use crate::args::operate::{LabStalls, StallPart};
+use crate::args::lab_guests::{LabStalls, StallPart};
 use crate::failure::{Answer, Failure};
 use crate::progress;
 use crate::terminal;
