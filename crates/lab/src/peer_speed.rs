@@ -88,13 +88,16 @@ impl SpeedTrial {
         for round in 0..self.rounds as usize {
             lab.check_stop()?;
             self.measure_kernel(a, b, &mut kernel)?;
-            // The endpoint needs the UDP port.
+            // The endpoint needs the UDP port, which the module holds.
             for guest in [&mut *a, &mut *b] {
-                guest.read("rdma link delete rxe0", LIMIT)?;
+                guest.read("rdma link delete rxe0 && rmmod rdma_rxe", LIMIT)?;
             }
             self.measure_peer(a, b, &mut peer)?;
             for guest in [&mut *a, &mut *b] {
-                guest.read("rdma link add rxe0 type rxe netdev eth0", LIMIT)?;
+                guest.read(
+                    "insmod /modules/*-rdma_rxe.ko && rdma link add rxe0 type rxe netdev eth0",
+                    LIMIT,
+                )?;
                 let gid = "/sys/class/infiniband/rxe0/ports/1/gids/1";
                 guest.read(&format!("until grep -q '[1-9a-f]' {gid}; do sleep 0.1; done"), LIMIT)?;
             }
@@ -143,8 +146,9 @@ fn between(a: &mut Guest, b: &mut Guest, server: &str, client: &str) -> Result<V
     let process = b.read(&serve, LIMIT)?;
     b.read(perftest::AWAIT_SERVER, LIMIT)?;
     let client = client.replace("{}", &b.address().to_string());
-    let text = a.read(&format!("{PROGRAM} peer {client} --json"), LIMIT)?;
-    b.run(&format!("kill -KILL {}", process.trim()), LIMIT)?;
+    let text = a.read(&format!("{PROGRAM} peer {client} --json"), LIMIT);
+    let log = b.run(&format!("kill -KILL {}; cat /run/peer", process.trim()), LIMIT)?.text;
+    let text = text.map_err(|error| Error::Environment(format!("{error}; its server: {}", log.trim())))?;
     serde_json::from_str(&text)
         .map_err(|_| Error::Environment(format!("`{client}` in a guest printed {text}")))
 }

@@ -164,8 +164,12 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
-    for _ in 1..tool.key_rounds() {
-        swap_keys(host, exchange, &own)?;
+    for round in 2..=tool.key_rounds() {
+        // The first and the third round are for each queue pair.
+        let pairs = if round == 3 { &connected.pairs[..] } else { &connected.pairs[..1] };
+        for pair in pairs {
+            swap_keys(host, exchange, &pair.own)?;
+        }
     }
     Ok(connected)
 }
