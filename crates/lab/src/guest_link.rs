@@ -22,7 +22,7 @@ use crate::privileges::net_error;
 
 /// A guest, and the namespace at the other end of its cable.
 pub(crate) struct GuestLink {
-    pub(crate) guest: Guest,
+    guest: Guest,
     network: NetNs,
     place: LabDirectory,
     lab: Lab,

@@ -72,7 +72,7 @@ fn on_frame(
     if whole && is_next && matches!(opcode, Opcode::WriteFirst | Opcode::ReadRequest) {
         let next = Open { psn, start_ns: time_ns, lost: Vec::new() };
         ended = open.replace(next).map(|before| Message {
-            took_ms: (time_ns - before.start_ns) as f64 / 1e6,
+            took_ms: time_ns.saturating_sub(before.start_ns) as f64 / 1e6,
             lost: classify(&before.lost),
         });
     }
