@@ -16,7 +16,7 @@ const CAUSES: Claim = Claim {
     method: "wiremend lab stalls: soft-RoCE of Debian's kernel in a guest requests WRITEs and READs of four packets \
              from wiremend peer, one at a time, with the timeout of 67 ms, and both directions lose frames at random. \
              A capture shows what each message lost. The simulator runs the same with the profile soft-roce, and its \
-             captures are read in the same way. 2000 messages for each mix of losses (quick: 200), ten times as many \
+             captures are read in the same way. 1000 messages for each mix of losses (quick: 200), ten times as many \
              in the simulator",
     note: "Waits end with the timer of the kernel, which counts jiffies of 4 ms. Times of messages that wait for no \
            timer are those of an emulated processor, and are shown only",
