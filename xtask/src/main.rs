@@ -6,6 +6,7 @@
 //! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`mod@bench`] |
 //! | `lab` | performance on real interfaces; needs an idle machine | [`lab`] |
 //! | `attack` | attacks a protected link and prints the damage, and what the defence costs | [`attack`] |
+//! | `soak` | many packets over a link that loses, doubles and reorders them | [`soak`] |
 //! | `docs` | rewrites generated documents | [`docs`] |
 //! | `ledger` | measures claims in full and rewrites `docs/validation` | [`ledger`] |
 //! | `python` | the Python package as a wheel | [`python`] |
@@ -25,6 +26,7 @@ mod playground;
 mod process;
 mod python;
 mod shell;
+mod soak;
 mod test;
 mod wasm;
 
@@ -49,10 +51,13 @@ usage: cargo xtask TASK
   bench monitor          daemons with many ports, many daemons on one Redis, a planner for 100 224 links
   bench serve            the page of 100 224 links with 50 viewers: the first view, and the cost of an update
   bench sweep            10 000 short cells: what a sweep costs beside its runs
-  lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce and
-                         claims; needs an idle machine and root
+  lab [PART…]            speed on real interfaces, each figure with its criterion; parts: tcp, auto, outage, roce, peer
+                         and claims; needs an idle machine and root
   attack                 attack a protected link from the LAN and from the link: loss without and with each defence, and
                          what the defence costs; part of it needs root
+  soak peer [FRAMES [KERNEL]]
+                         that many frames between two endpoints in memory, and KERNEL between one and a kernel, while 1 %
+                         of them are lost, doubled and overtaken: every byte is compared; by default 10^8 and 10^5
   docs                   rewrite docs/reference/scenarios.md; write man pages and completions to target/docs
   ledger [ID…]           measure all claims in full, or only these, and rewrite docs/validation; continues after an
                          interruption
@@ -110,6 +115,9 @@ fn run_task(args: &[String]) -> Result<(), TaskError> {
             None => Ok(lab::run(args)?),
         },
         "attack" if args.is_empty() => Ok(attack::run()?),
+        "soak" => {
+            soak::run(&soak::Frames::from_args(args).map_err(TaskError::Usage)?).map_err(TaskError::Failed)
+        }
         "docs" if args.is_empty() => Ok(docs::run()?),
         "ledger" if args == ["--pages"] => Ok(ledger::run_pages()?),
         "ledger" => Ok(ledger::run(args)?),

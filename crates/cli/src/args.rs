@@ -5,6 +5,7 @@ mod choice;
 pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod lab_flows;
+pub(crate) mod lab_guests;
 pub(crate) mod log;
 pub(crate) mod monitor;
 pub(crate) mod operate;

@@ -97,7 +97,7 @@ const LANS: [&str; 2] = ["lan-a", "lan-b"];
 const LINKS: [&str; 2] = ["link-a", "link-b"];
 const WIRES: [&str; 2] = ["wire-a", "wire-b"];
 const PATHS: [&str; 2] = ["path-a", "path-b"];
-const LAN_MTU: u32 = 1500;
+pub(crate) const LAN_MTU: u32 = 1500;
 /// Room for a link header of 10 bytes and a VLAN tag.
 const LINK_MTU: u32 = 1600;
 /// Prefix length of 198.18.0.0/15, which is reserved for benchmarks (RFC 2544).
@@ -301,7 +301,7 @@ fn create_interfaces(
 
 /// Brings an interface up, without offloads and link-local addresses. On a veth pair the offloads of the
 /// sending end count, so they are disabled at both ends.
-fn prepare(name: &str, mtu: u32) -> Result<(), NetError> {
+pub(crate) fn prepare(name: &str, mtu: u32) -> Result<(), NetError> {
     let on = offload::enabled(name, &Offload::FOR_PACKET_SOCKET)?;
     let off: Vec<_> = on.iter().map(|feature| (feature.name.as_str(), false)).collect();
     offload::set(name, &off)?;

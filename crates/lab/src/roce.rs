@@ -113,11 +113,11 @@ const BULK_TIMEOUT_EXPONENT: u8 = 14;
 const MESSAGE_BYTES: u32 = 8;
 const BULK_BYTES: u32 = 65_536;
 /// More than ten times the rate of emulated processors.
-const RATE: Rate = Rate::gbps(1);
-const DELAY: Span = Span::from_us(10);
-const QUEUE: Bytes = Bytes::kib(1024);
+pub(crate) const RATE: Rate = Rate::gbps(1);
+pub(crate) const DELAY: Span = Span::from_us(10);
+pub(crate) const QUEUE: Bytes = Bytes::kib(1024);
 /// On an idle machine the start takes ten seconds.
-const START_LIMIT: Duration = Duration::from_mins(10);
+pub(crate) const START_LIMIT: Duration = Duration::from_mins(10);
 const MEASUREMENT_LIMIT: Duration = Duration::from_mins(5);
 /// Pause between two programs in a guest.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -243,7 +243,7 @@ fn as_floats(values: &[u64]) -> Vec<f64> {
     values.iter().map(|value| *value as f64).collect()
 }
 
-fn start(chain: &mut Chain, image: &Image<'_>, side: Side) -> Result<Guest, Error> {
+pub(crate) fn start(chain: &mut Chain, image: &Image<'_>, side: Side) -> Result<Guest, Error> {
     let tap = chain.take_tap(side).expect("each guest is started once");
     let config = GuestConfig {
         name: match side {

@@ -18,7 +18,7 @@ pub enum Direction {
     Out,
 }
 
-/// One item of `--drop`: `out data 5`, `in nak 1 3`, `out 1/128`.
+/// One item of `--drop`: `out data 5`, `in nak 1 3`, `out 1/128`, `in data 1/20`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DropRule {
     direction: Direction,
@@ -28,7 +28,8 @@ pub struct DropRule {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum What {
     Script(Rule),
-    Random(f64),
+    /// Frames of a kind, or all, with this probability.
+    Random(Option<FrameKind>, f64),
 }
 
 /// Kinds of frames in rules.
@@ -50,7 +51,7 @@ impl FromStr for DropRule {
         let bad = || {
             format!(
                 "`{text}` is not a rule; write direction, kind, number of the first frame, and how many, such as \
-                 `out data 5` or `in nak 1 3`, or direction and rate, such as `out 1/128`"
+                 `out data 5` or `in nak 1 3`, or direction, kind and rate, such as `out any 1/128`"
             )
         };
         let fields: Vec<&str> = text.split_whitespace().collect();
@@ -60,14 +61,19 @@ impl FromStr for DropRule {
             _ => return Err(bad()),
         };
         let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(bad);
+        let rate = |text: &str| parse_probability(text).map_err(|_| bad());
+        let kind = |name: &str| {
+            let known = KINDS.iter().find(|(known, _)| *known == name);
+            known.map(|(_, kind)| *kind).ok_or_else(|| {
+                let names = KINDS.map(|(name, _)| name).join(", ");
+                format!("unknown kind `{name}` in `{text}`; allowed: {names}")
+            })
+        };
         let what = match fields[1..] {
-            [rate] => What::Random(parse_probability(rate).map_err(|_| bad())?),
-            [kind, nth] | [kind, nth, _] => {
-                let known = KINDS.iter().find(|(name, _)| *name == kind);
-                let (_, kind) = known.ok_or_else(|| {
-                    let names = KINDS.map(|(name, _)| name).join(", ");
-                    format!("unknown kind `{kind}` in `{text}`; allowed: {names}")
-                })?;
+            [share] => What::Random(None, rate(share)?),
+            [name, share] if share.contains(['/', '.', 'e']) => What::Random(kind(name)?, rate(share)?),
+            [name, nth] | [name, nth, _] => {
+                let kind = kind(name)?;
                 let count = fields.get(3).map_or(Ok(1), |count| number(count))?;
                 let rule = Rule::nth_frame(number(nth)?).times(count);
                 What::Script(kind.map_or(rule, |kind| rule.of_kind(kind)))
@@ -90,7 +96,7 @@ struct Dropped {
 #[derive(Debug)]
 pub struct Drops {
     scripts: [Script; 2],
-    losses: [Vec<FrameLoss>; 2],
+    losses: [Vec<(Option<FrameKind>, FrameLoss)>; 2],
     is_empty: bool,
     /// The latest ones.
     dropped: VecDeque<Dropped>,
@@ -141,9 +147,9 @@ impl Drops {
             for (rule, number) in own.zip(0..) {
                 match rule.what {
                     What::Script(rule) => scripted.push(rule),
-                    What::Random(rate) => {
+                    What::Random(kind, rate) => {
                         let seed = mix(seed ^ number << 1 ^ direction as u64);
-                        random.push(FrameLoss::new(rate, seed).expect("the rate was checked"));
+                        random.push((kind, FrameLoss::new(rate, seed).expect("the rate was checked")));
                     }
                 }
             }
@@ -176,8 +182,8 @@ impl Drops {
         let facts =
             FrameFacts { kind, psn: Some(frame.bth.psn), ..FrameFacts::bare(received.original_frame_len()) };
         let mut is_dropped = self.scripts[direction as usize].corrupts(&facts);
-        for loss in &mut self.losses[direction as usize] {
-            is_dropped |= loss.corrupts(&facts);
+        for (only, loss) in &mut self.losses[direction as usize] {
+            is_dropped |= only.is_none_or(|only| only == kind) && loss.corrupts(&facts);
         }
         if is_dropped {
             self.count += 1;
@@ -244,10 +250,20 @@ mod tests {
         assert_eq!(rule("out data 5"), Ok(DropRule { direction: Direction::Out, what: What::Script(data) }));
         let naks = Rule::nth_frame(1).of_kind(FrameKind::Nak).times(3);
         assert_eq!(rule("in nak 1 3"), Ok(DropRule { direction: Direction::In, what: What::Script(naks) }));
-        assert_eq!(rule("in 1/4"), Ok(DropRule { direction: Direction::In, what: What::Random(0.25) }));
-        for wrong in
-            ["", "out", "up data 1", "out data 0", "out data x", "out 2", "out data 1 0", "out data 1 2 3"]
-        {
+        for (text, kind) in [("in 1/4", None), ("in any 1/4", None), ("in ack 0.25", Some(FrameKind::Ack))] {
+            assert_eq!(rule(text), Ok(DropRule { direction: Direction::In, what: What::Random(kind, 0.25) }));
+        }
+        for wrong in [
+            "",
+            "out",
+            "up data 1",
+            "out data 0",
+            "out data x",
+            "out 2",
+            "out data 3/2",
+            "out data 1 0",
+            "out data 1 2 3",
+        ] {
             assert!(rule(wrong).unwrap_err().contains("is not a rule"), "{wrong}");
         }
         assert!(rule("out dat 1").unwrap_err().contains("allowed: any, data"));

@@ -113,6 +113,8 @@ pub(crate) struct QueuePair {
     pub(crate) is_active: bool,
     /// Time of its entry in the timers; [`Time::MAX`]: none.
     pub(crate) timer_at: Time,
+    /// When the last frame of the peer came.
+    pub(crate) heard_at: Time,
     pub(crate) counters: PairCounters,
 }
 

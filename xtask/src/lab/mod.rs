@@ -16,7 +16,7 @@ use crate::shell::{self, call};
 pub(crate) use outage::{receive, send};
 
 /// The parts; all are measured by default.
-pub(crate) const PARTS: [&str; 5] = ["tcp", "auto", "outage", "roce", "claims"];
+pub(crate) const PARTS: [&str; 6] = ["tcp", "auto", "outage", "roce", "peer", "claims"];
 
 /// Measures the given parts, or all, and prints each measurement with its criterion.
 pub(crate) fn run(parts: &[String]) -> Result<()> {
@@ -28,6 +28,7 @@ pub(crate) fn run(parts: &[String]) -> Result<()> {
             "auto" => auto(&program)?,
             "outage" => outage::measurements(&program)?,
             "roce" => roce(&program)?,
+            "peer" => peer(&program)?,
             _ => {
                 ledger::compare(&program, |id| ledger::REAL_TIME.contains(&id))?;
                 Vec::new()
@@ -149,6 +150,16 @@ fn roce(program: &Path) -> Result<Vec<Measurement>> {
             "",
             Least(0.7),
         ),
+    ])
+}
+
+/// `wiremend peer` beside soft-RoCE between the same guests.
+fn peer(program: &Path) -> Result<Vec<Measurement>> {
+    let all = shell::json(&mut call(program, "lab peer --fetch --json"))?;
+    let name = |what: &str| format!("peer: {what}, of the kernel's");
+    Ok(vec![
+        Measurement::new(name("bandwidth"), number(&all["bandwidth_ratio"])?, "", Least(0.6)),
+        Measurement::new(name("half round trip"), number(&all["latency_ratio"])?, "", Most(2.0)),
     ])
 }
 

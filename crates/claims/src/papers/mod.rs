@@ -1,4 +1,4 @@
-//! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W6) are
+//! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W8) are
 //! beside the claim that raised them.
 //!
 //! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that compares their outcomes
@@ -17,6 +17,7 @@ mod linkguardian;
 mod livelock;
 mod mending;
 mod remarks;
+mod stalls;
 
 use crate::error::Error;
 use crate::ledger::Claim;
@@ -40,6 +41,7 @@ const PAPERS: &[&[Claim]] = &[
     mending::OWN_CLAIMS,
     linkguardian::OWN_CLAIMS,
     kernel::CLAIMS,
+    stalls::CLAIMS,
 ];
 
 /// All claims, in order.

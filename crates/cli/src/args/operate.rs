@@ -10,6 +10,7 @@ use wiremend_units::{Bytes, Rate, Span, parse_probability};
 use super::ADVANCED;
 use super::choice::choice;
 use super::lab_flows::LabFlows;
+use super::lab_guests::{LabPeer, LabStalls};
 
 /// Protect a link between two Linux machines
 ///
@@ -280,6 +281,8 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
     Roce(Box<LabRoce>),
+    Stalls(LabStalls),
+    Peer(LabPeer),
     Shell(Box<LabShell>),
     Auto(LabAuto),
     Flows(Box<LabFlows>),

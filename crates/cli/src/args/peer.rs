@@ -81,6 +81,9 @@ pub(crate) struct PeerServe {
     /// End after this number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) clients: Option<u64>,
+    /// End a client of which nothing comes for this long: its machine may have died
+    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) silence: Span,
     /// Address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<IpAddr>,
@@ -128,9 +131,12 @@ pub(crate) struct PeerClient {
     /// Number of messages [default: as the program: 5000 WRITEs, 1000 others]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(5..))]
     pub(crate) iterations: Option<u64>,
-    /// Messages in flight
+    /// Messages in flight on each queue pair
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=16_384))]
     pub(crate) depth: u64,
+    /// Queue pairs, as -q of the server. Each sends all messages
+    #[arg(long, short = 'q', value_name = "N", default_value_t = 1, conflicts_with_all = ["by_hand", "cm"], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) pairs: u16,
     /// Set up the queue pair by the connection manager, as the server does with -R
     #[arg(long, conflicts_with = "by_hand")]
     pub(crate) cm: bool,
@@ -277,7 +283,13 @@ pub(crate) struct PeerCommon {
     /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
-    /// Seed of random drops
+    /// Deliver or send frames twice, by a rule as in --drop
+    #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) double: Vec<DropRule>,
+    /// Hold frames until the next one has passed, by a rule as in --drop
+    #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) delay: Vec<DropRule>,
+    /// Seed of random drops, doubles and delays
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) seed: u64,
     /// DSCP of data packets

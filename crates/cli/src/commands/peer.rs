@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
-use wiremend_peer::host::{HostSettings, LocalInterface, PeerError};
+use wiremend_peer::host::{FaultRules, HostSettings, LocalInterface, PeerError};
 use wiremend_peer::perftest::{Keys, PORT, Tool};
 use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
@@ -44,8 +44,9 @@ pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
         PeerCommand::Atomic(_) => Tool::AtomicBw,
     };
     let Some(args) = args.command.client() else { return Ok(Answer::Yes) };
-    let PeerClient { host, size, iterations, depth, cm, json, .. } = *args;
-    measure(&Test { tool, host, size, iterations, depth, managed: cm, json }, &args.common)
+    let PeerClient { host, size, iterations, depth, pairs, cm, json, .. } = *args;
+    let pairs = usize::from(pairs);
+    measure(&Test { tool, host, size, iterations, depth, pairs, managed: cm, json }, &args.common)
 }
 
 fn ping(args: &PeerPing) -> Result<Answer, Failure> {
@@ -67,7 +68,7 @@ fn ping(args: &PeerPing) -> Result<Answer, Failure> {
     if tool.needs_manager() && args.common.by_hand {
         return Err(Failure::Input(format!("--by-hand: {} uses the connection manager", tool.name())));
     }
-    measure(&Test { tool, host, size, iterations, depth, managed, json }, &args.common)
+    measure(&Test { tool, host, size, iterations, depth, pairs: 1, managed, json }, &args.common)
 }
 
 /// What a client runs.
@@ -77,6 +78,7 @@ struct Test {
     size: Option<Bytes>,
     iterations: Option<u64>,
     depth: u64,
+    pairs: usize,
     managed: bool,
     json: bool,
 }
@@ -86,7 +88,7 @@ const MANAGED_SIZE_MAX: u32 = 65_535;
 const UCMATOSE_MAX: u64 = 512;
 
 fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
-    let Test { tool, host, depth, managed, json, .. } = *test;
+    let Test { tool, host, depth, pairs, managed, json, .. } = *test;
     let size = check_size(test.size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
     let iterations = test.iterations.unwrap_or(tool.default_iterations());
     if tool == Tool::AtomicBw && size != tool.default_size() {
@@ -109,6 +111,7 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
         size,
         iterations,
         depth,
+        pairs,
         managed,
         connection: connection(common)?,
         host: host_settings(common),
@@ -149,6 +152,7 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         },
         size: args.size.map(check_size).transpose()?,
         iterations: args.iterations,
+        silence_max: args.silence,
         clients_max: args.clients,
         connection: connection(&args.common)?,
         host: host_settings(&args.common),
@@ -264,8 +268,12 @@ fn host_settings(common: &PeerCommon) -> HostSettings {
             dcqcn: common.dcqcn.map(|line| (Parameters::PAPER, line)),
             seed: std::process::id(),
         },
-        drops: common.drop.clone(),
-        seed: common.seed,
+        faults: FaultRules {
+            drops: common.drop.clone(),
+            doubles: common.double.clone(),
+            delays: common.delay.clone(),
+            seed: common.seed,
+        },
         capture: common.pcap.clone(),
         class: TrafficClass {
             dscp: common.dscp,
@@ -348,6 +356,9 @@ struct Summary {
     naks_received: u32,
     dummies: u64,
     copies: u64,
+    /// Of all queue pairs.
+    frames_in: u64,
+    frames_out: u64,
     dropped: u64,
     kernel_drops: u64,
     stalls: Vec<StallRow>,
@@ -373,7 +384,7 @@ impl Summary {
             let is_carried = latency.count() as f64 * (1.0 - q) >= BEYOND;
             latency.quantile(q).filter(|_| is_carried)
         };
-        let counters = &outcome.counters;
+        let requester = &outcome.requester;
         Self {
             tool: outcome.tool.name(),
             size: outcome.size,
@@ -387,11 +398,13 @@ impl Summary {
             p99_ns: quantile(0.99),
             p999_ns: quantile(0.999),
             max_ns: latency.max().unwrap_or(0),
-            packets: counters.requester.packets,
-            retransmitted: counters.requester.retransmitted_packets,
-            naks_received: counters.requester.naks,
-            dummies: counters.requester.dummies,
-            copies: counters.copies + counters.requester.repeats,
+            packets: requester.packets,
+            retransmitted: requester.retransmitted_packets,
+            naks_received: requester.naks,
+            dummies: requester.dummies,
+            copies: outcome.copies + requester.repeats,
+            frames_in: outcome.frames[0],
+            frames_out: outcome.frames[1],
             dropped: outcome.dropped,
             kernel_drops: outcome.kernel_drops,
             stalls: outcome

@@ -1,7 +1,7 @@
 //! `wiremend peer probe`: what a NIC does, as a report and as a profile.
 
 use wiremend_peer::Settings;
-use wiremend_peer::host::{HostSettings, LocalInterface};
+use wiremend_peer::host::{FaultRules, HostSettings, LocalInterface};
 use wiremend_peer::probe::{
     self, DummyAnswer, Findings, ITERATIONS, IcrcAnswer, LONG_CODE, Probe, RetryLimit, TIMER_CODES,
     TimerFormula, median, message_bytes,
@@ -39,8 +39,7 @@ pub(crate) fn run(args: &PeerProbe) -> Result<Answer, Failure> {
         reads: !args.no_reads,
         host: HostSettings {
             endpoint: Settings { nak_copies: 0, resend_copies: 0, dcqcn: None, seed: std::process::id() },
-            drops: Vec::new(),
-            seed: 1,
+            faults: FaultRules::default(),
             capture: args.pcap.clone(),
             class: TrafficClass { dscp: DSCP, ecn: Ecn::NotEct },
             stop: signals::stop(),

@@ -55,7 +55,8 @@ pub enum TapDevice {
 
 /// Gives a RoCE MTU of 1024 bytes.
 const MTU: u32 = 1500;
-const MEMORY_MB: u32 = 320;
+/// Memory beside the root file system.
+const MEMORY_MB: u64 = 300;
 const COUNTERS: &str = "/sys/class/infiniband/rxe0/ports/1/hw_counters";
 const LOG_TAIL_BYTES: usize = 500;
 pub(super) const SHORT_LIMIT: Duration = Duration::from_mins(2);
@@ -165,7 +166,7 @@ fn machine(image: &Image<'_>, log: &Path) -> Command {
     // Ctrl-C goes to this process, which ends the guest.
     command.process_group(0);
     command.args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1"]);
-    command.arg("-m").arg(MEMORY_MB.to_string());
+    command.arg("-m").arg((MEMORY_MB + 2 * (image.bytes >> 20)).to_string());
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
     command.arg("-kernel").arg(files.kernel.image()).arg("-initrd").arg(&image.root);
     command.arg("-serial").arg(format!("file:{}", log.display()));

@@ -15,6 +15,8 @@ use super::guest_files::GuestFiles;
 pub struct Image<'a> {
     pub(super) files: &'a GuestFiles,
     pub(super) root: PathBuf,
+    /// Bytes of the file, which a guest has in memory twice.
+    pub(super) bytes: u64,
 }
 
 /// The init script, and the script that executes commands.
@@ -25,11 +27,24 @@ const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 impl<'a> Image<'a> {
     /// Builds an image in a directory, which its owner removes.
     pub fn build(files: &'a GuestFiles, directory: &Path) -> Result<Self, GuestError> {
+        Self::with(files, directory, None)
+    }
+
+    /// The same with one more program.
+    pub(crate) fn with_program(
+        files: &'a GuestFiles,
+        directory: &Path,
+        program: &Path,
+    ) -> Result<Self, GuestError> {
+        Self::with(files, directory, Some(program))
+    }
+
+    fn with(files: &'a GuestFiles, directory: &Path, program: Option<&Path>) -> Result<Self, GuestError> {
         let root = directory.join("guest.cpio");
         let file = File::create(&root).map_err(GuestError::file(&root))?;
         let mut archive = Archive::new(BufWriter::new(file));
         let mut put = |path: &str, bytes: &[u8]| archive.file(path, bytes).map_err(GuestError::file(&root));
-        for (path, source) in contents(files)? {
+        for (path, source) in contents(files, program)? {
             put(&path, &fs::read(&source).map_err(GuestError::file(&source))?)?;
         }
         put("/init", INIT.as_bytes())?;
@@ -38,18 +53,20 @@ impl<'a> Image<'a> {
             archive.directory(directory).map_err(GuestError::file(&root))?;
         }
         archive.finish().map_err(GuestError::file(&root))?;
-        Ok(Self { files, root })
+        let bytes = fs::metadata(&root).map_err(GuestError::file(&root))?.len();
+        Ok(Self { files, root, bytes })
     }
 }
 
-fn contents(files: &GuestFiles) -> Result<BTreeMap<String, PathBuf>, GuestError> {
+fn contents(files: &GuestFiles, added: Option<&Path>) -> Result<BTreeMap<String, PathBuf>, GuestError> {
     let mut contents = BTreeMap::new();
     let mut put = |directory: &str, source: &Path| {
         let name = source.file_name().unwrap_or_default().to_string_lossy();
         contents.insert(format!("{directory}/{name}"), source.to_owned());
     };
     put("/bin", &files.busybox);
-    for program in &files.programs {
+    let programs = || files.programs.iter().map(PathBuf::as_path).chain(added);
+    for program in programs() {
         put("/usr/bin", program);
     }
     for part in &files.provider {
@@ -58,8 +75,8 @@ fn contents(files: &GuestFiles) -> Result<BTreeMap<String, PathBuf>, GuestError>
     for module in files.kernel.modules()? {
         put("/modules", &module);
     }
-    let linked = files.programs.iter().chain(&files.provider[1..]).chain([&files.busybox]);
-    for file in linked {
+    let others = files.provider[1..].iter().chain([&files.busybox]).map(PathBuf::as_path);
+    for file in programs().chain(others) {
         for library in libraries(file)? {
             // Programs name the loader by its full path, libraries by name.
             let is_loader = library.starts_with("/lib64");

@@ -50,8 +50,9 @@ pub(crate) fn write_bandwidth(
     measure("ib_write_bw", server, client, arguments, Bandwidth::parse)
 }
 
-/// Pattern of a listening server on port 18515 in `/proc/net/tcp`: local address, remote address, state.
-const LISTENING: &str = ":4853 [0-9A-F]*:0000 0A";
+/// Waits for a server on port 18515. In `/proc/net/tcp` are local address, remote address, state.
+pub(crate) const AWAIT_SERVER: &str =
+    "until grep -q ':4853 [0-9A-F]*:0000 0A' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done";
 /// perftest measures the speed of the CPU clock first, which sometimes fails on a busy machine.
 const ATTEMPTS: u32 = 6;
 
@@ -75,9 +76,7 @@ fn measure<R>(
     for _ in 0..ATTEMPTS {
         let process = server.read(&format!("{line} >/run/server 2>&1 & echo $!"), SHORT_LIMIT)?;
         let process = process.trim();
-        let listening =
-            format!("until grep -q '{LISTENING}' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done");
-        server.read(&listening, SHORT_LIMIT)?;
+        server.read(AWAIT_SERVER, SHORT_LIMIT)?;
         let output = client.run(&format!("{line} {}", server.address()), arguments.limit)?;
         // A server that had a client exits by itself.
         server.run(&format!("kill -KILL {process}"), SHORT_LIMIT)?;

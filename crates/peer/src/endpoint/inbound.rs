@@ -53,6 +53,7 @@ impl Endpoint {
             self.counters.wrong_address += 1;
             return;
         }
+        pair.heard_at = now;
         let opcode = frame.bth.opcode;
         if opcode == Opcode::Cnp {
             pair.counters.cnps_received += 1;

@@ -199,6 +199,7 @@ impl Endpoint {
             identification: 0,
             is_active: false,
             timer_at: Time::MAX,
+            heard_at: Time::ZERO,
             counters: PairCounters::default(),
         };
         let slot = slot_of(id.0);
@@ -289,6 +290,11 @@ impl Endpoint {
     /// Counters of a queue pair.
     pub fn pair_counters(&self, id: PairId) -> Option<PairCounters> {
         self.pair(id).map(QueuePair::counters)
+    }
+
+    /// When the last frame for a queue pair came; zero if none did.
+    pub fn heard_at(&self, id: PairId) -> Time {
+        self.pair(id).map_or(Time::ZERO, |pair| pair.heard_at)
     }
 
     /// Counters of the endpoint.

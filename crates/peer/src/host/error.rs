@@ -120,7 +120,7 @@ impl fmt::Display for PeerError {
             Self::PortTaken(ip) => write!(
                 f,
                 "UDP port {ROCE_PORT} of {ip} is taken, by soft-RoCE or another endpoint: rdma link; \
-                 ss -ulpn 'sport = :{ROCE_PORT}'"
+                 ss -ulpn 'sport = :{ROCE_PORT}'; older kernels hold it until `modprobe -r rdma_rxe`"
             ),
             Self::Mtu { name, has, needs } => {
                 write!(f, "`{name}` has MTU {has}, and RoCE needs {needs}: ip link set {name} mtu {needs}")

@@ -2,6 +2,7 @@
 
 mod capture;
 mod error;
+mod faults;
 mod interface;
 
 use std::io::IoSlice;
@@ -17,12 +18,14 @@ use wiremend_dataplane::sys::packet::{CaptureFilter, PacketSocket, SEND_MAX};
 use wiremend_dataplane::sys::udp::hold_port;
 use wiremend_dataplane::sys::wait::{self, wait};
 use wiremend_units::{Psn, QpNum, Time};
-use wiremend_wire::{MacAddr, ROCE_PORT, RoceFrame, TrafficClass};
+use wiremend_wire::{MacAddr, ROCE_PORT, TrafficClass};
 
 use self::capture::Capture;
 pub use self::error::PeerError;
+pub use self::faults::FaultRules;
+use self::faults::{Fate, Faults};
 pub use self::interface::LocalInterface;
-use crate::drops::{Direction, DropRule, Drops};
+use crate::drops::{Direction, Drops};
 use crate::endpoint::{Endpoint, FRAME_BYTES_MAX, Settings};
 use crate::path::Path;
 
@@ -31,10 +34,8 @@ use crate::path::Path;
 pub struct HostSettings {
     /// Settings of the endpoint.
     pub endpoint: Settings,
-    /// Frames to drop.
-    pub drops: Vec<DropRule>,
-    /// Seed of random drops.
-    pub seed: u64,
+    /// What happens to frames on purpose.
+    pub faults: FaultRules,
     /// File for all frames, pcapng.
     pub capture: Option<PathBuf>,
     /// DSCP and ECN of data packets.
@@ -51,7 +52,7 @@ pub struct Host {
     _held_port: UdpSocket,
     clock: Clock,
     interface: LocalInterface,
-    drops: Drops,
+    faults: Faults,
     capture: Option<Capture>,
     outbox: Outbox,
     class: TrafficClass,
@@ -100,7 +101,7 @@ impl Host {
             socket,
             _held_port: held,
             clock: Clock::start(),
-            drops: Drops::new(&settings.drops, settings.seed),
+            faults: Faults::new(&settings.faults),
             capture: settings.capture.map(|path| Capture::create(path, &name)).transpose()?,
             interface,
             outbox: Outbox::new(),
@@ -121,7 +122,7 @@ impl Host {
 
     /// Frames that were dropped on purpose, which explains timeouts.
     pub fn drops(&self) -> &Drops {
-        &self.drops
+        &self.faults.drops
     }
 
     /// Finds the way to a peer, for the queue pair with this number.
@@ -206,14 +207,28 @@ impl Host {
             taken += 1;
             let bytes = self.socket.bytes(&rx_frame);
             let tag = rx_frame.tag.map(|[_, _, a, b]| u16::from_be_bytes([a, b]) & 0xFFF);
-            let is_dropped = !self.drops.is_empty()
-                && RoceFrame::parse(bytes).is_ok_and(|frame| self.drops.drops(Direction::In, &frame));
+            let fate = self.faults.draw(Direction::In, bytes);
             if let Some(capture) = &mut self.capture {
-                capture.write(Direction::In, bytes, is_dropped)?;
+                capture.write(Direction::In, bytes, fate == Fate::Dropped)?;
             }
-            if !is_dropped {
-                take(&mut self.endpoint, now, bytes, tag);
+            match fate {
+                Fate::Dropped => {}
+                Fate::Delayed => self.faults.keep(Direction::In, bytes, tag),
+                Fate::Passes | Fate::Doubled => {
+                    take(&mut self.endpoint, now, bytes, tag);
+                    if fate == Fate::Doubled {
+                        take(&mut self.endpoint, now, bytes, tag);
+                    }
+                    if let Some((late, tag)) = self.faults.take_late(Direction::In) {
+                        take(&mut self.endpoint, now, &late, tag);
+                    }
+                }
             }
+        }
+        if taken == 0
+            && let Some((late, tag)) = self.faults.take_late(Direction::In)
+        {
+            take(&mut self.endpoint, now, &late, tag);
         }
         self.socket.release();
         Ok(taken)
@@ -296,17 +311,41 @@ impl Host {
         while self.outbox.filled < SEND_MAX {
             let room = self.outbox.room();
             let Some(len) = self.endpoint.poll_transmit(now, room) else { break };
-            let bytes = &room[..len];
-            let is_dropped = !self.drops.is_empty()
-                && RoceFrame::parse(bytes).is_ok_and(|frame| self.drops.drops(Direction::Out, &frame));
+            let fate = self.faults.draw(Direction::Out, &room[..len]);
+            if fate == Fate::Delayed {
+                self.faults.keep(Direction::Out, &room[..len], None);
+                continue;
+            }
             if let Some(capture) = &mut self.capture {
-                capture.write(Direction::Out, bytes, is_dropped)?;
+                capture.write(Direction::Out, &room[..len], fate == Fate::Dropped)?;
             }
-            if !is_dropped {
-                self.outbox.push(len);
+            if fate == Fate::Dropped {
+                continue;
             }
+            self.outbox.push(len);
+            if fate == Fate::Doubled && self.outbox.filled < SEND_MAX {
+                let first = self.outbox.frame(self.outbox.filled - 1).to_vec();
+                self.push_copy(&first)?;
+            }
+            self.send_late()?;
+        }
+        if self.outbox.is_empty() { self.send_late() } else { Ok(()) }
+    }
+
+    /// Sends the frame that has waited for the next one.
+    fn send_late(&mut self) -> Result<(), PeerError> {
+        if self.outbox.filled < SEND_MAX
+            && let Some((late, _)) = self.faults.take_late(Direction::Out)
+        {
+            return self.push_copy(&late);
         }
         Ok(())
+    }
+
+    fn push_copy(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
+        self.outbox.room()[..bytes.len()].copy_from_slice(bytes);
+        self.outbox.push(bytes.len());
+        self.capture.as_mut().map_or(Ok(()), |capture| capture.write(Direction::Out, bytes, false))
     }
 
     fn wait(&mut self) -> Result<(), PeerError> {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use wiremend_measure::Histogram;
-use wiremend_proto::engine::{Op, Status};
+use wiremend_proto::engine::{Op, RequesterCounters, Status};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
 use super::exchange::Exchange;
@@ -20,7 +20,7 @@ use crate::perftest::{
     CACHE_LINE, CYCLE_BUFFER, DONE, KEYS_BYTES, Keys, MANAGED_KEYS_BYTES, PINGPONG_BYTES, Tool, VERSION,
     mtu_message, parse_mtu,
 };
-use crate::queue_pair::{PairCounters, PairId, Post, Remote};
+use crate::queue_pair::{PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
 
 /// A test to run.
@@ -36,8 +36,10 @@ pub struct Client {
     pub size: u32,
     /// Number of messages.
     pub iterations: u64,
-    /// Messages in flight, for bandwidth.
+    /// Messages in flight on each queue pair, for bandwidth.
     pub depth: u64,
+    /// Queue pairs, for bandwidth; each sends all messages.
+    pub pairs: usize,
     /// Whether the connection manager sets up the queue pair, as with `-R` at the server.
     pub managed: bool,
     /// Parameters of the queue pair.
@@ -81,7 +83,7 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
     let result = connected.transfer(client, &mut host, progress);
     let outcome = result.and_then(|outcome| {
         if let Some(exchange) = &mut exchange {
-            close(&outcome, &mut host, exchange, &connected.own)?;
+            close(&outcome, &mut host, exchange, &connected.pairs[0].own)?;
         }
         if client.managed {
             managed::end(client, &mut host, connected.managed, exchange.as_mut())?;
@@ -94,21 +96,32 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
     outcome
 }
 
-/// A connected queue pair and the measurement.
-struct Connected {
-    pair: PairId,
-    region: RegionId,
+/// A connected queue pair.
+struct DataPair {
+    id: PairId,
     own: Keys,
     peer: Keys,
+    /// Messages posted and completed.
+    posted: u64,
+    completed: u64,
+    /// Post times of messages in flight, by number modulo the depth.
+    times: Vec<Time>,
+}
+
+/// Bits of the number of a message in its identifier. The others are those of its queue pair.
+const NUMBER_BITS: u32 = 48;
+
+/// The connected queue pairs and the measurement.
+struct Connected {
+    pairs: Vec<DataPair>,
+    region: RegionId,
     mtu: u16,
     /// Its connection at the connection manager.
     managed: Option<ConnectionId>,
-    /// Messages posted, completed, and received.
+    /// Messages of all queue pairs: posted, completed, and received.
     posted: u64,
     completed: u64,
     received: u64,
-    /// Post times of messages in flight, by number modulo the depth.
-    times: Vec<Time>,
     progress_at: Time,
     start: Time,
 }
@@ -142,12 +155,21 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
         swap_keys(host, exchange, &own)?
     };
     let path = host.path_to(peer.ip, own.pair)?;
-    let connected = Connected::new(client, host, region, [own, peer], (path, mtu));
+    let mut connected = Connected::new(client, host, region, [own, peer], (path, mtu));
+    for _ in 1..client.pairs {
+        let own = offer_pair(host, region);
+        let peer = swap_keys(host, exchange, &own)?;
+        connected.add(client, host, [own, peer], host.path_to(peer.ip, own.pair)?);
+    }
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
-    for _ in 1..tool.key_rounds() {
-        swap_keys(host, exchange, &own)?;
+    for round in 2..=tool.key_rounds() {
+        // The first and the third round are for each queue pair.
+        let pairs = if round == 3 { &connected.pairs[..] } else { &connected.pairs[..1] };
+        for pair in pairs {
+            swap_keys(host, exchange, &pair.own)?;
+        }
     }
     Ok(connected)
 }
@@ -186,7 +208,8 @@ fn connect_perftest_by_manager(
     let mut connected = Connected::managed(client, host, region, own, &accepted, mtu);
     swap_keys(host, exchange, &empty)?;
     let peer = swap_keys(host, exchange, &own)?;
-    (connected.peer.address, connected.peer.rkey) = (peer.address, peer.rkey);
+    let first = &mut connected.pairs[0].peer;
+    (first.address, first.rkey) = (peer.address, peer.rkey);
     for _ in 1..client.tool.key_rounds() {
         swap_keys(host, exchange, &own)?;
     }
@@ -197,12 +220,15 @@ fn connect_perftest_by_manager(
 fn offer(client: &Client, host: &mut Host) -> (RegionId, Keys) {
     let parts = if client.tool == Tool::Rping { Parts::COUNT } else { 2 };
     let region = host.endpoint.register(parts * u64::from(client.size.max(CYCLE_BUFFER)), Access::ALL);
+    (region, offer_pair(host, region))
+}
+
+/// Parameters of the next queue pair, which has this memory.
+fn offer_pair(host: &Host, region: RegionId) -> Keys {
     let (address, rkey) = host.endpoint.address_and_key(region);
     let id = host.endpoint.next_pair().expect("one of the first queue pairs of an endpoint");
     let out_reads = super::READS_MAX as u16;
-    let own =
-        Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip };
-    (region, own)
+    Keys { out_reads, pair: id.number(), psn: host.draw_psn(), rkey, address, ip: host.interface().ip }
 }
 
 pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<Keys, PeerError> {
@@ -253,6 +279,12 @@ fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange
     Ok(())
 }
 
+impl DataPair {
+    fn may_post(&self, client: &Client) -> bool {
+        self.posted < client.iterations && self.posted - self.completed < client.depth
+    }
+}
+
 impl Connected {
     fn new(
         client: &Client,
@@ -261,34 +293,37 @@ impl Connected {
         [own, peer]: [Keys; 2],
         (path, mtu): (Path, u16),
     ) -> Self {
+        let now = host.now();
+        let mut connected = Self {
+            pairs: Vec::new(),
+            region,
+            mtu,
+            managed: None,
+            posted: 0,
+            completed: 0,
+            received: 0,
+            progress_at: now,
+            start: now,
+        };
+        connected.add(client, host, [own, peer], path);
+        connected
+    }
+
+    /// Connects a queue pair.
+    fn add(&mut self, client: &Client, host: &mut Host, [own, peer]: [Keys; 2], path: Path) {
         // Linux permits WRITEs to each queue pair that the connection manager sets up.
         let denies_writes = client.tool.denies_writes() && !client.managed;
-        let config = client.connection.config(mtu, peer.out_reads, denies_writes);
+        let config = client.connection.config(self.mtu, peer.out_reads, denies_writes);
         let remote = Remote { path, pair: peer.pair, first_psn: peer.psn };
         let merges_acks = client.connection.merges_acks;
         let settings = PairSettings { config, merges_acks, first_psn: own.psn, access: Access::ALL };
-        let pair = host.endpoint.connect(settings, remote).expect("one of the first queue pairs");
-        let inbound = Slice { region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
+        let id = host.endpoint.connect(settings, remote).expect("one of the first queue pairs");
+        let inbound = Slice { region: self.region, offset: 0, len: client.size.max(CYCLE_BUFFER) };
         for number in 0..RECEIVES {
-            host.endpoint.post_receive(pair, number, inbound).expect("a new queue pair takes this many");
+            host.endpoint.post_receive(id, number, inbound).expect("a new queue pair takes this many");
         }
-        let now = host.now();
         let times = vec![Time::ZERO; client.depth as usize];
-        let (posted, completed, received) = (0, 0, 0);
-        Self {
-            pair,
-            region,
-            own,
-            peer,
-            mtu,
-            managed: None,
-            posted,
-            completed,
-            received,
-            times,
-            progress_at: now,
-            start: now,
-        }
+        self.pairs.push(DataPair { id, own, peer, posted: 0, completed: 0, times });
     }
 
     /// Creates the queue pair of an accepted request, and tells the server that it is ready.
@@ -334,7 +369,9 @@ impl Connected {
             is_half,
             stalls: Vec::new(),
             stalls_not_listed: 0,
-            counters: PairCounters::default(),
+            requester: RequesterCounters::default(),
+            copies: 0,
+            frames: [0; 2],
             dropped: 0,
             kernel_drops: 0,
         };
@@ -345,7 +382,7 @@ impl Connected {
             host.turn()?;
             while let Some(event) = host.endpoint.poll_event() {
                 // Others are of the queue pair for messages.
-                if event.pair() == self.pair {
+                if self.pairs.iter().any(|pair| pair.id == event.pair()) {
                     self.on_event(client, host, &mut outcome, &event)?;
                 }
             }
@@ -358,9 +395,14 @@ impl Connected {
                 return Err(PeerError::Silent { peer: client.server, awaited });
             }
         }
-        outcome.messages = client.iterations;
+        outcome.messages = client.iterations * self.pairs.len() as u64;
         outcome.elapsed = self.progress_at.since(self.start);
-        outcome.counters = host.endpoint.pair_counters(self.pair).unwrap_or_default();
+        for counters in self.pairs.iter().filter_map(|pair| host.endpoint.pair_counters(pair.id)) {
+            outcome.requester += counters.requester;
+            outcome.copies += counters.copies;
+        }
+        let endpoint = host.endpoint.counters();
+        outcome.frames = [endpoint.frames, endpoint.sent];
         outcome.dropped = host.drops().count();
         outcome.kernel_drops = host.kernel_drops();
         Ok(outcome)
@@ -380,7 +422,7 @@ impl Connected {
     }
 
     fn is_finished(&self, client: &Client) -> bool {
-        let all = client.iterations;
+        let all = client.iterations * self.pairs.len() as u64;
         let is_answered = match client.tool {
             Tool::SendLat | Tool::Pingpong | Tool::Ucmatose => self.received >= all,
             Tool::Rping => self.received >= 2 * all,
@@ -396,27 +438,29 @@ impl Connected {
             Tool::WriteLat => self.post_after_write(client, host, outcome),
             Tool::SendLat | Tool::Pingpong => {
                 if self.posted < client.iterations && self.received == self.posted {
-                    self.post_one(client, host, now);
+                    self.post_one(client, host, now, 0);
                 }
             }
             Tool::ReadLat => {
                 if self.posted < client.iterations && self.completed == self.posted {
-                    self.post_one(client, host, now);
+                    self.post_one(client, host, now, 0);
                 }
             }
             Tool::Rping => {
                 if self.posted < client.iterations && self.received == 2 * self.posted {
                     fill(self.memory(host, self.parts(client).source), self.posted);
                     self.advertise(client, host, 0);
-                    self.times[0] = now;
+                    self.pairs[0].times[0] = now;
                     self.posted += 1;
                 }
             }
             // The server sends first.
             Tool::Ucmatose if self.received < client.iterations => {}
             Tool::WriteBw | Tool::SendBw | Tool::ReadBw | Tool::AtomicBw | Tool::Ucmatose => {
-                while self.posted < client.iterations && self.posted - self.completed < client.depth {
-                    self.post_one(client, host, now);
+                for index in 0..self.pairs.len() {
+                    while self.pairs[index].may_post(client) {
+                        self.post_one(client, host, now, index);
+                    }
                 }
             }
         }
@@ -431,14 +475,14 @@ impl Connected {
         }
         let now = host.now();
         if self.posted > 0 {
-            self.record(client, now, outcome, self.posted - 1);
+            self.record(client, now, outcome, (0, self.posted - 1));
         }
         let at = client.size.max(CYCLE_BUFFER) as usize + last;
         host.endpoint.memory_mut(self.region)[at] = expected;
-        self.post_one(client, host, now);
+        self.post_one(client, host, now, 0);
     }
 
-    fn post_one(&mut self, client: &Client, host: &mut Host, now: Time) {
+    fn post_one(&mut self, client: &Client, host: &mut Host, now: Time, index: usize) {
         let op = match client.tool {
             Tool::WriteBw | Tool::WriteLat => Op::Write,
             Tool::SendBw | Tool::SendLat | Tool::Pingpong | Tool::Rping | Tool::Ucmatose => Op::Send,
@@ -447,13 +491,15 @@ impl Connected {
         };
         let half = u64::from(client.size.max(CYCLE_BUFFER));
         let local = Slice { region: self.region, offset: half, len: client.size };
-        let (address, key) = (self.peer.address, self.peer.rkey);
-        let post = Post { id: self.posted, op, local, address, key, imm: None, operands: [1, 0] };
-        let slot = (self.posted % client.depth) as usize;
-        self.times[slot] = now;
+        let pair = &mut self.pairs[index];
+        let (address, key) = (pair.peer.address, pair.peer.rkey);
+        let id = (index as u64) << NUMBER_BITS | pair.posted;
+        let post = Post { id, op, local, address, key, imm: None, operands: [1, 0] };
+        pair.times[(pair.posted % client.depth) as usize] = now;
+        pair.posted += 1;
         self.posted += 1;
         // A connection in error reports the work as flushed.
-        let _ = host.endpoint.post(now, self.pair, post);
+        let _ = host.endpoint.post(now, pair.id, post);
     }
 
     /// Names the source or the target of a ping to the server.
@@ -464,8 +510,11 @@ impl Connected {
         let advertisement = Advertisement { address: address + named.offset, key, len: named.len };
         self.memory(host, parts.messages[which]).copy_from_slice(&advertisement.to_bytes());
         // A connection in error reports the work as flushed.
-        let _ =
-            host.endpoint.post(host.now(), self.pair, advertisement.post(Op::Send, parts.messages[which]));
+        let _ = host.endpoint.post(
+            host.now(),
+            self.pairs[0].id,
+            advertisement.post(Op::Send, parts.messages[which]),
+        );
     }
 
     /// The server of `rping` goes on: the source was read, or the target written.
@@ -479,7 +528,7 @@ impl Connected {
         if *self.memory(host, parts.target) != source[..] {
             return Err(PeerError::Differs { peer: client.server, number: self.posted });
         }
-        self.record(client, host.now(), outcome, self.posted - 1);
+        self.record(client, host.now(), outcome, (0, self.posted - 1));
         Ok(())
     }
 
@@ -492,8 +541,9 @@ impl Connected {
         &mut host.endpoint.memory_mut(self.region)[slice.offset as usize..][..slice.len as usize]
     }
 
-    fn record(&mut self, client: &Client, now: Time, outcome: &mut Outcome, number: u64) {
-        let took = now.since(self.times[(number % client.depth) as usize]).as_ns();
+    /// Records the time of a message: queue pair and number.
+    fn record(&self, client: &Client, now: Time, outcome: &mut Outcome, (index, number): (usize, u64)) {
+        let took = now.since(self.pairs[index].times[(number % client.depth) as usize]).as_ns();
         outcome.latency.record(if outcome.is_half { took / 2 } else { took });
     }
 
@@ -507,19 +557,21 @@ impl Connected {
         let now = host.now();
         match event {
             Event::Completed { id, status: Status::Success, .. } => {
+                let index = (*id >> NUMBER_BITS) as usize;
                 if !outcome.is_half && client.tool != Tool::Rping {
-                    self.record(client, now, outcome, *id);
+                    self.record(client, now, outcome, (index, *id & ((1 << NUMBER_BITS) - 1)));
                 }
+                self.pairs[index].completed += 1;
                 self.completed += 1;
                 self.progress_at = now;
             }
             Event::Completed { status, .. } => return Err(PeerError::Failed(*status)),
-            Event::Received { id, .. } => {
+            Event::Received { id, pair, .. } => {
                 let half = client.size.max(CYCLE_BUFFER);
                 let inbound = Slice { region: self.region, offset: 0, len: half };
-                let _ = host.endpoint.post_receive(self.pair, *id, inbound);
+                let _ = host.endpoint.post_receive(*pair, *id, inbound);
                 if outcome.is_half && self.received < self.posted {
-                    self.record(client, now, outcome, self.received);
+                    self.record(client, now, outcome, (0, self.received));
                 }
                 self.received += 1;
                 self.progress_at = now;

@@ -16,7 +16,7 @@ const SLOTS: u64 = 16;
 
 /// A queue pair for messages.
 pub(super) struct ControlPair {
-    pair: PairId,
+    pub(super) pair: PairId,
     pub(super) id: ConnectionId,
     /// Slots for received messages, then slots for sent ones.
     region: RegionId,

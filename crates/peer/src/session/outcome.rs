@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use wiremend_measure::Histogram;
-use wiremend_proto::engine::Expiry;
+use wiremend_proto::engine::{Expiry, RequesterCounters};
 use wiremend_units::{Span, Time};
 
 use crate::drops::{Drops, StallCause};
 use crate::perftest::{REPORTS, Tool};
-use crate::queue_pair::PairCounters;
 
 /// Results of a test.
 #[derive(Debug)]
@@ -31,8 +30,12 @@ pub struct Outcome {
     pub stalls: Vec<Stall>,
     /// Expiries beyond those in `stalls`.
     pub stalls_not_listed: u64,
-    /// Counters of the queue pair.
-    pub counters: PairCounters,
+    /// Counters of all queue pairs.
+    pub requester: RequesterCounters,
+    /// Copies of NAKs and of retransmissions.
+    pub copies: u64,
+    /// Frames of all queue pairs: received, and sent.
+    pub frames: [u64; 2],
     /// Frames dropped on purpose.
     pub dropped: u64,
     /// Frames that this machine's kernel dropped.

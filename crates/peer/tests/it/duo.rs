@@ -11,7 +11,7 @@ use wiremend_proto::engine::Op;
 use wiremend_proto::rc::Config;
 use wiremend_testkit::Random;
 use wiremend_units::{Psn, Span, Time};
-use wiremend_wire::{MacAddr, RoceFrame, Tpid, TrafficClass, VlanTag};
+use wiremend_wire::{MacAddr, Opcode, RoceFrame, Tpid, TrafficClass, VlanTag};
 
 pub(crate) const A: usize = 0;
 pub(crate) const B: usize = 1;
@@ -36,7 +36,7 @@ pub(crate) struct Duo {
     pub(crate) now: Time,
     pub(crate) events: [Vec<Event>; 2],
     /// Operations on the wire, with their sender.
-    pub(crate) sent: Vec<(usize, String)>,
+    pub(crate) sent: Vec<(usize, Opcode)>,
     /// Whether a newer acknowledgement replaces one that waits.
     pub(crate) merges_acks: bool,
     faults: Faults,
@@ -178,7 +178,7 @@ impl Duo {
         self.free_at[side] = self.now.saturating_add(SERIALIZE);
         let bytes = buffer[..len].to_vec();
         let frame = RoceFrame::parse(&bytes).unwrap().frame;
-        self.sent.push((side, format!("{:?}", frame.bth.opcode)));
+        self.sent.push((side, frame.bth.opcode));
         let is_lost = self.lose.as_mut().is_some_and(|lose| lose(side, &frame));
         if is_lost || self.random.chance_ppm(self.faults.loss) {
             return;
@@ -204,8 +204,8 @@ impl Duo {
         self.flying.insert((self.now, self.order), (to, bytes.to_vec()));
     }
 
-    pub(crate) fn count(&self, side: usize, operation: &str) -> usize {
-        self.sent.iter().filter(|(sender, name)| *sender == side && name == operation).count()
+    pub(crate) fn count(&self, side: usize, operation: Opcode) -> usize {
+        self.sent.iter().filter(|(sender, sent)| *sender == side && *sent == operation).count()
     }
 }
 

@@ -1,23 +1,121 @@
 //! A peer that sends anything: nothing panics, memory stays as it was, and honest connections go on.
 
-use wiremend_peer::{Access, FRAME_BYTES_MAX};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wiremend_peer::{Access, Event, FRAME_BYTES_MAX};
 use wiremend_proto::engine::Op;
 use wiremend_testkit::Random;
 use wiremend_units::{Psn, QpNum, Span};
 use wiremend_wire::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, Ecn, EthernetRepr, Extension, Icrc, IethRepr,
-    ImmDtRepr, IpRepr, Ipv4Repr, Layout, Opcode, RethRepr, RoceFrame, Syndrome, TrafficClass, Trailer, Vlans,
+    ImmDtRepr, IpRepr, Ipv4Repr, Layout, NakCode, Opcode, RethRepr, RoceFrame, Syndrome, TrafficClass,
+    Trailer, Vlans,
 };
 
 use crate::duo::{A, B, Duo, config, pattern, settings, whole, work};
 
-/// A frame as the attacker builds it: right addresses, and near-right everything else.
-fn forged(random: &mut Random, duo: &Duo, from: usize, pair: QpNum, key: u32) -> Vec<u8> {
+/// Headers below the transport, as from this end.
+fn headers(duo: &Duo, from: usize, class: TrafficClass) -> (EthernetRepr, IpRepr) {
     let path = duo.path(from);
     let (std::net::IpAddr::V4(source), std::net::IpAddr::V4(destination)) = (path.local_ip, path.remote_ip)
     else {
         unreachable!("IPv4 here")
     };
+    let ip = Ipv4Repr { source, destination, class, identification: 1, dont_fragment: true, ttl: 64 };
+    let (destination, source) = (path.remote_mac, path.local_mac);
+    (EthernetRepr { destination, source, vlans: Vlans::Untagged }, IpRepr::V4(ip))
+}
+
+/// A frame of A's address to a queue pair of B.
+fn frame(duo: &Duo, pair: QpNum, (opcode, psn): (Opcode, u32), extension: Extension, len: usize) -> Vec<u8> {
+    let (ethernet, ip) = headers(duo, A, TrafficClass::default());
+    let payload = vec![0xEE; len];
+    let frame = RoceFrame {
+        ethernet,
+        ip,
+        source_port: 5,
+        bth: BthRepr { ack_request: true, ..BthRepr::new(opcode, pair, Psn::new(psn)) },
+        extension,
+        payload: &payload,
+    };
+    frame.to_bytes(Trailer::None)
+}
+
+/// The answers of B to these frames.
+fn answers(duo: Duo, frames: &[Vec<u8>]) -> (Duo, Vec<Syndrome>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let kept = Rc::clone(&seen);
+    let mut duo = duo.lose(move |from, frame| {
+        kept.borrow_mut().extend(frame.extension.aeth().filter(|_| from == B).map(|aeth| aeth.syndrome));
+        false
+    });
+    for bytes in frames {
+        duo.inject(B, bytes);
+    }
+    duo.run(Span::from_ms(1));
+    let answers = seen.take();
+    (duo, answers)
+}
+
+/// A message starts with FIRST or ONLY, goes on in its operation, and has full packets up to the last (IBA 9.7.4.1).
+#[test]
+fn operations_out_of_order_and_wrong_lengths_are_refused_with_the_right_code() {
+    use Opcode::{SendFirst, SendLast, SendMiddle, SendOnly, WriteFirst, WriteLast, WriteMiddle};
+    let cases: [&[(Opcode, usize)]; 10] = [
+        &[(SendMiddle, 256)],
+        &[(SendLast, 10)],
+        &[(WriteMiddle, 256)],
+        &[(WriteLast, 10)],
+        &[(SendFirst, 256), (WriteMiddle, 256)],
+        &[(SendFirst, 256), (SendOnly, 10)],
+        &[(WriteFirst, 256), (SendLast, 10)],
+        &[(SendFirst, 200)],
+        &[(SendOnly, 257)],
+        &[(WriteFirst, 256), (WriteLast, 256)],
+    ];
+    for case in cases {
+        let mut duo = Duo::new([settings(); 2], 1);
+        let [_, b] = duo.connect(&config(), [Access::ALL; 2], [0, 0]);
+        let region = duo.ends[B].register(1000, Access::ALL);
+        duo.ends[B].post_receive(b, 1, whole(region, 1000)).unwrap();
+        let (address, remote_key) = duo.ends[B].address_and_key(region);
+        let reth = RethRepr { address, remote_key, dma_len: 300 };
+        let frames = case.iter().zip(0..).map(|(&(opcode, len), psn)| {
+            let extension = if opcode.has_reth() { Extension::Reth(reth) } else { Extension::Bare };
+            frame(&duo, b.number(), (opcode, psn), extension, len)
+        });
+        let frames: Vec<_> = frames.collect();
+        let (duo, answers) = answers(duo, &frames);
+        assert_eq!(answers.last(), Some(&Syndrome::Nak(NakCode::InvalidRequest)), "{case:?}: {answers:?}");
+        let refused = duo.events[B].iter().filter(|event| matches!(event, Event::Refused { .. })).count();
+        assert_eq!(refused, 1, "{case:?}");
+    }
+}
+
+/// Answers that wait are bounded, whatever is asked again and how often.
+#[test]
+fn a_flood_of_duplicates_has_bounded_answers() {
+    const FLOOD: usize = 5000;
+    for (opcode, len) in [(Opcode::SendOnly, 10), (Opcode::ReadRequest, 0)] {
+        let mut duo = Duo::new([settings(); 2], 1);
+        duo.merges_acks = false;
+        let [_, b] = duo.connect(&config(), [Access::ALL; 2], [0, 0]);
+        let region = duo.ends[B].register(1000, Access::ALL);
+        duo.ends[B].post_receive(b, 1, whole(region, 1000)).unwrap();
+        let (address, remote_key) = duo.ends[B].address_and_key(region);
+        let reth = RethRepr { address, remote_key, dma_len: 1000 };
+        let extension = if opcode.has_reth() { Extension::Reth(reth) } else { Extension::Bare };
+        let one = frame(&duo, b.number(), (opcode, 0), extension, len);
+        let (duo, answers) = answers(duo, &vec![one; FLOOD]);
+        assert!(!answers.is_empty() && answers.len() < 1100, "{opcode:?}: {} answers", answers.len());
+        assert_eq!(duo.ends[B].counters().frames, FLOOD as u64);
+        assert!(!duo.ends[B].has_output(), "{opcode:?}: all answers have left");
+    }
+}
+
+/// A frame as the attacker builds it: right addresses, and near-right everything else.
+fn forged(random: &mut Random, duo: &Duo, from: usize, pair: QpNum, key: u32) -> Vec<u8> {
     let opcode = random.pick(&Opcode::ALL);
     let number = |random: &mut Random| {
         let wild = random.draw();
@@ -47,20 +145,10 @@ fn forged(random: &mut Random, duo: &Duo, from: usize, pair: QpNum, key: u32) ->
     let pair = if random.below(10) == 0 { wild_pair } else { pair };
     let payload = vec![0xEE; random.pick(&[0, 1, 8, 255, 256, 257, 1024])];
     let class = TrafficClass { dscp: 0, ecn: if random.below(2) == 0 { Ecn::Ce } else { Ecn::Ect0 } };
+    let (ethernet, ip) = headers(duo, from, class);
     let frame = RoceFrame {
-        ethernet: EthernetRepr {
-            destination: path.remote_mac,
-            source: path.local_mac,
-            vlans: Vlans::Untagged,
-        },
-        ip: IpRepr::V4(Ipv4Repr {
-            source,
-            destination,
-            class,
-            identification: 1,
-            dont_fragment: true,
-            ttl: 64,
-        }),
+        ethernet,
+        ip,
         source_port: 5,
         bth: BthRepr { ack_request: random.below(2) == 0, ..BthRepr::new(opcode, pair, psn) },
         extension,

@@ -72,7 +72,11 @@ fn each_remedy_avoids_the_timeout_of_its_loss() {
 fn copies_do_not_depend_on_losses_of_other_kinds() {
     let copies = Settings { nak_copies: 2, resend_copies: 3, ..settings() };
     let duo = run([copies; 2], &config(), Op::Write, &[]);
-    assert_eq!((duo.count(B, "Acknowledge"), duo.sent.len()), (4, 8), "nothing is copied without a loss");
+    assert_eq!(
+        (duo.count(B, Opcode::Acknowledge), duo.sent.len()),
+        (4, 8),
+        "nothing is copied without a loss"
+    );
     let duo = run([copies; 2], &config(), Op::Write, &[(A, Opcode::WriteMiddle, 1)]);
     let counters = |end: usize| duo.sent.iter().filter(|(from, _)| *from == end).count();
     assert!(counters(A) >= 4 + 3 + 3, "{:?}", duo.sent);

@@ -27,9 +27,31 @@ struct Expected {
 fn every_byte_arrives_once_whatever_the_wire_does() {
     let mut losses = 0;
     for seed in 0..120 {
-        losses += transfer(seed);
+        losses += transfer(seed, None).retransmissions();
     }
     assert!(losses > 1000, "only {losses} retransmissions were needed");
+}
+
+/// As many frames as `WIREMEND_SOAK_FRAMES` says, with 1 % of them lost, doubled and late: `cargo xtask soak peer`.
+#[test]
+#[ignore = "takes as long as it is told to"]
+#[expect(clippy::disallowed_methods, reason = "a test has no arguments")]
+fn soak() {
+    const PERCENT: u32 = 10_000;
+    let wanted = std::env::var("WIREMEND_SOAK_FRAMES").map_or(1_000_000, |text| text.parse().unwrap());
+    let faults = Faults { loss: PERCENT, duplicate: PERCENT, reorder: PERCENT, corrupt: 0 };
+    let (mut frames, mut resent) = (0, 0);
+    let mut seed = 1 << 32;
+    while frames < wanted {
+        let run = transfer(seed, Some(faults));
+        frames += run.duo.sent.len() as u64;
+        resent += run.retransmissions();
+        seed += 1;
+        if seed.is_multiple_of(20_000) {
+            println!("{frames} frames of {wanted}");
+        }
+    }
+    println!("{frames} frames, {} seeds, {resent} packets sent again: every byte is right", seed - (1 << 32));
 }
 
 /// A run, and what must be true in the end.
@@ -47,8 +69,9 @@ struct Run {
 /// Sources, then targets; a counter follows.
 const ARENA: u64 = MESSAGES * LEN_MAX;
 
-fn transfer(seed: u64) -> u64 {
-    let mut run = Run::new(seed);
+/// Runs a seed, with its own faults or these.
+fn transfer(seed: u64, faults: Option<Faults>) -> Run {
+    let mut run = Run::new(seed, faults);
     for message in 0..MESSAGES {
         run.post(message);
         let pause = run.random.below(20);
@@ -57,19 +80,20 @@ fn transfer(seed: u64) -> u64 {
     assert!(run.duo.run(Span::from_ms(10_000)), "seed {seed}: it does not end");
     check(seed, &run.duo);
     run.check_memory(seed);
-    run.retransmissions()
+    run
 }
 
 impl Run {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, faults: Option<Faults>) -> Self {
         let mut random = Random::new(seed);
         let ppm = |random: &mut Random| random.pick(&[0, 0, 10_000, 60_000]);
-        let faults = Faults {
+        let drawn = Faults {
             loss: ppm(&mut random),
             duplicate: ppm(&mut random),
             reorder: ppm(&mut random),
             corrupt: ppm(&mut random),
         };
+        let faults = faults.unwrap_or(drawn);
         let config = random_config(&mut random);
         let copies = Settings {
             nak_copies: random.below(3) as u8,

@@ -7,7 +7,7 @@ use wiremend_peer::{Access, Event, Post, Slice};
 use wiremend_proto::engine::{Op, Status};
 use wiremend_proto::rc::Config;
 use wiremend_units::Span;
-use wiremend_wire::Trailer;
+use wiremend_wire::{Opcode, Trailer};
 
 use crate::duo::{A, B, Duo, config, pattern, settings, whole, work};
 
@@ -46,7 +46,7 @@ fn acknowledgements_are_merged_unless_each_is_wanted() {
             duo.inject(B, &kept.borrow());
         }
         assert!(duo.run(LIMIT));
-        let answers = duo.count(B, "Acknowledge");
+        let answers = duo.count(B, Opcode::Acknowledge);
         assert!(if merges_acks { (2..9).contains(&answers) } else { answers == 9 }, "{answers}");
     }
 }

@@ -1,5 +1,7 @@
 //! Counters of requesters and responders.
 
+use std::ops::AddAssign;
+
 /// Counters of a requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequesterCounters {
@@ -25,6 +27,23 @@ pub struct RequesterCounters {
     pub implied_naks: u32,
     /// Responses ignored because they were late, duplicate, malformed or for another connection.
     pub ignored: u32,
+}
+
+/// Adds the counters of another requester.
+impl AddAssign for RequesterCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.retransmitted_packets += other.retransmitted_packets;
+        self.retransmitted_bytes += other.retransmitted_bytes;
+        self.dummies += other.dummies;
+        self.repeats += other.repeats;
+        self.timeouts += other.timeouts;
+        self.dummy_timeouts += other.dummy_timeouts;
+        self.naks += other.naks;
+        self.rnr_naks += other.rnr_naks;
+        self.implied_naks += other.implied_naks;
+        self.ignored += other.ignored;
+    }
 }
 
 /// Counters of a responder.

@@ -1,11 +1,13 @@
 //! JSON types of `wiremend lab --json`, which claims and `xtask` read, and the goodput chart.
 
 mod goodput_chart;
+mod stall_table;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use goodput_chart::GoodputChart;
+pub use stall_table::{Lost, MessageTimes, StallRow, StallTable};
 
 /// State of the link during a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -3,8 +3,10 @@
 mod auto;
 mod down;
 mod flows;
+mod peer;
 mod roce;
 mod shell;
+mod stalls;
 mod tcp;
 mod wire;
 
@@ -24,6 +26,8 @@ pub(crate) fn run(args: &Lab) -> Result<Answer, Failure> {
     match &args.command {
         LabCommand::Auto(args) => auto::run(args),
         LabCommand::Roce(args) => roce::run(args),
+        LabCommand::Peer(args) => peer::run(args),
+        LabCommand::Stalls(args) => stalls::run(args),
         LabCommand::Tcp(args) => tcp::run(args),
         LabCommand::Flows(args) => flows::run(args),
         LabCommand::Shell(args) => shell::run(args),

@@ -180,6 +180,38 @@ fn two_endpoints_connect_by_the_connection_manager() {
     });
 }
 
+/// A client that is killed disconnects from nothing: the server ends it after its silence.
+#[test]
+fn a_client_whose_machine_dies_ends_as_failed() {
+    in_own_network(|| {
+        let other = NetNs::new().unwrap();
+        net::new_veth(VethEnd::here("p0"), VethEnd::within("p1", other.as_fd())).unwrap();
+        ip("address add 198.18.7.1/24 dev p0");
+        ip("link set p0 up");
+        other.run(|| ip("address add 198.18.7.2/24 dev p1")).unwrap();
+        other.run(|| ip("link set p1 up")).unwrap();
+        for (kind, options) in [("ping", ["--with", "rping"]), ("write", ["--cm", "--size=64KiB"])] {
+            let mut server = command();
+            server.args(["peer", "serve", "--interface", "p1", "--clients", "1", "--silence", "500ms"]);
+            server.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let server = other.run(|| server.spawn().unwrap()).unwrap();
+            other.run(|| until("it listens", is_listening)).unwrap();
+            let pcap = tempfile::NamedTempFile::new().unwrap();
+            let mut client = command();
+            client.args(["peer", kind, "198.18.7.2", "--iterations", "100000000", "--pcap"]).arg(pcap.path());
+            client.args(options).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut client = client.spawn().unwrap();
+            // Data passes: the connection is set up.
+            until("frames pass", || pcap.path().metadata().unwrap().len() > 1_000_000);
+            client.kill().unwrap();
+            client.wait().unwrap();
+            let served = ended(server.wait_with_output().unwrap());
+            assert_eq!(served.code, Some(1), "{kind}: {} {}", served.stdout, served.stderr);
+            assert!(served.stdout.contains("1 clients served, 0 connected, 1 failed"), "{}", served.stdout);
+        }
+    });
+}
+
 /// Each problem is one line that names place and remedy, and the exit code is 2.
 #[test]
 fn refusals_of_a_connection_manager_name_the_remedy() {

@@ -50,6 +50,7 @@ pub(super) struct Client {
     /// Messages received, and when the last one came.
     pub(super) received: u64,
     pub(super) heard_at: Option<Time>,
+    /// When the last message of the exchange came, at first when the client came.
     connected_at: Time,
 }
 
@@ -96,13 +97,18 @@ impl Client {
         }
     }
 
-    /// Handles what has arrived by TCP. Returns whether the client is still there.
-    pub(super) fn step(&mut self, host: &mut Host, settings: &ServerSettings) -> Result<bool, PeerError> {
+    /// Handles what has arrived by TCP, if it is time to look there. Returns whether the client is still there.
+    pub(super) fn step(
+        &mut self,
+        host: &mut Host,
+        settings: &ServerSettings,
+        is_tcp_due: bool,
+    ) -> Result<bool, PeerError> {
         if let Some((message, since)) = self.held.take() {
             return self.on_message(host, settings, &message, since);
         }
         let mut buffer = [0; MESSAGE_MAX];
-        let Some(exchange) = &mut self.exchange else {
+        let Some(exchange) = self.exchange.as_mut().filter(|_| is_tcp_due) else {
             self.answer_write(host);
             return Ok(true);
         };
@@ -123,7 +129,18 @@ impl Client {
             Incoming::Message(len) => len,
         };
         let now = host.now();
+        self.connected_at = now;
         self.on_message(host, settings, &buffer[..len], now)
+    }
+
+    /// Whether nothing of the client has come for this long: its machine may have died. One that was set up by hand may
+    /// take its time.
+    pub(super) fn is_silent(&mut self, host: &Host, limit: Span) -> bool {
+        let control = self.exchange.as_mut().and_then(Exchange::control).map(|control| control.pair);
+        let is_by_hand = self.exchange.is_none() && !self.is_managed();
+        let pairs = self.pairs.iter().map(|(_, pair, _)| *pair).chain(control);
+        let heard = pairs.map(|pair| host.endpoint.heard_at(pair)).fold(self.connected_at, Time::max);
+        !is_by_hand && host.now().since(heard) > limit
     }
 
     /// Sends messages that wait.

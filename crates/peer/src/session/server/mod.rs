@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
 use wiremend_proto::engine::{Op, Status};
+use wiremend_units::{Span, Time};
 
 use self::client::{Client, WRITE_LAT_ROUNDS};
 use super::ConnectionSettings;
@@ -44,6 +45,8 @@ pub struct ServerSettings {
     pub size: Option<u32>,
     /// Messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`. `None`: as many as the program by default.
     pub iterations: Option<u64>,
+    /// Time without a frame or message of a client after which it ends as failed.
+    pub silence_max: Span,
     /// End after this number of clients; `None`: never.
     pub clients_max: Option<u64>,
     /// Parameters of queue pairs.
@@ -101,6 +104,10 @@ impl ServerSettings {
 
 /// Receive buffers of a queue pair, as perftest has them.
 const RECEIVES: u64 = 512;
+/// Interval between looks for silent clients.
+const LOOK_INTERVAL: Span = Span::from_ms(100);
+/// Interval between looks at sockets of TCP while frames pass: each costs as much as several frames.
+const TCP_INTERVAL: Span = Span::from_ms(1);
 /// Clients at a time.
 const CLIENTS_MAX: usize = 1024;
 
@@ -111,6 +118,9 @@ pub struct Server {
     host: Option<Host>,
     clients: BTreeMap<u64, Client>,
     next_client: u64,
+    /// When silent clients are looked for again, and when sockets of TCP are.
+    look_at: Time,
+    tcp_at: Time,
     status: ServerStatus,
 }
 
@@ -127,6 +137,8 @@ impl Server {
             host: None,
             clients: BTreeMap::new(),
             next_client: 0,
+            look_at: Time::ZERO,
+            tcp_at: Time::ZERO,
             status: ServerStatus::default(),
         };
         if let Some(interface) = server.settings.interface.clone() {
@@ -167,7 +179,10 @@ impl Server {
 
     /// Works for a few milliseconds at most.
     pub fn turn(&mut self) -> Result<(), PeerError> {
-        self.accept()?;
+        let is_tcp_due = self.host.as_ref().is_none_or(|host| host.now() >= self.tcp_at);
+        if is_tcp_due {
+            self.accept()?;
+        }
         let Some(host) = &mut self.host else {
             if self.settings.host.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(PeerError::Stopped);
@@ -175,6 +190,9 @@ impl Server {
             std::thread::park_timeout(std::time::Duration::from_millis(5));
             return Ok(());
         };
+        if is_tcp_due {
+            self.tcp_at = host.now().saturating_add(TCP_INTERVAL);
+        }
         host.turn()?;
         let mut ended = Vec::new();
         while let Some(event) = host.endpoint.poll_event() {
@@ -187,7 +205,7 @@ impl Server {
         let Some(host) = &mut self.host else { return Ok(()) };
         let mut ended = Vec::new();
         for (number, client) in &mut self.clients {
-            let stepped = client.step(host, &self.settings);
+            let stepped = client.step(host, &self.settings, is_tcp_due);
             client.pump(host);
             if client.is_over_by_manager(host) {
                 // The exchange ends when the client disconnects.
@@ -207,6 +225,15 @@ impl Server {
                     }
                 }
             }
+        }
+        if host.now() >= self.look_at {
+            self.look_at = host.now().saturating_add(LOOK_INTERVAL);
+            let limit = self.settings.silence_max;
+            let silent = self
+                .clients
+                .iter_mut()
+                .filter_map(|(number, client)| client.is_silent(host, limit).then_some((*number, true)));
+            ended.extend(silent);
         }
         for (number, is_failure) in ended {
             self.end(number, is_failure);

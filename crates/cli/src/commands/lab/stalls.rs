@@ -1,0 +1,59 @@
+//! `wiremend lab stalls`: messages that lose packets, with the RoCE of a kernel and in the simulator.
+
+use wiremend_lab::guests;
+use wiremend_lab::stalls::{Part, StallTrial};
+use wiremend_report::lab::{Lost, MessageTimes, StallTable};
+use wiremend_report::text_table;
+
+use crate::args::lab_guests::{LabStalls, StallPart};
+use crate::failure::{Answer, Failure};
+use crate::progress;
+use crate::terminal;
+
+pub(super) fn run(args: &LabStalls) -> Result<Answer, Failure> {
+    if args.fetch {
+        guests::fetch()?;
+    }
+    let files = guests::find()?;
+    super::begin(args.out.as_deref())?;
+    let part = match args.part {
+        StallPart::Causes => Part::Causes,
+        StallPart::Remedies => Part::Remedies,
+    };
+    let trial = StallTrial { messages: args.messages, part, seed: args.seed, out: args.out.clone() };
+    let lab = super::lab();
+    let table = progress::shown(&trial.steps(), |progress| trial.run(&lab, &files, progress));
+    // Ctrl-C may make a guest fail with another error.
+    lab.check_stop()?;
+    let table = table?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&table).expect("plain values");
+        terminal::print(&format!("{text}\n"))?;
+    } else {
+        terminal::print(&rendered(&table))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn rendered(table: &StallTable) -> String {
+    let times = |times: &MessageTimes| {
+        let MessageTimes { count, median_ms, interval_ms: [low, high], p90_ms, .. } = times;
+        format!("{median_ms:.1} ({low:.1} to {high:.1}), {p90_ms:.1}, {count}")
+    };
+    let rows: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|row| {
+            let lost = row.lost.map_or("all messages", Lost::name).to_owned();
+            let ratio = row.simulator.median_ms / row.kernel.median_ms;
+            vec![row.set_up.clone(), lost, times(&row.kernel), times(&row.simulator), format!("{ratio:.2}")]
+        })
+        .collect();
+    let headings = ["set-up", "lost", "kernel", "simulator", "ratio"];
+    format!(
+        "WRITEs and READs of 4 KiB, one at a time, timeout 67 ms; {} messages with the kernel for each mix of losses.\n\
+         Milliseconds: median (95 % confidence interval), 90th percentile, number of messages.\n\n{}",
+        table.messages,
+        text_table(&headings, &rows, terminal::stdout()),
+    )
+}
