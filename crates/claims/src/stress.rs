@@ -3,6 +3,8 @@
 use wiremend_measure::Protection;
 use wiremend_measure::rare::Estimate;
 
+use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
+
 use crate::ledger::number::LEVEL;
 use crate::ledger::{Effort, Outcome, Results, Run};
 
@@ -33,6 +35,25 @@ pub(crate) struct Stress {
 impl Stress {
     pub(crate) fn new(gbps: u32, loss: f64, variant: &'static str) -> Self {
         Self { gbps, loss, variant }
+    }
+
+    /// All rates and loss rates of the paper, with these protocols.
+    pub(crate) fn all(variants: &[&'static str]) -> Vec<Self> {
+        let at = |gbps| {
+            let at = move |(loss, _)| variants.iter().map(move |variant| Self::new(gbps, loss, variant));
+            LOSSES.into_iter().flat_map(at)
+        };
+        RATES.into_iter().flat_map(at).collect()
+    }
+
+    /// A value at each loss rate of the paper.
+    pub(crate) fn curve(
+        name: impl Into<String>,
+        gbps: u32,
+        variant: &'static str,
+        of: impl Fn(Self) -> f64,
+    ) -> Curve {
+        Curve::marked(name, LOSSES.map(|(loss, _)| (loss, of(Self::new(gbps, loss, variant)))))
     }
 
     /// A run with `frames` frames. The paper's generator sends one every 124 ns at 100 Gb/s, slightly below
@@ -66,6 +87,11 @@ impl Stress {
     /// Copies of a retransmission by Eq. 2.
     pub(crate) fn copies(&self) -> u32 {
         LOSSES.iter().find(|(loss, _)| *loss >= self.loss).map_or(2, |(_, copies)| *copies)
+    }
+
+    /// Probability that a frame and all its copies are lost, if losses are independent.
+    pub(crate) fn all_lost(&self) -> f64 {
+        self.loss.powi(self.copies() as i32 + 1)
     }
 
     /// Estimate of the remaining loss from a run with importance sampling. `None` without episodes.
@@ -105,6 +131,12 @@ pub(crate) fn counted<'a>(results: &'a Results<'_>, stress: Stress) -> (&'a Outc
 pub(crate) fn speed_bps(outcome: &Outcome) -> f64 {
     let delivered = outcome.summary.protection.delivered as f64;
     delivered * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
+}
+
+/// A plot against the loss rate of the link.
+pub(crate) fn over_loss(title: &str, description: &str, y: Axis, curves: Vec<Curve>) -> Plot {
+    let x = Axis::new("loss rate of the link", Scale::Log, Unit::Number);
+    Plot::new(title, description, x, y, curves)
 }
 
 /// A ratio, or 0 if the denominator is 0.
