@@ -35,14 +35,14 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
+pub(super) const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
 /// The hardened protocol, for comparison.
 const OURS: [&str; 3] = [HARDENED_NB, HARDENED, HARDENED_1];
-const QUANTILES: [(&str, f64); 4] =
+pub(super) const QUANTILES: [(&str, f64); 4] =
     [("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("99.999 %", 0.99999)];
 
 /// Table 2, in microseconds: a row for each of [`QUANTILES`], a column for each of [`COLUMNS`].
-const TABLE_2: [[f64; 6]; 4] = [
+pub(super) const TABLE_2: [[f64; 6]; 4] = [
     [152.293, 169.044, 161.959, 161.168, 156.627, 155.669],
     [166.877, 3399.743, 212.378, 193.252, 195.588, 168.21],
     [197.536, 4036.167, 3606.115, 3773.866, 314.128, 194.085],
@@ -60,9 +60,14 @@ const RTO_NS: f64 = 4096.0 * 256.0;
 /// Share of the flows that lose one of the three packets behind which fewer than three duplicate ACKs follow.
 const TAILS_LOST: f64 = 3.0 * ACTUAL_LOSS;
 
+/// The flows, with RDMA and with DCTCP.
+pub(super) fn trials(effort: Effort) -> [Trial; 2] {
+    let transports = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
+    transports.map(|transport| Trial::new(FLOW_BYTES, effort, transport))
+}
+
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let trial = |transport| Trial::new(FLOW_BYTES, results.effort(), transport);
-    let [rdma, dctcp] = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp].map(trial);
+    let [rdma, dctcp] = trials(results.effort());
     let ratio = |quantile| {
         number(rdma.quantile_ns(results, RETX, quantile))
             / number(rdma.quantile_ns(results, RETX_ORDER, quantile))
