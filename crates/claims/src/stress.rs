@@ -3,8 +3,6 @@
 use wiremend_measure::Protection;
 use wiremend_measure::rare::Estimate;
 
-use wiremend_report::plot::{Axis, Curve, Plot, Scale, Unit};
-
 use crate::ledger::number::LEVEL;
 use crate::ledger::{Effort, Outcome, Results, Run};
 
@@ -44,16 +42,6 @@ impl Stress {
             LOSSES.into_iter().flat_map(at)
         };
         RATES.into_iter().flat_map(at).collect()
-    }
-
-    /// A value at each loss rate of the paper.
-    pub(crate) fn curve(
-        name: impl Into<String>,
-        gbps: u32,
-        variant: &'static str,
-        of: impl Fn(Self) -> f64,
-    ) -> Curve {
-        Curve::marked(name, LOSSES.map(|(loss, _)| (loss, of(Self::new(gbps, loss, variant)))))
     }
 
     /// A run with `frames` frames. The paper's generator sends one every 124 ns at 100 Gb/s, slightly below
@@ -131,12 +119,6 @@ pub(crate) fn counted<'a>(results: &'a Results<'_>, stress: Stress) -> (&'a Outc
 pub(crate) fn speed_bps(outcome: &Outcome) -> f64 {
     let delivered = outcome.summary.protection.delivered as f64;
     delivered * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
-}
-
-/// A plot against the loss rate of the link.
-pub(crate) fn over_loss(title: &str, description: &str, y: Axis, curves: Vec<Curve>) -> Plot {
-    let x = Axis::new("loss rate of the link", Scale::Log, Unit::Number);
-    Plot::new(title, description, x, y, curves)
 }
 
 /// A ratio, or 0 if the denominator is 0.

@@ -30,7 +30,9 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         let least = years.iter().map(|year| year.corropt.least_paths_min).fold(1.0, f64::min);
         judgement
             .printed(format!("least paths at {at}"), fraction(least).between(constraint, constraint + 0.01));
-        let differ = years.iter().filter(|year| year.corropt.least_paths_min != year.both.least_paths_min);
+        let differ = years
+            .iter()
+            .filter(|year| (year.corropt.least_paths_min - year.both.least_paths_min).abs() > 1e-9);
         judgement.none(
             format!("years in which protection changes the least paths at {at}"),
             differ.count() as u64,

@@ -37,6 +37,16 @@ pub(super) struct AllYears {
     pub(super) by_constraint: [Vec<Year>; 2],
 }
 
+impl AllYears {
+    /// Changes by protection in the first year, by constraint.
+    pub(super) fn changes(&self) -> Vec<(String, Vec<GainInterval>)> {
+        let first = |(constraint, years): (f64, &Vec<Year>)| {
+            Some((constraint_name(constraint), years.first()?.changes.clone()))
+        };
+        CONSTRAINTS.into_iter().zip(&self.by_constraint).filter_map(first).collect()
+    }
+}
+
 pub(super) fn facebook() -> Tiers {
     FabricShape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
 }

@@ -2,7 +2,7 @@
 
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted, over_loss};
+use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L4",
@@ -63,15 +63,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.row(stress.name(), [&bytes(buffered(stress, TX)), &bytes(buffered(stress, RX))]);
     }
     judgement.columns("| sender | receiver");
-    let drawn =
-        [(25, LG, RX), (100, LG, RX), (25, LG, TX), (100, LG, TX), (100, HARDENED, TX), (100, HARDENED, RX)];
-    let curves = drawn.map(|(gbps, mode, side)| {
-        let name = format!("{}, {mode}, {gbps}G", SIDES[side]);
-        Stress::curve(name, gbps, mode, |stress| buffered(stress, side))
-    });
-    let description =
-        "Largest number of bytes buffered by sender and receiver against the loss rate of the link.";
-    let y = Axis::new("largest buffer", Scale::Linear, Unit::Bytes);
-    let title = "Largest buffers of a protected link";
-    judgement.plot("l4", &over_loss(title, description, y, curves.to_vec()));
 }

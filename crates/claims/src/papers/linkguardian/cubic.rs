@@ -4,7 +4,6 @@ use super::stream::{HARDENED, HARDENED_NB, LG, LG_NB, NONE, Stream};
 use crate::ledger::number::spread;
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::over_loss;
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L14",
@@ -131,7 +130,8 @@ fn none(rtt_us: u32, loss: f64) -> Trial {
 
 /// The round trip at which a stream has the printed goodput.
 fn fitting_us(loss: f64) -> Option<u32> {
-    [(1e-2, 46), (1e-3, 100), (1e-4, 126)].into_iter().find(|(at, _)| *at == loss).map(|(_, us)| us)
+    let place = [1e-2, 1e-3, 1e-4_f64].iter().position(|at| at.total_cmp(&loss).is_eq())?;
+    Some(ROUND_TRIPS_US[place + 1])
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
@@ -163,7 +163,6 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let falling: Vec<_> = ordered.iter().rev().map(|(loss, bps)| (loss.as_str(), *bps)).collect();
     judgement.must("goodput without protection, 30 µs", ascending(&falling, 0.01));
     judgement.columns("link, loss rate, round trip | printed, Gb/s | mean, Gb/s | of all seeds");
-    judgement.plot("l14", &figure(results));
 }
 
 /// Checks which ratios of bytes the printed numbers are.
@@ -203,31 +202,4 @@ fn protected(judgement: &mut Judgement, results: &Results<'_>, (loss, _, wharf, 
         }
         trial.row(judgement, results, printed);
     }
-}
-
-fn figure(results: &Results<'_>) -> Plot {
-    let printed = |name: &str, of: fn(Column) -> f64| {
-        Curve::marked(name, TABLE.map(|column| (column.0, of(column) * 1e9)))
-    };
-    let measured = |name: &str, of: &dyn Fn(Column) -> Option<Trial>| {
-        let point = |column: Column| Some((column.0, of(column)?.mean(results).value));
-        Curve::marked(name, TABLE.into_iter().filter_map(point))
-    };
-    let given = |variant| move |(loss, ..): Column| Some(Trial { variant, ..none(GIVEN_US, loss) });
-    let y = Axis::new("goodput", Scale::Linear, Unit::RateBps).with_range(0.0, 10e9);
-    let curves = vec![
-        printed("none, paper", |column| column.1),
-        measured("none, 30 µs", &given(NONE)),
-        measured("none, 30 µs, RFC 9438", &|(loss, ..)| {
-            fitting_us(loss).map(|_| Trial { has_tick: false, ..none(GIVEN_US, loss) })
-        }),
-        measured("none, 126, 100, 46 µs", &|(loss, ..)| Some(none(fitting_us(loss)?, loss))),
-        printed("Wharf, paper", |column| column.2),
-        measured("fec, 30 µs", &|column| given(column.4)(column)),
-        printed("LinkGuardian, paper", |column| column.3),
-        measured("LinkGuardian, 30 µs", &given(LG)),
-    ];
-    let title = "Goodput of a CUBIC stream over a link of 10 Gb/s";
-    let description = "Goodput against the loss rate of the link, measured and as printed.";
-    over_loss(title, description, y, curves)
 }

@@ -120,36 +120,17 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         0,
         &[(longer, one_copy)],
     );
-    let sizes = [(FLOW_BYTES, short), (LONG_BYTES, long)];
-    let mut bars = Vec::new();
-    for (size, protocols) in sizes {
+    for (size, protocols) in [(FLOW_BYTES, short), (LONG_BYTES, long)] {
         for flows in protocols {
-            let name = format!("{size} B, {}", flows.name);
-            rows(judgement, &flows, &name);
-            bars.push(Bar { name, counts: GROUPS.map(|(group, _)| flows.count(group)).to_vec() });
+            for group in [Group::Clean, Group::Hidden].into_iter().chain(GROUPS.map(|(group, _)| group)) {
+                row(judgement, &flows, &format!("{size} B, {}", flows.name), group);
+            }
         }
-        let ordered = of(size, ALL);
-        row(judgement, &ordered, &format!("{size} B, {ALL}"), Group::Hidden);
+        row(judgement, &of(size, ALL), &format!("{size} B, {ALL}"), Group::Hidden);
     }
     judgement.columns(
         "| flows | share of affected | window reduced | retransmitted | pending at most | median | 99 % | slowest",
     );
-    let parts = [
-        "A: at most 2 MSS beyond the gap",
-        "B: the same, at the tail",
-        "C: more, nothing pending",
-        "D: more, bytes pending",
-    ];
-    let bars = Bars {
-        title: "DCTCP flows that saw a gap, by groups".to_owned(),
-        description:
-            "Number of affected flows in each of four groups, for flows of two sizes and three non-blocking link \
-             protocols."
-                .to_owned(),
-        parts: parts.map(str::to_owned).to_vec(),
-        bars,
-    };
-    judgement.bars("l12-groups", &bars);
 }
 
 /// Checks that all flows end without a timeout, and that the link retransmitted a frame of every affected
@@ -214,12 +195,6 @@ fn longer_flows(judgement: &mut Judgement, short: &Flows<'_>, long: &Flows<'_>) 
     let excess = |flows: &Flows<'_>| flows.slowest(Group::D) - flows.median(Group::Clean);
     let what = format!("slowest flow of D, excess over the median without loss, {name}");
     judgement.must(what, excess(long).at_least(excess(short).value));
-}
-
-fn rows(judgement: &mut Judgement, flows: &Flows<'_>, name: &str) {
-    for group in [Group::Clean, Group::Hidden].into_iter().chain(GROUPS.map(|(group, _)| group)) {
-        row(judgement, flows, name, group);
-    }
 }
 
 fn row(judgement: &mut Judgement, flows: &Flows<'_>, name: &str, group: Group) {

@@ -15,9 +15,11 @@ pub(super) const CLAIM: Claim = Claim {
              1518 B in the other direction at 0, 1, 10 and 50 % load. A buffer of 200 KB. The load from which on a loss \
              pauses the link follows exactly from printed figures: that at which 40 KB (43 KB at 25G) arrive within the \
              5.5 µs (6 µs) of a retransmission",
-    note: "At 25G no single loss fills the buffer to its threshold at any load, as far as its retransmission takes: the \
-           pauses at line rate are those of frames that wait in the loop while others arrive. At 100G 40 KB arrive in \
-           5.5 µs at 58 % load. Without the ACK queue and without reverse traffic no copy is ever released",
+    note: "At 100G the first pause comes at the lowest load. The derivation from the paper's figures does not give it \
+           either: by it the threshold is reached from 58 % on. In the model a frame that leaves the loop out of its turn \
+           goes around again, so that a loop of 100 Gb/s, once it has waiting frames, hardly empties, and at every load it \
+           overflows without backpressure. At 25G, where the loop is four times as fast as the link, both begin at 90 %, \
+           as printed. Without the ACK queue and without reverse traffic no copy is ever released",
     judge,
     ..Claim::FORM
 };

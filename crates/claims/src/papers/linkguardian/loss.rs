@@ -5,7 +5,7 @@ use wiremend_measure::rare::Estimate;
 use crate::ledger::number::LEVEL;
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, over_loss, per, weight_max};
+use crate::stress::{HARDENED, LG, LG_NB, LOSSES, Stress, per, weight_max};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L1",
@@ -53,14 +53,6 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     judgement.must(what, number(off_max).at_most(4.5));
     counted(judgement, results);
     judgement.columns("| remaining loss | 99.99 % interval | p^(N+1) | episodes");
-    let theory = LOSSES.map(|(loss, _)| (loss, Stress::new(100, loss, LG).all_lost()));
-    let found = |stress: Stress| stress.estimate(results).map_or(0.0, |found| found.value);
-    let at = |gbps| [LG, LG_NB].map(|mode| Stress::curve(format!("{mode}, {gbps}G"), gbps, mode, found));
-    let curves = [Curve::marked("p^(N+1)", theory)].into_iter().chain(RATES.into_iter().flat_map(at));
-    let title = "Remaining loss on a protected link";
-    let description = "Remaining loss against the loss rate of the link, for both modes and both rates.";
-    let y = Axis::new("remaining loss", Scale::Log, Unit::Number);
-    judgement.plot("l1", &over_loss(title, description, y, curves.collect()));
 }
 
 /// Value and interval. Without an episode the interval contains nothing.

@@ -2,7 +2,7 @@
 
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::{LG, LG_NB, LOSSES, RATES, Stress, counted, frames, over_loss};
+use crate::stress::{LG, LG_NB, LOSSES, Stress, counted, frames};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L22",
@@ -60,13 +60,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let ratio = number(small.value / full.value.max(1e-12));
     judgement.must("share of frames of 250 B divided by that of full ones", ratio.between(5.0, 7.0));
     judgement.columns("| sender | sender, paper | receiver | receiver, paper");
-    let curves = RATES.into_iter().flat_map(|gbps| {
-        [(0, "sender"), (1, "receiver")].map(|(side, name)| {
-            Stress::curve(format!("{name}, {gbps}G"), gbps, LG, |stress| at(stress)[side].value)
-        })
-    });
-    let title = "Share of the pipeline that recirculation takes";
-    let description = "Recirculation at sender and receiver against the loss rate of the link.";
-    let y = Axis::new("share of the pipeline", Scale::Linear, Unit::Percent);
-    judgement.plot("l22", &over_loss(title, description, y, curves.collect()));
 }

@@ -78,19 +78,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     }
     judgement
         .columns("| median | 99 % | 99.9 % | slowest | timeouts | retransmitted | duplicates | RX buffer");
-    let drawn = [
-        (SELECTIVE, NO_LOSS),
-        (SELECTIVE, LOSS),
-        (GO_BACK_N, RETX_TAIL),
-        (GO_BACK_N, ALL),
-        (SELECTIVE, ALL),
-        (SELECTIVE, RETX_TAIL),
-        (SELECTIVE, HARDENED_NB),
-        (RACK, RETX_TAIL),
-    ];
-    let curves = drawn
-        .map(|(transport, link)| slowest(&format!("{transport}, {link}"), outcome(transport, link), 0.95));
-    let title =
-        format!("The slowest 5 % of RDMA WRITEs of {FLOW_BYTES} B over ordered and non-blocking links");
-    judgement.plot("w2", &Plot { title, curves: curves.to_vec(), ..trial.axes(0.95) });
 }

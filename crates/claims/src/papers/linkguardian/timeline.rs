@@ -202,13 +202,6 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             Metric::QueueBytes,
             Axis::new("queue", Scale::Linear, Unit::Bytes).with_range(0.0, 600e3),
         ),
-        (
-            "l15-buffer",
-            "Reordering buffer behind the link",
-            FORWARD,
-            Metric::RxBufferBytes,
-            Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, REORDER_BYTES_MAX),
-        ),
     ] {
         let curve = |transport: Transport| {
             let name = format!("{}, {}G", transport.name, transport.stream.gbps);

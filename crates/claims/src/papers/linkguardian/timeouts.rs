@@ -4,7 +4,7 @@ use wiremend_measure::rare::Estimate;
 
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::{LG, LOSSES, RATES, Stress, over_loss};
+use crate::stress::{LG, Stress};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L3",
@@ -41,10 +41,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement.row(case.name(), [&shown(found(case)), &shown(exact(case))]);
     }
     judgement.columns("| timeouts per loss | p^N");
-    let theory = LOSSES.map(|(loss, _)| (loss, exact(Stress::new(100, loss, LG))));
-    let measured = RATES.map(|gbps| Stress::curve(format!("{gbps}G"), gbps, LG, found));
-    let y = Axis::new("timeouts per loss", Scale::Log, Unit::Number);
-    let curves = [Curve::straight("p^N", theory)].into_iter().chain(measured).collect();
-    let description = "Timeouts per loss against the loss rate of the link.";
-    judgement.plot("l3", &over_loss("Losses that end with a timeout", description, y, curves));
 }
