@@ -37,12 +37,6 @@ const TRANSPORTS: [(Transport, &str, usize); 4] = [
     (Transport::Dctcp, "l10-dctcp", 6),
     (Transport::Bbr, "l10-bbr", 6),
 ];
-/// Times of DCTCP flows published with the prototype: median, 99 %, 99.9 %, 99.99 %, in nanoseconds.
-const PUBLISHED: [(&str, [f64; 4]); 3] = [
-    (LOSS, [91.6e3, 178e3, 3595e3, 4026e3]),
-    (ALL, [85.3e3, 163e3, 207e3, 233e3]),
-    (RETX_TAIL, [84.8e3, 162e3, 189e3, 273e3]),
-];
 /// The 99.9 % quantile without protection, as published with the prototype and in Table 2.
 const PUBLISHED_LOSS: [f64; 2] = [3595e3, 3399.7e3];
 
@@ -82,14 +76,6 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     }
     for trial in [dctcp, bbr] {
         trial.check_gain(judgement, results, ALL, 19.0);
-    }
-    for (variant, times) in PUBLISHED {
-        let gain = shown(PUBLISHED_LOSS[0] / times[2]);
-        let [median, p99, p999, p9999] = times.map(time_ns);
-        judgement.row(
-            format!("DCTCP, {variant}, published"),
-            [&median, &p99, &p999, &p9999, &"–", &"–", &"–", &gain],
-        );
     }
     judgement.columns(COLUMNS);
 }

@@ -2,7 +2,7 @@
 
 use crate::papers::joshi::source;
 use crate::prelude::*;
-use crate::stress::{HARDENED, LG, LG_NB, MEASURED, RATES, Stress, counted, per, speed_bps};
+use crate::stress::{HARDENED, LG, LG_NB, MEASURED, RATES, Stress, counted, frames, per, speed_bps};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "L2",
@@ -14,7 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
              resume time and the longest retransmission, not from this claim. Order must cost more at 100G than at \
              25G, and the hardened protocol must keep 98 % at 100G and at 400G. The same registers in a switch with \
              memory (LG, ideal) separate the cost of recirculation from that of the protocol, and must keep 98 % at \
-             100G.",
+             100G. At 400G, for which nothing was published, they have the timeout of 100G and its thresholds, \
+             unchanged and multiplied by four",
     note: "For each loss the sender is paused several times: frames that arrived meanwhile are queued between \
            recirculating ones. Order costs the time for which the sender is paused while frames recirculate until the \
            missing one has arrived and all are in order again. Recirculation causes all of this cost: with the same \
@@ -72,6 +73,15 @@ fn rows(judgement: &mut Judgement, results: &Results<'_>) {
         [(400, HARDENED), (100, IDEAL)].map(|(gbps, mode)| Stress::new(gbps, HIGH_LOSS, mode));
     for stress in RATES.into_iter().flat_map(at).chain([fast, ideal]) {
         row(judgement, stress.name(), stress.gbps, counted(results, stress).0);
+    }
+    // At 400 Gb/s, with the prototype's thresholds for 100 Gb/s and a buffer for the frames on the link.
+    let stress = Stress::new(400, HIGH_LOSS, IDEAL);
+    let run = stress.run(frames(results.effort(), HIGH_LOSS)).set("protect.0.give_up", "7us");
+    for factor in [1, 4] {
+        let run = run.clone().set("protect.0.pause_at", format!("{}B", factor * 40_000));
+        let run = run.set("protect.0.resume_at", format!("{}B", factor * 36_800));
+        let outcome = results.outcome(&run.set("protect.0.rx_buffer", "300kB"));
+        row(judgement, format!("{}, thresholds × {factor}", stress.name()), 400, outcome);
     }
     judgement.columns(
         "| speed | speed lost | pauses per loss | paused time per loss | recirculations per loss | copies per frame",
