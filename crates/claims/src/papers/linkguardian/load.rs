@@ -11,15 +11,15 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Backpressure pauses a link only if a loss occurs in a burst of more than 90 % utilization. ACKs that only \
            travel with other frames may be delayed by any amount; a queue with one ACK, which refills itself and yields \
            to other frames, keeps the sender's buffer small",
-    method: "The stress test at 1e-3 and loads of 30 to 100 %, with each mechanism and without, and with frames of 64 to \
-             1518 B in the other direction at 0, 1, 10 and 50 % load. A buffer of 200 KB. The load from which on a loss \
-             pauses the link follows exactly from printed figures: that at which 40 KB (43 KB at 25G) arrive within the \
-             5.5 µs (6 µs) of a retransmission",
-    note: "At 100G the first pause comes at the lowest load. The derivation from the paper's figures does not give it \
-           either: by it the threshold is reached from 58 % on. In the model a frame that leaves the loop out of its turn \
-           goes around again, so that a loop of 100 Gb/s, once it has waiting frames, hardly empties, and at every load it \
-           overflows without backpressure. At 25G, where the loop is four times as fast as the link, both begin at 90 %, \
-           as printed. Without the ACK queue and without reverse traffic no copy is ever released",
+    method: "The stress test at 1e-3 and loads of 30 to 100 %, with each mechanism and without, and with frames in \
+             the other direction at 0, 1, 10 and 50 % load. A buffer of 200 KB. Printed figures give a load from \
+             which on a loss should pause the link: that at which 40 KB (43 KB at 25G) arrive within the 5.5 µs (6 \
+             µs) of a retransmission",
+    note: "At 100G the first pause comes at the lowest load. The derivation from printed figures does not give it \
+           either: by it the threshold is reached from 58 % on. In the model a frame that leaves the loop out of its \
+           turn goes around again, so that a loop of 100 Gb/s with waiting frames hardly empties; without \
+           backpressure it overflows at every load. At 25G, where the loop is four times as fast as the link, both \
+           begin at 90 %, as printed. Without the ACK queue and without reverse traffic no copy is ever released",
     judge,
     ..Claim::FORM
 };

@@ -15,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
            sender and 0 to 83.6 KB at the receiver, ordered; 4.8 to 22.8 KB at the sender, non-blocking",
     method: "The stress test at 1e-3, sampled every 2 µs from 100 µs on: smallest, quartiles and largest. Ranges within \
              10 %, ratios of the largest within the rounding of the printed digit",
-    note: "Of the ordered sender, backpressure pauses data, not ACKs: here ACKs of the receiver leave in frames of their \
-           own while its other direction is idle, so that both modes need the same",
+    note: "Backpressure pauses data, not ACKs: here ACKs of the receiver leave in frames of their own while its \
+           other direction is idle, so that both modes need the same",
     judge,
     ..Claim::FORM
 };

@@ -14,8 +14,8 @@ pub(super) const CLAIM: Claim = Claim {
              reordering buffer of the first and the copies of the second in one loop. At a load of 40 % both links \
              together must deliver what one does, and no frame may lack a copy; at full load the hardened protocol \
              must, without a loop",
-    note: "At full load of 100G the loop of 100 Gb/s is full with the copies of one link alone (L22): with a second \
-           link buffers overflow, and frames are lost",
+    note: "At full load of 100G the copies of one link alone fill the loop (L22): in the ordered mode each of two \
+           links delivers half of what one does, and buffers overflow",
     judge,
     ..Claim::FORM
 };
