@@ -66,8 +66,6 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("L9", "protect.0.start=1000s"),
         // At this loss rate no tail packet is lost, so no timeout occurs.
         ("L10", "impair.0.rate=1e-5"),
-        // ACKs leave again.
-        ("L27", "protect.0.ack_queue=true"),
         // Protection never starts.
         ("L29", "protect.0.start=1000s"),
         // Without in-order delivery the hosts retransmit too.
