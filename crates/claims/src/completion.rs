@@ -35,6 +35,18 @@ pub(crate) fn quantile_ns(outcome: &Outcome, quantile: f64) -> f64 {
     found.map_or(f64::INFINITY, |point| point.value as f64 / 1e3)
 }
 
+/// Standard deviation of the completion times in nanoseconds, from the curve.
+pub(crate) fn deviation_ns(outcome: &Outcome) -> f64 {
+    let mean = outcome.mean().value;
+    let mut below = 0.0;
+    let part = |point: &wiremend_measure::CdfPoint| {
+        let part = point.at_most - below;
+        below = point.at_most;
+        part * (point.value as f64 / 1e3 - mean).powi(2)
+    };
+    outcome.summary.fct_cdf.iter().map(part).sum::<f64>().sqrt()
+}
+
 /// Share of flows that took longer than `ns`.
 pub(crate) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
     let below = outcome.summary.fct_cdf.iter().take_while(|point| point.value as f64 / 1e3 <= ns).last();

@@ -294,6 +294,30 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
     ),
     ("L22", &[revision("misses of single shares are excused", "all shares within 10 %", IN_WORDS)]),
     (
+        "L30",
+        &[revision(
+            "the number of timeouts that the loss rates give",
+            "more links, more affected flows and a larger gain: the paper's order",
+            "Counts of a quick run; the paper names an order only",
+        )],
+    ),
+    (
+        "L33",
+        &[revision(
+            "dummies detect lost tails under bursts",
+            "and the share of lost tails is the computed one",
+            "A narrower criterion, added after counts of a quick run",
+        )],
+    ),
+    (
+        "L38",
+        &[revision(
+            "an expected share of the penalty at each part, at both constraints",
+            "at 75 %, in proportion to what all pods remove, within 10 %",
+            "A quick run missed the first form, and the paper names no figure: judge the second as found, not predicted",
+        )],
+    ),
+    (
         "P1",
         &[revision(
             "the draft's measured rates are shown",

@@ -35,6 +35,15 @@ impl Stress {
         Self { gbps, loss, variant }
     }
 
+    /// All rates and loss rates of the paper, with these protocols.
+    pub(crate) fn all(variants: &[&'static str]) -> Vec<Self> {
+        let at = |gbps| {
+            let at = move |(loss, _)| variants.iter().map(move |variant| Self::new(gbps, loss, variant));
+            LOSSES.into_iter().flat_map(at)
+        };
+        RATES.into_iter().flat_map(at).collect()
+    }
+
     /// A run with `frames` frames. The paper's generator sends one every 124 ns at 100 Gb/s, slightly below
     /// line rate.
     pub(crate) fn run(&self, frames: u32) -> Run {
@@ -66,6 +75,11 @@ impl Stress {
     /// Copies of a retransmission by Eq. 2.
     pub(crate) fn copies(&self) -> u32 {
         LOSSES.iter().find(|(loss, _)| *loss >= self.loss).map_or(2, |(_, copies)| *copies)
+    }
+
+    /// Probability that a frame and all its copies are lost, if losses are independent.
+    pub(crate) fn all_lost(&self) -> f64 {
+        self.loss.powi(self.copies() as i32 + 1)
     }
 
     /// Estimate of the remaining loss from a run with importance sampling. `None` without episodes.

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -14,6 +12,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 use wiremend_dataplane::event_loop::Heartbeat;
 use wiremend_dataplane::http::{Listener, Publisher, Response, Server};
+use wiremend_dataplane::socket_file::SocketFile;
 use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
 
@@ -77,7 +76,7 @@ impl PageService<'_> {
         }
         let _socket = match &self.socket {
             Some(path) => {
-                let (listener, socket) = listen_at(path)
+                let (listener, socket) = SocketFile::listen(path)
                     .map_err(|error| PageError(format!("socket {}: {error}", path.display())))?;
                 listeners.push(Listener::Unix(listener));
                 Some(socket)
@@ -112,29 +111,6 @@ impl PageService<'_> {
         page.run(stop, &questions);
         Ok(())
     }
-}
-
-/// Removes the socket when it is dropped.
-struct SocketFile(PathBuf);
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// Listens at a path and replaces a stale socket. Its owner and group may connect.
-fn listen_at(path: &Path) -> std::io::Result<(UnixListener, SocketFile)> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(std::io::ErrorKind::AddrInUse.into());
-    }
-    if path.exists() {
-        std::fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
-    Ok((listener, SocketFile(path.to_owned())))
 }
 
 /// The thread that reads records.

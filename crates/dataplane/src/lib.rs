@@ -15,5 +15,6 @@ pub mod pacer;
 pub mod pool;
 pub mod port;
 pub mod relay;
+pub mod socket_file;
 pub mod sys;
 pub mod wire;

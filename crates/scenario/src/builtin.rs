@@ -72,6 +72,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/reordered.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
+    "claims/classes.toml",
     "claims/kernel.toml",
     "claims/stream.toml",
     "claims/stream-parities.toml",

@@ -515,6 +515,8 @@ fn check_protect(protect: &Protect) -> Result<(), CheckError> {
         if protect.rtt_min.is_some() {
             return inconsistent("the prototype does not measure the round-trip time; remove `rtt_min`");
         }
+    } else if protect.ack_queue.is_some() {
+        return inconsistent("the hardened protocol always sends acknowledgements; remove `ack_queue`");
     } else if protect.switch() == SwitchKind::Tofino {
         return inconsistent(
             "the hardened protocol stores frames in memory, which a tofino lacks; use switch = \"ideal\", or profile = \"prototype\"",

@@ -110,6 +110,12 @@ pub struct Protect {
     #[schemars(with = "bool")]
     #[schemars(extend("x-advanced" = true))]
     pub backpressure: Option<bool>,
+    /// Whether the receiver also sends acknowledgements in frames of their own when no other frame leaves.
+    /// Without it they wait for frames of the other direction. Default: true. Only for the prototype profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    #[schemars(extend("x-advanced" = true))]
+    pub ack_queue: Option<bool>,
     /// Lower bound of the round-trip time that the ends use, as for relays, whose processes answer late.
     /// Default: the measured time. Only for the hardened profile.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
@@ -239,6 +245,7 @@ impl Protect {
             ("pause_at", self.pause_at.is_some()),
             ("resume_at", self.resume_at.is_some()),
             ("backpressure", self.backpressure.is_some()),
+            ("ack_queue", self.ack_queue.is_some()),
         ];
         given.iter().find(|(_, is_given)| *is_given).map(|(field, _)| *field)
     }

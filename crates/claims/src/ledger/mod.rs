@@ -23,9 +23,4 @@ pub use claim::{Claim, Effort};
 pub use results::Results;
 pub use schedule::Schedule;
 pub use store::Store;
-pub(crate) use {
-    flow_groups::{Group, GroupCounts},
-    judgement::Judgement,
-    outcome::Outcome,
-    run::Run,
-};
+pub(crate) use {flow_groups::Group, judgement::Judgement, outcome::Outcome, run::Run};

@@ -35,6 +35,8 @@ const PAPERS: &[&[Claim]] = &[
     daemons::CLAIMS,
     link::CLAIMS,
     linkguardian::TABLE_CLAIMS,
+    linkguardian::FURTHER_CLAIMS,
+    fleet::FURTHER_CLAIMS,
     livelock::CLAIMS,
     deadlock::CLAIMS,
     dcp::CLAIMS,

@@ -66,6 +66,8 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("L9", "protect.0.start=1000s"),
         // At this loss rate no tail packet is lost, so no timeout occurs.
         ("L10", "impair.0.rate=1e-5"),
+        // Protection never starts.
+        ("L29", "protect.0.start=1000s"),
         // Without in-order delivery the hosts retransmit too.
         ("W1", "protect.0.by=linkguardian-nb"),
         // Without go-back-0 there is no livelock.

@@ -1,24 +1,23 @@
 //! The server side. Threads read requests; the event loop of the data plane answers them.
 
-use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use serde::Serialize;
 
 use super::{IO_TIMEOUT, LINE_BYTES_MAX, Request, Response, read_line};
+use crate::socket_file::SocketFile;
 use crate::sys::credentials;
 use crate::sys::wait::Waker;
 
 /// A listening control socket. Dropping it removes the socket.
 #[derive(Debug)]
 pub struct Server {
-    path: PathBuf,
+    _file: SocketFile,
 }
 
 /// Queue of requests that wait for a response.
@@ -40,14 +39,7 @@ const CONNECTIONS_MAX: usize = 8;
 impl Server {
     /// Listens at `path` and replaces a stale socket. Root, the own user and `user` may change settings.
     pub fn listen<Q: Request>(path: &Path, user: Option<u32>) -> io::Result<(Self, Inbox<Q>)> {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::ErrorKind::AddrInUse.into());
-        }
-        if path.exists() {
-            fs::remove_file(path)?;
-        }
-        let listener = UnixListener::bind(path)?;
-        fs::set_permissions(path, Permissions::from_mode(0o660))?;
+        let (listener, file) = SocketFile::listen(path)?;
         let (sender, requests) = mpsc::channel();
         let waker = Arc::new(Waker::new()?);
         let state = Arc::new(Listener {
@@ -57,14 +49,7 @@ impl Server {
             connections: ConnectionLimit::default(),
         });
         thread::Builder::new().name("control".into()).spawn(move || state.serve(&listener))?;
-        Ok((Self { path: path.to_owned() }, Inbox { requests, waker }))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = fs::remove_file(&self.path);
+        Ok((Self { _file: file }, Inbox { requests, waker }))
     }
 }
 

@@ -84,6 +84,17 @@ fn dummy_with_number_0_acknowledges_the_previous_era() {
     assert_eq!(receiver.on_arrival(&dummy).notification, Some(notification));
 }
 
+/// Without the ACK queue an ACK waits for a frame of the other direction.
+#[test]
+fn without_the_ack_queue_acks_wait_for_a_frame() {
+    let mut sender = Sender::new(CONFIG);
+    let mut receiver = Receiver::new(Config { ack_queue: false, ..CONFIG });
+    receiver.on_arrival(&sender.on_egress(None));
+    assert_eq!((receiver.on_idle(), receiver.acks_owed()), (None, 2));
+    assert_eq!(receiver.on_egress(), Some(Ack(EraSeq { seq: 0, era: false })));
+    assert_eq!(Receiver::new(CONFIG).on_idle(), None, "it owes none");
+}
+
 /// Each ACK leaves twice. None follows a notification, because it would be older.
 #[test]
 fn acks_are_sent_twice_but_not_after_a_notification() {

@@ -308,6 +308,7 @@ fn prototype_config(
     );
     let mut config = prototype::Config { dummies_max: protect.dummies(), copies, ..published };
     config.ordered = protect.by == Scheme::Linkguardian;
+    config.ack_queue = protect.ack_queue.unwrap_or(true);
     config.pause_cells = protect.pause_at.map_or(config.pause_cells, cells);
     config.resume_cells = protect.resume_at.map_or(config.resume_cells, cells);
     if let Some(give_up) = protect.give_up {

@@ -115,7 +115,7 @@ impl Prototype {
             });
         }
         let dummy = self.sender.on_egress_dummy();
-        let ack_frame = || self.receiver.on_egress().map(PrototypeHeader::Ack);
+        let ack_frame = || self.receiver.on_idle().map(PrototypeHeader::Ack);
         dummy.or_else(ack_frame).map(|signal| NextTransmit::Control(Header::Prototype(signal)))
     }
 

@@ -57,10 +57,5 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
          capacity, CorrOpt | most protected links in a pipeline",
         rows,
     );
-    let changes: Vec<_> = CONSTRAINTS
-        .into_iter()
-        .zip(&years.by_constraint)
-        .filter_map(|(constraint, of)| Some((constraint_name(constraint), of.first()?.changes.clone())))
-        .collect();
-    judgement.plot("l19", &distributions(ChangeQuantity::CapacityLost, &changes));
+    judgement.plot("l19", &distributions(ChangeQuantity::CapacityLost, &years.changes()));
 }

@@ -50,10 +50,5 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
          time",
         rows.collect(),
     );
-    let changes: Vec<_> = CONSTRAINTS
-        .into_iter()
-        .zip(&years.by_constraint)
-        .filter_map(|(constraint, of)| Some((constraint_name(constraint), of.first()?.changes.clone())))
-        .collect();
-    judgement.plot("l18", &distributions(ChangeQuantity::Gain, &changes));
+    judgement.plot("l18", &distributions(ChangeQuantity::Gain, &years.changes()));
 }

@@ -5,7 +5,11 @@ use crate::prelude::*;
 mod buckets;
 mod capacity;
 mod gain;
+mod incremental;
+mod kept;
+mod least_paths;
 mod penalty;
 mod years;
 
 pub(super) const CLAIMS: &[Claim] = &[buckets::CLAIM, penalty::CLAIM, gain::CLAIM, capacity::CLAIM];
+pub(super) const FURTHER_CLAIMS: &[Claim] = &[least_paths::CLAIM, kept::CLAIM, incremental::CLAIM];

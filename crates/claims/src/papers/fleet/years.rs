@@ -37,6 +37,16 @@ pub(super) struct AllYears {
     pub(super) by_constraint: [Vec<Year>; 2],
 }
 
+impl AllYears {
+    /// Changes by protection in the first year, by constraint.
+    pub(super) fn changes(&self) -> Vec<(String, Vec<GainInterval>)> {
+        let first = |(constraint, years): (f64, &Vec<Year>)| {
+            Some((constraint_name(constraint), years.first()?.changes.clone()))
+        };
+        CONSTRAINTS.into_iter().zip(&self.by_constraint).filter_map(first).collect()
+    }
+}
+
 pub(super) fn facebook() -> Tiers {
     FabricShape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
 }
@@ -45,28 +55,37 @@ pub(super) fn facebook() -> Tiers {
 pub(super) fn all(results: &Results<'_>) -> &'static AllYears {
     static ALL: OnceLock<AllYears> = OnceLock::new();
     ALL.get_or_init(|| {
-        let tiers = facebook();
-        AllYears { by_constraint: CONSTRAINTS.map(|constraint| simulate(results, &tiers, constraint)) }
+        let years = |constraint| {
+            simulate(results, constraint, &POLICIES, SEEDS, |seed, outcomes| Year::new(outcomes, seed == 1))
+        };
+        AllYears { by_constraint: CONSTRAINTS.map(years) }
     })
 }
 
 /// Enough for the maxima of L19, also with quick effort.
 pub(super) const SEEDS: u64 = 24;
 
-fn simulate(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> {
-    let effect = ProtectionEffect::paper();
+/// Simulates years under these policies.
+pub(super) fn simulate<T: Send>(
+    results: &Results<'_>,
+    constraint: f64,
+    policies: &[Policy],
+    seeds: u64,
+    take: impl Fn(u64, Vec<PolicyOutcome>) -> T + Sync,
+) -> Vec<T> {
+    let (tiers, effect) = (facebook(), ProtectionEffect::paper());
     let years = Years {
-        tiers,
+        tiers: &tiers,
         source: TraceSource::Generated(TraceGenerator::default()),
         constraint,
-        policies: &POLICIES,
+        policies,
         effect: &effect,
         repair: RepairModel::default(),
         window: WINDOW,
-        seeds: 1..SEEDS + 1,
+        seeds: 1..seeds + 1,
     };
     // An interruption is ignored: a judgement cannot return an error, and this takes seconds.
-    years.run(results.runner(), |seed, outcomes| Year::new(outcomes, seed == 1)).unwrap_or_default()
+    years.run(results.runner(), take).unwrap_or_default()
 }
 
 impl Year {

@@ -23,91 +23,44 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
+/// The two sides.
+const TX: usize = 0;
+const RX: usize = 1;
+const SIDES: [&str; 2] = ["sender", "receiver"];
+
 /// Link rate, mode, side, and the paper's maximum.
-const BOUNDS: [(u32, &str, Side, f64); 5] = [
-    (25, LG, Side::Rx, 60e3),
-    (100, LG, Side::Rx, 90e3),
-    (25, LG, Side::Tx, 3.6e3),
-    (100, LG, Side::Tx, 90e3),
-    (100, LG_NB, Side::Tx, 24.4e3),
+const BOUNDS: [(u32, &str, usize, f64); 5] = [
+    (25, LG, RX, 60e3),
+    (100, LG, RX, 90e3),
+    (25, LG, TX, 3.6e3),
+    (100, LG, TX, 90e3),
+    (100, LG_NB, TX, 24.4e3),
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Tx,
-    Rx,
-}
-
-impl Side {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tx => "sender",
-            Self::Rx => "receiver",
-        }
-    }
-}
-
-fn all() -> Vec<Stress> {
-    let modes = [LG, LG_NB, HARDENED];
-    let runs_at =
-        |gbps| LOSSES.iter().flat_map(move |(loss, _)| modes.map(|mode| Stress::new(gbps, *loss, mode)));
-    RATES.into_iter().flat_map(runs_at).collect()
-}
-
-/// The maximum over all loss rates.
-fn most(results: &Results<'_>, gbps: u32, mode: &'static str, side: Side) -> f64 {
-    let buffered_at = |(loss, _): &(f64, u32)| buffered(results, Stress::new(gbps, *loss, mode), side);
-    LOSSES.iter().map(buffered_at).fold(0.0, f64::max)
-}
-
-fn buffered(results: &Results<'_>, stress: Stress, side: Side) -> f64 {
-    let (_, sum) = counted(results, stress);
-    (if side == Side::Tx { sum.tx_buffer_bytes_max } else { sum.rx_buffer_bytes_max }) as f64
-}
-
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    let buffered = |stress: Stress, side: usize| {
+        let (_, sum) = counted(results, stress);
+        [sum.tx_buffer_bytes_max, sum.rx_buffer_bytes_max][side] as f64
+    };
+    let most = |gbps, mode, side| {
+        let at = |(loss, _)| buffered(Stress::new(gbps, loss, mode), side);
+        bytes(LOSSES.map(at).into_iter().fold(0.0, f64::max))
+    };
     for (gbps, mode, side, bound) in BOUNDS {
-        let found = most(results, gbps, mode, side);
-        let what = format!("largest buffer of the {}, {mode}, {gbps}G", side.name());
-        judgement.printed(what.clone(), bytes(found).at_most(bound));
-        judgement.printed(what, bytes(found).at_least(bound / 2.0));
+        let what = format!("largest buffer of the {}, {mode}, {gbps}G", SIDES[side]);
+        judgement.printed(what.clone(), most(gbps, mode, side).at_most(bound));
+        judgement.printed(what, most(gbps, mode, side).at_least(bound / 2.0));
     }
     for gbps in RATES {
-        let none = most(results, gbps, LG_NB, Side::Rx) as u64;
+        let none = most(gbps, LG_NB, RX).value as u64;
         judgement.none(format!("buffer of the receiver, non-blocking mode, {gbps}G"), none);
-        for side in [Side::Tx, Side::Rx] {
-            let found = bytes(most(results, gbps, HARDENED, side));
-            judgement.must(
-                format!("largest buffer of the {}, hardened, {gbps}G", side.name()),
-                found.at_most(90e3),
-            );
+        for (side, name) in SIDES.iter().enumerate() {
+            let what = format!("largest buffer of the {name}, hardened, {gbps}G");
+            judgement.must(what, most(gbps, HARDENED, side).at_most(90e3));
         }
     }
-    let row = |stress: Stress| {
-        let buffered = |side| human::bytes(buffered(results, stress, side));
-        vec![stress.name(), buffered(Side::Tx), buffered(Side::Rx)]
-    };
-    judgement.table("| sender | receiver", all().into_iter().map(row).collect());
-    judgement.plot("l4", &figure(results));
-}
-
-fn figure(results: &Results<'_>) -> Plot {
-    let curve = |gbps, mode: &'static str, side: Side| {
-        let point = |(loss, _): (f64, u32)| (loss, buffered(results, Stress::new(gbps, loss, mode), side));
-        Curve::marked(format!("{}, {mode}, {gbps}G", side.name()), LOSSES.map(point))
-    };
-    Plot::new(
-        "Largest buffers of a protected link",
-        "Largest number of bytes buffered by sender and receiver against the loss rate of the link.",
-        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        Axis::new("largest buffer", Scale::Linear, Unit::Bytes),
-        vec![
-            curve(25, LG, Side::Rx),
-            curve(100, LG, Side::Rx),
-            curve(25, LG, Side::Tx),
-            curve(100, LG, Side::Tx),
-            curve(100, HARDENED, Side::Tx),
-            curve(100, HARDENED, Side::Rx),
-        ],
-    )
+    for stress in Stress::all(&[LG, LG_NB, HARDENED]) {
+        judgement.row(stress.name(), [&bytes(buffered(stress, TX)), &bytes(buffered(stress, RX))]);
+    }
+    judgement.columns("| sender | receiver");
 }

@@ -43,21 +43,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         judgement
             .must(format!("frames without a register, {percent} %"), count(sum.refused).expected(expected));
     }
-    judgement.plot("l6", &figure());
-}
-
-fn figure() -> Plot {
-    let of = |(name, next): (&str, f64)| {
-        let point = |registers: i32| (f64::from(registers), next.powi(registers));
-        Curve::marked(name, (1..=6).map(point))
-    };
-    Plot::new(
-        "Loss events that exceed a number of registers",
-        "Share of loss events that a number of registers does not cover.",
-        Axis::new("registers", Scale::Linear, Unit::Number),
-        Axis::new("loss events not covered", Scale::Log, Unit::Number),
-        [("1 % independent", 0.01), ("5 % independent", 0.05), ("every fifth followed by another", 0.2)]
-            .map(of)
-            .to_vec(),
-    )
 }

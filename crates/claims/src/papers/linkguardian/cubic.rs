@@ -31,83 +31,45 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-/// Printed goodput at one loss rate, in Gb/s.
-struct Column {
-    loss: f64,
-    none: f64,
-    wharf: f64,
-    linkguardian: f64,
-    /// The code of Wharf at this loss rate.
-    code: &'static str,
-}
-
-const fn column(loss: f64, none: f64, wharf: f64, linkguardian: f64, code: &'static str) -> Column {
-    Column { loss, none, wharf, linkguardian, code }
-}
-
-static COLUMNS: [Column; 4] = [
-    column(1e-5, 9.48, 9.13, 9.47, FEC_25),
-    column(1e-4, 8.01, 9.13, 9.47, FEC_25),
-    column(1e-3, 3.48, 9.13, 9.46, FEC_25),
-    column(1e-2, 1.46, 7.91, 9.2, FEC_5),
+/// A column of Table 3: loss rate, goodput without protection, with Wharf and with LinkGuardian in Gb/s, and the
+/// code of Wharf.
+type Column = (f64, f64, f64, f64, &'static str);
+const TABLE: [Column; 4] = [
+    (1e-5, 9.48, 9.13, 9.47, "fec(25,1)"),
+    (1e-4, 8.01, 9.13, 9.47, "fec(25,1)"),
+    (1e-3, 3.48, 9.13, 9.46, "fec(25,1)"),
+    (1e-2, 1.46, 7.91, 9.2, "fec(5,1)"),
 ];
 const CLEAN_GBPS: f64 = 9.49;
-const FEC_25: &str = "fec(25,1)";
-const FEC_5: &str = "fec(5,1)";
-
-/// Payload of a full segment without timestamps, and with timestamps as in the simulator; bytes of both on
-/// the wire.
+/// Payload of a full segment without timestamps, and its bytes on the wire.
 const PAPER_SEGMENT_BYTES: f64 = 1460.0;
 const WIRE_BYTES: f64 = 1538.0;
-/// Bytes of LinkGuardian's header.
-const HEADER_BYTES: f64 = 3.0;
-
+/// Payload rate of full segments of the simulator, which have timestamps.
+const CLEAN_BPS: f64 = 10e9 * 1448.0 / WIRE_BYTES;
 const STREAM: Stream = Stream { congestion: "cubic", gbps: 10 };
-const MODES: [&str; 4] = [LG, LG_NB, HARDENED, HARDENED_NB];
-/// Tolerance for protected streams, and for streams whose goodput depends on random losses.
+/// Tolerance for protected streams.
 const PROTECTED_TOLERANCE: f64 = 0.025;
-
-/// Round trip of a full segment and its acknowledgement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct RoundTrip {
-    us: u32,
-    /// Delay of each host's stack; links and switches take 6.5 µs.
-    stack: &'static str,
-}
-
-/// The round trip that the paper gives.
-const PAPER_ROUND_TRIP: RoundTrip = RoundTrip { us: 30, stack: "12us" };
-/// The round trips that fit at 1e-2, 1e-3 and 1e-4.
-const LONGER_ROUND_TRIPS: [RoundTrip; 3] = [
-    RoundTrip { us: 46, stack: "20us" },
-    RoundTrip { us: 100, stack: "47us" },
-    RoundTrip { us: 126, stack: "60us" },
-];
-const MIDDLE_ROUND_TRIP: RoundTrip = LONGER_ROUND_TRIPS[1];
+/// Round trips in microseconds: the paper's, and those that fit at 1e-2, 1e-3 and 1e-4. All but 6 µs is delay of the
+/// hosts' stacks.
+const ROUND_TRIPS_US: [u32; 4] = [30, 46, 100, 126];
+const GIVEN_US: u32 = ROUND_TRIPS_US[0];
+const MIDDLE_US: u32 = ROUND_TRIPS_US[2];
 
 /// A stream at one loss rate, for all seeds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Trial {
-    round_trip: RoundTrip,
+    rtt_us: u32,
     variant: &'static str,
     loss: f64,
-    clock: Clock,
-}
-
-/// The clock of CUBIC.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Clock {
-    /// The clock tick of a kernel.
-    Ticking,
-    /// An exact clock, as RFC 9438 assumes.
-    Exact,
+    /// Whether CUBIC has the clock tick of a kernel, or an exact clock, as RFC 9438 assumes.
+    has_tick: bool,
 }
 
 impl Trial {
     fn run(&self, seed: u64, effort: Effort) -> Run {
-        let Self { round_trip, variant, loss, clock } = *self;
+        let Self { rtt_us, variant, loss, has_tick } = *self;
         // Streams that depend on losses need a long run, for enough losses and to outweigh the start.
-        let quick_ms = match (variant == NONE && loss > 1e-5, round_trip == PAPER_ROUND_TRIP) {
+        let quick_ms = match (variant == NONE && loss > 1e-5, rtt_us == GIVEN_US) {
             (true, true) => 100,
             (true, false) => 250,
             (false, true) if loss < 1e-2 => 40,
@@ -115,226 +77,129 @@ impl Trial {
         };
         let ms = effort.choose(quick_ms, 10 * quick_ms);
         let run = if variant.starts_with("fec") {
-            let run = Run::new("claims/stream-parities").variant(variant);
-            run.set("impair.0.rate", format!("{loss:e}"))
+            Run::new("claims/stream-parities").variant(variant).set("impair.0.rate", format!("{loss:e}"))
         } else {
             STREAM.run(variant, format!("{loss:e}"))
         };
-        let gbps = if variant == NONE {
-            (2e4 / f64::from(round_trip.us) / loss.sqrt() / 1e3).min(9.4)
-        } else {
-            20.0
-        };
-        let run = if clock == Clock::Exact { run.set("transport.tcp.tick", "0ns") } else { run };
-        run.set("transport.tcp.stack_latency", round_trip.stack)
+        let run = if has_tick { run } else { run.set("transport.tcp.tick", "0ns") };
+        run.set("transport.tcp.stack_latency", format!("{}us", (rtt_us - 6) / 2))
             .set("stop.after", format!("{ms}ms"))
             .seed(seed)
-            .seconds(f64::from(ms) * gbps * 1.5e-4)
-    }
-
-    fn seeds(&self, effort: Effort) -> u64 {
-        let decides = self.variant == NONE && self.loss > 1e-5;
-        if decides {
-            effort.choose(if self.round_trip == PAPER_ROUND_TRIP { 2 } else { 3 }, 5)
-        } else {
-            effort.choose(1, 2)
-        }
-    }
-
-    fn runs(&self, effort: Effort) -> Vec<Run> {
-        (1..=self.seeds(effort)).map(|seed| self.run(seed, effort)).collect()
+            .seconds(f64::from(ms) * if variant == NONE { 1e-3 } else { 3e-3 })
     }
 
     fn outcomes<'a>(&self, results: &'a Results<'_>) -> Vec<&'a Outcome> {
-        self.runs(results.effort()).iter().map(|run| results.outcome(run)).collect()
+        let effort = results.effort();
+        let seeds = match (self.variant == NONE && self.loss > 1e-5, self.rtt_us == GIVEN_US) {
+            (true, true) => effort.choose(2, 5),
+            (true, false) => effort.choose(3, 5),
+            (false, _) => effort.choose(1, 2),
+        };
+        (1..=seeds).map(|seed| results.outcome(&self.run(seed, effort))).collect()
     }
 
     /// Mean, minimum and maximum over all seeds, in bits per second.
     fn goodput(&self, results: &Results<'_>) -> [f64; 3] {
-        spread(self.outcomes(results).iter().map(|outcome| outcome.summary.whole_run_goodput_bps as f64))
+        spread(self.outcomes(results).iter().map(|outcome| outcome.goodput().value))
+    }
+
+    fn mean(&self, results: &Results<'_>) -> Number {
+        rate_bps(self.goodput(results)[0])
     }
 
     /// Share of the goodput that is possible without loss.
-    fn share(&self, results: &Results<'_>) -> f64 {
-        self.goodput(results)[0] / clean_bps()
+    fn share(&self, results: &Results<'_>) -> Number {
+        fraction(self.mean(results).value / CLEAN_BPS)
     }
 
-    fn shown(&self, results: &Results<'_>) -> String {
+    fn name(&self) -> String {
+        let clock = if self.has_tick { "" } else { ", RFC 9438" };
+        format!("{}{clock}, {}, {} µs", self.variant, shown(self.loss), self.rtt_us)
+    }
+
+    fn row(&self, judgement: &mut Judgement, results: &Results<'_>, printed_gbps: f64) {
         let [mean, least, most] = self.goodput(results).map(|bps| format!("{:.2}", bps / 1e9));
-        if least == most { mean } else { format!("{mean} ({least}–{most})") }
+        let range = if least == most { String::new() } else { format!("{least}–{most}") };
+        judgement.row(self.name(), [&printed_gbps, &mean, &range]);
     }
 }
 
-/// Payload rate of full segments on the link.
-fn clean_bps() -> f64 {
-    10e9 * 1448.0 / WIRE_BYTES
+fn none(rtt_us: u32, loss: f64) -> Trial {
+    Trial { rtt_us, variant: NONE, loss, has_tick: true }
 }
 
-fn none(round_trip: RoundTrip, loss: f64) -> Trial {
-    Trial { round_trip, variant: NONE, loss, clock: Clock::Ticking }
-}
-
-/// CUBIC of RFC 9438 at the paper's round trip.
-fn rfc_9438(loss: f64) -> Trial {
-    Trial { clock: Clock::Exact, ..none(PAPER_ROUND_TRIP, loss) }
-}
-
-/// All loss rates at the paper's round trip, and those that slow a stream at longer ones; quick effort takes
-/// only the pairs that fit.
-fn unprotected(effort: Effort) -> Vec<Trial> {
-    let given = COLUMNS.iter().map(|column| none(PAPER_ROUND_TRIP, column.loss));
-    let longer = LONGER_ROUND_TRIPS
-        .into_iter()
-        .flat_map(|at| COLUMNS[1..].iter().map(move |column| none(at, column.loss)));
-    let is_wanted = |trial: &Trial| effort == Effort::Full || fitting().contains(trial);
-    let exact = COLUMNS[1..].iter().map(|column| rfc_9438(column.loss));
-    given.chain(exact).chain(longer.filter(is_wanted)).chain([clean()]).collect()
-}
-
-/// The loss rates that slow a stream, each with the round trip at which it has the printed goodput.
-fn fitting() -> [Trial; 3] {
-    [
-        none(LONGER_ROUND_TRIPS[0], COLUMNS[3].loss),
-        none(LONGER_ROUND_TRIPS[1], COLUMNS[2].loss),
-        none(LONGER_ROUND_TRIPS[2], COLUMNS[1].loss),
-    ]
-}
-
-fn clean() -> Trial {
-    none(PAPER_ROUND_TRIP, 0.0)
-}
-
-/// Protected links at this loss rate.
-fn protected_trials(column: &'static Column) -> Vec<Trial> {
-    let given = MODES.into_iter().chain([column.code]).map(|variant| (PAPER_ROUND_TRIP, variant));
-    let longer = [LG, LG_NB, column.code].map(|variant| (MIDDLE_ROUND_TRIP, variant));
-    let of = |(round_trip, variant)| Trial { variant, ..none(round_trip, column.loss) };
-    given.chain(longer.into_iter().filter(|_| column.loss > 1e-4)).map(of).collect()
+/// The round trip at which a stream has the printed goodput.
+fn fitting_us(loss: f64) -> Option<u32> {
+    let place = [1e-2, 1e-3, 1e-4_f64].iter().position(|at| at.total_cmp(&loss).is_eq())?;
+    Some(ROUND_TRIPS_US[place + 1])
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     arithmetic(judgement);
-    judgement.must(
-        "goodput without loss",
-        rate_bps(clean().goodput(results)[0]).near(clean_bps(), PROTECTED_TOLERANCE),
-    );
+    let clean = none(GIVEN_US, 0.0).mean(results);
+    judgement.must("goodput without loss", clean.near(CLEAN_BPS, PROTECTED_TOLERANCE));
     let mut applied = Vec::new();
-    for column in &COLUMNS {
+    let mut ordered = Vec::new();
+    for column in TABLE {
+        let (loss, printed, ..) = column;
+        let given = none(GIVEN_US, loss);
         protected(judgement, results, column);
-        let share = |trial: Trial| fraction(trial.share(results));
-        let figure = judgement.printed(
-            format!("share without protection, {}, 30 µs", shown(column.loss)),
-            share(none(PAPER_ROUND_TRIP, column.loss)).near(column.none / CLEAN_GBPS, 0.1),
-        );
-        let fitting = fitting().into_iter().find(|trial| trial.loss.total_cmp(&column.loss).is_eq());
-        applied.extend(fitting.map(|trial| (figure, share(trial))));
+        let what = format!("share without protection, {}, 30 µs", shown(loss));
+        let figure = judgement.printed(what, given.share(results).near(printed / CLEAN_GBPS, 0.1));
+        given.row(judgement, results, printed);
+        ordered.push((shown(loss), given.mean(results)));
+        if let Some(rtt_us) = fitting_us(loss) {
+            applied.push((figure, none(rtt_us, loss).share(results)));
+            Trial { has_tick: false, ..given }.row(judgement, results, printed);
+        }
+        for rtt_us in ROUND_TRIPS_US {
+            let is_shown = results.effort() == Effort::Full && fitting_us(loss).is_some();
+            if rtt_us != GIVEN_US && (is_shown || fitting_us(loss) == Some(rtt_us)) {
+                none(rtt_us, loss).row(judgement, results, printed);
+            }
+        }
     }
     judgement.explain("round trips of 126, 100 and 46 µs at 1e-4, 1e-3 and 1e-2", applied.len(), &applied);
-    let falling: Vec<_> = COLUMNS.iter().rev().map(|column| none(PAPER_ROUND_TRIP, column.loss)).collect();
-    let names: Vec<_> = falling.iter().map(|trial| shown(trial.loss)).collect();
-    let ordered: Vec<_> = names
-        .iter()
-        .zip(&falling)
-        .map(|(name, trial)| (name.as_str(), rate_bps(trial.goodput(results)[0])))
-        .collect();
-    judgement.must("goodput without protection, 30 µs", ascending(&ordered, 0.01));
-    judgement.table(TABLE_HEADS, rows(results));
-    judgement.plot("l14", &figure(results));
+    let falling: Vec<_> = ordered.iter().rev().map(|(loss, bps)| (loss.as_str(), *bps)).collect();
+    judgement.must("goodput without protection, 30 µs", ascending(&falling, 0.01));
+    judgement.columns("link, loss rate, round trip | printed, Gb/s | mean, Gb/s | of all seeds");
 }
 
 /// Checks which ratios of bytes the printed numbers are.
 fn arithmetic(judgement: &mut Judgement) {
     let clean = 10.0 * PAPER_SEGMENT_BYTES / WIRE_BYTES;
-    let rounded = |gbps: f64| number((gbps * 100.0).round() / 100.0);
-    judgement.must("1460 B of 1538 B", rounded(clean).near(CLEAN_GBPS, 0.0));
-    let behind_header = 10.0 * PAPER_SEGMENT_BYTES / (WIRE_BYTES + HEADER_BYTES);
-    judgement.must("1460 B of 1541 B", rounded(behind_header).near(COLUMNS[0].linkguardian, 0.0));
-    judgement.must("25 of 26 frames", rounded(clean * 25.0 / 26.0).near(COLUMNS[0].wharf, 0.0));
-    judgement.must("5 of 6 frames", rounded(clean * 5.0 / 6.0).near(COLUMNS[3].wharf, 0.0));
-}
-
-fn protected(judgement: &mut Judgement, results: &Results<'_>, column: &'static Column) {
-    for trial in protected_trials(column) {
-        let Trial { round_trip, variant, loss, .. } = trial;
-        let place = format!("{}, {} µs", shown(loss), round_trip.us);
-        let what = format!("share, {variant}, {place}");
-        let share = fraction(trial.share(results));
-        if variant != column.code {
-            judgement.must(what, share.near(column.linkguardian / CLEAN_GBPS, PROTECTED_TOLERANCE));
-            continue;
-        }
-        let by_retransmission = Trial { variant: LG, ..trial };
-        let order =
-            [trial, by_retransmission].map(|trial| (trial.variant, rate_bps(trial.goodput(results)[0])));
-        judgement.must(format!("goodput, {place}"), ascending(&order, 0.0));
-        let as_printed = share.near(column.wharf / CLEAN_GBPS, PROTECTED_TOLERANCE);
-        if round_trip == PAPER_ROUND_TRIP {
-            judgement.must(what, as_printed);
-        } else {
-            judgement.printed(what, as_printed);
-        }
+    // LinkGuardian's header has 3 bytes.
+    let with_header = 10.0 * PAPER_SEGMENT_BYTES / (WIRE_BYTES + 3.0);
+    for (what, gbps, printed) in [
+        ("1460 B of 1538 B", clean, CLEAN_GBPS),
+        ("1460 B of 1541 B", with_header, TABLE[0].3),
+        ("25 of 26 frames", clean * 25.0 / 26.0, TABLE[0].2),
+        ("5 of 6 frames", clean * 5.0 / 6.0, TABLE[3].2),
+    ] {
+        judgement.must(what, number((gbps * 100.0).round() / 100.0).near(printed, 0.0));
     }
 }
 
-const TABLE_HEADS: &str = "loss rate | none, paper | RFC 9438, 30 µs | none, 30 µs | 46 µs | 100 µs | 126 µs | Wharf, \
-                           paper | fec, 30 µs | 100 µs | LinkGuardian, paper | LinkGuardian, 30 µs | 100 µs | NB, 30 \
-                           µs";
-
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let row = |column: &'static Column| {
-        let known = [unprotected(results.effort()), protected_trials(column)].concat();
-        let shown_if =
-            |trial: Trial| if known.contains(&trial) { trial.shown(results) } else { String::new() };
-        let of = |round_trip, variant| shown_if(Trial { variant, ..none(round_trip, column.loss) });
-        vec![
-            shown(column.loss),
-            format!("{}", column.none),
-            shown_if(rfc_9438(column.loss)),
-            of(PAPER_ROUND_TRIP, NONE),
-            of(LONGER_ROUND_TRIPS[0], NONE),
-            of(LONGER_ROUND_TRIPS[1], NONE),
-            of(LONGER_ROUND_TRIPS[2], NONE),
-            format!("{}", column.wharf),
-            of(PAPER_ROUND_TRIP, column.code),
-            of(MIDDLE_ROUND_TRIP, column.code),
-            format!("{}", column.linkguardian),
-            of(PAPER_ROUND_TRIP, LG),
-            of(MIDDLE_ROUND_TRIP, LG),
-            of(PAPER_ROUND_TRIP, LG_NB),
-        ]
-    };
-    COLUMNS.iter().map(row).collect()
-}
-
-fn figure(results: &Results<'_>) -> Plot {
-    let curve = |name: &str, points: Vec<(f64, f64)>| Curve::marked(name, points);
-    let printed =
-        |of: fn(&Column) -> f64| COLUMNS.iter().map(|column| (column.loss, of(column) * 1e9)).collect();
-    let ours = |round_trip, variant, columns: &[Column]| {
-        let point = |column: &Column| {
-            (column.loss, Trial { variant, ..none(round_trip, column.loss) }.goodput(results)[0])
-        };
-        columns.iter().map(point).collect::<Vec<_>>()
-    };
-    let slowed = fitting().iter().rev().map(|trial| (trial.loss, trial.goodput(results)[0])).collect();
-    let by_rfc =
-        COLUMNS[1..].iter().map(|column| (column.loss, rfc_9438(column.loss).goodput(results)[0])).collect();
-    let parities =
-        COLUMNS.iter().flat_map(|column| ours(PAPER_ROUND_TRIP, column.code, std::slice::from_ref(column)));
-    Plot::new(
-        "Goodput of a CUBIC stream over a link of 10 Gb/s",
-        "Goodput against the loss rate of the link, measured and as printed.",
-        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        Axis::new("goodput", Scale::Linear, Unit::RateBps).with_range(0.0, 10e9),
-        vec![
-            curve("none, paper", printed(|column| column.none)),
-            curve("none, 30 µs", ours(PAPER_ROUND_TRIP, NONE, &COLUMNS)),
-            curve("none, 30 µs, RFC 9438", by_rfc),
-            curve("none, 126, 100, 46 µs", slowed),
-            curve("Wharf, paper", printed(|column| column.wharf)),
-            curve("fec, 30 µs", parities.collect()),
-            curve("LinkGuardian, paper", printed(|column| column.linkguardian)),
-            curve("LinkGuardian, 30 µs", ours(PAPER_ROUND_TRIP, LG, &COLUMNS)),
-        ],
-    )
+fn protected(judgement: &mut Judgement, results: &Results<'_>, (loss, _, wharf, guardian, code): Column) {
+    let given = [LG, LG_NB, HARDENED, HARDENED_NB, code].map(|variant| (GIVEN_US, variant));
+    let longer = [LG, LG_NB, code].map(|variant| (MIDDLE_US, variant));
+    let longer = longer.into_iter().filter(|_| loss > 1e-4);
+    for (rtt_us, variant) in given.into_iter().chain(longer) {
+        let trial = Trial { variant, ..none(rtt_us, loss) };
+        let place = format!("{}, {rtt_us} µs", shown(loss));
+        let what = format!("share, {variant}, {place}");
+        let printed = if variant == code { wharf } else { guardian };
+        let test = trial.share(results).near(printed / CLEAN_GBPS, PROTECTED_TOLERANCE);
+        if variant == code {
+            let order = [trial, Trial { variant: LG, ..trial }];
+            let order = order.map(|trial| (trial.variant, trial.mean(results)));
+            judgement.must(format!("goodput, {place}"), ascending(&order, 0.0));
+        }
+        if variant == code && rtt_us == MIDDLE_US {
+            judgement.printed(what, test);
+        } else {
+            judgement.must(what, test);
+        }
+        trial.row(judgement, results, printed);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::multi_packet::FLOW_BYTES;
 use super::trial::{ACTUAL_LOSS, ALL, HARDENED_NB, NO_LOSS, RETX_TAIL};
-use crate::ledger::{Group, GroupCounts};
+use crate::ledger::Group;
 use crate::papers::joshi::source;
 use crate::prelude::*;
 
@@ -33,265 +33,187 @@ pub(super) const CLAIM: Claim = Claim {
 const LONG_BYTES: u32 = 2_000_000;
 const MSS: u32 = 1_448;
 const ROUND_TRIP_NS: f64 = 30_000.0;
-const LONG_PENDING_MSS: [u32; 2] = [1_200, 1_381];
 /// Positions of a lost segment that lead to each group, of the 15 positions with other segments directly
 /// behind.
-const POSITIONS: [(Group, f64); 4] = [(Group::A, 2.0), (Group::B, 2.0), (Group::C, 8.0), (Group::D, 3.0)];
-const GROUPS: [Group; 4] = [Group::A, Group::B, Group::C, Group::D];
+const GROUPS: [(Group, f64); 4] = [(Group::A, 2.0), (Group::B, 2.0), (Group::C, 8.0), (Group::D, 3.0)];
+/// Differences up to this fraction count as none.
+const TIME_TOLERANCE: f64 = 0.05;
 
-/// A non-blocking link protocol.
+/// Non-blocking link protocols: name, variant, and copies if they are set.
+const PROTOCOLS: [(&str, &str, Option<u8>); 3] = [
+    ("LinkGuardianNB", RETX_TAIL, None),
+    ("LinkGuardianNB, one copy", RETX_TAIL, Some(1)),
+    ("hardened NB", HARDENED_NB, None),
+];
+
+/// Flows of one size over one protocol.
 #[derive(Clone, Copy)]
-struct ProtocolVariant {
+struct Flows<'a> {
     name: &'static str,
-    variant: &'static str,
-    copies: Option<u8>,
+    outcome: &'a Outcome,
 }
 
-const TWO_COPIES: ProtocolVariant =
-    ProtocolVariant { name: "LinkGuardianNB", variant: RETX_TAIL, copies: None };
-const ONE_COPY: ProtocolVariant =
-    ProtocolVariant { name: "LinkGuardianNB, one copy", variant: RETX_TAIL, copies: Some(1) };
-const HARDENED_NB_LINK: ProtocolVariant =
-    ProtocolVariant { name: "hardened NB", variant: HARDENED_NB, copies: None };
-const PROTOCOLS: [ProtocolVariant; 3] = [TWO_COPIES, ONE_COPY, HARDENED_NB_LINK];
+impl<'a> Flows<'a> {
+    fn new(
+        results: &'a Results<'_>,
+        flow_bytes: u32,
+        (name, variant, copies): (&'static str, &'static str, Option<u8>),
+    ) -> Self {
+        let effort = results.effort();
+        let flows =
+            if flow_bytes == LONG_BYTES { effort.choose(120, 4_000) } else { effort.choose(8_000, 200_000) };
+        let run = Run::new("claims/reordered")
+            .variant(variant)
+            .set("workload.0.message", format!("{flow_bytes}B"))
+            .set("workload.0.count", flows)
+            .seconds(f64::from(flows) * f64::from(flow_bytes.div_ceil(MSS)) * 4e-6);
+        let run = copies.into_iter().fold(run, |run, copies| run.set("protect.0.copies", copies));
+        Self { name, outcome: results.outcome(&run) }
+    }
 
-fn flows(effort: Effort, flow_bytes: u32) -> u32 {
-    if flow_bytes == FLOW_BYTES { effort.choose(8_000, 200_000) } else { effort.choose(120, 4_000) }
-}
+    /// Number of flows in a group.
+    fn count(&self, group: Group) -> u64 {
+        self.outcome.group_counts(group).flows
+    }
 
-fn base_run(effort: Effort, flow_bytes: u32, variant: &'static str) -> Run {
-    let flows = flows(effort, flow_bytes);
-    let segments = f64::from(flow_bytes.div_ceil(MSS));
-    Run::new("claims/reordered")
-        .variant(variant)
-        .set("workload.0.message", format!("{flow_bytes}B"))
-        .set("workload.0.count", flows)
-        .seconds(f64::from(flows) * segments * 4e-6)
-}
+    fn affected(&self) -> u64 {
+        GROUPS.iter().map(|(group, _)| self.count(*group)).sum()
+    }
 
-fn run(effort: Effort, flow_bytes: u32, protocol: ProtocolVariant) -> Run {
-    let run = base_run(effort, flow_bytes, protocol.variant);
-    match protocol.copies {
-        Some(copies) => run.set("protect.0.copies", copies),
-        None => run,
+    /// Share of the affected flows that are in a group.
+    fn part(&self, group: Group) -> Number {
+        fraction(self.count(group) as f64 / self.affected().max(1) as f64)
+    }
+
+    fn median(&self, group: Group) -> Number {
+        time_ns(self.outcome.group_counts(group).fct_ns.map_or(f64::INFINITY, |fct| fct.p50))
+    }
+
+    fn slowest(&self, group: Group) -> Number {
+        time_ns(self.outcome.group_counts(group).fct_ns.map_or(0.0, |fct| fct.max))
+    }
+
+    /// Largest unsent part of a flow of D.
+    fn pending(&self) -> Number {
+        bytes(f64::from(self.outcome.group_counts(Group::D).unsent_bytes_max))
     }
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let effort = results.effort();
-    let outcome = |size, protocol| results.outcome(&run(effort, size, protocol));
-    let ordered = results.outcome(&base_run(effort, FLOW_BYTES, ALL)).group_counts(Group::Hidden);
-    let clean = exact_ns(results.outcome(&base_run(effort, FLOW_BYTES, NO_LOSS)), 0.5);
-    for protocol in PROTOCOLS {
-        let short = outcome(FLOW_BYTES, protocol);
-        finished(judgement, protocol, short);
-        windows(judgement, protocol, short);
-        sizes(judgement, protocol, short);
-        times(judgement, protocol, short, &ordered, clean);
-        longer_flows(judgement, protocol, short, outcome(LONG_BYTES, protocol));
+    let of = |size| PROTOCOLS.map(|protocol| Flows::new(results, size, protocol));
+    let [short, long] = [FLOW_BYTES, LONG_BYTES].map(of);
+    let of = |size, variant| Flows::new(results, size, (variant, variant, None));
+    let ordered = of(FLOW_BYTES, ALL);
+    let clean = exact_ns(of(FLOW_BYTES, NO_LOSS).outcome, 0.5);
+    for (short, long) in short.iter().zip(&long) {
+        finished(judgement, short);
+        groups(judgement, short);
+        times(judgement, short, ordered.slowest(Group::Hidden).value, clean);
+        longer_flows(judgement, short, long);
     }
-    let ratio = |protocol| {
-        let [c, d] =
-            [Group::C, Group::D].map(|group| median(&outcome(FLOW_BYTES, protocol).group_counts(group)));
-        number(d / c)
-    };
-    let what = format!("median of D divided by that of C, {}", TWO_COPIES.name);
-    let longer = judgement.printed(what, ratio(TWO_COPIES).at_least(1.0 + TIME_TOLERANCE));
+    let [two_copies, one_copy, _] = short.map(|flows| flows.median(Group::D) / flows.median(Group::C));
+    let what = format!("median of D divided by that of C, {}", PROTOCOLS[0].0);
+    let longer = judgement.printed(what, two_copies.at_least(1.0 + TIME_TOLERANCE));
     judgement.explain(
         "DSACKs of the second copy, which the link delivers too, make senders undo the reduction: without a second \
          copy D takes longer",
         0,
-        &[(longer, ratio(ONE_COPY))],
+        &[(longer, one_copy)],
     );
-    judgement.bars("l12-groups", &figure(results));
-    judgement.table(COLUMNS, rows(results));
-}
-
-/// Differences up to this fraction count as none.
-const TIME_TOLERANCE: f64 = 0.05;
-fn affected(outcome: &Outcome) -> u64 {
-    GROUPS.iter().map(|group| outcome.group_counts(*group).flows).sum()
-}
-
-fn part_of(count: u64, of: u64) -> f64 {
-    count as f64 / of.max(1) as f64
-}
-
-fn median(counts: &GroupCounts) -> f64 {
-    counts.fct_ns.map_or(f64::INFINITY, |fct| fct.p50)
-}
-
-fn slowest(counts: &GroupCounts) -> f64 {
-    counts.fct_ns.map_or(0.0, |fct| fct.max)
+    for (size, protocols) in [(FLOW_BYTES, short), (LONG_BYTES, long)] {
+        for flows in protocols {
+            for group in [Group::Clean, Group::Hidden].into_iter().chain(GROUPS.map(|(group, _)| group)) {
+                row(judgement, &flows, &format!("{size} B, {}", flows.name), group);
+            }
+        }
+        row(judgement, &of(size, ALL), &format!("{size} B, {ALL}"), Group::Hidden);
+    }
+    judgement.columns(
+        "| flows | share of affected | window reduced | retransmitted | pending at most | median | 99 % | slowest",
+    );
 }
 
 /// Checks that all flows end without a timeout, and that the link retransmitted a frame of every affected
 /// flow.
-fn finished(judgement: &mut Judgement, protocol: ProtocolVariant, outcome: &Outcome) {
-    let summary = &outcome.summary;
-    judgement.none(format!("timeouts, {}", protocol.name), summary.timeouts.total());
-    let what = format!("flows that do not finish, {}", protocol.name);
-    judgement.none(what, summary.flows - summary.finished);
-    let not_retransmitted: u64 = GROUPS
-        .iter()
-        .map(|group| outcome.group_counts(*group))
-        .map(|counts| counts.flows - counts.link_retransmitted)
-        .sum();
-    let what = format!("affected flows without a frame that the link retransmitted, {}", protocol.name);
-    judgement.must(what, number(not_retransmitted as f64).at_most(summary.protection.lost as f64));
+fn finished(judgement: &mut Judgement, flows: &Flows<'_>) {
+    let (name, outcome) = (flows.name, flows.outcome);
+    judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
+    judgement.none(format!("flows that do not finish, {name}"), outcome.unfinished());
+    let counts = GROUPS.map(|(group, _)| outcome.group_counts(group));
+    let missing: u64 = counts.iter().map(|counts| counts.flows - counts.link_retransmitted).sum();
+    let what = format!("affected flows without a frame that the link retransmitted, {name}");
+    judgement.must(what, number(missing as f64).at_most(outcome.summary.protection.lost as f64));
 }
 
-fn windows(judgement: &mut Judgement, protocol: ProtocolVariant, outcome: &Outcome) {
-    for group in [Group::A, Group::B] {
-        let counts = outcome.group_counts(group);
-        judgement.none(format!("window reduced in {group:?}, {}", protocol.name), counts.reduced);
-        judgement.none(
-            format!("packets retransmitted in {group:?}, {}", protocol.name),
-            counts.retransmitted_packets,
-        );
-    }
-    for group in [Group::C, Group::D] {
-        let counts = outcome.group_counts(group);
-        let what = format!("window reduced in {group:?}, {}", protocol.name);
-        judgement.must(what, fraction(part_of(counts.reduced, counts.flows)).at_least(0.95));
-    }
-}
-
-fn sizes(judgement: &mut Judgement, protocol: ProtocolVariant, outcome: &Outcome) {
-    let affected = affected(outcome);
-    for (group, positions) in POSITIONS {
-        let all: f64 = POSITIONS.iter().map(|(_, positions)| positions).sum();
-        let what = format!("share of {group:?}, {}", protocol.name);
-        judgement.must(what, share(outcome.group_counts(group).flows, affected).expected(positions / all));
-    }
-    let [c, d] = [Group::C, Group::D].map(|group| part_of(outcome.group_counts(group).flows, affected));
-    judgement.must(format!("D is smaller than C, {}", protocol.name), fraction(d).below(c));
-    let pending = f64::from(outcome.group_counts(Group::D).unsent_bytes_max);
-    let what = format!("bytes pending in D, {}", protocol.name);
-    judgement.must(what, bytes(pending).between(1.0, f64::from(7 * MSS)));
-}
-
-fn times(
-    judgement: &mut Judgement,
-    protocol: ProtocolVariant,
-    outcome: &Outcome,
-    ordered: &GroupCounts,
-    clean: f64,
-) {
-    for group in [Group::A, Group::B, Group::C] {
-        let what = format!("slowest flow of {group:?} compared with the ordered mode, {}", protocol.name);
-        judgement.must(
-            what,
-            time_ns(slowest(&outcome.group_counts(group))).at_most(slowest(ordered) * (1.0 + 0.01)),
-        );
-    }
-    if protocol.name != TWO_COPIES.name {
-        judgement.must(
-            format!("median of D, excess over flows without loss, {}", protocol.name),
-            time_ns(median(&outcome.group_counts(Group::D)) - clean)
-                .between(ROUND_TRIP_NS / 2.0, ROUND_TRIP_NS * 2.0),
-        );
-    }
-}
-
-fn longer_flows(judgement: &mut Judgement, protocol: ProtocolVariant, short: &Outcome, long: &Outcome) {
-    let name = format!("2 MB, {}", protocol.name);
-    let segments = f64::from(LONG_BYTES.div_ceil(MSS));
-    let with_loss = long.summary.flows - long.group_counts(Group::Clean).flows;
-    let chance = 1.0 - (1.0 - ACTUAL_LOSS).powf(segments);
-    judgement.must(
-        format!("flows that lost a frame, {name}"),
-        share(with_loss, long.summary.flows).expected(chance),
-    );
-    let in_d = |outcome: &Outcome| part_of(outcome.group_counts(Group::D).flows, affected(outcome));
-    judgement.must(format!("share of D, {name}"), fraction(in_d(long)).at_least(in_d(short)));
-    let [least, most] = LONG_PENDING_MSS.map(|mss| f64::from(mss * MSS));
-    let what = format!("bytes pending in D, {name}");
-    judgement.must(what, bytes(f64::from(long.group_counts(Group::D).unsent_bytes_max)).between(least, most));
-    let lost = |outcome: &Outcome| {
-        slowest(&outcome.group_counts(Group::D)) - median(&outcome.group_counts(Group::Clean))
-    };
-    judgement.must(
-        format!("slowest flow of D, excess over the median without loss, {name}"),
-        time_ns(lost(long)).at_least(lost(short)),
-    );
-}
-
-const COLUMNS: &str = "| flows | share of affected | window reduced | retransmitted | pending at most | median | 99 % | slowest";
-
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for size in [FLOW_BYTES, LONG_BYTES] {
-        for protocol in PROTOCOLS {
-            let outcome = results.outcome(&run(results.effort(), size, protocol));
-            for group in [Group::Clean, Group::Hidden].into_iter().chain(GROUPS) {
-                rows.push(row(
-                    &format!("{size} B, {}, {}", protocol.name, group_name(group)),
-                    outcome,
-                    group,
-                ));
-            }
+/// Checks the windows and the sizes of the groups.
+fn groups(judgement: &mut Judgement, flows: &Flows<'_>) {
+    let name = flows.name;
+    let positions_sum: f64 = GROUPS.iter().map(|(_, positions)| positions).sum();
+    for (group, positions) in GROUPS {
+        let counts = flows.outcome.group_counts(group);
+        let what = format!("window reduced in {group:?}, {name}");
+        if matches!(group, Group::A | Group::B) {
+            judgement.none(what, counts.reduced);
+            let what = format!("packets retransmitted in {group:?}, {name}");
+            judgement.none(what, counts.retransmitted_packets);
+        } else {
+            let reduced = counts.reduced as f64 / counts.flows.max(1) as f64;
+            judgement.must(what, fraction(reduced).at_least(0.95));
         }
-        let ordered = results.outcome(&base_run(results.effort(), size, ALL));
-        rows.push(row(&format!("{size} B, {ALL}, {}", group_name(Group::Hidden)), ordered, Group::Hidden));
+        let part = share(counts.flows, flows.affected());
+        judgement.must(format!("share of {group:?}, {name}"), part.expected(positions / positions_sum));
     }
-    rows
+    let smaller = flows.part(Group::D).below(flows.part(Group::C).value);
+    judgement.must(format!("D is smaller than C, {name}"), smaller);
+    let few = flows.pending().between(1.0, f64::from(7 * MSS));
+    judgement.must(format!("bytes pending in D, {name}"), few);
 }
 
-fn group_name(group: Group) -> String {
-    match group {
+fn times(judgement: &mut Judgement, flows: &Flows<'_>, ordered_ns: f64, clean_ns: f64) {
+    let name = flows.name;
+    for group in [Group::A, Group::B, Group::C] {
+        let what = format!("slowest flow of {group:?} compared with the ordered mode, {name}");
+        judgement.must(what, flows.slowest(group).at_most(ordered_ns * (1.0 + 0.01)));
+    }
+    if name != PROTOCOLS[0].0 {
+        let excess = flows.median(Group::D) - time_ns(clean_ns);
+        let what = format!("median of D, excess over flows without loss, {name}");
+        judgement.must(what, excess.between(ROUND_TRIP_NS / 2.0, ROUND_TRIP_NS * 2.0));
+    }
+}
+
+fn longer_flows(judgement: &mut Judgement, short: &Flows<'_>, long: &Flows<'_>) {
+    let name = format!("2 MB, {}", short.name);
+    let flows = long.outcome.summary.flows;
+    let chance = 1.0 - (1.0 - ACTUAL_LOSS).powf(f64::from(LONG_BYTES.div_ceil(MSS)));
+    let with_loss = share(flows - long.count(Group::Clean), flows);
+    judgement.must(format!("flows that lost a frame, {name}"), with_loss.expected(chance));
+    let more = long.part(Group::D).at_least(short.part(Group::D).value);
+    judgement.must(format!("share of D, {name}"), more);
+    let [least, most] = [1_200, 1_381].map(|segments| f64::from(segments * MSS));
+    judgement.must(format!("bytes pending in D, {name}"), long.pending().between(least, most));
+    let excess = |flows: &Flows<'_>| flows.slowest(Group::D) - flows.median(Group::Clean);
+    let what = format!("slowest flow of D, excess over the median without loss, {name}");
+    judgement.must(what, excess(long).at_least(excess(short).value));
+}
+
+fn row(judgement: &mut Judgement, flows: &Flows<'_>, name: &str, group: Group) {
+    let counts = flows.outcome.group_counts(group);
+    let affected = GROUPS.iter().any(|(affected, _)| *affected == group);
+    let if_affected = |text: String| if affected { text } else { "–".to_owned() };
+    let part = if_affected(flows.part(group).to_string());
+    let pending = if_affected(human::bytes(f64::from(counts.unsent_bytes_max)));
+    let group = match group {
         Group::Clean => "no frame lost".to_owned(),
         Group::Hidden => "frame lost, no gap seen".to_owned(),
         other => format!("{other:?}"),
-    }
-}
-
-fn row(name: &str, outcome: &Outcome, group: Group) -> Vec<String> {
-    let counts = outcome.group_counts(group);
-    let time = |of: fn(&wiremend_measure::Quantiles) -> f64| {
-        counts.fct_ns.as_ref().map_or("–".to_owned(), |fct| human::time_ns(of(fct)))
     };
-    let is_affected = GROUPS.contains(&group);
-    vec![
-        name.to_owned(),
-        human::count(counts.flows),
-        if is_affected {
-            format!("{} %", human::percent(part_of(counts.flows, affected(outcome))))
-        } else {
-            "–".to_owned()
-        },
-        human::count(counts.reduced),
-        human::count(counts.retransmitted_packets),
-        if is_affected { human::bytes(f64::from(counts.unsent_bytes_max)) } else { "–".to_owned() },
-        time(|fct| fct.p50),
-        time(|fct| fct.p99),
-        time(|fct| fct.max),
-    ]
-}
-
-fn figure(results: &Results<'_>) -> Bars {
-    let bar = |size: u32, name: &str, protocol: ProtocolVariant| {
-        let outcome = results.outcome(&run(results.effort(), size, protocol));
-        Bar {
-            name: format!("{name}, {}", protocol.name),
-            counts: GROUPS.map(|group| outcome.group_counts(group).flows).to_vec(),
-        }
-    };
-    Bars {
-        title: "DCTCP flows that saw a gap, by groups".to_owned(),
-        description:
-            "Number of affected flows in each of four groups, for flows of two sizes and three non-blocking link \
-             protocols."
-                .to_owned(),
-        parts: vec![
-            "A: at most 2 MSS beyond the gap".to_owned(),
-            "B: the same, at the tail".to_owned(),
-            "C: more, nothing pending".to_owned(),
-            "D: more, bytes pending".to_owned(),
-        ],
-        bars: [(FLOW_BYTES, "24 387 B"), (LONG_BYTES, "2 MB")]
-            .into_iter()
-            .flat_map(|(size, name)| PROTOCOLS.map(|protocol| bar(size, name, protocol)))
-            .collect(),
-    }
+    let [flows, reduced, resent] = [counts.flows, counts.reduced, counts.retransmitted_packets].map(count);
+    let times = counts.fct_ns.map(|fct| [fct.p50, fct.p99, fct.max]);
+    let [median, p99, slowest] =
+        [0, 1, 2].map(|place| times.map_or_else(|| "–".to_owned(), |times| human::time_ns(times[place])));
+    judgement.row(
+        format!("{name}, {group}"),
+        [&flows, &part, &reduced, &resent, &pending, &median, &p99, &slowest],
+    );
 }

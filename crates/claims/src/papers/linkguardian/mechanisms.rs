@@ -35,14 +35,14 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
+pub(super) const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
 /// The hardened protocol, for comparison.
 const OURS: [&str; 3] = [HARDENED_NB, HARDENED, HARDENED_1];
-const QUANTILES: [(&str, f64); 4] =
+pub(super) const QUANTILES: [(&str, f64); 4] =
     [("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("99.999 %", 0.99999)];
 
 /// Table 2, in microseconds: a row for each of [`QUANTILES`], a column for each of [`COLUMNS`].
-const TABLE_2: [[f64; 6]; 4] = [
+pub(super) const TABLE_2: [[f64; 6]; 4] = [
     [152.293, 169.044, 161.959, 161.168, 156.627, 155.669],
     [166.877, 3399.743, 212.378, 193.252, 195.588, 168.21],
     [197.536, 4036.167, 3606.115, 3773.866, 314.128, 194.085],
@@ -52,50 +52,34 @@ const TABLE_2: [[f64; 6]; 4] = [
 /// A loss rate at which fewer than 0.1 % of the flows lose a tail.
 const LOW_LOSS: f64 = 6e-4;
 const PRINTED: f64 = 3.75;
-const PRINTED_TOLERANCE: f64 = 0.1;
 const ORDER_GAIN_MIN: f64 = 1.2;
 /// Without `ReTx` a loss of any of the last three packets waits, with it only the last: a third, plus random
 /// variation.
 const RETX_TIMEOUT_RATIO_MAX: f64 = 0.5;
 const RTO_NS: f64 = 4096.0 * 256.0;
-/// Packets behind a lost one that are needed for duplicate ACKs to reveal the loss.
-const DUPLICATE_ACKS: f64 = 3.0;
+/// Share of the flows that lose one of the three packets behind which fewer than three duplicate ACKs follow.
+const TAILS_LOST: f64 = 3.0 * ACTUAL_LOSS;
 
-const TRANSPORTS: [Transport; 2] = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
-
-fn trial(effort: Effort, transport: Transport) -> Trial {
-    Trial::new(FLOW_BYTES, effort, transport)
-}
-
-fn rdma(effort: Effort) -> Trial {
-    trial(effort, Transport::Rdma(RoundTrip::Rdma))
-}
-
-fn dctcp(effort: Effort) -> Trial {
-    trial(effort, Transport::Dctcp)
-}
-
-fn at_low_loss(trial: Trial) -> Trial {
-    Trial { loss: LOW_LOSS, ..trial }
-}
-
-/// DCTCP without SACK.
-fn without_sack(effort: Effort, variant: &'static str) -> Run {
-    dctcp(effort).run(variant).set("transport.tcp.sack", false)
+/// The flows, with RDMA and with DCTCP.
+pub(super) fn trials(effort: Effort) -> [Trial; 2] {
+    let transports = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
+    transports.map(|transport| Trial::new(FLOW_BYTES, effort, transport))
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let [rdma, dctcp] = TRANSPORTS.map(|transport| trial(results.effort(), transport));
-    let at = |variant, quantile| rdma.quantile_ns(results, variant, quantile);
-    let order = at(RETX, 0.99) / at(RETX_ORDER, 0.99);
-    judgement.must("ReTx divided by ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_GAIN_MIN));
+    let [rdma, dctcp] = trials(results.effort());
+    let ratio = |quantile| {
+        number(rdma.quantile_ns(results, RETX, quantile))
+            / number(rdma.quantile_ns(results, RETX_ORDER, quantile))
+    };
+    judgement.must("ReTx divided by ReTx+Order at 99 %, RDMA", ratio(0.99).at_least(ORDER_GAIN_MIN));
     mechanisms(judgement, results, &rdma, [RTO_NS, RTO_NS / 10.0, 0.0]);
     mechanisms(judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, 0.05]);
-    at_the_boundary(judgement, results);
-    tails_of_dctcp(judgement, results);
+    at_the_boundary(judgement, results, &rdma);
+    tails_of_dctcp(judgement, results, &dctcp);
     judgement.plot("l13-rdma", &rdma.figure(results, &COLUMNS, 0.99));
     judgement.plot("l13-dctcp", &dctcp.figure(results, &COLUMNS, 0.99));
-    judgement.table(&[&[""], &COLUMNS[..], &OURS].concat().join("|"), table(results));
+    judgement.table(&[&[""], &COLUMNS[..], &OURS].concat().join("|"), table(results, [&rdma, &dctcp]));
 }
 
 /// Checks each mechanism. A lost tail waits for at least `timer`; with tail protection no flow takes
@@ -106,104 +90,83 @@ fn mechanisms(
     trial: &Trial,
     [timer, limit, slack]: [f64; 3],
 ) {
-    let at = |variant, quantile| trial.quantile_ns(results, variant, quantile);
+    let at = |variant, quantile| time_ns(trial.quantile_ns(results, variant, quantile));
     for variant in [RETX, RETX_ORDER] {
-        let name = trial.named(variant);
-        judgement.must(format!("99.99 %, {name}"), time_ns(at(variant, 0.9999)).at_least(timer));
+        let what = format!("99.99 %, {}", trial.named(variant));
+        judgement.must(what, at(variant, 0.9999).at_least(timer));
     }
     for variant in [RETX_TAIL, ALL, HARDENED, HARDENED_1] {
-        let name = trial.named(variant);
-        judgement.must(format!("slowest, {name}"), time_ns(at(variant, 1.0)).below(limit));
+        judgement.must(format!("slowest, {}", trial.named(variant)), at(variant, 1.0).below(limit));
     }
     for (name, quantile) in QUANTILES {
         let name = trial.named(name);
-        let numbers = [ALL, RETX_TAIL].map(|variant| (variant, time_ns(at(variant, quantile))));
-        judgement.must(name.clone(), ascending(&numbers, slack));
+        let order = [ALL, RETX_TAIL].map(|variant| (variant, at(variant, quantile)));
+        judgement.must(name.clone(), ascending(&order, slack));
         let longer = at(ALL, quantile) / at(NO_LOSS, quantile);
-        judgement.must(
-            format!("LinkGuardian divided by no loss, {name}"),
-            number(longer).at_most(HIDDEN_RATIO_MAX),
-        );
+        judgement.must(format!("LinkGuardian divided by no loss, {name}"), longer.at_most(HIDDEN_RATIO_MAX));
     }
 }
 
 /// The measured times with both transports, and the paper's.
-fn table(results: &Results<'_>) -> Vec<Vec<String>> {
-    let measured = |transport: Transport, (name, quantile): (&str, f64)| {
-        let trial = trial(results.effort(), transport);
-        let times = COLUMNS.iter().chain(&OURS).map(|variant| trial.quantile_ns(results, variant, quantile));
-        let name = format!("{}, {name}", transport.name());
-        std::iter::once(name).chain(times.map(human::time_ns)).collect()
-    };
-    let printed = |((name, _), times_us): ((&str, f64), [f64; 6])| {
-        let times = times_us.map(|time| human::time_ns(time * 1e3));
-        let name = format!("DCTCP, {name}, Table 2");
-        std::iter::once(name).chain(times).chain(OURS.map(|_| "–".to_owned())).collect()
-    };
-    let [rdma, dctcp] = TRANSPORTS.map(|transport| QUANTILES.map(|quantile| measured(transport, quantile)));
-    let pairs = dctcp.into_iter().zip(QUANTILES.into_iter().zip(TABLE_2).map(printed));
-    rdma.into_iter().chain(pairs.flat_map(|(ours, theirs)| [ours, theirs])).collect()
+fn table(results: &Results<'_>, trials: [&Trial; 2]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for trial in trials {
+        for ((name, quantile), printed_us) in QUANTILES.into_iter().zip(TABLE_2) {
+            let name = format!("{}, {name}", trial.transport.name());
+            let times =
+                COLUMNS.iter().chain(&OURS).map(|variant| trial.quantile_ns(results, variant, quantile));
+            rows.push(std::iter::once(name.clone()).chain(times.map(human::time_ns)).collect());
+            if trial.transport == Transport::Dctcp {
+                let printed = printed_us.map(|us| human::time_ns(us * 1e3));
+                let row = std::iter::once(format!("{name}, Table 2")).chain(printed);
+                rows.push(row.chain(OURS.map(|_| "–".to_owned())).collect());
+            }
+        }
+    }
+    rows
 }
 
 /// Checks how many packets of a flow are tails, and for which of them the link makes a difference.
-fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) {
-    let trial = dctcp(results.effort());
-    let flows = u64::from(trial.flows);
-    let by_time = [LOSS, RETX].map(|variant| share(trial.flows_with_timeout(results, variant), flows));
-    let by_duplicates = [LOSS, RETX].map(|variant| {
-        let outcome = results.outcome(&without_sack(results.effort(), variant));
-        share(outcome.summary.flows_with_timeout.count, flows)
-    });
-    let lost = DUPLICATE_ACKS * ACTUAL_LOSS;
-    judgement
-        .must("flows with a timeout (one of three packets lost), loss, DCTCP", by_time[0].expected(lost));
-    judgement.must("flows with a timeout (last packet lost), ReTx, DCTCP", by_time[1].expected(ACTUAL_LOSS));
-    judgement.must(
-        "flows with a timeout (one of three packets lost), loss, DCTCP without SACK",
-        by_duplicates[0].expected(lost),
-    );
-    judgement.must(
-        "flows with a timeout (last packet lost), ReTx, DCTCP without SACK",
-        by_duplicates[1].expected(ACTUAL_LOSS),
-    );
-    let spared_by_retx = by_duplicates[1].value() / by_duplicates[0].value();
+fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>, dctcp: &Trial) {
+    let without_sack = |variant| {
+        let outcome = results.outcome(&dctcp.run(variant).set("transport.tcp.sack", false));
+        share(outcome.summary.flows_with_timeout.count, u64::from(dctcp.flows))
+    };
+    for (variant, which, lost) in
+        [(LOSS, "one of three packets lost", TAILS_LOST), (RETX, "last packet lost", ACTUAL_LOSS)]
+    {
+        let what = format!("flows with a timeout ({which}), {variant}, DCTCP");
+        judgement.must(what.clone(), dctcp.waiting(results, variant).expected(lost));
+        judgement.must(format!("{what} without SACK"), without_sack(variant).expected(lost));
+    }
+    let spared = |of: &dyn Fn(&'static str) -> Share| number(of(RETX).value() / of(LOSS).value());
     judgement.must(
         "flows with a timeout, ReTx divided by loss, DCTCP without SACK",
-        number(spared_by_retx).at_most(RETX_TIMEOUT_RATIO_MAX),
+        spared(&without_sack).at_most(RETX_TIMEOUT_RATIO_MAX),
     );
-    let p999_ns = at_low_loss(trial).quantile_ns(results, RETX, 0.999);
-    judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", time_ns(p999_ns).below(RTO_MIN_NS));
-    judgement.printed(
-        "loss at 99.9 %, DCTCP",
-        time_ns(trial.quantile_ns(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_TOLERANCE),
-    );
+    let at_low_loss = Trial { loss: LOW_LOSS, ..*dctcp };
+    let p999 = time_ns(at_low_loss.quantile_ns(results, RETX, 0.999));
+    judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", p999.below(RTO_MIN_NS));
+    let p999 = time_ns(dctcp.quantile_ns(results, LOSS, 0.999));
+    judgement.printed("loss at 99.9 %, DCTCP", p999.near(TABLE_2[1][1] * 1e3, 0.1));
     judgement.printed(
         "flows with a timeout, ReTx divided by loss, DCTCP",
-        number(by_time[1].value() / by_time[0].value()).at_most(RETX_TIMEOUT_RATIO_MAX),
+        spared(&|variant| dctcp.waiting(results, variant)).at_most(RETX_TIMEOUT_RATIO_MAX),
     );
 }
 
 /// Checks ReTx+Order on both sides of the 99.9 % quantile: the ratio depends on whether more than 0.1 % of
 /// the flows lose a tail.
-fn at_the_boundary(judgement: &mut Judgement, results: &Results<'_>) {
-    let lossy = rdma(results.effort());
-    let at_low_loss = at_low_loss(lossy);
-    let below =
-        at_low_loss.quantile_ns(results, RETX, 0.999) / at_low_loss.quantile_ns(results, RETX_ORDER, 0.999);
-    let beyond = lossy.quantile_ns(results, RETX, 0.999) / lossy.quantile_ns(results, RETX_ORDER, 0.999);
-    let between =
-        lossy.quantile_ns(results, RETX, 0.999) / at_low_loss.quantile_ns(results, RETX_ORDER, 0.999);
-    judgement.must(
-        "ReTx divided by ReTx+Order at 99.9 %, no tail lost, RDMA",
-        number(below).at_least(ORDER_GAIN_MIN),
-    );
-    judgement.must("ReTx divided by ReTx+Order at 99.9 %, tails lost, RDMA", number(beyond).near(1.0, 0.05));
-    judgement.must(
-        "ReTx with tails lost divided by ReTx+Order without, 99.9 %, RDMA",
-        number(between).at_least(PRINTED),
-    );
-    judgement.printed(
-        "ReTx divided by ReTx+Order at 99.9 %, no tail lost, RDMA",
-        number(below).near(PRINTED, PRINTED_TOLERANCE),
-    );
+fn at_the_boundary(judgement: &mut Judgement, results: &Results<'_>, lossy: &Trial) {
+    let at_low_loss = Trial { loss: LOW_LOSS, ..*lossy };
+    let at = |trial: &Trial, variant| number(trial.quantile_ns(results, variant, 0.999));
+    let below = at(&at_low_loss, RETX) / at(&at_low_loss, RETX_ORDER);
+    let beyond = at(lossy, RETX) / at(lossy, RETX_ORDER);
+    let between = at(lossy, RETX) / at(&at_low_loss, RETX_ORDER);
+    let what = "ReTx divided by ReTx+Order at 99.9 %, no tail lost, RDMA";
+    judgement.must(what, below.at_least(ORDER_GAIN_MIN));
+    judgement.must("ReTx divided by ReTx+Order at 99.9 %, tails lost, RDMA", beyond.near(1.0, 0.05));
+    let across = "ReTx with tails lost divided by ReTx+Order without, 99.9 %, RDMA";
+    judgement.must(across, between.at_least(PRINTED));
+    judgement.printed(what, below.near(PRINTED, 0.1));
 }

@@ -10,25 +10,38 @@
 use crate::prelude::*;
 
 mod backpressure;
+mod both_directions;
 mod buffers;
+mod bursts;
+mod classes;
 mod consecutive;
 mod cubic;
 mod delay;
+mod delay_steps;
+mod fallback;
 mod groups;
 mod headers;
 mod large;
+mod large_rdma;
+mod load;
+mod long_path;
 mod loss;
 mod mechanisms;
 mod multi_packet;
+mod occupancy;
 mod pauses;
 mod recirculation;
 mod reordering;
 mod selective;
+mod shared_loopback;
+mod short_flows;
 mod single_packet;
 mod speed;
 mod stream;
+mod table_two;
 mod timeline;
 mod timeouts;
+mod timer;
 mod transport;
 mod trial;
 
@@ -52,4 +65,19 @@ pub(super) const TRANSPORT_CLAIMS: &[Claim] = &[
     timeline::CLAIM,
 ];
 pub(super) const TABLE_CLAIMS: &[Claim] = &[recirculation::CLAIM];
+pub(super) const FURTHER_CLAIMS: &[Claim] = &[
+    delay_steps::CLAIM,
+    occupancy::CLAIM,
+    table_two::CLAIM,
+    short_flows::CLAIM,
+    load::CLAIM,
+    large_rdma::CLAIM,
+    both_directions::CLAIM,
+    long_path::CLAIM,
+    shared_loopback::CLAIM,
+    classes::CLAIM,
+    bursts::CLAIM,
+    timer::CLAIM,
+    fallback::CLAIM,
+];
 pub(super) const OWN_CLAIMS: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];

@@ -27,34 +27,19 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const CLEAN: &str = "clean";
-const CORRUPTING: &str = "corrupting";
 const PROTECTED: &str = "protected";
-const COPIES: [u8; 3] = [1, 2, 3];
 /// Loss rate from which on one in a few incasts loses a PFC frame.
 const HIGH_LOSS: f64 = 1e-3;
 /// Pause time for which PFC frames are repeated every 7.7 µs at 100 Gb/s.
 const SHORT_QUANTA: u16 = 3_000;
 
-fn losses(effort: Effort) -> &'static [f64] {
-    effort.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2])
-}
-
-fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    1..=effort.choose(4, 10)
-}
-
-/// Copies of each PFC frame that make it unlikely to lose all copies of one of some thousand.
-fn copies_needed(loss: f64) -> u8 {
-    if loss > HIGH_LOSS { 3 } else { 2 }
-}
-
-fn run(links: &'static str, loss: f64, copies: u8, seed: u64) -> Run {
-    let run = Run::new("pauses").variant(links).seed(seed).seconds(0.15);
-    if links == CLEAN { run } else { run.set("impair.0.rate", loss).set("switch.lossless.copies", copies) }
-}
-
-fn short_pauses(seed: u64) -> Run {
-    run(PROTECTED, HIGH_LOSS, 1, seed).set("switch.lossless.quanta", SHORT_QUANTA)
+/// Links of a kind with a loss rate, each PFC frame sent a number of times.
+#[derive(Clone, Copy)]
+struct Case {
+    links: &'static str,
+    loss: f64,
+    copies: u8,
+    quanta: Option<u16>,
 }
 
 /// Sum over all seeds.
@@ -69,83 +54,83 @@ struct Sum {
     slowest_ns: f64,
 }
 
+impl Case {
+    fn name(&self) -> String {
+        let times = ["", "once", "twice", "three times"][usize::from(self.copies)];
+        let short = if self.quanta.is_some() { ", short pauses" } else { "" };
+        format!("{}, {:e}, each PFC frame sent {times}{short}", self.links, self.loss)
+    }
+
+    /// Whether it is unlikely to lose all copies of one of some thousand PFC frames.
+    fn has_enough_copies(&self) -> bool {
+        self.copies >= if self.loss > HIGH_LOSS { 3 } else { 2 }
+    }
+
+    fn sum(&self, results: &Results<'_>) -> Sum {
+        let run = Run::new("pauses").variant(self.links).seconds(0.15);
+        let run = if self.links == CLEAN {
+            run
+        } else {
+            run.set("impair.0.rate", self.loss).set("switch.lossless.copies", self.copies)
+        };
+        let run = self.quanta.iter().fold(run, |run, quanta| run.set("switch.lossless.quanta", quanta));
+        let seeds = 1..=results.effort().choose(4, 10);
+        let outcomes = seeds.map(|seed| results.outcome(&run.clone().seed(seed)));
+        outcomes.fold(Sum::default(), |sum, outcome| {
+            let summary = &outcome.summary;
+            let pfc = &summary.flow_control;
+            Sum {
+                dropped: sum.dropped + pfc.lossless_dropped,
+                pfc_frames: sum.pfc_frames + pfc.frames,
+                pfc_lost: sum.pfc_lost + pfc.corrupted,
+                not_recovered: sum.not_recovered + summary.protection.lost,
+                resent: sum.resent + summary.retransmitted_packets,
+                timeouts: sum.timeouts + summary.timeouts.total(),
+                slowest_ns: sum.slowest_ns.max(exact_ns(outcome, 1.0)),
+            }
+        })
+    }
+}
+
 impl Sum {
-    fn over_seeds(results: &Results<'_>, run: impl Fn(u64) -> Run) -> Self {
-        let outcomes = seeds(results.effort()).map(|seed| results.outcome(&run(seed)));
-        outcomes.fold(Self::default(), Self::with)
-    }
-
-    fn with(self, outcome: &Outcome) -> Self {
-        let summary = &outcome.summary;
-        let pfc = &summary.flow_control;
-        Self {
-            dropped: self.dropped + pfc.lossless_dropped,
-            pfc_frames: self.pfc_frames + pfc.frames,
-            pfc_lost: self.pfc_lost + pfc.corrupted,
-            not_recovered: self.not_recovered + summary.protection.lost,
-            resent: self.resent + summary.retransmitted_packets,
-            timeouts: self.timeouts + summary.timeouts.total(),
-            slowest_ns: self.slowest_ns.max(exact_ns(outcome, 1.0)),
-        }
-    }
-
-    fn row(&self, name: String) -> Vec<String> {
-        let counts = [self.pfc_frames, self.pfc_lost, self.dropped, self.resent, self.timeouts];
-        let counts = counts.into_iter().map(human::count);
-        std::iter::once(name).chain(counts).chain([human::time_ns(self.slowest_ns)]).collect()
+    fn row(&self, judgement: &mut Judgement, name: &str) {
+        let [frames, lost, dropped, resent, timeouts] =
+            [self.pfc_frames, self.pfc_lost, self.dropped, self.resent, self.timeouts].map(count);
+        judgement.row(name, [&frames, &lost, &dropped, &resent, &timeouts, &time_ns(self.slowest_ns)]);
     }
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let sum_over = |links, loss, copies| Sum::over_seeds(results, |seed| run(links, loss, copies, seed));
-    let clean = sum_over(CLEAN, 0.0, 1);
+    let clean = Case { links: CLEAN, loss: 0.0, copies: 1, quanta: None }.sum(results);
     judgement.none("frames dropped over clean links", clean.dropped);
-    let mut rows = vec![clean.row(CLEAN.to_owned())];
-    for &loss in losses(results.effort()) {
-        for (links, copies) in
-            [CORRUPTING, PROTECTED].into_iter().flat_map(|links| COPIES.map(|copies| (links, copies)))
-        {
-            let sum = sum_over(links, loss, copies);
-            let name = format!("{links}, {loss:e}, each PFC frame sent {}", times(copies));
-            if links == PROTECTED {
-                judgement.none(format!("frames that the link did not recover, {name}"), sum.not_recovered);
-                let slowdown = sum.slowest_ns / clean.slowest_ns;
-                if copies >= copies_needed(loss) {
-                    check_as_clean(judgement, &sum, &name, slowdown);
-                } else if copies == 1 && loss >= HIGH_LOSS {
-                    judgement.some(format!("frames dropped, {name}"), sum.dropped);
-                    judgement.must(slowest(&name), number(slowdown).at_least(10.0));
-                }
-            } else if copies >= copies_needed(loss) {
-                judgement.none(format!("frames dropped, {name}"), sum.dropped);
-            }
-            rows.push(sum.row(name));
+    clean.row(judgement, CLEAN);
+    let losses = results.effort().choose(&[1e-3, 1e-2][..], &[1e-4, 1e-3, 1e-2]);
+    let at = |loss| {
+        let links = ["corrupting", PROTECTED].into_iter();
+        links.flat_map(move |links| [1, 2, 3].map(|copies| Case { links, loss, copies, quanta: None }))
+    };
+    let once = Case { links: PROTECTED, loss: HIGH_LOSS, copies: 1, quanta: Some(SHORT_QUANTA) };
+    for case in losses.iter().flat_map(|loss| at(*loss)).chain([once]) {
+        let (name, sum) = (case.name(), case.sum(results));
+        let slowest = number(sum.slowest_ns / clean.slowest_ns);
+        let longer = format!("slowest flow divided by that over clean links, {name}");
+        let is_protected = case.links == PROTECTED;
+        if is_protected && case.quanta.is_none() {
+            judgement.none(format!("frames that the link did not recover, {name}"), sum.not_recovered);
         }
+        if case.has_enough_copies() || case.quanta.is_some() {
+            judgement.none(format!("frames dropped, {name}"), sum.dropped);
+            if is_protected {
+                judgement.none(format!("timeouts, {name}"), sum.timeouts);
+                judgement.must(longer, slowest.at_most(1.4));
+            }
+        } else if is_protected && case.copies == 1 && case.loss >= HIGH_LOSS {
+            judgement.some(format!("frames dropped, {name}"), sum.dropped);
+            judgement.must(longer, slowest.at_least(10.0));
+        }
+        sum.row(judgement, &name);
     }
-    let sum = Sum::over_seeds(results, short_pauses);
-    let name = format!("{PROTECTED}, {HIGH_LOSS:e}, each PFC frame sent once, short pauses");
-    check_as_clean(judgement, &sum, &name, sum.slowest_ns / clean.slowest_ns);
-    rows.push(sum.row(name));
-    judgement.table(
+    judgement.columns(
         "| PFC frames | of them corrupted | frames dropped | packets retransmitted | timeouts | slowest flow",
-        rows,
     );
-}
-
-fn check_as_clean(judgement: &mut Judgement, sum: &Sum, name: &str, slowdown: f64) {
-    judgement.none(format!("frames dropped, {name}"), sum.dropped);
-    judgement.none(format!("timeouts, {name}"), sum.timeouts);
-    judgement.must(slowest(name), number(slowdown).at_most(1.4));
-}
-
-fn slowest(name: &str) -> String {
-    format!("slowest flow divided by that over clean links, {name}")
-}
-
-fn times(copies: u8) -> &'static str {
-    match copies {
-        1 => "once",
-        2 => "twice",
-        _ => "three times",
-    }
 }

@@ -33,13 +33,8 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-/// Loss detection algorithms.
-const ADAPTIVE: &str = "adaptive";
-const FIXED: &str = "fixed";
-const TIME: &str = "time";
-const SEGMENTS: &str = "segments";
-const DETECTIONS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
-
+/// Loss detection algorithms: adaptive, fixed, time, segments.
+const DETECTIONS: [&str; 4] = ["adaptive", "fixed", "time", "segments"];
 const MANY_RETRANSMISSIONS_MIN: f64 = 0.5;
 const ORDERED_TOLERANCE: f64 = 0.02;
 /// A stream is at least 5 % faster with detection by time.
@@ -74,23 +69,12 @@ impl Case {
         }
     }
 
-    fn flows(self, effort: Effort) -> u32 {
-        match self {
-            Self::ShortEach | Self::Short | Self::Near => effort.choose(5_000, 60_000),
-            Self::LongEach | Self::Long => effort.choose(40, 1_000),
-            Self::Stream => effort.choose(60, 2_000),
-        }
-    }
-
-    fn flow_bytes(self) -> u32 {
-        match self {
-            Self::ShortEach | Self::Short | Self::Near => FLOW_BYTES,
-            Self::LongEach | Self::Long | Self::Stream => 2_000_000,
-        }
-    }
-
     fn run(self, effort: Effort, congestion: &str, link: &'static str) -> Run {
-        let (flows, flow_bytes) = (self.flows(effort), self.flow_bytes());
+        let (flows, flow_bytes) = match self {
+            Self::ShortEach | Self::Short | Self::Near => (effort.choose(5_000, 60_000), FLOW_BYTES),
+            Self::LongEach | Self::Long => (effort.choose(40, 1_000), 2_000_000),
+            Self::Stream => (effort.choose(60, 2_000), 2_000_000),
+        };
         let run = Run::new("claims/reordered")
             .variant(link)
             .set("workload.0.message", format!("{flow_bytes}B"))
@@ -98,10 +82,8 @@ impl Case {
             .set("transport.tcp.congestion", congestion)
             .seconds(f64::from(flows) * f64::from(flow_bytes) * 3e-9);
         let run = match self {
-            Self::ShortEach | Self::LongEach => run,
-            Self::Short | Self::Long | Self::Stream | Self::Near => {
-                run.set("transport.qp", "per-pair").set("transport.tcp.handshake", false)
-            }
+            Self::ShortEach | Self::LongEach => return run,
+            _ => run.set("transport.qp", "per-pair").set("transport.tcp.handshake", false),
         };
         match self {
             Self::Stream => run.set("workload.0.depth", 4),
@@ -113,87 +95,72 @@ impl Case {
         }
     }
 
-    /// A run over a link without order.
-    fn with_detection(self, effort: Effort, congestion: &str, detection: &str) -> Run {
+    /// Runs over a link without order, by loss detection.
+    fn detections<'a>(self, results: &'a Results<'_>, congestion: &str) -> [&'a Outcome; 4] {
         let link = if self == Self::Near { RETX_TAIL } else { HARDENED_NB };
-        self.run(effort, congestion, link).set("transport.tcp.reordering", detection)
-    }
-}
-
-/// All cases, each with a congestion control.
-fn cases(effort: Effort) -> Vec<(Case, &'static str)> {
-    let dctcp = Case::ALL.map(|case| (case, "dctcp"));
-    let cubic = Case::ALL.map(|case| (case, "cubic"));
-    match effort {
-        Effort::Quick => dctcp.into_iter().chain([(Case::Stream, "cubic")]).collect(),
-        Effort::Full => dctcp.into_iter().chain(cubic).collect(),
+        let run = self.run(results.effort(), congestion, link);
+        DETECTIONS.map(|detection| results.outcome(&run.clone().set("transport.tcp.reordering", detection)))
     }
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let effort = results.effort();
-    let mut rows = Vec::new();
-    for (case, congestion) in cases(effort) {
-        let detections =
-            DETECTIONS.map(|detection| results.outcome(&case.with_detection(effort, congestion, detection)));
+    let cubic = effort.choose(&[Case::Stream][..], &Case::ALL).iter().map(|case| (*case, "cubic"));
+    for (case, congestion) in Case::ALL.map(|case| (case, "dctcp")).into_iter().chain(cubic) {
+        let outcomes = case.detections(results, congestion);
         let ordered = results.outcome(&case.run(effort, congestion, HARDENED));
         let name = format!("{}, {congestion}", case.name());
-        for (detection, outcome) in DETECTIONS.iter().zip(detections) {
-            check_no_timeouts(judgement, &format!("{name}, {detection}"), outcome);
-            rows.push(row(&format!("{name}, {detection}"), outcome));
+        for (detection, outcome) in DETECTIONS.iter().zip(outcomes) {
+            let name = format!("{name}, {detection}");
+            judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
+            judgement.none(format!("flows that do not finish, {name}"), outcome.unfinished());
+            let what = format!("frames that the link did not recover, {name}");
+            judgement.none(what, outcome.summary.protection.lost);
+            row(judgement, name, outcome);
         }
-        rows.push(row(&format!("{name}, {HARDENED}"), ordered));
-        check_unnecessary(judgement, case, &name, detections);
-        against_order(judgement, case, &name, detections, ordered);
+        row(judgement, format!("{name}, {HARDENED}"), ordered);
+        unnecessary(judgement, case, &name, outcomes);
+        against_order(judgement, case, &name, outcomes, ordered);
     }
-    let near =
-        DETECTIONS.map(|detection| results.outcome(&Case::Near.with_detection(effort, "dctcp", detection)));
+    let near = Case::Near.detections(results, "dctcp");
     for (detection, outcome) in DETECTIONS.iter().zip(near) {
-        rows.push(row(&format!("{}, {detection}", Case::Near.name()), outcome));
+        row(judgement, format!("{}, {detection}", Case::Near.name()), outcome);
     }
-    rows.push(row(
-        &format!("{}, {ALL}", Case::Near.name()),
-        results.outcome(&Case::Near.run(effort, "dctcp", ALL)),
-    ));
-    let [adaptive, fixed] = [near[0], near[1]].map(per_link_retransmission);
+    let ordered = results.outcome(&Case::Near.run(effort, "dctcp", ALL));
+    row(judgement, format!("{}, {ALL}", Case::Near.name()), ordered);
+    let [adaptive, fixed, ..] = near.map(per_link_retransmission);
     judgement.must(
         "retransmissions per link retransmission at 12 µs, fixed compared with adaptive",
-        number(fixed).at_least(2.0 * adaptive),
+        fixed.at_least(2.0 * adaptive.value),
     );
-    judgement.table(COLUMNS, rows);
+    judgement.columns(
+        "| recovered by the link | retransmitted by TCP | per recovered frame | recoveries | undone | median | 99.9 % | \
+         slowest | goodput",
+    );
 }
 
 /// Unnecessary retransmissions of TCP for each frame that the link retransmitted.
-fn per_link_retransmission(outcome: &Outcome) -> f64 {
-    outcome.summary.retransmitted_packets as f64 / outcome.summary.protection.recovered.max(1) as f64
+fn per_link_retransmission(outcome: &Outcome) -> Number {
+    count(outcome.summary.retransmitted_packets).per(count(outcome.summary.protection.recovered))
 }
 
-fn check_no_timeouts(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
-    let summary = &outcome.summary;
-    judgement.none(format!("timeouts, {name}"), summary.timeouts.total());
-    judgement.none(format!("flows that do not finish, {name}"), summary.flows - summary.finished);
-    judgement.none(format!("frames that the link did not recover, {name}"), summary.protection.lost);
-}
-
-fn check_unnecessary(judgement: &mut Judgement, case: Case, name: &str, detections: [&Outcome; 4]) {
-    let [adaptive, fixed, time, segments] = detections.map(per_link_retransmission);
+fn unnecessary(judgement: &mut Judgement, case: Case, name: &str, outcomes: [&Outcome; 4]) {
+    let [adaptive, fixed, time, segments] = outcomes.map(per_link_retransmission);
     let what = |detection: &str| format!("retransmissions per link retransmission, {name}, {detection}");
-    judgement.must(what(TIME), number(time).at_most(0.05));
+    judgement.must(what("time"), time.at_most(0.05));
     match case {
         Case::ShortEach | Case::LongEach => {
-            judgement.must(what(ADAPTIVE), number(adaptive).at_least(MANY_RETRANSMISSIONS_MIN));
-            judgement.must(what(FIXED), number(fixed).near(adaptive, 0.1));
-            judgement.must(what(SEGMENTS), number(segments).at_least(MANY_RETRANSMISSIONS_MIN));
+            judgement.must(what("adaptive"), adaptive.at_least(MANY_RETRANSMISSIONS_MIN));
+            judgement.must(what("fixed"), fixed.near(adaptive.value, 0.1));
+            judgement.must(what("segments"), segments.at_least(MANY_RETRANSMISSIONS_MIN));
         }
         Case::Short => {
-            for (detection, outcome) in [(ADAPTIVE, detections[0]), (FIXED, detections[1])] {
-                let sent = outcome.summary.retransmitted_packets as f64;
-                judgement.must(
-                    format!("retransmissions in total, {name}, {detection}"),
-                    number(sent).at_most(UNTIL_DETECTED_MAX),
-                );
+            for (detection, outcome) in DETECTIONS.iter().zip(&outcomes[..2]) {
+                let sent = number(outcome.summary.retransmitted_packets as f64);
+                let what = format!("retransmissions in total, {name}, {detection}");
+                judgement.must(what, sent.at_most(UNTIL_DETECTED_MAX));
             }
-            judgement.must(what(SEGMENTS), number(segments).at_least(MANY_RETRANSMISSIONS_MIN));
+            judgement.must(what("segments"), segments.at_least(MANY_RETRANSMISSIONS_MIN));
         }
         Case::Long | Case::Stream | Case::Near => {}
     }
@@ -206,37 +173,30 @@ fn against_order(
     [_, _, time, segments]: [&Outcome; 4],
     ordered: &Outcome,
 ) {
-    let [late, order] = [time, ordered].map(|of| exact_ns(of, 0.999));
-    let what = format!("99.9 % compared with the ordered mode, {name}, {TIME}");
-    judgement.must(what, time_ns(late).at_most(order * (1.0 + ORDERED_TOLERANCE)));
+    let [late, order] = [time, ordered].map(|of| time_ns(exact_ns(of, 0.999)));
+    let what = format!("99.9 % compared with the ordered mode, {name}, time");
+    judgement.must(what, late.at_most(order.value * (1.0 + ORDERED_TOLERANCE)));
     if case == Case::Stream {
-        let [time, segments, ordered] =
-            [time, segments, ordered].map(|of| of.summary.whole_run_goodput_bps as f64);
-        judgement.must(
-            format!("goodput, {name}, {TIME}"),
-            rate_bps(time).at_least(ordered * (1.0 - ORDERED_TOLERANCE)),
-        );
-        judgement.must(
-            format!("goodput, {name}, {SEGMENTS}"),
-            rate_bps(segments).at_most(time * SEGMENTS_SHARE_MAX),
-        );
+        let [time, segments, ordered] = [time, segments, ordered].map(Outcome::goodput);
+        let as_fast = time.at_least(ordered.value * (1.0 - ORDERED_TOLERANCE));
+        judgement.must(format!("goodput, {name}, time"), as_fast);
+        let slower = segments.at_most(time.value * SEGMENTS_SHARE_MAX);
+        judgement.must(format!("goodput, {name}, segments"), slower);
     }
 }
 
-const COLUMNS: &str = "| recovered by the link | retransmitted by TCP | per recovered frame | recoveries | undone | \
-                       median | 99.9 % | slowest | goodput";
-
-fn row(name: &str, outcome: &Outcome) -> Vec<String> {
-    let summary = &outcome.summary;
-    let mut row = vec![
-        name.to_owned(),
-        human::count(summary.protection.recovered),
-        human::count(summary.retransmitted_packets),
-        shown(per_link_retransmission(outcome)),
-        human::count(outcome.tcp.recoveries),
-        human::count(outcome.tcp.undone),
-    ];
-    row.extend([0.5, 0.999, 1.0].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
-    row.push(human::rate_bps(summary.whole_run_goodput_bps as f64));
-    row
+fn row(judgement: &mut Judgement, name: String, outcome: &Outcome) {
+    let [recovered, resent, recoveries, undone] = [
+        outcome.summary.protection.recovered,
+        outcome.summary.retransmitted_packets,
+        outcome.tcp.recoveries,
+        outcome.tcp.undone,
+    ]
+    .map(count);
+    let [median, p999, slowest] = [0.5, 0.999, 1.0].map(|quantile| time_ns(exact_ns(outcome, quantile)));
+    let per = per_link_retransmission(outcome);
+    let goodput = outcome.goodput();
+    let cells: [&dyn std::fmt::Display; 9] =
+        [&recovered, &resent, &per, &recoveries, &undone, &median, &p999, &slowest, &goodput];
+    judgement.row(name, cells);
 }

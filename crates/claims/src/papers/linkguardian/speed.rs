@@ -30,117 +30,71 @@ const PAPER_BPS: [f64; 3] = [98.76e9, 98.74e9, 90.88e9];
 const HIGH_LOSS: f64 = MEASURED[2];
 /// The protocol of the prototype in a switch with memory instead of recirculation.
 const IDEAL: &str = "LG, ideal";
-/// Pause and resume thresholds of the prototype at 100G, in bytes.
-const THRESHOLDS: (u32, u32) = (40_000, 36_800);
-/// Factors for the thresholds at 400G.
-const FACTORS: [u32; 2] = [1, 4];
-
-fn fast(loss: f64) -> Stress {
-    Stress::new(400, loss, HARDENED)
-}
-
-fn all() -> Vec<Stress> {
-    let runs_at = |gbps| {
-        MEASURED
-            .into_iter()
-            .flat_map(move |loss| [LG, LG_NB, HARDENED].map(|mode| Stress::new(gbps, loss, mode)))
-    };
-    RATES.into_iter().flat_map(runs_at).chain([fast(HIGH_LOSS)]).collect()
-}
-
-fn ideal() -> Stress {
-    Stress::new(100, HIGH_LOSS, IDEAL)
-}
-
-/// The registers of the prototype at 400 Gb/s in a switch with memory. The buffer holds the frames in flight
-/// on the link.
-fn ideal_fast(factor: u32, effort: Effort) -> Run {
-    let (pause, resume) = THRESHOLDS;
-    Stress::new(400, HIGH_LOSS, IDEAL)
-        .run(frames(effort, HIGH_LOSS))
-        .set("protect.0.give_up", "7us")
-        .set("protect.0.pause_at", format!("{}B", factor * pause))
-        .set("protect.0.resume_at", format!("{}B", factor * resume))
-        .set("protect.0.rx_buffer", "300kB")
-}
-
-fn speed(results: &Results<'_>, stress: Stress) -> f64 {
-    speed_bps(counted(results, stress).0)
-}
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    for (loss, paper) in MEASURED.into_iter().zip(PAPER_BPS) {
-        for (mode, name, paper) in [(LG, "ordered", paper), (LG_NB, "non-blocking", 98.74e9)] {
+    let speed = |stress: Stress| rate_bps(speed_bps(counted(results, stress).0));
+    let at = |gbps, mode| Stress::new(gbps, HIGH_LOSS, mode);
+    for (loss, ordered) in MEASURED.into_iter().zip(PAPER_BPS) {
+        for (mode, name, paper) in [(LG, "ordered", ordered), (LG_NB, "non-blocking", 98.74e9)] {
             let what = format!("speed, {name} mode, 100G, {}", shown(loss));
-            let speed = rate_bps(speed(results, Stress::new(100, loss, mode)));
-            let print = judgement.printed(what, speed.near(paper, 0.02));
+            let print = judgement.printed(what, speed(Stress::new(100, loss, mode)).near(paper, 0.02));
             if loss == HIGH_LOSS && mode == LG {
-                let in_memory = rate_bps(self::speed(results, ideal()));
-                judgement.explain("the same registers in a switch with memory", 0, &[(print, in_memory)]);
+                let in_memory = [(print, speed(at(100, IDEAL)))];
+                judgement.explain("the same registers in a switch with memory", 0, &in_memory);
             }
         }
     }
-    let lost = |gbps: u32| {
-        let speed_in = |mode| speed(results, Stress::new(gbps, HIGH_LOSS, mode));
-        1.0 - speed_in(LG) / speed_in(LG_NB).max(1.0)
-    };
-    judgement.must(
-        "speed lost by the ordered mode",
-        ascending(&[("25G", fraction(lost(25))), ("100G", fraction(lost(100)))], 0.0),
-    );
-    for (stress, gbps) in
-        [(Stress::new(100, HIGH_LOSS, HARDENED), 100e9), (fast(HIGH_LOSS), 400e9), (ideal(), 100e9)]
-    {
-        let what = format!("speed, {}", stress.name());
-        judgement.must(what, rate_bps(speed(results, stress)).at_least(0.98 * gbps));
+    let lost = |gbps| fraction(1.0 - speed(at(gbps, LG)).value / speed(at(gbps, LG_NB)).value.max(1.0));
+    let by_rate = ascending(&[("25G", lost(25)), ("100G", lost(100))], 0.0);
+    judgement.must("speed lost by the ordered mode", by_rate);
+    for stress in [at(100, HARDENED), at(400, HARDENED), at(100, IDEAL)] {
+        let bound = 0.98e9 * f64::from(stress.gbps);
+        judgement.must(format!("speed, {}", stress.name()), speed(stress).at_least(bound));
     }
-    judgement.table(
+    rows(judgement, results);
+    let point = |mode| move |loss| (loss, speed(Stress::new(100, loss, mode)).value);
+    let curve = |mode| Curve::marked(mode, MEASURED.map(point(mode)));
+    let ideal = Curve::marked(IDEAL, [(HIGH_LOSS, speed(at(100, IDEAL)).value)]);
+    let paper = Curve::marked("LG, paper", MEASURED.into_iter().zip(PAPER_BPS));
+    let x = Axis::new("loss rate of the link", Scale::Log, Unit::Number);
+    let y = Axis::new("effective speed", Scale::Linear, Unit::RateBps).with_range(80e9, 100e9);
+    let curves = [LG, LG_NB, HARDENED].map(curve).into_iter().chain([ideal, paper]);
+    let description = "Effective link speed against the loss rate of the link.";
+    let title = "Effective speed of a protected link of 100 Gb/s";
+    judgement.plot("l2", &Plot::new(title, description, x, y, curves.collect()));
+}
+
+fn rows(judgement: &mut Judgement, results: &Results<'_>) {
+    let at = |gbps| {
+        let at = move |loss| [LG, LG_NB, HARDENED].map(|mode| Stress::new(gbps, loss, mode));
+        MEASURED.into_iter().flat_map(at)
+    };
+    let [fast, ideal] =
+        [(400, HARDENED), (100, IDEAL)].map(|(gbps, mode)| Stress::new(gbps, HIGH_LOSS, mode));
+    for stress in RATES.into_iter().flat_map(at).chain([fast, ideal]) {
+        row(judgement, stress.name(), stress.gbps, counted(results, stress).0);
+    }
+    // At 400 Gb/s, with the prototype's thresholds for 100 Gb/s and a buffer for the frames on the link.
+    let stress = Stress::new(400, HIGH_LOSS, IDEAL);
+    let run = stress.run(frames(results.effort(), HIGH_LOSS)).set("protect.0.give_up", "7us");
+    for factor in [1, 4] {
+        let run = run.clone().set("protect.0.pause_at", format!("{}B", factor * 40_000));
+        let run = run.set("protect.0.resume_at", format!("{}B", factor * 36_800));
+        let outcome = results.outcome(&run.set("protect.0.rx_buffer", "300kB"));
+        row(judgement, format!("{}, thresholds × {factor}", stress.name()), 400, outcome);
+    }
+    judgement.columns(
         "| speed | speed lost | pauses per loss | paused time per loss | recirculations per loss | copies per frame",
-        rows(results),
     );
-    judgement.plot("l2", &figure(results));
 }
 
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let stressed = |stress: Stress| row(stress.name(), stress.gbps, counted(results, stress).0);
-    let faster = |factor| {
-        let name = format!("{}, thresholds × {factor}", Stress::new(400, HIGH_LOSS, IDEAL).name());
-        row(name, 400, results.outcome(&ideal_fast(factor, results.effort())))
-    };
-    all().into_iter().chain([ideal()]).map(stressed).chain(FACTORS.map(faster)).collect()
-}
-
-fn row(name: String, gbps: u32, outcome: &Outcome) -> Vec<String> {
+fn row(judgement: &mut Judgement, name: String, gbps: u32, outcome: &Outcome) {
     let sum = outcome.summary.protection;
-    let rate = f64::from(gbps) * 1e9;
     let bps = speed_bps(outcome);
-    vec![
-        name,
-        format!("{:.2} Gb/s", bps / 1e9),
-        format!("{} %", human::percent((1.0 - bps / rate).max(0.0))),
-        shown(per(sum.pauses, sum.missed)),
-        human::time_ns(per(sum.paused_ns, sum.missed)),
-        shown(per(sum.rx_recirculations, sum.missed)),
-        format!("{} %", human::percent(per(sum.resent.frames, sum.protected))),
-    ]
-}
-
-fn figure(results: &Results<'_>) -> Plot {
-    let line = |name: String, points: Vec<(f64, f64)>| Curve::marked(name, points);
-    let curve = |mode: &'static str| {
-        let point = |loss| (loss, speed(results, Stress::new(100, loss, mode)));
-        line(mode.to_owned(), MEASURED.map(point).to_vec())
-    };
-    let paper = line("LG, paper".to_owned(), MEASURED.into_iter().zip(PAPER_BPS).collect());
-    Plot::new(
-        "Effective speed of a protected link of 100 Gb/s",
-        "Effective link speed against the loss rate of the link.",
-        Axis::new("loss rate of the link", Scale::Log, Unit::Number),
-        Axis::new("effective speed", Scale::Linear, Unit::RateBps).with_range(80e9, 100e9),
-        [LG, LG_NB, HARDENED]
-            .map(curve)
-            .into_iter()
-            .chain([line(IDEAL.to_owned(), vec![(HIGH_LOSS, speed(results, ideal()))]), paper])
-            .collect(),
-    )
+    let lost = (1.0 - bps / (f64::from(gbps) * 1e9)).max(0.0);
+    let speed = format!("{:.2} Gb/s", bps / 1e9);
+    let paused = time_ns(per(sum.paused_ns, sum.missed));
+    let [pauses, turns] = [sum.pauses, sum.rx_recirculations].map(|count| number(per(count, sum.missed)));
+    let copies = fraction(per(sum.resent.frames, sum.protected));
+    judgement.row(name, [&speed, &fraction(lost), &pauses, &paused, &turns, &copies]);
 }

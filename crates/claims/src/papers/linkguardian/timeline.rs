@@ -33,31 +33,22 @@ pub(super) struct Transport {
     stream: Stream,
     /// Protection modes of the link.
     modes: &'static [&'static str],
+    /// Delay of each host's stack, if it is not that of the scenario.
+    stack: Option<&'static str>,
     /// End of a quick run in milliseconds: CUBIC needs longer to fill a queue.
     quick_end_ms: u64,
 }
 
-pub(super) const DCTCP: Transport = Transport {
-    name: "DCTCP",
-    stream: Stream { congestion: "dctcp", gbps: 25 },
-    modes: &[LG, HARDENED],
-    quick_end_ms: 120,
-};
-const CUBIC: Transport = Transport {
-    name: "CUBIC",
-    stream: Stream { congestion: "cubic", gbps: 25 },
-    modes: &[LG],
-    quick_end_ms: 260,
-};
-const BBR: Transport = Transport {
-    name: "BBR",
-    stream: Stream { congestion: "bbr", gbps: 10 },
-    modes: &[LG],
-    quick_end_ms: 160,
-};
-/// DCTCP with a longer quick run.
-pub(super) const LONG_DCTCP: Transport = Transport { quick_end_ms: 260, ..DCTCP };
-const TRANSPORTS: [Transport; 3] = [DCTCP, CUBIC, BBR];
+const fn transport(name: &'static str, congestion: &'static str, gbps: u32, quick_end_ms: u64) -> Transport {
+    Transport { name, stream: Stream { congestion, gbps }, modes: &[LG], stack: None, quick_end_ms }
+}
+
+pub(super) const DCTCP: Transport =
+    Transport { modes: &[LG, HARDENED], ..transport("DCTCP", "dctcp", 25, 120) };
+/// DCTCP with a longer round trip.
+pub(super) const LONG_DCTCP: Transport = Transport { stack: Some("47us"), quick_end_ms: 260, ..DCTCP };
+const BBR: Transport = transport("BBR", "bbr", 10, 160);
+const TRANSPORTS: [Transport; 3] = [DCTCP, transport("CUBIC", "cubic", 25, 260), BBR];
 
 const LOSS: f64 = 1e-3;
 /// "Sharply" in the paper.
@@ -79,68 +70,43 @@ pub(super) enum Phase {
 
 impl Phase {
     pub(super) const ALL: [Self; 3] = [Self::Clean, Self::Corrupting, Self::Protected];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Corrupting => "corrupting",
-            Self::Protected => "protected",
-        }
-    }
-
-    /// Start and end of a phase, in milliseconds.
-    fn whole_ms(self, transport: Transport, effort: Effort) -> [u64; 2] {
-        match self {
-            Self::Clean => [0, effort.choose(20, 2_000)],
-            Self::Corrupting => effort.choose([20, 60], [2_000, 7_000]),
-            Self::Protected => effort.choose([60, transport.quick_end_ms], [7_000, 10_000]),
-        }
-    }
-
-    /// Start and end without the first tenth, in nanoseconds.
-    fn settled_ns(self, transport: Transport, effort: Effort) -> [u64; 2] {
-        let [start, end] = self.whole_ms(transport, effort);
-        [(start + (end - start) / 10) * 1_000_000, end * 1_000_000]
-    }
 }
 
-/// A stream over a link that passes through all phases.
-pub(super) fn run(transport: Transport, variant: &'static str, effort: Effort) -> Run {
-    let starts = Phase::ALL.map(|phase| phase.whole_ms(transport, effort)[0]);
-    let end = Phase::Protected.whole_ms(transport, effort)[1];
-    let per_s = if variant == HARDENED { 0.1 } else { 0.16 };
-    transport
-        .stream
-        .run(variant, format!("{LOSS:e}"))
-        .set("impair.0.start", format!("{}ms", starts[1]))
-        .set("protect.0.start", format!("{}ms", starts[2]))
-        .set("stop.after", format!("{end}ms"))
-        .set("series.every", format!("{}us", effort.choose(1_000, 20_000)))
-        .set("series.links", "all")
-        .seconds(end as f64 * 1e-3 * f64::from(transport.stream.gbps) * per_s)
-}
+impl Transport {
+    /// Starts of the phases and end of the last, in milliseconds.
+    fn phases_ms(&self, effort: Effort) -> [u64; 4] {
+        effort.choose([0, 20, 60, self.quick_end_ms], [0, 2_000, 7_000, 10_000])
+    }
 
-/// Frames at line rate over the same link.
-fn line_rate(variant: &'static str, effort: Effort) -> Run {
-    let variant = if variant == HARDENED { stress::HARDENED } else { stress::LG };
-    Stress::new(25, LOSS, variant).run(stress::frames(effort, LOSS))
+    /// A stream over a link that passes through all phases.
+    fn run(&self, variant: &'static str, effort: Effort) -> Run {
+        let [_, corrupting, protected, end] = self.phases_ms(effort);
+        let run = self
+            .stream
+            .run(variant, format!("{LOSS:e}"))
+            .set("impair.0.start", format!("{corrupting}ms"))
+            .set("protect.0.start", format!("{protected}ms"))
+            .set("stop.after", format!("{end}ms"))
+            .set("series.every", format!("{}us", effort.choose(1_000, 20_000)))
+            .set("series.links", "all")
+            .seconds(end as f64 * 1.6e-4 * f64::from(self.stream.gbps));
+        self.stack.into_iter().fold(run, |run, stack| run.set("transport.tcp.stack_latency", stack))
+    }
 }
 
 /// Samples of a stream.
 pub(super) struct StreamSamples<'a> {
     outcome: &'a Outcome,
-    transport: Transport,
-    effort: Effort,
+    phases_ms: [u64; 4],
+    samples_per_s: f64,
 }
 
 impl<'a> StreamSamples<'a> {
-    /// Samples of a run made by [`run`] for this transport.
-    pub(super) fn new(results: &'a Results<'_>, transport: Transport, run: &Run) -> Self {
-        Self { outcome: results.outcome(run), transport, effort: results.effort() }
-    }
-
-    fn for_variant(results: &'a Results<'_>, transport: Transport, variant: &'static str) -> Self {
-        Self::new(results, transport, &run(transport, variant, results.effort()))
+    pub(super) fn new(results: &'a Results<'_>, transport: Transport, variant: &'static str) -> Self {
+        let effort = results.effort();
+        let outcome = results.outcome(&transport.run(variant, effort));
+        let phases_ms = transport.phases_ms(effort);
+        Self { outcome, phases_ms, samples_per_s: effort.choose(1_000.0, 50.0) }
     }
 
     /// Frames that overflowed the reordering buffer.
@@ -153,10 +119,12 @@ impl<'a> StreamSamples<'a> {
         self.outcome.summary.protection.rx_buffer_bytes_max
     }
 
+    /// The samples of a phase without its first tenth.
     fn values(&self, lane: &str, metric: Metric, phase: Phase) -> Vec<u64> {
-        let [start, end] = phase.settled_ns(self.transport, self.effort);
+        let [start, end] = [0, 1].map(|next| self.phases_ms[phase as usize + next]);
+        let settled = (start + (end - start) / 10) * 1_000_000 + 1..=end * 1_000_000;
         let samples = self.outcome.series(lane, metric).iter();
-        samples.filter(|(ns, _)| (start + 1..=end).contains(ns)).map(|(_, value)| *value).collect()
+        samples.filter(|(ns, _)| settled.contains(ns)).map(|(_, value)| *value).collect()
     }
 
     /// Sum of a metric in a phase.
@@ -169,182 +137,137 @@ impl<'a> StreamSamples<'a> {
         values.iter().sum::<u64>() as f64 / values.len().max(1) as f64
     }
 
-    fn most(&self, lane: &str, metric: Metric, phase: Phase) -> u64 {
-        self.values(lane, metric, phase).into_iter().max().unwrap_or(0)
-    }
-
-    fn per_s(&self, lane: &str, metric: Metric, phase: Phase) -> f64 {
-        self.mean(lane, metric, phase) * self.samples_per_s()
-    }
-
     /// Rate of frames that reach the receiving host, in bits per second.
     pub(super) fn throughput_bps(&self, phase: Phase) -> f64 {
-        self.per_s(INTO, Metric::TxBytes, phase) * 8.0
+        self.mean(INTO, Metric::TxBytes, phase) * self.samples_per_s * 8.0
     }
 
     /// Retransmissions of the host per second.
     pub(super) fn retransmissions_per_s(&self, phase: Phase) -> f64 {
-        self.per_s(OUT, Metric::RetransmittedPackets, phase)
+        self.mean(OUT, Metric::RetransmittedPackets, phase) * self.samples_per_s
     }
 
-    /// A sampled metric over time, multiplied by `factor`.
-    pub(super) fn curve(&self, name: String, lane: &str, metric: Metric, factor: f64) -> Curve {
+    /// Largest reordering buffer of a sample with protection.
+    fn reorder_sampled_max(&self) -> u64 {
+        self.values(FORWARD, Metric::RxBufferBytes, Phase::Protected).into_iter().max().unwrap_or(0)
+    }
+
+    /// A sampled metric over time; bytes that pass as a rate in bits per second.
+    pub(super) fn curve(&self, name: impl Into<String>, lane: &str, metric: Metric) -> Curve {
+        let factor = if metric == Metric::TxBytes { 8.0 * self.samples_per_s } else { 1.0 };
         let points = self.outcome.series(lane, metric).iter();
-        let points = points.map(|&(ns, value)| (ns as f64, value as f64 * factor));
-        Curve::straight(name, points)
+        Curve::straight(name, points.map(|&(ns, value)| (ns as f64, value as f64 * factor)))
     }
+}
 
-    /// Samples per second.
-    pub(super) fn samples_per_s(&self) -> f64 {
-        self.effort.choose(1_000.0, 50.0)
-    }
+/// A plot over time.
+pub(super) fn over_time(title: &str, y: Axis, curves: Vec<Curve>) -> Plot {
+    let description = format!("{title}, over time.");
+    Plot::new(title, description, Axis::new("time", Scale::Linear, Unit::TimeNs), y, curves)
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    let mut rows = Vec::new();
     for transport in TRANSPORTS {
         for &mode in transport.modes {
-            let samples = StreamSamples::for_variant(results, transport, mode);
+            let samples = StreamSamples::new(results, transport, mode);
             let name = format!("{}, {mode}", transport.name);
-            check_host_retransmissions(judgement, &samples, &name);
+            host_retransmissions(judgement, &samples, &name);
             if transport == BBR {
-                check_bbr(judgement, &samples, &name);
+                bbr(judgement, &samples, &name);
             } else {
-                let line_bps = speed_bps(results.outcome(&line_rate(mode, results.effort()))) * FRAME_SHARE;
-                check_slowdown(judgement, &samples, &name, line_bps);
-                check_queue(judgement, &samples, &name, transport);
+                let mode = if mode == HARDENED { stress::HARDENED } else { stress::LG };
+                let (line_rate, _) = stress::counted(results, Stress::new(25, LOSS, mode));
+                slowdown(judgement, &samples, &name, speed_bps(line_rate) * FRAME_SHARE);
+                queue(judgement, &samples, &name, transport);
             }
-            rows.push(row(&samples, name));
+            row(judgement, &samples, name);
         }
     }
-    judgement.table(COLUMNS, rows);
-    figures(judgement, results);
+    judgement.columns(
+        "| clean | corrupting | protected | retransmitted, corrupting | protected | queue, corrupting | protected | \
+         drops, protected | reordering buffer at most",
+    );
+    for (name, title, lane, metric, y) in [
+        (
+            "l15-throughput",
+            "Streams before, during and after corruption",
+            INTO,
+            Metric::TxBytes,
+            Axis::new("throughput", Scale::Linear, Unit::RateBps).with_range(0.0, 25e9),
+        ),
+        (
+            "l15-queue",
+            "Queue before the link",
+            FORWARD,
+            Metric::QueueBytes,
+            Axis::new("queue", Scale::Linear, Unit::Bytes).with_range(0.0, 600e3),
+        ),
+    ] {
+        let curve = |transport: Transport| {
+            let name = format!("{}, {}G", transport.name, transport.stream.gbps);
+            StreamSamples::new(results, transport, LG).curve(name, lane, metric)
+        };
+        judgement.plot(name, &over_time(title, y, TRANSPORTS.map(curve).to_vec()));
+    }
 }
 
 /// Checks that corruption slows the stream, and that protection restores its speed.
-fn check_slowdown(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, line_bps: f64) {
-    let [clean, corrupting, protected] = Phase::ALL.map(|phase| samples.throughput_bps(phase));
-    judgement.must(
-        format!("throughput with corruption as a share of clean, {name}"),
-        fraction(corrupting / clean).at_most(SLOWED_SHARE_MAX),
-    );
-    judgement.must(format!("throughput, protected, {name}"), rate_bps(protected).at_least(0.97 * line_bps));
+fn slowdown(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, line_bps: f64) {
+    let [clean, corrupting, protected] = Phase::ALL.map(|phase| rate_bps(samples.throughput_bps(phase)));
+    let what = format!("throughput with corruption as a share of clean, {name}");
+    judgement.must(what, fraction(corrupting.value / clean.value).at_most(SLOWED_SHARE_MAX));
+    judgement.must(format!("throughput, protected, {name}"), protected.at_least(0.97 * line_bps));
 }
 
-fn check_queue(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, transport: Transport) {
-    let queue = |phase| samples.mean(FORWARD, Metric::QueueBytes, phase);
-    for phase in [Phase::Clean, Phase::Corrupting] {
-        judgement.must(format!("queue, {}, {name}", phase.name()), bytes(queue(phase)).at_most(10e3));
+fn queue(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str, transport: Transport) {
+    let queue = |phase| bytes(samples.mean(FORWARD, Metric::QueueBytes, phase));
+    for (phase, state) in [(Phase::Clean, "clean"), (Phase::Corrupting, "corrupting")] {
+        judgement.must(format!("queue, {state}, {name}"), queue(phase).at_most(10e3));
     }
     let dropped = Phase::ALL.map(|phase| samples.sum(FORWARD, Metric::DroppedFrames, phase));
-    let what = format!("queue, protected, {name}");
+    let (what, protected) = (format!("queue, protected, {name}"), queue(Phase::Protected));
     if transport == DCTCP {
-        judgement
-            .must(what, bytes(queue(Phase::Protected)).between(THRESHOLD_BYTES / 2.0, THRESHOLD_BYTES * 1.2));
-        let marked = samples.outcome.summary.congestion.marked;
-        judgement.some(format!("marks, {name}"), marked);
+        judgement.must(what, protected.between(THRESHOLD_BYTES / 2.0, THRESHOLD_BYTES * 1.2));
+        judgement.some(format!("marks, {name}"), samples.outcome.summary.congestion.marked);
         judgement.none(format!("drops, {name}"), dropped.iter().sum());
     } else {
-        judgement.must(what, bytes(queue(Phase::Protected)).at_least(THRESHOLD_BYTES / 2.0));
+        judgement.must(what, protected.at_least(THRESHOLD_BYTES / 2.0));
         judgement.none(format!("drops before protection, {name}"), dropped[0] + dropped[1]);
         judgement.some(format!("drops, protected, {name}"), dropped[2]);
     }
 }
 
 /// Checks that the host retransmits at most 1 % of the frames that the link lost.
-fn check_host_retransmissions(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
+fn host_retransmissions(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
     let sum = |lane, metric| samples.sum(lane, metric, Phase::Protected);
     let dropped = sum(FORWARD, Metric::DroppedFrames);
     let retransmitted = sum(OUT, Metric::RetransmittedPackets).saturating_sub(dropped);
-    let lost = sum(FORWARD, Metric::CorruptedFrames);
+    let per_lost = retransmitted as f64 / sum(FORWARD, Metric::CorruptedFrames).max(1) as f64;
     let what = format!("retransmissions per lost frame, protected, {name}");
-    judgement.must(what, number(retransmitted as f64 / lost.max(1) as f64).at_most(0.01));
-    let most = samples.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
-    judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(REORDER_BYTES_MAX));
+    judgement.must(what, number(per_lost).at_most(0.01));
+    let most = bytes(samples.reorder_sampled_max() as f64);
+    judgement.must(format!("reordering buffer, {name}"), most.at_most(REORDER_BYTES_MAX));
 }
 
-fn check_bbr(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
+fn bbr(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: &str) {
     let [clean, corrupting, protected] = Phase::ALL.map(|phase| samples.throughput_bps(phase));
-    judgement.must(
-        format!("throughput with corruption as a share of clean, {name}"),
-        fraction(corrupting / clean).at_least(BBR_SHARE_MIN),
-    );
-    judgement.must(
-        format!("throughput with protection as a share of clean, {name}"),
-        fraction(protected / clean).at_least(BBR_SHARE_MIN),
-    );
-    judgement.printed(
-        format!("throughput with protection divided by that with corruption, {name}"),
-        number(protected / corrupting).at_least(1.0),
-    );
+    for (state, throughput) in [("corruption", corrupting), ("protection", protected)] {
+        let what = format!("throughput with {state} as a share of clean, {name}");
+        judgement.must(what, fraction(throughput / clean).at_least(BBR_SHARE_MIN));
+    }
+    let what = format!("throughput with protection divided by that with corruption, {name}");
+    judgement.printed(what, number(protected / corrupting).at_least(1.0));
 }
 
-const COLUMNS: &str = "| clean | corrupting | protected | retransmitted, corrupting | protected | queue, corrupting | \
-                       protected | drops, protected | reordering buffer at most";
-
-fn row(samples: &StreamSamples<'_>, name: String) -> Vec<String> {
+fn row(judgement: &mut Judgement, samples: &StreamSamples<'_>, name: String) {
     let [clean, corrupting, protected] =
         Phase::ALL.map(|phase| format!("{:.2} Gb/s", samples.throughput_bps(phase) / 1e9));
-    let retransmitted = |phase| human::count(samples.sum(OUT, Metric::RetransmittedPackets, phase));
-    let queue = |phase| human::bytes(samples.mean(FORWARD, Metric::QueueBytes, phase));
-    vec![
-        name,
-        clean,
-        corrupting,
-        protected,
-        retransmitted(Phase::Corrupting),
-        retransmitted(Phase::Protected),
-        queue(Phase::Corrupting),
-        queue(Phase::Protected),
-        human::count(samples.sum(FORWARD, Metric::DroppedFrames, Phase::Protected)),
-        human::bytes(samples.most(FORWARD, Metric::RxBufferBytes, Phase::Protected) as f64),
-    ]
-}
-
-fn figures(judgement: &mut Judgement, results: &Results<'_>) {
-    let curves = |lane: &str, metric, factor: fn(&StreamSamples<'_>) -> f64| {
-        TRANSPORTS.map(|transport| {
-            let samples = StreamSamples::for_variant(results, transport, LG);
-            let name = format!("{}, {}G", transport.name, transport.stream.gbps);
-            samples.curve(name, lane, metric, factor(&samples))
-        })
-    };
-    let plot = |title: &str, label: &str, unit, most, curves: [Curve; 3]| Plot {
-        title: title.to_owned(),
-        description: format!("{title}, over time: DCTCP, CUBIC and BBR over a link with LinkGuardian."),
-        x: Axis::new("time", Scale::Linear, Unit::TimeNs),
-        y: Axis::new(label, Scale::Linear, unit).with_range(0.0, most),
-        curves: curves.to_vec(),
-    };
-    let per_s = |samples: &StreamSamples<'_>| 8.0 * samples.samples_per_s();
-    judgement.plot(
-        "l15-throughput",
-        &plot(
-            "Streams before, during and after corruption",
-            "throughput",
-            Unit::RateBps,
-            25e9,
-            curves(INTO, Metric::TxBytes, per_s),
-        ),
-    );
-    judgement.plot(
-        "l15-queue",
-        &plot(
-            "Queue before the link",
-            "queue",
-            Unit::Bytes,
-            600e3,
-            curves(FORWARD, Metric::QueueBytes, |_| 1.0),
-        ),
-    );
-    judgement.plot(
-        "l15-buffer",
-        &plot(
-            "Reordering buffer behind the link",
-            "reordering buffer",
-            Unit::Bytes,
-            REORDER_BYTES_MAX,
-            curves(FORWARD, Metric::RxBufferBytes, |_| 1.0),
-        ),
-    );
+    let [_, resent, still_resent] =
+        Phase::ALL.map(|phase| count(samples.sum(OUT, Metric::RetransmittedPackets, phase)));
+    let [_, before, behind] = Phase::ALL.map(|phase| bytes(samples.mean(FORWARD, Metric::QueueBytes, phase)));
+    let drops = count(samples.sum(FORWARD, Metric::DroppedFrames, Phase::Protected));
+    let most = bytes(samples.reorder_sampled_max() as f64);
+    let cells: [&dyn std::fmt::Display; 9] =
+        [&clean, &corrupting, &protected, &resent, &still_resent, &before, &behind, &drops, &most];
+    judgement.row(name, cells);
 }

@@ -34,7 +34,7 @@ pub(super) const SHOWN_VARIANTS: [&str; 8] =
 pub(super) const ACTUAL_LOSS: f64 = 1.16e-3;
 
 /// Tolerance for printed ratios.
-pub(super) const RATIO_TOLERANCE: f64 = 0.1;
+const RATIO_TOLERANCE: f64 = 0.1;
 /// Largest ratio to the times without loss, at any quantile, for a link that hides its losses.
 pub(super) const HIDDEN_RATIO_MAX: f64 = 2.0;
 
@@ -107,9 +107,14 @@ impl Trial {
         format!("{} ({}…{})", shown(self.gain(results, variant)), shown(low), shown(high))
     }
 
+    /// Share of the flows that have a timeout.
+    pub(super) fn waiting(&self, results: &Results<'_>, variant: &'static str) -> Share {
+        share(self.flows_with_timeout(results, variant), u64::from(self.flows))
+    }
+
     /// Flows with a timeout. With TCP these are all flows that took that long: a tail loss probe may replace
     /// the timeout.
-    pub(super) fn flows_with_timeout(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+    fn flows_with_timeout(&self, results: &Results<'_>, variant: &'static str) -> u64 {
         let outcome = self.outcome(results, variant);
         if self.transport.is_tcp() {
             (share_above(outcome, RTO_MIN_NS) * outcome.summary.flows as f64).round() as u64
@@ -126,10 +131,9 @@ impl Trial {
         variant: &'static str,
     ) {
         let name = self.named(variant);
-        let summary = &self.outcome(results, variant).summary;
-        let unfinished = summary.flows - summary.finished;
-        judgement.none(format!("flows that do not finish, {name}"), unfinished);
-        judgement.none(format!("timeouts, {name}"), summary.timeouts.total());
+        let outcome = self.outcome(results, variant);
+        judgement.none(format!("flows that do not finish, {name}"), outcome.unfinished());
+        judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
         if self.transport.is_tcp() {
             let slowest = time_ns(self.quantile_ns(results, variant, 1.0));
             judgement.must(format!("slowest, {name}"), slowest.below(RTO_MIN_NS));
@@ -153,16 +157,22 @@ impl Trial {
         format!("{variant}, {}", self.transport.name())
     }
 
-    /// Checks that without protection enough flows have a timeout to determine the 99.9 % quantile.
-    pub(super) fn check_timeouts_dominate(&self, judgement: &mut Judgement, results: &Results<'_>) {
-        let share = self.flows_with_timeout(results, LOSS) as f64 / f64::from(self.flows);
-        let what = format!("flows with a timeout, {}", self.named(LOSS));
-        judgement.must(what, fraction(share).at_least(1e-3));
+    /// Checks the printed gain of a protection at 99.9 %.
+    pub(super) fn check_gain(
+        &self,
+        judgement: &mut Judgement,
+        results: &Results<'_>,
+        variant: &'static str,
+        printed: f64,
+    ) {
+        let what = format!("gain at 99.9 %, {}", self.named(variant));
+        judgement.printed(what, number(self.gain(results, variant)).near(printed, RATIO_TOLERANCE));
     }
 
-    /// Retransmissions of the host.
-    pub(super) fn retransmissions(&self, results: &Results<'_>, variant: &'static str) -> u64 {
-        self.outcome(results, variant).summary.retransmitted_packets
+    /// Checks that without protection enough flows have a timeout to determine the 99.9 % quantile.
+    pub(super) fn check_timeouts_dominate(&self, judgement: &mut Judgement, results: &Results<'_>) {
+        let what = format!("flows with a timeout, {}", self.named(LOSS));
+        judgement.must(what, fraction(self.waiting(results, LOSS).value()).at_least(1e-3));
     }
 
     /// Bytes of headers, copies, parity and control frames for each byte that the link carries without
@@ -175,15 +185,18 @@ impl Trial {
         added as f64 / carried.saturating_sub(added).max(1) as f64
     }
 
-    /// A table row: quantiles, flows with a timeout, retransmissions, overhead, and gain.
-    pub(super) fn row(&self, results: &Results<'_>, variant: &'static str) -> Vec<String> {
-        let mut row = vec![format!("{}, {variant}", self.transport.name())];
-        row.extend(QUANTILES.map(|quantile| human::time_ns(self.quantile_ns(results, variant, quantile))));
-        row.push(human::count(self.flows_with_timeout(results, variant)));
-        row.push(human::count(self.retransmissions(results, variant)));
-        row.push(format!("{} %", human::percent(self.overhead(results, variant))));
-        row.push(self.gain_text(results, variant));
-        row
+    /// Adds a row to the table: quantiles, flows with a timeout, retransmissions, overhead, and gain.
+    pub(super) fn row(&self, judgement: &mut Judgement, results: &Results<'_>, variant: &'static str) {
+        let [median, p99, p999, p9999] =
+            [0.5, 0.99, 0.999, 0.9999].map(|quantile| time_ns(self.quantile_ns(results, variant, quantile)));
+        let waiting = count(self.flows_with_timeout(results, variant));
+        let resent = count(self.outcome(results, variant).summary.retransmitted_packets);
+        let added = fraction(self.overhead(results, variant));
+        let gain = self.gain_text(results, variant);
+        judgement.row(
+            format!("{}, {variant}", self.transport.name()),
+            [&median, &p99, &p999, &p9999, &waiting, &resent, &added, &gain],
+        );
     }
 
     /// Plots the slowest flows, as in the paper.
@@ -225,4 +238,3 @@ impl Trial {
 /// The column heads of [`Trial::row`].
 pub(super) const COLUMNS: &str = "| median | 99 % | 99.9 % | 99.99 % | flows with a timeout | retransmitted | bytes \
                                   added | gain at 99.9 % (95 %)";
-const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

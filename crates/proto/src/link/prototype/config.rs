@@ -22,6 +22,8 @@ pub struct Config {
     pub dummies_max: u8,
     /// Maximum frames that carry the same ACK.
     pub acks_max: u8,
+    /// Whether ACKs also leave in frames of their own, from a queue that refills itself (§3.1).
+    pub ack_queue: bool,
     /// `ackNoTimeout`, in [`TICK`]s.
     pub timeout_ticks: u16,
     /// Depth of the reordering buffer in cells at which the sender is paused.
@@ -94,6 +96,7 @@ impl Config {
             copies: 1,
             dummies_max: 3,
             acks_max: 2,
+            ack_queue: true,
             timeout_ticks,
             pause_cells,
             resume_cells,

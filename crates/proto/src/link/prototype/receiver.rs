@@ -217,8 +217,12 @@ impl Receiver {
         })
     }
 
-    /// A normal frame or a courier leaves in the other direction. Returns its ACK, if one is owed. A courier
-    /// without ACK is not sent.
+    /// The courier may leave, because no frame does. Returns its ACK; without one it is not sent.
+    pub fn on_idle(&mut self) -> Option<Ack> {
+        if self.config.ack_queue { self.on_egress() } else { None }
+    }
+
+    /// A normal frame leaves in the other direction. Returns its ACK, if one is owed.
     pub fn on_egress(&mut self) -> Option<Ack> {
         self.acks_owed = self.acks_owed.checked_sub(1)?;
         self.counters.acks += 1;
