@@ -110,14 +110,17 @@ fn count(program: &Path, case: &Case) -> Result<Counts> {
 /// Says what is wrong with the counts of a case.
 fn complaint(name: &str, counts: Counts, known: Option<Counts>) -> Option<String> {
     let Some(known) = known else { return Some(format!("{name}: no committed figures")) };
+    let mut faults = Vec::new();
     let change = counts.instructions / known.instructions - 1.0;
     if change.abs() > INSTRUCTIONS_TOLERANCE {
-        return Some(format!("{name}: {:+.1} % instructions per packet-hop", change * 100.0));
+        faults.push(format!("{:+.1} % instructions", change * 100.0));
     }
     let (relative, absolute) = MISSES_TOLERANCE;
     let more = counts.misses - known.misses;
-    (more > known.misses * relative + absolute)
-        .then(|| format!("{name}: {more:+.2} cache misses per packet-hop"))
+    if more > known.misses * relative + absolute {
+        faults.push(format!("{more:+.2} cache misses"));
+    }
+    (!faults.is_empty()).then(|| format!("{name}: {} per packet-hop", faults.join(", ")))
 }
 
 /// Reads the packet-hops in lines like `0298977d 150000 clean`.
@@ -152,6 +155,8 @@ mod tests {
         assert_eq!(verdict(420.0, 1.5).unwrap(), "plain: +5.0 % instructions per packet-hop");
         assert_eq!(verdict(380.0, 1.5).unwrap(), "plain: -5.0 % instructions per packet-hop");
         assert_eq!(verdict(404.0, 2.5).unwrap(), "plain: +1.00 cache misses per packet-hop");
+        let both = "plain: +5.0 % instructions, +1.00 cache misses per packet-hop";
+        assert_eq!(verdict(420.0, 2.5).unwrap(), both);
         assert_eq!(verdict(404.0, 0.5), None);
         assert_eq!(complaint("new", known, None).unwrap(), "new: no committed figures");
     }

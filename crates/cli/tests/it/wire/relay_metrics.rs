@@ -55,7 +55,7 @@ fn metrics_are_what_prometheus_reads() {
         ] {
             assert!(get(request).0.starts_with(&format!("HTTP/1.1 {code}")), "{request}");
         }
-        let endless = format!("GET /metrics HTTP/1.1\r\nX: {}", "y".repeat(10_000));
+        let endless = format!("GET /metrics HTTP/1.1\r\nX: {}", "y".repeat(20_000));
         assert!(get(&endless).0.starts_with("HTTP/1.1 431"));
         signal("KILL", chain.carrier(0));
         assert!(eventually(|| {
