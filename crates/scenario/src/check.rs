@@ -13,6 +13,7 @@ use crate::error::LocatedError;
 use crate::impair::{Impair, ImpairmentKind, Script};
 use crate::lossless::Lossless;
 use crate::measure::Measure;
+use crate::mend;
 use crate::name::{Host, Sizes};
 use crate::nic_profile;
 use crate::pattern::{CheckError, Endpoints, Pattern, differ};
@@ -23,7 +24,7 @@ use crate::scenario::Scenario;
 use crate::switch::Switch;
 use crate::tcp;
 use crate::topology::{CrossDc, Graph, Shape, Topology};
-use crate::transport::Operation;
+use crate::transport::{self, Operation};
 use crate::value::{Place, Placed};
 use crate::workload::{App, Flows, Workload};
 use wiremend_units::unknown_name;
@@ -33,6 +34,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     let in_table = |place: Place| {
         move |(inner, why): CheckError| LocatedError { offset: inner.0.or(place.0), message: why }
     };
+    let in_itself = |why| (Place(None), why);
     check_topology(&scenario.topology).map_err(in_table(scenario.topology.place))?;
     check_switch(&scenario.switch).map_err(in_table(Place(None)))?;
     if let Some(lossless) = &scenario.switch.lossless {
@@ -47,6 +49,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
         trim.check(scenario).map_err(in_table(trim.place))?;
     }
     tcp::check(scenario).map_err(in_table(Place(None)))?;
+    transport::check(&scenario.transport).map_err(in_itself).map_err(in_table(scenario.transport.place))?;
     acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
     nic_profile::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
@@ -61,7 +64,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     for impair in &scenario.impairs {
         check_impair(impair).map_err(in_table(impair.place))?;
     }
-    check_mend(scenario).map_err(in_table(scenario.mend.place))?;
+    mend::check(&scenario.mend, &scenario.transport).map_err(in_itself).map_err(in_table(scenario.mend.place))?;
     for fail in &scenario.fails {
         fail.check().map_err(in_table(fail.place))?;
     }
@@ -101,15 +104,6 @@ fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), CheckErro
         return inconsistent(format!(
             "`until` is after the end of the run, {after} (stop.after); set an earlier time"
         ));
-    }
-    Ok(())
-}
-
-/// A repeated request of a READ would make the responder start over while it still responds.
-fn check_mend(scenario: &Scenario) -> Result<(), CheckError> {
-    let copies = scenario.mend.tail_copies.get() + scenario.mend.packet_copies.get();
-    if copies > 0 && scenario.transport.operation == Operation::Read {
-        return inconsistent("packets of a READ cannot be copied; use dummies, or another operation");
     }
     Ok(())
 }

@@ -110,6 +110,9 @@ pub struct Dcqcn {
     /// last decrease: `true` or `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamp_target: Option<bool>,
+    /// Whether each NAK, and each copy of it, reduces the rate as a CNP does: `false` in both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nak_decreases: Option<bool>,
     /// Time after which the rate rises: `55us` or `900us`.
     #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SchemaOf<Span>")]

@@ -121,7 +121,7 @@ pub use tcp::{Protocol, Tcp, TcpCongestion, TcpEcn, TcpReordering};
 pub use topology::{
     Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, LinkOverride, Pair, Shape, Topology,
 };
-pub use transport::{Mtu, Operation, QueuePairs, Transport};
+pub use transport::{FirstPsn, FrameSizes, Mtu, Operation, QueuePairs, Transport};
 pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};
 pub use window::{Window, WindowPackets};

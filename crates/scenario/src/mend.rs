@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::quantity::Within;
+use crate::recovery::RecoveryFamily;
+use crate::transport::{Operation, Transport};
 use crate::value::{self, SchemaOf};
 
 /// Dummies and copies that prevent timeouts after losses (Gao et al., JCST 2022). Without this table there
@@ -35,6 +37,13 @@ pub struct Mend {
     #[schemars(with = "SchemaOf<Span>")]
     #[schemars(extend("x-advanced" = true))]
     pub dummies_after: Span,
+    /// Timer of the tail alone, in place of dummies, as QUIC has it: if nothing has acknowledged the last posted packet
+    /// for this time after it was sent, a copy of it follows; another one after twice the time, and so on. Not for READ,
+    /// and only with `go-back-n` and `go-back-0`.
+    #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
+    pub tail_timeout: Option<Span>,
     /// Copies of each NAK, made by the switch of the host that sends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nak_copies: Option<Count>,
@@ -69,6 +78,7 @@ impl Default for Mend {
             dummies: None,
             dummies_when: DummiesWhen::Deferred,
             dummies_after: Span::ZERO,
+            tail_timeout: None,
             nak_copies: None,
             retransmission_copies: None,
             registers: Within::fixed(4096),
@@ -94,6 +104,26 @@ impl Mend {
     pub fn retransmission_copies(&self) -> u8 {
         self.retransmission_copies.map_or(self.preset.counts().2, Within::get)
     }
+}
+
+/// Checks that the remedies fit the transport. A repeated request of a READ would make the responder start over while
+/// it still responds.
+pub(crate) fn check(mend: &Mend, transport: &Transport) -> Result<(), String> {
+    let recovery = &transport.recovery;
+    let copies = mend.tail_copies.get() + mend.packet_copies.get() + u8::from(mend.tail_timeout.is_some());
+    if copies > 0 && transport.operation == Operation::Read {
+        return Err("packets of a READ cannot be copied; use dummies, or another operation".to_owned());
+    }
+    if mend.tail_timeout.is_some() && mend.dummies() > 0 {
+        return Err("`tail_timeout` takes the place of dummies; set `dummies = 0`, or leave it out".to_owned());
+    }
+    if mend.tail_timeout.is_some() && recovery.family() != RecoveryFamily::GoBack {
+        let name = recovery.name();
+        return Err(format!(
+            "`tail_timeout` needs go-back-n or go-back-0, and not \"{name}\"; leave it out"
+        ));
+    }
+    Ok(())
 }
 
 /// Numbers of dummies, NAK copies and retransmission copies.

@@ -8,7 +8,7 @@ use crate::acceleration::Acceleration;
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::dcp::Dcp;
 use crate::quantity::{Pace, Within};
-use crate::recovery::{Recovery, SelectiveRepeat};
+use crate::recovery::{Recovery, RecoveryFamily, SelectiveRepeat};
 use crate::tcp::{Protocol, Tcp};
 use crate::value::{self, Placed, Refusal, Scalar, SchemaOf, Value, as_value};
 use crate::window::Window;
@@ -63,6 +63,9 @@ pub struct Transport {
     pub ack_coalescing: bool,
     /// Mapping of flows to queue pairs.
     pub qp: QueuePairs,
+    /// Number of queue pairs per source and destination if `qp` is `per-pair`; each flow takes one of them at random.
+    #[schemars(extend("x-advanced" = true))]
+    pub queue_pairs: Within<u16, 1, 4096>,
     /// Sending rate of the requests of each queue pair. Responses to a READ leave at the rate of the link.
     pub rate: Pace,
     /// Measured behaviour of a NIC: `soft-roce`, the RoCE of Linux, or a path relative to the scenario file, ending in
@@ -103,9 +106,13 @@ pub struct Transport {
     /// Initial TTL of all packets; each switch decrements it.
     #[schemars(extend("x-advanced" = true))]
     pub ttl: Within<u8, 1, 255>,
-    /// Sequence number of the first packet of every queue pair; numbers wrap after 16777215.
+    /// Sequence number of the first packet of every queue pair, or `random` for another one each; numbers wrap after
+    /// 16777215.
     #[schemars(extend("x-advanced" = true))]
-    pub first_psn: Within<u32, 0, 0xff_ffff>,
+    pub first_psn: FirstPsn,
+    /// Sizes of RDMA frames. Captures always contain real frames.
+    #[schemars(extend("x-advanced" = true))]
+    pub frames: FrameSizes,
 }
 
 impl Default for Transport {
@@ -123,6 +130,7 @@ impl Default for Transport {
             ack_every: Within::fixed(1),
             ack_coalescing: false,
             qp: QueuePairs::PerFlow,
+            queue_pairs: Within::fixed(1),
             rate: Pace::Line,
             profile: None,
             selective_repeat: None,
@@ -135,7 +143,8 @@ impl Default for Transport {
             class: Within::fixed(0),
             cnp_class: None,
             ttl: Within::fixed(64),
-            first_psn: Within::fixed(0),
+            first_psn: FirstPsn::Number(Within::fixed(0)),
+            frames: FrameSizes::Wire,
         }
     }
 }
@@ -145,6 +154,20 @@ impl Transport {
     pub fn timeout(&self) -> Option<Span> {
         Span::from_timeout_code(self.timeout.get())
     }
+}
+
+/// Checks that what only some transports have belongs to one of them.
+pub(crate) fn check(transport: &Transport) -> Result<(), String> {
+    if transport.queue_pairs.get() > 1 && transport.qp == QueuePairs::PerFlow {
+        return Err("`queue_pairs` has no effect where each flow has one; set `qp = \"per-pair\"`".to_owned());
+    }
+    if transport.frames == FrameSizes::Paper && transport.recovery.family() != RecoveryFamily::GoBack {
+        let name = transport.recovery.name();
+        return Err(format!(
+            "`frames = \"paper\"` needs go-back-n or go-back-0, and not \"{name}\"; leave it out"
+        ));
+    }
+    Ok(())
 }
 
 /// RDMA operation that moves the data.
@@ -168,6 +191,56 @@ pub enum QueuePairs {
     /// One queue pair per source and destination; its flows are sent in the order in which they are posted.
     PerPair,
 }
+
+/// Sizes of RDMA frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameSizes {
+    /// Real ones: a WRITE has a RETH, and no frame has less than 64 bytes.
+    Wire,
+    /// Those of Gao et al. (JCST 2022): 62 bytes and the payload, and 68 bytes for ACK and NAK.
+    Paper,
+}
+
+/// First sequence number of queue pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstPsn {
+    /// The same for all.
+    Number(Within<u32, 0, 0xff_ffff>),
+    /// `"random"`: another one for each.
+    Random,
+}
+
+impl Value for FirstPsn {
+    fn expected() -> String {
+        format!("\"random\" or {}", Within::<u32, 0, 0xff_ffff>::expected())
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["integer", "string"]
+    }
+
+    fn names() -> &'static [&'static str] {
+        &["random"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        match scalar {
+            Scalar::Text(text) if text == "random" => Ok(Self::Random),
+            Scalar::Text(_) => Err(Refusal::Type),
+            scalar => Within::read(scalar).map(Self::Number),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Self::Number(number) => number.write(),
+            Self::Random => Scalar::Text("random".to_owned()),
+        }
+    }
+}
+
+as_value!(FirstPsn);
 
 /// Largest payload of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
-use wiremend_measure::{Metric, SeriesRow, VariantSummary};
+use wiremend_measure::{
+    Fate, FlowTrace, Metric, PacketKind, SeriesRow, TraceEvent, TraceRecord, VariantSummary,
+};
 use wiremend_proto::tcp;
 use wiremend_sim::{PauseCounters, Results};
 use wiremend_units::LaneId;
@@ -34,6 +36,9 @@ pub(crate) struct Outcome {
     pub(crate) tcp: Tcp,
     #[serde(default)]
     pub(crate) flow_groups: CountsByGroup,
+    /// Steps of the first flow that a ladder diagram would show, if the run was traced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steps: Vec<String>,
     /// Computing time in seconds.
     pub(crate) took_s: f64,
 }
@@ -140,8 +145,14 @@ impl Outcome {
             tracking: Tracking::new(results),
             tcp: Tcp::new(results),
             flow_groups: CountsByGroup::new(),
+            steps: Vec::new(),
             took_s,
         }
+    }
+
+    /// Adds the steps of a traced flow: losses, NAKs, retransmissions, dummies and timeouts.
+    pub(super) fn with_steps(self, trace: &FlowTrace) -> Self {
+        Self { steps: trace.records.iter().filter_map(|record| step(trace, record)).collect(), ..self }
     }
 
     /// Adds the sampled series.
@@ -197,4 +208,34 @@ impl Outcome {
     pub(crate) fn busiest(&self) -> f64 {
         self.lanes.keys().map(|lane| self.utilisation(lane)).fold(0.0, f64::max)
     }
+}
+
+/// Describes a step; none if it only repeats another one.
+fn step(trace: &FlowTrace, record: &TraceRecord) -> Option<String> {
+    Some(match record.event {
+        TraceEvent::Sent { packet, fate, .. } => {
+            let kind = match packet.kind {
+                PacketKind::Data => "packet",
+                PacketKind::Ack => "ACK",
+                PacketKind::Nak => "NAK",
+                PacketKind::Dummy => "dummy",
+                PacketKind::Control => return None,
+            };
+            // A packet has a record for each link. The first one is that of its host.
+            let is_first = record.node.0 < trace.hosts;
+            match (packet.kind, fate) {
+                (_, Fate::Corrupt | Fate::Failed) => format!("{kind} {} lost", packet.psn),
+                (PacketKind::Dummy, Fate::Pass) if is_first => format!("{kind} {}", packet.psn),
+                (PacketKind::Data, Fate::Pass) if is_first && packet.retransmission => {
+                    format!("{kind} {} again", packet.psn)
+                }
+                _ => return None,
+            }
+        }
+        TraceEvent::NakSent { expected } => format!("NAK {expected}"),
+        TraceEvent::Rewound { psn } => format!("back to {psn}"),
+        TraceEvent::TimerFired { oldest, .. } => format!("timeout {oldest}"),
+        TraceEvent::Completed => "completed".to_owned(),
+        _ => return None,
+    })
 }

@@ -15,12 +15,13 @@ pub(crate) struct Run {
     sets: Vec<Override>,
     seed: Option<u64>,
     seconds: f64,
+    traced: bool,
 }
 
 impl Run {
     /// A run of the first variant of a built-in scenario, without changes.
     pub(crate) fn new(scenario: &'static str) -> Self {
-        Self { scenario, variant: None, sets: Vec::new(), seed: None, seconds: 1.0 }
+        Self { scenario, variant: None, sets: Vec::new(), seed: None, seconds: 1.0, traced: false }
     }
 
     /// Selects a variant.
@@ -37,6 +38,11 @@ impl Run {
     /// Replaces the seed of the scenario.
     pub(crate) fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
+    }
+
+    /// Keeps the steps of the first flow.
+    pub(crate) fn traced(self) -> Self {
+        Self { traced: true, ..self }
     }
 
     /// Sets the expected computing time of an optimised build on one core. Long runs start first.
@@ -56,6 +62,10 @@ impl Run {
         self.seed
     }
 
+    pub(crate) fn is_traced(&self) -> bool {
+        self.traced
+    }
+
     pub(crate) fn expected_s(&self) -> f64 {
         self.seconds
     }
@@ -67,7 +77,8 @@ impl Run {
 
     /// The command of this run. It identifies the run.
     pub(crate) fn command(&self, user: &[Override]) -> String {
-        let mut words = vec!["wiremend run".to_owned(), shell_quoted(self.scenario)];
+        let command = if self.traced { "wiremend trace" } else { "wiremend run" };
+        let mut words = vec![command.to_owned(), shell_quoted(self.scenario)];
         words.extend(self.variant.iter().map(|name| format!("--variant {}", shell_quoted(name))));
         let set = |set: Override| format!("--set {}", shell_quoted(&format!("{}={}", set.path, set.value)));
         words.extend(self.sets(user).into_iter().map(set));
@@ -115,6 +126,7 @@ mod tests {
              --seed 7"
         );
         assert_eq!(run.clone().seconds(90.0).command(&[]), run.command(&[]));
+        assert_eq!(Run::new("nak").traced().command(&[]), "wiremend trace nak");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use wiremend_measure::{FlowRow, SeriesRow};
 use wiremend_runner::{Error as RunError, Input, Runner, WorkItem, machine};
 use wiremend_scenario::Override;
 use wiremend_sim::Observer;
+use wiremend_units::FlowId;
 
 use super::flow_groups::FlowGrouper;
 use super::{Claim, Effort, Outcome, Results, Run, Store};
@@ -27,6 +28,7 @@ struct Job {
     variant: usize,
     seed: u64,
     expected_s: f64,
+    traced: bool,
 }
 
 impl<'a> Schedule<'a> {
@@ -86,7 +88,7 @@ impl Job {
         let name = input.variants(&wanted)?[0].name.clone();
         let variant = input.file.variants.iter().position(|variant| variant.name == name).unwrap_or(0);
         let seed = run.chosen_seed().unwrap_or_else(|| input.file.variants[variant].scenario.seed.get());
-        Ok(Self { command, input, variant, seed, expected_s: run.expected_s() })
+        Ok(Self { command, input, variant, seed, expected_s: run.expected_s(), traced: run.is_traced() })
     }
 
     fn run(
@@ -100,11 +102,13 @@ impl Job {
         let mut options = item.options(self.seed);
         // The computing time is reported, so a run uses one thread on any machine.
         options.threads = 1;
+        options.trace = self.traced.then_some(FlowId(0));
         let simulation = runner.build(&self.input, variant, &options)?;
         let graph = simulation.graph().clone();
         let mut observer = RunObserver { samples: Vec::new(), grouper: FlowGrouper::new(&variant.scenario) };
         let results = item.run(simulation, &self.command, variant, &options, &mut observer)?;
         let outcome = Outcome::new(&variant.name, &graph, &results, machine::cpu_time_s() - computed_s)
+            .with_steps(&results.trace)
             .with_series(&graph, &observer.samples)
             .with_flow_groups(observer.grouper.finish());
         if let Some(store) = store {

@@ -36,6 +36,9 @@ pub enum DummyTiming {
     /// Immediately after each work request that is posted more than T after the previous one (§5.2: Δt =
     /// `t_c` − `t_l` > T). It needs no timer, but it protects the first request of a batch and not the last.
     AtPost,
+    /// No dummies: a copy of the last packet when nothing has acknowledged it for T after it was sent, and again after
+    /// twice the time. This is the timer that QUIC has for tails beside that for all packets.
+    TailTimeout,
 }
 
 /// Decides when the tail of a connection gets its dummies.
@@ -46,11 +49,16 @@ pub(crate) struct DummyScheduler {
     due: Time,
     /// The wait is over, but not everything was sent.
     pending: bool,
+    /// Expiries of the timer of the tail since the tail was sent.
+    expiries: u8,
 }
+
+/// Bounds the time of the tail; the retransmission timer expires before.
+const DOUBLINGS_MAX: u8 = 16;
 
 impl Default for DummyScheduler {
     fn default() -> Self {
-        Self { last_post: None, due: Time::MAX, pending: false }
+        Self { last_post: None, due: Time::MAX, pending: false, expiries: 0 }
     }
 }
 
@@ -64,6 +72,7 @@ impl DummyScheduler {
         let last = self.last_post.replace(now);
         match config.timing {
             DummyTiming::AtPost => last.is_none_or(|last| now.since(last) > config.idle_time),
+            DummyTiming::TailTimeout => false,
             DummyTiming::Deferred => {
                 self.pending = config.idle_time == Span::ZERO;
                 self.due = if self.pending { Time::MAX } else { now.saturating_add(config.idle_time) };
@@ -74,7 +83,10 @@ impl DummyScheduler {
 
     /// Handles the transmission of the last posted packet. Returns whether dummies follow.
     #[inline]
-    pub(crate) fn on_drained(&mut self) -> bool {
+    pub(crate) fn on_drained(&mut self, config: &Dummies, now: Time) -> bool {
+        if config.timing == DummyTiming::TailTimeout {
+            (self.due, self.expiries) = (now.saturating_add(config.idle_time), 0);
+        }
         std::mem::take(&mut self.pending)
     }
 
@@ -84,12 +96,20 @@ impl DummyScheduler {
         self.pending = true;
     }
 
-    /// Handles a timer that may be due. Returns whether dummies follow.
-    pub(crate) fn on_timeout(&mut self, now: Time, drained: bool) -> bool {
+    /// Handles a timer that may be due. Returns whether dummies follow, or a copy of the tail.
+    pub(crate) fn on_timeout(&mut self, config: &Dummies, now: Time, drained: bool) -> bool {
         if now < self.due || self.due == Time::MAX {
             return false;
         }
         self.due = Time::MAX;
+        if config.timing == DummyTiming::TailTimeout {
+            // If a NAK has started a retransmission, the timer starts again behind it.
+            if drained {
+                self.expiries = (self.expiries + 1).min(DOUBLINGS_MAX);
+                self.due = now.saturating_add(config.idle_time * (1 << self.expiries));
+            }
+            return drained;
+        }
         self.pending = !drained;
         drained
     }
@@ -121,8 +141,8 @@ mod tests {
         let config = Dummies { count: 2, ..Dummies::default() };
         let mut scheduler = DummyScheduler::default();
         assert!(!scheduler.on_post(&config, at(0)));
-        assert!(scheduler.on_drained());
-        assert!(!scheduler.on_drained(), "once for each post");
+        assert!(scheduler.on_drained(&config, at(0)));
+        assert!(!scheduler.on_drained(&config, at(0)), "once for each post");
     }
 
     #[test]
@@ -131,10 +151,10 @@ mod tests {
         let mut scheduler = DummyScheduler::default();
         scheduler.on_post(&config, at(0));
         scheduler.on_post(&config, at(4));
-        assert!(!scheduler.on_timeout(at(5), true));
+        assert!(!scheduler.on_timeout(&config, at(5), true));
         assert_eq!(scheduler.due(), at(9));
-        assert!(scheduler.on_timeout(at(9), true));
-        assert!(!scheduler.on_timeout(at(20), true));
+        assert!(scheduler.on_timeout(&config, at(9), true));
+        assert!(!scheduler.on_timeout(&config, at(20), true));
     }
 
     #[test]
@@ -142,9 +162,9 @@ mod tests {
         let config = Dummies { count: 1, idle_time: Span::from_us(5), ..Dummies::default() };
         let mut scheduler = DummyScheduler::default();
         scheduler.on_post(&config, at(0));
-        assert!(!scheduler.on_drained(), "the wait for another post is not over");
-        assert!(!scheduler.on_timeout(at(5), false));
-        assert!(scheduler.on_drained());
+        assert!(!scheduler.on_drained(&config, at(0)), "the wait for another post is not over");
+        assert!(!scheduler.on_timeout(&config, at(5), false));
+        assert!(scheduler.on_drained(&config, at(0)));
     }
 
     #[test]
@@ -159,6 +179,25 @@ mod tests {
         assert!(scheduler.on_post(&config, at(0)), "there was no post before");
         assert!(!scheduler.on_post(&config, at(5)));
         assert!(scheduler.on_post(&config, at(11)));
-        assert!(!scheduler.on_drained());
+        assert!(!scheduler.on_drained(&config, at(0)));
+    }
+
+    #[test]
+    fn the_timer_of_a_tail_starts_when_it_is_sent_and_doubles() {
+        let timing = DummyTiming::TailTimeout;
+        let config = Dummies { count: 1, idle_time: Span::from_us(5), timing, ..Dummies::default() };
+        let mut scheduler = DummyScheduler::default();
+        assert!(!scheduler.on_post(&config, at(0)));
+        assert_eq!(scheduler.due(), Time::MAX);
+        assert!(!scheduler.on_drained(&config, at(1)), "no dummies follow");
+        assert!(!scheduler.on_timeout(&config, at(5), true));
+        assert!(scheduler.on_timeout(&config, at(6), true));
+        assert_eq!(scheduler.due(), at(16));
+        assert!(!scheduler.on_timeout(&config, at(16), false), "a retransmission has started");
+        assert_eq!(scheduler.due(), Time::MAX);
+        scheduler.on_drained(&config, at(20));
+        assert_eq!(scheduler.due(), at(25));
+        scheduler.on_idle();
+        assert_eq!(scheduler.due(), Time::MAX);
     }
 }

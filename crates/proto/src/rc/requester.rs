@@ -147,7 +147,7 @@ impl engine::Requester for Requester {
         if self.flight.next == item.end() {
             self.queue.next_work();
             if self.flight.next == self.queue.end_seq {
-                self.on_drained(config, &item);
+                self.on_drained(config, now, &item);
             }
         }
         self.counters.packets += 1;
@@ -193,7 +193,7 @@ impl engine::Requester for Requester {
     }
 
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.dummies.on_timeout(now, self.flight.next == self.queue.end_seq) {
+        if self.dummies.on_timeout(&config.mend.dummies, now, self.flight.next == self.queue.end_seq) {
             self.protect_tail(config);
         }
         if now < self.deadline || self.deadline == Time::MAX {

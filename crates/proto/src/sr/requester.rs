@@ -153,7 +153,7 @@ impl engine::Requester for Requester {
 
     #[inline(never)]
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.dummies.on_timeout(now, self.scoreboard.next == self.queue.end_seq) {
+        if self.dummies.on_timeout(&config.base.mend.dummies, now, self.scoreboard.next == self.queue.end_seq) {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
         self.fetching = self.fetching.filter(|until| now < *until);
@@ -251,7 +251,7 @@ impl Requester {
         if self.scoreboard.next == item.end() {
             self.queue.next_work();
             if self.scoreboard.next == self.queue.end_seq {
-                self.on_drained(config, &item);
+                self.on_drained(config, now, &item);
             }
         }
         if config.base.mend.packet_copies > 0 && !item.dummy {
@@ -293,12 +293,12 @@ impl Requester {
     }
 
     /// Handles the transmission of the last posted packet; `last` is its work item.
-    fn on_drained(&mut self, config: &Config, last: &WorkItem) {
+    fn on_drained(&mut self, config: &Config, now: Time, last: &WorkItem) {
         if !last.dummy {
             self.copies_left = self.copies_left.max(config.base.mend.tail_copies);
             self.copy_seq = last.end() - 1;
         }
-        if self.dummies.on_drained() {
+        if self.dummies.on_drained(&config.base.mend.dummies, now) {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
     }

@@ -44,6 +44,7 @@ fn dcqcn_parameters(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -
         gain: table.gain.and_then(|gain| dcqcn::Gain::from_parts(parts(gain))).unwrap_or(set.gain),
         alpha_timer: table.alpha_timer.unwrap_or(set.alpha_timer),
         decrease_interval: table.decrease_interval.unwrap_or(set.decrease_interval),
+        nak_decreases: table.nak_decreases.unwrap_or(set.nak_decreases),
         clamp_target: table.clamp_target.unwrap_or(set.clamp_target),
         increase_timer: table.increase_timer.unwrap_or(set.increase_timer),
         byte_counter: table.byte_counter.map_or(set.byte_counter, Limit::max),

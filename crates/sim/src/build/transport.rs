@@ -4,7 +4,7 @@ use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc;
 use wiremend_scenario::{
-    DummiesWhen, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario, Within,
+    DummiesWhen, FirstPsn, FrameSizes, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario, Within,
 };
 use wiremend_units::{Psn, Span};
 
@@ -56,7 +56,12 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         longest_round_trip: Span::ZERO,
         cnp_class: transport.cnp_class.map(Within::get),
         ttl: transport.ttl.get(),
-        first_psn: Psn::new(transport.first_psn.get()),
+        queue_pairs: transport.queue_pairs.get(),
+        paper_frames: transport.frames == FrameSizes::Paper,
+        first_psn: match transport.first_psn {
+            FirstPsn::Number(number) => Some(Psn::new(number.get())),
+            FirstPsn::Random => None,
+        },
         trimmable: transport.recovery.family() == RecoveryFamily::Trimming,
         repeats: repeats(&scenario.mend),
         // Set later.
@@ -79,13 +84,15 @@ fn mend(mend: &Mend) -> MendConfig {
         DummiesWhen::Deferred => DummyTiming::Deferred,
         DummiesWhen::AtPost => DummyTiming::AtPost,
     };
+    let dummies = Dummies {
+        count: mend.dummies(),
+        timing: when,
+        idle_time: mend.dummies_after,
+        write_denied: false,
+    };
+    let of_tail = |idle_time| Dummies { count: 1, timing: DummyTiming::TailTimeout, idle_time, ..dummies };
     MendConfig {
-        dummies: Dummies {
-            count: mend.dummies(),
-            timing: when,
-            idle_time: mend.dummies_after,
-            write_denied: false,
-        },
+        dummies: mend.tail_timeout.map_or(dummies, of_tail),
         tail_copies: mend.tail_copies.get(),
         packet_copies: mend.packet_copies.get(),
         check_epsn: mend.check_epsn,

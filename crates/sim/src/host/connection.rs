@@ -36,6 +36,8 @@ pub(super) struct Connection {
     pub(super) class: u8,
     /// Port of the only application that uses it; `None` if all may use it.
     exclusive_port: Option<u16>,
+    /// Its number among the connections of the pair of hosts.
+    number: u16,
     /// Whether it is in the NIC's ring or waits there for its pacing.
     pub(super) queued: bool,
     open: bool,
@@ -117,13 +119,19 @@ impl PostedMessage {
     }
 }
 
+/// Returns which of the connections of a pair of hosts carries a flow: one at random.
+fn shared_number(net: &Network, post: &Post) -> u16 {
+    let (queue_pairs, flow) = (u64::from(net.transport.queue_pairs), post.flow.map_or(0, |flow| flow.0));
+    if queue_pairs == 1 { 0 } else { (stream_seed(net.seed, purpose::QUEUE_PAIRS, flow) % queue_pairs) as u16 }
+}
+
 impl Host {
     /// Posts a message of an application.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
         let (port, class, protocol) = (self.apps[app].port, self.apps[app].class, self.apps[app].protocol);
         let shares = self.apps[app].app.shares_connections(cx.net.transport.per_pair);
         let exclusive_port = (!shares).then_some(port);
-        let key = (post.dst, class, exclusive_port, protocol);
+        let key = (post.dst, class, exclusive_port, protocol, shared_number(cx.net, post));
         let slot = match self.by_key.get(&key) {
             Some(slot) => *slot,
             None => self.open_connection(cx, key, port),
@@ -163,7 +171,7 @@ impl Host {
     }
 
     fn open_connection(&mut self, cx: &mut Context<'_>, key: ConnectionKey, port: u16) -> u32 {
-        let (dst, class, exclusive_port, protocol) = key;
+        let (dst, class, exclusive_port, protocol, number) = key;
         let transport = &cx.net.transport;
         let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
         assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
@@ -176,7 +184,7 @@ impl Host {
             TransportProtocol::Rdma => self.control(cx.net, dst, entropy),
             TransportProtocol::Tcp | TransportProtocol::Multipath(_) => None,
         };
-        let mut requester = RequesterEngine::new(transport, protocol, qp, random >> 16);
+        let mut requester = RequesterEngine::new(transport, protocol, qp, cx.net.first_psn(self.id, serial), random >> 16);
         if let Some(control) = &control {
             requester.set_window(control.window());
         }
@@ -189,6 +197,7 @@ impl Host {
             path: ConnectionPath::default(),
             class,
             exclusive_port,
+            number,
             queued: false,
             open: true,
             timer_at: Time::MAX,
@@ -408,7 +417,8 @@ impl Host {
         }
         let (dst, serial) = (connection.dst, connection.serial);
         let protocol = connection.requester.protocol();
-        self.by_key.remove(&(dst, connection.class, connection.exclusive_port, protocol));
+        let key = (dst, connection.class, connection.exclusive_port, protocol, connection.number);
+        self.by_key.remove(&key);
         self.free.push(slot);
         self.send_notice(cx, dst, NoticeKind::Close { qp: responder_qp(self.id, slot), serial });
     }

@@ -56,9 +56,9 @@ pub(crate) struct Host {
     pub(crate) counters: HostCounters,
 }
 
-/// The key of a shared connection: peer, class, port of the application if it has its own connections, and
-/// protocol.
-type ConnectionKey = (HostId, u8, Option<u16>, TransportProtocol);
+/// The key of a shared connection: peer, class, port of the application if it has its own connections, protocol, and
+/// number if a pair of hosts has several.
+type ConnectionKey = (HostId, u8, Option<u16>, TransportProtocol, u16);
 
 /// Counters of a host.
 #[derive(Clone, Default, Debug)]
@@ -292,7 +292,7 @@ impl Host {
     fn on_notice(&mut self, cx: &mut Context<'_>, from: HostId, kind: NoticeKind) {
         match kind {
             NoticeKind::Open { qp, requester, serial, port, class, protocol } => {
-                let responder = ResponderEngine::new(&cx.net.transport, protocol, requester);
+                let responder = ResponderEngine::new(&cx.net.transport, protocol, requester, cx.net.first_psn(from, serial));
                 let connection =
                     ResponderConnection::new((from, qp), requester, serial, port, class, responder);
                 self.responders.open(connection);

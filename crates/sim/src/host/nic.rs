@@ -408,7 +408,7 @@ impl Host {
             connection.queued = false;
             return None;
         };
-        let len = transmit.packet.frame_len();
+        let len = transport.frame_len(&transmit.packet);
         if let Some(control) = &mut connection.control {
             control.on_transmit(
                 cx.now,
@@ -506,7 +506,7 @@ pub(super) fn response_frame(
         src: from,
         dst: connection.peer,
         serial: connection.serial,
-        len: packet.frame_len(),
+        len: net.transport.frame_len(&packet),
         ip_id: 0,
         entropy: key.entropy,
         tags: Tags::new(connection.class, ecn, if copy > 0 { Purpose::Retransmission } else { Purpose::New }),

@@ -71,7 +71,13 @@ macro_rules! each {
 
 impl RequesterEngine {
     /// `random` seeds the random choices of a protocol.
-    pub(super) fn new(transport: &Transport, protocol: TransportProtocol, peer: QpNum, random: u64) -> Self {
+    pub(super) fn new(
+        transport: &Transport,
+        protocol: TransportProtocol,
+        peer: QpNum,
+        first: Psn,
+        random: u64,
+    ) -> Self {
         match protocol {
             TransportProtocol::Rdma => {}
             TransportProtocol::Tcp => {
@@ -82,7 +88,6 @@ impl RequesterEngine {
                 return Self::Multipath(Box::new(sender));
             }
         }
-        let first = transport.first_psn;
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Requester::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Requester::new(config, peer, first))),
@@ -210,7 +215,7 @@ impl RequesterEngine {
 }
 
 impl ResponderEngine {
-    pub(super) fn new(transport: &Transport, protocol: TransportProtocol, peer: QpNum) -> Self {
+    pub(super) fn new(transport: &Transport, protocol: TransportProtocol, peer: QpNum, first: Psn) -> Self {
         match protocol {
             TransportProtocol::Rdma => {}
             TransportProtocol::Tcp => return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer))),
@@ -219,7 +224,6 @@ impl ResponderEngine {
                 return Self::Multipath(Box::new(receiver));
             }
         }
-        let first = transport.first_psn;
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Responder::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Responder::new(config, peer, first))),

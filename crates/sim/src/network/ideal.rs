@@ -6,7 +6,7 @@
 
 use wiremend_proto::engine::Op;
 use wiremend_proto::tcp::multipath::Dss;
-use wiremend_proto::{rc, tcp};
+use wiremend_proto::tcp;
 use wiremend_units::{Bytes, LaneId, Span};
 use wiremend_wire::Opcode;
 
@@ -104,7 +104,7 @@ fn opcodes(op: Op) -> [Opcode; 4] {
 /// closely that its ACK may queue behind the ACK before it.
 fn ack_arrival(net: &Network, back: &[LaneId], packets: u32, delivered: &MessageArrival) -> Span {
     let mut timeline = PathTimeline::new(net, back);
-    let ack = rc::frame_len(Opcode::Acknowledge, 0);
+    let ack = net.transport.sized(Opcode::Acknowledge, 0);
     if let Some(before) = delivered.before_last
         && (packets - 1).is_multiple_of(net.transport.config.ack_every)
     {
@@ -122,7 +122,7 @@ struct MessageArrival {
 
 fn single_packet(net: &Network, path: &[LaneId], opcode: Opcode) -> Span {
     let mut timeline = PathTimeline::new(net, path);
-    timeline.push(rc::frame_len(opcode, 0));
+    timeline.push(net.transport.sized(opcode, 0));
     timeline.arrival()
 }
 
@@ -135,14 +135,14 @@ fn message_arrival(
     let mtu = u32::from(net.transport.config.mtu);
     let mut timeline = PathTimeline::new(net, path);
     if bytes <= mtu {
-        timeline.push(rc::frame_len(only, bytes as u16));
+        timeline.push(net.transport.sized(only, bytes as u16));
         return MessageArrival { before_last: None, last: timeline.arrival() };
     }
     let packets = bytes.div_ceil(mtu);
-    timeline.push(rc::frame_len(first, mtu as u16));
-    timeline.push_many(rc::frame_len(middle, mtu as u16), packets - 2);
+    timeline.push(net.transport.sized(first, mtu as u16));
+    timeline.push_many(net.transport.sized(middle, mtu as u16), packets - 2);
     let before_last = Some(timeline.arrival());
-    timeline.push(rc::frame_len(last, (bytes - (packets - 1) * mtu) as u16));
+    timeline.push(net.transport.sized(last, (bytes - (packets - 1) * mtu) as u16));
     MessageArrival { before_last, last: timeline.arrival() }
 }
 

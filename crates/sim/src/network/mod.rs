@@ -17,10 +17,9 @@ use std::sync::Arc;
 
 use wiremend_fabric::{Graph, Partition, Routes};
 use wiremend_proto::engine::Op;
-use wiremend_proto::{cc, dcp, rc, sr, tcp};
+use wiremend_proto::{Packet, cc, dcp, rc, sr, tcp};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, Time, mix, stream_seed};
-
-use wiremend_wire::Ecn;
+use wiremend_wire::{Ecn, Opcode};
 
 use crate::frame::PathPorts;
 
@@ -36,6 +35,8 @@ pub(crate) mod purpose {
     pub(crate) const BALANCE: u64 = 7;
     pub(crate) const TRIMS: u64 = 8;
     pub(crate) const FAILURES: u64 = 9;
+    pub(crate) const FIRST_PSN: u64 = 10;
+    pub(crate) const QUEUE_PAIRS: u64 = 11;
 }
 
 pub(crate) struct Network {
@@ -94,7 +95,12 @@ pub(crate) struct Transport {
     /// The class of CNPs; `None`: the class of the marked packet.
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
-    pub(crate) first_psn: Psn,
+    /// Connections per ordered pair of hosts, if flows share them.
+    pub(crate) queue_pairs: u16,
+    /// Whether frames have the sizes of Gao et al.
+    pub(crate) paper_frames: bool,
+    /// First PSN of all connections; `None`: a random one for each.
+    pub(crate) first_psn: Option<Psn>,
     /// Whether receivers accept header-only packets, so that switches may trim data packets.
     pub(crate) trimmable: bool,
     /// Copies that ToR switches make; `None`: no copies.
@@ -102,6 +108,30 @@ pub(crate) struct Transport {
     /// TCP settings, if some connections use TCP.
     pub(crate) tcp: Option<Box<Tcp>>,
 }
+
+impl Transport {
+    /// Bytes of a packet's frame, MAC header to FCS.
+    #[inline]
+    pub(crate) fn frame_len(&self, packet: &Packet) -> u16 {
+        match packet {
+            Packet::Rc(packet) if self.paper_frames => self.sized(packet.opcode, packet.payload_len),
+            _ => packet.frame_len(),
+        }
+    }
+
+    /// Bytes of the frame of an RDMA packet with this payload.
+    pub(crate) fn sized(&self, opcode: Opcode, payload: u16) -> u16 {
+        match opcode {
+            _ if !self.paper_frames => rc::frame_len(opcode, payload),
+            Opcode::Acknowledge => PAPER_ANSWER_BYTES,
+            _ => PAPER_HEADER_BYTES + payload,
+        }
+    }
+}
+
+/// Headers and FCS of a packet, and an ACK or NAK, in Gao et al. (JCST §3.2): without RETH and padding.
+const PAPER_HEADER_BYTES: u16 = 62;
+const PAPER_ANSWER_BYTES: u16 = 68;
 
 /// Number of copies that `ToR` switches make of each NAK and retransmission (JCST §5.1).
 #[derive(Clone, Copy, Debug)]
@@ -214,6 +244,13 @@ impl Network {
             salts,
             port_width,
         }
+    }
+
+    /// Returns the first PSN of a host's connection.
+    pub(crate) fn first_psn(&self, requester: HostId, serial: u32) -> Psn {
+        let host = u64::from(requester.0) << 32;
+        let random = || stream_seed(self.seed, purpose::FIRST_PSN, host | u64::from(serial));
+        self.transport.first_psn.unwrap_or_else(|| Psn::new(random() as u32))
     }
 
     /// Returns the lane over which a switch forwards a frame: one of the shortest paths by a hash of the flow

@@ -21,6 +21,7 @@ mod lossless;
 mod multipath;
 mod neighbours;
 mod nic_profile;
+mod queue_pairs;
 mod rare;
 mod registered;
 mod repeaters;

@@ -46,6 +46,24 @@ fn a_copy_replaces_a_lost_retransmission() {
     assert_eq!(row.timeouts, 0);
 }
 
+/// The timer of a tail sends a copy of it, and the next one after twice the time.
+#[test]
+fn a_timer_of_the_tail_replaces_the_timeout() {
+    for (forward, backward, copies) in [
+        ("", "", 0),
+        ("{ psn = 11 }", "", 1),
+        ("", "{ packet = \"ack\", psn = 11 }", 1),
+        ("{ psn = 11, count = 2 }", "", 2),
+        ("{ psn = 10 }, { psn = 11 }", "", 1),
+    ] {
+        let (results, row) = scripted("tail_timeout = \"50us\"", forward, backward);
+        let sent = results.counters.extra_frames.repeats.frames;
+        assert_eq!((row.timeouts, sent), (0, copies), "{forward} {backward}");
+        let waited = row.fct().as_ns() / 50_000;
+        assert_eq!(waited, [0, 1, 3][copies as usize], "{forward} {backward}");
+    }
+}
+
 /// Presets set the values that a scenario does not give.
 #[test]
 fn all_mechanisms_together_survive_combined_losses() {

@@ -15,7 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "As shares of the traffic, N − 1 copies of each NAK add (S_NAK/S_p)(N − 1)β, N − 1 copies of each \
            retransmission (N − 1)β, N dummies 0.06 N E(1/S), and N repeats of the tail N E(1/S), about 16 times as \
            much. For flows of a single packet a dummy adds 6 % and a repeat 100 %",
-    method: "The frames and bytes that each mechanism adds are counted",
+    method: "The frames and bytes that each mechanism adds are counted, for flows of one packet in real frames and in those of the \
+             paper",
     judge,
     ..Claim::FORM
 };
@@ -57,19 +58,24 @@ fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) {
     }
 }
 
+/// A full packet of the paper.
+const PAPER_PACKET_BYTES: f64 = 1086.0;
+
 /// Shares that a dummy and a repeat add to a flow of one packet.
 fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) {
     let flows: u64 = results.effort().choose(50_000, 1_000_000);
-    let summary_with = |mend: &str| {
+    let summary_with = |mend: &str, frames: &str| {
         let run = Run::new("claims/short-flows")
             .set("workload.0.message", format!("{MTU}B"))
             .set("impair.0.rate", bit_error_rate(0.01))
             .set("workload.0.count", flows)
             .set(mend, 1)
+            .set("transport.frames", frames)
             .seconds(results.effort().choose(0.2, 3.0));
         &results.outcome(&run).summary
     };
-    let (dummy, repeat) = (summary_with("mend.dummies"), summary_with("mend.tail_copies"));
+    let [(dummy, repeat), paper] = ["wire", "paper"]
+        .map(|frames| (summary_with("mend.dummies", frames), summary_with("mend.tail_copies", frames)));
     judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
     judgement.must("flows of one packet with a repeat", count(repeat.finished).is(flows));
     judgement.must("dummies", count(dummy.extra_frames.dummies.frames).is(flows));
@@ -81,9 +87,14 @@ fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) {
     // A retransmitted tail is repeated again.
     judgement.must("a repeat as a share of a packet's bytes", repeat.near(1.0, 0.01));
     let cause = "A dummy has 78 B with its RETH, and a packet 1102 B";
-    judgement.derived("a dummy adds 6 %", dummy.near(0.06, PAPER_TOLERANCE), cause, exact, 1e-6);
+    let adds = judgement.derived("a dummy adds 6 %", dummy.near(0.06, PAPER_TOLERANCE), cause, exact, 1e-6);
     let ratio = (repeat / dummy).near(16.0, PAPER_TOLERANCE);
-    judgement.derived("a repeat costs 16 times as much", ratio, cause, 1.0 / exact, 0.01);
+    let costs = judgement.derived("a repeat costs 16 times as much", ratio, cause, 1.0 / exact, 0.01);
+    let paper_bytes = flows as f64 * PAPER_PACKET_BYTES;
+    let with_paper = fraction(paper.0.extra_frames.dummies.bytes as f64 / paper_bytes);
+    let repeats = fraction(paper.1.extra_frames.repeats.bytes as f64 / paper_bytes);
+    let cause = "Frames of the paper's sizes: a dummy of 62 B behind a packet of 1086 B";
+    judgement.explain(cause, 0, &[(adds, with_paper), (costs, repeats / with_paper)]);
 }
 
 /// The share that a dummy adds to a flow of `WebSearch`.

@@ -11,5 +11,7 @@ mod least_paths;
 mod penalty;
 mod years;
 
+pub(super) use years::{SEEDS, WINDOW, facebook};
+
 pub(super) const CLAIMS: &[Claim] = &[buckets::CLAIM, penalty::CLAIM, gain::CLAIM, capacity::CLAIM];
 pub(super) const FURTHER_CLAIMS: &[Claim] = &[least_paths::CLAIM, kept::CLAIM, incremental::CLAIM];

@@ -15,7 +15,7 @@ use wiremend_runner::years::{TraceSource, Years};
 use crate::prelude::*;
 
 pub(super) const CONSTRAINTS: [f64; 2] = [0.5, 0.75];
-pub(super) const WINDOW: TimeWindow = TimeWindow::days(0, 365);
+pub(in crate::papers) const WINDOW: TimeWindow = TimeWindow::days(0, 365);
 const POLICIES: [Policy; 3] = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT, Policy::LINKGUARDIAN_AWARE];
 /// A ratio of penalties below this is no gain.
 const GAIN_NONE: f64 = 1.01;
@@ -47,7 +47,7 @@ impl AllYears {
     }
 }
 
-pub(super) fn facebook() -> Tiers {
+pub(in crate::papers) fn facebook() -> Tiers {
     FabricShape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
 }
 
@@ -63,7 +63,7 @@ pub(super) fn all(results: &Results<'_>) -> &'static AllYears {
 }
 
 /// Enough for the maxima of L19, also with quick effort.
-pub(super) const SEEDS: u64 = 24;
+pub(in crate::papers) const SEEDS: u64 = 24;
 
 /// Simulates years under these policies.
 pub(super) fn simulate<T: Send>(

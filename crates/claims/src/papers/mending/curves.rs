@@ -79,9 +79,20 @@ pub(super) struct Panel {
     pub(super) beta: f64,
     pub(super) load: f64,
     pub(super) flows: u32,
+    /// A change of the scenario.
+    set: Option<(&'static str, &'static str)>,
 }
 
 impl Panel {
+    pub(super) const fn new(mode: Mode, table: Table, flows: u32, beta: f64, load: f64) -> Self {
+        Self { mode, table, beta, load, flows, set: None }
+    }
+
+    /// The same panel with a change of the scenario.
+    pub(super) const fn set(self, change: (&'static str, &'static str)) -> Self {
+        Self { set: Some(change), ..self }
+    }
+
     /// The run of one curve.
     pub(super) fn run(&self, curve: &'static str) -> Run {
         let scenario = match self.mode {
@@ -94,6 +105,7 @@ impl Panel {
             .set("workload.0.load", self.load)
             .set("workload.0.flows", self.flows)
             .seconds(self.seconds(curve));
+        let run = self.set.iter().fold(run, |run, (path, value)| run.set(path, value));
         // All β have the same flows, so they share the run without loss.
         if curve == NO_LOSS { run } else { run.set("impair.0.rate", bit_error_rate(self.beta)) }
     }
@@ -195,6 +207,6 @@ pub(super) fn figure_and_rows(
 
 /// Combinations of β and U, with β in the outer loop.
 pub(super) fn panels(mode: Mode, table: Table, flows: u32, betas: &[f64], loads: &[f64]) -> Vec<Panel> {
-    let panel = |beta: f64, load: f64| Panel { mode, table, beta, load, flows };
+    let panel = |beta: f64, load: f64| Panel::new(mode, table, flows, beta, load);
     betas.iter().flat_map(|&beta| loads.iter().map(move |&load| panel(beta, load))).collect()
 }

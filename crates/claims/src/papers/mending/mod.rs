@@ -13,6 +13,7 @@ mod mended;
 mod mesh;
 mod path;
 mod ping_pong;
+mod queue_pairs;
 mod selective;
 
 use crate::ledger::Claim;
@@ -21,4 +22,5 @@ pub(super) const PING_PONG_CLAIMS: &[Claim] = ping_pong::CLAIMS;
 pub(super) const WORKLOAD_CLAIMS: &[Claim] =
     &[impact::CLAIM, mended::CLAIM, mesh::CLAIM, cost::CLAIM, causes::CLAIM];
 pub(super) const LOSSY_CLAIMS: &[Claim] = &[selective::CLAIM, ping_pong::ACCELERATED];
+pub(super) const QUEUE_PAIRS: Claim = queue_pairs::CLAIM;
 pub(super) const OWN_CLAIMS: &[Claim] = &[ends_and_links::CLAIM];

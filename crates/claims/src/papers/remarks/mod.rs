@@ -1,13 +1,19 @@
-//! J21 to J28: statements of Gao et al. (JCST 2022) beside their theorems and figures.
+//! J21 to J35: statements of Gao et al. (JCST 2022) beside their theorems and figures.
 
 mod deferred_dummies;
+mod figures;
 mod large_mtu;
 mod monitoring;
+mod operations;
+mod printed_probabilities;
 mod psn_collisions;
+mod rate_cuts;
 mod reads;
 mod retry_exhaustion;
 mod sending_twice;
+mod statistics;
 mod tail_gap;
+mod tail_timer;
 
 use crate::prelude::*;
 
@@ -20,6 +26,13 @@ pub(super) const CLAIMS: &[Claim] = &[
     psn_collisions::CLAIM,
     large_mtu::CLAIM,
     sending_twice::CLAIM,
+    printed_probabilities::CLAIM,
+    figures::CLAIM,
+    super::mending::QUEUE_PAIRS,
+    tail_timer::CLAIM,
+    rate_cuts::CLAIM,
+    statistics::CLAIM,
+    operations::CLAIM,
 ];
 
 /// Flows of one packet of 1024 B over one link that corrupts one full packet in ten, each after the one before.

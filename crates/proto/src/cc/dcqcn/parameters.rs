@@ -16,6 +16,8 @@ pub struct Parameters {
     pub decrease_interval: Span,
     /// Whether the rate before a decrease becomes the target even if no increase happened since the last one.
     pub clamp_target: bool,
+    /// Whether a NAK reduces the rate like a notification.
+    pub nak_decreases: bool,
     /// Time between two increases of the rate.
     pub increase_timer: Span,
     /// Bytes between two increases of the rate; `None`: increases by the timer only.
@@ -58,6 +60,7 @@ impl Parameters {
         alpha_timer: Span::from_us(55),
         decrease_interval: Span::ZERO,
         clamp_target: true,
+        nak_decreases: false,
         increase_timer: Span::from_us(55),
         byte_counter: Some(Bytes::new(10_000_000)),
         fast_recovery: 5,
@@ -76,6 +79,7 @@ impl Parameters {
         alpha_timer: Span::from_us(1),
         decrease_interval: Span::from_us(4),
         clamp_target: false,
+        nak_decreases: false,
         increase_timer: Span::from_us(900),
         byte_counter: None,
         fast_recovery: 2,

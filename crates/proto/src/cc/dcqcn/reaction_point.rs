@@ -38,7 +38,7 @@ impl Algorithm for Parameters {
     }
 
     fn needs(&self) -> Needs {
-        Needs { cnp_interval: Some(self.cnp_interval), ..Needs::default() }
+        Needs { acks: self.nak_decreases, cnp_interval: Some(self.cnp_interval), ..Needs::default() }
     }
 }
 
@@ -200,6 +200,12 @@ impl Controller for Dcqcn {
 
     fn sending_rate(&self) -> Option<Rate> {
         Some(self.rate())
+    }
+
+    fn on_nak(&mut self, now: Time) {
+        if self.parameters.nak_decreases {
+            self.on_cnp(now);
+        }
     }
 
     fn on_cnp(&mut self, now: Time) {

@@ -41,7 +41,7 @@ fn draw_transport(draws: &mut Draws) -> String {
         "[transport]\nrecovery = '<go-back-n|go-back-n|go-back-0>'\noperation = '<write|send>'\nmtu = <1024|1024|1024|256|4096>\n\
          timeout = <14|6|4|3>\nwindow = <'unlimited'|1|8|17|64|300>\nack_every = <1|1|4|7>\n\
          ack_coalescing = <true|false>\nresend_delay = '<0s|500ns>'\nqp = '<per-flow|per-pair>'\n\
-         first_psn = <0|16777000|8388000>\n",
+         first_psn = <0|16777000|8388000|'random'>\n",
     )
 }
 

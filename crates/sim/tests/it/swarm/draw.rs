@@ -90,7 +90,7 @@ fn draw_transport(draws: &mut Draws) -> String {
         "recovery = '<go-back-n|go-back-n|go-back-0>'\noperation = '<write|send|read>'\nmtu = <1024|256|4096>\ntimeout = <4|8|10|3>\n\
          retry = <7|2|0>\nwindow = <'unlimited'|1|17|300>\nack_every = <1|4|64>\nack_coalescing = <true|false>\n\
          resend_delay = '<0s|0s|500ns>'\nqp = '<per-flow|per-pair>'\nrate = '<line|line|9Gbps>'\n\
-         first_psn = <0|16777200|8388606>\nttl = <64|64|2>",
+         first_psn = <0|16777200|8388606|'random'>\nttl = <64|64|2>",
     )
 }
 
