@@ -166,6 +166,30 @@ pub(crate) const REVISIONS: &[(&str, &[Revision])] = &[
         )],
     ),
     (
+        "J30",
+        &[revision(
+            "the links of hosts lose the frames",
+            "the link between two ToRs, and the sequence of steps that follows from its delay",
+            "A quick run showed that a ToR cannot copy what is lost before it, as in Fig. 7",
+        )],
+    ),
+    (
+        "J32",
+        &[revision(
+            "all added bytes are compared",
+            "those of dummies and repeats",
+            "A quick run counted copies of NAKs and retransmissions too, which all variants have",
+        )],
+    ),
+    (
+        "J34",
+        &[revision(
+            "links corrupt 1e-3 of their frames",
+            "as many frames as expected from their bytes",
+            "A quick run showed that ACKs, which are corrupted less often, lower the share",
+        )],
+    ),
+    (
         "L2",
         &[revision(
             "the ordered mode at 1.16e-3 is between 80 and 95.5 Gb/s, and the printed 90.88 Gb/s may be missed with a reason",

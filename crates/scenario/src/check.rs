@@ -64,7 +64,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     for impair in &scenario.impairs {
         check_impair(impair).map_err(in_table(impair.place))?;
     }
-    mend::check(&scenario.mend, &scenario.transport).map_err(in_itself).map_err(in_table(scenario.mend.place))?;
+    mend::check(&scenario.mend, &scenario.transport)
+        .map_err(in_itself)
+        .map_err(in_table(scenario.mend.place))?;
     for fail in &scenario.fails {
         fail.check().map_err(in_table(fail.place))?;
     }

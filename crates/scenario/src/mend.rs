@@ -115,13 +115,13 @@ pub(crate) fn check(mend: &Mend, transport: &Transport) -> Result<(), String> {
         return Err("packets of a READ cannot be copied; use dummies, or another operation".to_owned());
     }
     if mend.tail_timeout.is_some() && mend.dummies() > 0 {
-        return Err("`tail_timeout` takes the place of dummies; set `dummies = 0`, or leave it out".to_owned());
+        return Err(
+            "`tail_timeout` takes the place of dummies; set `dummies = 0`, or leave it out".to_owned()
+        );
     }
     if mend.tail_timeout.is_some() && recovery.family() != RecoveryFamily::GoBack {
         let name = recovery.name();
-        return Err(format!(
-            "`tail_timeout` needs go-back-n or go-back-0, and not \"{name}\"; leave it out"
-        ));
+        return Err(format!("`tail_timeout` needs go-back-n or go-back-0, and not \"{name}\"; leave it out"));
     }
     Ok(())
 }

@@ -233,7 +233,6 @@ fn step(trace: &FlowTrace, record: &TraceRecord) -> Option<String> {
             }
         }
         TraceEvent::NakSent { expected } => format!("NAK {expected}"),
-        TraceEvent::Rewound { psn } => format!("back to {psn}"),
         TraceEvent::TimerFired { oldest, .. } => format!("timeout {oldest}"),
         TraceEvent::Completed => "completed".to_owned(),
         _ => return None,

@@ -56,6 +56,18 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("J21", "mend.dummies=0"),
         // Nothing is lost, so no queue pair fails.
         ("J23", "impair.0.rate=0"),
+        // Small frames are lost more often than the model assumes.
+        ("J29", "impair.0.rate=2e-6"),
+        // A second NAK follows a packet that is lost twice.
+        ("J30", "mend.check_epsn=true"),
+        // No tail is lost.
+        ("J32", "impair.0.rate=0"),
+        // No copy reduces a rate.
+        ("J33", "mend.nak_copies=0"),
+        // No port overflows.
+        ("J34", "topology.buffer=unlimited"),
+        // Dummies follow where nothing is posted for T, and not behind a gap of T.
+        ("J35", "mend.dummies_when=deferred"),
         // Timeouts remain visible.
         ("J24", "mend.preset=none"),
         ("J25", "mend.dummies=0"),

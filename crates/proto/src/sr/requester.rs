@@ -153,7 +153,8 @@ impl engine::Requester for Requester {
 
     #[inline(never)]
     fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.dummies.on_timeout(&config.base.mend.dummies, now, self.scoreboard.next == self.queue.end_seq) {
+        if self.dummies.on_timeout(&config.base.mend.dummies, now, self.scoreboard.next == self.queue.end_seq)
+        {
             self.queue.push_dummies(config.base.mend.dummies.count);
         }
         self.fetching = self.fetching.filter(|until| now < *until);

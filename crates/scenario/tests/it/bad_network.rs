@@ -83,7 +83,7 @@ fn recoveries_that_cannot_be_are_refused() {
         timeout = 8\nacceleration = { adaptive_retransmission = true, first_timeout = "2ms" } | s.toml:8:16: `first_timeout` of 2ms is above the timeout of 1.049ms; give at most that
         timeout = 0\nacceleration = { adaptive_retransmission = true } | s.toml:8:16: adaptive retransmission needs a timer; set `timeout` above 0
         queue_pairs = 4 | s.toml:6:1: `queue_pairs` has no effect where each flow has one; set `qp = "per-pair"`
-        first_psn = "any" | s.toml:7:13: expected "random" or an integer from 0 to 16777215
+        first_psn = "any" | s.toml:7:13: found the text `any`; expected "random" or a whole number from 0 to 16777215
         recovery = "rack-tlp"\nframes = "paper" | s.toml:6:1: `frames = "paper"` needs go-back-n or go-back-0, and not "rack-tlp"; leave it out
         recovery = "rack-tlp"\n[mend]\ntail_timeout = "9us" | s.toml:8:1: `tail_timeout` needs go-back-n or go-back-0, and not "rack-tlp"; leave it out
         [mend]\npreset = "all"\ntail_timeout = "9us" | s.toml:7:1: `tail_timeout` takes the place of dummies; set `dummies = 0`, or leave it out

@@ -4,7 +4,8 @@ use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc;
 use wiremend_scenario::{
-    DummiesWhen, FirstPsn, FrameSizes, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario, Within,
+    DummiesWhen, FirstPsn, FrameSizes, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario,
+    Within,
 };
 use wiremend_units::{Psn, Span};
 
@@ -84,12 +85,8 @@ fn mend(mend: &Mend) -> MendConfig {
         DummiesWhen::Deferred => DummyTiming::Deferred,
         DummiesWhen::AtPost => DummyTiming::AtPost,
     };
-    let dummies = Dummies {
-        count: mend.dummies(),
-        timing: when,
-        idle_time: mend.dummies_after,
-        write_denied: false,
-    };
+    let dummies =
+        Dummies { count: mend.dummies(), timing: when, idle_time: mend.dummies_after, write_denied: false };
     let of_tail = |idle_time| Dummies { count: 1, timing: DummyTiming::TailTimeout, idle_time, ..dummies };
     MendConfig {
         dummies: mend.tail_timeout.map_or(dummies, of_tail),

@@ -122,7 +122,11 @@ impl PostedMessage {
 /// Returns which of the connections of a pair of hosts carries a flow: one at random.
 fn shared_number(net: &Network, post: &Post) -> u16 {
     let (queue_pairs, flow) = (u64::from(net.transport.queue_pairs), post.flow.map_or(0, |flow| flow.0));
-    if queue_pairs == 1 { 0 } else { (stream_seed(net.seed, purpose::QUEUE_PAIRS, flow) % queue_pairs) as u16 }
+    if queue_pairs == 1 {
+        0
+    } else {
+        (stream_seed(net.seed, purpose::QUEUE_PAIRS, flow) % queue_pairs) as u16
+    }
 }
 
 impl Host {
@@ -184,7 +188,8 @@ impl Host {
             TransportProtocol::Rdma => self.control(cx.net, dst, entropy),
             TransportProtocol::Tcp | TransportProtocol::Multipath(_) => None,
         };
-        let mut requester = RequesterEngine::new(transport, protocol, qp, cx.net.first_psn(self.id, serial), random >> 16);
+        let mut requester =
+            RequesterEngine::new(transport, protocol, qp, cx.net.first_psn(self.id, serial), random >> 16);
         if let Some(control) = &control {
             requester.set_window(control.window());
         }

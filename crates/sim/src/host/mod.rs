@@ -292,7 +292,12 @@ impl Host {
     fn on_notice(&mut self, cx: &mut Context<'_>, from: HostId, kind: NoticeKind) {
         match kind {
             NoticeKind::Open { qp, requester, serial, port, class, protocol } => {
-                let responder = ResponderEngine::new(&cx.net.transport, protocol, requester, cx.net.first_psn(from, serial));
+                let responder = ResponderEngine::new(
+                    &cx.net.transport,
+                    protocol,
+                    requester,
+                    cx.net.first_psn(from, serial),
+                );
                 let connection =
                     ResponderConnection::new((from, qp), requester, serial, port, class, responder);
                 self.responders.open(connection);

@@ -5,8 +5,8 @@
 //! each packet adds the same time, so only the first few packets and the last are computed one by one.
 
 use wiremend_proto::engine::Op;
-use wiremend_proto::tcp::multipath::Dss;
 use wiremend_proto::tcp;
+use wiremend_proto::tcp::multipath::Dss;
 use wiremend_units::{Bytes, LaneId, Span};
 use wiremend_wire::Opcode;
 

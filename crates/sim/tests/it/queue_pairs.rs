@@ -14,11 +14,9 @@ fn messages(transport: &str) -> String {
 
 #[test]
 fn flows_share_the_queue_pairs_of_a_pair_of_hosts() {
-    for (transport, expected) in [
-        ("qp = \"per-pair\"", 1),
-        ("qp = \"per-pair\"\nqueue_pairs = 4", 4),
-        ("qp = \"per-flow\"", 40),
-    ] {
+    for (transport, expected) in
+        [("qp = \"per-pair\"", 1), ("qp = \"per-pair\"\nqueue_pairs = 4", 4), ("qp = \"per-flow\"", 40)]
+    {
         let (_, rows) = run(&messages(transport));
         assert!(rows.len() == 40 && rows.iter().all(|row| row.outcome.is_finished()), "{transport}");
         let used: BTreeSet<_> = rows.iter().map(|row| row.connection).collect();
@@ -30,7 +28,7 @@ fn flows_share_the_queue_pairs_of_a_pair_of_hosts() {
 #[test]
 fn random_first_numbers_change_nothing_but_the_numbers() {
     let fcts = |first: &str| {
-        let lossy = "[[impair]]\nkind = \"random\"\nlinks = \"all\"\nrate = 0.01\n";
+        let lossy = "[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 0.01\n";
         let text = messages(&format!("qp = \"per-flow\"\ntimeout = 4\nfirst_psn = {first}"));
         let (results, rows) = run(&format!("{text}{lossy}"));
         assert!(results.counters.retransmitted_packets > 0);

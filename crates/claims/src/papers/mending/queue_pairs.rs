@@ -25,7 +25,8 @@ const PER_FLOW: (&str, &str) = ("transport.qp", "per-flow");
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let flows = results.effort().choose(250, 10_000);
     let loads = results.effort().choose(&[0.1][..], &[0.1, 0.6]);
-    for (beta, load) in [1e-3, 1e-4].into_iter().flat_map(|beta| loads.iter().map(move |load| (beta, *load))) {
+    for (beta, load) in [1e-3, 1e-4].into_iter().flat_map(|beta| loads.iter().map(move |load| (beta, *load)))
+    {
         let panel = Panel::new(Mode::PointToPoint, Table::WebSearch, flows, beta, load).set(PER_FLOW);
         let name = panel.name();
         if !panel.is_overloaded() {
@@ -40,10 +41,19 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         if results.effort() == Effort::Full && panel.is_lossy() {
             for cause in FOUR {
                 let timeouts = of(NONE).summary.timeouts.get(cause);
-                judgement.printed(format!("timeouts, {}, {name}", cause.name()), number(timeouts as f64).at_least(1.0));
+                judgement.printed(
+                    format!("timeouts, {}, {name}", cause.name()),
+                    number(timeouts as f64).at_least(1.0),
+                );
             }
         }
-        figure_and_rows(judgement, results, &panel, "j31", &[NO_LOSS, ALL, NONE, SINGLE[0], SINGLE[1], SINGLE[2], SINGLE[3]]);
+        figure_and_rows(
+            judgement,
+            results,
+            &panel,
+            "j31",
+            &[NO_LOSS, ALL, NONE, SINGLE[0], SINGLE[1], SINGLE[2], SINGLE[3]],
+        );
     }
     let panel = Panel::new(Mode::PointToPoint, Table::WebSearch, flows, 1e-3, 0.1);
     let tails = [
@@ -54,7 +64,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     let tails = tails.map(|(name, panel)| {
         (name, number(panel.outcome(results, NONE).timeouts_by(&[TimeoutCause::TailPacket]).value()))
     });
-    judgement.must("tails that wait for the timer with None, by queue pairs, U = 0.1", ascending(&tails, 0.0));
+    judgement
+        .must("tails that wait for the timer with None, by queue pairs, U = 0.1", ascending(&tails, 0.0));
 }
 
 const FOUR: [TimeoutCause; 4] =

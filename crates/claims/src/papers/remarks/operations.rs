@@ -52,7 +52,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             let added = count(outcome.summary.extra_frames.dummies.frames).per(outcome.finished());
             let expected = f64::from(dummies) * (-f64::from(after_us) * 1e3 / GAP_NS).exp();
             let name = format!("{dummies} dummies, T = {after_us} µs");
-            judgement.printed(format!("operations added to each request, {name}"), added.near(expected, 0.03));
+            judgement
+                .printed(format!("operations added to each request, {name}"), added.near(expected, 0.03));
             let pcie = fraction(added.value * FETCH / message_bytes());
             judgement.row(name, [&added, &number(expected), &bytes(message_bytes()), &pcie]);
         }

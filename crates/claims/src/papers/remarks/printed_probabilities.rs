@@ -30,8 +30,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             .set("impair.0.rate", &rate)
             .set("workload.0.frame", bytes)
             .set("workload.0.rate", "100Gbps")
-            .set("stop.after", results.effort().choose("20ms", "400ms"));
-        let share = results.outcome(&run.seconds(results.effort().choose(0.4, 8.0))).corrupted("s0>s1");
+            .set("stop.after", results.effort().choose("60ms", "400ms"));
+        let share = results.outcome(&run.seconds(results.effort().choose(1.0, 8.0))).corrupted("s0>s1");
         judgement.must(format!("corrupted {name} of {bytes} B"), share.expected(loss(bytes)));
         share.value()
     };

@@ -33,14 +33,16 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         .set("impair.0.rate", bit_error_rate(5e-3))
         .seconds(results.effort().choose(0.5, 5.0));
     let [same, random] = ["0", "random"].map(|first| {
-        [&mesh, &short].map(|run| results.outcome(&run.clone().variant("All").set("transport.first_psn", first)))
+        [&mesh, &short]
+            .map(|run| results.outcome(&run.clone().variant("All").set("transport.first_psn", first)))
     });
     let [mesh, short] = same;
     let wrong = |outcome: &Outcome| {
         count(outcome.summary.extra_frames.false_matches).per(count(outcome.summary.naks))
     };
     judgement.some("NAKs in the mesh", mesh.summary.naks);
-    let printed = judgement.printed("wrong copies per NAK, long-lived queue pairs", wrong(mesh).at_most(1e-3));
+    let printed =
+        judgement.printed("wrong copies per NAK, long-lived queue pairs", wrong(mesh).at_most(1e-3));
     let cause = "Connection managers and perftest start each queue pair with a random number";
     judgement.explain(cause, 0, &[(printed, wrong(random[0]))]);
     let what = "wrong copies per NAK, short queue pairs with random first numbers";

@@ -33,9 +33,9 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         results.outcome(&run.set(path, value))
     };
     let added = |outcome: &Outcome| {
-        let extra = outcome.summary.extra_frames;
-        let frames = extra.dummies.frames + extra.repeats.frames;
-        (fraction(frames as f64 / outcome.finished().value()), bytes(extra.bytes() as f64))
+        let (dummies, repeats) = (outcome.summary.extra_frames.dummies, outcome.summary.extra_frames.repeats);
+        let frames = (dummies.frames + repeats.frames) as f64;
+        (fraction(frames / outcome.finished().value()), bytes((dummies.bytes + repeats.bytes) as f64))
     };
     let row = |judgement: &mut Judgement, name: &str, outcome: &Outcome| {
         let (frames, bytes) = added(outcome);
@@ -52,7 +52,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         row(judgement, &name, outcome);
         judgement.none(format!("timeouts, {name}"), outcome.summary.timeouts.total());
         judgement.must(format!("99 %, {name}"), outcome.p99().near(timer_ns + rtt.value, 0.05));
-        judgement.printed(format!("99 % with a dummy, and with {name}"), dummy.p99().below(outcome.p99().value));
+        judgement
+            .printed(format!("99 % with a dummy, and with {name}"), dummy.p99().below(outcome.p99().value));
         judgement.must(format!("copies per flow, {name}"), added(outcome).0.at_most(0.05));
     }
     let early = with("mend.tail_timeout", "50us");

@@ -20,7 +20,9 @@ impl Requester {
         }
         // Dummies are retransmitted with the tail; copies are sent again.
         let is_denied = config.mend.dummies.write_denied && !last.dummy && last.lacks_rights();
-        if self.dummies.on_drained(&config.mend.dummies, now) || is_denied && self.flight.copy(last.end() - 1) > 0 {
+        if self.dummies.on_drained(&config.mend.dummies, now)
+            || is_denied && self.flight.copy(last.end() - 1) > 0
+        {
             self.protect_tail(config);
         }
     }
