@@ -48,25 +48,11 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const fn name(self) -> &'static str {
+    /// Name, name in scenarios, and mean number of packets per flow, to estimate the computing time.
+    const fn parts(self) -> (&'static str, &'static str, f64) {
         match self {
-            Self::WebSearch => "WebSearch",
-            Self::DataMining => "DataMining",
-        }
-    }
-
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::WebSearch => "websearch",
-            Self::DataMining => "datamining",
-        }
-    }
-
-    /// Mean number of packets per flow, to estimate the computing time.
-    const fn packets(self) -> f64 {
-        match self {
-            Self::WebSearch => 1_670.0,
-            Self::DataMining => 4_920.0,
+            Self::WebSearch => ("WebSearch", "websearch", 1_670.0),
+            Self::DataMining => ("DataMining", "datamining", 4_920.0),
         }
     }
 }
@@ -101,7 +87,7 @@ impl Panel {
         };
         let run = Run::new(scenario)
             .variant(curve)
-            .set("workload.0.sizes", self.table.key())
+            .set("workload.0.sizes", self.table.parts().1)
             .set("workload.0.load", self.load)
             .set("workload.0.flows", self.flows)
             .seconds(self.seconds(curve));
@@ -116,12 +102,12 @@ impl Panel {
 
     /// Name of the panel within its claim.
     pub(super) fn name(&self) -> String {
-        format!("{}, β = {:e}, U = {}", self.table.name(), self.beta, self.load)
+        format!("{}, β = {:e}, U = {}", self.table.parts().0, self.beta, self.load)
     }
 
     /// File name of its figure.
     pub(super) fn file(&self, claim: &str) -> String {
-        format!("{claim}-{}-{:e}-u{:.0}", self.table.key(), self.beta, self.load * 100.0)
+        format!("{claim}-{}-{:e}-u{:.0}", self.table.parts().1, self.beta, self.load * 100.0)
     }
 
     /// Whether there are many timeouts even in few flows.
@@ -143,7 +129,7 @@ impl Panel {
             LINKS_NB => LINK_FRAMES + 4.0 * self.beta * FLIGHT,
             _ => 4.0 * self.beta * FLIGHT,
         };
-        f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + retransmitted)
+        f64::from(self.flows) * self.table.parts().2 * PER_PACKET * (1.0 + retransmitted)
     }
 }
 
@@ -187,10 +173,9 @@ pub(super) fn figure_and_rows(
     for curve in curves {
         let outcome = panel.outcome(results, curve);
         let [median, p90, p99, p999] = QUANTILES.map(|(_, quantile)| time_ns(quantile_ns(outcome, quantile)));
-        let timeouts = &outcome.summary.timeouts;
-        let causes = TimeoutCause::ALL.into_iter().filter(|&cause| timeouts.get(cause) > 0);
-        let causes: Vec<_> =
-            causes.map(|cause| format!("{} {}", timeouts.get(cause), cause.name())).collect();
+        let causes = TimeoutCause::ALL.map(|cause| (outcome.summary.timeouts.get(cause), cause.name()));
+        let causes = causes.iter().filter(|(timeouts, _)| *timeouts > 0);
+        let causes: Vec<_> = causes.map(|(timeouts, cause)| format!("{timeouts} {cause}")).collect();
         let causes = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
         let busiest = fraction(outcome.busiest());
         judgement.row(format!("{}, {curve}", panel.name()), [&median, &p90, &p99, &p999, &causes, &busiest]);

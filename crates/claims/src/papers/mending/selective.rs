@@ -27,19 +27,22 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const MECHANISMS: [&Mechanism; 7] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL, &TESTBED];
-const GO_BACK_N: &str = "go-back-n";
 const SELECTIVE: &str = "selective-repeat";
-/// Packets of a flow, number of flows for quick and full effort, and the share of the timeouts of tails that a
-/// dummy may leave.
-const FLOWS: [(u32, [u32; 2], f64); 2] = [(8, [10_000, 100_000], 0.1), (64, [2000, 20_000], 0.6)];
 const TAILS: [TimeoutCause; 2] = [TimeoutCause::TailPacket, TimeoutCause::TailAck];
+
+/// Packets of a flow, number of flows for quick and full effort, and β.
+type Load = (u32, [u32; 2], f64);
+
+const SHORT: Load = (8, [10_000, 100_000], 5e-3);
+const LONG: Load = (64, [2000, 20_000], 5e-3);
+/// A corruption at which two losses in one flow are rare.
+const RARE: Load = (64, [5000, 20_000], 1e-3);
 
 fn outcome<'a>(
     results: &'a Results<'_>,
     recovery: &str,
     mechanism: &'static Mechanism,
-    packets: u32,
-    (beta, flows): (f64, [u32; 2]),
+    (packets, flows, beta): Load,
 ) -> &'a Outcome {
     let (count, flows) = (results.effort().choose(flows[0], flows[1]), Flows::Bytes(packets * 1024));
     let case = Case { flows, count, arrivals: Arrivals::Apart(0.01), links: 4, beta, mechanism };
@@ -47,87 +50,64 @@ fn outcome<'a>(
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
-    for (packets, flows, tails_left_max) in FLOWS {
-        let of = |recovery, mechanism| outcome(results, recovery, mechanism, packets, (5e-3, flows));
-        check_flows(judgement, packets, tails_left_max, |mechanism| of(SELECTIVE, mechanism));
-        for recovery in [GO_BACK_N, SELECTIVE] {
-            for mechanism in MECHANISMS {
-                let outcome = of(recovery, mechanism);
-                let [tail, ack, nak, twice, other] =
-                    TimeoutCause::ALL.map(|cause| outcome.timeouts_by(&[cause]));
-                let [p99, p999] = [0.99, 0.999].map(|quantile| time_ns(exact_ns(outcome, quantile)));
-                let added = bytes(outcome.summary.extra_bytes as f64);
-                judgement.row(
-                    format!("{packets} packets, {recovery}, {}", mechanism.name),
-                    [&tail, &ack, &nak, &twice, &other, &p99, &p999, &added],
-                );
-            }
-        }
-    }
-    let at = |recovery, mechanism, place: usize| {
-        let (packets, flows, _) = FLOWS[place];
-        outcome(results, recovery, mechanism, packets, (5e-3, flows))
+    let of = |mechanism, load| outcome(results, SELECTIVE, mechanism, load);
+    let left = |mechanism, load, causes: &[TimeoutCause]| {
+        let [with, without] = [mechanism, &NONE].map(|mechanism| of(mechanism, load).timeouts_by(causes));
+        fraction(with.per(without).value)
     };
-    let [with, without] = [&ALL, &NONE].map(|mechanism| exact_ns(at(SELECTIVE, mechanism, 0), 0.999));
+    // The share of the timeouts of tails that a dummy may leave.
+    for (load, tails_left_max) in [(SHORT, 0.1), (LONG, 0.6)] {
+        let name = format!("{} packets", load.0);
+        // A mechanism without effect prevents at most this share of all timeouts, apart from random variation.
+        let test = of(&NAK, load).timeouts().about(of(&NONE, load).timeouts().value(), 0.2);
+        judgement.must(format!("timeouts with NAK copies compared with none, {name}"), test);
+        let what = "timeouts after a second loss, with copies of retransmissions divided by without";
+        let test = left(&TWICE, load, &[TimeoutCause::Retransmission]).at_most(0.4);
+        judgement.must(format!("{what}, {name}"), test);
+        let test = left(&DUMMY, load, &TAILS).at_most(tails_left_max);
+        judgement.must(format!("timeouts of tails, with a dummy divided by without, {name}"), test);
+        let unfinished = MECHANISMS.map(|mechanism| of(mechanism, load).unfinished());
+        judgement.none(format!("flows that do not finish, {name}"), unfinished.iter().sum());
+        show(judgement, results, load);
+    }
+    let [with, without] = [&ALL, &NONE].map(|mechanism| exact_ns(of(mechanism, SHORT), 0.999));
     let what = "99.9 % of flows of 8 packets, All divided by None";
     judgement.must(what, fraction(with / without).at_most(0.2));
-    let [selective, go_back_n] = [SELECTIVE, GO_BACK_N].map(|recovery| at(recovery, &ALL, 1).timeouts());
+    let go_back_n = outcome(results, "go-back-n", &ALL, LONG).timeouts();
     let what = "timeouts with All, selective repeat divided by go-back-N";
-    judgement.must(what, selective.per(go_back_n).at_least(5.0));
-    // A corruption at which two losses in one flow are rare.
-    let [without, dummy] = [&NONE, &DUMMY].map(|mechanism| {
-        outcome(results, SELECTIVE, mechanism, 64, (1e-3, [5000, 20_000])).timeouts_by(&TAILS)
-    });
-    judgement.must(
-        "timeouts of tails, with a dummy divided by without, 64 packets, a fifth of the corruption",
-        fraction(dummy.per(without).value).at_most(0.2),
-    );
-    let longest = time_ns(exact_ns(at(SELECTIVE, &ALL, 1), 0.999));
+    judgement.must(what, of(&ALL, LONG).timeouts().per(go_back_n).at_least(5.0));
+    let what = "timeouts of tails, with a dummy divided by without, 64 packets, a fifth of the corruption";
+    judgement.must(what, left(&DUMMY, RARE, &TAILS).at_most(0.2));
+    let longest = time_ns(exact_ns(of(&ALL, LONG), 0.999));
     judgement.must("99.9 % of flows of 64 packets", longest.below(1e6));
     judgement
         .columns("| tail packet | tail ACK | NAK | retransmission | other | 99 % | 99.9 % | bytes added");
-    for (place, (packets, ..)) in FLOWS.iter().enumerate() {
-        let bar = |mechanism: &'static Mechanism| {
-            let timeouts = &at(SELECTIVE, mechanism, place).summary.timeouts;
-            Bar {
-                name: mechanism.name.to_owned(),
-                counts: TimeoutCause::ALL.map(|cause| timeouts.get(cause)).to_vec(),
-            }
-        };
-        let bars = Bars {
-            title: format!("Timeouts with selective repeat, flows of {packets} packets"),
-            description: "Timeouts by cause, with each mechanism and with all of them.".to_owned(),
-            parts: TimeoutCause::ALL.map(|cause| cause.name().to_owned()).to_vec(),
-            bars: MECHANISMS.map(bar).to_vec(),
-        };
-        judgement.bars(&format!("j19-{packets}-packets"), &bars);
-    }
 }
 
-/// Checks the timeouts that remain with each mechanism for flows of `packets` packets.
-fn check_flows<'a>(
-    judgement: &mut Judgement,
-    packets: u32,
-    tails_left_max: f64,
-    outcome: impl Fn(&'static Mechanism) -> &'a Outcome,
-) {
-    let name = format!("{packets} packets");
-    let left = |mechanism, causes: &[TimeoutCause]| {
-        let [with, without] = [mechanism, &NONE].map(|mechanism| outcome(mechanism).timeouts_by(causes));
-        fraction(with.per(without).value)
+/// Shows the timeouts with each mechanism and both kinds of NICs.
+fn show(judgement: &mut Judgement, results: &Results<'_>, load: Load) {
+    let counts = |outcome: &Outcome| TimeoutCause::ALL.map(|cause| outcome.summary.timeouts.get(cause));
+    for recovery in ["go-back-n", SELECTIVE] {
+        for mechanism in MECHANISMS {
+            let outcome = outcome(results, recovery, mechanism, load);
+            let [tail, ack, nak, twice, other] = counts(outcome).map(count);
+            let [p99, p999] = [0.99, 0.999].map(|quantile| time_ns(exact_ns(outcome, quantile)));
+            let added = bytes(outcome.summary.extra_bytes as f64);
+            judgement.row(
+                format!("{} packets, {recovery}, {}", load.0, mechanism.name),
+                [&tail, &ack, &nak, &twice, &other, &p99, &p999, &added],
+            );
+        }
+    }
+    let bar = |mechanism: &'static Mechanism| Bar {
+        name: mechanism.name.to_owned(),
+        counts: counts(outcome(results, SELECTIVE, mechanism, load)).to_vec(),
     };
-    let without = outcome(&NONE).timeouts().value();
-    // A mechanism without effect prevents at most this share of all timeouts, apart from random variation.
-    let test = outcome(&NAK).timeouts().about(without, 0.2);
-    judgement.must(format!("timeouts with NAK copies compared with none, {name}"), test);
-    judgement.must(
-        format!("timeouts after a second loss, with copies of retransmissions divided by without, {name}"),
-        left(&TWICE, &[TimeoutCause::Retransmission]).at_most(0.4),
-    );
-    judgement.must(
-        format!("timeouts of tails, with a dummy divided by without, {name}"),
-        left(&DUMMY, &TAILS).at_most(tails_left_max),
-    );
-    let unfinished = MECHANISMS.map(|mechanism| outcome(mechanism).unfinished());
-    judgement.none(format!("flows that do not finish, {name}"), unfinished.iter().sum());
+    let bars = Bars {
+        title: format!("Timeouts with selective repeat, flows of {} packets", load.0),
+        description: "Timeouts by cause, with each mechanism and with all of them.".to_owned(),
+        parts: TimeoutCause::ALL.map(|cause| cause.name().to_owned()).to_vec(),
+        bars: MECHANISMS.map(bar).to_vec(),
+    };
+    judgement.bars(&format!("j19-{}-packets", load.0), &bars);
 }
