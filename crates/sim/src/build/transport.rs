@@ -4,8 +4,7 @@ use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, DummyTiming, MendConfig};
 use wiremend_proto::rc;
 use wiremend_scenario::{
-    DummiesWhen, FirstPsn, FrameSizes, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario,
-    Within,
+    DummiesWhen, FirstPsn, Mend, Operation, QueuePairs, Recovery, RecoveryFamily, Scenario, Within,
 };
 use wiremend_units::{Psn, Span};
 
@@ -58,7 +57,7 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         cnp_class: transport.cnp_class.map(Within::get),
         ttl: transport.ttl.get(),
         queue_pairs: transport.queue_pairs.get(),
-        paper_frames: transport.frames == FrameSizes::Paper,
+        frames: transport.frames,
         first_psn: match transport.first_psn {
             FirstPsn::Number(number) => Some(Psn::new(number.get())),
             FirstPsn::Random => None,

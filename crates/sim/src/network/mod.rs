@@ -18,6 +18,7 @@ use std::sync::Arc;
 use wiremend_fabric::{Graph, Partition, Routes};
 use wiremend_proto::engine::Op;
 use wiremend_proto::{Packet, cc, dcp, rc, sr, tcp};
+use wiremend_scenario::FrameSizes;
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, Time, mix, stream_seed};
 use wiremend_wire::{Ecn, Opcode};
 
@@ -97,8 +98,7 @@ pub(crate) struct Transport {
     pub(crate) ttl: u8,
     /// Connections per ordered pair of hosts, if flows share them.
     pub(crate) queue_pairs: u16,
-    /// Whether frames have the sizes of Gao et al.
-    pub(crate) paper_frames: bool,
+    pub(crate) frames: FrameSizes,
     /// First PSN of all connections; `None`: a random one for each.
     pub(crate) first_psn: Option<Psn>,
     /// Whether receivers accept header-only packets, so that switches may trim data packets.
@@ -114,7 +114,9 @@ impl Transport {
     #[inline]
     pub(crate) fn frame_len(&self, packet: &Packet) -> u16 {
         match packet {
-            Packet::Rc(packet) if self.paper_frames => self.sized(packet.opcode, packet.payload_len),
+            Packet::Rc(packet) if self.frames == FrameSizes::Paper => {
+                self.sized(packet.opcode, packet.payload_len)
+            }
             _ => packet.frame_len(),
         }
     }
@@ -122,7 +124,7 @@ impl Transport {
     /// Bytes of the frame of an RDMA packet with this payload.
     pub(crate) fn sized(&self, opcode: Opcode, payload: u16) -> u16 {
         match opcode {
-            _ if !self.paper_frames => rc::frame_len(opcode, payload),
+            _ if self.frames == FrameSizes::Wire => rc::frame_len(opcode, payload),
             Opcode::Acknowledge => PAPER_ANSWER_BYTES,
             _ => PAPER_HEADER_BYTES + payload,
         }

@@ -20,7 +20,9 @@ pub(super) const CLAIM: Claim = Claim {
            section 3.1 of the paper says). So nearly all timeouts are caused by packets that are lost twice, as the \
            table shows, and copies of retransmissions alone prevent most of the timeouts that all mechanisms \
            prevent; lost NAKs are few, and matter only at β = 1e-3. With All no timeout remains that more copies \
-           could prevent: they only add to the load, which at β = 1e-3 and U = 0.6 already exceeds the link rate",
+           could prevent: they only add to the load, which at β = 1e-3 and U = 0.6 already exceeds the link rate. With \
+           a queue pair for each flow (J31) no single mechanism suffices at β = 1e-3 and U = 0.1, but at β = 1e-4 each \
+           of them still does",
     judge,
     ..Claim::FORM
 };

@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
     method: "As J15, with WebSearch, each flow between two random hosts, one queue pair per pair of hosts. All is \
              close to NoLoss as in J15",
     note: "Few timeouts remain: they occur where a switch sent the copies for a packet of another connection, \
-           because it identifies packets only by their numbers. The remaining cost is retransmissions of go-back-N. \
+           because it identifies packets only by their numbers, and all queue pairs start with the same one (J26). The remaining cost is retransmissions of go-back-N. \
            Queues in the network increase their number, because they make the round trip longer",
     judge,
     ..Claim::FORM
