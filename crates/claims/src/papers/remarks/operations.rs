@@ -1,4 +1,4 @@
-//! J35: operations of CPU, PCIe and NIC for dummies.
+//! J35: operations of CPU, `PCIe` and NIC for dummies.
 
 use crate::papers::gao::{MTU, source};
 use crate::prelude::*;
@@ -21,14 +21,14 @@ pub(super) const CLAIM: Claim = Claim {
 
 /// Mean gap between requests, in nanoseconds.
 const GAP_NS: f64 = 1e5;
-/// Bytes of the header and framing of a PCIe transaction that carries data, and of one that asks for data.
+/// Bytes of the header and framing of a `PCIe` transaction that carries data, and of one that asks for data.
 const HEADER: f64 = 20.0;
 const REQUEST: f64 = 16.0;
 
-/// Bytes on PCIe to fetch a work request.
+/// Bytes on `PCIe` to fetch a work request.
 const FETCH: f64 = REQUEST + HEADER + 64.0;
 
-/// Bytes on PCIe for a request, its payload and its completion.
+/// Bytes on `PCIe` for a request, its payload and its completion.
 fn message_bytes() -> f64 {
     let payload = f64::from(MTU);
     let doorbell = HEADER + 8.0;
