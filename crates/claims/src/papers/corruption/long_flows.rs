@@ -73,8 +73,8 @@ struct Series {
     figure: &'static str,
     title: &'static str,
     cause: Cause,
-    /// Paths on which all links corrupt.
-    points: fn(Effort) -> &'static [Point],
+    /// Paths on which all links corrupt, for quick and for full effort.
+    points: [&'static [Point]; 2],
     /// Paths inside the assumption of the theorem, for which its formula is checked.
     fabrics: &'static [Fabric],
     formula: &'static str,
@@ -88,7 +88,7 @@ const LOST_NAK: Series = Series {
     figure: "j3",
     title: "Timeouts because a NAK is lost",
     cause: Cause::Nak,
-    points: |effort| effort.choose(QUICK, FULL),
+    points: [&[Point::bare(1, 10), Point::bare(2, 10), Point::bare(2, 30)], &FULL],
     fabrics: &[],
     formula: "0.06 L²β²ω²",
     printed: |model, point| model.nak(point.times().0),
@@ -108,7 +108,7 @@ const LOST_TWICE: Series = Series {
 const LOST_NAK_COPIES: Series = Series {
     figure: "j6",
     title: "Timeouts because both of two NAKs are lost",
-    points: |_| NAK_COPY_POINTS,
+    points: [NAK_COPY_POINTS; 2],
     fabrics: &[fabric(Point::mended(2, 100, 1, 2), [2_000_000, 40_000_000])],
     formula: "0.06²L²β³ω²",
     part: PAPER_TOLERANCE,
@@ -117,7 +117,7 @@ const LOST_NAK_COPIES: Series = Series {
 const LOST_RETRANSMISSIONS: Series = Series {
     figure: "j7",
     title: "Timeouts because all retransmissions are lost",
-    points: |_| RETRANSMISSION_COPY_POINTS,
+    points: [RETRANSMISSION_COPY_POINTS; 2],
     fabrics: &[
         fabric(Point::mended(2, 100, 0, 1), [25_000, 200_000]),
         fabric(Point::mended(2, 100, 0, 2), [25_000, 400_000]),
@@ -127,8 +127,7 @@ const LOST_RETRANSMISSIONS: Series = Series {
     ..LOST_TWICE
 };
 
-const QUICK: &[Point] = &[Point::bare(1, 10), Point::bare(2, 10), Point::bare(2, 30)];
-const FULL: &[Point] = &[
+const FULL: [Point; 6] = [
     Point::bare(1, 3),
     Point::bare(1, 10),
     Point::bare(1, 30),
@@ -144,6 +143,10 @@ const RETRANSMISSION_COPY_POINTS: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
 
 impl Series {
+    fn points(&self, effort: Effort) -> &'static [Point] {
+        effort.choose(self.points[0], self.points[1])
+    }
+
     /// Probability per packet by the printed formula.
     fn chance(&self, point: Point, beta: f64, omega: f64) -> f64 {
         let links = f64::from(point.links);
@@ -151,23 +154,18 @@ impl Series {
     }
 
     fn judge(&self, judgement: &mut Judgement, results: &Results<'_>) {
-        let points = (self.points)(results.effort());
+        let points = self.points(results.effort());
         for point in points {
             let (name, setting) = (point.name(), point.setting(results.effort()));
             let packets = point.packets(results);
             let (timeouts, exact) = setting.pair(results, self.cause);
             let printed = self.chance(*point, point.beta(), 1.0) * packets;
             judgement.must(format!("finished flows, {name}"), point.finished(results));
-            let packets_shown = shown(packets);
-            setting.agree(
-                judgement,
-                results,
-                format!("timeouts of {packets_shown} packets, {name}"),
-                self.cause,
-            );
+            let of_packets = format!("of {} packets, {name}", shown(packets));
+            setting.agree(judgement, results, format!("timeouts {of_packets}"), self.cause);
             // With ω = 1 the paper has a figure for NAKs over two links.
             if self.fabrics.is_empty() && point.per_mille == 10 && point.links == 2 {
-                let what = format!("{} of {packets_shown} packets, {name}", self.formula);
+                let what = format!("{} {of_packets}", self.formula);
                 let test = count(timeouts).about(printed, self.part);
                 judgement.derived(what, test, self.correction, exact, 0.0);
             }
@@ -183,7 +181,7 @@ impl Series {
 
     /// Timeouts per packet against β for each number of links, with both formulas.
     fn plot(&self, results: &Results<'_>) -> Plot {
-        let points = (self.points)(results.effort());
+        let points = self.points(results.effort());
         let mut kinds: Vec<Point> = points.to_vec();
         kinds.dedup_by_key(|point| (point.links, point.mend));
         let low = points.iter().map(|point| point.beta()).fold(1.0, f64::min) / 3.0;
@@ -259,18 +257,14 @@ impl Point {
 
     fn run(self, flows: u64) -> Run {
         let loss = self.beta() * f64::from(self.links);
-        let mut run = Run::new("claims/long-flows")
+        let run = Run::new("claims/long-flows")
             .set("topology.switches", self.links + 1)
             .set("workload.0.count", flows)
             .seconds(flows as f64 * 1e-3 * (1.0 + 15.0 * loss) * f64::from(self.links + 2) / 3.0);
-        let copies = [
-            ("mend.nak_copies", self.mend.nak_copies),
-            ("mend.retransmission_copies", self.mend.retransmission_copies),
-        ];
-        for (path, copies) in copies.into_iter().filter(|(_, copies)| *copies > 0) {
-            run = run.set(path, copies);
-        }
-        run
+        let MendCounts { nak_copies, retransmission_copies, .. } = self.mend;
+        let copies = [("nak_copies", nak_copies), ("retransmission_copies", retransmission_copies)];
+        let copies = copies.into_iter().filter(|(_, copies)| *copies > 0);
+        copies.fold(run, |run, (what, copies)| run.set(&format!("mend.{what}"), copies))
     }
 
     fn model(self, beta: f64) -> ModelSetting {
@@ -338,18 +332,18 @@ impl Fabric {
         }
         let (times, packets) = (point.times(), flows * PACKETS);
         let copies = if series.cause == Cause::Nak { times.0 } else { times.1 };
-        let name = format!("{}, ω = {OMEGA}, sent {copies} times", point.name());
-        let name = if copies == 1 { format!("{}, ω = {OMEGA}", point.name()) } else { name };
+        let sent = if copies == 1 { String::new() } else { format!(", sent {copies} times") };
+        let name = format!("{}, ω = {OMEGA}{sent}", point.name());
         let exact =
             Setting { path: Path::between_switches(point.links, OMEGA), ..point.setting(Effort::Full) }
                 .exact(series.cause)
                 * flows;
         let printed = series.chance(*point, point.beta(), OMEGA) * packets;
         judgement.none(format!("flows that do not finish, {name}"), unfinished);
-        let what = format!("timeouts of {} packets, {name}", shown(packets));
-        judgement.must(what, count(timeouts).about(exact, ALLOTTED));
-        let what = format!("{} of {} packets, {name}", series.formula, shown(packets));
+        let of_packets = format!("of {} packets, {name}", shown(packets));
+        judgement.must(format!("timeouts {of_packets}"), count(timeouts).about(exact, ALLOTTED));
         let test = count(timeouts).about(printed, series.part);
+        let what = format!("{} {of_packets}", series.formula);
         judgement.derived(what, test, series.correction, exact, ALLOTTED);
         let row = format!("{name}, {simulated} flows simulated");
         judgement.row(row, [&number(packets), &count(timeouts), &number(exact), &number(printed)]);
