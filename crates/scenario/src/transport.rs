@@ -196,9 +196,9 @@ pub enum QueuePairs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FrameSizes {
-    /// Real ones: a WRITE has a RETH, and no frame has less than 64 bytes.
+    /// Real sizes: a WRITE has a RETH, and no frame has less than 64 bytes.
     Wire,
-    /// Those of Gao et al. (JCST 2022): 62 bytes and the payload, and 68 bytes for ACK and NAK.
+    /// 62 bytes and the payload, and 68 bytes for ACK and NAK, as in JCST 37(4), 2022 (claim J1).
     Paper,
 }
 
