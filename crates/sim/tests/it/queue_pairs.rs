@@ -32,7 +32,7 @@ fn random_first_numbers_change_nothing_but_the_numbers() {
         let text = messages(&format!("qp = \"per-flow\"\ntimeout = 4\nfirst_psn = {first}"));
         let (results, rows) = run(&format!("{text}{lossy}"));
         assert!(results.counters.retransmitted_packets > 0);
-        rows.iter().map(|row| row.fct()).collect::<Vec<_>>()
+        rows.iter().map(wiremend_measure::FlowRow::fct).collect::<Vec<_>>()
     };
     let same = fcts("0");
     assert_eq!(same, fcts("\"random\""));
