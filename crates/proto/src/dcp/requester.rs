@@ -102,8 +102,11 @@ impl engine::Requester for Requester {
         if self.failed.is_some() {
             return false;
         }
-        let has_retransmission = || self.queue.is_ready(now) || !self.replays.is_empty();
-        self.probe_due || self.is_open(config) && (has_retransmission() || self.has_new(&config.parameters))
+        let is_read = self.queue.is_ready(now);
+        let has_packet = || is_read || !self.replays.is_empty() || self.has_new(&config.parameters);
+        self.probe_due
+            || is_read && config.parameters.fetch.per_header
+            || self.is_open(config) && has_packet()
     }
 
     fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
@@ -115,11 +118,14 @@ impl engine::Requester for Requester {
         {
             return Some(probe);
         }
-        if !self.is_open(config) {
-            return None;
-        }
-        if let Some(entry) = self.queue.pop(&config.parameters.fetch, now) {
+        let (is_open, fetch) = (self.is_open(config), &config.parameters.fetch);
+        if (is_open || fetch.per_header)
+            && let Some(entry) = self.queue.pop(fetch, now)
+        {
             return Some(self.data(config, now, entry, Purpose::Retransmission));
+        }
+        if !is_open {
+            return None;
         }
         if let Some(entry) = self.next_replay() {
             return Some(self.data(config, now, entry, Purpose::Retransmission));

@@ -1,0 +1,61 @@
+//! P6: flows that cross a loop without being caught in it.
+
+use super::source;
+use crate::prelude::*;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "P6",
+    title: "bandwidth and delay of flows that cross a loop",
+    source: source("section 3.1"),
+    paper: "Apart from packet drops, loops waste link bandwidth and increase the delay of flows that traverse links of \
+            the loop but are not caught by it. No numbers are given",
+    method: "Two switches at 40 Gb/s, without PFC. Packets that arrive at a rate r cross each lane of the loop 32 \
+             times. A long flow over one of these lanes is left 40 Gb/s − 32 r, in bits on the wire, and its \
+             packets carry 1024 B in 1086 B and 20 B between frames. In a second run a ping-pong of 64 B takes its \
+             place (20 ms; quick: 10 ms)",
+    note: "The link's queue grows only when r exceeds 40/32 Gb/s, so that below it the delay of a packet is at most \
+           that of a few frames. A flow that fills the rest of the link meets its own queue",
+    judge,
+    ..Claim::FORM
+};
+
+const RATES_MBPS: [u32; 4] = [0, 250, 500, 1000];
+const LINK_BPS: f64 = 40e9;
+const PASSES: f64 = 32.0;
+const START_NS: f64 = 2e6;
+/// Payload of a packet of a long flow, relative to its time on the wire; a frame of the other, likewise.
+const PAYLOAD: f64 = 1024.0 / 1106.0;
+const FRAME: f64 = 1044.0 / 1024.0;
+
+fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    judgement.columns("rate into the loop | goodput of a long flow | expected | mean of the ping-pong");
+    let mut delays = Vec::new();
+    for mbps in RATES_MBPS {
+        let [stream, pings] = ["stream", "ping-pong"].map(|variant| {
+            let run = Run::new("claims/loop-crossing").variant(variant);
+            // The lowest rate is none in effect: a packet in the whole run.
+            let run = run.set("workload.0.rate", format!("{}kbps", (mbps * 1000).max(1)));
+            results.outcome(&run.set("stop.after", results.effort().choose("12ms", "22ms")).seconds(0.1))
+        });
+        let rate = f64::from(mbps) * 1e6;
+        let expected = (LINK_BPS - PASSES * rate * FRAME) * PAYLOAD;
+        let goodput = rate_bps(
+            stream.tracking.delivered_bytes as f64 * 8e9 / (stream.summary.simulated_ns as f64 - START_NS),
+        );
+        let what = format!("goodput of a long flow, {} into the loop", human::rate_bps(rate));
+        judgement.must(what, goodput.near(expected, 0.03));
+        judgement.none(
+            format!("packets of a long flow sent again, {mbps} Mb/s"),
+            stream.summary.retransmitted_packets,
+        );
+        judgement.row(human::rate_bps(rate), [&goodput, &rate_bps(expected), &pings.mean()]);
+        delays.push((human::rate_bps(rate), goodput, pings.mean()));
+    }
+    let ordered = |of: fn(&(String, Number, Number)) -> Number| -> Vec<_> {
+        delays.iter().map(|delay| (delay.0.as_str(), of(delay))).collect()
+    };
+    judgement.printed("mean of the ping-pong by rate into the loop", ascending(&ordered(|of| of.2), 0.0));
+    let mut goodputs = ordered(|of| of.1);
+    goodputs.reverse();
+    judgement.printed("goodput of a long flow by rate into the loop", ascending(&goodputs, 0.0));
+}
