@@ -109,10 +109,10 @@ impl Default for Dcp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DcpRetransmit {
-    /// The list of packets to retransmit, within the window of congestion control.
+    /// The list of packets to retransmit, at the rate and in the window of congestion control.
     Queue,
     /// Each returned header, as soon as the entry is read and the port is free: at the rate at which headers return,
-    /// whatever the window. Pacing still applies.
+    /// whatever congestion control says.
     PerHeader,
 }
 

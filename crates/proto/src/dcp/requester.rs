@@ -104,9 +104,7 @@ impl engine::Requester for Requester {
         }
         let is_read = self.queue.is_ready(now);
         let has_packet = || is_read || !self.replays.is_empty() || self.has_new(&config.parameters);
-        self.probe_due
-            || is_read && config.parameters.fetch.per_header
-            || self.is_open(config) && has_packet()
+        self.probe_due || self.is_urgent(config, now) || self.is_open(config) && has_packet()
     }
 
     fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
@@ -270,6 +268,12 @@ impl Requester {
     pub fn window(&self, config: &Config) -> Option<u64> {
         let is_window = config.parameters.flow_control == super::FlowControl::Window;
         is_window.then(|| u64::from(config.base.window.min(self.cc_window)))
+    }
+
+    /// Returns whether a returned header sends a packet now, whatever congestion control permits.
+    #[inline]
+    pub fn is_urgent(&self, config: &Config, now: Time) -> bool {
+        config.parameters.fetch.per_header && self.queue.is_ready(now)
     }
 
     #[inline]

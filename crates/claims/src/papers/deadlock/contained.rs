@@ -9,7 +9,7 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("section 2.2"),
     paper: "Congestion spreading can be well handled by a flow-level congestion control such as DCQCN as long as no \
             network error happens. In an incorrect state, as with a loop, PFC remains dangerous. No numbers are given",
-    method: "The congestion of D14: three hosts of a rack send to one host, a fourth to \
+    method: "The congestion of D14 at 40 Gb/s: three hosts of a rack send to one host, a fourth to \
              an idle one, over lossless switches, without control and with DCQCN with the parameters of its paper (100 \
              ms; quick: 20 ms). The part of its time in which the fourth host is paused, and the use of its receiver's \
              link. Then two hosts send without limit of window into the loop of P1, n = 2, with DCQCN",
@@ -30,6 +30,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
     judgement.columns("| victim's receiver | congested port | victim paused | deadlock in a loop");
     for control in ["none", "dcqcn-paper"] {
         let victim = Run::new("claims/victims")
+            .set("topology.rate", "40Gbps")
+            .set("topology.link.0.rate", "160Gbps")
             .set("topology.buffer", "unlimited")
             .set("switch.lossless.classes", "[0]")
             .set("switch.lossless.buffer", "5MB")

@@ -21,7 +21,7 @@ pub(super) const CLAIM: Claim = Claim {
     ..Claim::FORM
 };
 
-const RATES_MBPS: [u32; 4] = [0, 250, 500, 1000];
+const RATES_MBPS: [u32; 4] = [0, 250, 500, 750];
 const LINK_BPS: f64 = 40e9;
 const PASSES: f64 = 32.0;
 /// Payload of a packet of a long flow, relative to its time on the wire; a frame of the other, likewise.
