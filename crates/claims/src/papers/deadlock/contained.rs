@@ -9,10 +9,10 @@ pub(super) const CLAIM: Claim = Claim {
     source: source("section 2.2"),
     paper: "Congestion spreading can be well handled by a flow-level congestion control such as DCQCN as long as no \
             network error happens. In an incorrect state, as with a loop, PFC remains dangerous. No numbers are given",
-    method: "The congestion of D14 at 40 Gb/s: three hosts of a rack send to one host, a fourth to \
-             an idle one, over lossless switches, without control and with DCQCN with the parameters of its paper (100 \
-             ms; quick: 20 ms). The part of its time in which the fourth host is paused, and the use of its receiver's \
-             link. Then two hosts send without limit of window into the loop of P1, n = 2, with DCQCN",
+    method: "The congestion of D14 at 40 Gb/s: three hosts of a rack send to one host, a fourth to an idle one, over \
+             lossless switches with 5 MB, without control and with DCQCN with the parameters of its paper (100 ms; \
+             quick: 20 ms). The part of its time in which the fourth host is paused, and the use of its receiver's \
+             link. Then a host sends without a limit of its window into the loop of P1, n = 2, with and without DCQCN",
     note: "Packets caught in a loop reach no receiver, so that no notification slows their sender",
     judge,
     ..Claim::FORM
