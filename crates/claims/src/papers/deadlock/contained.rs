@@ -10,8 +10,8 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Congestion spreading can be well handled by a flow-level congestion control such as DCQCN as long as no \
             network error happens. In an incorrect state, as with a loop, PFC remains dangerous. No numbers are given",
     method: "The congestion of D14 at 40 Gb/s: three hosts of a rack send to one host, a fourth to an idle one, over \
-             lossless switches with 5 MB, without control and with DCQCN with the parameters of its paper (100 ms; \
-             quick: 20 ms). The part of its time in which the fourth host is paused, and the use of its receiver's \
+             lossless switches with 5 MB, without control and with DCQCN with the parameters of its paper (100 ms). \
+             The part of its time in which the fourth host is paused, and the use of its receiver's \
              link. Then a host sends without a limit of its window into the loop of P1, n = 2, with and without DCQCN",
     note: "Packets caught in a loop reach no receiver, so that no notification slows their sender",
     judge,
@@ -35,9 +35,8 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
             .set("topology.buffer", "unlimited")
             .set("switch.lossless.classes", "[0]")
             .set("switch.lossless.buffer", "5MB")
-            .set("stop.after", results.effort().choose("20ms", "100ms"));
-        let outcome =
-            results.outcome(&controlled(victim, control).seconds(results.effort().choose(0.3, 1.5)));
+            .set("stop.after", "100ms");
+        let outcome = results.outcome(&controlled(victim, control).seconds(0.5));
         let [used, congested] = ["leaf0>h1", "leaf0>h0"].map(|lane| fraction(outcome.utilisation(lane)));
         let paused = outcome.lane("h7>leaf1").paused_ns as f64 / outcome.summary.simulated_ns.max(1) as f64;
         let looped = Run::new("claims/loop-rate").variant("n = 2").set(
