@@ -70,8 +70,8 @@ pub struct RetransFetch {
     pub pcie_round_trip: Span,
     /// Maximum entries of a batch.
     pub batch: u32,
-    /// Whether an entry that was read is sent at once, whatever congestion control permits: without `RetransQ`, each returned header
-    /// sends its packet again, at the rate at which headers arrive.
+    /// Whether an entry that was read is sent at once, whatever congestion control permits: without `RetransQ`,
+    /// each returned header sends its packet again, at the rate at which headers arrive.
     pub per_header: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Swift (Kumar et al., SIGCOMM 2020) for TCP: the window grows while the delay is below a target.
 //!
-//! Algorithm 1 of the paper with the delay of each ACK and one window; see [`crate::cc::swift`] for that of queue pairs.
-//! The window has at least one segment.
+//! Algorithm 1 of the paper with the delay of each ACK and one window of at least one segment. Queue pairs have a Swift
+//! of their own, which counts packets.
 
 use wiremend_units::{Span, Time};
 
