@@ -69,18 +69,19 @@ impl Outages {
     /// Returns the times at which a switch with this distance from the link avoids it.
     fn avoided(&self, hops: u32) -> Vec<(Time, Time)> {
         let Some(Reaction { detect, reroute, per_hop }) = self.reaction else { return Vec::new() };
-        let reroute = reroute + per_hop * u64::from(hops);
+        let later = Span::from_ps(per_hop.as_ps().saturating_mul(u64::from(hops)));
+        let reaction = |at: Time| at.saturating_add(detect).saturating_add(reroute).saturating_add(later);
         let mut avoided: Vec<(Time, Time)> = Vec::new();
         let mut is_avoided = false;
         for (number, (from, until)) in self.times.iter().enumerate() {
             let next = self.times.get(number + 1).map_or(Time::MAX, |(from, _)| *from);
             if !is_avoided && until.since(*from) >= detect {
-                avoided.push((from.saturating_add(detect + reroute), Time::MAX));
+                avoided.push((reaction(*from), Time::MAX));
                 is_avoided = true;
             }
             if is_avoided && next.since(*until) >= detect {
                 let last = avoided.last_mut().expect("the link is avoided");
-                last.1 = until.saturating_add(detect + reroute);
+                last.1 = reaction(*until);
                 is_avoided = false;
             }
         }
