@@ -64,6 +64,8 @@ pub struct Dcp {
     /// Number of entries of the retransmission list that are read together. Only for `dcp`.
     #[schemars(extend("x-advanced" = true))]
     pub batch: Within<u32, 1, 65_536>,
+    /// What sends a trimmed packet again. Only for `dcp`.
+    pub retransmit: DcpRetransmit,
     /// Latency of the software of `cp` from a returned header to the retransmission.
     #[serde(with = "value")]
     #[schemars(with = "SchemaOf<Span>")]
@@ -94,12 +96,24 @@ impl Default for Dcp {
             timeout: None,
             pcie: Span::from_us(1),
             batch: Within::fixed(16),
+            retransmit: DcpRetransmit::Queue,
             latency: Span::from_us(10),
             burst: None,
             allowance: None,
             probe: None,
         }
     }
+}
+
+/// What sends a trimmed packet again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DcpRetransmit {
+    /// The list of packets to retransmit, at the rate and in the window of congestion control.
+    Queue,
+    /// Each returned header, as soon as the entry is read and the port is free: at the rate at which headers return,
+    /// whatever congestion control says.
+    PerHeader,
 }
 
 /// How the receiver tracks arrived packets.
@@ -146,7 +160,7 @@ pub(crate) fn check(transport: &Transport) -> Result<(), CheckError> {
 impl Dcp {
     /// Returns the fields, whether each was given without effect under this scheme, and where it has an
     /// effect.
-    fn fields_without_effect(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 6] {
+    fn fields_without_effect(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 7] {
         let usual = Self::default();
         let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| *scheme == meant);
         let bits = match self.tracking {
@@ -157,6 +171,7 @@ impl Dcp {
             ("units", self.units != usual.units && !dcp, "recovery = \"dcp\""),
             ("pcie", self.pcie != usual.pcie && !dcp, "recovery = \"dcp\""),
             ("batch", self.batch != usual.batch && !dcp, "recovery = \"dcp\""),
+            ("retransmit", self.retransmit != usual.retransmit && !dcp, "recovery = \"dcp\""),
             ("latency", self.latency != usual.latency && !cp, "recovery = \"cp\""),
             ("burst", self.burst.is_some() && !ndp, "recovery = \"ndp\""),
             ("tracked", self.tracked.is_some() && !bits, "tracking = \"bitmap\" or \"linked-chunks\""),

@@ -14,7 +14,8 @@ use crate::value::{self, Place, Placed, SchemaOf};
 /// switch of which all links fail. PFC pauses of a port end when its link fails.
 ///
 /// Routing learns of a change that lasts for `detect`, and after `reroute` all switches use the shortest paths of
-/// the remaining links between switches. Until then switches send frames to the failed link. While a switch has no
+/// the remaining links between switches, or those that are farther away later (`reroute_per_hop`). Until then switches
+/// send frames to the failed link. While a switch has no
 /// path to a host, it drops frames to it. Without `detect` routing never learns of the failure.
 ///
 /// ```toml
@@ -95,6 +96,11 @@ pub struct Fail {
     #[serde(default, with = "value")]
     #[schemars(with = "SchemaOf<Span>")]
     pub reroute: Span,
+    /// How much later a switch uses new routes for each hop between it and the link: a routing protocol that converges
+    /// hop by hop. Switches that disagree meanwhile may form loops. Default: all switches change together.
+    #[serde(default, with = "value")]
+    #[schemars(with = "SchemaOf<Span>")]
+    pub reroute_per_hop: Span,
 }
 
 fn every_flow() -> Probability {
@@ -113,8 +119,8 @@ impl Fail {
                 "`stop` is not later than `start`; set a later time"
             }
             _ if self.flows == Probability::ZERO => "`flows` is 0, so nothing is lost; set a share above 0",
-            _ if self.detect.is_none() && self.reroute > Span::ZERO => {
-                "`reroute` without `detect`; routing reacts only to failures that it detects"
+            _ if self.detect.is_none() && self.reroute + self.reroute_per_hop > Span::ZERO => {
+                "`reroute` or `reroute_per_hop` without `detect`; routing reacts only to failures that it detects"
             }
             _ => return Ok(()),
         };

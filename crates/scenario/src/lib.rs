@@ -86,7 +86,7 @@ pub use balance::Balance;
 pub use buffer::Buffer;
 pub use collective::{Algorithm, AllReduce, AllToAll, Groups, Members, Placement};
 pub use congestion::{Congestion, Dcqcn, Swift};
-pub use dcp::{Dcp, DcpTracking};
+pub use dcp::{Dcp, DcpRetransmit, DcpTracking};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
 pub use effective::spelled;

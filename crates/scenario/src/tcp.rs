@@ -130,6 +130,11 @@ pub struct Tcp {
     /// round trip of the longest path of the empty network.
     #[schemars(extend("x-advanced" = true))]
     pub handshake: bool,
+    /// Target delay of `congestion = "swift"`: of a round trip with its queues and both stacks.
+    #[serde(with = "value::positive")]
+    #[schemars(with = "SchemaOf<Span>")]
+    #[schemars(extend("x-advanced" = true))]
+    pub delay_target: Span,
     /// Latency of the host's stack from the arrival of a frame to its processing, at both ends.
     #[serde(with = "value")]
     #[schemars(with = "SchemaOf<Span>")]
@@ -137,6 +142,8 @@ pub struct Tcp {
     pub stack_latency: Span,
 }
 
+/// Twice the base target of Swift for queue pairs, whose hosts answer in hardware.
+const DELAY_TARGET: Span = Span::from_us(50);
 /// Bytes of the headers of IPv4 and TCP with timestamps.
 const HEADER_BYTES: u16 = 52;
 /// Bytes of the option of Multipath TCP.
@@ -167,6 +174,7 @@ impl Default for Tcp {
             pacing: false,
             burst: Bytes::kib(64),
             handshake: false,
+            delay_target: DELAY_TARGET,
             stack_latency: Span::ZERO,
         }
     }
@@ -210,6 +218,10 @@ pub enum TcpCongestion {
     Reno,
     /// Reno with an increase that subflows share (RFC 6356); needs `subflows`.
     Lia,
+    /// Swift (Kumar et al., SIGCOMM 2020): a window that follows `delay_target`.
+    Swift,
+    /// TIMELY (Mittal et al., SIGCOMM 2015): a rate that follows the gradient of the round trip, whatever is lost.
+    Timely,
 }
 
 /// Criterion for the loss of a segment that later ones have overtaken.
@@ -325,6 +337,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), CheckError> {
     }
     if tcp.congestion == TcpCongestion::Dctcp && tcp.ecn() != TcpEcn::Dctcp {
         return inconsistent("DCTCP needs ecn = \"dctcp\"; remove `ecn`".into());
+    }
+    if tcp.congestion != TcpCongestion::Swift && tcp.delay_target != DELAY_TARGET {
+        return inconsistent(
+            "only Swift has a `delay_target`; set congestion = \"swift\", or remove it".into(),
+        );
     }
     if tcp.congestion == TcpCongestion::Lia && scenario.subflows_max() == 1 {
         return inconsistent(

@@ -37,6 +37,7 @@ const PAPERS: &[&[Claim]] = &[
     linkguardian::TABLE_CLAIMS,
     linkguardian::FURTHER_CLAIMS,
     fleet::FURTHER_CLAIMS,
+    linkguardian::BASELINE_CLAIMS,
     livelock::CLAIMS,
     deadlock::CLAIMS,
     dcp::CLAIMS,

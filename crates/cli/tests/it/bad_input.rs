@@ -47,7 +47,7 @@ fn failures_that_make_no_sense_are_refused() {
         ("links = \"all\"\ndown = \"0s\"", "must be above zero"),
         ("links = \"all\"\nstart = \"2us\"\nstop = \"1us\"", "`stop` is not later than `start`"),
         ("links = \"all\"\nflows = 0", "`flows` is 0"),
-        ("links = \"all\"\nreroute = \"1us\"", "`reroute` without `detect`"),
+        ("links = \"all\"\nreroute = \"1us\"", "without `detect`; routing reacts only"),
         ("links = \"all\"\ndown = \"1ns\"\nup = \"1ns\"", "failures are more than 4000000"),
     ] {
         with(fail).refused_for(2, reason);

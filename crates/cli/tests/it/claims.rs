@@ -88,6 +88,21 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("P1", "deadlock.still=3s"),
         // Without a wrong entry there is no loop.
         ("P3", "route=[]"),
+        ("P5", "route=[]"),
+        ("P6", "route=[]"),
+        ("P8", "route=[]"),
+        // Every attempt continues where the last one ended.
+        ("V3", "transport.recovery=go-back-n"),
+        // With so much memory no host is paused.
+        ("P7", "switch.lossless.buffer=50MB"),
+        // Too short for slow rates.
+        ("P9", "stop.after=1ms"),
+        // All switches change together.
+        ("P10", "fail.0.reroute_per_hop=0ns"),
+        // Congestion control limits what headers send.
+        ("D15", "transport.dcp.retransmit=queue"),
+        // Protection never starts.
+        ("L39", "protect.0.start=1000s"),
     ] {
         let ended = wiremend(&["repro", claim, "--quick", "--json", "--set", set]);
         assert_eq!(ended.code, Some(1), "{claim} {set}: {}", ended.stderr);

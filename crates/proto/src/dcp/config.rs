@@ -70,6 +70,9 @@ pub struct RetransFetch {
     pub pcie_round_trip: Span,
     /// Maximum entries of a batch.
     pub batch: u32,
+    /// Whether an entry that was read is sent at once, whatever congestion control permits: without `RetransQ`,
+    /// each returned header sends its packet again, at the rate at which headers arrive.
+    pub per_header: bool,
 }
 
 /// Detection of lost packets: by packets that overtake them, or by a probe after a quiet time.
@@ -103,7 +106,7 @@ impl Parameters {
         tracking: Tracking::Sums,
         units_max: 64,
         unit_packets: Self::WHOLE_MESSAGES,
-        fetch: RetransFetch { pcie_round_trip: Span::from_us(1), batch: 16 },
+        fetch: RetransFetch { pcie_round_trip: Span::from_us(1), batch: 16, per_header: false },
         hints: None,
         flow_control: FlowControl::Window,
     };
@@ -114,7 +117,7 @@ impl Parameters {
             tracking: Tracking::Bitmap { packets: Self::SOFTWARE_BITS },
             units_max: 1 << 16,
             unit_packets: Self::WHOLE_MESSAGES,
-            fetch: RetransFetch { pcie_round_trip: Span::ZERO, batch: 1 },
+            fetch: RetransFetch { pcie_round_trip: Span::ZERO, batch: 1, per_header: false },
             hints: None,
             flow_control: FlowControl::Pull { burst },
         }
@@ -123,7 +126,11 @@ impl Parameters {
     /// CP: notifies a software stack, which takes `latency` to react, of each trimmed packet.
     pub const fn cp(latency: Span) -> Self {
         Self {
-            fetch: RetransFetch { pcie_round_trip: Span::from_ps(latency.as_ps() / 2), batch: 64 },
+            fetch: RetransFetch {
+                pcie_round_trip: Span::from_ps(latency.as_ps() / 2),
+                batch: 64,
+                per_header: false,
+            },
             flow_control: FlowControl::Window,
             ..Self::ndp(0)
         }

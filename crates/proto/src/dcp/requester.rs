@@ -102,8 +102,9 @@ impl engine::Requester for Requester {
         if self.failed.is_some() {
             return false;
         }
-        let has_retransmission = || self.queue.is_ready(now) || !self.replays.is_empty();
-        self.probe_due || self.is_open(config) && (has_retransmission() || self.has_new(&config.parameters))
+        let is_read = self.queue.is_ready(now);
+        let has_packet = || is_read || !self.replays.is_empty() || self.has_new(&config.parameters);
+        self.probe_due || self.is_urgent(config, now) || self.is_open(config) && has_packet()
     }
 
     fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
@@ -115,11 +116,14 @@ impl engine::Requester for Requester {
         {
             return Some(probe);
         }
-        if !self.is_open(config) {
-            return None;
-        }
-        if let Some(entry) = self.queue.pop(&config.parameters.fetch, now) {
+        let (is_open, fetch) = (self.is_open(config), &config.parameters.fetch);
+        if (is_open || fetch.per_header)
+            && let Some(entry) = self.queue.pop(fetch, now)
+        {
             return Some(self.data(config, now, entry, Purpose::Retransmission));
+        }
+        if !is_open {
+            return None;
         }
         if let Some(entry) = self.next_replay() {
             return Some(self.data(config, now, entry, Purpose::Retransmission));
@@ -264,6 +268,12 @@ impl Requester {
     pub fn window(&self, config: &Config) -> Option<u64> {
         let is_window = config.parameters.flow_control == super::FlowControl::Window;
         is_window.then(|| u64::from(config.base.window.min(self.cc_window)))
+    }
+
+    /// Returns whether a returned header sends a packet now, whatever congestion control permits.
+    #[inline]
+    pub fn is_urgent(&self, config: &Config, now: Time) -> bool {
+        config.parameters.fetch.per_header && self.queue.is_ready(now)
     }
 
     #[inline]

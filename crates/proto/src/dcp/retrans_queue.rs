@@ -114,7 +114,7 @@ mod tests {
 
     /// Gb/s at which a long queue of packets of 1000 bytes is retransmitted over an infinitely fast port.
     fn retransmission_gbps(batch: u32) -> f64 {
-        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch };
+        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch, per_header: false };
         let mut queue = RetransQueue::default();
         let entries = 10_000;
         for seq in 0..entries {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn entries_can_be_removed_while_they_are_read() {
-        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch: 4 };
+        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch: 4, per_header: false };
         let mut queue = RetransQueue::default();
         let entry = |seq| Entry { seq, unit: seq / 10 };
         queue.push(&fetch, Time::ZERO, entry(3));

@@ -14,9 +14,14 @@ pub enum Algorithm {
     Bbr,
     /// RFC 6356.
     Lia,
+    /// Kumar et al., SIGCOMM 2020.
+    Swift,
+    /// Mittal et al., SIGCOMM 2015.
+    Timely,
 }
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia];
+    pub const ALL: [Self; 7] =
+        [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia, Self::Swift, Self::Timely];
 }

@@ -46,6 +46,8 @@ pub struct Config {
     pub tick: Span,
     /// Pacing over the round trip for algorithms that do not pace themselves.
     pub pacing: bool,
+    /// Target delay of Swift, with the hosts.
+    pub delay_target: Span,
     /// Maximum bytes of a paced burst: the limit of segmentation offload.
     pub burst_max: u32,
     /// SYN exchange before the first segment. Otherwise the connection is open from the start.
@@ -105,6 +107,7 @@ impl Config {
             tail_probe: true,
             tick: Span::ZERO,
             pacing: false,
+            delay_target: Span::from_us(50),
             burst_max: 65_536,
             handshake: false,
             first_rtt: None,

@@ -14,7 +14,8 @@ fn parameters_that_cannot_be_are_refused_with_the_remedy() {
     assert_refused(
         tcp,
         r#"
-        congestion = "cubik" | s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno, lia
+        congestion = "cubik" | s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno, lia, swift, timely
+        delay_target = "60us" | s.toml:10:1: only Swift has a `delay_target`; set congestion = "swift", or remove it
         mss = 1449 | s.toml:10:1: an `mss` of 1449 does not fit the `mtu` of 1500 with its headers of 52; at most 1448
         subflows = 2\nmss = 1448 | s.toml:10:1: an `mss` of 1448 does not fit the `mtu` of 1500 with its headers of 72; at most 1428
         subflows = 0 | s.toml:11:12: 0 is out of range; expected a whole number from 1 to 8

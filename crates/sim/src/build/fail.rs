@@ -10,7 +10,7 @@ use super::buffer::switches;
 use super::{BuildError, topology};
 use crate::network::{Failures, GrayFlows, Outages, Reaction, purpose};
 
-/// Most failures of a run, over all links.
+/// Most failures of a run, over all links, and over all switches if they learn of them one after the other.
 const FAILURES_MAX: usize = 4_000_000;
 
 /// Returns the failures of all links; `None` if there are none.
@@ -23,12 +23,18 @@ pub(super) fn place(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Opt
             let end = Time::ZERO + scenario.stop.after;
             let end = fail.stop.map_or(end, |stop| stop.min(end));
             let times = times(fail, end, seed, room).ok_or_else(|| too_many(fail))?;
+            // Each switch has a list of changes of its own.
+            let lists = if fail.reroute_per_hop > Span::ZERO { graph.switch_count() as usize } else { 1 };
             for link in links {
-                room = room.checked_sub(times.len()).ok_or_else(|| too_many(fail))?;
+                room = room.checked_sub(times.len() * lists).ok_or_else(|| too_many(fail))?;
                 by_link[link.index()].push(Outages {
                     times: times.clone(),
                     gray: gray(fail.flows, seed),
-                    reaction: fail.detect.map(|detect| Reaction { detect, reroute: fail.reroute }),
+                    reaction: fail.detect.map(|detect| Reaction {
+                        detect,
+                        reroute: fail.reroute,
+                        per_hop: fail.reroute_per_hop,
+                    }),
                 });
             }
         }
@@ -50,8 +56,8 @@ fn groups(graph: &Graph, fail: &Placed<Fail>) -> Result<Vec<(u64, Vec<LinkId>)>,
 
 fn too_many(fail: &Placed<Fail>) -> BuildError {
     let what = format!(
-        "these failures are more than {FAILURES_MAX} before the run can end (stop.after); set `stop`, or a shorter \
-         stop.after"
+        "these failures are more than {FAILURES_MAX} before the run can end (stop.after), times the number of \
+         switches with `reroute_per_hop`; set `stop`, or a shorter stop.after"
     );
     BuildError::at(fail.place, what)
 }

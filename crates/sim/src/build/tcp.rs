@@ -23,6 +23,8 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
         TcpCongestion::Bbr => Algorithm::Bbr,
         TcpCongestion::Reno => Algorithm::Reno,
         TcpCongestion::Lia => Algorithm::Lia,
+        TcpCongestion::Swift => Algorithm::Swift,
+        TcpCongestion::Timely => Algorithm::Timely,
     };
     let usual = Config::new(congestion);
     let config = Config {
@@ -50,6 +52,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
         tail_probe: table.tail_probe,
         tick: table.tick,
         pacing: table.pacing,
+        delay_target: table.delay_target,
         burst_max: table.burst.get() as u32,
         handshake: table.handshake,
         first_rtt: Some(LongestPath::find(net).round_trip + table.stack_latency * 2),

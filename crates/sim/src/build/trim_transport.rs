@@ -2,7 +2,9 @@
 
 use wiremend_proto::dcp::{Config, FlowControl, LossHints, Parameters, RetransFetch, Tracking};
 use wiremend_proto::rc;
-use wiremend_scenario::{Dcp, DcpTracking, Placed, Recovery, RecoveryFamily, Scenario, Transport, Within};
+use wiremend_scenario::{
+    Dcp, DcpRetransmit, DcpTracking, Placed, Recovery, RecoveryFamily, Scenario, Transport, Within,
+};
 use wiremend_units::Span;
 
 use super::BuildError;
@@ -31,7 +33,11 @@ fn parameters(scheme: &Recovery, table: &Dcp, window: u32) -> Parameters {
         Recovery::Ndp => Parameters::ndp(table.burst.map_or(window, Within::get)),
         Recovery::Cp => Parameters::cp(table.latency),
         _ => Parameters {
-            fetch: RetransFetch { pcie_round_trip: table.pcie, batch: table.batch.get() },
+            fetch: RetransFetch {
+                pcie_round_trip: table.pcie,
+                batch: table.batch.get(),
+                per_header: table.retransmit == DcpRetransmit::PerHeader,
+            },
             flow_control: FlowControl::Window,
             units_max: table.units.get(),
             ..Parameters::DCP

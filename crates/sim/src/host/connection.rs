@@ -43,6 +43,8 @@ pub(super) struct Connection {
     open: bool,
     /// The time of its entry in the host's timers, or [`Time::MAX`].
     timer_at: Time,
+    /// Time at which its pacing in the NIC is over; `MAX`: it does not wait there.
+    pub(super) paced_at: Time,
     /// Posted messages that are not complete, oldest first.
     posted: VecDeque<PostedMessage>,
 }
@@ -206,12 +208,13 @@ impl Host {
             queued: false,
             open: true,
             timer_at: Time::MAX,
+            paced_at: Time::MAX,
             posted: VecDeque::new(),
         };
         if let Some(old) = self.connections.get_mut(slot as usize) {
             // Entries of the slot in the NIC's ring and in the timers stay valid.
-            let (queued, timer_at) = (old.queued, old.timer_at);
-            *old = Connection { queued, timer_at, ..connection };
+            let (queued, timer_at, paced_at) = (old.queued, old.timer_at, old.paced_at);
+            *old = Connection { queued, timer_at, paced_at, ..connection };
         } else {
             reserve_first!(self.connections);
             self.connections.push(connection);
@@ -317,8 +320,10 @@ impl Host {
         }
         self.arm_timer(cx, slot);
         let connection = &mut self.connections[slot as usize];
-        if !connection.queued && connection.requester.ready(transport, cx.now) {
-            connection.queued = true;
+        // A packet that does not wait for pacing leaves an entry behind that the NIC ignores.
+        let is_held = connection.paced_at < Time::MAX && connection.requester.is_urgent(transport, cx.now);
+        if (!connection.queued || is_held) && connection.requester.ready(transport, cx.now) {
+            (connection.queued, connection.paced_at) = (true, Time::MAX);
             let class = connection.class;
             self.nic.ring(class).ready.push_back(SenderId::requester(slot));
         }

@@ -227,8 +227,12 @@ impl Host {
             && time <= cx.now
         {
             self.nic.paced.pop();
-            let class = self.connections[slot as usize].class;
-            self.nic.ring(class).ready.push_back(SenderId::requester(slot));
+            let connection = &mut self.connections[slot as usize];
+            if connection.paced_at == time {
+                connection.paced_at = Time::MAX;
+                let class = connection.class;
+                self.nic.ring(class).ready.push_back(SenderId::requester(slot));
+            }
         }
         if self.nic.pulls.is_some() {
             self.grant_pulls(cx);
@@ -396,9 +400,11 @@ impl Host {
     fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, index: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let connection = &mut self.connections[slot as usize];
-        if let Some(control) = &connection.control {
+        let is_urgent = connection.requester.is_urgent(transport, cx.now);
+        if let Some(control) = connection.control.as_ref().filter(|_| !is_urgent) {
             let eligible = control.eligible();
             if eligible > cx.now {
+                connection.paced_at = eligible;
                 self.nic.paced.push(Reverse((eligible, slot)));
                 cx.lanes.recorder.on_paced(cx.now, self.id, connection.serial, eligible);
                 return None;
@@ -409,7 +415,7 @@ impl Host {
             return None;
         };
         let len = transport.frame_len(&transmit.packet);
-        if let Some(control) = &mut connection.control {
+        if let Some(control) = connection.control.as_mut().filter(|_| !is_urgent) {
             control.on_transmit(
                 cx.now,
                 SentPacket {

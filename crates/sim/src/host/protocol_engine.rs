@@ -104,6 +104,12 @@ impl RequesterEngine {
         each!(self, transport, (half, config) => half.ready(config, now))
     }
 
+    /// Returns whether the next packet waits for no congestion control.
+    #[inline]
+    pub(super) fn is_urgent(&self, transport: &Transport, now: Time) -> bool {
+        matches!(self, Self::Trimming(half) if half.is_urgent(transport.trimming(), now))
+    }
+
     #[inline]
     pub(super) fn poll_transmit(&mut self, transport: &Transport, now: Time) -> Option<Transmit<Packet>> {
         each!(self, transport, (half, config) => {

@@ -3,10 +3,10 @@
 //! Whether a link has failed, and which routes switches use, depends on time alone. So failures need no events, and
 //! neither threads nor the order of events change what they do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::OnceLock;
 
-use wiremend_fabric::{Graph, LinkRole, Routes};
+use wiremend_fabric::{Graph, LinkRole, Node, Routes};
 use wiremend_units::{HostId, LaneId, LinkId, Span, SwitchId, Time, mix};
 
 use super::FlowKey;
@@ -15,8 +15,9 @@ use super::FlowKey;
 pub(crate) struct Failures {
     /// By link.
     outages: Vec<Vec<Outages>>,
-    /// Starts of the times in which the same links are avoided, and the number of their set.
-    epochs: Vec<(Time, u32)>,
+    /// Starts of the times in which the same links are avoided, and the number of their set: one list for all
+    /// switches, or one for each if routing converges hop by hop.
+    epochs: Vec<Vec<(Time, u32)>>,
     /// Sets of links that routing avoids. The first one is empty.
     avoided: Vec<Vec<LinkId>>,
     /// Routes by set, made at the first use.
@@ -47,8 +48,10 @@ pub(crate) struct GrayFlows {
 pub(crate) struct Reaction {
     /// A change that lasts this long is detected.
     pub(crate) detect: Span,
-    /// Time from the detection until all switches use the new routes.
+    /// Time from the detection until the switches at the link use the new routes.
     pub(crate) reroute: Span,
+    /// How much later each further hop does.
+    pub(crate) per_hop: Span,
 }
 
 impl GrayFlows {
@@ -63,20 +66,22 @@ impl Outages {
         self.times.get(self.times.partition_point(|(_, until)| *until <= at)).copied()
     }
 
-    /// Returns the times at which routing avoids the link.
-    fn avoided(&self) -> Vec<(Time, Time)> {
-        let Some(Reaction { detect, reroute }) = self.reaction else { return Vec::new() };
+    /// Returns the times at which a switch with this distance from the link avoids it.
+    fn avoided(&self, hops: u32) -> Vec<(Time, Time)> {
+        let Some(Reaction { detect, reroute, per_hop }) = self.reaction else { return Vec::new() };
+        let later = Span::from_ps(per_hop.as_ps().saturating_mul(u64::from(hops)));
+        let reaction = |at: Time| at.saturating_add(detect).saturating_add(reroute).saturating_add(later);
         let mut avoided: Vec<(Time, Time)> = Vec::new();
         let mut is_avoided = false;
         for (number, (from, until)) in self.times.iter().enumerate() {
             let next = self.times.get(number + 1).map_or(Time::MAX, |(from, _)| *from);
             if !is_avoided && until.since(*from) >= detect {
-                avoided.push((from.saturating_add(detect + reroute), Time::MAX));
+                avoided.push((reaction(*from), Time::MAX));
                 is_avoided = true;
             }
             if is_avoided && next.since(*until) >= detect {
                 let last = avoided.last_mut().expect("the link is avoided");
-                last.1 = until.saturating_add(detect + reroute);
+                last.1 = reaction(*until);
                 is_avoided = false;
             }
         }
@@ -87,29 +92,25 @@ impl Outages {
 impl Failures {
     /// Failures of links; routing around failed links between hosts and switches is not possible.
     pub(crate) fn new(graph: &Graph, outages: Vec<Vec<Outages>>) -> Self {
-        let mut changes: BTreeMap<Time, Vec<(LinkId, bool)>> = BTreeMap::new();
-        for (link, outages) in outages.iter().enumerate() {
+        let is_slow = |outages: &Outages| outages.reaction.is_some_and(|of| of.per_hop > Span::ZERO);
+        let is_hop_by_hop = outages.iter().flatten().any(is_slow);
+        let mut numbers = BTreeMap::from([(Vec::new(), 0)]);
+        let mut changes =
+            vec![BTreeMap::new(); if is_hop_by_hop { graph.switch_count() as usize } else { 1 }];
+        for (link, outages) in outages.iter().enumerate().filter(|(_, outages)| !outages.is_empty()) {
             let link = LinkId(link as u32);
             if graph.link_role(link) == LinkRole::Host {
                 continue;
             }
-            for (from, until) in outages.iter().flat_map(Outages::avoided) {
-                changes.entry(from).or_default().push((link, true));
-                changes.entry(until).or_default().push((link, false));
+            let hops = if is_hop_by_hop { distances(graph, link) } else { vec![0] };
+            for (changes, hops) in changes.iter_mut().zip(hops) {
+                for (from, until) in outages.iter().flat_map(|outages| outages.avoided(hops)) {
+                    changes.entry(from).or_insert_with(Vec::new).push((link, true));
+                    changes.entry(until).or_insert_with(Vec::new).push((link, false));
+                }
             }
         }
-        changes.remove(&Time::MAX);
-        let mut numbers = BTreeMap::from([(Vec::new(), 0)]);
-        let (mut epochs, mut counts) = (vec![(Time::ZERO, 0)], BTreeMap::<LinkId, i32>::new());
-        for (at, changed) in changes {
-            for (link, is_avoided) in changed {
-                *counts.entry(link).or_default() += if is_avoided { 1 } else { -1 };
-            }
-            counts.retain(|_, count| *count != 0);
-            let next = numbers.len() as u32;
-            let number = *numbers.entry(counts.keys().copied().collect()).or_insert(next);
-            epochs.push((at, number));
-        }
+        let epochs = changes.into_iter().map(|changes| epochs(changes, &mut numbers)).collect();
         let mut avoided = vec![Vec::new(); numbers.len()];
         for (links, number) in numbers {
             avoided[number as usize] = links;
@@ -150,8 +151,8 @@ impl Failures {
         switch: SwitchId,
         dst: HostId,
     ) -> &'a [LaneId] {
-        let epoch = self.epochs.partition_point(|(from, _)| *from <= now) - 1;
-        let set = self.epochs[epoch].1 as usize;
+        let epochs = self.epochs.get(switch.index()).unwrap_or(&self.epochs[0]);
+        let set = epochs[epochs.partition_point(|(from, _)| *from <= now) - 1].1 as usize;
         let avoided = &self.avoided[set];
         let routes = if avoided.is_empty() {
             usual
@@ -174,6 +175,51 @@ impl Failures {
     }
 }
 
+/// Returns the times at which the set of avoided links changes, each with the number of the set.
+fn epochs(
+    mut changes: BTreeMap<Time, Vec<(LinkId, bool)>>,
+    numbers: &mut BTreeMap<Vec<LinkId>, u32>,
+) -> Vec<(Time, u32)> {
+    changes.remove(&Time::MAX);
+    let (mut epochs, mut counts) = (vec![(Time::ZERO, 0)], BTreeMap::<LinkId, i32>::new());
+    for (at, changed) in changes {
+        for (link, is_avoided) in changed {
+            *counts.entry(link).or_default() += if is_avoided { 1 } else { -1 };
+        }
+        counts.retain(|_, count| *count != 0);
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(counts.keys().copied().collect()).or_insert(next);
+        epochs.push((at, number));
+    }
+    epochs
+}
+
+/// Returns the hops from the nearer end of a link to each switch, over the other links. A switch that has no such path
+/// counts as the farthest.
+fn distances(graph: &Graph, failed: LinkId) -> Vec<u32> {
+    let mut hops = vec![None; graph.switch_count() as usize];
+    let mut queue = VecDeque::new();
+    let mut reach = |node, distance, queue: &mut VecDeque<_>| {
+        if let Node::Switch(switch) = graph.node(node)
+            && hops[switch.index()].is_none()
+        {
+            hops[switch.index()] = Some(distance);
+            queue.push_back((node, distance));
+        }
+    };
+    let lane = failed.forward();
+    for end in [graph.lane_from(lane), graph.lane_to(lane)] {
+        reach(end, 0, &mut queue);
+    }
+    while let Some((node, distance)) = queue.pop_front() {
+        for lane in graph.ports(node).iter().filter(|lane| lane.link() != failed) {
+            reach(graph.lane_to(*lane), distance + 1, &mut queue);
+        }
+    }
+    let farthest = hops.iter().flatten().copied().max().unwrap_or(0);
+    hops.into_iter().map(|hops| hops.unwrap_or(farthest)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,13 +235,17 @@ mod tests {
         Outages {
             times: times.iter().map(|(from, until)| (at(*from), at(*until))).collect(),
             gray: None,
-            reaction: Some(Reaction { detect: Span::from_us(detect), reroute: Span::from_us(1) }),
+            reaction: Some(Reaction {
+                detect: Span::from_us(detect),
+                reroute: Span::from_us(1),
+                per_hop: Span::ZERO,
+            }),
         }
     }
 
     #[test]
     fn routing_avoids_a_link_some_time_after_each_change_that_lasts() {
-        let avoided = |times: &[(u64, u64)], detect| outages(times, detect).avoided();
+        let avoided = |times: &[(u64, u64)], detect| outages(times, detect).avoided(0);
         let at = at_us;
         assert_eq!(avoided(&[(10, 30)], 5), [(at(16), at(36))]);
         assert_eq!(avoided(&[(10, 14)], 5), [], "it is over before it is detected");
@@ -203,7 +253,7 @@ mod tests {
         assert_eq!(avoided(&[(10, 30), (50, 52), (70, 80)], 5), [(at(16), at(36)), (at(76), at(86))]);
         assert_eq!(avoided(&[(10, 20), (40, 50)], 0), [(at(11), at(21)), (at(41), at(51))]);
         let forever = Outages { times: vec![(at(3), Time::MAX)], ..outages(&[], 5) };
-        assert_eq!(forever.avoided(), [(at(9), Time::MAX)]);
+        assert_eq!(forever.avoided(0), [(at(9), Time::MAX)]);
     }
 
     #[test]
@@ -220,6 +270,28 @@ mod tests {
         assert_eq!(failures.next_failure(LinkId(0), at(9)), Some(at(10)));
         assert_eq!(failures.next_failure(LinkId(0), at(10)), None);
         assert_eq!((failures.counts(at(10)), failures.counts(at(11))), ((0, 0), (1, 1)));
+    }
+
+    #[test]
+    fn switches_farther_from_the_link_learn_of_it_later() {
+        let cable = Cable { rate: Rate::gbps(100), delay: Span::from_us(1) };
+        let graph = Topology::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 1 }
+            .build(Cables { host: cable, switch: cable })
+            .expect("leaves and spines are a network");
+        let link = graph.link_by_name("leaf0-spine1").expect("the link exists");
+        let switch = |name| match graph.node(graph.node_by_name(name).expect("the node exists")) {
+            Node::Switch(switch) => switch,
+            Node::Host(_) => panic!("a host"),
+        };
+        let mut all = vec![Vec::new(); graph.links().len()];
+        let slow = Reaction { detect: Span::ZERO, reroute: Span::ZERO, per_hop: Span::from_us(4) };
+        all[link.index()].push(Outages { reaction: Some(slow), ..outages(&[(10, 50)], 0) });
+        let (failures, usual) = (Failures::new(&graph, all), Routes::shortest(&graph));
+        // Towards the host of leaf 0: from a spine its leaf or another one, from a leaf one spine or both.
+        let paths = |at, name| failures.next_hops(at_us(at), &graph, &usual, switch(name), HostId(0)).len();
+        assert_eq!([9, 10, 49, 50].map(|at| paths(at, "spine1")), [1, 2, 2, 1], "an end of the link");
+        assert_eq!([10, 13, 14, 53, 54].map(|at| paths(at, "leaf1")), [2, 2, 1, 1, 2], "one hop away");
+        assert_eq!(distances(&graph, link)[switch("spine0").index()], 1);
     }
 
     #[test]

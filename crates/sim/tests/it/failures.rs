@@ -37,6 +37,20 @@ fn routing_leads_flows_around_a_failed_link() {
 }
 
 #[test]
+fn switches_that_learn_of_a_failure_later_form_a_loop_until_then() {
+    let expired = |more: &str| {
+        let fail = "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndetect = '1us'\n";
+        let (results, rows) = with_failures(&format!("{fail}{more}"));
+        assert_eq!(finished(&rows), 400, "{more}");
+        results.counters.dropped_frames.ttl
+    };
+    let together = expired("reroute = '1us'\n");
+    let [soon, late] = ["400us", "2ms"].map(|time| expired(&format!("reroute_per_hop = '{time}'\n")));
+    // The spine at the link sends packets for leaf 0 to leaf 1, which still sends some of them to that spine.
+    assert!(together == 0 && soon > 0 && late > soon, "{together} {soon} {late}");
+}
+
+#[test]
 fn a_link_that_recovers_is_used_again() {
     let (results, rows) = with_failures(
         "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndown = '100us'\ndetect = '5us'\nreroute = '5us'\n",

@@ -5,6 +5,7 @@ mod batches;
 mod collectives;
 mod control_plane;
 mod corruption;
+mod decoupled;
 mod failures;
 mod far_apart;
 mod goodput;
@@ -37,6 +38,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     operations::CLAIM,
     failures::CLAIM,
     victims::CLAIM,
+    decoupled::CLAIM,
     corruption::CLAIM,
 ];
 

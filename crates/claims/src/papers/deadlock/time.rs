@@ -44,10 +44,27 @@ struct Point {
     mbps: u32,
 }
 
+/// A point, and the mean time to deadlock with its interval; `None` unless every run reached the deadlock.
+type Measured = (Point, Option<(f64, Interval)>);
+
+/// Whether the first point must take longer.
+type Longer = fn(Point, Point) -> bool;
+
 impl Point {
+    fn all(effort: Effort) -> impl Iterator<Item = Self> {
+        let rates = effort.choose(&QUICK_MBPS[..], &MBPS[..]);
+        let settings = ALPHAS.into_iter().flat_map(|alpha| TTLS.map(|ttl| (alpha, ttl)));
+        let all = settings.flat_map(|(alpha, ttl)| rates.iter().map(move |&mbps| Self { alpha, ttl, mbps }));
+        all.filter(|point| point.fills())
+    }
+
     /// Whether packets arrive clearly faster than the TTL drops them.
     fn fills(self) -> bool {
-        f64::from(self.mbps) * 1e6 > 1.05 * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
+        self.bps() > 1.05 * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
+    }
+
+    fn bps(self) -> f64 {
+        f64::from(self.mbps) * 1e6
     }
 
     fn start_ns(number: u64, source: u64) -> u64 {
@@ -66,148 +83,97 @@ impl Point {
         run.seed(number).seconds(0.3)
     }
 
-    /// Times to deadlock, each from its first packet.
-    fn samples(self, results: &Results<'_>) -> Vec<f64> {
-        let sample = |number: u64| {
-            let closed = results.outcome(&self.run(number)).summary.deadlocks.closed_ns?;
-            let first = (0..SOURCES).map(|source| Self::start_ns(number, source)).min()?;
-            Some((closed - first.min(closed)) as f64)
-        };
-        seeds(results.effort()).filter_map(sample).collect()
-    }
-
-    fn measured(self, results: &Results<'_>) -> Option<(f64, Interval)> {
-        let samples = self.samples(results);
-        // Every run must have reached the deadlock.
-        (samples.len() == seeds(results.effort()).count()).then(|| interval::mean(&samples, 0.95))?
-    }
-
     fn estimate_ns(self) -> Option<f64> {
-        let alpha: Alpha = self.alpha.parse().ok()?;
+        let (alpha, ttl): (Alpha, _) = (self.alpha.parse().ok()?, self.ttl.try_into().ok()?);
         let rate = Rate::from_bits_per_s(u64::from(self.mbps) * 1_000_000);
-        let fill =
-            TWO_SWITCHES.time_to_fill(rate, self.ttl.try_into().ok()?, alpha, Bytes::new(12_000_000))?;
+        let fill = TWO_SWITCHES.time_to_fill(rate, ttl, alpha, Bytes::new(12_000_000))?;
         Some(fill.as_ns() as f64)
     }
 }
 
-fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    1..=effort.choose(3, 6)
-}
-
-fn rates(effort: Effort) -> Vec<u32> {
-    effort.choose(QUICK_MBPS.to_vec(), MBPS.to_vec())
-}
-
-fn points(effort: Effort) -> Vec<Point> {
-    let rates = rates(effort);
-    let points_at = |alpha, ttl| rates.clone().into_iter().map(move |mbps| Point { alpha, ttl, mbps });
-    let all = ALPHAS.into_iter().flat_map(|alpha| TTLS.into_iter().flat_map(move |ttl| [(alpha, ttl)]));
-    all.flat_map(|(alpha, ttl)| points_at(alpha, ttl)).filter(|point| point.fills()).collect()
-}
-
-fn runs(effort: Effort) -> Vec<Run> {
-    points(effort).into_iter().flat_map(|point| seeds(effort).map(move |number| point.run(number))).collect()
-}
-
-/// Number of pairs of which the first must take longer, and of those that do beyond the intervals.
-fn ordered(results: &Results<'_>, longer: impl Fn(Point, Point) -> bool) -> (u64, u64) {
-    let points = points(results.effort());
-    let pairs =
-        points.iter().flat_map(|a| points.iter().map(move |b| (*a, *b))).filter(|(a, b)| longer(*a, *b));
-    let holds = |(a, b): &(Point, Point)| match (a.measured(results), b.measured(results)) {
-        (Some((_, a)), Some((_, b))) => a.low > b.high,
-        _ => false,
-    };
-    let pairs: Vec<_> = pairs.collect();
-    (pairs.iter().filter(|pair| holds(pair)).count() as u64, pairs.len() as u64)
+/// Number of pairs of which the first must take longer and does beyond the intervals, and of all pairs.
+fn ordered(measured: &[Measured], longer: Longer) -> (u64, u64) {
+    let pairs = measured.iter().flat_map(|a| measured.iter().map(move |b| (a, b)));
+    let pairs: Vec<_> = pairs.filter(|(a, b)| longer(a.0, b.0)).collect();
+    let holds =
+        |(a, b): &&(&Measured, &Measured)| a.1.zip(b.1).is_some_and(|((_, a), (_, b))| a.low > b.high);
+    (pairs.iter().filter(holds).count() as u64, pairs.len() as u64)
 }
 
 fn judge(judgement: &mut Judgement, results: &Results<'_>) {
+    let (mut core_s, mut alarm, mut shortest) = (0.0, 0.0_f64, f64::INFINITY);
+    let mut measure = |point: Point| {
+        let seeds = 1..=results.effort().choose(3, 6);
+        let sample = |number: u64| {
+            let outcome = results.outcome(&point.run(number));
+            let counts = outcome.summary.deadlocks;
+            core_s += outcome.took_s;
+            alarm = alarm.max(counts.return_alarm_ns.map_or(f64::INFINITY, |ns| ns as f64));
+            let closed = counts.closed_ns?;
+            shortest = shortest.min(closed as f64);
+            // From the first packet of all sources.
+            let first = (0..SOURCES).map(|source| Point::start_ns(number, source)).min()?;
+            Some((closed - first.min(closed)) as f64)
+        };
+        let samples: Vec<Option<f64>> = seeds.map(sample).collect();
+        let samples: Option<Vec<f64>> = samples.into_iter().collect();
+        (point, samples.and_then(|samples| interval::mean(&samples, 0.95)))
+    };
+    let measured: Vec<Measured> = Point::all(results.effort()).map(&mut measure).collect();
     for alpha in ALPHAS {
         let slow = Point { alpha, ttl: 64, mbps: 1900 };
-        let at_slow = slow.measured(results).map_or(f64::INFINITY, |(_, interval)| interval.high);
+        let interval = measured.iter().find(|(point, _)| *point == slow).and_then(|(_, interval)| *interval);
         let what = format!("upper end of the interval at 1.9 Gb/s, α = {alpha}, TTL 64");
+        let at_slow = interval.map_or(f64::INFINITY, |(_, interval)| interval.high);
         judgement.printed(what, time_ns(at_slow).below(10e6));
     }
-    let place = |alpha: &str| ALPHAS.iter().position(|other| *other == alpha);
-    let same = |a: Point, b: Point| [a.alpha == b.alpha, a.ttl == b.ttl, a.mbps == b.mbps];
-    for (what, longer) in [
-        (
-            "rate",
-            &(|a: Point, b: Point| same(a, b) == [true, true, false] && a.mbps < b.mbps)
-                as &dyn Fn(_, _) -> _,
-        ),
-        ("α", &|a: Point, b: Point| same(a, b) == [false, true, true] && place(a.alpha) > place(b.alpha)),
-        ("TTL", &|a: Point, b: Point| same(a, b) == [true, false, true] && a.ttl < b.ttl),
-    ] {
-        let (holds, of) = ordered(results, longer);
-        judgement.printed(
-            format!("pairs that differ only in {what} and are in order with disjoint intervals"),
-            count(holds).is(of),
-        );
+    let orders: [(&str, Longer); 3] = [
+        ("rate", |a, b| (a.alpha, a.ttl) == (b.alpha, b.ttl) && a.mbps < b.mbps),
+        ("α", |a, b| {
+            let place = |alpha: &str| ALPHAS.iter().position(|other| *other == alpha);
+            (a.ttl, a.mbps) == (b.ttl, b.mbps) && place(a.alpha) > place(b.alpha)
+        }),
+        ("TTL", |a, b| (a.alpha, a.mbps) == (b.alpha, b.mbps) && a.ttl < b.ttl),
+    ];
+    for (what, longer) in orders {
+        let (holds, of) = ordered(&measured, longer);
+        let what = format!("pairs that differ only in {what} and are in order with disjoint intervals");
+        judgement.printed(what, count(holds).is(of));
     }
-    let core_s: f64 = runs(results.effort()).iter().map(|run| results.outcome(run).took_s).sum();
     judgement.must("computing time of the grid, in core seconds", number(core_s).at_most(CORE_S_MAX));
-    let (alarm, shortest) = alarms(results);
     judgement.must(
         "time to the first returning packet divided by the shortest time to deadlock",
         number(alarm / shortest).at_most(0.1),
     );
     judgement.table(
         "α | TTL | rate | time to deadlock | 95 % interval | n·αm/(1 + α)/(r − B/⌈h/n⌉)",
-        rows(results),
+        measured.iter().map(row).collect(),
     );
-    judgement.plot(
-        "p2-alpha",
-        &figure(results, "TTL 64, several α", |point| {
-            (point.ttl == 64).then(|| format!("α = {}", point.alpha))
-        }),
-    );
-    judgement.plot(
-        "p2-ttl",
-        &figure(results, "α = 1/16, several TTLs", |point| {
-            (point.alpha == "1/16").then(|| format!("TTL {}", point.ttl))
-        }),
-    );
+    let alphas = figure(&measured, "TTL 64, several α", |point| {
+        (point.ttl == 64).then(|| format!("α = {}", point.alpha))
+    });
+    judgement.plot("p2-alpha", &alphas);
+    let ttls = figure(&measured, "α = 1/16, several TTLs", |point| {
+        (point.alpha == "1/16").then(|| format!("TTL {}", point.ttl))
+    });
+    judgement.plot("p2-ttl", &ttls);
 }
 
-/// The latest first alarm by a returning packet, and the shortest time to deadlock.
-fn alarms(results: &Results<'_>) -> (f64, f64) {
-    let all = runs(results.effort());
-    let counts = || all.iter().map(|run| results.outcome(run).summary.deadlocks);
-    let alarm = counts()
-        .map(|counts| counts.return_alarm_ns.map_or(f64::INFINITY, |ns| ns as f64))
-        .fold(0.0, f64::max);
-    let closed =
-        counts().filter_map(|counts| counts.closed_ns).map(|ns| ns as f64).fold(f64::INFINITY, f64::min);
-    (alarm, closed)
+fn row((point, measured): &Measured) -> Vec<String> {
+    let none = || "–".to_owned();
+    let [mean, range] = measured.map_or([none(), none()], |(mean, interval)| {
+        let [low, high] = [interval.low, interval.high].map(human::time_ns);
+        [human::time_ns(mean), format!("{low} to {high}")]
+    });
+    let estimate = point.estimate_ns().map_or_else(none, human::time_ns);
+    vec![point.alpha.to_owned(), point.ttl.to_string(), human::rate_bps(point.bps()), mean, range, estimate]
 }
 
-fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
-    let row = |point: &Point| {
-        let measured = point.measured(results);
-        let [mean, range] = measured.map_or(["–".to_owned(), "–".to_owned()], |(mean, interval)| {
-            let [low, high] = [interval.low, interval.high].map(human::time_ns);
-            [human::time_ns(mean), format!("{low} to {high}")]
-        });
-        vec![
-            point.alpha.to_owned(),
-            point.ttl.to_string(),
-            human::rate_bps(f64::from(point.mbps) * 1e6),
-            mean,
-            range,
-            point.estimate_ns().map_or("–".to_owned(), human::time_ns),
-        ]
-    };
-    points(results.effort()).iter().map(row).collect()
-}
-
-fn figure(results: &Results<'_>, which: &str, name: impl Fn(&Point) -> Option<String>) -> Plot {
+fn figure(measured: &[Measured], which: &str, name: impl Fn(&Point) -> Option<String>) -> Plot {
     let mut curves: Vec<Curve> = Vec::new();
-    for point in points(results.effort()) {
-        let (Some(name), Some((mean, _))) = (name(&point), point.measured(results)) else { continue };
-        let at = (f64::from(point.mbps) * 1e6, mean);
+    for (point, measured) in measured {
+        let (Some(name), Some((mean, _))) = (name(point), measured) else { continue };
+        let at = (point.bps(), *mean);
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.points.push(at),
             None => curves.push(Curve::marked(name, vec![at])),

@@ -17,6 +17,7 @@ mod classes;
 mod consecutive;
 mod cubic;
 mod delay;
+mod delay_based;
 mod delay_steps;
 mod fallback;
 mod groups;
@@ -80,4 +81,5 @@ pub(super) const FURTHER_CLAIMS: &[Claim] = &[
     timer::CLAIM,
     fallback::CLAIM,
 ];
+pub(super) const BASELINE_CLAIMS: &[Claim] = &[delay_based::CLAIM];
 pub(super) const OWN_CLAIMS: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];

@@ -1,6 +1,6 @@
 //! V1: with go-back-0 and one dropped packet in 256, the link is full and goodput is zero.
 
-use super::SOURCE;
+use super::{SOURCE, busy};
 use crate::prelude::*;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -47,9 +47,4 @@ fn judge(judgement: &mut Judgement, results: &Results<'_>) {
         bars: bars.concat(),
     };
     judgement.bars("v1", &bars);
-}
-
-/// Utilisation of the link with the data, which is the busier one: the other carries ACKs or requests.
-fn busy(outcome: &Outcome) -> f64 {
-    outcome.utilisation("h0>tor").max(outcome.utilisation("h1>tor"))
 }

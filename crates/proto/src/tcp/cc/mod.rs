@@ -9,6 +9,7 @@
 //! - [`Lia`]: Reno with an increase that is linked across MPTCP subflows (RFC 6356).
 //! - [`Bbr`]: a model of bandwidth and round trip, version 1
 //!   (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! - [`Swift`]: a window that follows a target delay; [`Timely`]: a rate that follows the gradient of the delay.
 
 mod bbr;
 mod cubic;
@@ -17,7 +18,9 @@ mod hystart;
 mod lia;
 mod max_filter;
 mod reno;
+mod swift;
 mod ticked_cubic;
+mod timely;
 
 use wiremend_units::{Rate, Span, Time};
 
@@ -27,6 +30,8 @@ pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use lia::{Coupling, Lia, Share};
 pub use reno::Reno;
+pub use swift::Swift;
+pub use timely::Timely;
 
 pub use super::algorithm::Algorithm;
 
@@ -142,6 +147,8 @@ impl Algorithm {
             Self::Dctcp => Control::Dctcp(Dctcp::default()),
             Self::Bbr => Control::Bbr(Box::new(Bbr::new(config, random))),
             Self::Lia => Control::Lia(Lia::default()),
+            Self::Swift => Control::Swift(Swift::new(config.delay_target)),
+            Self::Timely => Control::Timely(Timely::default()),
         }
     }
 }
@@ -159,6 +166,10 @@ pub enum Control {
     Bbr(Box<Bbr>),
     /// RFC 6356.
     Lia(Lia),
+    /// Kumar et al., SIGCOMM 2020.
+    Swift(Swift),
+    /// Mittal et al., SIGCOMM 2015.
+    Timely(Timely),
 }
 
 macro_rules! each {
@@ -169,6 +180,8 @@ macro_rules! each {
             Control::Dctcp($controller) => $call,
             Control::Bbr($controller) => $call,
             Control::Lia($controller) => $call,
+            Control::Swift($controller) => $call,
+            Control::Timely($controller) => $call,
         }
     };
 }

@@ -72,7 +72,7 @@ fn a_counter_repeats_the_unit_without_a_timeout() {
 /// that time would report packets that are sent before its response arrives.
 #[test]
 fn packets_queued_for_retransmission_are_not_probed() {
-    let fetch = RetransFetch { pcie_round_trip: Span::from_ns(500), batch: 1 };
+    let fetch = RetransFetch { pcie_round_trip: Span::from_ns(500), batch: 1, per_header: false };
     for twice in [2..=3, 2..=5] {
         let mut config = with(Tracking::Sums, Some(LossHints { reorder_allowance: 0, ..HINTS }));
         config.parameters.fetch = fetch;

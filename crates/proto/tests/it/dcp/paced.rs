@@ -50,7 +50,8 @@ fn a_loss_costs_one_expiry_however_late_the_retransmission() {
 #[test]
 fn a_trimmed_packet_waits_for_congestion_control() {
     for mut config in each(None).chain(each(Some(HINTS))) {
-        config.parameters.fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch: 1 };
+        config.parameters.fetch =
+            RetransFetch { pcie_round_trip: Span::from_us(1), batch: 1, per_header: false };
         let pair = paced(config, |sent| if sent.nth % 2 == 1 { trim(sent) } else { Fate::Arrives });
         let probes = pair.sender().dcp_counters().probes;
         assert_eq!(

@@ -41,8 +41,13 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     ];
     let units = prop::sample::select(vec![1_u32, 3, 16, 64]);
     let unit_packets = prop::sample::select(vec![1_u32, 4, 16, Parameters::WHOLE_MESSAGES]);
-    let fetch = (prop::sample::select(vec![0_u64, 500]), prop::sample::select(vec![1_u32, 4, 16]))
-        .prop_map(|(ns, batch)| RetransFetch { pcie_round_trip: Span::from_ns(ns), batch });
+    let fetch =
+        (prop::sample::select(vec![0_u64, 500]), prop::sample::select(vec![1_u32, 4, 16]), any::<bool>());
+    let fetch = fetch.prop_map(|(ns, batch, per_header)| RetransFetch {
+        pcie_round_trip: Span::from_ns(ns),
+        batch,
+        per_header,
+    });
     let probe = prop::option::of(prop::sample::select(vec![2_u64, 5, 20]).prop_map(Span::from_us));
     let hints = prop::option::of(
         (prop::sample::select(vec![0_u32, 4, 40]), probe)

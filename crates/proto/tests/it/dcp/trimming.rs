@@ -1,12 +1,12 @@
 //! Trimmed packets: their headers are returned, and they are retransmitted, with any reordering.
 
-use wiremend_proto::dcp::{Config, Packet, Parameters, RetransFetch};
-use wiremend_proto::engine::Op;
+use wiremend_proto::dcp::{Config, Packet, Parameters, Requester, Responder, RetransFetch};
+use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
 use wiremend_proto::rc;
 use wiremend_testkit::Direction::Forward;
 use wiremend_testkit::Side::{A, B};
 use wiremend_testkit::{Fate, Pair, RandomFaults};
-use wiremend_units::{Psn, Span, Time};
+use wiremend_units::{Psn, QpNum, Span, Time};
 
 use super::{config, data, trim, with_base, with_outage};
 
@@ -90,7 +90,7 @@ fn acknowledgements_may_get_lost() {
 #[test]
 fn retransmission_is_slow_without_batches() {
     let took = |batch| {
-        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch };
+        let fetch = RetransFetch { pcie_round_trip: Span::from_us(1), batch, per_header: false };
         let parameters = Parameters { fetch, ..Parameters::DCP };
         let base = rc::Config { mtu: 1024, window: 400, timeout: None, ..rc::Config::default() };
         // Every packet is trimmed once.
@@ -104,6 +104,34 @@ fn retransmission_is_slow_without_batches() {
     // 400 packets at 2 µs each: 4.1 Gb/s.
     assert!((alone - 802.0).abs() < 10.0, "{alone} µs");
     assert!(together < 100.0, "{together} µs");
+}
+
+/// The paper's slides: without a queue, headers set the rate of retransmissions and not congestion control.
+#[test]
+fn without_a_queue_returned_headers_send_beyond_the_window() {
+    let sent = |per_header| {
+        let dcp = config(Parameters::DCP);
+        let fetch = RetransFetch { per_header, ..dcp.parameters.fetch };
+        let config = Config { parameters: Parameters { fetch, ..dcp.parameters }, ..dcp };
+        let mut requester = Requester::new(QpNum::new(2), Psn::new(0));
+        let mut responder = Responder::new(&config, QpNum::new(1), Psn::new(0));
+        let work = Work { id: 1, op: Op::Write, len: 256 * 6, addr: 0, rkey: 0, imm: None };
+        requester.post(&config, Time::ZERO, work);
+        let mut packets = Vec::new();
+        while let Some(transmit) = requester.poll_transmit(&config, Time::ZERO) {
+            packets.push(transmit.packet);
+        }
+        requester.set_window(2);
+        for packet in &packets {
+            let Packet::Data(data) = packet else { panic!("{packet:?}") };
+            responder.on_packet(&config, Time::ZERO, &Packet::Data(data.trimmed()));
+            while let Some(header) = responder.poll_transmit(&config) {
+                requester.on_packet(&config, Time::ZERO, &header);
+            }
+        }
+        std::iter::from_fn(|| requester.poll_transmit(&config, Time::ZERO)).count()
+    };
+    assert_eq!((sent(false), sent(true)), (2, 6));
 }
 
 /// Many small messages are in flight when the link fails for some time.

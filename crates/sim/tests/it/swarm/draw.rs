@@ -65,7 +65,7 @@ fn draw_failures(draws: &mut Draws, text: &str) -> String {
                 "[[fail]]\n<links = 'all'|links = 'switches'|links = 'hosts'|switches = 'edge'>\n\
                  start = '<0s|3us|40us>'\n<|down = '30us'|down = '5us'\nup = '60us'\
                  |down = '20us'\nup = '90us'\nrandom = true|down = '1us'\nup = '4us'\nrandom = true\nstop = '200us'>\n\
-                 flows = <1.0|1.0|0.3>\n<|detect = '0s'|detect = '4us'\nreroute = '7us'|detect = '15us'>\n",
+                 flows = <1.0|1.0|0.3>\n<|detect = '0s'|detect = '4us'\nreroute = '7us'|detect = '15us'|detect = '2us'\nreroute_per_hop = '6us'>\n",
             )
         })
         .collect();
@@ -282,7 +282,7 @@ fn draw_tcp(draws: &mut Draws, text: &str) -> String {
     let marks = tcp.contains("[switch.ecn]");
     let marked = if marks { "dctcp" } else { "cubic" };
     tcp += &draws.write(&format!(
-        "[transport.tcp]\ncongestion = '<cubic|reno|bbr|{marked}>'\nrto_min = '<20us|300us>'\ndelayed_ack = '<0s|40us|40ms>'\n\
+        "[transport.tcp]\ncongestion = '<cubic|reno|bbr|swift|timely|{marked}>'\nrto_min = '<20us|300us>'\ndelayed_ack = '<0s|40us|40ms>'\n\
          mtu = <1500|1500|9000|300>\n\
          <||sack = false\n|tail_probe = false\n|reordering = 'time'\n|reordering = 'segments'\n>\
          <||stack_latency = '7us'\n|handshake = true\nrto_first = '100us'\n>\
