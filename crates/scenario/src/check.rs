@@ -10,6 +10,7 @@ use crate::congestion::{Congestion, Dcqcn};
 use crate::dcp;
 use crate::ecn::Ecn;
 use crate::error::LocatedError;
+use crate::host_delay;
 use crate::impair::{Impair, ImpairmentKind, Script};
 use crate::lossless::Lossless;
 use crate::measure::Measure;
@@ -51,6 +52,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), LocatedError> {
     tcp::check(scenario).map_err(in_table(Place(None)))?;
     transport::check(&scenario.transport).map_err(in_itself).map_err(in_table(scenario.transport.place))?;
     acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
+    host_delay::check(&scenario.transport).map_err(in_table(Place(None)))?;
     nic_profile::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {

@@ -53,6 +53,7 @@ mod effective;
 mod error;
 mod fail;
 mod flow_set;
+mod host_delay;
 mod impair;
 mod load;
 mod lossless;
@@ -93,6 +94,7 @@ pub use effective::spelled;
 pub use error::{Error, read_toml};
 pub use fail::Fail;
 pub use flow_set::{FlowCount, FlowSet};
+pub use host_delay::{HostDelay, HostDelayQuantiles};
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Frames, GilbertElliott, Impair, ImpairmentKind, IpId, LinkFrame,
     PacketKind, Rule, Script, Tilted,

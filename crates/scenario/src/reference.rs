@@ -13,6 +13,7 @@ use crate::dcp::Dcp;
 use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::fail::Fail;
+use crate::host_delay::HostDelay;
 use crate::impair::Impair;
 use crate::lossless::Lossless;
 use crate::measure::Measure;
@@ -119,6 +120,7 @@ const SECTIONS: &[(usize, &str, PushSection)] = &[
     (TRANSPORT, "[transport.dcp]", push_section::<Dcp>),
     (TRANSPORT, "[transport.tcp]", push_section::<Tcp>),
     (TRANSPORT, "[transport.acceleration]", push_section::<Acceleration>),
+    (TRANSPORT, "[transport.host-delay]", push_section::<HostDelay>),
     (TRANSPORT, "[transport.dcqcn]", push_section::<Dcqcn>),
     (TRANSPORT, "[transport.swift]", push_section::<Swift>),
     (MAIN, "[mend]", push_section::<Mend>),

@@ -7,6 +7,7 @@ use wiremend_units::Span;
 use crate::acceleration::Acceleration;
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::dcp::Dcp;
+use crate::host_delay::HostDelay;
 use crate::quantity::{Pace, Within};
 use crate::recovery::{Recovery, RecoveryFamily, SelectiveRepeat};
 use crate::tcp::{Protocol, Tcp};
@@ -89,6 +90,10 @@ pub struct Transport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-advanced" = true))]
     pub acceleration: Option<Placed<Acceleration>>,
+    /// Time until the processors of hosts react: see [transport.host-delay](#transporthost-delay). Default: none.
+    #[serde(rename = "host-delay", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-advanced" = true))]
+    pub host_delay: Option<Placed<HostDelay>>,
     /// Congestion control of queue pairs; not for READ, whose data are responses.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
@@ -137,6 +142,7 @@ impl Default for Transport {
             dcp: None,
             tcp: None,
             acceleration: None,
+            host_delay: None,
             congestion: Placed::without_place(Congestion::None),
             dcqcn: None,
             swift: None,

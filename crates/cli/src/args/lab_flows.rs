@@ -1,5 +1,7 @@
 //! Arguments of `lab flows`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use wiremend_units::Span;
 
@@ -9,6 +11,10 @@ use wiremend_units::Span;
 /// 2 MB from host A to host B, each over a new connection, with CUBIC. The wire drops one chosen segment of each
 /// flow, once. The simulator sends the same flows over the same path, with the same losses and the kernel's clock
 /// tick. Prints the completion times of both, until the last byte is acknowledged.
+///
+/// Before, it measures the time until a process of this machine reacts, over loopback. Hosts of the simulator have
+/// delays of that shape. Their median is chosen so that flows of one packet agree at the median; it is the only value
+/// that is chosen, and all other rows follow from it.
 #[derive(Args, Debug)]
 #[command(
     verbatim_doc_comment,
@@ -16,6 +22,7 @@ use wiremend_units::Span;
 Examples:
   wiremend lab flows
   wiremend lab flows --flows 100 --json
+  wiremend lab flows --host-delay-out delay.toml
 
 It needs root or user namespaces. It changes nothing outside its own namespaces."
 )]
@@ -26,6 +33,9 @@ pub(crate) struct LabFlows {
     /// Tick of this kernel's clock: 1 s divided by its `CONFIG_HZ`
     #[arg(long, value_name = "TIME", default_value = "4ms")]
     pub(crate) tick: Span,
+    /// Only measure the delay of this host, and write it to FILE as a table [transport.host-delay]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) host_delay_out: Option<PathBuf>,
     /// Print all numbers as JSON
     #[arg(long)]
     pub(crate) json: bool,

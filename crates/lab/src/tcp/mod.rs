@@ -6,12 +6,14 @@
 
 pub(crate) mod bulk;
 mod flows;
+mod host_delay;
 mod outcome;
 mod request;
 mod trial;
 
 pub use bulk::available;
 pub use flows::{FLOW_KINDS, FlowKind, FlowTimes, ShortFlows};
+pub use host_delay::host_delays;
 pub use outcome::{Goodput, Latency, Outcome, Timeline, Transfers};
 pub use trial::Trial;
 

@@ -109,7 +109,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         kind = "frames" | kind = "bit-error" | s.toml:14:8: unknown kind `bit-error`; did you mean `bit-errors`? allowed: bit-errors, frames, bursts, gilbert-elliott, every, ip-id, script, tilted
         load = 0.5 | load = 0.5\nlaod = 0.5 | s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class, protocol, subflows
         [topology] | [topologie] | s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, fail, pause, route, deadlock, protect, measure, series, variant
-        mtu = 1024 | "`, expected `x" = 1024 | s.toml:7:1: unknown field ``, expected `x`; allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class and 3 more
+        mtu = 1024 | "`, expected `x" = 1024 | s.toml:7:1: unknown field ``, expected `x`; allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, host-delay, congestion, dcqcn, swift, class and 4 more
         [[workload]] | [workload] | s.toml:8:1: `workload` has the wrong form; begin it with [[workload]]
     "#,
     );

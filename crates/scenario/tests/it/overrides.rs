@@ -120,7 +120,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         "
         transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
         topology.k=3 | --set topology.k=3: invalid k = 3; expected an even number from 2 to 128
-        transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class and 3 more
+        transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, host-delay, congestion, dcqcn, swift, class and 4 more
         transprt.retry=1 | --set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, fail, pause, route, deadlock, protect, measure, series, variant
         topology.kind=ring | --set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
         impair.1.rate=0 | --set impair.1.rate=0: `impair` has no element 1; it has 1, from 0
@@ -148,7 +148,7 @@ fn a_variant_is_blamed_where_it_stands() {
         r#"
         { "transport.timeout" = 32 } | x:25:31: variant "bad": 32 is out of range; expected a whole number from 0 to 31
         { "impair.3.rate" = 0 } | x:25:9: variant "bad": `impair` has no element 3; it has 1, from 0
-        { "transport.retri" = 0 } | x:25:9: variant "bad": unknown field `retri`; did you mean `retry`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class and 3 more
+        { "transport.retri" = 0 } | x:25:9: variant "bad": unknown field `retri`; did you mean `retry`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, queue_pairs, rate, profile, selective-repeat, dcp, tcp, acceleration, host-delay, congestion, dcqcn, swift, class and 4 more
     "#,
         |[set]| {
             let text = format!("{TEXT}[[variant]]\nname = \"bad\"\nset = {set}\n");

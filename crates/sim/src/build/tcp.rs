@@ -5,7 +5,7 @@ use wiremend_proto::tcp::{Config, Ecn, Reordering, cc::Algorithm};
 use wiremend_scenario::{
     Protocol as Named, Scenario, TcpCongestion, TcpEcn, TcpReordering, Transport, Workload,
 };
-use wiremend_units::HostId;
+use wiremend_units::{HostId, Span};
 
 use super::BuildError;
 use super::longest_path::LongestPath;
@@ -26,6 +26,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
         TcpCongestion::Swift => Algorithm::Swift,
         TcpCongestion::Timely => Algorithm::Timely,
     };
+    let delay = scenario.transport.host_delay.as_ref().map_or(Span::ZERO, |table| table.median);
     let usual = Config::new(congestion);
     let config = Config {
         mss: table.mss(),
@@ -55,7 +56,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>
         delay_target: table.delay_target,
         burst_max: table.burst.get() as u32,
         handshake: table.handshake,
-        first_rtt: Some(LongestPath::find(net).round_trip + table.stack_latency * 2),
+        first_rtt: Some(LongestPath::find(net).round_trip + (table.stack_latency + delay) * 2),
         ..usual
     };
     let place = scenario.transport.tcp.as_ref().map_or(scenario.transport.place, |table| table.place);

@@ -9,7 +9,7 @@ use wiremend_scenario::{
 use wiremend_units::{Psn, Span};
 
 use super::{BuildError, congestion};
-use crate::network::{Engine, SwitchCopyConfig, Transport};
+use crate::network::{Engine, HostDelay, SwitchCopyConfig, Transport};
 use crate::registry::Registry;
 
 /// Returns the settings of all connections, except those that depend on paths.
@@ -66,6 +66,7 @@ pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Tran
         repeats: repeats(&scenario.mend),
         // Set later.
         tcp: None,
+        host_delay: transport.host_delay.as_ref().map(|table| Box::new(HostDelay::new(table))),
     })
 }
 

@@ -11,10 +11,11 @@ use wiremend_proto::cc::{self, Ack, Controller, Feedback};
 use wiremend_proto::engine::{Completion, Op, RequesterCounters, StateVisitor, Status, Work};
 use wiremend_proto::tcp::MessageRecovery;
 use wiremend_proto::{Packet, rc};
-use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
+use wiremend_units::{FlowId, HostId, QpNum, Span, Time, stream_seed};
 use wiremend_wire::Opcode;
 
 use super::nic::{Half, SenderId};
+use super::processor::Arrival;
 use super::protocol_engine::RequesterEngine;
 use super::{ConnectionKey, Context, Host};
 use crate::app::{FlowResult, MessageResult, PlacedApp, Post};
@@ -80,6 +81,10 @@ impl Connection {
             }
             _ => visitor.absent(false),
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Returns whether the connection can be closed.
@@ -307,6 +312,12 @@ impl Host {
     pub(super) fn update_connection(&mut self, cx: &mut Context<'_>, slot: u32) {
         let transport = &cx.net.transport;
         while let Some(completion) = self.connections[slot as usize].requester.poll_completion() {
+            if transport.host_delay.is_some()
+                && self.connections[slot as usize].requester.protocol() == TransportProtocol::Rdma
+            {
+                self.defer(cx, Span::ZERO, Arrival::Completion { slot, completion });
+                continue;
+            }
             self.complete(cx, slot, completion);
             if !self.connections[slot as usize].open {
                 return;
@@ -380,12 +391,12 @@ impl Host {
         if let Some(Reverse((next, _))) = self.timers.peek() {
             cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), *next);
         }
-        if self.stack.is_some() {
-            self.process_due_segments(cx);
+        if self.processor.is_some() {
+            self.react(cx);
         }
     }
 
-    fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: Completion) {
+    pub(super) fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: Completion) {
         let connection = &mut self.connections[slot as usize];
         let posted = connection.posted.pop_front().expect("every completion has a post");
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");

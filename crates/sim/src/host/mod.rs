@@ -7,6 +7,7 @@
 
 mod connection;
 mod nic;
+mod processor;
 mod protocol_engine;
 mod raw_queue;
 mod repeat_state;
@@ -26,9 +27,9 @@ use wiremend_wire::Opcode;
 
 use self::connection::Connection;
 use self::nic::Nic;
+use self::processor::Processor;
 use self::protocol_engine::ResponderEngine;
 use self::responder::{ResponderConnection, ResponderTable};
-use self::tcp_stack::TcpStack;
 use crate::app::{Action, Application, PlacedApp};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
@@ -48,8 +49,8 @@ pub(crate) struct Host {
     responders: ResponderTable,
     /// Timers of connections. An entry may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Frames of TCP connections that wait for the stack; allocated at the first one.
-    stack: Option<Box<TcpStack>>,
+    /// What waits for the processor; allocated at the first arrival that waits.
+    processor: Option<Box<Processor>>,
     inbox: BinaryHeap<Reverse<Notice>>,
     notices: u32,
     apps: Vec<PlacedApp>,
@@ -181,7 +182,7 @@ impl Host {
             by_key: BTreeMap::new(),
             responders: ResponderTable::default(),
             timers: BinaryHeap::new(),
-            stack: None,
+            processor: None,
             inbox: BinaryHeap::new(),
             notices: 0,
             apps: Vec::new(),

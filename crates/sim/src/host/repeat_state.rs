@@ -14,7 +14,7 @@ impl Host {
         self.counters.visit_state(visitor, frames);
         visitor.exact(self.opened);
         visitor.exact(self.notices);
-        visitor.absent(self.stack.is_none());
+        visitor.absent(self.processor.is_none());
         visitor.length(self.inbox.len());
         visitor.length(self.timers.len());
         visitor.length(self.free.len());

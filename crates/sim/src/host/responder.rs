@@ -8,16 +8,17 @@ use wiremend_proto::cc::dcqcn::CnpLimiter;
 use wiremend_proto::cc::{AckFeedback, Feedback};
 use wiremend_proto::engine::{Expiry, Message, Op, RequestOutcome, StateVisitor};
 use wiremend_proto::{Packet, rc, sr};
-use wiremend_units::{HostId, Psn, QpNum, Time};
+use wiremend_units::{HostId, Psn, QpNum, Span, Time};
 use wiremend_wire::Ecn;
 
 use super::nic::SenderId;
+use super::processor::Arrival;
 use super::protocol_engine::ResponderEngine;
 use super::timeout_cause;
 use super::{Context, Host};
 use crate::frame::{Frame, connection_sequence};
 use crate::memory::{MixHasher, prefetch_all, reserve_first};
-use crate::network::{ConnectionPath, DeliveryNotice, NoticeKind};
+use crate::network::{ConnectionPath, DeliveryNotice, NoticeKind, TransportProtocol};
 
 /// A connection that ends at this host.
 pub(super) struct ResponderConnection {
@@ -307,7 +308,11 @@ impl Host {
             DeliveryNotice { requester, serial, message: message.msn, link_retransmits, at: cx.now };
         self.send_notice(cx, peer, NoticeKind::Delivered(delivered));
         if let Some(index) = self.apps.iter().position(|placed| placed.port == port) {
-            self.with_app(cx, index, |app, now, actions| app.on_receive(now, peer, actions));
+            if cx.net.transport.host_delay.is_some() && self.apps[index].protocol == TransportProtocol::Rdma {
+                self.defer(cx, Span::ZERO, Arrival::Message { app: index, from: peer });
+            } else {
+                self.with_app(cx, index, |app, now, actions| app.on_receive(now, peer, actions));
+            }
         }
     }
 }

@@ -1,54 +1,29 @@
-//! TCP segments that wait for the host's stack, and timers of delayed acknowledgements.
+//! Segments of TCP, and timers of delayed acknowledgements.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
 use wiremend_proto::Packet;
 use wiremend_proto::tcp::Segment;
 use wiremend_units::{Span, Time};
 
 use super::nic::SenderId;
+use super::processor::Arrival;
 use super::{Context, Host};
 use crate::frame::{Body, Frame};
-
-/// Frames that have arrived and are not processed yet, with their due times. All have the same latency, so
-/// they stay in order.
-#[derive(Default)]
-pub(super) struct TcpStack {
-    frames: VecDeque<(Time, Frame)>,
-}
 
 impl Host {
     /// Handles an arriving segment.
     #[inline(never)]
     pub(super) fn on_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         let latency = cx.net.transport.tcp.as_ref().map_or(Span::ZERO, |tcp| tcp.stack_latency);
-        if latency == Span::ZERO {
+        if latency == Span::ZERO && cx.net.transport.host_delay.is_none() {
             self.handle_segment(cx, frame);
             return;
         }
-        let due = cx.now + latency;
-        self.stack.get_or_insert_default().frames.push_back((due, *frame));
-        cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), due);
+        self.defer(cx, latency, Arrival::Segment(*frame));
     }
 
-    pub(super) fn process_due_segments(&mut self, cx: &mut Context<'_>) {
-        loop {
-            let Some(stack) = &mut self.stack else { return };
-            match stack.frames.front() {
-                Some((due, _)) if *due <= cx.now => {}
-                Some((due, _)) => {
-                    cx.lanes.queue.arm_by(cx.lanes.sources.timer(self.id), *due);
-                    return;
-                }
-                None => return,
-            }
-            let Some((_, frame)) = stack.frames.pop_front() else { return };
-            self.handle_segment(cx, &frame);
-        }
-    }
-
-    fn handle_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+    pub(super) fn handle_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         let Body::Packet(packet @ Packet::Tcp(segment)) = &frame.body else {
             unreachable!("frames of TCP connections carry segments");
         };

@@ -4,6 +4,7 @@ mod connection_path;
 mod failed_frames;
 mod failures;
 mod flow_paths;
+mod host_delay;
 pub(crate) mod ideal;
 mod notice;
 
@@ -11,6 +12,7 @@ pub(crate) use connection_path::ConnectionPath;
 pub(crate) use failed_frames::{FailedFrame, FailedFrames};
 pub(crate) use failures::{Failures, GrayFlows, Outages, Reaction};
 pub use flow_paths::{FlowPath, FlowPaths};
+pub(crate) use host_delay::HostDelay;
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
 use std::sync::Arc;
@@ -36,8 +38,9 @@ pub(crate) mod purpose {
     pub(crate) const BALANCE: u64 = 7;
     pub(crate) const TRIMS: u64 = 8;
     pub(crate) const FAILURES: u64 = 9;
-    pub(crate) const FIRST_PSN: u64 = 10;
+    pub(crate) const HOST_DELAY: u64 = 10;
     pub(crate) const QUEUE_PAIRS: u64 = 11;
+    pub(crate) const FIRST_PSN: u64 = 12;
 }
 
 pub(crate) struct Network {
@@ -107,6 +110,8 @@ pub(crate) struct Transport {
     pub(crate) repeats: Option<SwitchCopyConfig>,
     /// TCP settings, if some connections use TCP.
     pub(crate) tcp: Option<Box<Tcp>>,
+    /// Time until a host's processor reacts; `None`: it reacts at once.
+    pub(crate) host_delay: Option<Box<HostDelay>>,
 }
 
 impl Transport {

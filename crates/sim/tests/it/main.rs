@@ -14,6 +14,7 @@ mod failures;
 mod fast_forward;
 mod faults;
 mod fec;
+mod host_delay;
 mod ideal_time;
 mod links;
 mod loads;

@@ -19,6 +19,7 @@ fn obstacle_in_transport(net: &Network) -> Option<&'static str> {
     let transport = &net.transport;
     let obstacles = [
         (!matches!(transport.engine, Engine::GoBack), "the transport is not go-back-N"),
+        (transport.host_delay.is_some(), "delays of hosts are drawn"),
         (transport.tcp.is_some(), "some connections use TCP"),
         (transport.op == Op::Read, "the operation is READ"),
         (transport.congestion.is_some(), "there is congestion control"),

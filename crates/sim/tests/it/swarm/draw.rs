@@ -50,6 +50,8 @@ pub(super) fn draw(seed: u64) -> String {
     let text = draw_lossy(&mut Draws(mix(seed ^ 0x7217)), &text);
     let text = draw_tcp(&mut Draws(mix(seed ^ 0x7C9)), &text);
     let text = draw_failures(&mut Draws(mix(seed ^ 0xFA1)), &text);
+    let late = Draws(mix(seed ^ 0x1A7E)).below(5) == 0;
+    let text = if late { format!("{text}[transport.host-delay]\nmedian = \"3us\"\n") } else { text };
     scenario(&text);
     text
 }
