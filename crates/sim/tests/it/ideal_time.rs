@@ -34,6 +34,21 @@ fn slowdown_is_one() {
     }
 }
 
+/// In a network of equal links an ideal time depends on the number of links, the size and the protocol alone.
+#[test]
+fn flows_over_paths_of_different_length_take_their_own_ideal_times() {
+    for protocol in ["rdma", "tcp"] {
+        let (_, mut rows) = run(&format!(
+            "title = \"apart\"\n[topology]\nkind = \"fat-tree\"\nk = 4\n[transport]\nprotocol = \"{protocol}\"\n\
+             [[workload]]\nkind = \"list\"\nfile = \"apart.csv\"\n"
+        ));
+        rows.sort_by_key(|row| row.flow);
+        assert_eq!(rows.iter().map(|row| row.slowdown()).collect::<Vec<_>>(), [1.0; 8], "{protocol}");
+        let [near, pod, far, far_again] = [0, 1, 2, 3].map(|flow: usize| rows[flow].ideal_ps);
+        assert!(near < pod && pod < far && far == far_again && rows[4].ideal_ps < far);
+    }
+}
+
 /// Two hosts, one switch, 100G, 100 ns: every term computed by hand.
 #[test]
 fn one_packet_takes_its_serializations_and_delays() {
