@@ -2,6 +2,8 @@
 
 #![expect(clippy::float_cmp, reason = "a slowdown of one is exact")]
 
+use wiremend_measure::FlowRow;
+
 use crate::common::run;
 
 const TOPOLOGIES: [&str; 4] = [
@@ -43,7 +45,7 @@ fn flows_over_paths_of_different_length_take_their_own_ideal_times() {
              [[workload]]\nkind = \"list\"\nfile = \"apart.csv\"\n"
         ));
         rows.sort_by_key(|row| row.flow);
-        assert_eq!(rows.iter().map(|row| row.slowdown()).collect::<Vec<_>>(), [1.0; 8], "{protocol}");
+        assert_eq!(rows.iter().map(FlowRow::slowdown).collect::<Vec<_>>(), [1.0; 8], "{protocol}");
         let [near, pod, far, far_again] = [0, 1, 2, 3].map(|flow: usize| rows[flow].ideal_ps);
         assert!(near < pod && pod < far && far == far_again && rows[4].ideal_ps < far);
     }
