@@ -66,7 +66,11 @@ impl Routes {
         let mut known = vec![BTreeMap::new(); switches];
         for (batch, tors) in tors.chunks(BATCH).enumerate() {
             let columns = search.run(tors, |switch, lanes| {
-                *known[switch].entry(lanes.to_vec()).or_insert_with(|| push_set(&mut routes.sets, lanes))
+                known[switch].get(lanes).copied().unwrap_or_else(|| {
+                    let set = push_set(&mut routes.sets, lanes);
+                    known[switch].insert(lanes.to_vec(), set);
+                    set
+                })
             });
             for (switch, columns) in columns.iter().enumerate() {
                 for (block, columns) in columns[..tors.len()].chunks(BLOCK).enumerate() {

@@ -13,7 +13,7 @@ use wiremend_wire::Opcode;
 
 use super::{BuildError, workload};
 use crate::frame::GAP_BYTES;
-use crate::network::{FlowKey, Network, TransportProtocol, ideal};
+use crate::network::{IdealFlow, LastIdealTime, Network, TransportProtocol};
 use crate::port::{Egress, Schedule};
 use crate::switch::{AckHandling, TrimRule, Trimming};
 
@@ -223,10 +223,10 @@ fn base_round_trip(net: &Network) -> Span {
     let sources = ends.iter().step_by(1 + ends.len() * ends.len() / PAIRS_MAX);
     let pairs =
         sources.flat_map(|src| ends.iter().map(move |dst| (*src, *dst))).filter(|(src, dst)| src != dst);
+    let (mut ideal, bytes) = (LastIdealTime::default(), u32::from(net.transport.config.mtu));
     let round_trip = |(src, dst)| {
-        let [there, back] =
-            [(src, dst), (dst, src)].map(|(src, dst)| net.path(FlowKey { src, dst, entropy: 0 }));
-        ideal::completion(net, TransportProtocol::Rdma, &there, &back, net.transport.config.mtu.into())
+        let protocol = TransportProtocol::Rdma;
+        ideal.of(net, IdealFlow { protocol, src, dst, entropy: 0, bytes, round_trip: false })
     };
     pairs.map(round_trip).max().unwrap_or(Span::from_us(1)).max(Span::from_ps(1))
 }

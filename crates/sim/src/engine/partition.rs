@@ -223,6 +223,9 @@ impl Partition {
 
     /// Returns the ports of this partition that have been paused since `before`, for the deadlock detector.
     pub(crate) fn report(&mut self, now: Time, before: Time) -> PauseReport {
+        if self.ports.as_lossless().is_none_or(|lossless| lossless.lanes_with_pfc().is_empty()) {
+            return PauseReport::default();
+        }
         self.ports.catch_up(&mut self.lanes, now);
         let owns = |lane: LaneId| self.node_partitions[self.net.graph.lane_from(lane).index()] == self.number;
         self.ports

@@ -22,7 +22,7 @@ use crate::app::{FlowResult, MessageResult, PlacedApp, Post};
 use crate::frame::{self, Frame, connection_sequence};
 use crate::memory::reserve_first;
 use crate::network::{
-    ConnectionPath, DeliveryNotice, FlowKey, Network, NoticeKind, TransportProtocol, ideal, purpose,
+    ConnectionPath, DeliveryNotice, FlowKey, IdealFlow, Network, NoticeKind, TransportProtocol, purpose,
 };
 use crate::observe::PostedFlow;
 
@@ -425,7 +425,7 @@ impl Host {
             cx.lanes.recorder.on_end(cx.now, self.id, flow, outcome);
             let (bytes, start) = (posted.bytes, posted.start);
             let ended = FlowResult { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-            cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
+            self.push_row(cx, protocol, class, &ended);
         }
         self.with_app(cx, usize::from(posted.app), |app, now, actions| app.on_completion(now, done, actions));
     }
@@ -477,35 +477,29 @@ impl Host {
                 let (bytes, start) = (posted.bytes, posted.start);
                 let ended =
                     FlowResult { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-                cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
+                self.push_row(cx, protocol, class, &ended);
             }
         }
         for index in 0..self.apps.len() {
             if let Some(ended) = self.apps[index].app.on_run_end(cx.now, outcome) {
                 let PlacedApp { protocol, class, .. } = self.apps[index];
-                cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
+                self.push_row(cx, protocol, class, &ended);
             }
         }
     }
 
-    pub(super) fn row(
+    /// Adds the row of a flow that has ended.
+    pub(super) fn push_row(
         &self,
-        net: &Network,
+        Context { net, tally, .. }: &mut Context<'_>,
         protocol: TransportProtocol,
         class: u8,
         ended: &FlowResult,
-    ) -> FlowRow {
-        let entropy = ended.entropy;
-        let paths = [(self.id, ended.dst), (ended.dst, self.id)]
-            .map(|(src, dst)| net.path(FlowKey { src, dst, entropy }));
-        let bytes = ended.bytes;
-        let ideal = if ended.round_trip {
-            ideal::delivery(net, protocol, &paths[0], bytes)
-                + ideal::delivery(net, protocol, &paths[1], bytes)
-        } else {
-            ideal::completion(net, protocol, &paths[0], &paths[1], bytes)
-        };
-        FlowRow {
+    ) {
+        let (entropy, bytes) = (ended.entropy, ended.bytes);
+        let (src, dst, round_trip) = (self.id, ended.dst, ended.round_trip);
+        let ideal = tally.ideal.of(net, IdealFlow { protocol, src, dst, entropy, bytes, round_trip });
+        tally.rows.push(FlowRow {
             flow: ended.flow.0,
             src: self.id.0,
             dst: ended.dst.0,
@@ -525,7 +519,7 @@ impl Host {
             retransmitted_bytes: ended.done.retransmitted_bytes,
             failed_frames: None,
             tcp: ended.done.tcp,
-        }
+        });
     }
 }
 

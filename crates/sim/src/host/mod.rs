@@ -34,7 +34,7 @@ use crate::app::{Action, Application, PlacedApp};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
 use crate::memory::{prefetch_all, reserve_first};
-use crate::network::{Network, Notice, NoticeKind, TransportProtocol};
+use crate::network::{LastIdealTime, Network, Notice, NoticeKind, TransportProtocol};
 use crate::observe::{FlowWatch, FoundCause};
 
 pub(crate) struct Host {
@@ -154,6 +154,8 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Tally {
     /// Flows that ended since the last collection.
     pub(crate) rows: Vec<FlowRow>,
+    /// The ideal time of the last one.
+    ideal: LastIdealTime,
     /// Applications that may still start flows, plus open flows.
     pub(crate) open: u64,
     pub(crate) dropped_ttl: u64,
@@ -345,7 +347,7 @@ impl Host {
                     cx.tally.open -= 1;
                     cx.lanes.recorder.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
                     let PlacedApp { protocol, class, .. } = self.apps[index];
-                    cx.tally.rows.push(self.row(cx.net, protocol, class, &ended));
+                    self.push_row(cx, protocol, class, &ended);
                 }
                 Action::BeginFlow => cx.tally.open += 1,
                 Action::Raw(raw) => self.send_raw(cx, raw),

@@ -426,6 +426,7 @@ impl Host {
             );
         }
         let key = FlowKey { src: self.id, dst: connection.dst, entropy: connection.entropy ^ transmit.path };
+        let is_ready = connection.requester.ready(transport, cx.now);
         let frame = Frame {
             body: Body::Packet(transmit.packet),
             src: self.id,
@@ -439,10 +440,10 @@ impl Host {
             copy: transmit.copy,
             bounces: 0,
             has_header: false,
-            ports: connection.path.next(cx.net, key),
+            ports: connection.path.next(cx.net, key, is_ready),
             trimmed: false,
         };
-        if connection.requester.ready(transport, cx.now) {
+        if is_ready {
             self.nic.rings[index].ready.push_back(SenderId::requester(slot));
         } else {
             connection.queued = false;
@@ -520,7 +521,7 @@ pub(super) fn response_frame(
         copy,
         bounces: 0,
         has_header: false,
-        ports: connection.path.next(net, key),
+        ports: connection.path.next(net, key, false),
         trimmed,
     }
 }

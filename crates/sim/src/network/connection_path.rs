@@ -2,7 +2,7 @@
 //! caches in large networks.
 //!
 //! While switches only forward along shortest paths, a path follows from source, destination and entropy.
-//! It is looked up when a connection sends its second frame.
+//! It is looked up when a connection sends its first frame with another one ready, or its second frame.
 
 use wiremend_units::{LaneId, SwitchId};
 
@@ -18,18 +18,18 @@ pub(crate) struct ConnectionPath {
 }
 
 impl ConnectionPath {
-    /// Returns the ports for the next frame.
+    /// Returns the ports for the next frame. `more`: another frame will certainly follow.
     #[inline]
-    pub(crate) fn next(&mut self, net: &Network, key: FlowKey) -> PathPorts {
+    pub(crate) fn next(&mut self, net: &Network, key: FlowKey, more: bool) -> PathPorts {
         if self.entropy != key.entropy || self.ports == PathPorts::default() {
-            self.update(net, key);
+            self.update(net, key, more);
         }
         self.ports
     }
 
     #[inline(never)]
-    fn update(&mut self, net: &Network, key: FlowKey) {
-        let is_same = self.has_sent && self.entropy == key.entropy;
+    fn update(&mut self, net: &Network, key: FlowKey, more: bool) {
+        let is_same = self.has_sent && self.entropy == key.entropy || more && !self.has_sent;
         let ports = if is_same { net.path_ports(key) } else { PathPorts::default() };
         *self = Self { ports, entropy: key.entropy, has_sent: true };
     }

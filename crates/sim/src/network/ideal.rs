@@ -7,11 +7,49 @@
 use wiremend_proto::engine::Op;
 use wiremend_proto::tcp;
 use wiremend_proto::tcp::multipath::Dss;
-use wiremend_units::{Bytes, LaneId, Span};
+use wiremend_units::{Bytes, HostId, LaneId, Span};
 use wiremend_wire::Opcode;
 
 use crate::frame::GAP_BYTES;
-use crate::network::{Network, TransportProtocol};
+use crate::network::{FlowKey, Network, TransportProtocol};
+
+/// A message, or with `round_trip` a request and a reply of one size.
+#[derive(Clone, Copy)]
+pub(crate) struct IdealFlow {
+    pub(crate) protocol: TransportProtocol,
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
+    pub(crate) entropy: u16,
+    pub(crate) bytes: u32,
+    pub(crate) round_trip: bool,
+}
+
+/// The last computed time, and what it depends on if all links are equal: protocol, number of lanes, bytes, and
+/// whether it is that of a round trip.
+#[derive(Default)]
+pub(crate) struct LastIdealTime(Option<((TransportProtocol, u32, u32, bool), Span)>);
+
+impl LastIdealTime {
+    /// Returns the time from the post to the completion.
+    pub(crate) fn of(&mut self, net: &Network, flow: IdealFlow) -> Span {
+        let IdealFlow { protocol, src, dst, entropy, bytes, round_trip } = flow;
+        let key = net.equal_path_len(src, dst).map(|len| (protocol, len, bytes, round_trip));
+        if let Some((known, time)) = self.0
+            && key == Some(known)
+        {
+            return time;
+        }
+        let [there, back] =
+            [(src, dst), (dst, src)].map(|(src, dst)| net.path(FlowKey { src, dst, entropy }));
+        let time = if round_trip {
+            delivery(net, protocol, &there, bytes) + delivery(net, protocol, &back, bytes)
+        } else {
+            completion(net, protocol, &there, &back, bytes)
+        };
+        self.0 = key.map(|key| (key, time));
+        time
+    }
+}
 
 /// Returns the time from the post to the requester's completion, along `there` and back.
 pub(crate) fn completion(

@@ -13,6 +13,7 @@ pub(crate) use failed_frames::{FailedFrame, FailedFrames};
 pub(crate) use failures::{Failures, GrayFlows, Outages, Reaction};
 pub use flow_paths::{FlowPath, FlowPaths};
 pub(crate) use host_delay::HostDelay;
+pub(crate) use ideal::{IdealFlow, LastIdealTime};
 pub(crate) use notice::{DeliveryNotice, Notice, NoticeKind};
 
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub(crate) struct Network {
     pub(crate) failures: Option<Arc<Failures>>,
     /// Whether frames of a connection may take different paths.
     pub(crate) balanced: bool,
+    /// Whether all links have the same rate and delay.
+    has_equal_links: bool,
     salts: Vec<u64>,
     /// Bits of a port number in [`PathPorts`].
     port_width: u8,
@@ -239,6 +242,8 @@ impl Network {
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
         let most_ports = graph.switches().map(|switch| graph.ports(graph.switch_node(switch)).len()).max();
         let port_width = PathPorts::width(most_ports.unwrap_or(0));
+        let has_equal_links =
+            graph.links().windows(2).all(|two| (two[0].rate, two[0].delay) == (two[1].rate, two[1].delay));
         Self {
             graph,
             routes,
@@ -248,6 +253,7 @@ impl Network {
             seed,
             failures: None,
             balanced: false,
+            has_equal_links,
             salts,
             port_width,
         }
@@ -300,6 +306,17 @@ impl Network {
             });
         }
         path
+    }
+
+    /// Returns the number of lanes of all shortest paths, if their ideal times depend on nothing else.
+    pub(crate) fn equal_path_len(&self, src: HostId, dst: HostId) -> Option<u32> {
+        let (mut lane, mut len) = (self.uplink(src), 1);
+        while let Some(switch) = self.switch_at(lane).filter(|_| self.has_equal_links) {
+            // Always the same switches, which stay in the cache.
+            lane = *self.routes.next_hops(switch, dst).first()?;
+            len += 1;
+        }
+        self.has_equal_links.then_some(len)
     }
 
     /// Returns the first lane with the highest rate; among equal rates, the one with the shortest delay.

@@ -95,11 +95,7 @@ impl SwitchPorts {
         let marking = self.marking.as_deref_mut();
         match &mut self.kind {
             Kind::Lossy(ports) => ports.on_frame(lanes, marking, now, lane, id, ingress),
-            Kind::Lossless(ports) => {
-                // Port, queue and buffer are not in the cache: all three are prefetched together.
-                ports.prefetch(lane, ingress, lanes.frames.get(id).class());
-                ports.on_frame(lanes, marking, now, lane, id, ingress);
-            }
+            Kind::Lossless(ports) => ports.on_frame(lanes, marking, now, lane, id, ingress),
         }
     }
 
@@ -322,17 +318,21 @@ impl SwitchPorts {
         matches!(&self.kind, Kind::Lossy(ports) if ports.protection.has_lazy_ports())
     }
 
-    /// Returns whether frames wait in queues of scheduled ports, apart from lossless ones.
+    /// Returns whether frames wait in queues of scheduled ports.
     #[inline]
     pub(crate) fn has_queues(&self) -> bool {
-        matches!(&self.kind, Kind::Lossy(ports) if ports.has_queues())
+        match &self.kind {
+            Kind::Lossy(ports) => ports.has_queues(),
+            Kind::Lossless(_) => true,
+        }
     }
 
     /// Prefetches the queues of the port of a lane, then (`is_next`) what they refer to.
     #[inline]
     pub(crate) fn prefetch_queues(&self, lane: LaneId, is_next: bool) {
-        if let Kind::Lossy(ports) = &self.kind {
-            ports.prefetch_queues(lane, is_next);
+        match &self.kind {
+            Kind::Lossy(ports) => ports.prefetch_queues(lane, is_next),
+            Kind::Lossless(ports) => ports.prefetch_queues(lane, is_next),
         }
     }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::float_cmp, reason = "a slowdown of one is exact")]
 
+use wiremend_measure::FlowRow;
+
 use crate::common::run;
 
 const TOPOLOGIES: [&str; 4] = [
@@ -31,6 +33,21 @@ fn slowdown_is_one() {
                 assert!(rows[0].delivered_ps.is_some_and(|at| at <= rows[0].end_ps));
             }
         }
+    }
+}
+
+/// In a network of equal links an ideal time depends on the number of links, the size and the protocol alone.
+#[test]
+fn flows_over_paths_of_different_length_take_their_own_ideal_times() {
+    for protocol in ["rdma", "tcp"] {
+        let (_, mut rows) = run(&format!(
+            "title = \"apart\"\n[topology]\nkind = \"fat-tree\"\nk = 4\n[transport]\nprotocol = \"{protocol}\"\n\
+             [[workload]]\nkind = \"list\"\nfile = \"apart.csv\"\n"
+        ));
+        rows.sort_by_key(|row| row.flow);
+        assert_eq!(rows.iter().map(FlowRow::slowdown).collect::<Vec<_>>(), [1.0; 8], "{protocol}");
+        let [near, pod, far, far_again] = [0, 1, 2, 3].map(|flow: usize| rows[flow].ideal_ps);
+        assert!(near < pod && pod < far && far == far_again && rows[4].ideal_ps < far);
     }
 }
 

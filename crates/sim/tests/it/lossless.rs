@@ -345,7 +345,7 @@ fn the_benchmarks_lose_nothing() {
     for (bench, buffer) in [("perm-k4", "2MB"), ("incast-k8", "4MB")] {
         let text = wiremend_scenario::builtin::get(&format!("bench/{bench}")).expect("it is built in");
         let text =
-            text.replace("20_480_000B", "2_048_000B").replace("[transport]\n", "[transport]\nclass = 3\n")
+            text.replace("102_400_000B", "2_048_000B").replace("[transport]\n", "[transport]\nclass = 3\n")
                 + &format!("[switch.lossless]\nclasses = [3]\nbuffer = \"{buffer}\"\n");
         let (results, rows) = run(&text);
         let pfc = results.counters.flow_control;

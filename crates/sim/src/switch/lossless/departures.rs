@@ -46,12 +46,21 @@ impl Lossless {
     /// Computes the departures of a port before `now`. Each queued frame starts when the one before it has
     /// left and its class is not paused. Departures at `now` itself are left, so that all events of that
     /// instant count in any order. A protected port is never late: its link end decides when a frame leaves.
+    #[inline]
     pub(super) fn catch_up(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
+        let port = self.port_mut(at);
+        if port.has(LosslessPort::OCCUPIED)
+            && let PortKind::Scheduled(egress) = &port.kind
+            && !(egress.is_occupied() && lanes.busy_until(port.lane) >= now)
+        {
+            self.send_past(lanes, now, at);
+        }
+    }
+
+    #[inline(never)]
+    fn send_past(&mut self, lanes: &mut Lanes, now: Time, at: SwitchPort) {
         let Switch { buffer, ports, occupied, .. } = &mut self.switches[at.switch as usize];
         let port = &mut ports[usize::from(at.port)];
-        if !port.has(LosslessPort::OCCUPIED) {
-            return;
-        }
         let PortKind::Scheduled(egress) = &mut port.kind else { return };
         let mut was_pausing = false;
         let is_done = loop {

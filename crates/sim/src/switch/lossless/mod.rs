@@ -16,6 +16,8 @@ mod remedy;
 pub(crate) use pause_state::sum;
 pub use pause_state::{PauseCounters, SwitchCounters};
 
+use std::collections::BTreeSet;
+
 use wiremend_proto::pfc::{Admission, Buffer};
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 
@@ -37,6 +39,8 @@ pub(crate) struct Lossless {
     by_switch: Vec<u32>,
     /// The PFC state of the sender over each lane, hosts included.
     pause_states: Vec<PauseState>,
+    /// The lanes whose senders have received a PFC frame.
+    lanes_with_pfc: BTreeSet<LaneId>,
     reaction: Span,
     /// Whether all frames of the network have one class, so that past departures can be computed when needed.
     lazy: bool,
@@ -174,6 +178,7 @@ impl Lossless {
             by_lane: vec![SwitchPort::NONE; graph.lane_count() as usize],
             by_switch: vec![u32::MAX; graph.switch_count() as usize],
             pause_states: vec![PauseState::NEW; graph.lane_count() as usize],
+            lanes_with_pfc: BTreeSet::new(),
             reaction,
             lazy,
             remedies: DeadlockRemedies::default(),
@@ -233,9 +238,8 @@ impl Lossless {
     }
 
     /// Returns the lanes whose senders have received a PFC frame.
-    pub(crate) fn lanes_with_pfc(&self) -> impl Iterator<Item = LaneId> {
-        let state = self.pause_states.iter().enumerate().filter(|(_, state)| state.received > 0);
-        state.map(|(lane, _)| LaneId(lane as u32))
+    pub(crate) fn lanes_with_pfc(&self) -> &BTreeSet<LaneId> {
+        &self.lanes_with_pfc
     }
 
     /// Returns the buffer of a switch, if it belongs to this partition.
@@ -272,15 +276,17 @@ impl Lossless {
         all
     }
 
-    /// Prefetches the state that a frame of `class` from port `ingress` needs at the port of a lane.
+    /// Prefetches the port of a lane, then (`is_next`) its queues.
     #[inline]
-    pub(super) fn prefetch(&self, lane: LaneId, ingress: u16, class: u8) {
+    pub(super) fn prefetch_queues(&self, lane: LaneId, is_next: bool) {
         let at = self.by_lane[lane.index()];
-        if let Some(switch) = self.switches.get(at.switch as usize) {
-            if let PortKind::Scheduled(egress) = &switch.ports[usize::from(at.port)].kind {
-                prefetch(&**egress);
-            }
-            prefetch(switch.buffer.queue_state(ingress, class));
+        let Some(switch) = self.switches.get(at.switch as usize) else { return };
+        let port = &switch.ports[usize::from(at.port)];
+        if !is_next {
+            prefetch(port);
+            prefetch(switch.buffer.queue_state(at.port, 0));
+        } else if let PortKind::Scheduled(egress) = &port.kind {
+            egress.prefetch();
         }
     }
 

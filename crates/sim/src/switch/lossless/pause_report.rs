@@ -19,7 +19,7 @@ impl Lossless {
         before: Time,
     ) -> PauseReport {
         let mut report = PauseReport::default();
-        for lane in self.lanes_with_pfc().filter(|lane| owns(*lane)) {
+        for lane in self.lanes_with_pfc().iter().copied().filter(|lane| owns(*lane)) {
             for class in 0..CLASSES as u8 {
                 let window = self.pause_window(lane, class);
                 if !window.covers(now) || window.from > before {

@@ -64,6 +64,9 @@ impl Lossless {
         let mut windows = classes.map(|quanta| quanta.map(window));
         let back = lane.reverse();
         let state = &mut self.pause_states[back.index()];
+        if state.received == 0 {
+            self.lanes_with_pfc.insert(back);
+        }
         state.received += 1;
         for (class, window) in windows.iter_mut().enumerate() {
             let Some(new) = *window else { continue };

@@ -93,10 +93,15 @@ pub(super) fn intake_of_idle(trimming: Option<&Trimming>, egress: &Egress) -> In
 /// Computes the departures of a port that come before the event being handled.
 #[inline]
 pub(super) fn catch_up(lanes: &mut Lanes, egress: &mut Egress, lane: LaneId) {
-    if egress.is_occupied() {
-        let now = lanes.queue.now();
-        send_until(lanes, egress, lane, |lanes, start| start < now || start == now && is_over(lanes, lane));
+    if egress.is_occupied() && lanes.busy_until(lane) <= lanes.queue.now() {
+        send_past(lanes, egress, lane);
     }
+}
+
+#[inline(never)]
+fn send_past(lanes: &mut Lanes, egress: &mut Egress, lane: LaneId) {
+    let now = lanes.queue.now();
+    send_until(lanes, egress, lane, |lanes, start| start < now || start == now && is_over(lanes, lane));
 }
 
 /// Returns whether a departure at the time of the event being handled comes before it. The event may also have made

@@ -94,6 +94,11 @@ pub(crate) struct NoFiles;
 impl Files for NoFiles {
     fn open(&self, name: &str) -> std::result::Result<Box<dyn BufRead>, String> {
         match name {
+            // One flow after the other, over 2, 4 or 6 equal links.
+            "apart.csv" => Ok(Box::new(Cursor::new(
+                "src,dst,bytes,start_ns\n0,1,5000,0\n0,2,5000,100000\n0,15,5000,200000\n3,9,5000,300000\n\
+                 3,9,100,400000\n15,0,100,500000\n8,9,100,600000\n8,9,5000,700000\n",
+            ))),
             "two.csv" => Ok(Box::new(Cursor::new("src,dst,bytes,start_ns\n0,1,5000,0\n1,0,100,250\n"))),
             "three.faults" => {
                 Ok(Box::new(Cursor::new("forward data 5 1\nforward data 5 2\nbackward missing 5 1\n")))
