@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
@@ -15,6 +16,7 @@ use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
 };
 use wiremend_proto::cc::dcqcn::Parameters;
+use wiremend_proto::engine::Op;
 use wiremend_proto::rc::Config;
 use wiremend_report::{human, text_table};
 use wiremend_scenario::NicProfile;
@@ -44,9 +46,12 @@ pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
         PeerCommand::Atomic(_) => Tool::AtomicBw,
     };
     let Some(args) = args.command.client() else { return Ok(Answer::Yes) };
-    let PeerClient { host, size, iterations, depth, pairs, cm, json, .. } = *args;
-    let pairs = usize::from(pairs);
-    measure(&Test { tool, host, size, iterations, depth, pairs, managed: cm, json }, &args.common)
+    let PeerClient { host, size, iterations, depth, pairs, bidirectional, cm, json, .. } = *args;
+    if tool == Tool::AtomicBw && bidirectional {
+        return Err(Failure::Input("--bidirectional: not for atomic operations".to_owned()));
+    }
+    let (pairs, managed, both_ways) = (usize::from(pairs), cm, bidirectional);
+    measure(&Test { tool, host, size, iterations, depth, pairs, both_ways, managed, json }, &args.common)
 }
 
 fn ping(args: &PeerPing) -> Result<Answer, Failure> {
@@ -68,7 +73,10 @@ fn ping(args: &PeerPing) -> Result<Answer, Failure> {
     if tool.needs_manager() && args.common.by_hand {
         return Err(Failure::Input(format!("--by-hand: {} uses the connection manager", tool.name())));
     }
-    measure(&Test { tool, host, size, iterations, depth, pairs: 1, managed, json }, &args.common)
+    measure(
+        &Test { tool, host, size, iterations, depth, pairs: 1, both_ways: false, managed, json },
+        &args.common,
+    )
 }
 
 /// What a client runs.
@@ -79,6 +87,7 @@ struct Test {
     iterations: Option<u64>,
     depth: u64,
     pairs: usize,
+    both_ways: bool,
     managed: bool,
     json: bool,
 }
@@ -88,7 +97,7 @@ const MANAGED_SIZE_MAX: u32 = 65_535;
 const UCMATOSE_MAX: u64 = 512;
 
 fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
-    let Test { tool, host, depth, pairs, managed, json, .. } = *test;
+    let Test { tool, host, depth, pairs, both_ways, managed, json, .. } = *test;
     let size = check_size(test.size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
     let iterations = test.iterations.unwrap_or(tool.default_iterations());
     if tool == Tool::AtomicBw && size != tool.default_size() {
@@ -112,6 +121,7 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
         iterations,
         depth,
         pairs,
+        both_ways,
         managed,
         connection: connection(common)?,
         host: host_settings(common),
@@ -144,7 +154,11 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         listen,
         interface: interface(&args.common, args.listen)?,
         role: match args.tool {
-            None => Role::Receive,
+            Some(ServeFor::WriteBw) if args.bidirectional => Role::BothWays(Op::Write),
+            Some(ServeFor::SendBw) if args.bidirectional => Role::BothWays(Op::Send),
+            Some(ServeFor::ReadBw) if args.bidirectional => Role::BothWays(Op::Read),
+            Some(tool) if args.bidirectional => return Err(not_both_ways(tool)),
+            None | Some(ServeFor::WriteBw | ServeFor::SendBw | ServeFor::ReadBw) => Role::Receive,
             Some(ServeFor::SendLat) => Role::AnswerSends,
             Some(ServeFor::WriteLat) => Role::AnswerWrites,
             Some(ServeFor::Rping) => Role::Rping,
@@ -192,6 +206,14 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         }
         Err(error) => Err(failure(error)),
     }
+}
+
+fn not_both_ways(tool: ServeFor) -> Failure {
+    let named = tool.to_possible_value();
+    let name = named.as_ref().map_or("another program", |value| value.get_name());
+    Failure::Input(format!(
+        "peer: --bidirectional: not for {name}; it needs --for ib_write_bw, ib_send_bw or ib_read_bw"
+    ))
 }
 
 /// Prints own parameters and reads the peer's.

@@ -158,6 +158,13 @@ fn guest_serves(guest: &mut Guest, tool: &str, size: u32, iterations: u32, optio
     numbers
 }
 
+/// Frames that a server has sent.
+fn frames_out(served: &str) -> u64 {
+    let words: Vec<&str> = served.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "out,").expect("the summary has frames");
+    words[at - 1].parse().expect("a number")
+}
+
 const TOOLS: [(&str, u32, u32); 8] = [
     ("ib_write_bw", 65_536, 20),
     ("ib_send_bw", 65_536, 20),
@@ -181,12 +188,48 @@ fn every_tool_of_a_kernel_runs_against_the_endpoint_as_client_and_server() {
         }
         let served = guest_calls(guest, "ib_send_bw -q 4", 4096, 50, &[]);
         assert!(served.contains(" 0 failed; 200 messages received"), "four queue pairs: {served}");
-        for tool in ["ib_write_bw", "ib_send_bw", "ib_read_bw"] {
-            let numbers = guest_serves(guest, &format!("{tool} -q 3"), 4096, 50, &["-q", "3"]);
+        for (tool, options) in
+            [("ib_write_bw", ""), ("ib_send_bw", ""), ("ib_read_bw", ""), ("ib_send_bw", " -b")]
+        {
+            let line = format!("{tool} -q 3{options}");
+            let numbers = guest_serves(
+                guest,
+                &line,
+                4096,
+                50,
+                &format!("-q 3{options}").split(' ').collect::<Vec<_>>(),
+            );
             assert_eq!(
                 (&numbers["tool"], numbers["messages"].as_u64()),
                 (&tool.into(), Some(150)),
                 "{numbers}"
+            );
+        }
+    });
+}
+
+/// With `-b` both ends send as many messages.
+#[test]
+fn messages_of_a_kernel_go_both_ways() {
+    with_guest(|guest, _| {
+        let random: &[&str] = &["--drop", "out 1/64", "--drop", "in 1/64"];
+        for tool in ["ib_write_bw", "ib_send_bw", "ib_read_bw"] {
+            for loss in [&[], random] {
+                let options = [&["--for", tool, "-b"], loss].concat();
+                let served = guest_calls(guest, &format!("{tool} -b"), 4096, 50, &options);
+                assert!(
+                    served.contains("1 clients served") && served.contains(" 0 failed"),
+                    "{tool}: {served}"
+                );
+                let numbers = guest_serves(guest, &format!("{tool} -b"), 4096, 50, &[&["-b"], loss].concat());
+                assert_eq!((&numbers["tool"], &numbers["messages"]), (&tool.into(), &50.into()), "{numbers}");
+            }
+            // Each end has sent its messages, and not only answered.
+            let served = guest_calls(guest, &format!("{tool} -b -q 2"), 8192, 40, &["--for", tool, "-b"]);
+            let sent = frames_out(&served);
+            assert!(
+                served.contains(" 0 failed") && sent >= 2 * 40 * if tool == "ib_read_bw" { 1 } else { 8 },
+                "{served}"
             );
         }
     });
