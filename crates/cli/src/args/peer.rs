@@ -85,9 +85,6 @@ pub(crate) struct PeerServe {
     /// End after this number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) clients: Option<u64>,
-    /// End a client of which nothing comes for this long: its machine may have died
-    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
-    pub(crate) silence: Span,
     /// Address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<IpAddr>,
@@ -277,6 +274,9 @@ pub(crate) struct PeerCommon {
     /// Retries after timeouts before the connection fails: 0 to 7, or `inf`
     #[arg(long, value_name = "N", default_value = "7", value_parser = parse_retries)]
     pub(crate) retries: u8,
+    /// End a connection on which nothing comes for this long: the other machine may have died
+    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) silence: Span,
     /// Packets in flight
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=8_388_607), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) window: u32,
@@ -299,6 +299,9 @@ pub(crate) struct PeerCommon {
     /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
+    /// Drop frames as the [[impair]] tables of this scenario do: forward is sent, backward is received, whatever the links
+    #[arg(long, value_name = "SCENARIO", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) faults: Option<PathBuf>,
     /// Deliver or send frames twice, by a rule as in --drop
     #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) double: Vec<DropRule>,

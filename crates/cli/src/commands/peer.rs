@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -21,7 +22,7 @@ use wiremend_proto::rc::Config;
 use wiremend_report::{human, text_table};
 use wiremend_scenario::NicProfile;
 use wiremend_sim::apply_profile;
-use wiremend_units::{Bytes, Span};
+use wiremend_units::{Bytes, Psn, Span};
 use wiremend_wire::{Ecn, TrafficClass};
 
 use super::peer_probe;
@@ -124,13 +125,13 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
         both_ways,
         managed,
         connection: connection(common)?,
-        host: host_settings(common),
+        host: host_settings(common)?,
     };
     let mut ask = ask_by_hand;
     let set_up = if common.by_hand { SetUp::ByHand(&mut ask) } else { SetUp::Tcp };
     let mut shown = Shown::start();
     let outcome =
-        run_client(&client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
+        run_client(client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
     shown.end();
     let outcome = outcome.map_err(failure)?;
     if json {
@@ -166,10 +167,9 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         },
         size: args.size.map(check_size).transpose()?,
         iterations: args.iterations,
-        silence_max: args.silence,
         clients_max: args.clients,
         connection: connection(&args.common)?,
-        host: host_settings(&args.common),
+        host: host_settings(&args.common)?,
     };
     if let Some(tool) = of_manager.filter(|_| settings.interface.is_none() || args.common.by_hand) {
         return Err(Failure::Input(format!(
@@ -263,6 +263,7 @@ fn connection(common: &PeerCommon) -> Result<ConnectionSettings, Failure> {
         timeout: config.timeout,
         retry_count: config.retry_count,
         rnr_retry: 7,
+        silence_max: common.silence,
         window: config.window,
         dummies: common.dummies,
         tail_copies: common.tail_copies,
@@ -282,27 +283,47 @@ fn profile(name: &str) -> Result<NicProfile, Failure> {
     NicProfile::read(name, &text).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn host_settings(common: &PeerCommon) -> HostSettings {
-    HostSettings {
+fn host_settings(common: &PeerCommon) -> Result<HostSettings, Failure> {
+    let mut faults = FaultRules {
+        drops: common.drop.clone(),
+        doubles: common.double.clone(),
+        delays: common.delay.clone(),
+        seed: common.seed,
+        ..FaultRules::default()
+    };
+    if let Some(path) = &common.faults {
+        add_impairments(&mut faults, path)?;
+    }
+    Ok(HostSettings {
         endpoint: Settings {
             nak_copies: common.nak_copies,
             resend_copies: common.resend_copies,
             dcqcn: common.dcqcn.map(|line| (Parameters::PAPER, line)),
             seed: std::process::id(),
         },
-        faults: FaultRules {
-            drops: common.drop.clone(),
-            doubles: common.double.clone(),
-            delays: common.delay.clone(),
-            seed: common.seed,
-        },
+        faults,
         capture: common.pcap.clone(),
         class: TrafficClass {
             dscp: common.dscp,
             ecn: if common.dcqcn.is_some() { Ecn::Ect0 } else { Ecn::NotEct },
         },
         stop: signals::stop(),
+    })
+}
+
+/// Adds the impairments of a scenario.
+fn add_impairments(rules: &mut FaultRules, path: &Path) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(&name, &error))?;
+    let invalid = |error: wiremend_scenario::Error| Failure::Input(format!("--faults: {error}"));
+    let file = wiremend_scenario::load(&name, &text, &[]).map_err(invalid)?;
+    let made = wiremend_sim::impairments(&file.scenario);
+    rules.impairments = made.map_err(|error| invalid(file.error(error.place, error.what)))?;
+    rules.first_psn = Psn::new(file.scenario.transport.first_psn.get());
+    if rules.impairments.iter().all(|one| one.is_empty()) {
+        return Err(Failure::Input(format!("--faults: {name} has no [[impair]] table")));
     }
+    Ok(())
 }
 
 fn check_size(size: Bytes) -> Result<u32, Failure> {

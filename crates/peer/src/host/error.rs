@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use wiremend_dataplane::net::NetError;
+use wiremend_proto::engine::Status;
 use wiremend_wire::{CmReject, ROCE_PORT};
 
 /// An error. Each message is one line: what is wrong and what to do.
@@ -78,7 +79,7 @@ pub enum PeerError {
         number: u64,
     },
     /// A message failed; the status of its completion.
-    Failed(wiremend_proto::engine::Status),
+    Failed(Status),
     /// An operation of the kernel failed.
     Net(NetError),
     /// An operation on a socket or file failed.
@@ -170,7 +171,19 @@ impl fmt::Display for PeerError {
                     "{peer} returned other data than ping {number} sent; its memory or the link is faulty"
                 )
             }
-            Self::Failed(status) => write!(f, "a message failed: {status}"),
+            Self::Failed(status) => {
+                let remedy = match status {
+                    Status::RetryExceeded => {
+                        "the peer is silent: see whether its program still runs and UDP port 4791 passes; a busy one \
+                         needs a longer --timeout"
+                    }
+                    Status::RnrRetryExceeded => {
+                        "the peer has no receive buffer: give both ends the same --iterations"
+                    }
+                    _ => "tool and --size must be the same at both ends",
+                };
+                write!(f, "a message failed: {status}; {remedy}")
+            }
             Self::Net(error) => error.fmt(f),
             Self::Io { what, source } => write!(f, "cannot {what}: {source}"),
             Self::Stopped => f.write_str("stopped"),

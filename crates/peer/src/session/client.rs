@@ -24,7 +24,7 @@ use crate::queue_pair::{PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
 
 /// A test to run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Client {
     /// The server.
     pub server: SocketAddr,
@@ -52,8 +52,6 @@ pub struct Client {
 
 /// Receive buffers, as perftest has them.
 const RECEIVES: u64 = 512;
-/// Time without progress after which a peer counts as silent, if retries do not end the connection before.
-const PATIENCE: Span = Span::from_ms(120_000);
 
 /// How the ends learn each other's parameters.
 pub enum SetUp<'a> {
@@ -64,16 +62,23 @@ pub enum SetUp<'a> {
 }
 
 /// Runs a test. Calls `progress` with the number of completed messages, in every turn.
-pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
+pub fn run(
+    mut client: Client,
+    set_up: SetUp<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome, PeerError> {
     let mut exchange = match set_up {
-        SetUp::Tcp if !client.managed => Some(Exchange::connect(client.server)?),
+        SetUp::Tcp if !client.managed => {
+            Some(Exchange::connect(client.server)?.with_patience(client.connection.silence_max))
+        }
         SetUp::Tcp | SetUp::ByHand(_) => None,
     };
     let interface = match &client.interface {
         Some(interface) => interface.clone(),
         None => LocalInterface::towards(client.server.ip())?,
     };
-    let mut host = Host::open(client.host.clone(), interface)?;
+    let mut host = Host::open(std::mem::take(&mut client.host), interface)?;
+    let client = &client;
     if client.managed && !client.tool.needs_manager() {
         exchange = Some(managed::exchange(client, &mut host)?);
     }
@@ -403,7 +408,7 @@ impl Connected {
             if !self.managed.is_empty() && !self.is_finished(client) {
                 self.check_connection(client, host)?;
             }
-            if host.now().since(self.progress_at) > PATIENCE {
+            if host.now().since(self.progress_at) > client.connection.silence_max {
                 let awaited = "an acknowledgement or answer";
                 return Err(PeerError::Silent { peer: client.server, awaited });
             }

@@ -97,7 +97,7 @@ pub(super) fn exchange(client: &Client, host: &mut Host) -> Result<Exchange, Pee
     let memory = ControlPair::memory(host);
     let control = ControlPair::new(host, pair, accepted.id, memory);
     host.endpoint.manager_mut().ready(accepted.id);
-    Ok(Exchange::over(control, client.server))
+    Ok(Exchange::over(control, client.server).with_patience(client.connection.silence_max))
 }
 
 /// Ends the connections: each program has its way. The server of perftest ends that of the data, and of `ucmatose`

@@ -35,7 +35,7 @@ pub enum Role {
 }
 
 /// Settings of a server.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ServerSettings {
     /// Where to listen.
     pub listen: SocketAddr,
@@ -47,8 +47,6 @@ pub struct ServerSettings {
     pub size: Option<u32>,
     /// Messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`. `None`: as many as the program by default.
     pub iterations: Option<u64>,
-    /// Time without a frame or message of a client after which it ends as failed.
-    pub silence_max: Span,
     /// End after this number of clients; `None`: never.
     pub clients_max: Option<u64>,
     /// Parameters of queue pairs.
@@ -152,7 +150,7 @@ impl Server {
 
     fn open(&mut self, interface: LocalInterface) -> Result<(), PeerError> {
         let at = interface.ip;
-        let mut host = Host::open(self.settings.host.clone(), interface)?;
+        let mut host = Host::open(std::mem::take(&mut self.settings.host), interface)?;
         host.endpoint.manager_mut().listen(at);
         self.host = Some(host);
         Ok(())
@@ -231,7 +229,7 @@ impl Server {
         }
         if host.now() >= self.look_at {
             self.look_at = host.now().saturating_add(LOOK_INTERVAL);
-            let limit = self.settings.silence_max;
+            let limit = self.settings.connection.silence_max;
             let silent = self
                 .clients
                 .iter_mut()
