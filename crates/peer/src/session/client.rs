@@ -6,11 +6,12 @@ use wiremend_measure::Histogram;
 use wiremend_proto::engine::{Op, RequesterCounters, Status};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
+use super::ConnectionSettings;
+use super::ending::{close, linger};
 use super::exchange::Exchange;
 use super::managed::{self, Accepted, Parts, fill};
 use super::outcome::Outcome;
 use super::rping::Advertisement;
-use super::{ConnectionSettings, LINGER};
 use crate::connection_manager::ConnectionId;
 use crate::endpoint::PairSettings;
 use crate::event::Event;
@@ -247,51 +248,6 @@ pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) ->
         Keys::parse(&exchange.read::<KEYS_BYTES>(host, "its keys")?)
     };
     keys.ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
-}
-
-/// Ends the exchange as the program does.
-fn close(
-    client: &Client,
-    outcome: &Outcome,
-    host: &mut Host,
-    exchange: &mut Exchange,
-    own: &Keys,
-) -> Result<(), PeerError> {
-    if !client.tool.says_done() {
-        return Ok(());
-    }
-    if !client.both_ways {
-        swap_keys(host, exchange, own)?;
-    }
-    if client.tool.has_reports() || client.both_ways {
-        for report in outcome.reports() {
-            exchange.write(&report)?;
-            exchange.read::<8>(host, "its results")?;
-        }
-        swap_keys(host, exchange, own)?;
-    }
-    // With `-R`, both ends disconnect.
-    if exchange.control().is_some() { Ok(()) } else { exchange.write(&DONE) }
-}
-
-/// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
-fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange>) -> Result<(), PeerError> {
-    if outcome.tool.says_done() && exchange.is_some() {
-        return Ok(());
-    }
-    let mut frames = host.endpoint.counters().frames;
-    let mut heard_at = host.now();
-    while host.now().since(heard_at) < LINGER {
-        host.turn()?;
-        if outcome.tool != Tool::Pingpong && exchange.as_deref_mut().is_some_and(Exchange::is_closed) {
-            return Ok(());
-        }
-        let now = host.endpoint.counters().frames;
-        if now > frames {
-            (frames, heard_at) = (now, host.now());
-        }
-    }
-    Ok(())
 }
 
 impl DataPair {

@@ -5,6 +5,7 @@
 
 mod client;
 mod control_pair;
+mod ending;
 mod exchange;
 mod managed;
 mod outcome;
