@@ -129,7 +129,7 @@ fn a_silent_peer_ends_the_client() {
 #[test]
 fn impairments_of_a_scenario_apply_to_frames_of_the_peer() {
     const RULES: &str = "title = \"three losses of one connection\"\n[topology]\nkind = \"pair\"\n\
-        [transport]\nfirst_psn = 100\n[[workload]]\nkind = \"stream\"\nsrc = \"h0\"\ndst = \"h1\"\n\
+        [transport]\nfirst_psn = 100\nqp = \"per-pair\"\n[[workload]]\nkind = \"stream\"\nsrc = \"h0\"\ndst = \"h1\"\n\
         message = \"64KiB\"\ncount = 60\n[[impair]]\nkind = \"script\"\nlinks = \"h0-tor\"\n\
         direction = \"forward\"\nrules = [{ psn = 103 }, { psn = 163, packet = \"data\", nth = 1, count = 2 }]\n";
     in_own_network(|| {
@@ -147,7 +147,7 @@ fn impairments_of_a_scenario_apply_to_frames_of_the_peer() {
         };
         let rules = file("rules.toml", RULES);
         let simulated = wiremend(&["run", &rules, "--quiet", "--json"]).json();
-        assert_eq!(simulated["totals"]["corrupted"], 3, "{simulated}");
+        assert_eq!(simulated["variants"][0]["corrupted_frames"], 3, "{simulated}");
         let mut server = command();
         server.args(["peer", "serve", "--interface", "p1", "--clients", "1"]);
         server.stdout(Stdio::null()).stderr(Stdio::null());

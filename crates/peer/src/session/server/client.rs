@@ -66,8 +66,6 @@ const RESOLVE_MAX: Span = Span::from_ms(3_000);
 /// Time after which a ping-pong that has closed its TCP connection counts as over.
 const SILENCE_MAX: Span = Span::from_ms(5_000);
 
-/// Rounds of keys with `-R` beyond the first: before and after the data.
-const MANAGED_ROUNDS: usize = 4;
 /// Messages in flight on each queue pair of a client with `-b`, as perftest has them.
 const DEPTH: u64 = 128;
 /// Rounds of keys before `ib_write_lat` starts.
@@ -290,8 +288,8 @@ impl Client {
                 let is_idle = self.pairs.iter().all(|pair| host.endpoint.is_idle(pair.id));
                 self.has_posted_all() && self.received_last_write(host) && is_idle
             }
-            // The keys of each queue pair once, three rounds before the data at most, and one after them.
-            _ => self.key_rounds >= self.pairs.len() + MANAGED_ROUNDS,
+            // The keys of each queue pair twice, and of the first one three times, the last time after the data.
+            _ => self.key_rounds >= 2 * self.pairs.len() + 3,
         }
     }
 
@@ -379,8 +377,8 @@ impl Client {
         self.post(host, Op::Send, u64::MAX);
     }
 
-    /// Whether a client with `-b` expects messages. perftest exchanges the keys of each queue pair, of the first one,
-    /// and both again.
+    /// Whether a client with `-b` expects messages. perftest exchanges the keys of each queue pair twice, and of the first
+    /// one twice more.
     fn sends_both_ways(&self) -> bool {
         let is_ready = !self.pairs.is_empty() && self.key_rounds >= 2 * (self.pairs.len() + 1);
         matches!(self.role, Role::BothWays(_)) && is_ready
