@@ -320,7 +320,7 @@ fn add_impairments(rules: &mut FaultRules, path: &Path) -> Result<(), Failure> {
     let made = wiremend_sim::impairments(&file.scenario);
     rules.impairments = made.map_err(|error| invalid(file.error(error.place, error.what)))?;
     rules.first_psn = Psn::new(file.scenario.transport.first_psn.get());
-    if rules.impairments.iter().all(|one| one.is_empty()) {
+    if file.scenario.impairs.is_empty() {
         return Err(Failure::Input(format!("--faults: {name} has no [[impair]] table")));
     }
     Ok(())
