@@ -268,7 +268,9 @@ fn compare(
         }
         captures.extend(one.captures);
     }
-    for summary in &mut summaries {
+    for (summary, variant) in summaries.iter_mut().zip(&request.variants) {
+        let replaced = variant.replaced.iter();
+        summary.notes.extend(replaced.map(|set| format!("--set {set} replaces the variant's own value")));
         summary.over_seeds = over_seeds(&summary.seeds);
         // The window is that of the first seed: by default, it follows from the flows of each.
         if let (Some(goodput), Some(over)) =

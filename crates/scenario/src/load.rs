@@ -32,6 +32,8 @@ pub struct Variant {
     pub name: String,
     /// The scenario with the values of this variant.
     pub scenario: Scenario,
+    /// The overrides that replaced a value of this variant, as `PATH=VALUE`.
+    pub replaced: Vec<String>,
 }
 
 /// A value that is changed before a text is interpreted: `--set PATH=VALUE`.
@@ -105,19 +107,22 @@ fn read_scenarios(
     let mut overrides = Overrides::new(origins);
     overrides.apply(&mut base)?;
     let mut changed = variant_trees(&base)?;
-    for (name, tree) in &mut changed {
-        overrides.apply(tree).map_err(|flaw| in_variant(name, &flaw))?;
+    for own in &mut changed {
+        overrides.apply(&mut own.tree).map_err(|flaw| in_variant(&own.name, &flaw))?;
     }
     overrides.all_applied()?;
 
     let scenario = typed(base, names)?;
     if changed.is_empty() {
-        let base = Variant { name: "base".to_owned(), scenario: scenario.clone() };
+        let base = Variant { name: "base".to_owned(), scenario: scenario.clone(), replaced: Vec::new() };
         return Ok((scenario, vec![base]));
     }
-    let variant = |(name, tree)| match typed(tree, names) {
-        Ok(scenario) => Ok(Variant { name, scenario }),
-        Err(flaw) => Err(in_variant(&name, &flaw)),
+    let variant = |own: VariantTree| {
+        let VariantTree { name, tree, paths } = own;
+        match typed(tree, names) {
+            Ok(scenario) => Ok(Variant { name, scenario, replaced: overrides.replacing(&paths) }),
+            Err(flaw) => Err(in_variant(&name, &flaw)),
+        }
     };
     let variants = changed.into_iter().map(variant).collect::<Result<_, _>>()?;
     Ok((scenario, variants))
@@ -141,8 +146,16 @@ fn typed(mut tree: Node, names: &RegisteredNames) -> Result<Scenario, LocatedErr
     Ok(scenario)
 }
 
-/// Returns the tree of each variant with its name. The types check the form of a variant later.
-fn variant_trees<'i>(base: &Node<'i>) -> Result<Vec<(String, Node<'i>)>, LocatedError> {
+/// The values of a variant.
+struct VariantTree<'i> {
+    name: String,
+    tree: Node<'i>,
+    /// Paths of the values that the variant sets itself.
+    paths: Vec<String>,
+}
+
+/// Returns the tree of each variant. The types check the form of a variant later.
+fn variant_trees<'i>(base: &Node<'i>) -> Result<Vec<VariantTree<'i>>, LocatedError> {
     let mut plain = base.clone();
     let DeValue::Table(fields) = plain.get_mut() else { return Ok(Vec::new()) };
     let Some(list) = fields.remove("variant") else { return Ok(Vec::new()) };
@@ -156,7 +169,7 @@ fn variant_trees<'i>(base: &Node<'i>) -> Result<Vec<(String, Node<'i>)>, Located
     check_room(&plain, items.len()).map_err(|why| LocatedError::at(place, why))?;
     let mut trees = Vec::new();
     for item in items {
-        let mut tree = plain.clone();
+        let (mut tree, mut paths) = (plain.clone(), Vec::new());
         let name = item
             .get_ref()
             .get("name")
@@ -169,9 +182,10 @@ fn variant_trees<'i>(base: &Node<'i>) -> Result<Vec<(String, Node<'i>)>, Located
                 if let Err(SetError::Missing(why) | SetError::Wrong(why)) = applied {
                     return Err(in_variant(&name, &LocatedError::at(path.span(), why)));
                 }
+                paths.push(path.get_ref().to_string());
             }
         }
-        trees.push((name, tree));
+        trees.push(VariantTree { name, tree, paths });
     }
     Ok(trees)
 }
@@ -221,6 +235,17 @@ impl<'i> Overrides<'i> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the overrides that hide a value that a variant sets itself at one of `paths`.
+    fn replacing(&self, paths: &[String]) -> Vec<String> {
+        let is_within = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let hides =
+            |set: &&Override| paths.iter().any(|own| is_within(own, &set.path) || is_within(&set.path, own));
+        let sets = self.origins.sets.iter().filter(hides);
+        sets.map(|set| format!("{}={}", set.path, set.value)).collect()
     }
 
     fn all_applied(&self) -> Result<(), LocatedError> {

@@ -45,6 +45,17 @@ fn an_override_changes_the_run_and_appears_in_the_command() {
 }
 
 #[test]
+fn the_summary_says_that_an_override_hides_what_a_variant_is_named_after() {
+    let sets = ["transport.recovery=go-back-n".parse().unwrap(), "workload.0.load=0.1".parse().unwrap()];
+    let input = Input::load("tour", &sets).unwrap();
+    let request = Request::new(&input).variants(&["clean".to_owned(), "go-back-0".to_owned()]).unwrap();
+    let summary = Runner::new().run(&request).unwrap().summary;
+    let notes: Vec<_> = summary.variants.iter().map(|variant| &variant.notes).collect();
+    assert!(notes[0].is_empty(), "{notes:?}");
+    assert_eq!(*notes[1], ["--set transport.recovery=go-back-n replaces the variant's own value"]);
+}
+
+#[test]
 fn an_output_directory_has_all_files_or_is_absent() {
     let input = small(&[]);
     let directory = tempfile::tempdir().unwrap();

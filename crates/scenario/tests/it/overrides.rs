@@ -103,6 +103,18 @@ fn values_of_the_command_line_are_toml_or_plain_text() {
 }
 
 #[test]
+fn a_variant_names_the_overrides_that_hide_its_own_values() {
+    let sets = ["transport.recovery=gbn", "topology.rate=1Gbps", "transport.mtu=2048", "workload.0.load=0.2"];
+    let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let file = load("x", TEXT, &sets).unwrap();
+    assert!(file.variants[0].replaced.is_empty(), "this variant sets none of the paths");
+    assert_eq!(
+        file.variants[1].replaced,
+        ["transport.recovery=gbn", "topology.rate=1Gbps", "workload.0.load=0.2"]
+    );
+}
+
+#[test]
 fn an_override_is_blamed_for_what_it_breaks() {
     assert_messages(
         "
