@@ -34,9 +34,9 @@ const REMEDIES: Claim = Claim {
              copied retransmissions, and the reverse for copied NAKs. 1000 messages for each mix of losses (quick: \
              200)",
     note: "Remedies change the requester or the responder of wiremend peer; the other end is an unmodified kernel. \
-           The simulator has both ends with the profile soft-roce. Behind a READ the dummy is an empty READ. One message \
-           in a hundred loses a packet and its NAK: a copy of each NAK changes the mean of all messages by 3 % in the \
-           simulator, less than the standard error of 4 % of the 1998 messages with the kernel",
+           The simulator has both ends with the profile soft-roce. Behind a READ the dummy is an empty READ. One \
+           message in a hundred loses a packet and its NAK: a copy of each NAK changes the mean of all messages by \
+           3 % in the simulator, less than the standard error of about 4 % of 1998 messages with the kernel",
     judge: judge_remedies,
     ..Claim::FORM
 };
