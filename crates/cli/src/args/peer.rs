@@ -299,7 +299,7 @@ pub(crate) struct PeerCommon {
     /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
-    /// Drop frames as the [[impair]] tables of this scenario do: forward is sent, backward is received, whatever the links
+    /// Drop frames as the impairments of this scenario do: forward is sent, backward is received, whatever the links
     #[arg(long, value_name = "SCENARIO", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) faults: Option<PathBuf>,
     /// Deliver or send frames twice, by a rule as in --drop
