@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 
-use wiremend_impair::{FrameFacts, FrameKind, FrameLoss, Rule, Script};
+use wiremend_impair::{Fate, FrameFacts, FrameKind, FrameLoss, Impairments, Rule, Script};
 use wiremend_proto::engine::Expiry;
-use wiremend_units::{Psn, mix, parse_probability};
+use wiremend_units::{Psn, Time, mix, parse_probability};
 use wiremend_wire::{Opcode, ReceivedFrame, Syndrome};
 
 /// Direction of a frame at this end.
@@ -98,6 +98,11 @@ pub struct Drops {
     scripts: [Script; 2],
     losses: [Vec<(Option<FrameKind>, FrameLoss)>; 2],
     is_empty: bool,
+    /// Impairments of the link: of sent frames, and of received ones.
+    impairments: [Impairments; 2],
+    /// The PSN by which they name the first request of each direction, and that PSN here.
+    first_psn: Psn,
+    first: [Option<Psn>; 2],
     /// The latest ones.
     dropped: VecDeque<Dropped>,
     count: u64,
@@ -160,9 +165,21 @@ impl Drops {
             scripts: [script_in, script_out],
             losses: [losses_in, losses_out],
             is_empty: rules.is_empty(),
+            impairments: [Impairments::default(), Impairments::default()],
+            first_psn: Psn::new(0),
+            first: [None, None],
             dropped: VecDeque::new(),
             count: 0,
         }
+    }
+
+    /// Adds impairments of the link: of sent frames, and of received ones. In them, the first request of each
+    /// direction has the PSN `first_psn`.
+    #[must_use]
+    pub fn impaired(mut self, impairments: [Impairments; 2], first_psn: Psn) -> Self {
+        self.is_empty &= impairments.iter().all(Impairments::is_empty);
+        (self.impairments, self.first_psn) = (impairments, first_psn);
+        self
     }
 
     /// Returns whether there are no rules.
@@ -176,15 +193,22 @@ impl Drops {
     }
 
     /// Returns whether to drop a frame.
-    pub fn drops(&mut self, direction: Direction, received: &ReceivedFrame<'_>) -> bool {
+    pub fn drops(&mut self, now: Time, direction: Direction, received: &ReceivedFrame<'_>) -> bool {
         let frame = &received.frame;
         let kind = kind(received);
         let facts =
             FrameFacts { kind, psn: Some(frame.bth.psn), ..FrameFacts::bare(received.original_frame_len()) };
+        let place = match direction {
+            Direction::Out => 0,
+            Direction::In => 1,
+        };
+        let impairment_facts =
+            FrameFacts { psn: Some(self.psn_of_impairments(place, kind, frame.bth.psn)), ..facts };
         let mut is_dropped = self.scripts[direction as usize].corrupts(&facts);
         for (only, loss) in &mut self.losses[direction as usize] {
             is_dropped |= only.is_none_or(|only| only == kind) && loss.corrupts(&facts);
         }
+        is_dropped |= self.impairments[place].fate(now, &impairment_facts) == Fate::Corrupt;
         if is_dropped {
             self.count += 1;
             if self.dropped.len() == REMEMBERED_MAX {
@@ -193,6 +217,18 @@ impl Drops {
             self.dropped.push_back(Dropped { direction, kind, psn: frame.bth.psn });
         }
         is_dropped
+    }
+
+    /// The PSN of a frame for the impairments. Answers have PSNs of requests of the other direction.
+    fn psn_of_impairments(&mut self, place: usize, kind: FrameKind, psn: Psn) -> Psn {
+        let is_request = matches!(kind, FrameKind::Data | FrameKind::ReadRequest);
+        let of = if is_request { place } else { 1 - place };
+        let first = match self.first[of] {
+            Some(first) => first,
+            None if is_request => *self.first[of].insert(psn),
+            None => return psn,
+        };
+        self.first_psn.ahead(psn.distance(first) as u32)
     }
 
     /// Explains the expiry of a timer of this end.

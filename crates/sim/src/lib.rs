@@ -41,7 +41,7 @@ pub use app::{
 };
 pub use build::{
     BuildError, Files, ForwardingPhase, Options, SimulationPlan, apply_profile, build_graph,
-    forwarding_phases, memory_estimate, smallest_shared_buffer,
+    forwarding_phases, impairments, memory_estimate, smallest_shared_buffer,
 };
 pub use engine::{EndReason, Observer, Progress};
 pub use frame::{Body, Frame, Header, LossCause, Probe, TrimState};

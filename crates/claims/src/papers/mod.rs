@@ -1,4 +1,4 @@
-//! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W8) are
+//! The claims: a folder for each paper, a file for each claim. Questions that no paper asks (W1 to W9) are
 //! beside the claim that raised them.
 //!
 //! A [`Claim`] has texts, runs of scenarios in `scenarios/claims/`, and a function that compares their outcomes

@@ -10,7 +10,7 @@ use super::choice::choice;
 ///
 /// A guest with soft-RoCE and `wiremend peer` exchange WRITEs and READs of 4 KiB, one at a time, and lose frames at
 /// random. The table has the times of messages by what they lost, with the kernel and in the simulator with the profile
-/// `soft-roce`.
+/// `soft-roce`. A ping-pong has WRITEs of 1 KiB by both ends in turn.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -75,4 +75,6 @@ pub(crate) enum StallPart {
     Causes,
     /// With dummies and copies
     Remedies,
+    /// WRITEs of the kernel and of this end in turn
+    PingPong,
 }

@@ -70,20 +70,21 @@ pub(crate) struct PeerServe {
     /// The client's program, if the server must answer its messages
     #[arg(long = "for", value_name = "TOOL", value_parser = choice::<ServeFor>())]
     pub(crate) tool: Option<ServeFor>,
-    /// Length of the longest message; with `ib_write_lat` and `ucmatose`, of all messages [default: 64KiB;
+    /// The client runs with -b: send as many messages as it does. Needs --for `ib_write_bw`, `ib_send_bw` or
+    /// `ib_read_bw`
+    #[arg(long, short, requires = "tool")]
+    pub(crate) bidirectional: bool,
+    /// Length of the longest message; with -b, `ib_write_lat` and `ucmatose`, of all messages [default: 64KiB;
     /// ucmatose: 100B]
     #[arg(long, short, value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
-    /// Number of messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`, whose clients do not say when they end
-    /// [default: 1000; ucmatose: 10]
+    /// Number of messages with -b, and of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`, whose clients do not say
+    /// when they end [default: as the program]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) iterations: Option<u64>,
     /// End after this number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) clients: Option<u64>,
-    /// End a client of which nothing comes for this long: its machine may have died
-    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
-    pub(crate) silence: Span,
     /// Address to listen at [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<IpAddr>,
@@ -94,6 +95,15 @@ pub(crate) struct PeerServe {
 /// Programs whose clients expect messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ServeFor {
+    /// Takes WRITEs; with -b it writes as many
+    #[value(name = "ib_write_bw")]
+    WriteBw,
+    /// Takes SENDs; with -b it sends as many
+    #[value(name = "ib_send_bw")]
+    SendBw,
+    /// Answers READs; with -b it reads as many
+    #[value(name = "ib_read_bw")]
+    ReadBw,
     /// Answers each SEND
     #[value(name = "ib_send_lat")]
     SendLat,
@@ -135,9 +145,12 @@ pub(crate) struct PeerClient {
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=16_384))]
     pub(crate) depth: u64,
     /// Queue pairs, as -q of the server. Each sends all messages
-    #[arg(long, short = 'q', value_name = "N", default_value_t = 1, conflicts_with_all = ["by_hand", "cm"], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, short = 'q', value_name = "N", default_value_t = 1, conflicts_with = "by_hand", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) pairs: u16,
-    /// Set up the queue pair by the connection manager, as the server does with -R
+    /// The server sends as many messages, as -b there. Not for atomic operations
+    #[arg(long, short, conflicts_with = "by_hand")]
+    pub(crate) bidirectional: bool,
+    /// Set up the queue pairs by the connection manager, as the server does with -R
     #[arg(long, conflicts_with = "by_hand")]
     pub(crate) cm: bool,
     #[command(flatten)]
@@ -261,6 +274,9 @@ pub(crate) struct PeerCommon {
     /// Retries after timeouts before the connection fails: 0 to 7, or `inf`
     #[arg(long, value_name = "N", default_value = "7", value_parser = parse_retries)]
     pub(crate) retries: u8,
+    /// End a connection on which nothing comes for this long: the other machine may have died
+    #[arg(long, value_name = "TIME", default_value = "120s", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) silence: Span,
     /// Packets in flight
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=8_388_607), help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) window: u32,
@@ -283,6 +299,9 @@ pub(crate) struct PeerCommon {
     /// Kinds: any, data, ack, nak, read-request, read-response, other (messages of connection managers)
     #[arg(long, value_name = "RULE")]
     pub(crate) drop: Vec<DropRule>,
+    /// Drop frames as the impairments of this scenario do: forward is sent, backward is received, whatever the links
+    #[arg(long, value_name = "SCENARIO", help_heading = ADVANCED, hide_short_help = true)]
+    pub(crate) faults: Option<PathBuf>,
     /// Deliver or send frames twice, by a rule as in --drop
     #[arg(long, value_name = "RULE", help_heading = ADVANCED, hide_short_help = true)]
     pub(crate) double: Vec<DropRule>,

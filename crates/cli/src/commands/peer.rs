@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, IsTerminal, stderr};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wiremend_peer::Settings;
@@ -15,11 +17,12 @@ use wiremend_peer::session::{
     Client, ConnectionSettings, Outcome, Role, Server, ServerSettings, ServerStatus, SetUp, run_client,
 };
 use wiremend_proto::cc::dcqcn::Parameters;
+use wiremend_proto::engine::Op;
 use wiremend_proto::rc::Config;
 use wiremend_report::{human, text_table};
 use wiremend_scenario::NicProfile;
 use wiremend_sim::apply_profile;
-use wiremend_units::{Bytes, Span};
+use wiremend_units::{Bytes, Psn, Span};
 use wiremend_wire::{Ecn, TrafficClass};
 
 use super::peer_probe;
@@ -44,9 +47,12 @@ pub(crate) fn run(args: &Peer) -> Result<Answer, Failure> {
         PeerCommand::Atomic(_) => Tool::AtomicBw,
     };
     let Some(args) = args.command.client() else { return Ok(Answer::Yes) };
-    let PeerClient { host, size, iterations, depth, pairs, cm, json, .. } = *args;
-    let pairs = usize::from(pairs);
-    measure(&Test { tool, host, size, iterations, depth, pairs, managed: cm, json }, &args.common)
+    let PeerClient { host, size, iterations, depth, pairs, bidirectional, cm, json, .. } = *args;
+    if tool == Tool::AtomicBw && bidirectional {
+        return Err(Failure::Input("--bidirectional: not for atomic operations".to_owned()));
+    }
+    let (pairs, managed, both_ways) = (usize::from(pairs), cm, bidirectional);
+    measure(&Test { tool, host, size, iterations, depth, pairs, both_ways, managed, json }, &args.common)
 }
 
 fn ping(args: &PeerPing) -> Result<Answer, Failure> {
@@ -68,7 +74,10 @@ fn ping(args: &PeerPing) -> Result<Answer, Failure> {
     if tool.needs_manager() && args.common.by_hand {
         return Err(Failure::Input(format!("--by-hand: {} uses the connection manager", tool.name())));
     }
-    measure(&Test { tool, host, size, iterations, depth, pairs: 1, managed, json }, &args.common)
+    measure(
+        &Test { tool, host, size, iterations, depth, pairs: 1, both_ways: false, managed, json },
+        &args.common,
+    )
 }
 
 /// What a client runs.
@@ -79,6 +88,7 @@ struct Test {
     iterations: Option<u64>,
     depth: u64,
     pairs: usize,
+    both_ways: bool,
     managed: bool,
     json: bool,
 }
@@ -88,7 +98,7 @@ const MANAGED_SIZE_MAX: u32 = 65_535;
 const UCMATOSE_MAX: u64 = 512;
 
 fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
-    let Test { tool, host, depth, pairs, managed, json, .. } = *test;
+    let Test { tool, host, depth, pairs, both_ways, managed, json, .. } = *test;
     let size = check_size(test.size.unwrap_or(Bytes::new(u64::from(tool.default_size()))))?;
     let iterations = test.iterations.unwrap_or(tool.default_iterations());
     if tool == Tool::AtomicBw && size != tool.default_size() {
@@ -112,15 +122,16 @@ fn measure(test: &Test, common: &PeerCommon) -> Result<Answer, Failure> {
         iterations,
         depth,
         pairs,
+        both_ways,
         managed,
         connection: connection(common)?,
-        host: host_settings(common),
+        host: host_settings(common)?,
     };
     let mut ask = ask_by_hand;
     let set_up = if common.by_hand { SetUp::ByHand(&mut ask) } else { SetUp::Tcp };
     let mut shown = Shown::start();
     let outcome =
-        run_client(&client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
+        run_client(client, set_up, &mut |done| shown.update(|| format!("{done} of {iterations} messages")));
     shown.end();
     let outcome = outcome.map_err(failure)?;
     if json {
@@ -144,7 +155,11 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         listen,
         interface: interface(&args.common, args.listen)?,
         role: match args.tool {
-            None => Role::Receive,
+            Some(ServeFor::WriteBw) if args.bidirectional => Role::BothWays(Op::Write),
+            Some(ServeFor::SendBw) if args.bidirectional => Role::BothWays(Op::Send),
+            Some(ServeFor::ReadBw) if args.bidirectional => Role::BothWays(Op::Read),
+            Some(tool) if args.bidirectional => return Err(not_both_ways(tool)),
+            None | Some(ServeFor::WriteBw | ServeFor::SendBw | ServeFor::ReadBw) => Role::Receive,
             Some(ServeFor::SendLat) => Role::AnswerSends,
             Some(ServeFor::WriteLat) => Role::AnswerWrites,
             Some(ServeFor::Rping) => Role::Rping,
@@ -152,10 +167,9 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         },
         size: args.size.map(check_size).transpose()?,
         iterations: args.iterations,
-        silence_max: args.silence,
         clients_max: args.clients,
         connection: connection(&args.common)?,
-        host: host_settings(&args.common),
+        host: host_settings(&args.common)?,
     };
     if let Some(tool) = of_manager.filter(|_| settings.interface.is_none() || args.common.by_hand) {
         return Err(Failure::Input(format!(
@@ -192,6 +206,14 @@ fn serve(args: &PeerServe) -> Result<Answer, Failure> {
         }
         Err(error) => Err(failure(error)),
     }
+}
+
+fn not_both_ways(tool: ServeFor) -> Failure {
+    let named = tool.to_possible_value();
+    let name = named.as_ref().map_or("another program", |value| value.get_name());
+    Failure::Input(format!(
+        "peer: --bidirectional: not for {name}; it needs --for ib_write_bw, ib_send_bw or ib_read_bw"
+    ))
 }
 
 /// Prints own parameters and reads the peer's.
@@ -241,6 +263,7 @@ fn connection(common: &PeerCommon) -> Result<ConnectionSettings, Failure> {
         timeout: config.timeout,
         retry_count: config.retry_count,
         rnr_retry: 7,
+        silence_max: common.silence,
         window: config.window,
         dummies: common.dummies,
         tail_copies: common.tail_copies,
@@ -260,27 +283,47 @@ fn profile(name: &str) -> Result<NicProfile, Failure> {
     NicProfile::read(name, &text).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn host_settings(common: &PeerCommon) -> HostSettings {
-    HostSettings {
+fn host_settings(common: &PeerCommon) -> Result<HostSettings, Failure> {
+    let mut faults = FaultRules {
+        drops: common.drop.clone(),
+        doubles: common.double.clone(),
+        delays: common.delay.clone(),
+        seed: common.seed,
+        ..FaultRules::default()
+    };
+    if let Some(path) = &common.faults {
+        add_impairments(&mut faults, path)?;
+    }
+    Ok(HostSettings {
         endpoint: Settings {
             nak_copies: common.nak_copies,
             resend_copies: common.resend_copies,
             dcqcn: common.dcqcn.map(|line| (Parameters::PAPER, line)),
             seed: std::process::id(),
         },
-        faults: FaultRules {
-            drops: common.drop.clone(),
-            doubles: common.double.clone(),
-            delays: common.delay.clone(),
-            seed: common.seed,
-        },
+        faults,
         capture: common.pcap.clone(),
         class: TrafficClass {
             dscp: common.dscp,
             ecn: if common.dcqcn.is_some() { Ecn::Ect0 } else { Ecn::NotEct },
         },
         stop: signals::stop(),
+    })
+}
+
+/// Adds the impairments of a scenario.
+fn add_impairments(rules: &mut FaultRules, path: &Path) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(&name, &error))?;
+    let invalid = |error: wiremend_scenario::Error| Failure::Input(format!("--faults: {error}"));
+    let file = wiremend_scenario::load(&name, &text, &[]).map_err(invalid)?;
+    let made = wiremend_sim::impairments(&file.scenario);
+    rules.impairments = made.map_err(|error| invalid(file.error(error.place, error.what)))?;
+    rules.first_psn = Psn::new(file.scenario.transport.first_psn.get());
+    if file.scenario.impairs.is_empty() {
+        return Err(Failure::Input(format!("--faults: {name} has no [[impair]] table")));
     }
+    Ok(())
 }
 
 fn check_size(size: Bytes) -> Result<u32, Failure> {

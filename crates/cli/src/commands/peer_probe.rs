@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PeerProbe) -> Result<Answer, Failure> {
         commands.take().iter().for_each(|line| terminal::print_message(line));
         terminal::print_message(step);
     };
-    let findings = probe::run(&probe, &mut progress).map_err(failure)?;
+    let findings = probe::run(probe, &mut progress).map_err(failure)?;
     let profile = profile(args, &findings);
     let text = profile.to_toml();
     terminal::print(&report(&findings, &profile))?;

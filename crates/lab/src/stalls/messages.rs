@@ -14,7 +14,7 @@ use crate::error::Error;
 pub(super) const PACKETS: i32 = 4;
 pub(super) const BYTES: u32 = 4096;
 /// Dummies take sequence numbers between messages.
-const DUMMIES_MAX: i32 = 32;
+pub(super) const DUMMIES_MAX: i32 = 32;
 
 /// A message of a queue pair that has one in flight.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -44,17 +44,28 @@ struct Open {
 
 /// Reads a capture in which lost frames have comments. The last message has no end and is left out.
 pub(super) fn read(path: &Path) -> Result<Vec<Message>, Error> {
+    let (mut messages, mut open) = (Vec::new(), None);
+    read_frames(path, |time_ns, received, is_lost| {
+        messages.extend(on_frame(&mut open, time_ns, received, is_lost));
+    })?;
+    Ok(messages)
+}
+
+/// Calls `on_frame` with the time of each RoCE frame, the frame, and whether it was lost.
+pub(super) fn read_frames(
+    path: &Path,
+    mut on_frame: impl FnMut(u64, &ReceivedFrame<'_>, bool),
+) -> Result<(), Error> {
     let bad =
         |why: String| Error::Environment(format!("cannot read the capture `{}`: {why}", path.display()));
     let file = File::open(path).map_err(|error| bad(error.to_string()))?;
     let mut reader = Reader::new(file).map_err(|error| bad(error.to_string()))?;
-    let (mut messages, mut open) = (Vec::new(), None);
     while let Some(packet) = reader.next_packet().map_err(|error| bad(error.to_string()))? {
         if let Ok(received) = RoceFrame::parse(packet.bytes) {
-            messages.extend(on_frame(&mut open, packet.time_ns, &received, packet.comment.is_some()));
+            on_frame(packet.time_ns, &received, packet.comment.is_some());
         }
     }
-    Ok(messages)
+    Ok(())
 }
 
 /// Takes the next frame. Returns the message that has ended by it.

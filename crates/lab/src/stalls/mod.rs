@@ -4,17 +4,19 @@
 //! lost. The simulator runs the same with the same share of losses, and its captures are read in the same way.
 
 mod messages;
+mod ping_pong;
 mod set_up;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wiremend_report::lab::{Lost, MessageTimes, StallRow, StallTable};
+use wiremend_report::lab::{Lost, MessageTimes, PingPongRow, StallRow, StallTable};
+use wiremend_units::Span;
 
 use self::messages::Message;
 pub use self::set_up::Part;
-use self::set_up::{Mix, SetUp};
+use self::set_up::{DELAY, Mix, SetUp};
 use crate::error::Error;
 use crate::guest_link::GuestLink;
 use crate::guests::GuestFiles;
@@ -46,7 +48,7 @@ impl StallTrial {
     ) -> Result<StallTable, Error> {
         let mut link = GuestLink::start(lab, files)?;
         progress(0, 1.0);
-        let mut rows = Vec::new();
+        let (mut rows, mut ping_pongs) = (Vec::new(), Vec::new());
         for (number, set_up) in self.part.set_ups().iter().enumerate() {
             let (mut kernel, mut simulated) = (Vec::new(), Vec::new());
             for (mix, letter) in set_up.mixes().iter().zip('a'..) {
@@ -55,8 +57,19 @@ impl StallTrial {
                 let file = |kind: &str| directory.join(format!("{}{letter}-{kind}", number + 1));
                 let simulator = [file("simulated.pcapng"), file("simulated.toml")];
                 let pcap = file("kernel.pcapng");
-                kernel.extend(self.with_kernel(&mut link, set_up, mix, &pcap)?);
-                simulated.extend(self.simulate(lab, set_up, mix, &simulator)?);
+                self.with_kernel(&mut link, set_up, mix, &pcap)?;
+                if set_up.is_ping_pong() {
+                    ping_pongs.push(self.ping_pong(
+                        lab,
+                        set_up,
+                        mix,
+                        [&pcap, &simulator[0], &simulator[1]],
+                    )?);
+                } else {
+                    self.simulate(lab, set_up, mix, &simulator, DELAY)?;
+                    kernel.extend(messages::read(&pcap)?);
+                    simulated.extend(messages::read(&simulator[0])?);
+                }
                 if self.out.is_none() {
                     // Captures of long measurements are large. If this fails, the directory is removed later.
                     let _ = fs::remove_file(&pcap).and_then(|()| fs::remove_file(&simulator[0]));
@@ -65,7 +78,7 @@ impl StallTrial {
             rows.extend(set_up.losses().iter().filter_map(|lost| row(set_up, *lost, &kernel, &simulated)));
             progress(1 + number, 1.0);
         }
-        Ok(StallTable { messages: self.messages, rows })
+        Ok(StallTable { messages: self.messages, rows, ping_pongs })
     }
 
     /// The steps, as relative durations.
@@ -73,14 +86,9 @@ impl StallTrial {
         [0.3].into_iter().chain(self.part.set_ups().iter().map(|_| 1.0)).collect()
     }
 
-    fn with_kernel(
-        &self,
-        link: &mut GuestLink,
-        set_up: &SetUp,
-        mix: &Mix,
-        pcap: &Path,
-    ) -> Result<Vec<Message>, Error> {
-        let line = set_up.perftest(self.messages);
+    fn with_kernel(&self, link: &mut GuestLink, set_up: &SetUp, mix: &Mix, pcap: &Path) -> Result<(), Error> {
+        let messages = self.messages * set_up.scale;
+        let line = set_up.perftest(messages);
         let mut options = set_up.options(mix);
         options.extend([
             "--seed".to_owned(),
@@ -89,11 +97,27 @@ impl StallTrial {
             pcap.display().to_string(),
         ]);
         if set_up.is_kernel_requester() {
-            link.call(&line, &options)?;
+            link.call(&line, &options)
         } else {
-            link.serve(&line, &[set_up.client(self.messages), options].concat())?;
+            link.serve(&line, &[set_up.client(messages), options].concat())
         }
-        messages::read(pcap)
+    }
+
+    /// Reads the capture of a ping-pong, and simulates it with links on which an iteration takes as long.
+    fn ping_pong(
+        &self,
+        lab: &Lab,
+        set_up: &SetUp,
+        mix: &Mix,
+        [pcap, simulated, scenario]: [&PathBuf; 3],
+    ) -> Result<PingPongRow, Error> {
+        // Request and reply cross two links each.
+        const CROSSINGS: f64 = 4.0;
+        let kernel = ping_pong::read(pcap)?;
+        let delay = Span::from_ns((kernel.iterations.median_ms * 1e6 / CROSSINGS) as u64);
+        self.simulate(lab, set_up, mix, &[simulated.clone(), scenario.clone()], delay)?;
+        let simulator = ping_pong::read(simulated)?;
+        Ok(PingPongRow { set_up: set_up.name.to_owned(), kernel, simulator })
     }
 
     fn simulate(
@@ -102,9 +126,11 @@ impl StallTrial {
         set_up: &SetUp,
         mix: &Mix,
         [pcap, scenario]: &[PathBuf; 2],
-    ) -> Result<Vec<Message>, Error> {
+        delay: Span,
+    ) -> Result<(), Error> {
         let failed = |why: String| Error::Environment(format!("cannot simulate {}: {why}", set_up.name));
-        fs::write(scenario, set_up.scenario(mix, self.messages * SIMULATED, self.seed))
+        let messages = self.messages * set_up.scale * SIMULATED;
+        fs::write(scenario, set_up.scenario(mix, messages, self.seed, delay))
             .map_err(|error| failed(error.to_string()))?;
         let capture = format!("{}={}", set_up.captured_link(), pcap.display());
         let mut command = Command::new(&lab.program);
@@ -113,7 +139,7 @@ impl StallTrial {
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        messages::read(pcap)
+        Ok(())
     }
 }
 

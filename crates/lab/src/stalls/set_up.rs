@@ -1,6 +1,7 @@
 //! Who sends what, with which remedies, and how much is lost.
 
 use wiremend_report::lab::Lost;
+use wiremend_units::Span;
 
 use super::messages::BYTES;
 use crate::chain::Side;
@@ -12,6 +13,8 @@ pub enum Part {
     Causes,
     /// The same with dummies and copies, of this end and of the simulator.
     Remedies,
+    /// WRITEs of the kernel and of this end in turn, without and with remedies of this end.
+    PingPong,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +27,8 @@ enum Requester {
 enum Operation {
     Write,
     Read,
+    /// A WRITE of one packet by the kernel, then by this end.
+    PingPong,
 }
 
 /// A requester, an operation, and remedies of `wiremend peer`.
@@ -35,6 +40,9 @@ pub(super) struct SetUp {
     dummies: u8,
     nak_copies: u8,
     resend_copies: u8,
+    mixes: &'static [Mix],
+    /// Messages as a multiple of those asked for: rare losses need more.
+    pub(super) scale: u32,
 }
 
 /// Shares of the frames that each direction loses: requests of the requester, and answers.
@@ -46,7 +54,19 @@ pub(super) struct Mix {
 
 const fn set_up(name: &'static str, requester: Requester, operation: Operation, remedies: [u8; 3]) -> SetUp {
     let [dummies, nak_copies, resend_copies] = remedies;
-    SetUp { name, requester, operation, dummies, nak_copies, resend_copies }
+    let mixes = if matches!(operation, Operation::Read) { READS } else { WRITES };
+    SetUp { name, requester, operation, dummies, nak_copies, resend_copies, mixes, scale: 1 }
+}
+
+/// The kernel is the server, which writes first. NAKs come from the kernel only, so there is nothing to copy.
+const fn ping_pong(
+    name: &'static str,
+    mixes: &'static [Mix],
+    scale: u32,
+    [dummies, resend_copies]: [u8; 2],
+) -> SetUp {
+    let set_up = set_up(name, Requester::Peer, Operation::PingPong, [dummies, 0, resend_copies]);
+    SetUp { mixes, scale, ..set_up }
 }
 
 const CAUSES: &[SetUp] = &[
@@ -62,6 +82,18 @@ const REMEDIES: &[SetUp] = &[
     set_up("peer reads", Requester::Peer, Operation::Read, [0, 0, 0]),
     set_up("peer reads, 1 dummy", Requester::Peer, Operation::Read, [1, 0, 0]),
 ];
+/// The highest rate of the paper, without and with its remedies; then each of them left out at a rate at which losses
+/// can be counted.
+const PING_PONGS: &[SetUp] = &[
+    ping_pong("1/128, no remedy", PAPER, 3, [0, 0]),
+    ping_pong("1/128, 2 dummies, 1 resend copy", PAPER, 3, [2, 1]),
+    ping_pong("1/16, no remedy", STRESS, 1, [0, 0]),
+    ping_pong("1/16, 2 dummies, 1 resend copy", STRESS, 1, [2, 1]),
+    ping_pong("1/16, 1 dummy, 1 resend copy", STRESS, 1, [1, 1]),
+    ping_pong("1/16, 2 dummies", STRESS, 1, [2, 0]),
+];
+const PAPER: &[Mix] = &[Mix { requests: "1/128", answers: "1/128" }];
+const STRESS: &[Mix] = &[Mix { requests: "1/16", answers: "1/16" }];
 /// Lost tails and NAKs; then packets that are lost twice.
 const WRITES: &[Mix] = &[Mix { requests: "1/12", answers: "1/6" }, Mix { requests: "1/5", answers: "1/50" }];
 const READS: &[Mix] = &[Mix { requests: "1/12", answers: "1/12" }];
@@ -82,29 +114,32 @@ const READ_LOSSES: &[Option<Lost>] = &[
     Some(Lost::MiddleResponse),
 ];
 /// Delay of each of the two links of the simulator: a message takes about as long as that of a guest.
-const DELAY: &str = "100us";
+pub(super) const DELAY: Span = Span::from_us(100);
 
 impl Part {
     pub(super) const fn set_ups(self) -> &'static [SetUp] {
         match self {
             Self::Causes => CAUSES,
             Self::Remedies => REMEDIES,
+            Self::PingPong => PING_PONGS,
         }
     }
 }
 
 impl SetUp {
     pub(super) fn mixes(&self) -> &'static [Mix] {
-        match self.operation {
-            Operation::Write => WRITES,
-            Operation::Read => READS,
-        }
+        self.mixes
+    }
+
+    pub(super) fn is_ping_pong(&self) -> bool {
+        self.operation == Operation::PingPong
     }
 
     pub(super) fn losses(&self) -> &'static [Option<Lost>] {
         match self.operation {
             Operation::Write => WRITE_LOSSES,
             Operation::Read => READ_LOSSES,
+            Operation::PingPong => &[],
         }
     }
 
@@ -114,22 +149,33 @@ impl SetUp {
 
     const fn verb(&self) -> &'static str {
         match self.operation {
-            Operation::Write => "write",
+            Operation::Write | Operation::PingPong => "write",
             Operation::Read => "read",
         }
     }
 
     /// The command in the guest: one message in flight, the default timeout of 67 ms.
     pub(super) fn perftest(&self, messages: u32) -> String {
+        if self.is_ping_pong() {
+            return format!(
+                "ib_write_lat -d rxe0 -x 1 -m 1024 -F -s {} -n {messages}",
+                super::ping_pong::BYTES
+            );
+        }
         format!("ib_{}_bw -d rxe0 -x 1 -m 1024 -F -s {BYTES} -n {messages} -t 1", self.verb())
     }
 
     /// The command at this end, if the guest is the server.
     pub(super) fn client(&self, messages: u32) -> Vec<String> {
-        let (host, size, messages) =
-            (Side::B.address().to_string(), format!("{BYTES}B"), messages.to_string());
-        let words = ["peer", self.verb(), &host, "--size", &size, "--iterations", &messages, "--depth", "1"];
-        let words = words.into_iter().chain(["--profile", "soft-roce"]);
+        let host = Side::B.address().to_string();
+        let (how, bytes) = if self.is_ping_pong() {
+            (["ping", &host, "--with", "write"], super::ping_pong::BYTES)
+        } else {
+            ([self.verb(), &host, "--depth", "1"], BYTES)
+        };
+        let (size, messages) = (format!("{bytes}B"), messages.to_string());
+        let words = ["peer"].into_iter().chain(how);
+        let words = words.chain(["--size", &size, "--iterations", &messages, "--profile", "soft-roce"]);
         words.map(ToOwned::to_owned).collect()
     }
 
@@ -151,25 +197,35 @@ impl SetUp {
 
     /// The link of the simulator that loses frames. Its switch copies NAKs and retransmissions before they cross it.
     pub(super) const fn captured_link(&self) -> &'static str {
-        if self.resend_copies > 0 { "h1-tor" } else { "h0-tor" }
+        // In a ping-pong, h1 is this end.
+        if self.resend_copies > 0 && !matches!(self.operation, Operation::PingPong) {
+            "h1-tor"
+        } else {
+            "h0-tor"
+        }
     }
 
-    /// The same in the simulator.
-    pub(super) fn scenario(&self, mix: &Mix, messages: u32, seed: u64) -> String {
+    /// The same in the simulator, with links of this delay.
+    pub(super) fn scenario(&self, mix: &Mix, messages: u32, seed: u64, delay: Span) -> String {
         let link = self.captured_link();
         let (requests, answers) =
-            if self.resend_copies > 0 { ("backward", "forward") } else { ("forward", "backward") };
+            if link == "h1-tor" { ("backward", "forward") } else { ("forward", "backward") };
+        let workload = if self.is_ping_pong() {
+            format!("kind = \"ping-pong\"\nbytes = \"{}B\"\niterations = {messages}", super::ping_pong::BYTES)
+        } else {
+            format!("kind = \"stream\"\nmessage = \"{BYTES}B\"\ndepth = 1\ncount = {messages}")
+        };
         let Self { dummies, nak_copies, resend_copies, .. } = self;
         let impaired = [(requests, mix.requests), (answers, mix.answers)].map(|(direction, rate)| {
             format!("[[impair]]\nkind = \"frames\"\nlinks = \"{link}\"\ndirection = \"{direction}\"\nrate = \"{rate}\"\n")
         });
         format!(
             "title = \"messages of soft-RoCE that lose packets\"\nseed = {seed}\n\
-             [topology]\nkind = \"pair\"\nrate = \"10Gbps\"\ndelay = \"{DELAY}\"\n\
+             [topology]\nkind = \"pair\"\nrate = \"10Gbps\"\ndelay = \"{}ns\"\n\
              [transport]\nprofile = \"soft-roce\"\noperation = \"{}\"\ntimeout = 14\nqp = \"per-pair\"\n\
              [mend]\ndummies = {dummies}\nnak_copies = {nak_copies}\nretransmission_copies = {resend_copies}\n\
-             [[workload]]\nkind = \"stream\"\nsrc = \"h0\"\ndst = \"h1\"\nmessage = \"{BYTES}B\"\ndepth = 1\n\
-             count = {messages}\n{}[stop]\nafter = \"100000s\"\n",
+             [[workload]]\n{workload}\nsrc = \"h0\"\ndst = \"h1\"\n{}[stop]\nafter = \"100000s\"\n",
+            delay.as_ns(),
             self.verb(),
             impaired.concat()
         )

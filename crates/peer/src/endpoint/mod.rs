@@ -20,7 +20,7 @@ use crate::region::{Access, RegionId, Regions, Slice};
 use crate::timers::Timers;
 
 /// Settings of an endpoint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// Copies of each sequence NAK.
     pub nak_copies: u8,

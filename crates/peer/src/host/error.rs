@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use wiremend_dataplane::net::NetError;
+use wiremend_proto::engine::Status;
 use wiremend_wire::{CmReject, ROCE_PORT};
 
 /// An error. Each message is one line: what is wrong and what to do.
@@ -78,7 +79,7 @@ pub enum PeerError {
         number: u64,
     },
     /// A message failed; the status of its completion.
-    Failed(wiremend_proto::engine::Status),
+    Failed(Status),
     /// An operation of the kernel failed.
     Net(NetError),
     /// An operation on a socket or file failed.
@@ -153,16 +154,11 @@ impl fmt::Display for PeerError {
                 write!(f, "{peer} sent something else than {awaited}; the tools at both ends must match")
             }
             Self::Rejected { peer, reason } => {
-                let why = match *reason {
-                    CmReject::NO_RESOURCES => "it has too many connections",
-                    CmReject::INVALID_SERVICE => {
-                        "nobody serves this port; start a server there, such as `rping -s` or `ib_write_bw -R`"
-                    }
-                    CmReject::INVALID_MTU => "the path MTU is too large for it; choose a smaller --mtu",
-                    CmReject::CONSUMER => "its program refuses; its own message says why",
-                    _ => "see IBA 12.6.7.2",
-                };
-                write!(f, "the connection manager of {peer} refuses with reason {reason}: {why}")
+                write!(
+                    f,
+                    "the connection manager of {peer} refuses with reason {reason}: {}",
+                    refusal(*reason)
+                )
             }
             Self::Differs { peer, number } => {
                 write!(
@@ -170,7 +166,9 @@ impl fmt::Display for PeerError {
                     "{peer} returned other data than ping {number} sent; its memory or the link is faulty"
                 )
             }
-            Self::Failed(status) => write!(f, "a message failed: {status}"),
+            Self::Failed(status) => {
+                write!(f, "a message failed: {status}; {}", remedy(*status))
+            }
             Self::Net(error) => error.fmt(f),
             Self::Io { what, source } => write!(f, "cannot {what}: {source}"),
             Self::Stopped => f.write_str("stopped"),
@@ -179,3 +177,28 @@ impl fmt::Display for PeerError {
 }
 
 impl std::error::Error for PeerError {}
+
+/// What a reason of the connection manager means.
+const fn refusal(reason: u16) -> &'static str {
+    match reason {
+        CmReject::NO_RESOURCES => "it has too many connections",
+        CmReject::INVALID_SERVICE => {
+            "nobody serves this port; start a server there, such as `rping -s` or `ib_write_bw -R`"
+        }
+        CmReject::INVALID_MTU => "the path MTU is too large for it; choose a smaller --mtu",
+        CmReject::CONSUMER => "its program refuses; its own message says why",
+        _ => "see IBA 12.6.7.2",
+    }
+}
+
+/// What to do when a message fails.
+const fn remedy(status: Status) -> &'static str {
+    match status {
+        Status::RetryExceeded => {
+            "the peer is silent: see whether its program still runs and UDP port 4791 passes; a busy one needs a longer \
+             --timeout"
+        }
+        Status::RnrRetryExceeded => "the peer has no receive buffer: give both ends the same --iterations",
+        _ => "tool and --size must be the same at both ends",
+    }
+}

@@ -30,7 +30,7 @@ use crate::endpoint::{Endpoint, FRAME_BYTES_MAX, Settings};
 use crate::path::Path;
 
 /// Settings of a host.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct HostSettings {
     /// Settings of the endpoint.
     pub endpoint: Settings,
@@ -101,7 +101,7 @@ impl Host {
             socket,
             _held_port: held,
             clock: Clock::start(),
-            faults: Faults::new(&settings.faults),
+            faults: Faults::new(settings.faults),
             capture: settings.capture.map(|path| Capture::create(path, &name)).transpose()?,
             interface,
             outbox: Outbox::new(),
@@ -207,7 +207,7 @@ impl Host {
             taken += 1;
             let bytes = self.socket.bytes(&rx_frame);
             let tag = rx_frame.tag.map(|[_, _, a, b]| u16::from_be_bytes([a, b]) & 0xFFF);
-            let fate = self.faults.draw(Direction::In, bytes);
+            let fate = self.faults.draw(now, Direction::In, bytes);
             if let Some(capture) = &mut self.capture {
                 capture.write(Direction::In, bytes, fate == Fate::Dropped)?;
             }
@@ -311,7 +311,7 @@ impl Host {
         while self.outbox.filled < SEND_MAX {
             let room = self.outbox.room();
             let Some(len) = self.endpoint.poll_transmit(now, room) else { break };
-            let fate = self.faults.draw(Direction::Out, &room[..len]);
+            let fate = self.faults.draw(now, Direction::Out, &room[..len]);
             if fate == Fate::Delayed {
                 self.faults.keep(Direction::Out, &room[..len], None);
                 continue;

@@ -37,7 +37,7 @@ pub const ITERATIONS: u32 = 6;
 const EXPIRIES: usize = 5;
 
 /// What to probe.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Probe {
     /// The peer.
     pub peer: IpAddr,
@@ -62,7 +62,7 @@ pub const fn message_bytes(mtu: u16) -> u32 {
 }
 
 /// Probes a peer. Calls `progress` before each step.
-pub fn run(probe: &Probe, progress: &mut dyn FnMut(&str)) -> Result<Findings, PeerError> {
+pub fn run(mut probe: Probe, progress: &mut dyn FnMut(&str)) -> Result<Findings, PeerError> {
     let interface = match &probe.interface {
         Some(interface) => interface.clone(),
         None => LocalInterface::towards(probe.peer)?,
@@ -71,9 +71,9 @@ pub fn run(probe: &Probe, progress: &mut dyn FnMut(&str)) -> Result<Findings, Pe
     let listener = TcpListener::bind(listen)
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
         .map_err(|error| PeerError::Listen(listen, error))?;
-    let mut host = Host::open(probe.host.clone(), interface)?;
+    let mut host = Host::open(std::mem::take(&mut probe.host), interface)?;
     let mut findings = Findings::default();
-    let result = steps(probe, &mut host, &listener, &mut findings, progress);
+    let result = steps(&probe, &mut host, &listener, &mut findings, progress);
     host.finish()?;
     result.map(|()| findings)
 }

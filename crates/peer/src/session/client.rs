@@ -6,11 +6,12 @@ use wiremend_measure::Histogram;
 use wiremend_proto::engine::{Op, RequesterCounters, Status};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
+use super::ConnectionSettings;
+use super::ending::{close, linger};
 use super::exchange::Exchange;
 use super::managed::{self, Accepted, Parts, fill};
 use super::outcome::Outcome;
 use super::rping::Advertisement;
-use super::{ConnectionSettings, LINGER};
 use crate::connection_manager::ConnectionId;
 use crate::endpoint::PairSettings;
 use crate::event::Event;
@@ -24,7 +25,7 @@ use crate::queue_pair::{PairId, Post, Remote};
 use crate::region::{Access, RegionId, Slice};
 
 /// A test to run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Client {
     /// The server.
     pub server: SocketAddr,
@@ -40,7 +41,9 @@ pub struct Client {
     pub depth: u64,
     /// Queue pairs, for bandwidth; each sends all messages.
     pub pairs: usize,
-    /// Whether the connection manager sets up the queue pair, as with `-R` at the server.
+    /// Whether the server sends as many messages, as with `-b` there.
+    pub both_ways: bool,
+    /// Whether the connection manager sets up the queue pairs, as with `-R` at the server.
     pub managed: bool,
     /// Parameters of the queue pair.
     pub connection: ConnectionSettings,
@@ -50,8 +53,6 @@ pub struct Client {
 
 /// Receive buffers, as perftest has them.
 const RECEIVES: u64 = 512;
-/// Time without progress after which a peer counts as silent, if retries do not end the connection before.
-const PATIENCE: Span = Span::from_ms(120_000);
 
 /// How the ends learn each other's parameters.
 pub enum SetUp<'a> {
@@ -62,16 +63,23 @@ pub enum SetUp<'a> {
 }
 
 /// Runs a test. Calls `progress` with the number of completed messages, in every turn.
-pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) -> Result<Outcome, PeerError> {
+pub fn run(
+    mut client: Client,
+    set_up: SetUp<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Outcome, PeerError> {
     let mut exchange = match set_up {
-        SetUp::Tcp if !client.managed => Some(Exchange::connect(client.server)?),
+        SetUp::Tcp if !client.managed => {
+            Some(Exchange::connect(client.server)?.with_patience(client.connection.silence_max))
+        }
         SetUp::Tcp | SetUp::ByHand(_) => None,
     };
     let interface = match &client.interface {
         Some(interface) => interface.clone(),
         None => LocalInterface::towards(client.server.ip())?,
     };
-    let mut host = Host::open(client.host.clone(), interface)?;
+    let mut host = Host::open(std::mem::take(&mut client.host), interface)?;
+    let client = &client;
     if client.managed && !client.tool.needs_manager() {
         exchange = Some(managed::exchange(client, &mut host)?);
     }
@@ -83,10 +91,10 @@ pub fn run(client: &Client, set_up: SetUp<'_>, progress: &mut dyn FnMut(u64)) ->
     let result = connected.transfer(client, &mut host, progress);
     let outcome = result.and_then(|outcome| {
         if let Some(exchange) = &mut exchange {
-            close(&outcome, &mut host, exchange, &connected.pairs[0].own)?;
+            close(client, &outcome, &mut host, exchange, &connected.pairs[0].own)?;
         }
         if client.managed {
-            managed::end(client, &mut host, connected.managed, exchange.as_mut())?;
+            managed::end(client, &mut host, &connected.managed, exchange.as_mut())?;
             return Ok(outcome);
         }
         linger(&outcome, &mut host, exchange.as_mut())?;
@@ -116,8 +124,8 @@ struct Connected {
     pairs: Vec<DataPair>,
     region: RegionId,
     mtu: u16,
-    /// Its connection at the connection manager.
-    managed: Option<ConnectionId>,
+    /// Their connections at the connection manager.
+    managed: Vec<ConnectionId>,
     /// Messages of all queue pairs: posted, completed, and received.
     posted: u64,
     completed: u64,
@@ -155,7 +163,8 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
         swap_keys(host, exchange, &own)?
     };
     let path = host.path_to(peer.ip, own.pair)?;
-    let mut connected = Connected::new(client, host, region, [own, peer], (path, mtu));
+    let mut connected = Connected::new(host, region, mtu);
+    connected.add(client, host, [own, peer], path);
     for _ in 1..client.pairs {
         let own = offer_pair(host, region);
         let peer = swap_keys(host, exchange, &own)?;
@@ -164,13 +173,7 @@ fn connect(client: &Client, host: &mut Host, exchange: &mut Exchange) -> Result<
     if tool == Tool::Pingpong {
         exchange.write(&DONE)?;
     }
-    for round in 2..=tool.key_rounds() {
-        // The first and the third round are for each queue pair.
-        let pairs = if round == 3 { &connected.pairs[..] } else { &connected.pairs[..1] };
-        for pair in pairs {
-            swap_keys(host, exchange, &pair.own)?;
-        }
-    }
+    connected.swap_further_keys(client, host, exchange)?;
     Ok(connected)
 }
 
@@ -183,15 +186,18 @@ fn connect_by_hand(
     let (region, own) = offer(client, host);
     let peer = ask(&own)?;
     let path = host.path_to(peer.ip, own.pair)?;
-    Ok(Connected::new(client, host, region, [own, peer], (path, mtu)))
+    let mut connected = Connected::new(host, region, mtu);
+    connected.add(client, host, [own, peer], path);
+    Ok(connected)
 }
 
 /// Sets up `rping` or `ucmatose`.
 fn connect_by_manager(client: &Client, host: &mut Host) -> Result<Connected, PeerError> {
     let mtu = client.connection.mtu.min(host.interface().path_mtu());
     let (region, own) = offer(client, host);
-    let accepted = managed::request(client, host, &own, mtu)?;
-    Ok(Connected::managed(client, host, region, own, &accepted, mtu))
+    let mut connected = Connected::new(host, region, mtu);
+    connected.add_managed(client, host, own)?;
+    Ok(connected)
 }
 
 /// The exchange of perftest with `-R`. Keys are empty before and after the request of the queue pair.
@@ -204,15 +210,17 @@ fn connect_perftest_by_manager(
 ) -> Result<Connected, PeerError> {
     let empty = Keys { pair: QpNum::new(0), psn: Psn::new(0), rkey: 0, address: 0, ..own };
     swap_keys(host, exchange, &empty)?;
-    let accepted = managed::request(client, host, &own, mtu)?;
-    let mut connected = Connected::managed(client, host, region, own, &accepted, mtu);
-    swap_keys(host, exchange, &empty)?;
-    let peer = swap_keys(host, exchange, &own)?;
-    let first = &mut connected.pairs[0].peer;
-    (first.address, first.rkey) = (peer.address, peer.rkey);
-    for _ in 1..client.tool.key_rounds() {
-        swap_keys(host, exchange, &own)?;
+    let mut connected = Connected::new(host, region, mtu);
+    connected.add_managed(client, host, own)?;
+    for _ in 1..client.pairs {
+        connected.add_managed(client, host, offer_pair(host, region))?;
     }
+    swap_keys(host, exchange, &empty)?;
+    for pair in &mut connected.pairs {
+        let peer = swap_keys(host, exchange, &pair.own)?;
+        (pair.peer.address, pair.peer.rkey) = (peer.address, peer.rkey);
+    }
+    connected.swap_further_keys(client, host, exchange)?;
     Ok(connected)
 }
 
@@ -242,43 +250,6 @@ pub(crate) fn swap_keys(host: &mut Host, exchange: &mut Exchange, own: &Keys) ->
     keys.ok_or(PeerError::Unexpected { peer: exchange.peer, awaited: "keys of perftest" })
 }
 
-/// Ends the exchange as the program does.
-fn close(outcome: &Outcome, host: &mut Host, exchange: &mut Exchange, own: &Keys) -> Result<(), PeerError> {
-    if !outcome.tool.says_done() {
-        return Ok(());
-    }
-    swap_keys(host, exchange, own)?;
-    if outcome.tool.has_reports() {
-        for report in outcome.reports() {
-            exchange.write(&report)?;
-            exchange.read::<8>(host, "its results")?;
-        }
-        swap_keys(host, exchange, own)?;
-    }
-    // With `-R`, both ends disconnect.
-    if exchange.control().is_some() { Ok(()) } else { exchange.write(&DONE) }
-}
-
-/// Answers a peer that does not tell when it has everything, until it closes its connection or falls silent.
-fn linger(outcome: &Outcome, host: &mut Host, mut exchange: Option<&mut Exchange>) -> Result<(), PeerError> {
-    if outcome.tool.says_done() && exchange.is_some() {
-        return Ok(());
-    }
-    let mut frames = host.endpoint.counters().frames;
-    let mut heard_at = host.now();
-    while host.now().since(heard_at) < LINGER {
-        host.turn()?;
-        if outcome.tool != Tool::Pingpong && exchange.as_deref_mut().is_some_and(Exchange::is_closed) {
-            return Ok(());
-        }
-        let now = host.endpoint.counters().frames;
-        if now > frames {
-            (frames, heard_at) = (now, host.now());
-        }
-    }
-    Ok(())
-}
-
 impl DataPair {
     fn may_post(&self, client: &Client) -> bool {
         self.posted < client.iterations && self.posted - self.completed < client.depth
@@ -286,27 +257,19 @@ impl DataPair {
 }
 
 impl Connected {
-    fn new(
-        client: &Client,
-        host: &mut Host,
-        region: RegionId,
-        [own, peer]: [Keys; 2],
-        (path, mtu): (Path, u16),
-    ) -> Self {
+    fn new(host: &Host, region: RegionId, mtu: u16) -> Self {
         let now = host.now();
-        let mut connected = Self {
+        Self {
             pairs: Vec::new(),
             region,
             mtu,
-            managed: None,
+            managed: Vec::new(),
             posted: 0,
             completed: 0,
             received: 0,
             progress_at: now,
             start: now,
-        };
-        connected.add(client, host, [own, peer], path);
-        connected
+        }
     }
 
     /// Connects a queue pair.
@@ -326,30 +289,41 @@ impl Connected {
         self.pairs.push(DataPair { id, own, peer, posted: 0, completed: 0, times });
     }
 
-    /// Creates the queue pair of an accepted request, and tells the server that it is ready.
-    fn managed(
-        client: &Client,
-        host: &mut Host,
-        region: RegionId,
-        own: Keys,
-        accepted: &Accepted,
-        mtu: u16,
-    ) -> Self {
-        let reply = accepted.reply;
+    /// Asks for a connection with the next queue pair, creates it, and tells the server that it is ready.
+    fn add_managed(&mut self, client: &Client, host: &mut Host, own: Keys) -> Result<(), PeerError> {
+        let Accepted { id, reply, path } = managed::request(client, host, &own, self.mtu)?;
         // Each end tells at which PSN the other one begins.
-        let (own, begins_at) = (Keys { psn: reply.psn, ..own }, own.psn);
         let peer = Keys {
             out_reads: u16::from(reply.responder_resources),
             pair: reply.pair,
-            psn: begins_at,
+            psn: own.psn,
             rkey: 0,
             address: 0,
-            ip: accepted.path.remote_ip,
+            ip: path.remote_ip,
         };
-        let mut connected = Self::new(client, host, region, [own, peer], (accepted.path, mtu));
-        connected.managed = Some(accepted.id);
-        host.endpoint.manager_mut().ready(accepted.id);
-        connected
+        self.add(client, host, [Keys { psn: reply.psn, ..own }, peer], path);
+        self.managed.push(id);
+        host.endpoint.manager_mut().ready(id);
+        Ok(())
+    }
+
+    /// perftest exchanges keys several times: the third time those of each queue pair.
+    fn swap_further_keys(
+        &self,
+        client: &Client,
+        host: &mut Host,
+        exchange: &mut Exchange,
+    ) -> Result<(), PeerError> {
+        let rounds = client.tool.key_rounds();
+        // Both ends wait for each other before they send.
+        let rounds = if client.both_ways { rounds.max(4) } else { rounds };
+        for round in 2..=rounds {
+            let pairs = if round == 3 { &self.pairs[..] } else { &self.pairs[..1] };
+            for pair in pairs {
+                swap_keys(host, exchange, &pair.own)?;
+            }
+        }
+        Ok(())
     }
 
     fn transfer(
@@ -387,10 +361,10 @@ impl Connected {
                 }
             }
             progress(if client.tool == Tool::Rping { self.received / 2 } else { self.completed });
-            if self.managed.is_some() && !self.is_finished(client) {
+            if !self.managed.is_empty() && !self.is_finished(client) {
                 self.check_connection(client, host)?;
             }
-            if host.now().since(self.progress_at) > PATIENCE {
+            if host.now().since(self.progress_at) > client.connection.silence_max {
                 let awaited = "an acknowledgement or answer";
                 return Err(PeerError::Silent { peer: client.server, awaited });
             }
@@ -415,7 +389,8 @@ impl Connected {
             return Ok(());
         }
         if client.tool == Tool::WriteLat && self.posted == client.iterations {
-            (self.completed, self.managed) = (self.posted, None);
+            self.completed = self.posted;
+            self.managed.clear();
             return Ok(());
         }
         Err(PeerError::Closed { peer: client.server, awaited: "all messages were exchanged" })
@@ -426,6 +401,7 @@ impl Connected {
         let is_answered = match client.tool {
             Tool::SendLat | Tool::Pingpong | Tool::Ucmatose => self.received >= all,
             Tool::Rping => self.received >= 2 * all,
+            Tool::SendBw if client.both_ways => self.received >= all,
             _ => true,
         };
         self.completed >= all && is_answered
@@ -466,11 +442,13 @@ impl Connected {
         }
     }
 
-    /// The server writes first. The last byte of the buffer is the number of the message modulo 256, from 1.
+    /// The server writes first. The last byte of the buffer is the number of the message modulo 256, from 1. As
+    /// `ib_write_lat` does, this end writes when its own last WRITE is acknowledged.
     fn post_after_write(&mut self, client: &Client, host: &mut Host, outcome: &mut Outcome) {
         let last = client.size.max(1) as usize - 1;
         let expected = (self.posted + 1) as u8;
-        if self.posted >= client.iterations || host.endpoint.memory(self.region)[last] != expected {
+        let is_next = self.posted < client.iterations && self.completed == self.posted;
+        if !is_next || host.endpoint.memory(self.region)[last] != expected {
             return;
         }
         let now = host.now();

@@ -13,6 +13,8 @@ use crate::host::{Host, PeerError};
 pub(crate) struct Exchange {
     channel: Channel,
     pub(crate) peer: SocketAddr,
+    /// Time after which the peer counts as silent.
+    patience: Span,
 }
 
 enum Channel {
@@ -33,7 +35,7 @@ pub(super) enum Incoming {
 
 /// Longest message.
 pub(super) const MESSAGE_MAX: usize = 256;
-/// Time after which a peer counts as silent.
+/// The same if nothing else is asked for.
 const PATIENCE: Span = Span::from_ms(60_000);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -49,12 +51,17 @@ impl Exchange {
             .set_nodelay(true)
             .and_then(|()| stream.set_nonblocking(true))
             .map_err(PeerError::io(format!("use the connection to {peer}")))?;
-        Ok(Self { channel: Channel::Tcp(stream), peer })
+        Ok(Self { channel: Channel::Tcp(stream), peer, patience: PATIENCE })
     }
 
     /// Exchanges messages over a queue pair.
     pub(super) fn over(control: ControlPair, peer: SocketAddr) -> Self {
-        Self { channel: Channel::Pair(control), peer }
+        Self { channel: Channel::Pair(control), peer, patience: PATIENCE }
+    }
+
+    /// Waits this long for each message.
+    pub(super) fn with_patience(self, patience: Span) -> Self {
+        Self { patience, ..self }
     }
 
     /// The queue pair for messages.
@@ -123,7 +130,7 @@ impl Exchange {
         awaited: &'static str,
     ) -> Result<[u8; N], PeerError> {
         let peer = self.peer;
-        let deadline = host.now().saturating_add(PATIENCE);
+        let deadline = host.now().saturating_add(self.patience);
         if matches!(self.channel, Channel::Pair(_)) {
             return self.read_pair(host, deadline, awaited);
         }

@@ -97,7 +97,7 @@ pub(super) fn exchange(client: &Client, host: &mut Host) -> Result<Exchange, Pee
     let memory = ControlPair::memory(host);
     let control = ControlPair::new(host, pair, accepted.id, memory);
     host.endpoint.manager_mut().ready(accepted.id);
-    Ok(Exchange::over(control, client.server))
+    Ok(Exchange::over(control, client.server).with_patience(client.connection.silence_max))
 }
 
 /// Ends the connections: each program has its way. The server of perftest ends that of the data, and of `ucmatose`
@@ -105,15 +105,17 @@ pub(super) fn exchange(client: &Client, host: &mut Host) -> Result<Exchange, Pee
 pub(super) fn end(
     client: &Client,
     host: &mut Host,
-    data: Option<ConnectionId>,
+    data: &[ConnectionId],
     exchange: Option<&mut Exchange>,
 ) -> Result<(), PeerError> {
-    if let Some(id) = data {
-        let deadline = host.now().saturating_add(END_MAX);
-        let is_over = client.tool != Tool::Rping && await_event(host, id, deadline)?.is_some();
-        if !is_over {
-            disconnect(host, id)?;
-        }
+    let deadline = host.now().saturating_add(END_MAX);
+    let mut open: Vec<ConnectionId> = data.to_vec();
+    while client.tool != Tool::Rping && !open.is_empty() {
+        let Some(event) = await_any(host, &open, deadline)? else { break };
+        open.retain(|id| *id != event.id());
+    }
+    for id in open {
+        disconnect(host, id)?;
     }
     if let Some(control) = exchange.and_then(Exchange::control) {
         disconnect(host, control.id)?;
@@ -139,9 +141,13 @@ fn flush(host: &mut Host) -> Result<(), PeerError> {
 
 /// Waits for an event of a connection. Messages are repeated a bounded number of times, so one comes.
 fn await_event(host: &mut Host, id: ConnectionId, deadline: Time) -> Result<Option<CmEvent>, PeerError> {
+    await_any(host, &[id], deadline)
+}
+
+fn await_any(host: &mut Host, ids: &[ConnectionId], deadline: Time) -> Result<Option<CmEvent>, PeerError> {
     loop {
         while let Some(event) = host.endpoint.manager_mut().poll_event() {
-            if event.id() == id {
+            if ids.contains(&event.id()) {
                 return Ok(Some(event));
             }
         }

@@ -5,6 +5,7 @@
 
 mod client;
 mod control_pair;
+mod ending;
 mod exchange;
 mod managed;
 mod outcome;
@@ -32,6 +33,8 @@ pub struct ConnectionSettings {
     pub retry_count: u8,
     /// Retries without a receive buffer; 7: without limit.
     pub rnr_retry: u8,
+    /// Time without a frame or message of the peer after which it counts as dead.
+    pub silence_max: Span,
     /// Packets in flight.
     pub window: u32,
     /// Dummies behind the last packet.

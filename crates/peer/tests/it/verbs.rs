@@ -230,3 +230,28 @@ fn a_thousand_queue_pairs_share_the_wire() {
     let expected = duo.ends[A].memory(own).to_vec();
     assert!(duo.ends[B].memory(region).chunks(2000).all(|part| part == expected));
 }
+
+#[test]
+fn a_message_of_a_gigabyte_arrives_in_spite_of_a_loss() {
+    const LEN: u32 = 1 << 30;
+    /// Distance of the bytes that are compared, one in each packet.
+    const STEP: usize = 4093;
+    let mut packets = 0;
+    let mut duo = Duo::new([settings(); 2], 1).lose(move |side, _| {
+        packets += usize::from(side == A);
+        packets == 200_000
+    });
+    let config = Config { mtu: 4096, window: 128, ..config() };
+    let [a, _] = duo.connect(&config, [Access::ALL; 2], [0xFF_FF00, 0]);
+    let own = duo.ends[A].register(u64::from(LEN), Access::NONE);
+    let region = duo.ends[B].register(u64::from(LEN), Access::ALL);
+    for at in (0..LEN as usize).step_by(STEP) {
+        duo.ends[A].memory_mut(own)[at] = pattern(1, at);
+    }
+    let target = duo.ends[B].address_and_key(region);
+    duo.post(A, a, work(1, Op::Write, whole(own, LEN), target));
+    assert!(duo.run(Span::from_ms(100_000)));
+    assert_eq!(statuses(&duo, A), [Status::Success]);
+    let written = duo.ends[B].memory(region);
+    assert!((0..LEN as usize).step_by(STEP).all(|at| written[at] == pattern(1, at)));
+}

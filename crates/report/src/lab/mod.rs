@@ -1,12 +1,14 @@
 //! JSON types of `wiremend lab --json`, which claims and `xtask` read, and the goodput chart.
 
 mod goodput_chart;
+mod ping_pong_table;
 mod stall_table;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use goodput_chart::GoodputChart;
+pub use ping_pong_table::{ENDS, PingPongRow, PingPongTimes, PingPongWrites};
 pub use stall_table::{Lost, MessageTimes, StallRow, StallTable};
 
 /// State of the link during a measurement.

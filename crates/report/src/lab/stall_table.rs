@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PingPongRow;
+
 /// What a message lost, at an end of the cable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,6 +65,8 @@ pub struct StallTable {
     pub messages: u32,
     /// Set-ups in order, each with one row per kind of loss.
     pub rows: Vec<StallRow>,
+    /// Ping-pongs.
+    pub ping_pongs: Vec<PingPongRow>,
 }
 
 impl Lost {

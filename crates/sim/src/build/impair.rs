@@ -54,6 +54,45 @@ pub(super) fn place(
     Ok(by_lane.into_iter().collect())
 }
 
+/// The impairments of all links together, forward and backward, for a link outside of the simulator.
+///
+/// # Errors
+/// If there is none, or one that needs a simulation: of a protected link, or registered by a program.
+pub fn impairments(scenario: &Scenario) -> Result<[Impairments; 2], BuildError> {
+    let mut both = [Impairments::default(), Impairments::default()];
+    for (number, impair) in scenario.impairs.iter().enumerate() {
+        let at = |what: &str| BuildError::at(impair.place, what);
+        match &impair.kind {
+            ImpairmentKind::Tilted(_) | ImpairmentKind::Registered(_) => {
+                return Err(at("this impairment is for simulated links only; write another kind"));
+            }
+            ImpairmentKind::Script(script) if names_headers(script) => {
+                return Err(at(
+                    "this link is not protected, so its frames have no link header; remove `link`, `seq` \
+                               and `faults`",
+                ));
+            }
+            _ => {}
+        }
+        let directions = match impair.direction {
+            wiremend_scenario::Direction::Both => 0..2,
+            wiremend_scenario::Direction::Forward => 0..1,
+            wiremend_scenario::Direction::Backward => 1..2,
+        };
+        for direction in directions {
+            let entity = (number as u64) << 32 | direction as u64;
+            let made = impairment(impair, stream_seed(scenario.seed.get(), purpose::IMPAIR, entity));
+            both[direction].push(made.map_err(|error| at(&error.to_string()))?);
+        }
+    }
+    Ok(both)
+}
+
+/// Whether a script selects frames by their link header.
+fn names_headers(script: &wiremend_scenario::Script) -> bool {
+    script.faults.is_some() || script.rules.iter().any(|rule| rule.link.is_some() || rule.seq.is_some())
+}
+
 fn read_faults(file: &Placed<String>, files: &dyn Files) -> Result<FaultList, BuildError> {
     let at = |what: String| BuildError::at(file.place, what);
     let reader = files.open(file).map_err(at)?;
@@ -68,8 +107,7 @@ pub(super) fn check_scripts(
 ) -> Result<(), BuildError> {
     for impair in &scenario.impairs {
         let ImpairmentKind::Script(script) = &impair.kind else { continue };
-        let names_headers = script.rules.iter().any(|rule| rule.link.is_some() || rule.seq.is_some());
-        if !names_headers && script.faults.is_none() {
+        if !names_headers(script) {
             continue;
         }
         if let Some(lane) =

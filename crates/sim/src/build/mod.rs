@@ -32,6 +32,7 @@ use wiremend_units::{BadSetting, FlowId, LinkId};
 
 use crate::registry::Registry;
 pub(crate) use assemble::AssembledRun;
+pub use impair::impairments;
 pub use lossless::smallest_shared_buffer;
 pub use nic_profile::apply_profile;
 pub use plan::SimulationPlan;

@@ -2,7 +2,7 @@
 
 use wiremend_lab::guests;
 use wiremend_lab::stalls::{Part, StallTrial};
-use wiremend_report::lab::{Lost, MessageTimes, StallTable};
+use wiremend_report::lab::{ENDS, Lost, MessageTimes, PingPongTimes, StallTable};
 use wiremend_report::text_table;
 
 use crate::args::lab_guests::{LabStalls, StallPart};
@@ -19,6 +19,7 @@ pub(super) fn run(args: &LabStalls) -> Result<Answer, Failure> {
     let part = match args.part {
         StallPart::Causes => Part::Causes,
         StallPart::Remedies => Part::Remedies,
+        StallPart::PingPong => Part::PingPong,
     };
     let trial = StallTrial { messages: args.messages, part, seed: args.seed, out: args.out.clone() };
     let lab = super::lab();
@@ -36,6 +37,9 @@ pub(super) fn run(args: &LabStalls) -> Result<Answer, Failure> {
 }
 
 fn rendered(table: &StallTable) -> String {
+    if !table.ping_pongs.is_empty() {
+        return rendered_ping_pongs(table);
+    }
     let times = |times: &MessageTimes| {
         let MessageTimes { count, median_ms, interval_ms: [low, high], p90_ms, .. } = times;
         format!("{median_ms:.1} ({low:.1} to {high:.1}), {p90_ms:.1}, {count}")
@@ -55,5 +59,46 @@ fn rendered(table: &StallTable) -> String {
          Milliseconds: median (95 % confidence interval), 90th percentile, number of messages.\n\n{}",
         table.messages,
         text_table(&headings, &rows, terminal::stdout()),
+    )
+}
+
+fn rendered_ping_pongs(table: &StallTable) -> String {
+    let who = [("kernel", 0), ("simulator", 1)];
+    let times = |times: &PingPongTimes| {
+        let median = |times: &Option<MessageTimes>| {
+            times.as_ref().map_or("-".to_owned(), |times| format!("{:.1} ({})", times.median_ms, times.count))
+        };
+        let ends = ENDS.iter().zip(&times.writes).flat_map(|(_, writes)| {
+            [writes.timeouts.to_string(), median(&writes.lost_packet), median(&writes.lost_ack)]
+        });
+        let iterations = &times.iterations;
+        let first = [iterations.count.to_string(), format!("{:.2}", iterations.mean_ms)];
+        let last = [format!("{:.1}", times.p999_ms), format!("{:.1}", times.longest_ms)];
+        first.into_iter().chain(ends).chain(last).collect::<Vec<_>>()
+    };
+    let rows = table.ping_pongs.iter().flat_map(|row| {
+        who.map(|(name, at)| {
+            let cells = times([&row.kernel, &row.simulator][at]);
+            [row.set_up.clone(), name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>()
+        })
+    });
+    let headings = [
+        "set-up",
+        "with",
+        "iterations",
+        "mean",
+        "timeouts",
+        "packet",
+        "ACK",
+        "timeouts",
+        "packet",
+        "ACK",
+        "p99.9",
+        "max",
+    ];
+    format!(
+        "Ping-pongs of WRITEs of 1 KiB, timeout 67 ms: the kernel's timeouts, then those of `wiremend peer`.\n\
+         Times in milliseconds. Packet, ACK: median time of WRITEs that lost it, and their number.\n\n{}",
+        text_table(&headings, &rows.collect::<Vec<_>>(), terminal::stdout()),
     )
 }

@@ -10,6 +10,7 @@ mod line;
 mod peer;
 mod peer_managed;
 mod peer_probe;
+mod peer_refusals;
 mod peer_soak;
 mod relay;
 mod relay_classes;

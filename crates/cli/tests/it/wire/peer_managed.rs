@@ -25,7 +25,7 @@ struct Managed {
     connect: &'static [&'static str],
 }
 
-const PROGRAMS: [Managed; 6] = [
+const PROGRAMS: [Managed; 8] = [
     Managed {
         name: "rping",
         server: "rping -s -S 3000",
@@ -46,6 +46,20 @@ const PROGRAMS: [Managed; 6] = [
         client: "ib_write_bw -R -d rxe0 -F -s 16384 -n 20 198.18.0.1",
         serve: &[],
         connect: &["write", "--cm", "--size", "16KiB", "--iterations", "20"],
+    },
+    Managed {
+        name: "ib_send_bw",
+        server: "ib_send_bw -R -d rxe0 -F -s 4096 -n 20 -q 3",
+        client: "ib_send_bw -R -d rxe0 -F -s 4096 -n 20 -q 3 198.18.0.1",
+        serve: &[],
+        connect: &["send", "--cm", "--size", "4KiB", "--iterations", "20", "-q", "3"],
+    },
+    Managed {
+        name: "ib_write_bw",
+        server: "ib_write_bw -R -b -d rxe0 -F -s 4096 -n 20 -q 2",
+        client: "ib_write_bw -R -b -d rxe0 -F -s 4096 -n 20 -q 2 198.18.0.1",
+        serve: &["--for", "ib_write_bw", "-b", "--size", "4KiB", "--iterations", "20"],
+        connect: &["write", "--cm", "-b", "--size", "4KiB", "--iterations", "20", "-q", "2"],
     },
     Managed {
         name: "ib_read_bw",

@@ -25,8 +25,7 @@ pub(super) struct Client {
     pub(super) exchange: Option<Exchange>,
     pub(super) role: Role,
     pub(super) mtu: u16,
-    /// Numbers of the client's queue pairs, and those here.
-    pub(super) pairs: Vec<(QpNum, PairId, Keys)>,
+    pub(super) pairs: Vec<DataPair>,
     /// Connections of the connection manager.
     pub(super) managed: Vec<ConnectionId>,
     /// Whether the client sets up queue pairs by the connection manager.
@@ -39,12 +38,6 @@ pub(super) struct Client {
     iterations: u64,
     pub(super) key_rounds: usize,
     is_pingpong: bool,
-    /// Address and key of the client's memory, for `ib_write_lat`.
-    target: (u64, u32),
-    /// Messages sent of `ib_write_lat` and `ucmatose`.
-    written: u64,
-    /// Messages of `ucmatose` that were acknowledged.
-    pub(super) completed: u64,
     pub(super) rping: RpingServer,
     pub(super) said_done: bool,
     /// Messages received, and when the last one came.
@@ -54,14 +47,27 @@ pub(super) struct Client {
     connected_at: Time,
 }
 
+/// A queue pair of a client.
+pub(super) struct DataPair {
+    /// Its number there.
+    number: QpNum,
+    pub(super) id: PairId,
+    own: Keys,
+    /// Address and key of the client's memory.
+    target: (u64, u32),
+    /// Messages sent by this end, and acknowledged.
+    posted: u64,
+    pub(super) completed: u64,
+}
+
 /// Longest wait for the MAC address of a client.
 const RESOLVE_MAX: Span = Span::from_ms(3_000);
 
 /// Time after which a ping-pong that has closed its TCP connection counts as over.
 const SILENCE_MAX: Span = Span::from_ms(5_000);
 
-/// Rounds of keys with `-R` beyond the first: before and after the data.
-const MANAGED_ROUNDS: usize = 4;
+/// Messages in flight on each queue pair of a client with `-b`, as perftest has them.
+const DEPTH: u64 = 128;
 /// Rounds of keys before `ib_write_lat` starts.
 pub(super) const WRITE_LAT_ROUNDS: usize = 4;
 
@@ -86,9 +92,6 @@ impl Client {
             iterations: settings.iterations_for(role),
             key_rounds: 0,
             is_pingpong: false,
-            target: (0, 0),
-            written: 0,
-            completed: 0,
             rping: RpingServer::default(),
             said_done: false,
             received: 0,
@@ -104,6 +107,7 @@ impl Client {
         settings: &ServerSettings,
         is_tcp_due: bool,
     ) -> Result<bool, PeerError> {
+        self.send_both_ways(host);
         if let Some((message, since)) = self.held.take() {
             return self.on_message(host, settings, &message, since);
         }
@@ -123,7 +127,7 @@ impl Client {
             }
             Incoming::Closed => {
                 // `ib_write_lat` closes without a word.
-                self.said_done |= self.role == Role::AnswerWrites && self.written >= self.iterations;
+                self.said_done |= self.role == Role::AnswerWrites && self.has_posted_all();
                 return Ok(false);
             }
             Incoming::Message(len) => len,
@@ -138,7 +142,7 @@ impl Client {
     pub(super) fn is_silent(&mut self, host: &Host, limit: Span) -> bool {
         let control = self.exchange.as_mut().and_then(Exchange::control).map(|control| control.pair);
         let is_by_hand = self.exchange.is_none() && !self.is_managed();
-        let pairs = self.pairs.iter().map(|(_, pair, _)| *pair).chain(control);
+        let pairs = self.pairs.iter().map(|pair| pair.id).chain(control);
         let heard = pairs.map(|pair| host.endpoint.heard_at(pair)).fold(self.connected_at, Time::max);
         !is_by_hand && host.now().since(heard) > limit
     }
@@ -158,6 +162,11 @@ impl Client {
         message: &[u8],
         since: Time,
     ) -> Result<bool, PeerError> {
+        // The client's program ends with this exchange.
+        if self.sends_both_ways() && !self.has_completed_all() {
+            self.held = Some((message.to_vec(), since));
+            return Ok(true);
+        }
         match message.len() {
             PINGPONG_BYTES | KEYS_BYTES | MANAGED_KEYS_BYTES => {
                 let is_pingpong = message.len() == PINGPONG_BYTES;
@@ -194,7 +203,7 @@ impl Client {
 
     /// Returns whether a ping-pong has all its messages, or is silent.
     fn is_over(&self, host: &Host) -> bool {
-        let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
+        let is_idle = self.pairs.iter().all(|pair| host.endpoint.is_idle(pair.id));
         let has_all = self.received >= self.iterations && is_idle;
         // The client may ask again for the last acknowledgement.
         let limit = if has_all { LINGER } else { SILENCE_MAX };
@@ -240,16 +249,15 @@ impl Client {
             return self.on_managed_keys(message).map(|()| true);
         }
         let keys = Keys::parse(message).ok_or(self.unexpected("keys of perftest"))?;
-        let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
-        let own = if let Some((_, _, own)) = known {
-            *own
+        let known = self.pairs.iter().find(|pair| pair.number == keys.pair);
+        let own = if let Some(known) = known {
+            known.own
         } else {
             let own = self.offer(host)?;
             let Some(path) = host.known_path_to(keys.ip, own.pair)? else { return Ok(false) };
             self.connect(host, settings, own, keys, path)?;
             own
         };
-        self.target = (keys.address, keys.rkey);
         self.write(&own.to_bytes())?;
         self.key_rounds += 1;
         Ok(true)
@@ -262,10 +270,10 @@ impl Client {
             self.uses_manager = true;
             return self.write(&Keys { out_reads: 0, rkey: 0, address: 0, ..keys }.to_managed());
         }
-        let known = self.pairs.iter().find(|(number, ..)| *number == keys.pair);
-        let (_, _, own) = known.ok_or(self.unexpected("a queue pair that it has asked for"))?;
-        let own = *own;
-        self.target = (keys.address, keys.rkey);
+        let unexpected = self.unexpected("a queue pair that it has asked for");
+        let known = self.pairs.iter_mut().find(|pair| pair.number == keys.pair).ok_or(unexpected)?;
+        known.target = (keys.address, keys.rkey);
+        let own = known.own;
         self.key_rounds += 1;
         self.write(&own.to_managed())
     }
@@ -277,11 +285,11 @@ impl Client {
         }
         match self.role {
             Role::AnswerWrites => {
-                let is_idle = self.pairs.iter().all(|(_, pair, _)| host.endpoint.is_idle(*pair));
-                self.written >= self.iterations && self.received_last_write(host) && is_idle
+                let is_idle = self.pairs.iter().all(|pair| host.endpoint.is_idle(pair.id));
+                self.has_posted_all() && self.received_last_write(host) && is_idle
             }
-            // The keys of each queue pair once, three rounds before the data at most, and one after them.
-            _ => self.key_rounds >= self.pairs.len() + MANAGED_ROUNDS,
+            // The keys of each queue pair twice, and of the first one three times, the last time after the data.
+            _ => self.key_rounds >= 2 * self.pairs.len() + 3,
         }
     }
 
@@ -327,8 +335,8 @@ impl Client {
             let posted = host.endpoint.post_receive(id, number, self.inbound());
             posted.expect("the region is at least as large, and the queue takes this many");
         }
-        self.pairs.push((peer.pair, id, own));
-        self.target = (peer.address, peer.rkey);
+        let target = (peer.address, peer.rkey);
+        self.pairs.push(DataPair { number: peer.pair, id, own, target, posted: 0, completed: 0 });
         Ok(())
     }
 
@@ -353,46 +361,69 @@ impl Client {
 
     /// Whether it has exchanged all messages of `ucmatose`.
     pub(super) fn has_all(&self) -> bool {
-        self.completed >= self.iterations && self.received >= self.iterations
+        self.has_completed_all() && self.received >= self.iterations
+    }
+
+    fn has_posted_all(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.iter().all(|pair| pair.posted >= self.iterations)
+    }
+
+    fn has_completed_all(&self) -> bool {
+        self.pairs.iter().all(|pair| pair.completed >= self.iterations)
     }
 
     /// `ucmatose` gets all messages when it is connected.
     pub(super) fn send_all(&mut self, host: &mut Host) {
-        let Some((_, pair, _)) = self.pairs.first().copied() else { return };
-        while self.written < self.iterations {
-            self.written += 1;
-            let local = self.outbound(self.size);
-            let post = Post {
-                id: self.written,
-                op: Op::Send,
-                local,
-                address: 0,
-                key: 0,
-                imm: None,
-                operands: [0; 2],
-            };
-            // A failed connection shows in its events.
-            let _ = host.endpoint.post(host.now(), pair, post);
+        self.post(host, Op::Send, u64::MAX);
+    }
+
+    /// Whether a client with `-b` expects messages. perftest exchanges the keys of each queue pair twice, and of the first
+    /// one twice more.
+    fn sends_both_ways(&self) -> bool {
+        let is_ready = !self.pairs.is_empty() && self.key_rounds >= 2 * (self.pairs.len() + 1);
+        matches!(self.role, Role::BothWays(_)) && is_ready
+    }
+
+    fn send_both_ways(&mut self, host: &mut Host) {
+        if let Role::BothWays(op) = self.role
+            && self.sends_both_ways()
+        {
+            self.post(host, op, DEPTH);
         }
     }
 
-    /// `ib_write_lat` looks at the last byte of its buffer: the number of the message modulo 256, from 1.
+    /// Posts messages on each queue pair until this many are in flight.
+    fn post(&mut self, host: &mut Host, op: Op, depth: u64) {
+        let (local, now) = (self.outbound(self.size), host.now());
+        for pair in &mut self.pairs {
+            let (address, key) = pair.target;
+            while pair.posted < self.iterations && pair.posted - pair.completed < depth {
+                pair.posted += 1;
+                let post = Post { id: pair.posted, op, local, address, key, imm: None, operands: [0; 2] };
+                // A failed connection shows in its events.
+                let _ = host.endpoint.post(now, pair.id, post);
+            }
+        }
+    }
+
+    /// A message of this end was acknowledged.
+    pub(super) fn on_completed(&mut self, id: PairId) {
+        if let Some(pair) = self.pairs.iter_mut().find(|pair| pair.id == id) {
+            pair.completed += 1;
+        }
+    }
+
+    /// `ib_write_lat` looks at the last byte of its buffer: the number of the message modulo 256, from 1. As it does,
+    /// this end writes when its own last WRITE is acknowledged.
     fn answer_write(&mut self, host: &mut Host) {
         let is_ready = self.role == Role::AnswerWrites && self.key_rounds >= WRITE_LAT_ROUNDS;
-        let Some((_, pair, _)) = self.pairs.first().copied().filter(|_| is_ready) else { return };
-        if self.written >= self.iterations {
-            return;
-        }
-        let last = self.size.max(1) as usize - 1;
-        if self.written == 0 || host.endpoint.memory(self.region)[last] == self.written as u8 {
-            self.written += 1;
-            let slice = self.outbound(self.size);
-            let at = slice.offset as usize + last;
-            host.endpoint.memory_mut(self.region)[at] = self.written as u8;
-            let (address, key) = self.target;
-            let post = Post { id: 0, op: Op::Write, local: slice, address, key, imm: None, operands: [0; 2] };
-            // A failed connection shows in its events.
-            let _ = host.endpoint.post(host.now(), pair, post);
+        let Some(pair) = self.pairs.first().filter(|_| is_ready) else { return };
+        let (last, number) = (self.size.max(1) as usize - 1, pair.posted as u8);
+        let has_answer = pair.posted == 0 || host.endpoint.memory(self.region)[last] == number;
+        if has_answer && pair.posted == pair.completed && pair.posted < self.iterations {
+            let at = self.outbound(self.size).offset as usize + last;
+            host.endpoint.memory_mut(self.region)[at] = number.wrapping_add(1);
+            self.post(host, Op::Write, 1);
         }
     }
 }

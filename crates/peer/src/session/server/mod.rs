@@ -26,6 +26,8 @@ pub enum Role {
     AnswerSends,
     /// Writes first, and again after each WRITE of the client: `ib_write_lat`.
     AnswerWrites,
+    /// Sends as many messages as the client, by this operation: `ib_write_bw`, `ib_send_bw` and `ib_read_bw` with `-b`.
+    BothWays(Op),
     /// Reads what the client names, and writes it back: `rping`. The connection manager sets it up.
     Rping,
     /// Sends all messages, then takes as many: `ucmatose`. The connection manager sets it up.
@@ -33,7 +35,7 @@ pub enum Role {
 }
 
 /// Settings of a server.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ServerSettings {
     /// Where to listen.
     pub listen: SocketAddr,
@@ -45,8 +47,6 @@ pub struct ServerSettings {
     pub size: Option<u32>,
     /// Messages of `ib_write_lat`, `ibv_rc_pingpong` and `ucmatose`. `None`: as many as the program by default.
     pub iterations: Option<u64>,
-    /// Time without a frame or message of a client after which it ends as failed.
-    pub silence_max: Span,
     /// End after this number of clients; `None`: never.
     pub clients_max: Option<u64>,
     /// Parameters of queue pairs.
@@ -88,6 +88,7 @@ impl ServerSettings {
     fn iterations_for(&self, role: Role) -> u64 {
         let default = match role {
             Role::Ucmatose => Tool::Ucmatose.default_iterations(),
+            Role::BothWays(Op::Write) => Tool::WriteBw.default_iterations(),
             _ => Tool::WriteLat.default_iterations(),
         };
         self.iterations.unwrap_or(default)
@@ -149,7 +150,7 @@ impl Server {
 
     fn open(&mut self, interface: LocalInterface) -> Result<(), PeerError> {
         let at = interface.ip;
-        let mut host = Host::open(self.settings.host.clone(), interface)?;
+        let mut host = Host::open(std::mem::take(&mut self.settings.host), interface)?;
         host.endpoint.manager_mut().listen(at);
         self.host = Some(host);
         Ok(())
@@ -228,7 +229,7 @@ impl Server {
         }
         if host.now() >= self.look_at {
             self.look_at = host.now().saturating_add(LOOK_INTERVAL);
-            let limit = self.settings.silence_max;
+            let limit = self.settings.connection.silence_max;
             let silent = self
                 .clients
                 .iter_mut()
@@ -248,8 +249,8 @@ impl Server {
 
     fn end(&mut self, number: u64, is_failure: bool) {
         let (Some(mut client), Some(host)) = (self.clients.remove(&number), &mut self.host) else { return };
-        for (_, pair, _) in &client.pairs {
-            host.endpoint.remove(*pair);
+        for pair in &client.pairs {
+            host.endpoint.remove(pair.id);
         }
         let now = host.now();
         if let Some(control) = client.exchange.as_mut().and_then(Exchange::control) {
@@ -321,7 +322,7 @@ fn on_event(
         }
     }
     status.received += u64::from(matches!(event, Event::Received { .. }));
-    let has_pair = |client: &Client| client.pairs.iter().any(|(_, own, _)| *own == pair);
+    let has_pair = |client: &Client| client.pairs.iter().any(|own| own.id == pair);
     let (number, client) = clients.iter_mut().find(|(_, client)| has_pair(client))?;
     match *event {
         Event::Received { id, op: Op::Send, len, .. } => {
@@ -335,6 +336,7 @@ fn on_event(
                     return (!makes_sense).then_some((*number, true));
                 }
                 Role::Ucmatose => return client.has_all().then_some((*number, false)),
+                Role::BothWays(_) => return None,
                 Role::Receive | Role::AnswerWrites if !client.is_pingpong() => return None,
                 Role::Receive | Role::AnswerWrites | Role::AnswerSends => {}
             }
@@ -342,14 +344,16 @@ fn on_event(
             let post = Post { id, op: Op::Send, local, address: 0, key: 0, imm: None, operands: [0; 2] };
             let _ = host.endpoint.post(host.now(), pair, post);
         }
-        Event::Completed { status: Status::Success, op, .. } => match client.role {
-            Role::Rping => client.rping_completed(host, pair, op),
-            Role::Ucmatose => {
-                client.completed += 1;
-                return client.has_all().then_some((*number, false));
+        Event::Completed { status: Status::Success, op, .. } => {
+            client.on_completed(pair);
+            match client.role {
+                Role::Rping => client.rping_completed(host, pair, op),
+                Role::Ucmatose => return client.has_all().then_some((*number, false)),
+                _ => {}
             }
-            _ => {}
-        },
+        }
+        // The client waits for the other messages.
+        Event::Completed { .. } if matches!(client.role, Role::BothWays(_)) => return Some((*number, true)),
         // Only the connection manager would tell the peer that the connection has failed.
         Event::Completed { .. } if client.exchange.is_none() && !client.managed.is_empty() => {
             return Some((*number, true));
