@@ -4,6 +4,8 @@
 //! or at a time of the last day, by the audit streams ([`History`]). The view is the table of a terminal
 //! ([`FabricView::text`]) and of a page, which a `PageService` serves with the links' history, the capacity of the
 //! fabric, and holds by operators who may set them.
+//!
+//! A `ResultsService` serves stored runs and sweeps.
 
 mod capacity;
 mod collector;
@@ -14,6 +16,8 @@ mod operator;
 #[cfg(target_os = "linux")]
 mod page_service;
 #[cfg(target_os = "linux")]
+mod results;
+#[cfg(target_os = "linux")]
 mod site;
 
 pub use collector::Collector;
@@ -22,4 +26,8 @@ pub use history::{Change, Event, History};
 pub use link_row::{EndRecords, EndRow, LinkRow};
 pub use operator::{Operators, user_name};
 #[cfg(target_os = "linux")]
-pub use page_service::{PageError, PageService};
+pub use page_service::PageService;
+#[cfg(target_os = "linux")]
+pub use results::ResultsService;
+#[cfg(target_os = "linux")]
+pub use site::{PageError, PageSockets};

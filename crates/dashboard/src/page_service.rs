@@ -1,9 +1,7 @@
 //! Serves the page: one thread reads records and answers questions, the thread of the server does the rest.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -11,8 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 use wiremend_dataplane::event_loop::Heartbeat;
-use wiremend_dataplane::http::{Listener, Publisher, Response, Server};
-use wiremend_dataplane::socket_file::SocketFile;
+use wiremend_dataplane::http::{Publisher, Response, Server};
 use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
 
@@ -20,7 +17,7 @@ use crate::capacity;
 use crate::collector::Collector;
 use crate::fabric_view::FabricView;
 use crate::operator::Operators;
-use crate::site::{FabricSite, Guard, JOBS_MAX, Job, Question, json_response};
+use crate::site::{FabricSite, Guard, JOBS_MAX, Job, PageError, PageSockets, Question, json_response};
 
 /// A page of a fabric.
 pub struct PageService<'a> {
@@ -30,29 +27,13 @@ pub struct PageService<'a> {
     pub limits: PlannerLimits,
     /// The Redis server.
     pub server: RedisServer,
-    /// TCP address, if it listens on one.
-    pub listen: Option<SocketAddr>,
-    /// Path of a Unix socket whose users may act.
-    pub socket: Option<PathBuf>,
-    /// Names by which a proxy calls it.
-    pub hosts: Vec<String>,
+    /// Where it listens; users of the Unix socket may act.
+    pub sockets: PageSockets,
     /// Operators who act with a token.
     pub operators: Operators,
     /// Version of the program.
     pub version: &'static str,
 }
-
-/// Why a page cannot be served.
-#[derive(Debug)]
-pub struct PageError(String);
-
-impl fmt::Display for PageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PageError {}
 
 /// Longest wait for changes. A question waits as long.
 const TURN: Duration = Duration::from_millis(200);
@@ -66,26 +47,10 @@ const EVENTS_MAX: usize = 500;
 impl PageService<'_> {
     /// Serves until `stop` is set. Calls `started` with the address when the page can be opened.
     pub fn run(&self, stop: &AtomicBool, started: impl FnOnce(Option<SocketAddr>)) -> Result<(), PageError> {
-        let mut listeners = Vec::new();
-        let mut address = None;
-        if let Some(listen) = self.listen {
-            let listener = TcpListener::bind(listen)
-                .map_err(|error| PageError(format!("page at {listen}: {error}; use another port")))?;
-            address = listener.local_addr().ok();
-            listeners.push(Listener::Tcp(listener));
-        }
-        let _socket = match &self.socket {
-            Some(path) => {
-                let (listener, socket) = SocketFile::listen(path)
-                    .map_err(|error| PageError(format!("socket {}: {error}", path.display())))?;
-                listeners.push(Listener::Unix(listener));
-                Some(socket)
-            }
-            None => None,
-        };
+        let open = self.sockets.open()?;
         let (jobs, questions) = mpsc::sync_channel(JOBS_MAX);
         let site = Arc::new(FabricSite {
-            guard: Guard::new(address, &self.hosts, self.operators.clone()),
+            guard: Guard::new(open.address, &self.sockets.hosts, self.operators.clone()),
             first: Mutex::new(Arc::from(&b""[..])),
             jobs,
             version: self.version,
@@ -104,10 +69,9 @@ impl PageService<'_> {
             reason: Some("the records are not read yet".to_owned()),
         };
         page.publish_view();
-        let server = Server::serve(listeners, "page", site)
-            .map_err(|error| PageError(format!("the page cannot be served: {error}")))?;
+        let server = Server::serve(open.listeners, "page", site).map_err(PageError::unserved)?;
         page.publisher = Some(server.publisher());
-        started(address);
+        started(open.address);
         page.run(stop, &questions);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use wiremend_dashboard::{Operators, PageService};
+use wiremend_dashboard::{Operators, PageService, PageSockets};
 use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
 use wiremend_monitor::redis::{RedisServer, ServerAddress};
 
@@ -35,9 +35,11 @@ fn with_page(operators: &str, test: impl FnOnce(SocketAddr, &PathBuf)) {
             login: None,
             timeout: Duration::from_secs(2),
         },
-        listen: Some("127.0.0.1:0".parse().unwrap()),
-        socket: Some(socket.clone()),
-        hosts: vec!["fabric.example".to_owned()],
+        sockets: PageSockets {
+            listen: Some("127.0.0.1:0".parse().unwrap()),
+            socket: Some(socket.clone()),
+            hosts: vec!["fabric.example".to_owned()],
+        },
         operators: if operators.is_empty() {
             Operators::default()
         } else {
