@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use wiremend_monitor::planner::{LinkEnd, NamedFabric};
 use wiremend_monitor::redis::{
-    ActionRecord, Advice, AdvisedAction, HoldRecord, Observation, PlannerStore, Record, RedisError,
+    ActionRecord, Advice, AdvisedAction, CounterRecord, HoldRecord, Observation, PlannerStore, Record,
+    RedisError,
 };
 use wiremend_monitor::{Daemon, Name, PortName};
 use wiremend_units::LinkId;
@@ -35,8 +36,8 @@ const BATCH: usize = 1024;
 const TURNS_PER_SWEEP: u32 = 240;
 /// Time between two reads of leases and of the planners' audit stream.
 const LEASES_INTERVAL_MS: u64 = 5_000;
-/// In fabrics of up to this many nodes the audit streams of all nodes are read, in others those of links with
-/// something to see.
+/// In fabrics of up to this many nodes the audit streams of all nodes are followed, in others those of links with
+/// something to see, and those of links whose page was opened.
 const ALL_NODES_MAX: usize = 256;
 /// Audit streams that one turn reads for the first time.
 const NEW_STREAMS_MAX: usize = 32;
@@ -249,6 +250,23 @@ impl<'a> Collector<'a> {
             self.history.add(self.fabric, stream, entries, self.now_ms);
         }
         Ok(())
+    }
+
+    /// Reads the audit streams of both ends of a link if they were never read, so that every link has a history.
+    pub(crate) fn read_history(&mut self, store: &mut PlannerStore, link: LinkId) -> Result<(), RedisError> {
+        let nodes: Vec<Name> =
+            self.nodes_of(link).into_iter().filter(|node| !self.history.has(Some(node))).collect();
+        self.read_audit(store, &nodes, usize::MAX)
+    }
+
+    /// Reads the counters of both ends of a link.
+    pub(crate) fn read_counters(
+        &self,
+        store: &mut PlannerStore,
+        link: LinkId,
+    ) -> Result<[Vec<(u64, CounterRecord)>; 2], RedisError> {
+        let of = |upper| self.fabric.name(LinkEnd { link, upper });
+        Ok([store.counters(of(false))?, store.counters(of(true))?])
     }
 
     fn nodes_of(&self, link: LinkId) -> [Name; 2] {

@@ -11,6 +11,8 @@ mod capacity;
 mod collector;
 mod fabric_view;
 mod history;
+#[cfg(target_os = "linux")]
+mod link_counters;
 mod link_row;
 mod operator;
 #[cfg(target_os = "linux")]

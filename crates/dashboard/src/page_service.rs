@@ -12,10 +12,12 @@ use wiremend_dataplane::event_loop::Heartbeat;
 use wiremend_dataplane::http::{Publisher, Response, Server};
 use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
+use wiremend_units::LinkId;
 
 use crate::capacity;
 use crate::collector::Collector;
 use crate::fabric_view::FabricView;
+use crate::link_counters::LinkCounters;
 use crate::operator::Operators;
 use crate::site::{FabricSite, Guard, JOBS_MAX, Job, PageError, PageSockets, Question, json_response};
 
@@ -195,14 +197,7 @@ impl Page<'_> {
             Question::Drain(port) => {
                 json_response("200 OK", &capacity::drain_preview(collector, limits, link_of(&port)?))
             }
-            Question::Link(port) => {
-                let link = link_of(&port)?;
-                let events = collector.history().of_link(link).iter();
-                let events: Vec<_> = events.map(|event| event.row(fabric)).collect();
-                let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
-                let link = collector.link(link);
-                json_response("200 OK", &json!({ "row": link, "relays": relays, "events": events }))
-            }
+            Question::Link(port) => json_response("200 OK", &self.link(link_of(&port)?)),
             Question::Hold { port, seconds, why, maintenance, by } => {
                 link_of(&port)?;
                 let ports = fabric.ports_of(&port).expect("the port is known");
@@ -213,6 +208,24 @@ impl Page<'_> {
                 json_response("200 OK", &json!({ "by": by }))
             }
         })
+    }
+
+    /// A link with its history and counters.
+    fn link(&mut self, link: LinkId) -> Value {
+        let mut counters = None;
+        if let Some(store) = &mut self.store {
+            let read = self.collector.read_history(store, link);
+            match read.and_then(|()| self.collector.read_counters(store, link)) {
+                Ok(entries) => counters = Some(LinkCounters::new(&entries)),
+                Err(RedisError::Refused(why)) => warn!(event = "counters", "counters of links: {why}"),
+                Err(why) => self.on_failure(&format!("Redis: {why}")),
+            }
+        }
+        let (collector, fabric) = (&self.collector, self.collector.fabric());
+        let events: Vec<_> =
+            collector.history().of_link(link).iter().map(|event| event.row(fabric)).collect();
+        let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
+        json!({ "row": collector.link(link), "relays": relays, "events": events, "counters": counters })
     }
 
     fn hold(

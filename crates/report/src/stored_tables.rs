@@ -128,11 +128,7 @@ pub fn stored_series(folder: &Path, variant: &str, seed: u64) -> Result<Traffic,
 }
 
 /// Calls `each` with these cells of every row. A column that the table does not have is missing.
-fn each_row(
-    path: &Path,
-    columns: &[&str],
-    mut each: impl FnMut(&[Stored<'_>]),
-) -> Result<(), String> {
+fn each_row(path: &Path, columns: &[&str], mut each: impl FnMut(&[Stored<'_>])) -> Result<(), String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let unreadable = |why: String| format!("{name}: {}", why.lines().next().unwrap_or_default());
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;

@@ -44,7 +44,8 @@ impl RecordedRun {
         let path = folder.join(SUMMARY);
         let text = fs::read_to_string(&path)
             .map_err(|source| Error::Unreadable { name: path.display().to_string(), source })?;
-        let record: RunRecord = read_json(&text).map_err(|why| Error::NotARun(format!("{}: {why}", path.display())))?;
+        let record: RunRecord =
+            read_json(&text).map_err(|why| Error::NotARun(format!("{}: {why}", path.display())))?;
         Ok(Self { folder: folder.to_owned(), record })
     }
 

@@ -65,7 +65,10 @@ impl FlowPages {
                 // The page asks again by itself.
                 html = html.replacen("<title>", "<meta http-equiv=\"refresh\" content=\"1\">\n<title>", 1);
                 let share = job.map_or(0, |job| job.share.load(Ordering::Relaxed)) / 10_000;
-                let _ = writeln!(html, "<p role=\"status\">The run is simulated up to the end of this flow: {share} %</p>");
+                let _ = writeln!(
+                    html,
+                    "<p role=\"status\">The run is simulated up to the end of this flow: {share} %</p>"
+                );
             }
         }
         html.push_str("</main>\n</body>\n</html>\n");
@@ -159,11 +162,16 @@ fn drawn(folder: &Path, variant: &str, seed: u64, flow: u64, traced: &TracedFlow
     let name = |node: NodeId| names[node.index()].clone();
     let title = format!("flow {flow}, {variant}");
     let ladder = Ladder::new(&title, &results.trace, name, Ladder::RECORDS_MAX);
-    let mut html = format!("<p class=\"faint\">Seed {seed} of {}</p>\n", Escaped(&folder.display().to_string()));
+    let mut html =
+        format!("<p class=\"faint\">Seed {seed} of {}</p>\n", Escaped(&folder.display().to_string()));
     if let Some(breakdown) = Breakdown::new(&results.trace) {
         let _ = writeln!(html, "<pre>{}</pre>", Escaped(breakdown_text(&breakdown, PLAIN).trim_end()));
     }
-    let _ = writeln!(html, "<figure class=\"ladder\" tabindex=\"0\" role=\"region\" aria-label=\"Ladder\">\n{}</figure>", ladder.svg());
+    let _ = writeln!(
+        html,
+        "<figure class=\"ladder\" tabindex=\"0\" role=\"region\" aria-label=\"Ladder\">\n{}</figure>",
+        ladder.svg()
+    );
     let summary = shell_quoted(&folder.join("summary.json").display().to_string());
     let _ = writeln!(
         html,

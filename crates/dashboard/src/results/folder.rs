@@ -125,9 +125,14 @@ impl ResultsFolder {
     }
 
     /// Drawings and table of a sweep.
-    pub(crate) fn sweep(&mut self, path: &Path, wanted: &[Headline]) -> Result<Rc<Vec<DocumentPart>>, String> {
+    pub(crate) fn sweep(
+        &mut self,
+        path: &Path,
+        wanted: &[Headline],
+    ) -> Result<Rc<Vec<DocumentPart>>, String> {
         let stored = |part| fs::read_dir(path.join(part)).into_iter().flatten().filter_map(Result::ok);
-        let files: Vec<PathBuf> = ["plans", "results"].into_iter().flat_map(stored).map(|file| file.path()).collect();
+        let files: Vec<PathBuf> =
+            ["plans", "results"].into_iter().flat_map(stored).map(|file| file.path()).collect();
         let wanted_keys: Vec<&str> = wanted.iter().map(|headline| headline.key()).collect();
         let key = format!("sweep {} {}", path.display(), wanted_keys.join(" "));
         self.cached(&key, &files, || {

@@ -143,7 +143,9 @@ fn write_choice(html: &mut String, contents: &Contents, chosen: &[Chosen<'_>], s
         html.push_str("</fieldset>\n");
     }
     if !contents.sweeps.is_empty() {
-        html.push_str("<details><summary>Numbers of sweeps</summary>\n<fieldset><legend>Numbers of sweeps</legend>\n");
+        html.push_str(
+            "<details><summary>Numbers of sweeps</summary>\n<fieldset><legend>Numbers of sweeps</legend>\n",
+        );
         for headline in Headline::ALL {
             let is_chosen = selection.numbers.contains(&headline);
             write_check(html, "n", headline.key(), headline_title(headline), is_chosen);
@@ -159,8 +161,10 @@ fn write_choice(html: &mut String, contents: &Contents, chosen: &[Chosen<'_>], s
 fn write_check(html: &mut String, name: &str, value: &str, label: &str, is_chosen: bool) {
     let (value, label) = (Escaped(value), Escaped(label));
     let checked = if is_chosen { " checked" } else { "" };
-    let _ =
-        writeln!(html, "<label><input type=\"checkbox\" name=\"{name}\" value=\"{value}\"{checked}> {label}</label>");
+    let _ = writeln!(
+        html,
+        "<label><input type=\"checkbox\" name=\"{name}\" value=\"{value}\"{checked}> {label}</label>"
+    );
 }
 
 /// Tables and drawings of the selected variants.

@@ -30,7 +30,11 @@ pub struct ResultsService {
 enum Question {
     Results(Selection),
     /// A flow of the variant `RUN#NUMBER`.
-    Flow { of: String, seed: Option<u64>, flow: u64 },
+    Flow {
+        of: String,
+        seed: Option<u64>,
+        flow: u64,
+    },
 }
 
 struct ResultsSite {
@@ -128,7 +132,9 @@ impl ResultsSite {
                 let why = "expected the variant `of` and the number `flow`, perhaps the number `seed`";
                 Response::text("400 Bad Request", why)
             }),
-            "/results.css" => Err(Response::new("200 OK", "text/css; charset=utf-8", Arc::clone(&self.style))),
+            "/results.css" => {
+                Err(Response::new("200 OK", "text/css; charset=utf-8", Arc::clone(&self.style)))
+            }
             "/icon.svg" => Err(Response::new("200 OK", "image/svg+xml", ICON)),
             _ => Err(Response::text("404 Not Found", "no such page")),
         }

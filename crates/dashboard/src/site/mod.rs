@@ -124,7 +124,9 @@ impl Site for FabricSite {
             Ok(Found::Stream(head)) => Answer::Stream(guarded(head, POLICY)),
             Ok(Found::Question(question)) => match self.jobs.try_send(Job { question, later }) {
                 Ok(()) => Answer::Later,
-                Err(_) => Answer::Now(guarded(Response::text("503 Service Unavailable", "busy; try again"), POLICY)),
+                Err(_) => {
+                    Answer::Now(guarded(Response::text("503 Service Unavailable", "busy; try again"), POLICY))
+                }
             },
         }
     }

@@ -71,14 +71,14 @@ fn read(mut stream: impl std::io::Read) -> String {
 }
 
 /// The answer to a request with these header fields.
-fn ask(address: SocketAddr, line: &str, fields: &str, body: &str) -> String {
+pub(crate) fn ask(address: SocketAddr, line: &str, fields: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     write!(stream, "{line} HTTP/1.1\r\n{fields}Content-Length: {length}\r\n\r\n{body}").unwrap();
     read(stream)
 }
 
-fn host(address: SocketAddr) -> String {
+pub(crate) fn host(address: SocketAddr) -> String {
     format!("Host: {address}\r\n")
 }
 

@@ -3,6 +3,7 @@
 //! They neither read files nor print: the caller of [`Service`] provides a checked configuration, reads it
 //! again on request, and sets a stop flag. Events go to the subscriber of `tracing`.
 
+mod counter_trail;
 mod daemon;
 mod exporter;
 mod local_machine;
