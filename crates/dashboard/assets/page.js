@@ -6,7 +6,7 @@ const rows = new Map();
 const data = { sequence: -1, atMs: 0, ageMs: null, reason: "The records are not read yet.", summary: null, open: false };
 let tickAt = performance.now();
 let stream = null;
-let me = { operator: null, tokens: false };
+let me = { operator: null, tokens: false, plan: true };
 const ROWS_MAX = 500;
 const READ_ONLY = "This page only shows. Start it with --token-file, or use its socket, to act.";
 
@@ -532,6 +532,8 @@ async function start() {
   connect();
   show();
   me = await ask("/api/me").catch(() => me);
+  // A machine without Redis has no plan and no holds.
+  for (const part of document.querySelectorAll(".plan")) part.hidden = !me.plan;
   $("hold").hidden = !me.operator && !me.tokens;
   $("tokenfield").hidden = !!me.operator;
   if (me.operator || me.tokens) $("outcome").textContent = "";

@@ -125,6 +125,14 @@ impl History {
         }
     }
 
+    /// Adds an event.
+    pub(crate) fn push(&mut self, event: Event) {
+        let events = self.links.entry(event.end.link).or_default();
+        events.push(event);
+        let surplus = events.len().saturating_sub(EVENTS_MAX);
+        events.drain(..surplus);
+    }
+
     /// Returns the events of a link, the oldest first.
     pub fn of_link(&self, link: LinkId) -> &[Event] {
         self.links.get(&link).map_or(&[], Vec::as_slice)

@@ -14,6 +14,8 @@ mod history;
 #[cfg(target_os = "linux")]
 mod link_counters;
 mod link_row;
+#[cfg(target_os = "linux")]
+mod local_records;
 mod operator;
 #[cfg(target_os = "linux")]
 mod page_service;
@@ -28,7 +30,7 @@ pub use history::{Change, Event, History};
 pub use link_row::{EndRecords, EndRow, LinkRow};
 pub use operator::{Operators, user_name};
 #[cfg(target_os = "linux")]
-pub use page_service::PageService;
+pub use page_service::{PageService, PageSource};
 #[cfg(target_os = "linux")]
 pub use results::ResultsService;
 #[cfg(target_os = "linux")]

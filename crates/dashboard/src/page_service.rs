@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 use wiremend_dataplane::event_loop::Heartbeat;
 use wiremend_dataplane::http::{Publisher, Response, Server};
+use wiremend_monitor::DaemonConfig;
 use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
+use wiremend_monitor::service::{LocalNode, NodePaths};
 use wiremend_units::LinkId;
 
 use crate::capacity;
 use crate::collector::Collector;
 use crate::fabric_view::FabricView;
 use crate::link_counters::LinkCounters;
+use crate::local_records::LocalRecords;
 use crate::operator::Operators;
 use crate::site::{FabricSite, Guard, JOBS_MAX, Job, PageError, PageSockets, Question, json_response};
 
@@ -27,14 +30,27 @@ pub struct PageService<'a> {
     pub fabric: &'a NamedFabric,
     /// Limits of its planner.
     pub limits: PlannerLimits,
-    /// The Redis server.
-    pub server: RedisServer,
+    /// Where its records are.
+    pub source: PageSource<'a>,
     /// Where it listens; users of the Unix socket may act.
     pub sockets: PageSockets,
     /// Operators who act with a token.
     pub operators: Operators,
     /// Version of the program.
     pub version: &'static str,
+}
+
+/// Where the records of a fabric are.
+pub enum PageSource<'a> {
+    /// In Redis.
+    Redis(RedisServer),
+    /// On this machine, which shares them with nobody: its fabric is [`LocalNode::fabric`].
+    Machine {
+        /// The configuration of a daemon.
+        config: &'a DaemonConfig,
+        /// Where its files are.
+        paths: NodePaths<'a>,
+    },
 }
 
 /// Longest wait for changes. A question waits as long.
@@ -49,6 +65,15 @@ const EVENTS_MAX: usize = 500;
 impl PageService<'_> {
     /// Serves until `stop` is set. Calls `started` with the address when the page can be opened.
     pub fn run(&self, stop: &AtomicBool, started: impl FnOnce(Option<SocketAddr>)) -> Result<(), PageError> {
+        let local = match &self.source {
+            PageSource::Redis(_) => None,
+            PageSource::Machine { config, paths } => {
+                let (node, missing) =
+                    LocalNode::open(config, *paths).map_err(|why| PageError(why.to_string()))?;
+                missing.iter().for_each(|why| warn!(event = "missing", "{why}"));
+                Some(LocalRecords::new(node))
+            }
+        };
         let open = self.sockets.open()?;
         let (jobs, questions) = mpsc::sync_channel(JOBS_MAX);
         let site = Arc::new(FabricSite {
@@ -56,11 +81,13 @@ impl PageService<'_> {
             first: Mutex::new(Arc::from(&b""[..])),
             jobs,
             version: self.version,
+            has_plan: local.is_none(),
         });
         let mut page = Page {
             setup: self,
             collector: Collector::new(self.fabric),
             store: None,
+            local,
             site: Arc::clone(&site),
             publisher: None,
             rows: BTreeMap::new(),
@@ -84,6 +111,7 @@ struct Page<'a> {
     setup: &'a PageService<'a>,
     collector: Collector<'a>,
     store: Option<PlannerStore>,
+    local: Option<LocalRecords>,
     site: Arc<FabricSite>,
     publisher: Option<Publisher>,
     /// The rows that viewers have, as JSON.
@@ -103,7 +131,10 @@ impl Page<'_> {
         let (tick, tried) = (Heartbeat::start(), Heartbeat::start());
         let mut is_first = true;
         while !stop.load(Ordering::Relaxed) {
-            if self.store.is_none() && (std::mem::take(&mut is_first) || tried.age() >= RETRY) {
+            if self.store.is_none()
+                && self.local.is_none()
+                && (std::mem::take(&mut is_first) || tried.age() >= RETRY)
+            {
                 self.connect();
                 tried.beat();
             }
@@ -120,7 +151,10 @@ impl Page<'_> {
 
     fn connect(&mut self) {
         let mut open = || -> Result<PlannerStore, UnusableServer> {
-            let mut store = PlannerStore::open(&self.setup.server)?;
+            let PageSource::Redis(server) = &self.setup.source else {
+                unreachable!("a machine without Redis has local records")
+            };
+            let mut store = PlannerStore::open(server)?;
             self.collector.read_all(&mut store)?;
             Ok(store)
         };
@@ -147,8 +181,16 @@ impl Page<'_> {
                 }
                 Err(why) => self.on_failure(&format!("Redis: {why}")),
             }
-        } else if let Ok(job) = questions.recv_timeout(TURN) {
-            changed |= self.answer(job);
+        } else {
+            if let Some(local) = &mut self.local
+                && local.turn(&mut self.collector)
+            {
+                changed = true;
+                self.on_read();
+            }
+            if let Ok(job) = questions.recv_timeout(TURN) {
+                changed |= self.answer(job);
+            }
         }
         while let Ok(job) = questions.try_recv() {
             changed |= self.answer(job);
@@ -212,7 +254,7 @@ impl Page<'_> {
 
     /// A link with its history and counters.
     fn link(&mut self, link: LinkId) -> Value {
-        let mut counters = None;
+        let mut counters = self.local.as_ref().map(|local| LinkCounters::new(&local.counters(link)));
         if let Some(store) = &mut self.store {
             let read = self.collector.read_history(store, link);
             match read.and_then(|()| self.collector.read_counters(store, link)) {
@@ -236,6 +278,11 @@ impl Page<'_> {
         maintenance: bool,
         by: &str,
     ) -> Result<(), String> {
+        if self.local.is_some() {
+            return Err(
+                "without Redis nothing is held; use `wiremend relay` for the relay of a port".to_owned()
+            );
+        }
         let store = self.store.as_mut().ok_or("not connected to Redis; nothing was changed")?;
         let mut write = || -> Result<(), RedisError> {
             let record = match seconds {

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wiremend_dashboard::{Operators, PageError, PageService, PageSockets, ResultsService};
+use wiremend_dashboard::{Operators, PageError, PageService, PageSockets, PageSource, ResultsService};
+use wiremend_monitor::planner::PlannerLimits;
+use wiremend_monitor::service::{LocalNode, NodePaths};
 
 use super::monitor::config;
 use crate::args::VERSION;
@@ -48,10 +50,8 @@ pub(super) fn run(args: &Serve) -> Result<Answer, Failure> {
             }
             ResultsService { folder: folder.clone(), sockets, version: VERSION }.run(&stop, started)
         }
-        (None, config) => {
-            let config = config.as_ref().expect("one of both is required");
-            serve_fabric(config, args.token_file.as_deref(), sockets, &stop, started)?
-        }
+        (None, Some(config)) => serve_fabric(config, args.token_file.as_deref(), sockets, &stop, started)?,
+        (None, None) => serve_machine(args, sockets, &stop, started)?,
     };
     served.map_err(|error| Failure::Environment(error.to_string()))?;
     Ok(Answer::Yes)
@@ -79,9 +79,31 @@ fn serve_fabric(
     let service = PageService {
         fabric: &fabric,
         limits: config.limits,
-        server: config::server(&config.redis, &config.user)?,
+        source: PageSource::Redis(config::server(&config.redis, &config.user)?),
         sockets,
         operators,
+        version: VERSION,
+    };
+    Ok(service.run(stop, started))
+}
+
+fn serve_machine(
+    args: &Serve,
+    sockets: PageSockets,
+    stop: &AtomicBool,
+    started: impl FnOnce(Option<SocketAddr>),
+) -> Result<Result<(), PageError>, Failure> {
+    let config = config::load_local(args.machine.as_ref().expect("one of three is required"))?;
+    let fabric = LocalNode::fabric(&config)?;
+    let service = PageService {
+        fabric: &fabric,
+        limits: PlannerLimits::default(),
+        source: PageSource::Machine {
+            config: &config,
+            paths: NodePaths { sysfs: &args.sysfs, run_dir: &args.run_dir },
+        },
+        sockets,
+        operators: Operators::default(),
         version: VERSION,
     };
     Ok(service.run(stop, started))

@@ -40,6 +40,8 @@ pub(crate) struct FabricSite {
     pub(crate) first: Mutex<Arc<[u8]>>,
     pub(crate) jobs: mpsc::SyncSender<Job>,
     pub(crate) version: &'static str,
+    /// Whether there is a fabric whose capacity can be shown.
+    pub(crate) has_plan: bool,
 }
 
 /// A question to the thread that reads records.
@@ -167,7 +169,12 @@ impl FabricSite {
             "/api/map" => ask(Question::Map(request.parameter("pod"))),
             "/api/me" => {
                 let operator = self.guard.operator(request).ok();
-                let me = json!({ "operator": operator, "tokens": self.guard.has_tokens(), "version": self.version });
+                let me = json!({
+                    "operator": operator,
+                    "tokens": self.guard.has_tokens(),
+                    "version": self.version,
+                    "plan": self.has_plan,
+                });
                 Ok(Found::Response(json_response("200 OK", &me)))
             }
             _ => Err(Response::text("404 Not Found", "no such page")),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use wiremend_dashboard::{Operators, PageService, PageSockets};
+use wiremend_dashboard::{Operators, PageService, PageSockets, PageSource};
 use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
 use wiremend_monitor::redis::{RedisServer, ServerAddress};
 
@@ -29,12 +29,12 @@ fn with_page(operators: &str, test: impl FnOnce(SocketAddr, &PathBuf)) {
     let service = PageService {
         fabric: &fabric,
         limits: wiremend_monitor::planner::PlannerLimits::default(),
-        server: RedisServer {
+        source: PageSource::Redis(RedisServer {
             address: ServerAddress::Unix(folder.path().join("no-redis")),
             tls: None,
             login: None,
             timeout: Duration::from_secs(2),
-        },
+        }),
         sockets: PageSockets {
             listen: Some("127.0.0.1:0".parse().unwrap()),
             socket: Some(socket.clone()),

@@ -1,9 +1,15 @@
-//! Links that need attention.
+//! What a daemon knows of its links.
 
 use super::Daemon;
 use crate::redis::{LinkAction, Observation};
 
 impl Daemon {
+    /// Returns what link number `at` observes; `None` if it was never read.
+    pub fn observation(&self, at: usize) -> Option<Observation> {
+        let state = &self.links[at];
+        state.known.then_some(state.observation)
+    }
+
     /// Returns whether one of both ends of link number `at` observes corruption, predicts it or has no carrier, or
     /// whether this end protects the link or should.
     pub fn needs_attention(&self, at: usize) -> bool {

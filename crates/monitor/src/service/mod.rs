@@ -7,6 +7,7 @@ mod counter_trail;
 mod daemon;
 mod exporter;
 mod local_machine;
+mod local_node;
 mod log;
 mod metrics;
 mod planner;
@@ -26,6 +27,7 @@ use crate::name::Name;
 
 pub use daemon::{NodePaths, NodeSetup};
 pub use exporter::{MetricsOutput, PageSink};
+pub use local_node::LocalNode;
 pub use log::{forecast_json, forecast_text, verdict_json, verdict_text};
 pub use metrics::{AdvisedLinkMetrics, DaemonMetrics, PlannerMetrics, PortMetrics};
 pub use planner::PlannerSetup;
