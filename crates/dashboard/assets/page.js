@@ -281,6 +281,7 @@ function showCounters(row, counters) {
   } else {
     const lost = row.ends.map((end, at) => {
       const seen = counters.lost[at];
+      if (ends[at].at_ms === null) return `nothing is known of ${end.port}`;
       return seen ? `to ${end.port} ${seen.errors} of ${seen.frames} frames were lost` : `${end.port} does not count bad frames`;
     });
     $("cause").textContent = `${counters.cause}, over the last ${span(counters.span_ms)}: ${lost.join("; ")}.`;

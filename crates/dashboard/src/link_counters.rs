@@ -64,7 +64,10 @@ impl LinkCounters {
         let first = |of: &Entries| of.iter().map(|(at, _)| *at).find(|at| *at >= begin);
         let begin = entries.iter().filter_map(first).max().unwrap_or(begin);
         let growth = entries.each_ref().map(|of| growth(&of[nearest(of, begin)..]));
-        let is_comparable = entries.iter().all(|of| of.len() - nearest(of, begin) >= 2);
+        // An end without a daemon stores nothing, and the other one is explained alone.
+        let lengths = entries.each_ref().map(|of| of.len() - nearest(of, begin).min(of.len()));
+        let is_comparable =
+            lengths.iter().all(|length| *length != 1) && lengths.iter().any(|length| *length > 1);
         let Explanation { cause, reasons, loss_to_a, loss_to_b } =
             explain(&growth[0], &growth[1], &Thresholds::default());
         let row = |reason: wiremend_monitor::Reason| ReasonRow {
@@ -145,6 +148,10 @@ mod tests {
         // With one entry of the other end there is nothing to compare yet.
         let early = LinkCounters::new(&[lower, vec![entry(290, 5, 0)]]);
         assert_eq!((early.cause, early.reasons.len()), (None, 0));
-        assert_eq!(LinkCounters::new(&[Vec::new(), Vec::new()]).ends[0].at_ms, None);
+        let nothing = LinkCounters::new(&[Vec::new(), Vec::new()]);
+        assert_eq!((nothing.ends[0].at_ms, nothing.cause), (None, None));
+        // Of an end without a daemon nothing is known.
+        let alone = LinkCounters::new(&[Vec::new(), vec![entry(10, 0, 0), entry(20, 1_000_000, 700)]]);
+        assert_eq!((alone.cause, alone.lost[0]), (Some(SlowLinkCause::Corruption), None));
     }
 }

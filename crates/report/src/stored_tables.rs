@@ -71,28 +71,32 @@ pub fn slowest_flows(folder: &Path, most: usize) -> Result<BTreeMap<String, Vec<
     Ok(slowest)
 }
 
-/// Reads the series of the first seed of a variant from `series.parquet` and `flow_series.parquet`, if there are any.
-pub fn stored_series(folder: &Path, variant: &str, seed: u64) -> Result<Traffic, String> {
-    let mut traffic = Traffic::new(variant);
-    let is_wanted = |cells: &[Stored<'_>]| cells[0].text() == variant && cells[1].int() == seed;
-    let mut lanes: BTreeMap<String, u32> = BTreeMap::new();
+/// Reads the series of variants, each of one seed, from `series.parquet` and `flow_series.parquet`, if there are any.
+pub fn stored_series(folder: &Path, wanted: &[(String, u64)]) -> Result<BTreeMap<String, Traffic>, String> {
+    let mut all: BTreeMap<String, StoredSeries> = BTreeMap::new();
+    for (variant, seed) in wanted {
+        let series =
+            StoredSeries { seed: *seed, lanes: BTreeMap::new(), every_ps: 1, traffic: Traffic::new(variant) };
+        all.insert(variant.clone(), series);
+    }
     let series = folder.join("series.parquet");
     if series.exists() {
         each_row(&series, &["variant", "seed", "time_ps", "lane", "metric", "value"], |cells| {
+            let Some(of) = StoredSeries::of_row(&mut all, cells) else { return };
             let metric = Metric::ALL.into_iter().find(|metric| metric.key() == cells[4].text());
-            if let Some(metric) = metric.filter(|_| is_wanted(cells)) {
-                let new = lanes.len() as u32;
-                let entity = *lanes.entry(cells[3].text().to_owned()).or_insert(new);
-                let (time_ps, value) = (cells[2].int(), cells[5].int());
-                traffic.add_sample(&SeriesRow { time_ps, entity, metric, value });
-            }
+            let Some(metric) = metric else { return };
+            let (time_ps, entity, value) = (cells[2].int(), of.lane(cells[3].text()), cells[5].int());
+            of.traffic.add_sample(&SeriesRow { time_ps, entity, metric, value });
         })?;
     }
-    let mut names: Vec<(String, u32)> = lanes.into_iter().collect();
-    names.sort_by_key(|(_, lane)| *lane);
-    traffic.name_lanes(names.into_iter().map(|(name, _)| name));
     let flows = folder.join("flow_series.parquet");
     if flows.exists() {
+        // All samples but the first of a flow span the interval.
+        each_row(&flows, &["variant", "seed", "span_ps"], |cells| {
+            if let Some(of) = StoredSeries::of_row(&mut all, cells) {
+                of.every_ps = of.every_ps.max(cells[2].int());
+            }
+        })?;
         let columns = [
             "variant",
             "seed",
@@ -104,27 +108,54 @@ pub fn stored_series(folder: &Path, variant: &str, seed: u64) -> Result<Traffic,
             "rate_bps",
             "window_bytes",
         ];
-        // All samples but the first of a flow span the interval.
-        let mut every_ps = 1;
-        each_row(&flows, &["variant", "seed", "span_ps"], |cells| {
-            every_ps = if is_wanted(cells) { every_ps.max(cells[2].int()) } else { every_ps };
-        })?;
         each_row(&flows, &columns, |cells| {
-            if is_wanted(cells) {
-                let sample = FlowSample {
-                    time_ps: cells[2].int(),
-                    flow: cells[3].int(),
-                    span_ps: cells[4].int(),
-                    sent_bytes: cells[5].int(),
-                    retransmitted_bytes: cells[6].int(),
-                    rate_bps: cells[7].some_int(),
-                    window_bytes: cells[8].some_int(),
-                };
-                traffic.add_flow_sample(every_ps, &sample);
-            }
+            let Some(of) = StoredSeries::of_row(&mut all, cells) else { return };
+            let sample = FlowSample {
+                time_ps: cells[2].int(),
+                flow: cells[3].int(),
+                span_ps: cells[4].int(),
+                sent_bytes: cells[5].int(),
+                retransmitted_bytes: cells[6].int(),
+                rate_bps: cells[7].some_int(),
+                window_bytes: cells[8].some_int(),
+            };
+            of.traffic.add_flow_sample(of.every_ps, &sample);
         })?;
     }
-    Ok(traffic)
+    Ok(all.into_iter().map(|(variant, series)| (variant, series.named())).collect())
+}
+
+/// The series of a variant while they are read.
+struct StoredSeries {
+    seed: u64,
+    /// Numbers of lanes in the order of their first samples.
+    lanes: BTreeMap<String, u32>,
+    /// Interval of the samples of flows.
+    every_ps: u64,
+    traffic: Traffic,
+}
+
+impl StoredSeries {
+    /// The series to which a row belongs, by its variant and seed.
+    fn of_row<'a>(all: &'a mut BTreeMap<String, Self>, cells: &[Stored<'_>]) -> Option<&'a mut Self> {
+        all.get_mut(cells[0].text()).filter(|series| series.seed == cells[1].int())
+    }
+
+    fn lane(&mut self, name: &str) -> u32 {
+        if let Some(lane) = self.lanes.get(name) {
+            return *lane;
+        }
+        let new = self.lanes.len() as u32;
+        self.lanes.insert(name.to_owned(), new);
+        new
+    }
+
+    fn named(mut self) -> Traffic {
+        let mut names: Vec<(String, u32)> = self.lanes.into_iter().collect();
+        names.sort_by_key(|(_, lane)| *lane);
+        self.traffic.name_lanes(names.into_iter().map(|(name, _)| name));
+        self.traffic
+    }
 }
 
 /// Calls `each` with these cells of every row. A column that the table does not have is missing.

@@ -43,6 +43,8 @@ const DEPTH_MAX: usize = 6;
 const RESULTS_MAX: usize = 400;
 /// Length of a `summary.json`. That of 12 variants with 100 seeds each has 1 MB.
 const SUMMARY_BYTES_MAX: u64 = 64 << 20;
+/// Variants of a run whose series are kept.
+const SERIES_VARIANTS_MAX: usize = 64;
 /// Slowest flows that are listed of a variant.
 const SLOW_MAX: usize = 5;
 
@@ -116,12 +118,17 @@ impl ResultsFolder {
         self.cached(&format!("flows {name}"), &files, || slowest_flows(&path, SLOW_MAX))
     }
 
-    /// The series of a variant; without points if it has none.
-    pub(crate) fn series(&mut self, name: &str, variant: &str, seed: u64) -> Result<Rc<Traffic>, String> {
+    /// The series of the first seed of each variant of a run; without points if it has none.
+    pub(crate) fn series(
+        &mut self,
+        name: &str,
+        summary: &Summary,
+    ) -> Result<Rc<BTreeMap<String, Traffic>>, String> {
         let path = self.path(name);
         let files = ["series.parquet", "flow_series.parquet"].map(|file| path.join(file));
-        let key = format!("series {name}\0{variant}");
-        self.cached(&key, &files, || stored_series(&path, variant, seed))
+        let wanted = summary.origin.variants.iter().map(|made| (made.variant.clone(), made.seed));
+        let wanted: Vec<_> = wanted.take(SERIES_VARIANTS_MAX).collect();
+        self.cached(&format!("series {name}"), &files, || stored_series(&path, &wanted))
     }
 
     /// Drawings and table of a sweep.

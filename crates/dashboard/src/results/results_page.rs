@@ -170,19 +170,18 @@ fn write_check(html: &mut String, name: &str, value: &str, label: &str, is_chose
 /// Tables and drawings of the selected variants.
 fn comparison(folder: &mut ResultsFolder, chosen: &[Chosen<'_>]) -> String {
     let mut html = String::new();
-    let mut traffic: Vec<Traffic> = Vec::new();
+    let (mut traffic, mut refused) = (Vec::new(), Vec::new());
     for one in chosen.iter().take(SERIES_MAX) {
-        let made = one.summary.origin.variants.iter().find(|made| made.variant == one.variant.name);
-        let seed = made.map_or(one.summary.seed, |made| made.seed);
-        match folder.series(one.run, &one.variant.name, seed) {
-            Ok(series) => {
-                let mut series = Traffic::clone(&series);
+        match folder.series(one.run, one.summary) {
+            Ok(series) => traffic.extend(series.get(&one.variant.name).map(|series| {
+                let mut series = Traffic::clone(series);
                 series.variant.clone_from(&one.label);
-                traffic.push(series);
-            }
-            Err(why) => write_refusal(&mut html, one.run, &why),
+                series
+            })),
+            Err(why) => refused.push((one.run, why)),
         }
     }
+    write_refusals(&mut html, refused);
     let variants = chosen.iter().map(|one| VariantSummary { name: one.label.clone(), ..one.variant.clone() });
     let summary = Summary { variants: variants.collect(), ..chosen[0].summary.clone() };
     let page = Page { title: "", sentences: &[], summary: &summary, drawings: &[], traffic: &traffic };
@@ -196,6 +195,12 @@ fn comparison(folder: &mut ResultsFolder, chosen: &[Chosen<'_>]) -> String {
 
 fn write_refusal(html: &mut String, run: &str, why: &str) {
     let _ = writeln!(html, "<p class=\"bad\">{}: {}</p>", Escaped(run), Escaped(why));
+}
+
+/// Writes a line for each run that cannot be read.
+fn write_refusals(html: &mut String, mut refused: Vec<(&str, String)>) {
+    refused.dedup();
+    refused.iter().for_each(|(run, why)| write_refusal(html, run, why));
 }
 
 /// Slowdowns by size.
@@ -256,10 +261,7 @@ fn write_flows(html: &mut String, folder: &mut ResultsFolder, chosen: &[Chosen<'
         }
     }
     html.push_str("</tbody>\n</table>\n</div>\n");
-    refused.dedup();
-    for (run, why) in refused {
-        write_refusal(html, run, &why);
-    }
+    write_refusals(html, refused);
     html.push_str("<form action=\"/flow\" method=\"get\">\n<p><label>Another flow of <select name=\"of\">");
     for one in chosen {
         let _ = write!(html, "<option value=\"{}\">{}</option>", Escaped(&one.key), Escaped(&one.label));
