@@ -54,10 +54,19 @@ struct ReasonRow {
 
 /// Counters are compared over the last hour.
 const WINDOW_MS: u64 = 3_600_000;
+/// Oldest entries, and those furthest in the future.
+const KEPT_MS: u64 = 2 * 86_400_000;
+const AHEAD_MAX_MS: u64 = 60_000;
 
 impl LinkCounters {
-    /// Compares the counters of the lower and of the upper end.
-    pub(crate) fn new(entries: &[Entries; 2]) -> Self {
+    /// Compares the counters of the lower and of the upper end. A node may store any time: entries of other days do
+    /// not count.
+    pub(crate) fn new(mut entries: [Entries; 2], now_ms: u64) -> Self {
+        let days = now_ms.saturating_sub(KEPT_MS)..=now_ms.saturating_add(AHEAD_MAX_MS);
+        for of in &mut entries {
+            of.retain(|(at, _)| days.contains(at));
+            of.sort_by_key(|(at, _)| *at);
+        }
         let newest = entries.iter().filter_map(|of| of.last()).map(|(at, _)| *at).min().unwrap_or(0);
         let begin = newest.saturating_sub(WINDOW_MS);
         // Both from the first time in the window that both have: an end that was read for longer counted more.
@@ -127,6 +136,8 @@ impl EndCounters {
 mod tests {
     use super::*;
 
+    const NOW_MS: u64 = 400_000;
+
     fn entry(at_s: u64, good: u64, bad: u64) -> (u64, CounterRecord) {
         let counters = [(Counter::RxGood, good), (Counter::RxCrc, bad)].into_iter().collect();
         (at_s * 1_000, CounterRecord { up: true, counters, ..CounterRecord::default() })
@@ -136,7 +147,7 @@ mod tests {
     fn both_ends_are_compared_over_their_common_time() {
         let lower = vec![entry(100, 0, 0), entry(200, 1_000_000, 500), entry(300, 2_000_000, 1_500)];
         let upper = vec![entry(210, 0, 0), entry(310, 1_000_000, 0)];
-        let both = LinkCounters::new(&[lower.clone(), upper]);
+        let both = LinkCounters::new([lower.clone(), upper], NOW_MS);
         assert_eq!(both.cause, Some(SlowLinkCause::Corruption));
         assert!(
             both.reasons[0].text.starts_with("1000 of 1001000 frames") && !both.reasons[0].upper,
@@ -146,12 +157,15 @@ mod tests {
         let crc = both.ends[0].counters.iter().find(|row| row.name == Counter::RxCrc.name()).unwrap();
         assert_eq!((crc.value, crc.grown), (Some(1_500), Some(1_000)));
         // With one entry of the other end there is nothing to compare yet.
-        let early = LinkCounters::new(&[lower, vec![entry(290, 5, 0)]]);
+        let early = LinkCounters::new([lower, vec![entry(290, 5, 0)]], NOW_MS);
         assert_eq!((early.cause, early.reasons.len()), (None, 0));
-        let nothing = LinkCounters::new(&[Vec::new(), Vec::new()]);
+        let nothing = LinkCounters::new([Vec::new(), Vec::new()], NOW_MS);
         assert_eq!((nothing.ends[0].at_ms, nothing.cause), (None, None));
         // Of an end without a daemon nothing is known.
-        let alone = LinkCounters::new(&[Vec::new(), vec![entry(10, 0, 0), entry(20, 1_000_000, 700)]]);
+        let alone = LinkCounters::new([Vec::new(), vec![entry(10, 0, 0), entry(20, 1_000_000, 700)]], NOW_MS);
+        let strange =
+            vec![entry(10, 5, 5), (u64::MAX, entry(20, u64::MAX, u64::MAX).1), entry(20, u64::MAX, 0)];
+        assert_eq!(LinkCounters::new([strange, Vec::new()], NOW_MS).span_ms, 10_000, "times of other days");
         assert_eq!((alone.cause, alone.lost[0]), (Some(SlowLinkCause::Corruption), None));
     }
 }

@@ -254,11 +254,12 @@ impl Page<'_> {
 
     /// A link with its history and counters.
     fn link(&mut self, link: LinkId) -> Value {
-        let mut counters = self.local.as_ref().map(|local| LinkCounters::new(&local.counters(link)));
+        let now_ms = self.collector.now_ms();
+        let mut counters = self.local.as_ref().map(|local| LinkCounters::new(local.counters(link), now_ms));
         if let Some(store) = &mut self.store {
             let read = self.collector.read_history(store, link);
             match read.and_then(|()| self.collector.read_counters(store, link)) {
-                Ok(entries) => counters = Some(LinkCounters::new(&entries)),
+                Ok(entries) => counters = Some(LinkCounters::new(entries, now_ms)),
                 Err(RedisError::Refused(why)) => warn!(event = "counters", "counters of links: {why}"),
                 Err(why) => self.on_failure(&format!("Redis: {why}")),
             }

@@ -173,7 +173,7 @@ mod tests {
         summary.variants.last_mut().unwrap().finished = 600;
         let read: Summary = read_json(&to_json(&summary)).unwrap();
         assert_eq!(to_json(&read), to_json(&summary));
-        assert_eq!(read.variants[0], summary.variants[0]);
+        assert_eq!(read.variants[0].fct_cdf, summary.variants[0].fct_cdf);
         assert!(read.variants.last().unwrap().fct_ns.unwrap().p999.is_nan());
         let other = to_json(&summary).replacen("\"schema\": 2", "\"schema\": 9", 1);
         assert!(read_json::<Summary>(&other).unwrap_err().contains("its layout is 9"));

@@ -55,8 +55,7 @@ const STYLE: &str = "\
 fieldset{border:1px solid var(--grid);border-radius:6px;margin:.5rem 0;padding:.3rem .7rem}\
 fieldset label{display:inline-block;margin:.15rem 1.2rem .15rem 0}legend{font-weight:600}legend .faint{font-weight:400}\
 a{color:var(--c0)}button,input,select{font:inherit;color:inherit;background:var(--ground);border:1px solid var(--faint);\
-border-radius:4px;padding:.15rem .5rem}select{max-width:100%}.faint{color:var(--dim)}\
-:root{--dim:#5a6270}@media (prefers-color-scheme:dark){:root{--dim:#a3acba}}\
+border-radius:4px;padding:.15rem .5rem}select{max-width:100%}\
 :focus-visible{outline:2px solid var(--c0);outline-offset:1px}figure.ladder svg{max-width:none;width:auto}\
 p,td,legend,label{overflow-wrap:anywhere}.wide td{overflow-wrap:normal}";
 

@@ -67,7 +67,7 @@ fn runs_and_sweeps_are_side_by_side() {
             "deep/mended",
             "plain: ",
             "Slowest flows",
-            "Longest queues",
+            "Busiest links",
             "Throughput of flows",
             "Size bins",
             "Sweep study",
@@ -78,7 +78,7 @@ fn runs_and_sweeps_are_side_by_side() {
         assert!(!page.contains("<script") && !page.contains("class=\"bad\""), "{page}");
         let one = get("/?v=deep%2Fmended%230&n=flows_with_timeout");
         assert!(one.contains("Flows with a timeout") && !one.contains("deep/mended: "), "one run");
-        assert!(!one.contains("Longest queues"), "this run has no series");
+        assert!(!one.contains("Busiest links"), "this run has no series");
         // The address of the page leads to the packets of a flow.
         let link =
             one.split("href=\"/flow?").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");

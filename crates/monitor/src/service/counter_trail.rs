@@ -12,7 +12,7 @@ use crate::redis::{RedisError, Store};
 #[derive(Default)]
 pub(super) struct CounterTrail {
     links: Vec<Option<Next>>,
-    /// Whether the server refuses the streams.
+    /// Whether the rules of this connection's user do not allow the streams.
     is_refused: bool,
 }
 
@@ -51,7 +51,7 @@ impl CounterTrail {
             let Some(record) = machine.counters(at) else { continue };
             match store.add_counters(machine.port(at), &record) {
                 Ok(()) => {}
-                Err(RedisError::Refused(why)) => {
+                Err(RedisError::Refused(why)) if why.starts_with("NOPERM") => {
                     warn!(
                         event = "counters",
                         "counters of links are not stored: {why}; run `wiremend monitor acl` for this node again"

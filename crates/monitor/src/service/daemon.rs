@@ -215,6 +215,7 @@ impl<'a> RedisSession<'a> {
             match self.connect() {
                 Ok(open) => {
                     self.open = Some(open);
+                    self.trail = CounterTrail::default();
                     daemon.on_connection_change();
                 }
                 Err(reason) => self.lost(now, daemon, &reason),

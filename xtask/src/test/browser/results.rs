@@ -45,7 +45,7 @@ pub(super) fn run() -> Result<()> {
     let text = viewer.run("return document.querySelector('main').innerText;")?;
     let text = text.as_str().context("a text")?;
     for part in
-        ["tour: go-back-n, mended", "tail: base", "Longest queues, tail: base", "Size bins", "Sweep study"]
+        ["tour: go-back-n, mended", "tail: base", "Busiest links, tail: base", "Size bins", "Sweep study"]
     {
         ensure!(text.contains(part), "`{part}` in {text}");
     }
