@@ -239,7 +239,7 @@ function showLink({ row, relays, events, counters }, drain) {
     ["Loss", (end) => end.loss ? `${loss(end.loss.loss)} (${loss(end.loss.low)} to ${loss(end.loss.high)})` : ""],
     ["FEC forecast", (end) => end.forecast ? loss(end.forecast) : ""],
     ["Carrier", (end) => end.down ? "no" : "yes"],
-    ["Relay", (end, at) => relayText(end, relays[at], counters?.ends[at].relay)],
+    ["Relay", (end, at) => relayText(end, relays[at], counters?.ends[at])],
     ["Why not protected", (end) => end.declined ?? ""],
     ["Daemon", (end) => end.unmonitored ? "none" : end.silent_since_ms ? "silent since " + clock(end.silent_since_ms) : "reports"],
   ];
@@ -258,7 +258,9 @@ function showLink({ row, relays, events, counters }, drain) {
   showCounters(row, counters);
 }
 
-function relayText(end, has, relay) {
+function relayText(end, has, counted) {
+  const relay = counted?.relay;
+  if (!relay && has && counted && counted.at_ms !== null) return "does not answer";
   if (!relay) return has ? (end.copies ? `active, ${end.copies} copies` : "bypassed by the kernel") : "none";
   const [sends, receives] = relay.protects;
   const what = sends && receives ? "protects both directions" : sends ? "protects what it sends" : receives ? "protects what it receives" : "protects nothing";
@@ -284,7 +286,8 @@ function showCounters(row, counters) {
       if (ends[at].at_ms === null) return `nothing is known of ${end.port}`;
       return seen ? `to ${end.port} ${seen.errors} of ${seen.frames} frames were lost` : `${end.port} does not count bad frames`;
     });
-    $("cause").textContent = `${counters.cause}, over the last ${span(counters.span_ms)}: ${lost.join("; ")}.`;
+    const until = clock(Math.max(...ends.map((end) => end.at_ms ?? 0)));
+    $("cause").textContent = `${counters.cause}, in the ${span(counters.span_ms)} until ${until}: ${lost.join("; ")}.`;
   }
   $("reasons").replaceChildren(...counters.reasons.map((reason) =>
     element("li", `${reason.cause} at ${row.ends[reason.upper ? 1 : 0].port}: ${reason.text}`)));
@@ -530,6 +533,8 @@ async function start() {
   window.addEventListener("hashchange", show);
   window.addEventListener("keydown", onKey);
   setInterval(renderStatus, 1000);
+  // Counters are stored without a message.
+  setInterval(renderLink, 10000);
   connect();
   show();
   me = await ask("/api/me").catch(() => me);

@@ -44,6 +44,8 @@ pub enum Author {
     Planner,
     /// An operator.
     Operator(String),
+    /// Nobody is known; it was seen on this machine.
+    Seen(String),
 }
 
 /// A written record.
@@ -195,6 +197,7 @@ impl Author {
             Self::Daemon(node) => format!("daemon of {node}"),
             Self::Planner => "planner".to_owned(),
             Self::Operator(name) => name.clone(),
+            Self::Seen(node) => format!("seen on {node}"),
         }
     }
 }

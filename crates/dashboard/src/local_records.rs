@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tracing::warn;
 use wiremend_monitor::PortName;
-use wiremend_monitor::redis::ActionRecord;
+use wiremend_monitor::redis::{ActionRecord, LinkAction};
 use wiremend_monitor::service::LocalNode;
 use wiremend_units::LinkId;
 
@@ -56,7 +56,7 @@ impl LocalRecords {
             let name = &self.node.config().node;
             let port = PortName { node: name.clone(), port: self.node.config().links[at].port.clone() };
             let Some(end) = collector.fabric().end(&port) else { continue };
-            let author = Author::Daemon(name.to_string());
+            let author = Author::Seen(name.to_string());
             let before = collector.records().get(&end.link).map(|ends| ends[0].clone()).unwrap_or_default();
             let observation = self.node.observation(at);
             let action = ActionRecord { observation_version: 0, action: self.node.action(at) };
@@ -65,7 +65,8 @@ impl LocalRecords {
             changes.extend(
                 observation.filter(|seen| before.observation != Some(*seen)).map(Change::Observation),
             );
-            if before.action.as_ref() != Some(&action) {
+            let is_first = before.action.is_none() && action.action == LinkAction::Nothing;
+            if before.action.as_ref() != Some(&action) && !is_first {
                 changes.push(Change::Action(action.clone()));
             }
             let observation = observation.or(before.observation);

@@ -34,7 +34,7 @@ pub(super) fn run() -> Result<()> {
     viewer.open(&url("#/now"))?;
     viewer.wait_for("document.getElementById('status').textContent === 'Live'")?;
     viewer.wait_for("document.querySelectorAll('#links tbody tr').length === 2")?;
-    viewer.wait_for("document.querySelector('nav a.plan').hidden")?;
+    viewer.wait_for("document.querySelector('nav a.plan').offsetParent === null")?;
     ensure!(
         viewer.run("return document.querySelector('[data-state=corrupting] b').textContent;")? == "0",
         "all clean"
@@ -49,6 +49,8 @@ pub(super) fn run() -> Result<()> {
     viewer.wait_for("document.getElementById('verdict').textContent.includes('500 of 500500 frames')")?;
     viewer.wait_for("document.querySelector('#counters-table tbody')?.textContent.includes('rx_crc')")?;
     viewer.wait_for("cause.textContent.includes('nothing is known of spine-1:eth0')")?;
+    let ends = viewer.run("return document.getElementById('ends').innerText;")?;
+    ensure!(ends.as_str().is_some_and(|text| text.contains("does not answer")), "{ends}");
     viewer.wait_for("document.querySelectorAll('#events tbody tr').length >= 2")?;
     looks(&viewer, "machine", &url("#/now"), "document.querySelectorAll('#links tbody tr').length === 2")?;
     let errors = viewer.console_errors()?;

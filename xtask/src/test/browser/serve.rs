@@ -85,7 +85,7 @@ fn hold(site: &Site, first: &Browser, second: &Browser) -> Result<()> {
     first.wait_for("document.querySelectorAll('#events tbody tr').length >= 3")?;
     // What both ends counted in the last hour, and what `explain` says of it.
     first.wait_for(
-        "/^corruption, over the last 20 min: to leaf-1:eth0 1000 of 1001000/.test(cause.textContent)",
+        "/^corruption, in the 20 min until .*: to leaf-1:eth0 1000 of 1001000/.test(cause.textContent)",
     )?;
     let reasons = first.run("return document.getElementById('reasons').innerText;")?;
     ensure!(reasons.as_str().is_some_and(|text| text.contains("loss 1.0e-3, at least")), "{reasons}");
@@ -222,7 +222,7 @@ impl Site {
         self.record("observation", "leaf-1:eth0", 2, &json!({ "corrupting": loss(1_000, 1e-3) }), &at(50))?;
         let protect = json!({ "observation_version": 2, "action": { "protect": { "copies": 2 } } });
         self.record("action", "spine-1:eth0", 1, &protect, &at(49))?;
-        for (minutes, good, bad) in [(70, 0, 0), (40, 500_000, 500), (20, 1_500_000, 1_500)] {
+        for (minutes, good, bad) in [(100, 0, 0), (40, 500_000, 500), (20, 1_500_000, 1_500)] {
             let counters = json!({ "rx_good": good, "rx_crc": bad });
             self.counters("leaf-1:eth0", &json!({ "up": true, "counters": counters }), &at(minutes))?;
             let relay = json!({ "protects": [true, false], "level": "ordered", "copies": 2, "loss": 1e-3,
