@@ -44,7 +44,7 @@ pub enum Author {
     Planner,
     /// An operator.
     Operator(String),
-    /// Nobody is known; it was seen on this machine.
+    /// Who did it is not known; it was seen on this machine.
     Seen(String),
 }
 
@@ -197,7 +197,7 @@ impl Author {
             Self::Daemon(node) => format!("daemon of {node}"),
             Self::Planner => "planner".to_owned(),
             Self::Operator(name) => name.clone(),
-            Self::Seen(node) => format!("seen on {node}"),
+            Self::Seen(node) => node.clone(),
         }
     }
 }
