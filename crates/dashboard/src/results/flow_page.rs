@@ -77,7 +77,6 @@ impl FlowPages {
 
     /// The simulation of a flow, if it has begun; none while too many others run.
     fn job(&mut self, wanted: &FlowChoice) -> Option<Arc<Job>> {
-        self.stop_abandoned();
         if let Some((_, job)) = self.jobs.iter().find(|(known, _)| known == wanted) {
             *job.asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             return Some(Arc::clone(job));
@@ -101,7 +100,8 @@ impl FlowPages {
         Some(job)
     }
 
-    fn stop_abandoned(&mut self) {
+    /// Stops simulations whose page nobody waits for.
+    pub(crate) fn stop_abandoned(&mut self) {
         self.jobs.retain(|(_, job)| {
             let asked = *job.asked.lock().unwrap_or_else(PoisonError::into_inner);
             let is_abandoned = job.is_running() && asked.elapsed() > ABANDONED_AFTER;

@@ -148,7 +148,8 @@ impl ResultsFolder {
         })
     }
 
-    /// Returns what was read before of these files, or reads it. Malformed files can make a decoder panic.
+    /// Returns what was read before of these files, or reads it. Malformed files can make a decoder panic, and a pipe
+    /// would block.
     fn cached<T: Any>(
         &mut self,
         key: &str,
@@ -161,6 +162,11 @@ impl ResultsFolder {
             (file.clone(), changed, metadata.map_or(0, |metadata| metadata.len()))
         };
         let stamp: Stamp = files.iter().map(state).collect();
+        let is_special = |file: &&PathBuf| fs::metadata(file).is_ok_and(|metadata| !metadata.is_file());
+        if let Some(special) = files.iter().find(is_special) {
+            let name = special.file_name().unwrap_or_default().to_string_lossy();
+            return Err(format!("{name}: not a file"));
+        }
         if let Some((known, value)) = self.read.get(key)
             && *known == stamp
         {
@@ -188,9 +194,6 @@ const CACHED_MAX: usize = 2_000;
 fn read_summary(path: &Path) -> Result<Summary, String> {
     let mut text = String::new();
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("summary.json: not a file".to_owned());
-    }
     let read = file.take(SUMMARY_BYTES_MAX + 1).read_to_string(&mut text);
     read.map_err(|error| format!("summary.json: {error}"))?;
     if text.len() as u64 > SUMMARY_BYTES_MAX {

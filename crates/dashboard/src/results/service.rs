@@ -73,6 +73,7 @@ impl ResultsService {
         started(open.address);
         let (mut folder, mut flows) = (ResultsFolder::new(self.folder.clone()), FlowPages::default());
         while !stop.load(Ordering::Relaxed) {
+            flows.stop_abandoned();
             let Ok((question, later)) = questions.recv_timeout(TURN) else { continue };
             let page = match question {
                 Question::Results(selection) => Ok(results_page(&mut folder, &selection, self.version)),

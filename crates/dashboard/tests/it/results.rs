@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -152,6 +153,8 @@ fn damaged_results_are_named() {
     fs::create_dir_all(at("stopped")).unwrap();
     fs::write(at("stopped/flows.parquet"), "PAR1").unwrap();
     fs::create_dir_all(at("directory/summary.json")).unwrap();
+    fs::create_dir_all(at("pipe")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("pipe/summary.json")).status().unwrap().success());
     fs::write(at("sweep/plans/000002.json"), "{}").unwrap();
     // Links lead out of the folder and round in it.
     std::os::unix::fs::symlink("/", at("root")).unwrap();
@@ -173,6 +176,7 @@ fn damaged_results_are_named() {
             "negative",
             "stopped",
             "directory",
+            "pipe",
             "&lt;script&gt;alert(1)&lt;/script&gt;",
         ] {
             let line = page
