@@ -70,7 +70,9 @@ impl PageService<'_> {
             PageSource::Machine { config, paths } => {
                 let (node, missing) =
                     LocalNode::open(config, *paths).map_err(|why| PageError(why.to_string()))?;
-                missing.iter().for_each(|why| warn!(event = "missing", "{why}"));
+                for why in missing {
+                    warn!(event = "missing", "{why}");
+                }
                 Some(LocalRecords::new(node))
             }
         };
@@ -98,7 +100,8 @@ impl PageService<'_> {
             reason: Some("the records are not read yet".to_owned()),
         };
         page.publish_view();
-        let server = Server::serve(open.listeners, "page", site).map_err(PageError::unserved)?;
+        let server =
+            Server::serve(open.listeners, "page", site).map_err(|error| PageError::unserved(&error))?;
         page.publisher = Some(server.publisher());
         started(open.address);
         page.run(stop, &questions);

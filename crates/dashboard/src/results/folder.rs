@@ -101,7 +101,8 @@ impl ResultsFolder {
         if path.join("plans").is_dir() {
             contents.sweeps.insert(name, path.to_owned());
         } else if summary.exists() {
-            match self.cached(&format!("run {name}"), &[summary.clone()], || read_summary(&summary)) {
+            let files = std::slice::from_ref(&summary);
+            match self.cached(&format!("run {name}"), files, || read_summary(&summary)) {
                 Ok(summary) => drop(contents.runs.insert(name, summary)),
                 Err(why) => drop(contents.refused.insert(name, why)),
             }

@@ -200,7 +200,9 @@ fn write_refusal(html: &mut String, run: &str, why: &str) {
 /// Writes a line for each run that cannot be read.
 fn write_refusals(html: &mut String, mut refused: Vec<(&str, String)>) {
     refused.dedup();
-    refused.iter().for_each(|(run, why)| write_refusal(html, run, why));
+    for (run, why) in refused {
+        write_refusal(html, run, &why);
+    }
 }
 
 /// Slowdowns by size.

@@ -69,7 +69,8 @@ impl ResultsService {
             jobs,
             style: (page_style() + STYLE).into_bytes().into(),
         });
-        let _server = Server::serve(open.listeners, "page", site).map_err(PageError::unserved)?;
+        let _server =
+            Server::serve(open.listeners, "page", site).map_err(|error| PageError::unserved(&error))?;
         started(open.address);
         let (mut folder, mut flows) = (ResultsFolder::new(self.folder.clone()), FlowPages::default());
         while !stop.load(Ordering::Relaxed) {

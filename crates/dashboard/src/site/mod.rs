@@ -20,7 +20,7 @@ pub use sockets::PageSockets;
 pub struct PageError(pub(crate) String);
 
 impl PageError {
-    pub(crate) fn unserved(error: io::Error) -> Self {
+    pub(crate) fn unserved(error: &io::Error) -> Self {
         Self(format!("the page cannot be served: {error}"))
     }
 }

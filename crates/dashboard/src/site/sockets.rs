@@ -25,12 +25,12 @@ pub(crate) struct OpenSockets {
     /// The TCP address.
     pub(crate) address: Option<SocketAddr>,
     /// Removes its file with the value.
-    pub(crate) _file: Option<SocketFile>,
+    file: Option<SocketFile>,
 }
 
 impl PageSockets {
     pub(crate) fn open(&self) -> Result<OpenSockets, PageError> {
-        let mut open = OpenSockets { listeners: Vec::new(), address: None, _file: None };
+        let mut open = OpenSockets { listeners: Vec::new(), address: None, file: None };
         if let Some(listen) = self.listen {
             let listener = TcpListener::bind(listen)
                 .map_err(|error| PageError(format!("page at {listen}: {error}; use another port")))?;
@@ -41,7 +41,7 @@ impl PageSockets {
             let (listener, file) = SocketFile::listen(path)
                 .map_err(|error| PageError(format!("socket {}: {error}", path.display())))?;
             open.listeners.push(Listener::Unix(listener));
-            open._file = Some(file);
+            open.file = Some(file);
         }
         Ok(open)
     }
