@@ -84,7 +84,7 @@ fn store(folder: &Path) -> Result<()> {
     let program = shell::build("test-release")?;
     let wiremend = |arguments: &[&str], out: &str| {
         let mut command = Command::new(&program);
-        shell::output(command.args(arguments).arg("--quiet").arg("--out").arg(folder.join(out))).map(drop)
+        shell::output(command.args(arguments).arg("--out").arg(folder.join(out))).map(drop)
     };
     let series = "series={every=\"100us\", flows=1}";
     wiremend(&["run", "tail-packet", "--set", series], "tail")?;
