@@ -21,7 +21,7 @@ struct Next {
     interval: Span,
 }
 
-const INTERVAL_MIN: Span = Span::from_ms(10_000);
+const INTERVAL_MIN: Span = Span::from_ms(2_000);
 const INTERVAL_MAX: Span = Span::from_ms(300_000);
 
 impl CounterTrail {
