@@ -258,6 +258,7 @@ impl Change {
             Self::Observation(_) => "clean".to_owned(),
             Self::Action(ActionRecord { action, .. }) => match action {
                 LinkAction::Nothing => "not protected".to_owned(),
+                LinkAction::Protect { copies: 1 } => "protected, 1 copy".to_owned(),
                 LinkAction::Protect { copies } => format!("protected, {copies} copies"),
                 LinkAction::Decline { reason } => format!("not protected: {reason}"),
             },
