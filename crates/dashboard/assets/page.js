@@ -6,7 +6,7 @@ const rows = new Map();
 const data = { sequence: -1, atMs: 0, ageMs: null, reason: "The records are not read yet.", summary: null, open: false };
 let tickAt = performance.now();
 let stream = null;
-let me = { operator: null, tokens: false };
+let me = { operator: null, tokens: false, plan: true };
 const ROWS_MAX = 500;
 const READ_ONLY = "This page only shows. Start it with --token-file, or use its socket, to act.";
 
@@ -230,7 +230,7 @@ async function renderLink() {
   }
 }
 
-function showLink({ row, relays, events }, drain) {
+function showLink({ row, relays, events, counters }, drain) {
   $("title").textContent = `${row.ends[0].port} - ${row.ends[1].port}`;
   $("verdict").textContent = verdict(row);
   $("verdict").className = worst(row) || isDown(row) ? "bad" : "ok";
@@ -239,7 +239,7 @@ function showLink({ row, relays, events }, drain) {
     ["Loss", (end) => end.loss ? `${loss(end.loss.loss)} (${loss(end.loss.low)} to ${loss(end.loss.high)})` : ""],
     ["FEC forecast", (end) => end.forecast ? loss(end.forecast) : ""],
     ["Carrier", (end) => end.down ? "no" : "yes"],
-    ["Relay", (end, at) => relays[at] ? (end.copies ? `active, ${end.copies} copies` : "bypassed by the kernel") : "none"],
+    ["Relay", (end, at) => relayText(end, relays[at], counters?.ends[at])],
     ["Why not protected", (end) => end.declined ?? ""],
     ["Daemon", (end) => end.unmonitored ? "none" : end.silent_since_ms ? "silent since " + clock(end.silent_since_ms) : "reports"],
   ];
@@ -254,7 +254,53 @@ function showLink({ row, relays, events }, drain) {
   $("held").textContent = hold ? `${hold.maintenance ? "Maintenance" : "Held"} until ${clock(hold.until_ms)}: ${hold.why}` : "Not held.";
   $("release").disabled = !hold;
   showEvents($("events"), [...events].reverse(), true);
-  $("chart").replaceChildren(...chart(row, events));
+  $("chart").replaceChildren(...chart(row, events, counters));
+  showCounters(row, counters);
+}
+
+function relayText(end, has, counted) {
+  const relay = counted?.relay;
+  if (!relay && has && counted && counted.at_ms !== null) return "does not answer";
+  if (!relay) return has ? (end.copies ? `active, ${end.copies} copies` : "bypassed by the kernel") : "none";
+  const [sends, receives] = relay.protects;
+  const what = sends && receives ? "protects both directions" : sends ? "protects what it sends" : receives ? "protects what it receives" : "protects nothing";
+  return [what, sends ? `${relay.copies} ${relay.copies === 1 ? "copy" : "copies"}` : "", sends || receives ? relay.level : "",
+    relay.loss ? `loss ${loss(relay.loss)}` : "", relay.held_back ?? ""].filter(Boolean).join(", ");
+}
+
+// What `wiremend monitor explain` says of the stored counters, and the counters.
+function showCounters(row, counters) {
+  const ends = counters?.ends ?? [];
+  const has = ends.some((end) => end.at_ms !== null);
+  $("raw").hidden = !has;
+  $("reasons").replaceChildren();
+  if (!has) {
+    $("cause").textContent = "No counters are stored: daemons store those of links that need attention.";
+    return;
+  }
+  if (!counters.cause) {
+    $("cause").textContent = "Not enough counters of both ends yet to compare.";
+  } else {
+    const lost = row.ends.map((end, at) => {
+      const seen = counters.lost[at];
+      if (ends[at].at_ms === null) return `nothing is known of ${end.port}`;
+      return seen ? `to ${end.port} ${seen.errors} of ${seen.frames} frames were lost` : `${end.port} does not count bad frames`;
+    });
+    const until = clock(Math.max(...ends.map((end) => end.at_ms ?? 0)));
+    $("cause").textContent = `${counters.cause}, in the ${span(counters.span_ms)} until ${until}: ${lost.join("; ")}.`;
+  }
+  $("reasons").replaceChildren(...counters.reasons.map((reason) =>
+    element("li", `${reason.cause} at ${row.ends[reason.upper ? 1 : 0].port}: ${reason.text}`)));
+  const heads = row.ends.map((end, at) => element("th", end.port + (ends[at].at_ms ? `, ${clock(ends[at].at_ms)}` : ", none stored"), { scope: "col" }));
+  $("counters-table").tHead.replaceChildren(element("tr", [element("th", "Counter", { scope: "col" }), ...heads]));
+  const names = [...new Set(ends.flatMap((end) => end.counters.map((one) => one.name)))];
+  const cell = (one) => one ? `${one.value}` + (one.grown ? ` (+${one.grown})` : "") : "";
+  const relayNames = [...new Set(ends.flatMap((end) => Object.keys(end.relay?.counts ?? {})))];
+  $("counters-table").tBodies[0].replaceChildren(
+    ...names.map((name) => element("tr", [element("th", name, { scope: "row" }),
+      ...ends.map((end) => element("td", cell(end.counters.find((one) => one.name === name))))])),
+    ...relayNames.map((name) => element("tr", [element("th", "relay: " + name, { scope: "row" }),
+      ...ends.map((end) => element("td", String(end.relay?.counts[name] ?? "")))])));
 }
 
 function verdict(row) {
@@ -277,7 +323,7 @@ function showEvents(table, events, isOfLink) {
 }
 
 // Loss of both directions over time, on a logarithmic scale; clean is the lowest line.
-function chart(row, events) {
+function chart(row, events, counters) {
   const seen = events.filter((event) => event.kind === "observation");
   if (!seen.length) return [element("p", "No history is stored.", { class: "note" })];
   const svg = (name, attributes, text) => {
@@ -304,6 +350,11 @@ function chart(row, events) {
     }
     if (path) picture.append(svg("path", { class: "c" + at, d: path + `H${right}` }));
     picture.append(svg("text", { class: "t" + at, x: left + 300 * at, y: 16 }, "received at " + end.port));
+  });
+  row.ends.forEach((_, at) => {
+    for (const [ms, value] of counters?.ends[at].losses ?? []) {
+      if (ms >= from) picture.append(svg("circle", { class: "p" + at, cx: x(ms), cy: y(value), r: 2 }));
+    }
   });
   for (const event of events.filter((one) => one.kind !== "observation")) {
     const mark = svg("path", { class: "act", d: `M${x(event.at_ms)} ${bottom}v8` });
@@ -482,9 +533,13 @@ async function start() {
   window.addEventListener("hashchange", show);
   window.addEventListener("keydown", onKey);
   setInterval(renderStatus, 1000);
+  // Counters are stored without a message.
+  setInterval(renderLink, 10000);
   connect();
   show();
   me = await ask("/api/me").catch(() => me);
+  // A machine without Redis has no plan and no holds.
+  for (const part of document.querySelectorAll(".plan")) part.hidden = !me.plan;
   $("hold").hidden = !me.operator && !me.tokens;
   $("tokenfield").hidden = !!me.operator;
   if (me.operator || me.tokens) $("outcome").textContent = "";

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use wiremend_monitor::planner::{LinkEnd, NamedFabric};
 use wiremend_monitor::redis::{
-    ActionRecord, Advice, AdvisedAction, HoldRecord, Observation, PlannerStore, Record, RedisError,
+    ActionRecord, Advice, AdvisedAction, CounterRecord, HoldRecord, Observation, PlannerStore, Record,
+    RedisError,
 };
 use wiremend_monitor::{Daemon, Name, PortName};
 use wiremend_units::LinkId;
 
 use crate::fabric_view::FabricView;
-use crate::history::History;
+use crate::history::{Event, History};
 use crate::link_row::{EndRecords, LinkRow};
 
 /// The records of the links with something to see.
@@ -35,8 +36,8 @@ const BATCH: usize = 1024;
 const TURNS_PER_SWEEP: u32 = 240;
 /// Time between two reads of leases and of the planners' audit stream.
 const LEASES_INTERVAL_MS: u64 = 5_000;
-/// In fabrics of up to this many nodes the audit streams of all nodes are read, in others those of links with
-/// something to see.
+/// In fabrics of up to this many nodes the audit streams of all nodes are followed, in others those of links with
+/// something to see, and those of links whose page was opened.
 const ALL_NODES_MAX: usize = 256;
 /// Audit streams that one turn reads for the first time.
 const NEW_STREAMS_MAX: usize = 32;
@@ -94,9 +95,8 @@ impl<'a> Collector<'a> {
         self.now_ms = store.time_ms()?;
         let changed: BTreeSet<LinkId> =
             ports.iter().filter_map(|port| Some(self.fabric.end(port)?.link)).collect();
-        // A link may be told about and be due: it is read once.
-        let links: BTreeSet<LinkId> = changed.iter().copied().chain(self.swept()).collect();
-        self.read(store, &links.into_iter().collect::<Vec<_>>())?;
+        let links = self.due(&changed);
+        self.read(store, &links)?;
         let is_due = self.now_ms >= self.leases_ms.saturating_add(LEASES_INTERVAL_MS);
         if is_due {
             self.read_leases(store)?;
@@ -143,6 +143,12 @@ impl<'a> Collector<'a> {
 
     fn view_of(&self, rows: Vec<LinkRow>, at_ms: u64, halt: Option<String>) -> FabricView {
         FabricView::new(at_ms, self.fabric.tiers().link_count() as usize, halt, rows)
+    }
+
+    /// The links that are read in this turn. One that was told about and is due by itself is read once.
+    fn due(&mut self, changed: &BTreeSet<LinkId>) -> Vec<LinkId> {
+        let links: BTreeSet<LinkId> = changed.iter().copied().chain(self.swept()).collect();
+        links.into_iter().collect()
     }
 
     /// The links whose turn it is to be read without a message.
@@ -251,6 +257,36 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// Sets the records of a link that were read elsewhere, and what changed.
+    pub(crate) fn set(
+        &mut self,
+        now_ms: u64,
+        link: LinkId,
+        ends: [EndRecords; 2],
+        events: impl Iterator<Item = Event>,
+    ) {
+        self.now_ms = now_ms;
+        self.links.insert(link, ends);
+        events.for_each(|event| self.history.push(event));
+    }
+
+    /// Reads the audit streams of both ends of a link if they were never read, so that every link has a history.
+    pub(crate) fn read_history(&mut self, store: &mut PlannerStore, link: LinkId) -> Result<(), RedisError> {
+        let nodes: Vec<Name> =
+            self.nodes_of(link).into_iter().filter(|node| !self.history.has(Some(node))).collect();
+        self.read_audit(store, &nodes, usize::MAX)
+    }
+
+    /// Reads the counters of both ends of a link.
+    pub(crate) fn read_counters(
+        &self,
+        store: &mut PlannerStore,
+        link: LinkId,
+    ) -> Result<[Vec<(u64, CounterRecord)>; 2], RedisError> {
+        let of = |upper| self.fabric.name(LinkEnd { link, upper });
+        Ok([store.counters(of(false))?, store.counters(of(true))?])
+    }
+
     fn nodes_of(&self, link: LinkId) -> [Name; 2] {
         [false, true].map(|upper| self.fabric.name(LinkEnd { link, upper }).node.clone())
     }
@@ -263,4 +299,27 @@ impl<'a> Collector<'a> {
 
 fn records<R: Record>(store: &mut PlannerStore, ports: &[PortName]) -> Result<Vec<Option<R>>, RedisError> {
     Ok(store.get::<R>(ports)?.records.into_iter().map(|stored| Some(stored?.record)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use wiremend_monitor::planner::{FabricSource, PlannerConfig};
+
+    use super::*;
+
+    /// With two links the sweep reads one in each turn, so every second message is about the link that is due.
+    #[test]
+    fn a_link_that_is_told_about_and_due_is_read_once() {
+        let link = |at: u32| format!("[[link]]\na = \"leaf-1:eth{at}\"\nb = \"spine-1:eth{at}\"\n");
+        let text = "[redis]\naddress = \"/none\"\n[[switch]]\nname = \"leaf-1\"\nlevel = 0\n\
+                    [[switch]]\nname = \"spine-1\"\nlevel = 1\n";
+        let text = [text.to_owned(), link(0), link(1)].concat();
+        let FabricSource::Inline(tiers) = PlannerConfig::parse(&text).unwrap().fabric else { unreachable!() };
+        let fabric = NamedFabric::new(*tiers, &[]).unwrap();
+        let mut collector = Collector::new(&fabric);
+        let told = BTreeSet::from([LinkId(0)]);
+        assert_eq!(collector.due(&told), [LinkId(0)], "told about and due");
+        assert_eq!(collector.due(&told), [LinkId(0), LinkId(1)], "told about, and another one is due");
+        assert_eq!(collector.due(&told), [LinkId(0)], "the sweep begins again");
+    }
 }

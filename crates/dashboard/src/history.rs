@@ -44,6 +44,8 @@ pub enum Author {
     Planner,
     /// An operator.
     Operator(String),
+    /// Who did it is not known; it was seen on this machine.
+    Seen(String),
 }
 
 /// A written record.
@@ -125,6 +127,14 @@ impl History {
         }
     }
 
+    /// Adds an event.
+    pub(crate) fn push(&mut self, event: Event) {
+        let events = self.links.entry(event.end.link).or_default();
+        events.push(event);
+        let surplus = events.len().saturating_sub(EVENTS_MAX);
+        events.drain(..surplus);
+    }
+
     /// Returns the events of a link, the oldest first.
     pub fn of_link(&self, link: LinkId) -> &[Event] {
         self.links.get(&link).map_or(&[], Vec::as_slice)
@@ -187,6 +197,7 @@ impl Author {
             Self::Daemon(node) => format!("daemon of {node}"),
             Self::Planner => "planner".to_owned(),
             Self::Operator(name) => name.clone(),
+            Self::Seen(node) => node.clone(),
         }
     }
 }
@@ -247,6 +258,7 @@ impl Change {
             Self::Observation(_) => "clean".to_owned(),
             Self::Action(ActionRecord { action, .. }) => match action {
                 LinkAction::Nothing => "not protected".to_owned(),
+                LinkAction::Protect { copies: 1 } => "protected, 1 copy".to_owned(),
                 LinkAction::Protect { copies } => format!("protected, {copies} copies"),
                 LinkAction::Decline { reason } => format!("not protected: {reason}"),
             },

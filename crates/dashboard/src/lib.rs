@@ -4,15 +4,23 @@
 //! or at a time of the last day, by the audit streams ([`History`]). The view is the table of a terminal
 //! ([`FabricView::text`]) and of a page, which a `PageService` serves with the links' history, the capacity of the
 //! fabric, and holds by operators who may set them.
+//!
+//! A `ResultsService` serves stored runs and sweeps.
 
 mod capacity;
 mod collector;
 mod fabric_view;
 mod history;
+#[cfg(target_os = "linux")]
+mod link_counters;
 mod link_row;
+#[cfg(target_os = "linux")]
+mod local_records;
 mod operator;
 #[cfg(target_os = "linux")]
 mod page_service;
+#[cfg(target_os = "linux")]
+mod results;
 #[cfg(target_os = "linux")]
 mod site;
 
@@ -22,4 +30,8 @@ pub use history::{Change, Event, History};
 pub use link_row::{EndRecords, EndRow, LinkRow};
 pub use operator::{Operators, user_name};
 #[cfg(target_os = "linux")]
-pub use page_service::{PageError, PageService};
+pub use page_service::{PageService, PageSource};
+#[cfg(target_os = "linux")]
+pub use results::ResultsService;
+#[cfg(target_os = "linux")]
+pub use site::{PageError, PageSockets};

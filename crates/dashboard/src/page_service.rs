@@ -1,9 +1,7 @@
 //! Serves the page: one thread reads records and answers questions, the thread of the server does the rest.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -11,16 +9,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 use wiremend_dataplane::event_loop::Heartbeat;
-use wiremend_dataplane::http::{Listener, Publisher, Response, Server};
-use wiremend_dataplane::socket_file::SocketFile;
+use wiremend_dataplane::http::{Publisher, Response, Server};
+use wiremend_monitor::DaemonConfig;
 use wiremend_monitor::planner::{LinkEnd, NamedFabric, PlannerLimits};
 use wiremend_monitor::redis::{HoldRecord, PlannerStore, RedisError, RedisServer, UnusableServer};
+use wiremend_monitor::service::{LocalNode, NodePaths};
+use wiremend_units::LinkId;
 
 use crate::capacity;
 use crate::collector::Collector;
 use crate::fabric_view::FabricView;
+use crate::link_counters::LinkCounters;
+use crate::local_records::LocalRecords;
 use crate::operator::Operators;
-use crate::site::{FabricSite, Guard, JOBS_MAX, Job, Question, json_response};
+use crate::site::{FabricSite, Guard, JOBS_MAX, Job, PageError, PageSockets, Question, json_response};
 
 /// A page of a fabric.
 pub struct PageService<'a> {
@@ -28,31 +30,28 @@ pub struct PageService<'a> {
     pub fabric: &'a NamedFabric,
     /// Limits of its planner.
     pub limits: PlannerLimits,
-    /// The Redis server.
-    pub server: RedisServer,
-    /// TCP address, if it listens on one.
-    pub listen: Option<SocketAddr>,
-    /// Path of a Unix socket whose users may act.
-    pub socket: Option<PathBuf>,
-    /// Names by which a proxy calls it.
-    pub hosts: Vec<String>,
+    /// Where its records are.
+    pub source: PageSource<'a>,
+    /// Where it listens; users of the Unix socket may act.
+    pub sockets: PageSockets,
     /// Operators who act with a token.
     pub operators: Operators,
     /// Version of the program.
     pub version: &'static str,
 }
 
-/// Why a page cannot be served.
-#[derive(Debug)]
-pub struct PageError(String);
-
-impl fmt::Display for PageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Where the records of a fabric are.
+pub enum PageSource<'a> {
+    /// In Redis.
+    Redis(RedisServer),
+    /// On this machine, which shares them with nobody: its fabric is [`LocalNode::fabric`].
+    Machine {
+        /// The configuration of a daemon.
+        config: &'a DaemonConfig,
+        /// Where its files are.
+        paths: NodePaths<'a>,
+    },
 }
-
-impl std::error::Error for PageError {}
 
 /// Longest wait for changes. A question waits as long.
 const TURN: Duration = Duration::from_millis(200);
@@ -66,34 +65,31 @@ const EVENTS_MAX: usize = 500;
 impl PageService<'_> {
     /// Serves until `stop` is set. Calls `started` with the address when the page can be opened.
     pub fn run(&self, stop: &AtomicBool, started: impl FnOnce(Option<SocketAddr>)) -> Result<(), PageError> {
-        let mut listeners = Vec::new();
-        let mut address = None;
-        if let Some(listen) = self.listen {
-            let listener = TcpListener::bind(listen)
-                .map_err(|error| PageError(format!("page at {listen}: {error}; use another port")))?;
-            address = listener.local_addr().ok();
-            listeners.push(Listener::Tcp(listener));
-        }
-        let _socket = match &self.socket {
-            Some(path) => {
-                let (listener, socket) = SocketFile::listen(path)
-                    .map_err(|error| PageError(format!("socket {}: {error}", path.display())))?;
-                listeners.push(Listener::Unix(listener));
-                Some(socket)
+        let local = match &self.source {
+            PageSource::Redis(_) => None,
+            PageSource::Machine { config, paths } => {
+                let (node, missing) =
+                    LocalNode::open(config, *paths).map_err(|why| PageError(why.to_string()))?;
+                for why in missing {
+                    warn!(event = "missing", "{why}");
+                }
+                Some(LocalRecords::new(node))
             }
-            None => None,
         };
+        let open = self.sockets.open()?;
         let (jobs, questions) = mpsc::sync_channel(JOBS_MAX);
         let site = Arc::new(FabricSite {
-            guard: Guard::new(address, &self.hosts, self.operators.clone()),
+            guard: Guard::new(open.address, &self.sockets.hosts, self.operators.clone()),
             first: Mutex::new(Arc::from(&b""[..])),
             jobs,
             version: self.version,
+            has_plan: local.is_none(),
         });
         let mut page = Page {
             setup: self,
             collector: Collector::new(self.fabric),
             store: None,
+            local,
             site: Arc::clone(&site),
             publisher: None,
             rows: BTreeMap::new(),
@@ -104,10 +100,10 @@ impl PageService<'_> {
             reason: Some("the records are not read yet".to_owned()),
         };
         page.publish_view();
-        let server = Server::serve(listeners, "page", site)
-            .map_err(|error| PageError(format!("the page cannot be served: {error}")))?;
+        let server =
+            Server::serve(open.listeners, "page", site).map_err(|error| PageError::unserved(&error))?;
         page.publisher = Some(server.publisher());
-        started(address);
+        started(open.address);
         page.run(stop, &questions);
         Ok(())
     }
@@ -118,6 +114,7 @@ struct Page<'a> {
     setup: &'a PageService<'a>,
     collector: Collector<'a>,
     store: Option<PlannerStore>,
+    local: Option<LocalRecords>,
     site: Arc<FabricSite>,
     publisher: Option<Publisher>,
     /// The rows that viewers have, as JSON.
@@ -137,7 +134,10 @@ impl Page<'_> {
         let (tick, tried) = (Heartbeat::start(), Heartbeat::start());
         let mut is_first = true;
         while !stop.load(Ordering::Relaxed) {
-            if self.store.is_none() && (std::mem::take(&mut is_first) || tried.age() >= RETRY) {
+            if self.store.is_none()
+                && self.local.is_none()
+                && (std::mem::take(&mut is_first) || tried.age() >= RETRY)
+            {
                 self.connect();
                 tried.beat();
             }
@@ -154,7 +154,10 @@ impl Page<'_> {
 
     fn connect(&mut self) {
         let mut open = || -> Result<PlannerStore, UnusableServer> {
-            let mut store = PlannerStore::open(&self.setup.server)?;
+            let PageSource::Redis(server) = &self.setup.source else {
+                unreachable!("a machine without Redis has local records")
+            };
+            let mut store = PlannerStore::open(server)?;
             self.collector.read_all(&mut store)?;
             Ok(store)
         };
@@ -181,8 +184,16 @@ impl Page<'_> {
                 }
                 Err(why) => self.on_failure(&format!("Redis: {why}")),
             }
-        } else if let Ok(job) = questions.recv_timeout(TURN) {
-            changed |= self.answer(job);
+        } else {
+            if let Some(local) = &mut self.local
+                && local.turn(&mut self.collector)
+            {
+                changed = true;
+                self.on_read();
+            }
+            if let Ok(job) = questions.recv_timeout(TURN) {
+                changed |= self.answer(job);
+            }
         }
         while let Ok(job) = questions.try_recv() {
             changed |= self.answer(job);
@@ -231,14 +242,7 @@ impl Page<'_> {
             Question::Drain(port) => {
                 json_response("200 OK", &capacity::drain_preview(collector, limits, link_of(&port)?))
             }
-            Question::Link(port) => {
-                let link = link_of(&port)?;
-                let events = collector.history().of_link(link).iter();
-                let events: Vec<_> = events.map(|event| event.row(fabric)).collect();
-                let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
-                let link = collector.link(link);
-                json_response("200 OK", &json!({ "row": link, "relays": relays, "events": events }))
-            }
+            Question::Link(port) => json_response("200 OK", &self.link(link_of(&port)?)),
             Question::Hold { port, seconds, why, maintenance, by } => {
                 link_of(&port)?;
                 let ports = fabric.ports_of(&port).expect("the port is known");
@@ -251,6 +255,25 @@ impl Page<'_> {
         })
     }
 
+    /// A link with its history and counters.
+    fn link(&mut self, link: LinkId) -> Value {
+        let now_ms = self.collector.now_ms();
+        let mut counters = self.local.as_ref().map(|local| LinkCounters::new(local.counters(link), now_ms));
+        if let Some(store) = &mut self.store {
+            let read = self.collector.read_history(store, link);
+            match read.and_then(|()| self.collector.read_counters(store, link)) {
+                Ok(entries) => counters = Some(LinkCounters::new(entries, now_ms)),
+                Err(RedisError::Refused(why)) => warn!(event = "counters", "counters of links: {why}"),
+                Err(why) => self.on_failure(&format!("Redis: {why}")),
+            }
+        }
+        let (collector, fabric) = (&self.collector, self.collector.fabric());
+        let events: Vec<_> =
+            collector.history().of_link(link).iter().map(|event| event.row(fabric)).collect();
+        let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
+        json!({ "row": collector.link(link), "relays": relays, "events": events, "counters": counters })
+    }
+
     fn hold(
         &mut self,
         ports: &[wiremend_monitor::PortName],
@@ -259,6 +282,11 @@ impl Page<'_> {
         maintenance: bool,
         by: &str,
     ) -> Result<(), String> {
+        if self.local.is_some() {
+            return Err(
+                "without Redis nothing is held; use `wiremend relay` for the relay of a port".to_owned()
+            );
+        }
         let store = self.store.as_mut().ok_or("not connected to Redis; nothing was changed")?;
         let mut write = || -> Result<(), RedisError> {
             let record = match seconds {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Interval, Percentile, Quantiles, VariantSummary, interval};
 
@@ -55,9 +56,17 @@ impl Serialize for Headline {
     }
 }
 
+impl<'de> Deserialize<'de> for Headline {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(source)?;
+        let known = Self::ALL.into_iter().find(|headline| headline.key() == key);
+        known.ok_or_else(|| D::Error::custom(format!("unknown number `{key}`")))
+    }
+}
+
 /// The headline numbers of one seed. A number that the run does not have, or that its flows are too few for, is
 /// missing.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SeedResult {
     /// The seed.
     pub seed: u64,
@@ -68,7 +77,7 @@ pub struct SeedResult {
 }
 
 /// Mean over seeds and its 95 % interval: [`interval::mean_of_skewed`].
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MeanOverSeeds {
     /// The mean.
     pub mean: f64,

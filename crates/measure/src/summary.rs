@@ -14,7 +14,7 @@ use crate::{
 
 /// All variants of one scenario: the content of `summary.json`. Only its [`Origin`] depends on the machine and
 /// the number of threads.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of this layout. It increases when a field changes its meaning or is removed, not when one is
     /// added.
@@ -102,10 +102,10 @@ pub struct VariantSummary {
     #[serde(default)]
     pub terms: Terms,
     /// Headline numbers of each seed.
-    #[serde(skip_deserializing)]
+    #[serde(default)]
     pub seeds: Vec<SeedResult>,
     /// Means of headline numbers over seeds, with 95 % intervals; empty for one seed.
-    #[serde(skip_deserializing)]
+    #[serde(default)]
     pub over_seeds: BTreeMap<Headline, MeanOverSeeds>,
     /// Original NAKs that requesters received; each reports a loss.
     pub naks: u64,
@@ -142,10 +142,13 @@ impl Summary {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The median.
+    #[serde(deserialize_with = "nan_if_null")]
     pub p50: f64,
     /// The 99th percentile.
+    #[serde(deserialize_with = "nan_if_null")]
     pub p99: f64,
     /// The 99.9th percentile.
+    #[serde(deserialize_with = "nan_if_null")]
     pub p999: f64,
     /// The exact maximum.
     pub max: f64,
@@ -269,6 +272,11 @@ fn cdf_from_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CdfPoin
     let pairs = Vec::<(f64, f64)>::deserialize(deserializer)?;
     let point = |(ns, at_most): (f64, f64)| CdfPoint { value: (ns * 1e3).round() as u64, at_most };
     Ok(pairs.into_iter().map(point).collect())
+}
+
+/// Files have null for a percentile that the sample does not carry; [`Quantiles::carried`] returns none for it either.
+fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Option::<f64>::deserialize(deserializer).map(|value| value.unwrap_or(f64::NAN))
 }
 
 /// Accepts only names of [`FlowOutcome`] as reasons.

@@ -198,7 +198,19 @@ impl std::error::Error for BadConfig {}
 impl DaemonConfig {
     /// Parses and checks a configuration.
     pub fn parse(text: &str) -> Result<Self, BadConfig> {
-        parse_checked(text, File::check)
+        parse_checked(text, |file: File| {
+            let redis = file.redis.clone().ok_or("missing field `redis`")?;
+            file.check(redis)
+        })
+    }
+
+    /// Parses and checks a configuration of a machine whose records nobody shares: `[redis]` may be missing.
+    pub fn parse_local(text: &str) -> Result<Self, BadConfig> {
+        parse_checked(text, |file: File| {
+            let none = RedisConfig { address: "/".to_owned(), user: None, password_file: None, tls: None };
+            let redis = file.redis.clone().unwrap_or(none);
+            file.check(redis)
+        })
     }
 }
 
@@ -208,7 +220,7 @@ struct File {
     node: Name,
     #[serde(default = "second")]
     poll: String,
-    redis: RedisConfig,
+    redis: Option<RedisConfig>,
     #[serde(default)]
     detect: Thresholds,
     #[serde(default)]
@@ -229,7 +241,7 @@ struct LinkEntry {
 }
 
 impl File {
-    fn check(self) -> Result<DaemonConfig, String> {
+    fn check(self, redis: RedisConfig) -> Result<DaemonConfig, String> {
         let poll: Span = self.poll.parse().map_err(|error| format!("poll: {error}"))?;
         if !(Span::from_ms(10)..=Span::from_ms(3_600_000)).contains(&poll) {
             return Err(format!("poll: {} is not between 10ms and 1h", self.poll));
@@ -247,7 +259,7 @@ impl File {
                 return Err(format!("[act]: a {what} of {span} is longer than 24h"));
             }
         }
-        self.redis.check()?;
+        redis.check()?;
         let mut ports = BTreeSet::new();
         let mut peers = BTreeSet::new();
         let (mut links, mut sources) = (Vec::new(), Vec::new());
@@ -262,16 +274,14 @@ impl File {
             if !peers.insert(peer.clone()) {
                 return Err(format!("link {port}: peer {peer} is already used by another link"));
             }
-            source
-                .check(port.as_str(), &self.redis)
-                .map_err(|reason| format!("link {port}: source: {reason}"))?;
+            source.check(port.as_str(), &redis).map_err(|reason| format!("link {port}: source: {reason}"))?;
             links.push(LinkConfig { port, peer, protect });
             sources.push(source);
         }
         if links.is_empty() {
             return Err("no link to monitor; add a [[link]] with `port` and `peer`".to_owned());
         }
-        let (node, redis) = (self.node, self.redis);
+        let node = self.node;
         let poll = Duration::from_nanos(poll.as_ns());
         Ok(DaemonConfig { node, poll, redis, thresholds: self.detect, act: self.act, links, sources })
     }

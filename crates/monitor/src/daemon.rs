@@ -5,6 +5,7 @@
 //! with the stored records. Without Redis the daemon keeps reading ports, leaves all protection unchanged,
 //! and publishes changes once Redis is back.
 
+mod attention;
 mod reconfigure;
 
 use std::time::Duration;

@@ -173,18 +173,19 @@ impl fmt::Display for BadRecording {
 
 impl std::error::Error for BadRecording {}
 
-mod by_name {
+/// Counters by their names.
+pub(crate) mod by_name {
     use std::collections::BTreeMap;
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     use crate::counter::{Counter, Counters};
 
-    pub(super) fn serialize<S: Serializer>(counters: &Counters, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(counters: &Counters, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(counters.iter().map(|(counter, value)| (counter.name(), value)))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Counters, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Counters, D::Error> {
         let named = BTreeMap::<Counter, u64>::deserialize(from)?;
         Ok(named.into_iter().collect())
     }

@@ -62,7 +62,8 @@ impl Document {
 }
 
 impl DocumentPart {
-    fn write(&self, html: &mut String) {
+    /// Writes the part, in a page with [`page_style`](crate::page_style).
+    pub fn write(&self, html: &mut String) {
         let _ = match self {
             Self::Heading(text) => writeln!(html, "<h2>{}</h2>", Escaped(text)),
             Self::Text(text) => writeln!(html, "<p>{}</p>", Escaped(text)),

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use wiremend_measure::{Origin, Percentile, Quantiles, Summary, VariantSummary};
 
@@ -74,8 +75,9 @@ impl RunRecord {
     }
 }
 
-/// Reads the text of a `summary.json`. An error is a fragment: what is missing.
-pub fn read_json(text: &str) -> Result<RunRecord, String> {
+/// Reads the text of a `summary.json` in parts: what its run needs to be repeated, or all of it as a [`Summary`]. An
+/// error is a fragment: what is missing.
+pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     #[derive(Deserialize)]
     struct Layout {
         schema: u32,
@@ -161,6 +163,21 @@ mod tests {
             text.lines().filter(|line| line.contains("fct_cdf")).count(),
             value["variants"].as_array().unwrap().len()
         );
+    }
+
+    /// The numbers, the intervals and the tables come back; percentiles that the flows do not carry do not.
+    #[test]
+    fn a_summary_is_read_back() {
+        let mut summary = sample::summary();
+        summary.variants.push(sample::variant("few", 1, 0));
+        summary.variants.last_mut().unwrap().finished = 600;
+        let read: Summary = read_json(&to_json(&summary)).unwrap();
+        assert_eq!(to_json(&read), to_json(&summary));
+        assert_eq!(read.variants[0].fct_cdf, summary.variants[0].fct_cdf);
+        assert!(read.variants.last().unwrap().fct_ns.unwrap().p999.is_nan());
+        let other = to_json(&summary).replacen("\"schema\": 2", "\"schema\": 9", 1);
+        assert!(read_json::<Summary>(&other).unwrap_err().contains("its layout is 9"));
+        assert!(read_json::<Summary>("{\"schema\": 2}").unwrap_err().contains("missing field"));
     }
 
     /// 20 000 flows carry a 99.9th percentile; 600 carry a median and a 99th percentile only.

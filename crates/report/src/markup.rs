@@ -3,7 +3,8 @@
 use std::fmt::{self, Write as _};
 
 /// Escapes text for an element or a quoted attribute. Control characters, which XML forbids, become `�`.
-pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -60,12 +60,17 @@ impl Page<'_> {
              <title>{title} · wiremend</title>\n<style>{VARIABLES}{LAYOUT}{DRAWING}</style>\n</head>\n<body>\n"
         );
         self.write_head(&mut html);
-        write_table(&mut html, &self.summary.variants);
-        link_costs::write(&mut html, self.traffic);
-        self.write_figures(&mut html);
+        self.write_results(&mut html);
         self.write_origin(&mut html);
         html.push_str("</body>\n</html>\n");
         html
+    }
+
+    /// The tables and drawings, as part of a page with [`page_style`].
+    pub fn write_results(&self, html: &mut String) {
+        write_table(html, &self.summary.variants);
+        link_costs::write(html, self.traffic);
+        self.write_figures(html);
     }
 
     fn write_head(&self, html: &mut String) {
@@ -163,6 +168,11 @@ impl Page<'_> {
             write_details(html, &title, scenario);
         }
     }
+}
+
+/// The styles of pages and their drawings.
+pub fn page_style() -> String {
+    [VARIABLES, LAYOUT, DRAWING].concat()
 }
 
 /// Sentences, table and completion times of variants, as part of a page with styles of its own.

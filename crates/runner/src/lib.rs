@@ -87,6 +87,7 @@ mod request;
 mod rerun;
 mod row_sink;
 mod single_run;
+mod traced_flow;
 pub mod years;
 
 pub use batch::{Batch, FailedFlows, VariantResults};
@@ -100,4 +101,5 @@ pub use request::Request;
 pub use rerun::{RecordedRun, Repeated};
 pub use row_sink::RowSink;
 pub use single_run::SingleRun;
+pub use traced_flow::TracedFlow;
 pub use wiremend_sim::Registry;

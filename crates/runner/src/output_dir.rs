@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wiremend_measure::{FlowRow, FlowSample, LaneRow, SeriesRow, Summary};
 use wiremend_report::{
     AtomicFile, Contents, FlowLanes, FlowSeriesWriter, FlowWriter, Format, LaneNames, LaneWriter, RunId,
-    SeriesWriter, read_json, to_json,
+    RunRecord, SeriesWriter, read_json, to_json,
 };
 
 use crate::error::Error;
@@ -151,7 +151,8 @@ fn files_of_last_run(path: &Path) -> Result<Vec<String>, Error> {
     // Special files are written in place.
     let is_there = |name: &&str| path.join(name).is_file();
     let Some(first) = FILES.into_iter().find(is_there) else { return Ok(Vec::new()) };
-    let record = fs::read_to_string(path.join(SUMMARY)).ok().and_then(|text| read_json(&text).ok());
+    let record =
+        fs::read_to_string(path.join(SUMMARY)).ok().and_then(|text| read_json::<RunRecord>(&text).ok());
     let Some(record) = record else {
         return Err(Error::Occupied(format!(
             "`{}` holds a `{first}` that is not of a run with this version; remove it, or choose another directory",

@@ -160,6 +160,11 @@ impl<'a> Runner<'a> {
         self.stop.load(Ordering::Acquire)
     }
 
+    /// Reports the completed share of a run outside [`Runner::for_each`].
+    pub(crate) fn report(&self, share: f64) {
+        self.progress.on_progress(0, share);
+    }
+
     /// Calls `work` once per weight in parallel and returns the results in order.
     ///
     /// Work starts in order too. A weight is the approximate relative duration of an item. If an item fails,

@@ -8,6 +8,7 @@ use wiremend_report::{RunRecord, read_json};
 use wiremend_units::Sha256;
 
 use crate::error::Error;
+use crate::input::Input;
 use crate::input_files;
 use crate::output_dir::SUMMARY;
 use crate::pool::Runner;
@@ -43,7 +44,8 @@ impl RecordedRun {
         let path = folder.join(SUMMARY);
         let text = fs::read_to_string(&path)
             .map_err(|source| Error::Unreadable { name: path.display().to_string(), source })?;
-        let record = read_json(&text).map_err(|why| Error::NotARun(format!("{}: {why}", path.display())))?;
+        let record: RunRecord =
+            read_json(&text).map_err(|why| Error::NotARun(format!("{}: {why}", path.display())))?;
         Ok(Self { folder: folder.to_owned(), record })
     }
 
@@ -52,20 +54,27 @@ impl RecordedRun {
         &self.record
     }
 
+    /// Returns the scenario that a variant ran, and its first seed.
+    pub fn input(&self, runner: &Runner<'_>, variant: &str) -> Result<(Input, u64), Error> {
+        let made = self.record.origin.variants.iter().find(|made| made.variant == variant);
+        let made = made.ok_or_else(|| self.not_a_run(&format!("there is no variant \"{variant}\"")))?;
+        if Sha256::of(made.scenario.as_bytes()) != made.sha256 {
+            let why = format!("the scenario of \"{}\" was changed after the run", made.variant);
+            return Err(self.not_a_run(&why));
+        }
+        let input = runner.load_text(&made.variant, &made.scenario, &[])?;
+        Ok((input.with_copies(self.copies()?), made.seed))
+    }
+
     /// Runs every variant again with its seeds and compares the digests.
     pub fn repeat(&self, runner: &Runner<'_>) -> Result<Vec<Repeated>, Error> {
-        let copies = self.copies()?;
         // Errors of all variants are found before the first run.
         let inputs = self.record.origin.variants.iter().map(|made| {
             let recorded = self
                 .record
                 .digest(&made.variant)
                 .ok_or_else(|| self.not_a_run(&format!("variant \"{}\" has no digest", made.variant)))?;
-            if Sha256::of(made.scenario.as_bytes()) != made.sha256 {
-                let why = format!("the scenario of \"{}\" was changed after the run", made.variant);
-                return Err(self.not_a_run(&why));
-            }
-            let input = runner.load_text(&made.variant, &made.scenario, &[])?.with_copies(copies.clone());
+            let (input, _) = self.input(runner, &made.variant)?;
             Ok((made, input, recorded))
         });
         let mut repeated = Vec::new();

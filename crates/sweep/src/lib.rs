@@ -63,7 +63,7 @@ pub use cost::Cost;
 pub use error::Error;
 pub use folder::Folder;
 pub use liveness::Task;
-pub use page::describe;
+pub use page::{describe, headline_title, sweep_parts};
 pub use plan::{Cell, Plan, Point};
 pub use record::{FailedCell, Outcome, Record, Results};
 pub use status::{Status, WorkerStatus};

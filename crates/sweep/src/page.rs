@@ -6,6 +6,7 @@ use wiremend_measure::Headline;
 use wiremend_report::plot::{Axis as PlotAxis, Measured, Multiples, Panel, Scale, Unit};
 use wiremend_report::{Document, DocumentPart, human, shell_quoted};
 
+use crate::error::Error;
 use crate::plan::Plan;
 use crate::point_result::{Mean, PointResult};
 use crate::record::FailedCell;
@@ -34,10 +35,37 @@ struct Dimension {
 
 /// Writes the page.
 pub(crate) fn page(sweep: &Sweep, points: &[PointResult], failed: &[FailedCell], missing: usize) -> String {
-    let plan = sweep.plan();
-    let study = plan.study();
+    let (plan, study) = (sweep.plan(), sweep.plan().study());
+    let scenario = match &study.scenario {
+        ScenarioSource::Named(name, _) => format!("scenario {name} · "),
+        ScenarioSource::Inline(_) => String::new(),
+    };
+    let cells = human::count(plan.cells().len() as u64);
+    let origin = format!("{} · {scenario}{cells} cells · wiremend {}", study.source(), plan.version());
+    let out = shell_quoted(&sweep.folder().path().display().to_string());
+    let command = format!("wiremend sweep {} --out {out}", shell_quoted(study.source()));
+    let parts = parts(plan, points, failed, missing, &[]);
+    Document { title: study.name.clone(), origin, parts, command }.html()
+}
+
+/// Warnings, drawings and table of all results so far, for these numbers. If none is given: those of the study, or
+/// common ones.
+pub fn sweep_parts(sweep: &Sweep, wanted: &[Headline]) -> Result<Vec<DocumentPart>, Error> {
+    let (plan, results) = (sweep.plan(), sweep.results()?);
+    let points = PointResult::all(plan, &results);
+    let missing = plan.cells().iter().filter(|cell| results.get(&cell.name).is_none()).count();
+    Ok(parts(plan, &points, &sweep.failed(&results), missing, wanted))
+}
+
+fn parts(
+    plan: &Plan,
+    points: &[PointResult],
+    failed: &[FailedCell],
+    missing: usize,
+    wanted: &[Headline],
+) -> Vec<DocumentPart> {
     let mut parts = Vec::new();
-    let about = study.about.split_whitespace().collect::<Vec<_>>().join(" ");
+    let about = plan.study().about.split_whitespace().collect::<Vec<_>>().join(" ");
     if !about.is_empty() {
         parts.push(DocumentPart::Text(about));
     }
@@ -51,7 +79,7 @@ pub(crate) fn page(sweep: &Sweep, points: &[PointResult], failed: &[FailedCell],
         parts.push(DocumentPart::Warning(format!("{} more cells failed.", failed.len() - FAILED_MAX)));
     }
     let dimensions = dimensions(plan);
-    let metrics = metrics(plan, points);
+    let metrics = if wanted.is_empty() { metrics(plan, points) } else { wanted.to_vec() };
     parts.push(DocumentPart::Heading("Plots".to_owned()));
     parts.push(DocumentPart::Text(interval_note(plan)));
     let roles = Roles::new(plan, &dimensions);
@@ -68,15 +96,7 @@ pub(crate) fn page(sweep: &Sweep, points: &[PointResult], failed: &[FailedCell],
         parts
             .push(DocumentPart::Text(format!("{} more rows are in cells.parquet.", points.len() - ROWS_MAX)));
     }
-    let scenario = match &study.scenario {
-        ScenarioSource::Named(name, _) => format!("scenario {name} · "),
-        ScenarioSource::Inline(_) => String::new(),
-    };
-    let cells = human::count(plan.cells().len() as u64);
-    let origin = format!("{} · {scenario}{cells} cells · wiremend {}", study.source(), plan.version());
-    let out = shell_quoted(&sweep.folder().path().display().to_string());
-    let command = format!("wiremend sweep {} --out {out}", shell_quoted(study.source()));
-    Document { title: study.name.clone(), origin, parts, command }.html()
+    parts
 }
 
 fn interval_note(plan: &Plan) -> String {
@@ -194,8 +214,8 @@ impl<'a> Roles<'a> {
         let scale = if is_wide(all) { Scale::Log } else { Scale::Linear };
         let (x, names) = self.x_axis();
         Multiples {
-            title: title(headline).to_owned(),
-            description: format!("{} of each point", title(headline)),
+            title: headline_title(headline).to_owned(),
+            description: format!("{} of each point", headline_title(headline)),
             x,
             names,
             y: PlotAxis::new("", scale, unit),
@@ -258,7 +278,7 @@ fn is_wide(values: impl Iterator<Item = f64>) -> bool {
 
 fn table(dimensions: &[Dimension], metrics: &[Headline], points: &[PointResult]) -> DocumentPart {
     let names = dimensions.iter().map(|one| one.name.clone());
-    let columns = names.chain(metrics.iter().map(|headline| title(*headline).to_owned())).collect();
+    let columns = names.chain(metrics.iter().map(|headline| headline_title(*headline).to_owned())).collect();
     let row = |(number, point): (usize, &PointResult)| {
         let values = dimensions.iter().map(|one| one.labels[one.of_points[number]].clone());
         let numbers = metrics.iter().map(|headline| shown(*headline, point.means.get(headline)));
@@ -296,7 +316,8 @@ fn unit(headline: Headline) -> Unit {
     }
 }
 
-fn title(headline: Headline) -> &'static str {
+/// The name of a number in drawings and tables.
+pub fn headline_title(headline: Headline) -> &'static str {
     match headline {
         Headline::Finished => "Finished flows",
         Headline::FctP50 => "Median completion time",

@@ -24,9 +24,9 @@ pub(crate) fn run(serves: bool) -> Result<(), TaskError> {
     let size = build()?;
     println!("{}: {size} bytes", folder().join(COMPRESSED).display());
     if serves {
-        let server = Server::start(folder(), PORT).or_else(|_| Server::start(folder(), 0))?;
+        let server = Server::start(&folder(), PORT).or_else(|_| Server::start(&folder(), 0))?;
         println!("the playground is at {} (Ctrl-C ends it)", server.url());
-        server.join();
+        server.join()?;
     } else {
         println!("`cargo xtask playground --serve` shows the page; any other file server does too");
     }

@@ -47,7 +47,7 @@ fn with_parts(command: &clap::Command) -> Vec<&clap::Command> {
 const WIDTH: usize = 116;
 
 /// Commands whose help has a page of its own.
-const OPERATE: [&str; 4] = ["relay", "monitor", "fleet", "lab"];
+const OPERATE: [&str; 5] = ["relay", "monitor", "serve", "fleet", "lab"];
 
 /// The help of all commands, on two pages.
 fn command_pages(all: &clap::Command) -> [(&'static str, String); 2] {
@@ -59,7 +59,7 @@ fn command_pages(all: &clap::Command) -> [(&'static str, String); 2] {
              `--help-all`, which prints the text below.\n"
         )
     };
-    let here = "`relay`, `monitor`, `fleet` and `lab` are [on a page of their own](cli-operate.md).";
+    let here = "`relay`, `monitor`, `serve`, `fleet` and `lab` are [on a page of their own](cli-operate.md).";
     let mut page = intro("Command line", here);
     let mut operate = intro("Command line: operate", "The other commands are [here](cli.md).");
     for command in with_parts(all) {

@@ -1,20 +1,19 @@
 //! `wiremend trace`: the packets of one flow as a ladder diagram, and where its time went.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
-use std::ops::ControlFlow;
+use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use wiremend_measure::{Breakdown, DeadlockReport, FlowOutcome, FlowRow, FlowSearch, FlowTrace, TraceEvent};
+use wiremend_measure::{Breakdown, DeadlockReport, FlowOutcome, FlowTrace, TraceEvent};
 use wiremend_report::{
     AtomicFile, Ladder, breakdown_json, breakdown_text, deadlock, human, perfetto_trace, plot, trace_steps,
     write_atomic,
 };
-use wiremend_runner::{Input, Runner};
+use wiremend_runner::{Input, Runner, TracedFlow};
 use wiremend_scenario::Variant;
-use wiremend_sim::{EndReason, Observer, Options, Progress, Results};
-use wiremend_units::{FlowId, NodeId};
+use wiremend_sim::Results;
+use wiremend_units::NodeId;
 
 use crate::args::{FlowChoice, Trace};
 use crate::failure::{Answer, Failure};
@@ -25,19 +24,20 @@ pub(super) fn run(args: &Trace) -> Result<Answer, Failure> {
     let input = Input::load(&args.scenario.name, &args.scenario.set)?;
     let wanted: Vec<String> = args.variant.iter().cloned().collect();
     let variant = input.variants(&wanted)?[0];
-    let mut options =
-        Runner::new().options(args.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
+    let stop = signals::stop();
+    let runner = Runner::new().stop(&stop);
+    let mut options = runner.options(args.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
     let flow = match args.flow {
         FlowChoice::Number(number) => number,
-        FlowChoice::Slowest => slowest(&input, variant, &options)?,
+        FlowChoice::Slowest => runner
+            .slowest_flow(&input, variant, &options)?
+            .ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))?,
     };
-    options.trace = Some(FlowId(flow));
     options.trace_others = args.perfetto.is_some();
-    let mut seen = Seen(FlowSearch::new(Some(flow)));
-    let (results, names) = simulate(&input, variant, &options, &mut seen)?;
+    let TracedFlow { results, names, flows } = runner.trace(&input, variant, flow, options)?;
     let trace = &results.trace;
     if trace.records.is_empty() {
-        return Err(Failure::Input(format!("--flow: no flow {flow}; {}", seen.0.known_flows())));
+        return Err(Failure::Input(format!("--flow: no flow {flow}; {}", flows.known_flows())));
     }
     let name = |node: NodeId| names[node.index()].clone();
     if let Some(path) = &args.perfetto {
@@ -130,50 +130,5 @@ fn title(input: &Input, variant: &Variant, flow: u64) -> String {
     match input.file.variants.len() {
         1 => format!("flow {flow}: {}", input.title()),
         _ => format!("flow {flow}, {}: {}", variant.name, input.title()),
-    }
-}
-
-/// Returns the slowest flow; a flow that did not finish is slower than any other.
-fn slowest(input: &Input, variant: &Variant, options: &Options) -> Result<u64, Failure> {
-    let mut seen = Seen(FlowSearch::default());
-    simulate(input, variant, options, &mut seen)?;
-    seen.0.slowest().ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))
-}
-
-fn simulate(
-    input: &Input,
-    variant: &Variant,
-    options: &Options,
-    seen: &mut Seen,
-) -> Result<(Results, Vec<String>), Failure> {
-    let simulation = Runner::new().build(input, variant, options)?;
-    let graph = simulation.graph();
-    let names = graph.nodes().map(|node| graph.name(node).to_owned()).collect();
-    let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;
-    match results.end_reason {
-        EndReason::MemoryLimit => Err(Failure::Environment(format!(
-            "{}: not enough memory for the frames and flows in flight; limit them by transport.window",
-            input.file.source()
-        ))),
-        // The traced flow has ended, or Ctrl-C was pressed.
-        _ => signals::caught().map_or(Ok((results, names)), |signal| Err(Failure::Interrupted(signal))),
-    }
-}
-
-/// Looks for a flow while a run goes on.
-struct Seen(FlowSearch);
-
-impl Observer for Seen {
-    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
-        self.0.add(row);
-        Ok(())
-    }
-
-    fn on_progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        if self.0.has_ended() || signals::caught().is_some() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
     }
 }

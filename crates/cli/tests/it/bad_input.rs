@@ -28,6 +28,30 @@ pattern = \"point-to-point\"
 bytes = \"10KB\"
 ";
 
+/// What a page is asked to show must exist before it is served.
+#[test]
+fn pages_of_nothing_are_refused() {
+    let directory = tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let links = "[[link]]\nport = \"eth0\"\npeer = \"spine-1:eth0\"\n";
+    fs::write(path("machine.toml"), format!("node = \"leaf-1\"\n{links}")).unwrap();
+    fs::write(path("twice.toml"), format!("node = \"leaf-1\"\n{links}{links}")).unwrap();
+    let (missing, machine, twice) = (path("missing"), path("machine.toml"), path("twice.toml"));
+    for (arguments, code, reason) in [
+        (vec!["serve"], 2, "--config"),
+        (vec!["serve", &missing], 2, "is not a directory"),
+        (vec!["serve", "--machine", &missing], 2, "missing"),
+        (vec!["serve", "--machine", &twice], 2, "already used by another link"),
+        (vec!["serve", "--config", &machine], 2, "unknown field"),
+        (vec!["serve", ".", "--machine", &machine], 2, "cannot be used with"),
+        (vec!["serve", ".", "--token-file", &machine], 2, "cannot be used with"),
+        (vec!["serve", ".", "--listen", "0.0.0.0:1"], 2, "readable by other machines"),
+        (vec!["serve", "--machine", &machine, "--sysfs", &missing], 3, "set --sysfs"),
+    ] {
+        wiremend(&arguments).refused_for(code, reason);
+    }
+}
+
 #[test]
 fn failures_that_make_no_sense_are_refused() {
     let with = |fail: &str| {

@@ -28,6 +28,13 @@ fn a_monitor_publishes_its_observations() {
     leaf.await_log("eth0: corrupts: 1000 of ");
     let done = || cli(directory.path(), &["HGET", "wiremend:action:spine-3:eth0", "body"]);
     await_that(|| done().contains("this node only observes"));
+    // Both ends store what they counted.
+    let counted = |port: &str| {
+        let stream = format!("wiremend:counters:{port}");
+        cli(directory.path(), &["XREVRANGE", &stream, "+", "-", "COUNT", "1"])
+    };
+    await_that(|| counted("leaf-1:eth0").contains("\"rx_crc\":1000"));
+    await_that(|| counted("spine-3:eth0").contains("\"rx_crc\":0"));
     redis.kill().unwrap();
     redis.wait().unwrap();
     leaf.await_log("cannot use Redis");
@@ -173,6 +180,25 @@ fn users_outlive_a_restart_of_redis() {
     let mut leaf =
         Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(&tree));
     await_that(|| has_read(directory.path(), "leaf-1:eth0"));
+    // Rules of an older version have no streams of counters: one warning, and the daemon goes on.
+    cli(
+        directory.path(),
+        &[
+            "ACL",
+            "SETUSER",
+            "leaf-1",
+            "clearselectors",
+            "(+publish",
+            "&wiremend:notify:leaf-1:*)",
+            "(+xadd",
+            "~wiremend:audit:leaf-1)",
+            "(+subscribe",
+            "&*)",
+        ],
+    );
+    port(&tree, 1_000_000, 1_000);
+    leaf.await_log("eth0: corrupts: 1000 of ");
+    leaf.await_log("run `wiremend monitor acl` for this node again");
     for round in 0..2 {
         server.kill().unwrap();
         server.wait().unwrap();

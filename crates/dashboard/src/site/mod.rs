@@ -1,7 +1,10 @@
 //! The page and its interface for programs, over HTTP.
 
 mod guard;
+mod sockets;
 
+use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use serde::Deserialize;
@@ -10,6 +13,25 @@ use wiremend_dataplane::http::{Answer, Later, Request, Response, Site};
 use wiremend_monitor::redis::HoldRecord;
 
 pub(crate) use guard::Guard;
+pub use sockets::PageSockets;
+
+/// Why a page cannot be served.
+#[derive(Debug)]
+pub struct PageError(pub(crate) String);
+
+impl PageError {
+    pub(crate) fn unserved(error: &io::Error) -> Self {
+        Self(format!("the page cannot be served: {error}"))
+    }
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PageError {}
 
 /// The site. Pages are constant; what depends on records comes from the thread that reads them.
 pub(crate) struct FabricSite {
@@ -18,6 +40,8 @@ pub(crate) struct FabricSite {
     pub(crate) first: Mutex<Arc<[u8]>>,
     pub(crate) jobs: mpsc::SyncSender<Job>,
     pub(crate) version: &'static str,
+    /// Whether there is a fabric whose capacity can be shown.
+    pub(crate) has_plan: bool,
 }
 
 /// A question to the thread that reads records.
@@ -78,7 +102,7 @@ pub(crate) const JOBS_MAX: usize = 128;
 const HTML: &[u8] = include_bytes!("../../assets/page.html");
 const SCRIPT: &[u8] = include_bytes!("../../assets/page.js");
 const STYLE: &[u8] = include_bytes!("../../assets/page.css");
-const ICON: &[u8] = include_bytes!("../../assets/icon.svg");
+pub(crate) const ICON: &[u8] = include_bytes!("../../assets/icon.svg");
 
 /// Nothing from elsewhere, nothing inline, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -90,7 +114,7 @@ impl Site for FabricSite {
             return Answer::Now(Response::text("200 OK", "ok"));
         }
         if let Err(refused) = self.guard.check(request) {
-            return Answer::Now(guarded(refused));
+            return Answer::Now(guarded(refused, POLICY));
         }
         let answer = match request.method.as_str() {
             "GET" => self.get(request),
@@ -98,11 +122,13 @@ impl Site for FabricSite {
             _ => Err(Response::text("405 Method Not Allowed", "use GET or POST").with("Allow", "GET, POST")),
         };
         match answer {
-            Ok(Found::Response(response)) | Err(response) => Answer::Now(guarded(response)),
-            Ok(Found::Stream(head)) => Answer::Stream(guarded(head)),
+            Ok(Found::Response(response)) | Err(response) => Answer::Now(guarded(response, POLICY)),
+            Ok(Found::Stream(head)) => Answer::Stream(guarded(head, POLICY)),
             Ok(Found::Question(question)) => match self.jobs.try_send(Job { question, later }) {
                 Ok(()) => Answer::Later,
-                Err(_) => Answer::Now(guarded(Response::text("503 Service Unavailable", "busy; try again"))),
+                Err(_) => {
+                    Answer::Now(guarded(Response::text("503 Service Unavailable", "busy; try again"), POLICY))
+                }
             },
         }
     }
@@ -143,7 +169,12 @@ impl FabricSite {
             "/api/map" => ask(Question::Map(request.parameter("pod"))),
             "/api/me" => {
                 let operator = self.guard.operator(request).ok();
-                let me = json!({ "operator": operator, "tokens": self.guard.has_tokens(), "version": self.version });
+                let me = json!({
+                    "operator": operator,
+                    "tokens": self.guard.has_tokens(),
+                    "version": self.version,
+                    "plan": self.has_plan,
+                });
                 Ok(Found::Response(json_response("200 OK", &me)))
             }
             _ => Err(Response::text("404 Not Found", "no such page")),
@@ -187,16 +218,17 @@ impl FabricSite {
 
 /// A JSON response.
 pub(crate) fn json_response(status: &'static str, value: &impl serde::Serialize) -> Response {
-    guarded(Response::new(status, "application/json", serde_json::to_vec(value).expect("plain values")))
+    let body = serde_json::to_vec(value).expect("plain values");
+    guarded(Response::new(status, "application/json", body), POLICY)
 }
 
 /// Adds the fields that keep other sites out.
-fn guarded(response: Response) -> Response {
+pub(crate) fn guarded(response: Response, policy: &'static str) -> Response {
     if response.has("Content-Security-Policy") {
         return response;
     }
     response
-        .with("Content-Security-Policy", POLICY)
+        .with("Content-Security-Policy", policy)
         .with("X-Content-Type-Options", "nosniff")
         .with("Referrer-Policy", "no-referrer")
         .with("Cross-Origin-Resource-Policy", "same-origin")

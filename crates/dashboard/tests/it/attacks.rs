@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use wiremend_dashboard::{Operators, PageService};
+use wiremend_dashboard::{Operators, PageService, PageSockets, PageSource};
 use wiremend_monitor::planner::{FabricSource, NamedFabric, PlannerConfig};
 use wiremend_monitor::redis::{RedisServer, ServerAddress};
 
@@ -29,15 +29,17 @@ fn with_page(operators: &str, test: impl FnOnce(SocketAddr, &PathBuf)) {
     let service = PageService {
         fabric: &fabric,
         limits: wiremend_monitor::planner::PlannerLimits::default(),
-        server: RedisServer {
+        source: PageSource::Redis(RedisServer {
             address: ServerAddress::Unix(folder.path().join("no-redis")),
             tls: None,
             login: None,
             timeout: Duration::from_secs(2),
+        }),
+        sockets: PageSockets {
+            listen: Some("127.0.0.1:0".parse().unwrap()),
+            socket: Some(socket.clone()),
+            hosts: vec!["fabric.example".to_owned()],
         },
-        listen: Some("127.0.0.1:0".parse().unwrap()),
-        socket: Some(socket.clone()),
-        hosts: vec!["fabric.example".to_owned()],
         operators: if operators.is_empty() {
             Operators::default()
         } else {
@@ -69,14 +71,14 @@ fn read(mut stream: impl std::io::Read) -> String {
 }
 
 /// The answer to a request with these header fields.
-fn ask(address: SocketAddr, line: &str, fields: &str, body: &str) -> String {
+pub(crate) fn ask(address: SocketAddr, line: &str, fields: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     write!(stream, "{line} HTTP/1.1\r\n{fields}Content-Length: {length}\r\n\r\n{body}").unwrap();
     read(stream)
 }
 
-fn host(address: SocketAddr) -> String {
+pub(crate) fn host(address: SocketAddr) -> String {
     format!("Host: {address}\r\n")
 }
 

@@ -3,3 +3,4 @@
 
 mod attacks;
 mod history;
+mod results;

@@ -127,6 +127,12 @@ impl Request {
         let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(key, _)| *key == name).and_then(|(_, value)| decoded(value))
     }
+
+    /// All decoded parameters of this name; malformed ones are left out.
+    pub fn parameters(&self, name: &str) -> Vec<String> {
+        let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.filter(|(key, _)| *key == name).filter_map(|(_, value)| decoded(value)).collect()
+    }
 }
 
 /// Decodes percent escapes and `+`; `None` if they are malformed.
@@ -165,6 +171,7 @@ mod tests {
         let request = parsed(text).unwrap().unwrap();
         assert_eq!((&*request.method, &*request.path, &request.body[..]), ("POST", "/api", &b"abc"[..]));
         assert_eq!(request.parameter("port").as_deref(), Some("a:b c"));
+        assert_eq!((request.parameters("x"), request.parameters("y")), (vec!["1".to_owned()], Vec::new()));
         assert_eq!((request.field("host"), request.field("origin")), (Some("h"), None));
     }
 

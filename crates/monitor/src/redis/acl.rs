@@ -9,8 +9,9 @@ use crate::redis::record::{
 /// Commands on hashes, with optimistic transactions. There is no script: it could block the server.
 const COMMANDS: &str = "+time +info +hmget +hset +watch +unwatch +multi +exec";
 
-/// The selector that reads the audit streams.
-const READS_AUDIT: &str = "(+xrevrange %R~wiremend:audit:* %R~wiremend:planner-audit)";
+/// The selector that reads the streams.
+const READS_STREAMS: &str =
+    "(+xrevrange %R~wiremend:audit:* %R~wiremend:planner-audit %R~wiremend:counters:*)";
 
 /// Returns the rules of a node's user, in the syntax of `ACL SETUSER`.
 ///
@@ -26,9 +27,10 @@ pub fn acl_rules(node: &Name) -> Vec<String> {
         format!("%R~{PREFIX}:lease:*"),
     ];
     let lease = [format!("~{}", key::lease(node))];
-    // Each selector allows one command on keys or channels of its own.
+    // Each selector allows its commands on keys or channels of its own.
     let selectors = [
         format!("(+xadd ~{})", key::audit(node)),
+        format!("(+xadd +expire ~{PREFIX}:counters:{node}:*)"),
         format!("(+publish &{PREFIX}:notify:{node}:*)"),
         format!("(+subscribe &{PREFIX}:notify:*:{node} &{})", key::advised(node)),
     ];
@@ -43,7 +45,7 @@ pub fn planner_acl_rules() -> Vec<String> {
         format!("(+xadd ~{PLANNER_AUDIT})"),
         format!("(+publish &{PREFIX}:advised:*)"),
         format!("(+psubscribe &{CHANGES} &{ADVISED})"),
-        READS_AUDIT.to_owned(),
+        READS_STREAMS.to_owned(),
     ];
     rules(own.into_iter().chain(more).chain(selectors))
 }
@@ -51,7 +53,7 @@ pub fn planner_acl_rules() -> Vec<String> {
 /// Returns the rules of a viewer's user: it reads everything and writes nothing.
 pub fn viewer_acl_rules() -> Vec<String> {
     let more =
-        [format!("%R~{PREFIX}:*"), format!("(+psubscribe &{CHANGES} &{ADVISED})"), READS_AUDIT.to_owned()];
+        [format!("%R~{PREFIX}:*"), format!("(+psubscribe &{CHANGES} &{ADVISED})"), READS_STREAMS.to_owned()];
     let plain = ["reset", "on", "resetchannels", "-@all", "+time", "+info", "+hmget"].map(str::to_owned);
     plain.into_iter().chain(more).collect()
 }

@@ -29,6 +29,11 @@ pub(super) fn audit(node: &Name) -> String {
     format!("{PREFIX}:audit:{node}")
 }
 
+/// Key of the stream of a port's counters.
+pub(super) fn counters(port: &PortName) -> String {
+    format!("{PREFIX}:counters:{port}")
+}
+
 /// Channel on which `from` tells `to` that a record changed. Only `from` may publish there.
 pub(super) fn changes(from: &Name, to: &Name) -> String {
     format!("{PREFIX}:notify:{from}:{to}")

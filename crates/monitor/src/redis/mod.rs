@@ -2,7 +2,7 @@
 //!
 //! State is in hashes, one per port and kind of record. A message on a channel only means "read again"; it
 //! may be lost, repeated or forged without harm. A stream of bounded length per node keeps the written
-//! records. Each node writes only its own keys, enforced by the server's ACL ([`acl_rules`]), and only while
+//! records, and one per link that needs attention its counters. Each node writes only its own keys, enforced by the server's ACL ([`acl_rules`]), and only while
 //! it holds the newest lease of its node. Nodes run no scripts on the server: writes are optimistic
 //! transactions of plain commands.
 
@@ -10,6 +10,7 @@ mod acl;
 mod audit;
 mod change_notifier;
 mod connection;
+mod counter_stream;
 mod key;
 mod lease;
 mod planner_store;
@@ -23,6 +24,7 @@ pub use acl::{acl_rules, password_rule, planner_acl_rules, viewer_acl_rules};
 pub use audit::AuditEntry;
 pub use change_notifier::ChangeNotifier;
 pub use connection::{RedisConnection, RedisError, RedisServer, ServerAddress};
+pub use counter_stream::{CounterRecord, RelayRecord};
 pub use lease::Lease;
 pub use planner_store::PlannerStore;
 pub use record::{

@@ -108,6 +108,10 @@ impl PlannerStore {
         audit::read(&mut self.connection, node, after)
     }
 
+    pub(super) fn connection(&mut self) -> &mut RedisConnection {
+        &mut self.connection
+    }
+
     /// Returns the server's time in milliseconds since 1970.
     pub fn time_ms(&mut self) -> Result<u64, RedisError> {
         lease::milliseconds(&self.connection.call(&[b"TIME"])?)

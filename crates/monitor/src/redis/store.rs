@@ -121,6 +121,12 @@ impl Store {
         lease::milliseconds(&self.connection.call(&[b"TIME"])?)
     }
 
+    /// The connection, and the key of a port's stream of counters.
+    pub(super) fn stream(&mut self, port: &Name) -> (&mut RedisConnection, String) {
+        let key = key::counters(&self.own(port));
+        (&mut self.connection, key)
+    }
+
     fn own(&self, port: &Name) -> PortName {
         PortName { node: self.node.clone(), port: port.clone() }
     }

@@ -8,6 +8,7 @@ use tracing::{error, info, warn};
 use wiremend_dataplane::event_loop::Clock;
 use wiremend_units::{Span, Time};
 
+use super::counter_trail::CounterTrail;
 use super::exporter::{Exporter, Metrics};
 use super::local_machine::LocalMachine;
 use super::log::NodeLog;
@@ -185,13 +186,22 @@ struct RedisSession<'a> {
     open: Option<(Store, ChangeNotifier)>,
     retry: Retry,
     disconnects: u64,
+    trail: CounterTrail,
 }
 
 impl<'a> RedisSession<'a> {
     fn new(server: &'a RedisServer, config: &DaemonConfig) -> Self {
         let node = config.node.clone();
         let peers = config.links.iter().map(|link| link.peer.node.clone()).collect();
-        Self { server, node, peers, open: None, retry: Retry::default(), disconnects: 0 }
+        Self {
+            server,
+            node,
+            peers,
+            open: None,
+            retry: Retry::default(),
+            disconnects: 0,
+            trail: CounterTrail::default(),
+        }
     }
 
     fn sync(
@@ -205,13 +215,16 @@ impl<'a> RedisSession<'a> {
             match self.connect() {
                 Ok(open) => {
                     self.open = Some(open);
+                    self.trail = CounterTrail::default();
                     daemon.on_connection_change();
                 }
                 Err(reason) => self.lost(now, daemon, &reason),
             }
         }
         let Some((store, _)) = &mut self.open else { return Vec::new() };
-        match daemon.sync(now, store, machine, notified) {
+        let synced = daemon.sync(now, store, machine, notified);
+        let synced = synced.and_then(|events| self.trail.write(now, daemon, machine, store).map(|()| events));
+        match synced {
             Ok(events) => {
                 if self.retry.on_success() {
                     info!(event = "redis", node = self.node.as_str(), "Redis is reachable again");

@@ -1,6 +1,7 @@
 //! The local machine: its port counters and relays.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -8,15 +9,17 @@ use wiremend_dataplane::control::{ControlError, send_request};
 use wiremend_dataplane::event_loop::Clock;
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
 use wiremend_dataplane::wire::{WireRequest, WireStatus};
-use wiremend_units::Span;
+use wiremend_units::{Span, Time};
 
 use super::Error;
 use crate::config::{CounterFileKey, CounterSource, DaemonConfig};
-use crate::counter::Counters;
+use crate::counter::{Counter, Counters};
 use crate::daemon::{Machine, RelayState};
-use crate::forecast::FecCounts;
-use crate::port_monitor::{FrameCounts, PortReading};
-use crate::redis::{LinkAction, RedisServer};
+use crate::decision::Protector;
+use crate::name::Name;
+use crate::port_monitor::PortReading;
+use crate::redis::{CounterRecord, LinkAction, RedisServer, RelayRecord};
+use crate::snapshot::PortSnapshot;
 use crate::source::{CounterFile, DriverCounters, SonicCounters, SysfsCounters};
 
 /// The local machine.
@@ -99,6 +102,57 @@ impl LocalMachine {
         messages
     }
 
+    /// The name of the port of link number `at`.
+    pub(crate) fn port(&self, at: usize) -> &Name {
+        &self.config.links[at].port
+    }
+
+    /// All counters of link number `at`, and the state of its relay.
+    pub(crate) fn counters(&mut self, at: usize) -> Option<CounterRecord> {
+        let (_, snapshot) = self.snapshot(at, SysfsCounters::read)?;
+        let relay = match self.config.links[at].protect {
+            Protector::Relay => self.request(at, &Request::Status).ok().map(relay_record),
+            Protector::None => None,
+        };
+        let PortSnapshot { up, carrier_changes, counters, .. } = snapshot;
+        Some(CounterRecord { up, carrier_changes, counters, relay })
+    }
+
+    /// Reads link number `at`; its own counters by `of_interface`.
+    fn snapshot(
+        &mut self,
+        at: usize,
+        of_interface: fn(&mut SysfsCounters, &str, Counters) -> io::Result<PortSnapshot>,
+    ) -> Option<(Time, PortSnapshot)> {
+        let port = self.config.links[at].port.as_str();
+        let now = self.clock.now();
+        match &self.config.sources[at] {
+            CounterSource::Sysfs => {
+                let driver = if self.is_kernel_tree { self.driver.read(port) } else { Counters::default() };
+                Some((self.clock.now(), of_interface(&mut self.sysfs, port, driver).ok()?))
+            }
+            CounterSource::Wire { socket, a_to_b } => {
+                let status: WireStatus = send_request(socket, &WireRequest::Status).ok()?;
+                let lane = if *a_to_b { &status.a_to_b } else { &status.b_to_a };
+                let counted = [(Counter::RxGood, lane.delivered), (Counter::RxCrc, lane.crc_errors)];
+                let counters = counted.into_iter().collect();
+                Some((self.clock.now(), PortSnapshot { up: true, counters, ..PortSnapshot::default() }))
+            }
+            CounterSource::Sonic { address, name } => {
+                self.sonics.get_mut(address)?.read(name.as_deref().unwrap_or(port), now)
+            }
+            CounterSource::NodeExporter { .. } | CounterSource::OpenConfig { .. } => {
+                let (key, name) = self.config.sources[at].file(port)?;
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the age of a file, which no result depends on"
+                )]
+                let wall = SystemTime::now();
+                self.files.get_mut(&key)?.read(&name, now, wall)
+            }
+        }
+    }
+
     fn relay_socket(&self, at: usize) -> PathBuf {
         self.run_dir.join(self.config.links[at].port.as_str()).join(SOCKET)
     }
@@ -114,35 +168,8 @@ impl LocalMachine {
 
 impl Machine for LocalMachine {
     fn read(&mut self, at: usize) -> Option<PortReading> {
-        let port = self.config.links[at].port.as_str();
-        match &self.config.sources[at] {
-            CounterSource::Sysfs => {
-                let driver = if self.is_kernel_tree { self.driver.read(port) } else { Counters::default() };
-                self.sysfs.read_frames(port, driver).ok()?.reading(self.clock.now())
-            }
-            CounterSource::Wire { socket, a_to_b } => {
-                let status: WireStatus = send_request(socket, &WireRequest::Status).ok()?;
-                let lane = if *a_to_b { &status.a_to_b } else { &status.b_to_a };
-                let counted = FrameCounts::GoodAndBad { good: lane.delivered, bad: lane.crc_errors };
-                let fec = FecCounts::default();
-                Some(PortReading { at: self.clock.now(), up: true, carrier_changes: None, counted, fec })
-            }
-            CounterSource::Sonic { address, name } => {
-                let port = name.as_deref().unwrap_or(port);
-                let (at, snapshot) = self.sonics.get_mut(address)?.read(port, self.clock.now())?;
-                snapshot.reading(at)
-            }
-            CounterSource::NodeExporter { .. } | CounterSource::OpenConfig { .. } => {
-                let (key, name) = self.config.sources[at].file(port)?;
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "the age of a file, which no result depends on"
-                )]
-                let wall = SystemTime::now();
-                let (at, snapshot) = self.files.get_mut(&key)?.read(&name, self.clock.now(), wall)?;
-                snapshot.reading(at)
-            }
-        }
+        let (at, snapshot) = self.snapshot(at, SysfsCounters::read_frames)?;
+        snapshot.reading(at)
     }
 
     fn relay_state(&mut self, at: usize) -> Result<RelayState, String> {
@@ -168,6 +195,17 @@ impl Machine for LocalMachine {
             }
         }
         Ok(())
+    }
+}
+
+fn relay_record(status: Status) -> RelayRecord {
+    RelayRecord {
+        protects: [status.sending, status.receiving],
+        level: status.protection_level,
+        copies: status.copies,
+        loss: status.loss,
+        held_back: status.held_back,
+        counts: status.link_counts.into_iter().filter(|(_, count)| *count > 0).collect(),
     }
 }
 

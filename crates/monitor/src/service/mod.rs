@@ -3,9 +3,11 @@
 //! They neither read files nor print: the caller of [`Service`] provides a checked configuration, reads it
 //! again on request, and sets a stop flag. Events go to the subscriber of `tracing`.
 
+mod counter_trail;
 mod daemon;
 mod exporter;
 mod local_machine;
+mod local_node;
 mod log;
 mod metrics;
 mod planner;
@@ -25,6 +27,7 @@ use crate::name::Name;
 
 pub use daemon::{NodePaths, NodeSetup};
 pub use exporter::{MetricsOutput, PageSink};
+pub use local_node::LocalNode;
 pub use log::{forecast_json, forecast_text, verdict_json, verdict_text};
 pub use metrics::{AdvisedLinkMetrics, DaemonMetrics, PlannerMetrics, PortMetrics};
 pub use planner::PlannerSetup;

@@ -1,12 +1,15 @@
 //! Records of daemons in a real Redis.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wiremend_monitor::redis::resp::Reply;
 use wiremend_monitor::redis::{
-    ActionRecord, ChangeNotifier, Lease, LinkAction, Observation, PutOutcome, Records, RedisConnection,
-    RedisError, RedisServer, Store, UnusableServer, Versioned, acl_rules,
+    ActionRecord, ChangeNotifier, CounterRecord, Lease, LinkAction, Observation, PlannerStore, PutOutcome,
+    Records, RedisConnection, RedisError, RedisServer, RelayRecord, Store, UnusableServer, Versioned,
+    acl_rules, viewer_acl_rules,
 };
-use wiremend_monitor::{FrameSample, LossEstimate, Name, PortName};
+use wiremend_monitor::{Counter, FrameSample, LossEstimate, Name, PortName};
 
 use crate::test_redis::TestRedis;
 
@@ -154,6 +157,41 @@ fn a_node_user_writes_only_its_own_keys() {
     ));
 }
 
+/// A node writes only streams of its own ports; they have a bounded length and end, and a viewer reads them.
+#[test]
+fn counters_are_in_streams_of_their_own() {
+    let Some(redis) = TestRedis::start(&[]) else { return };
+    let mut leaf = Store::open(&user(&redis, "leaf-1", "secret"), name("leaf-1")).unwrap();
+    let record = |bad| {
+        let counters = [(Counter::RxGood, 1_000), (Counter::RxCrc, bad)].into_iter().collect();
+        let counts = BTreeMap::from([("retransmitted".to_owned(), bad)]);
+        let relay = Some(RelayRecord { copies: 2, counts, ..RelayRecord::default() });
+        CounterRecord { up: true, carrier_changes: Some(3), counters, relay }
+    };
+    for bad in 0..1_000 {
+        leaf.add_counters(&name("eth0"), &record(bad)).unwrap();
+    }
+    let mut connection = redis.connection();
+    for foreign in ["wiremend:counters:leaf-2:eth0", "wiremend:counters:leaf-1"] {
+        let mut plain = RedisConnection::open(&user(&redis, "leaf-1", "secret")).unwrap();
+        let refused = plain.call(&[b"XADD", foreign.as_bytes(), b"*", b"body", b"{}"]);
+        assert!(matches!(refused, Err(RedisError::Refused(_))), "{foreign}");
+    }
+    let stream = b"wiremend:counters:leaf-1:eth0";
+    let Reply::Integer(length) = connection.call(&[b"XLEN", stream]).unwrap() else { panic!("no length") };
+    assert!((320..500).contains(&length), "{length}");
+    let Reply::Integer(left) = connection.call(&[b"TTL", stream]).unwrap() else { panic!("no end") };
+    assert!(left > 0, "{left}");
+    connection.call(&[b"XADD", stream, b"*", b"body", b"no JSON"]).unwrap();
+    connection.call(&[b"SET", b"wiremend:counters:leaf-1:eth1", b"no stream"]).unwrap();
+    let mut viewer = PlannerStore::open(&viewer(&redis)).unwrap();
+    let read = viewer.counters(&end("leaf-1", "eth0")).unwrap();
+    assert_eq!(read.last().map(|(_, record)| record.clone()), Some(record(999)));
+    assert!(read.is_sorted_by_key(|(at, _)| *at) && read.len() > 300, "{}", read.len());
+    assert_eq!(viewer.counters(&end("leaf-1", "eth1")).unwrap(), Vec::new());
+    assert_eq!(viewer.counters(&end("leaf-1", "eth2")).unwrap(), Vec::new());
+}
+
 #[test]
 fn records_survive_a_server_crash() {
     let Some(mut redis) = TestRedis::start(&[]) else { return };
@@ -178,7 +216,14 @@ fn a_full_server_refuses_writes() {
 }
 
 fn user(redis: &TestRedis, node: &str, password: &str) -> RedisServer {
-    let rules = acl_rules(&name(node));
+    with_rules(redis, node, password, &acl_rules(&name(node)))
+}
+
+fn viewer(redis: &TestRedis) -> RedisServer {
+    with_rules(redis, "page", "secret", &viewer_acl_rules())
+}
+
+fn with_rules(redis: &TestRedis, node: &str, password: &str, rules: &[String]) -> RedisServer {
     let password_rule = format!(">{password}");
     let mut records: Vec<&[u8]> = vec![b"ACL", b"SETUSER", node.as_bytes()];
     records.extend(rules.iter().map(String::as_bytes));

@@ -2,8 +2,11 @@
 //!
 //! Each page has a file with what a person does on it.
 
+mod machine;
 mod playground;
+mod results;
 mod serve;
+mod served;
 mod webdriver;
 
 use anyhow::{Context, Result};
@@ -15,7 +18,12 @@ use webdriver::Browser;
 /// What a person does on a page.
 type Page = (&'static str, fn() -> Result<()>);
 
-const PAGES: &[Page] = &[("wiremend serve", serve::run), ("playground", playground::check)];
+const PAGES: &[Page] = &[
+    ("wiremend serve", serve::run),
+    ("wiremend serve --machine", machine::run),
+    ("wiremend serve DIR", results::run),
+    ("playground", playground::check),
+];
 
 /// Runs the tests of all pages. Without a browser they are skipped, except in continuous integration.
 pub(super) fn check(tally: &mut Tally) -> Result<()> {

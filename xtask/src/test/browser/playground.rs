@@ -33,7 +33,7 @@ const END: &str = "\u{e010}";
 
 pub(super) fn check() -> Result<()> {
     playground::build().map_err(|error| anyhow::anyhow!("{error:?}"))?;
-    let server = Server::start(playground::folder(), 0)?;
+    let server = Server::start(&playground::folder(), 0)?;
     let browser = Browser::start()?;
     let page = Page { browser, url: server.url() };
     page.opens_and_follows_a_flow()?;

@@ -1,10 +1,10 @@
 //! `wiremend serve`, with a Redis server and hostile records.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Browser;
+use super::served::{Ending, looks, served};
 use crate::shell;
 
 const TOKEN: &str = "0123456789abcdef0123";
@@ -82,6 +83,19 @@ fn hold(site: &Site, first: &Browser, second: &Browser) -> Result<()> {
     first.wait_for("document.getElementById('verdict').textContent.includes('1000 of 1001000')")?;
     first.wait_for("document.getElementById('drain').textContent.includes('out of service already')")?;
     first.wait_for("document.querySelectorAll('#events tbody tr').length >= 3")?;
+    // What both ends counted in the last hour, and what `explain` says of it.
+    first.wait_for(
+        "/^corruption, in the 20 min until .*: to leaf-1:eth0 1000 of 1001000/.test(cause.textContent)",
+    )?;
+    let reasons = first.run("return document.getElementById('reasons').innerText;")?;
+    ensure!(reasons.as_str().is_some_and(|text| text.contains("loss 1.0e-3, at least")), "{reasons}");
+    first.click("#raw summary")?;
+    let raw = first.run("return document.getElementById('counters-table').innerText;")?;
+    for part in ["rx_crc", "1500 (+1000)", "relay: retransmitted", "77"] {
+        ensure!(raw.as_str().is_some_and(|text| text.contains(part)), "`{part}` in {raw}");
+    }
+    let ends = first.run("return document.getElementById('ends').innerText;")?;
+    ensure!(ends.as_str().is_some_and(|text| text.contains("protects what it sends, 2 copies")), "{ends}");
     ensure!(first.run("return document.querySelectorAll('#chart svg').length;")? == 1, "the loss is drawn");
     // Without the token nothing happens.
     first.type_into("#hold [name=why]", HOSTILE)?;
@@ -157,28 +171,15 @@ fn outage(site: &mut Site, viewer: &Browser) -> Result<()> {
     viewer.wait_for("document.querySelectorAll('#links tbody tr').length === 4")
 }
 
-/// Each view, light, dark and narrow: no serious finding of axe-core, nothing wider than the window.
 fn screenshots(site: &Site, viewer: &Browser) -> Result<()> {
-    let folder = shell::target_dir()?.join("screenshots");
-    fs::create_dir_all(&folder).context("cannot create the folder of screenshots")?;
     for (view, hash, is_ready) in [
         ("now", "#/now", "document.querySelectorAll('#links tbody tr').length === 4"),
         ("link", "#/link/leaf-1:eth0", "document.querySelector('#chart svg') !== null"),
         ("map", "#/map", "document.querySelectorAll('#cells a').length === 2"),
         ("time", "#/time", "document.querySelectorAll('#timeline tbody tr').length > 3"),
     ] {
-        for (look, width, is_dark) in [("light", 1280, false), ("dark", 1280, true), ("narrow", 400, false)] {
-            viewer.show_as(width, 900, is_dark)?;
-            viewer.open("about:blank")?;
-            viewer.open(&site.url(hash))?;
-            viewer.wait_for(is_ready)?;
-            viewer.wait_for("document.getElementById('status').textContent === 'Live'")?;
-            viewer.screenshot(&folder.join(format!("{view}-{look}.png")))?;
-            let faults = viewer.accessibility_faults()?;
-            ensure!(faults.is_empty(), "{view}, {look}: {faults:?}");
-            let wider = viewer.run("return document.documentElement.scrollWidth - innerWidth;")?;
-            ensure!(wider.as_i64().is_some_and(|wider| wider <= 0), "{view}, {look}: {wider} px too wide");
-        }
+        let is_ready = format!("{is_ready} && document.getElementById('status').textContent === 'Live'");
+        looks(viewer, view, &site.url(hash), &is_ready)?;
     }
     Ok(())
 }
@@ -191,19 +192,8 @@ struct Site {
     address: String,
 }
 
-/// A process that ends with the value.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Site {
     fn start() -> Result<Self> {
-        let program = shell::build("test-release")?;
         let folder = shell::target_dir()?.join("test-output/page");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).context("cannot create the folder of the page")?;
@@ -213,22 +203,8 @@ impl Site {
         fs::write(&tokens, format!("alice {TOKEN}\n")).context("cannot write tokens")?;
         shell::run(Command::new("chmod").arg("600").arg(&tokens))?;
         let redis = redis(&folder)?;
-        let page = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--config"])
-            .arg(&config)
-            .arg("--token-file")
-            .arg(&tokens)
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot start `wiremend serve`")?;
-        let mut page = Ending(page);
-        let mut lines = BufReader::new(page.0.stderr.take().expect("stderr is a pipe")).lines();
-        let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            Some(line.split_once("the page is at http://")?.1.trim_end_matches('/').to_owned())
-        });
-        thread::spawn(move || lines.for_each(drop));
-        let address = address.context("the page names no address")?;
+        let (page, address) =
+            served(&["--config".as_ref(), config.as_os_str(), "--token-file".as_ref(), tokens.as_os_str()])?;
         let site = Self { folder, redis, _page: page, address };
         site.fill()?;
         Ok(site)
@@ -246,6 +222,18 @@ impl Site {
         self.record("observation", "leaf-1:eth0", 2, &json!({ "corrupting": loss(1_000, 1e-3) }), &at(50))?;
         let protect = json!({ "observation_version": 2, "action": { "protect": { "copies": 2 } } });
         self.record("action", "spine-1:eth0", 1, &protect, &at(49))?;
+        for (minutes, good, bad) in [(100, 0, 0), (40, 500_000, 500), (20, 1_500_000, 1_500)] {
+            let counters = json!({ "rx_good": good, "rx_crc": bad });
+            self.counters("leaf-1:eth0", &json!({ "up": true, "counters": counters }), &at(minutes))?;
+            let relay = json!({ "protects": [true, false], "level": "ordered", "copies": 2, "loss": 1e-3,
+                                "held_back": null, "counts": { "retransmitted": 77 } });
+            let counters = json!({ "rx_good": good, "rx_crc": 0 });
+            self.counters(
+                "spine-1:eth0",
+                &json!({ "up": true, "counters": counters, "relay": relay }),
+                &at(minutes),
+            )?;
+        }
         let reason = "it loses 1.0e-3, and every ToR and pod keeps enough capacity without it";
         let advice = json!({ "action": "drain", "protect": true, "binding": false, "reason": reason });
         for port in ["leaf-1:eth0", "spine-1:eth0"] {
@@ -287,6 +275,12 @@ impl Site {
             format!("wiremend:notify:{node}:{node}")
         };
         self.redis_cli(&["PUBLISH", &channel, &format!("{kind} {port}")]).map(drop)
+    }
+
+    /// Stores counters of a port as a daemon does.
+    fn counters(&self, port: &str, body: &Value, at: &str) -> Result<()> {
+        let (stream, id, body) = (format!("wiremend:counters:{port}"), format!("{at}-*"), body.to_string());
+        self.redis_cli(&["XADD", &stream, &id, "body", &body]).map(drop)
     }
 
     fn redis_cli(&self, words: &[&str]) -> Result<String> {

@@ -39,6 +39,11 @@ pub(super) fn load(path: &Path) -> Result<DaemonConfig, Failure> {
     DaemonConfig::parse(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))
 }
 
+/// Like [`load`], but `[redis]` may be missing.
+pub(in crate::commands) fn load_local(path: &Path) -> Result<DaemonConfig, Failure> {
+    DaemonConfig::parse_local(&read(path, CONFIG_BYTES_MAX)?).map_err(|error| bad(path, &error))
+}
+
 /// Reads the configuration of a planner and its fabric, and the items of the fabric's file that are skipped.
 pub(in crate::commands) fn load_planner(
     path: &Path,
