@@ -20,7 +20,7 @@ use wiremend_proto::cc::dcqcn::Parameters;
 use wiremend_proto::engine::Op;
 use wiremend_proto::rc::Config;
 use wiremend_report::{human, text_table};
-use wiremend_scenario::NicProfile;
+use wiremend_scenario::{FirstPsn, NicProfile};
 use wiremend_sim::apply_profile;
 use wiremend_units::{Bytes, Psn, Span};
 use wiremend_wire::{Ecn, TrafficClass};
@@ -319,7 +319,9 @@ fn add_impairments(rules: &mut FaultRules, path: &Path) -> Result<(), Failure> {
     let file = wiremend_scenario::load(&name, &text, &[]).map_err(invalid)?;
     let made = wiremend_sim::impairments(&file.scenario);
     rules.impairments = made.map_err(|error| invalid(file.error(error.place, error.what)))?;
-    rules.first_psn = Psn::new(file.scenario.transport.first_psn.get());
+    if let FirstPsn::Number(number) = file.scenario.transport.first_psn {
+        rules.first_psn = Psn::new(number.get());
+    }
     if file.scenario.impairs.is_empty() {
         return Err(Failure::Input(format!("--faults: {name} has no [[impair]] table")));
     }
