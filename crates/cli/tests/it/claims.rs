@@ -99,8 +99,6 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("P9", "stop.after=1ms"),
         // All switches change together.
         ("P10", "fail.0.reroute_per_hop=0ns"),
-        // Congestion control limits what headers send.
-        ("D15", "transport.dcp.retransmit=queue"),
         // Protection never starts.
         ("L39", "protect.0.start=1000s"),
     ] {
@@ -127,6 +125,8 @@ fn changing_a_mechanism_makes_reproduced_figures_fail() {
         ("J30", "mend.check_epsn=true"),
         // Dummies follow where nothing is posted for T, and not behind a gap of T.
         ("J35", "mend.dummies_when=deferred"),
+        // Congestion control limits what headers send.
+        ("D15", "transport.dcp.retransmit=queue"),
     ] {
         let verdict = |more: &[&str]| {
             let ended = wiremend(&[&["repro", claim, "--quick", "--json"], more].concat());
