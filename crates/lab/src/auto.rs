@@ -28,14 +28,30 @@ pub struct AutoProtection {
     pub page: Option<SocketAddr>,
 }
 
-const CORRUPTS_AT: Duration = Duration::from_secs(2);
-/// Earliest time at which corruption ends; the link must be protected before.
-const REPAIR_AT: Duration = Duration::from_secs(6);
+/// Times of a run, from the start of the transfer.
+struct Schedule {
+    corrupts: Duration,
+    /// Earliest time at which corruption ends; the link must be protected before.
+    repair: Duration,
+    /// Minimum duration. The run ends after protection has ended.
+    duration_min: Duration,
+}
+
+/// A run that nobody watches.
+const ALONE: Schedule = Schedule {
+    corrupts: Duration::from_secs(2),
+    repair: Duration::from_secs(6),
+    duration_min: Duration::from_secs(13),
+};
+/// With a page: a person opens it while the link is clean, and looks at the protected link.
+const WATCHED: Schedule = Schedule {
+    corrupts: Duration::from_secs(20),
+    repair: Duration::from_secs(50),
+    duration_min: Duration::from_secs(60),
+};
 /// Interval of the repair reports, the first this long after corruption ended: earlier readings of the
 /// daemons still include the corruption.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// Minimum duration. The run ends after protection has ended.
-const DURATION_MIN: Duration = Duration::from_secs(13);
 const TIME_LIMIT: Duration = Duration::from_mins(3);
 const LOG_INTERVAL: Duration = Duration::from_millis(100);
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -51,11 +67,12 @@ impl AutoProtection {
         let daemons = [0, 1].map(|end| daemon(&chain, &redis, end));
         let daemons = daemons.into_iter().collect::<Result<Vec<LabProcess>, Error>>()?;
         let _page = self.page.map(|address| page(&chain, &redis, address)).transpose()?;
+        let Schedule { corrupts, repair, duration_min } = if self.page.is_some() { WATCHED } else { ALONE };
         let mut state = LoopProgress::default();
         let stream = bulk::stream(&chain, "cubic", |passed| {
-            progress(0, (passed.as_secs_f64() / DURATION_MIN.as_secs_f64()).min(1.0));
+            progress(0, (passed.as_secs_f64() / duration_min.as_secs_f64()).min(1.0));
             let began = *state.began.get_or_insert_with(|| since_epoch().saturating_sub(passed));
-            if state.corrupts.is_none() && passed >= CORRUPTS_AT {
+            if state.corrupts.is_none() && passed >= corrupts {
                 chain.set_loss(self.loss)?;
                 state.corrupts = Some(passed);
             }
@@ -63,7 +80,7 @@ impl AutoProtection {
                 state.logs_read = passed;
                 state.update(&decisions(&daemons, began)?);
             }
-            if state.reported_at.is_none() && passed >= REPAIR_AT && state.protected_s.is_some() {
+            if state.reported_at.is_none() && passed >= repair && state.protected_s.is_some() {
                 chain.set_loss(0.0)?;
                 state.reported_at = Some(passed);
             }
@@ -74,7 +91,7 @@ impl AutoProtection {
                 state.reported_at = Some(passed);
                 state.repaired.get_or_insert(passed);
             }
-            Ok(passed >= TIME_LIMIT || passed >= DURATION_MIN && state.unprotected_s.is_some())
+            Ok(passed >= TIME_LIMIT || passed >= duration_min && state.unprotected_s.is_some())
         })?;
         while self.page.is_some() && lab.pause(POLL_INTERVAL).is_ok() {}
         let decisions = decisions(&daemons, state.began.unwrap_or_default())?;

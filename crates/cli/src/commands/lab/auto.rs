@@ -18,7 +18,9 @@ pub(super) fn run(args: &LabAuto) -> Result<Answer, Failure> {
     super::begin(out.as_deref())?;
     let chain_config = ChainConfig { rate: Some(args.rate), ..super::chain_config(chain, *path_delay) };
     if let Some(address) = args.serve {
-        terminal::print_message(&format!("the page is at http://{address}/ until Ctrl-C"));
+        terminal::print_message(&format!(
+            "the page is at http://{address}/ until Ctrl-C; the link corrupts after 20 s and is repaired after 50 s"
+        ));
     }
     let auto = AutoProtection { loss: *loss, chain: chain_config, page: args.serve };
     let seen = progress::shown(&[1.0], |progress| auto.run(&super::lab(), progress))?;
