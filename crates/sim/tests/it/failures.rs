@@ -39,7 +39,9 @@ fn routing_leads_flows_around_a_failed_link() {
 #[test]
 fn switches_that_learn_of_a_failure_later_form_a_loop_until_then() {
     let expired = |more: &str| {
-        let fail = "[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndetect = '1us'\n";
+        // Frames of a loop queue: with a TTL of 64 they would circulate for milliseconds.
+        let fail =
+            "[transport]\nttl = 16\n[[fail]]\nlinks = 'leaf0-spine1'\nstart = '50us'\ndetect = '1us'\n";
         let (results, rows) = with_failures(&format!("{fail}{more}"));
         assert_eq!(finished(&rows), 400, "{more}");
         results.counters.dropped_frames.ttl

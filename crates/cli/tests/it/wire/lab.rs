@@ -41,7 +41,9 @@ fn short_flows_recover_as_in_the_simulator() {
     let lab = Lab::new();
     let Some(ended) = lab.run(&["flows", "--flows", "10", "--json"]) else { return };
     let all = ended.json();
-    let fastest = |who: &str| -> Vec<(String, u64)> {
+    // The kernel's fastest flow is the one that the load of this machine disturbed least. The simulator draws delays of
+    // hosts as they were measured beside that load; its median flow does not depend on a rare one.
+    let times = |who: &str, place: fn(&[u64]) -> u64| -> Vec<(String, u64)> {
         let kinds = all[who]
             .as_array()
             .unwrap()
@@ -49,9 +51,10 @@ fn short_flows_recover_as_in_the_simulator() {
             .filter(|flows| flows["kind"]["bytes"].as_u64() < Some(1_000_000));
         let name =
             |flows: &Value| format!("{} {}", flows["kind"]["bytes"], flows["kind"]["lost"].as_str().unwrap());
-        kinds.map(|flows| (name(flows), numbers(&flows["ns"])[0])).collect()
+        kinds.map(|flows| (name(flows), place(&numbers(&flows["ns"])))).collect()
     };
-    let [kernel, simulator] = ["kernel", "simulator"].map(fastest);
+    let kernel = times("kernel", |ns| ns[0]);
+    let simulator = times("simulator", |ns| ns[ns.len() / 2]);
     assert_eq!(kernel.len(), 6, "{all}");
     for ((kind, measured), (_, simulated)) in kernel.iter().zip(&simulator) {
         // The path alone takes 8.2 ms.
