@@ -230,7 +230,7 @@ async function renderLink() {
   }
 }
 
-function showLink({ row, relays, events, counters }, drain) {
+function showLink({ row, watched, relays, events, counters }, drain) {
   $("title").textContent = `${row.ends[0].port} - ${row.ends[1].port}`;
   $("verdict").textContent = verdict(row);
   $("verdict").className = worst(row) || isDown(row) ? "bad" : "ok";
@@ -241,7 +241,7 @@ function showLink({ row, relays, events, counters }, drain) {
     ["Carrier", (end) => end.down ? "no" : "yes"],
     ["Relay", (end, at) => relayText(end, relays[at], counters?.ends[at])],
     ["Why not protected", (end) => end.declined ?? ""],
-    ["Daemon", (end) => end.unmonitored ? "none" : end.silent_since_ms ? "silent since " + clock(end.silent_since_ms) : "reports"],
+    ["Daemon", (end) => !watched ? "" : end.unmonitored ? "none" : end.silent_since_ms ? "silent since " + clock(end.silent_since_ms) : "reports"],
   ];
   const ends = row.ends.map((end) => element("th", end.port, { scope: "col" }));
   $("ends").tHead.replaceChildren(element("tr", [element("td"), ...ends]));
@@ -265,7 +265,7 @@ function relayText(end, has, counted) {
   const [sends, receives] = relay.protects;
   const what = sends && receives ? "protects both directions" : sends ? "protects what it sends" : receives ? "protects what it receives" : "protects nothing";
   return [what, sends ? `${relay.copies} ${relay.copies === 1 ? "copy" : "copies"}` : "", sends || receives ? relay.level : "",
-    relay.loss ? `loss ${loss(relay.loss)}` : "", relay.held_back ?? ""].filter(Boolean).join(", ");
+    relay.loss && (sends || receives) ? `loss ${loss(relay.loss)}` : "", relay.held_back ?? ""].filter(Boolean).join(", ");
 }
 
 // What `wiremend monitor explain` says of the stored counters, and the counters.

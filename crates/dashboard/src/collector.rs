@@ -137,6 +137,11 @@ impl<'a> Collector<'a> {
         self.row(link, &records, self.now_ms)
     }
 
+    /// Returns whether there is something to see at a link; leases of nodes are read for these only.
+    pub fn is_watched(&self, link: LinkId) -> bool {
+        self.links.contains_key(&link)
+    }
+
     fn row(&self, link: LinkId, records: &[EndRecords; 2], at_ms: u64) -> LinkRow {
         LinkRow::new(self.fabric, link, records, &self.history, at_ms)
     }

@@ -271,7 +271,10 @@ impl Page<'_> {
         let events: Vec<_> =
             collector.history().of_link(link).iter().map(|event| event.row(fabric)).collect();
         let relays = [false, true].map(|upper| fabric.has_relay(LinkEnd { link, upper }));
-        json!({ "row": collector.link(link), "relays": relays, "events": events, "counters": counters })
+        json!({
+            "row": collector.link(link), "watched": collector.is_watched(link), "relays": relays, "events": events,
+            "counters": counters
+        })
     }
 
     fn hold(
