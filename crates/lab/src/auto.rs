@@ -47,7 +47,7 @@ const ALONE: Schedule = Schedule {
 const WATCHED: Schedule = Schedule {
     corrupts: Duration::from_secs(20),
     repair: Duration::from_secs(50),
-    duration_min: Duration::from_secs(60),
+    duration_min: Duration::from_mins(1),
 };
 /// Interval of the repair reports, the first this long after corruption ended: earlier readings of the
 /// daemons still include the corruption.
