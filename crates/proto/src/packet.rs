@@ -52,7 +52,8 @@ impl Packet {
         match self {
             Self::Rc(packet) => packet.opcode.is_response(),
             Self::Sr(packet) => matches!(packet, sr::Packet::Ack(_)),
-            Self::Dcp(packet) => !matches!(packet, dcp::Packet::Data(_)),
+            Self::Dcp(dcp::Packet::Data(data)) => data.is_read_data() && !data.is_bounced(),
+            Self::Dcp(packet) => packet.is_for_requester(),
             Self::Tcp(segment) => !matches!(segment, tcp::Segment::Data(_)),
         }
     }
