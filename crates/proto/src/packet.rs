@@ -94,6 +94,16 @@ impl Packet {
         }
     }
 
+    /// Returns whether the packet carries data of a READ, or their header.
+    #[inline]
+    pub const fn is_read_data(&self) -> bool {
+        match self {
+            Self::Rc(packet) => packet.opcode.is_read_response(),
+            Self::Dcp(dcp::Packet::Data(data)) => data.is_read_data(),
+            Self::Dcp(_) | Self::Sr(_) | Self::Tcp(_) => false,
+        }
+    }
+
     /// Returns whether a switch has removed the payload.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {

@@ -101,6 +101,12 @@ fn changing_a_mechanism_makes_its_claims_fail() {
         ("P10", "fail.0.reroute_per_hop=0ns"),
         // Protection never starts.
         ("L39", "protect.0.start=1000s"),
+        // The full rate makes the slower link as good as the others.
+        ("L41", "topology.rate=50Gbps"),
+        // No duplicate is sent, so nothing saves timeouts but the link.
+        ("L43", "transport.timeout=31"),
+        // Without headers and counters reordering looks like loss.
+        ("D16", "transport.recovery=go-back-n"),
     ] {
         let ended = wiremend(&["repro", claim, "--quick", "--json", "--set", set]);
         assert_eq!(ended.code, Some(1), "{claim} {set}: {}", ended.stderr);

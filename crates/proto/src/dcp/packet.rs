@@ -406,6 +406,12 @@ impl Packet {
         }
     }
 
+    /// Returns whether this is data or their header, and not a response.
+    #[inline]
+    pub const fn is_data(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+
     /// Payload bytes without padding.
     #[inline]
     pub const fn payload_len(&self) -> u16 {
