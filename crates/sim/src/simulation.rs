@@ -15,7 +15,7 @@ use wiremend_units::{HostId, LaneId, NodeId, Span, Time};
 use crate::build::{AssembledRun, BuildError, Files, Options, SimulationPlan};
 use crate::engine::{EndReason, Limits, Observer, Partition, RunOutcome, run};
 use crate::host::HostCounters;
-use crate::link::LaneCounters;
+use crate::link::{KeptCounters, LaneCounters};
 use crate::network::{FlowPaths, Network};
 use crate::protect::{self, LinkEndCounters};
 use crate::switch::deadlock::{Deadlock, PauseInterval};

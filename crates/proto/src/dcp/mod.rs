@@ -131,6 +131,20 @@ mod tests {
             assert_eq!(response.wire_bytes().len(), usize::from(response.extra_bytes()), "{response:?}");
             requester.on_packet(&config, Time::ZERO, &response);
         }
+        let read = Work { id: 9, op: Op::Read, len: 700, addr: 1 << 40, rkey: 5, imm: None };
+        requester.post(&config, Time::ZERO, read);
+        while let Some(transmit) = requester.poll_transmit(&config, Time::ZERO) {
+            let packet = transmit.packet;
+            assert_eq!(packet.wire_bytes().len(), usize::from(packet.extra_bytes()), "{packet:?}");
+            let is_bare = matches!(packet.to_wire().1, wiremend_wire::Extension::Bare);
+            assert!(!is_bare, "the request has a RETH, acknowledgements have an AETH: {packet:?}");
+            responder.on_packet(&config, Time::ZERO, &packet);
+            while let Some(data) = responder.poll_transmit(&config) {
+                assert_eq!(data.wire_bytes().len(), usize::from(data.extra_bytes()), "{data:?}");
+                assert_eq!(data.to_wire().0.opcode, data.opcode());
+                requester.on_packet(&config, Time::ZERO, &data);
+            }
+        }
         assert_eq!(extras.into_iter().collect::<Vec<_>>(), [4, 12, 20, 28]);
         assert!(requester.is_idle());
     }

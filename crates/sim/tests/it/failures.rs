@@ -223,7 +223,7 @@ fn kept_frames_are_the_same_on_any_number_of_threads_and_none_is_lost_or_doubled
             let gone = results.counters.failures.lost_frames + results.counters.dropped_frames.lost();
             let there = sum(|host| host.rx_frames) + gone + results.in_flight;
             assert_eq!(sum(|host| host.tx_frames), there, "{end}, {threads} threads");
-            results.counters.digest
+            results.collector.digest()
         });
         assert_eq!(one, two, "{end}");
     }

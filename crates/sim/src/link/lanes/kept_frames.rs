@@ -66,8 +66,8 @@ impl Lanes {
     /// switch's timer is set for the next.
     pub(crate) fn pop_kept(&mut self, now: Time, node: NodeId) -> Option<(LaneId, FrameId)> {
         let rings = &self.rings;
-        let of_node = |lane: &LaneId| rings[lane.reverse().index()].to == node;
-        let ports = self.kept.by_lane.iter_mut().filter(|(lane, _)| of_node(lane));
+        let of_node = |lane: LaneId| rings[lane.reverse().index()].to == node;
+        let ports = self.kept.by_lane.iter_mut().filter(|(lane, _)| of_node(**lane));
         let first = ports.filter_map(|(lane, kept)| Some((kept.frames.front()?.0, *lane, kept)));
         let (due, lane, kept) = first.min_by_key(|(due, lane, _)| (*due, *lane))?;
         if due > now {
